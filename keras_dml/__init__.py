@@ -1,0 +1,43 @@
+"""Deep metric learning for Keras: embeddings whose geometry is not the Euclidean one.
+
+`import keras_dml` is cheap: public names and subpackages load on first use (PEP 562), so neither
+Keras nor a backend is imported before a layer, a loss or a model is asked for. A bare import
+registers no class; `keras_dml.zoo.load` registers all of them before it reads a file.
+"""
+
+import importlib
+
+__version__ = "0.1.0"
+
+_FUNCTIONS = {"embed": "inference", "distance": "inference"}
+_SUBPACKAGES = (
+    "distances",
+    "evaluation",
+    "export",
+    "geometry",
+    "inference",
+    "layers",
+    "losses",
+    "models",
+    "reports",
+    "samplers",
+    "zoo",
+)
+
+__all__ = ["__version__", *sorted([*_FUNCTIONS, *_SUBPACKAGES])]
+
+
+def __getattr__(name):
+    if name in _FUNCTIONS:
+        value = getattr(importlib.import_module(f"{__name__}.{_FUNCTIONS[name]}"), name)
+        globals()[name] = value
+        return value
+    if name in _SUBPACKAGES:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(
+        f"module `{__name__}` has no attribute `{name}`. It offers {', '.join(__all__)}."
+    )
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

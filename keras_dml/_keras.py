@@ -1,0 +1,24 @@
+"""The one place where Keras is first imported, so that a missing backend is explained.
+
+Keras names no backend as a dependency, and neither does this package; without one, importing
+Keras ends in `No module named 'tensorflow'`, which tells a newcomer nothing.
+"""
+
+BACKENDS = ("tensorflow", "jax", "torch", "openvino")
+
+try:
+    import keras
+    from keras import ops
+except ModuleNotFoundError as error:
+    # Exact names only: `tensorflow.python` missing is a broken installation, not an absent one.
+    if error.name not in BACKENDS:
+        raise
+    raise ImportError(
+        f"Keras was asked to run on `{error.name}`, which is not installed. Install a backend: "
+        '`pip install "keras-dml[cpu]"` (TensorFlow, small build), '
+        '`pip install "keras-dml[tensorflow]"` (TensorFlow, any platform) or '
+        '`pip install "keras-dml[jax]"` (then set the environment variable KERAS_BACKEND=jax).',
+        name=error.name,
+    ) from error
+
+__all__ = ["keras", "ops"]

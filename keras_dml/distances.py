@@ -1,0 +1,108 @@
+"""The geometry as objects: `d(x, y) -> (N, M)`, small is near.
+
+Losses, evaluation, galleries and exports take one of these objects or its name, so that training, testing and
+the device cannot disagree. An embedding carries all that its distance needs; the objects have no state.
+"""
+
+import difflib
+
+import numpy as np
+
+from keras_dml._keras import keras, ops
+from keras_dml.geometry import vector, wasserstein
+
+PACKAGE = "keras_dml"
+SAME_KNOTS = 1e-3  # a float16 file rounds knots by up to 5e-4
+
+
+@keras.saving.register_keras_serializable(package=PACKAGE)
+class Wasserstein:
+    """Sum over filters of p-Wasserstein distances between quantile embeddings (P1 Eq. 9).
+
+    An embedding has shape `(filters + 1, knots)`: the values at the knots, and the knots themselves as its last
+    row. Embeddings of models with other knots are refused where values are at hand.
+
+    Args:
+        p: Order, a real number, at least 1.
+    """
+
+    def __init__(self, p=1):
+        wasserstein.check_order(p)
+        self.p = p
+
+    def __call__(self, x, y):
+        x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
+        for name, embedding in (("x", x), ("y", y)):
+            if len(embedding.shape) != 3:
+                raise ValueError(
+                    f"`{name}` must hold quantile embeddings, shape (batch, filters + 1, knots). "
+                    f"Received shape {tuple(embedding.shape)}."
+                )
+        _check_same_knots(x, y)
+        return wasserstein.pairwise(x[:, :-1], y[:, :-1], x[0, -1], self.p)
+
+    def get_config(self):
+        return {"p": self.p}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+@keras.saving.register_keras_serializable(package=PACKAGE)
+class Cosine:
+    """Negative cosine of vectors, in [-1, 1]; 0 for a zero vector (P1 section 5.3)."""
+
+    def __call__(self, x, y):
+        return -vector.cosine(x, y)
+
+    def get_config(self):
+        return {}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+_NAMES = {"wasserstein": Wasserstein, "cosine": Cosine}
+
+
+def get(identifier):
+    """The distance of that name, or the object itself.
+
+    Args:
+        identifier: A name such as `"wasserstein"`, a serialised distance, or a callable `d(x, y) -> (N, M)`.
+
+    Raises:
+        ValueError: If the name is unknown; the message lists the known ones.
+    """
+    if isinstance(identifier, dict):
+        return keras.saving.deserialize_keras_object(identifier)
+    if isinstance(identifier, str):
+        if identifier in _NAMES:
+            return _NAMES[identifier]()
+        near = difflib.get_close_matches(identifier, _NAMES, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"Unknown distance {identifier!r}. Known: {', '.join(sorted(_NAMES))}.{hint}")
+    if callable(identifier):
+        return identifier
+    raise TypeError(f"A distance is a name or a callable d(x, y). Received {type(identifier).__name__}.")
+
+
+def serialize(distance):
+    """Plain-Python form of a distance, for `get_config`; `get` reads it."""
+    return keras.saving.serialize_keras_object(distance)
+
+
+def _check_same_knots(x, y):
+    """Values are at hand in eager calls only; inside a compiled step both sides are one model's."""
+    try:
+        first, second = np.asarray(x[:, -1]), np.asarray(y[:, -1])
+    except Exception:  # a symbolic tensor of either backend: there are no values to compare
+        return
+    rows = np.concatenate([first, second])
+    if len(rows) and (first.shape[1] != second.shape[1] or np.ptp(rows, axis=0).max() > SAME_KNOTS):
+        raise ValueError(
+            "The embeddings have different knots (their last rows), so they come from different models and "
+            "cannot be compared. Embed both sides with one model."
+        )

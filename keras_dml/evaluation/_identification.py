@@ -1,0 +1,91 @@
+"""Figures of an identification experiment: which of the enrolled people is this?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from keras_dml.evaluation._checks import check_table
+
+
+@dataclass(frozen=True)
+class Identification:
+    """How often the nearest enrolled person is the right one."""
+
+    accuracy: float
+    trials: int
+    people: int
+
+    def __str__(self):
+        return (
+            f"identification {100 * self.accuracy:.1f} % "
+            f"({self.trials:,} probes, {self.people:,} people enrolled)"
+        )
+
+
+def identification(distances, probe_ids, gallery_ids):
+    """Rank-1 accuracy against a gallery (P1 section 5.2, multiclass identification).
+
+    A person enrolled with several recordings counts by the nearest. A minimum tied between c people
+    counts 1/c if the right one is among them, so that no order of the columns is an advantage.
+
+    Args:
+        distances: Distances of probes to gallery entries, shape `(probes, entries)`; small is near.
+        probe_ids: Person of each probe, shape `(probes,)`; each must be enrolled.
+        gallery_ids: Person of each gallery entry, shape `(entries,)`.
+
+    Returns:
+        `Identification` with `accuracy` (a share), `trials` (probes) and `people` (enrolled).
+
+    Raises:
+        ValueError: Shapes do not fit, a distance is not finite, or a probe's person is not
+            enrolled.
+
+    >>> import numpy as np
+    >>> identification(np.array([[0.1, 0.4], [0.3, 0.3]]), ["ann", "bob"], ["ann", "bob"]).accuracy
+    0.75
+    """
+    distances, probe_ids, gallery_ids = check_table(distances, probe_ids, gallery_ids)
+    strangers = np.setdiff1d(probe_ids, gallery_ids)
+    if strangers.size:
+        raise ValueError(
+            f"Each probe's person must be enrolled. {strangers.size} of "
+            f"{np.unique(probe_ids).size} people in `probe_ids` are not in `gallery_ids`. For "
+            "people who were never enrolled use `evaluation.imposters`."
+        )
+    people, nearest = nearest_by_person(distances, gallery_ids)
+    return Identification(
+        accuracy=float(credit(nearest, np.searchsorted(people, probe_ids)).mean()),
+        trials=probe_ids.size,
+        people=people.size,
+    )
+
+
+def nearest_by_person(distances, gallery_ids):
+    """Distance of each probe to the nearest entry of each person.
+
+    Args:
+        distances: Shape `(..., probes, entries)`.
+        gallery_ids: Person of each entry, shape `(entries,)`, in any order.
+
+    Returns:
+        `(people, nearest)`: the sorted ids `(people,)` and the minima `(probes, people)`.
+    """
+    order = np.argsort(gallery_ids, kind="stable")
+    people, starts = np.unique(gallery_ids[order], return_index=True)
+    return people, np.minimum.reduceat(distances[:, order], starts, axis=1)
+
+
+def credit(nearest, right):
+    """What each probe counts: 1/c where the right person is among c people at the minimum, else 0.
+
+    Args:
+        nearest: Distances to people, shape `(probes, people)`.
+        right: Index of the right person, shape `(probes,)`.
+
+    Returns:
+        Shares, shape `(probes,)`.
+    """
+    tied = nearest == nearest.min(axis=1, keepdims=True)  # (probes, people)
+    return tied[np.arange(len(right)), right] / tied.sum(axis=1)

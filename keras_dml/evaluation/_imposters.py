@@ -1,0 +1,84 @@
+"""Figures of identification with people who were never enrolled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from keras_dml.evaluation._checks import check_table
+from keras_dml.evaluation._identification import credit, nearest_by_person
+from keras_dml.evaluation._verification import Verification, verification
+
+
+@dataclass(frozen=True, eq=False)
+class Imposters:
+    """How well enrolled people and strangers are told apart, without a claimed name.
+
+    Attributes:
+        detection: `Verification` of the distances to the nearest enrolled person: enrolled probes
+            are its genuine trials, probes of strangers its imposter trials.
+        misidentification: Share of enrolled probes whose nearest person is somebody else. The
+            AUC counts such a probe as rightly accepted, so read the two together.
+        people: Number of people enrolled.
+    """
+
+    detection: Verification
+    misidentification: float
+    people: int
+
+    @property
+    def auc(self):
+        """AUC of enrolled probes against imposters' probes."""
+        return self.detection.auc
+
+    def __str__(self):
+        counts = self.detection.trials
+        return (
+            f"imposter AUC {self.auc:.4f}, misidentified {100 * self.misidentification:.1f} % "
+            f"({counts.genuine:,} probes of {self.people:,} people enrolled, "
+            f"{counts.imposter:,} probes of imposters)"
+        )
+
+
+def imposters(distances, probe_ids, gallery_ids):
+    """Rejecting strangers while identifying the enrolled (P1 section 5.2, multiclass imposters).
+
+    The score of a probe is its distance to the nearest enrolled person; it is accepted as that
+    person where the score is at most a threshold. An enrolled person accepted as somebody else
+    counts as accepted, as in the paper; the share of those stands beside.
+
+    Args:
+        distances: Distances of probes to gallery entries, shape `(probes, entries)`; small is near.
+        probe_ids: Person of each probe, shape `(probes,)`; people not in `gallery_ids` are the
+            imposters.
+        gallery_ids: Person of each gallery entry, shape `(entries,)`.
+
+    Returns:
+        `Imposters` with `auc`, `misidentification`, `detection` (all verification figures) and
+        `people`.
+
+    Raises:
+        ValueError: Shapes do not fit, a distance is not finite, or there are no probes of enrolled
+            people or none of imposters.
+
+    >>> import numpy as np
+    >>> table = np.array([[0.1, 0.8], [0.9, 0.3], [0.7, 0.6]])
+    >>> found = imposters(table, ["ann", "bob", "eve"], ["ann", "bob"])
+    >>> found.auc, found.misidentification
+    (1.0, 0.0)
+    """
+    distances, probe_ids, gallery_ids = check_table(distances, probe_ids, gallery_ids)
+    enrolled = np.isin(probe_ids, gallery_ids)
+    if enrolled.all() or not enrolled.any():
+        raise ValueError(
+            "Probes of enrolled people and of imposters, who are not in `gallery_ids`, are needed. "
+            f"Received {int(enrolled.sum())} and {int((~enrolled).sum())}."
+        )
+    people, nearest = nearest_by_person(distances, gallery_ids)
+    right = np.searchsorted(people, probe_ids[enrolled])
+    return Imposters(
+        detection=verification(nearest.min(axis=1), enrolled),
+        misidentification=float(1.0 - credit(nearest[enrolled], right).mean()),
+        people=people.size,
+    )

@@ -1,0 +1,173 @@
+"""Figures of a verification experiment: is this the person they claim to be?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+from keras_dml.evaluation._bootstrap import bootstrap_intervals
+from keras_dml.evaluation._checks import check_trials
+from keras_dml.evaluation._equal_error_rate import crossing, crossing_threshold, error_curve
+from keras_dml.evaluation._thresholds import TarAtFar, tar_at_far
+
+FARS = (0.01, 0.001)  # the rates that published figures quote
+
+
+class Roc(NamedTuple):
+    """Rates at each threshold, all of shape `(points,)`, ascending in the threshold."""
+
+    far: np.ndarray
+    tar: np.ndarray
+    thresholds: np.ndarray
+
+
+class Det(NamedTuple):
+    """Both error rates at each threshold, all of shape `(points,)`, ascending in the threshold."""
+
+    far: np.ndarray
+    frr: np.ndarray
+    thresholds: np.ndarray
+
+
+class TrialCounts(NamedTuple):
+    """How many trials a figure rests on."""
+
+    genuine: int
+    imposter: int
+
+    def __str__(self):
+        return f"{self.genuine:,} genuine, {self.imposter:,} imposter trials"
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """What a list of verification trials shows.
+
+    Attributes:
+        auc: P(genuine < imposter) + P(genuine = imposter) / 2.
+        eer: Equal error rate, on straight lines between the points of the curve.
+        eer_threshold: Threshold at the equal error rate, in units of the scores.
+        tar_at_far: `TarAtFar` for the false accept rates 0.01 and 0.001, by that rate.
+        trials: Numbers of genuine and imposter trials.
+        roc: Arrays `far`, `tar`, `thresholds` over all distinct scores, from -inf on.
+        det: Arrays `far`, `frr`, `thresholds` of the same points.
+        intervals: 95 % bootstrap intervals by name (`"auc"`, `"eer"`, `"tar_at_far_0.01"`); empty
+            when no bootstrap was asked for.
+        scores: The distances, shape `(trials,)`.
+        genuine: The booleans, shape `(trials,)`.
+    """
+
+    auc: float
+    eer: float
+    eer_threshold: float
+    tar_at_far: dict[float, TarAtFar]
+    trials: TrialCounts
+    roc: Roc = field(repr=False)
+    det: Det = field(repr=False)
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    scores: np.ndarray = field(default=None, repr=False)
+    genuine: np.ndarray = field(default=None, repr=False)
+
+    def __str__(self):
+        eer = f"EER {100 * self.eer:.1f} %{self._interval('eer', 100, '.1f', ' %')}"
+        auc = f"AUC {self.auc:.4f}{self._interval('auc', 1, '.4f', '')}"
+        lines = [f"{eer} at threshold {self.eer_threshold:.4g}, {auc} ({self.trials})"]
+        for far, point in self.tar_at_far.items():
+            lines.append(f"{point}{self._interval(f'tar_at_far_{far:g}', 100, '.1f', ' %')}")
+        return "\n".join(lines)
+
+    def _interval(self, name, scale, digits, unit):
+        if name not in self.intervals:
+            return ""
+        low, high = (format(scale * bound, digits) for bound in self.intervals[name])
+        return f" [{low} to {high}{unit}]"
+
+
+def verification(scores, genuine, *, people=None, bootstrap=0, seed=0):
+    """AUC, equal error rate, true accept rates and curves of verification trials.
+
+    One threshold serves all trials (P1 section 5.2): accepted where `score <= threshold`.
+
+    Args:
+        scores: Distances of the trials, any shape; small is near. A similarity S enters as -S.
+        genuine: Booleans of the same shape, True where probe and claim are one person.
+        people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
+            broadcasts to that of `scores`. With them the bootstrap draws people, since trials that
+            share a person are not independent; without them it draws trials, and its intervals
+            are too narrow where people come back.
+        bootstrap: Number of replicates for the 95 % intervals; 0 makes none, 1000 is usual.
+        seed: Seed of the bootstrap.
+
+    Returns:
+        `Verification`; printed, it says the figures with their trial counts.
+
+    Raises:
+        TypeError: `genuine` is not boolean.
+        ValueError: Shapes differ, a score is not finite, one kind of trial is missing, `people`
+            contradicts `genuine`, or `bootstrap` is negative.
+
+    >>> import numpy as np
+    >>> scores = np.array([0.1, 0.2, 0.2, 0.6, 0.2, 0.5, 0.6, 0.7, 0.9])
+    >>> figures = verification(scores, np.arange(9) < 4)
+    >>> round(figures.auc, 3), figures.eer, figures.trials.imposter
+    (0.825, 0.25, 5)
+    """
+    if bootstrap < 0:
+        raise ValueError(
+            f"`bootstrap` is a number of replicates, 0 for none. Received {bootstrap!r}."
+        )
+    shape = np.shape(scores)
+    scores, genuine = check_trials(scores, genuine)
+    codes = None if people is None else _person_codes(people, genuine, shape)
+    thresholds, far, tar = error_curve(scores, genuine)
+    rate, index = crossing(far, tar)
+    count = int(genuine.sum())
+    trials = TrialCounts(count, genuine.size - count)
+    points = {wanted: tar_at_far(thresholds, far, tar, wanted, trials.imposter) for wanted in FARS}
+    fars = [wanted for wanted, point in points.items() if not math.isnan(point.tar)]
+    intervals = {}
+    if bootstrap:
+        intervals = bootstrap_intervals(
+            scores, genuine, people=codes, draws=bootstrap, fars=fars, seed=seed
+        )
+    return Verification(
+        auc=float(roc_auc_score(genuine, -scores)),
+        eer=float(rate),
+        eer_threshold=float(crossing_threshold(thresholds, far, tar, index)),
+        tar_at_far=points,
+        trials=trials,
+        roc=Roc(far, tar, thresholds),
+        det=Det(far, 1.0 - tar, thresholds),
+        intervals=intervals,
+        scores=scores,
+        genuine=genuine,
+    )
+
+
+def _person_codes(people, genuine, shape):
+    """The two people of each trial as integers 0, 1, ..., each of shape `(trials,)`."""
+    if len(people) != 2:
+        raise ValueError(
+            f"`people` must be the pair (probe_ids, claimed_ids). Received {len(people)} entries."
+        )
+    ids = [np.asarray(entry) for entry in people]
+    try:
+        probe, claimed = (np.broadcast_to(entry, shape).ravel() for entry in ids)
+    except ValueError:
+        raise ValueError(
+            "`people` must hold the two people of each trial, of shapes that broadcast to that of "
+            f"`scores`, {shape}. Received {ids[0].shape} and {ids[1].shape}; for a table of probes "
+            "by claims give `(probe_ids[:, None], claimed_ids[None, :])`."
+        ) from None
+    contradictions = int(((probe == claimed) != genuine).sum())
+    if contradictions:
+        raise ValueError(
+            "`genuine` must be True exactly where the two `people` of a trial are the same. They "
+            f"disagree in {contradictions:,} of {genuine.size:,} trials."
+        )
+    codes = np.unique(np.concatenate([probe, claimed]), return_inverse=True)[1]
+    return codes[: probe.size], codes[probe.size :]

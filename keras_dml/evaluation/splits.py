@@ -1,0 +1,183 @@
+"""Who is trained on, and which recordings are enrolled and which observed.
+
+Nothing here looks at a distance: a split is drawn from labels and a seed alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+
+class SubjectSplit(NamedTuple):
+    """Disjoint sorted ids of the people trained on, tuned on and tested on."""
+
+    train: np.ndarray
+    validation: np.ndarray
+    test: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Enrolment:
+    """One draw of enrolled and observed recordings.
+
+    Attributes:
+        people: Sorted ids of the people evaluated, shape `(people,)`.
+        enrolled: For each person, indices of the enrolled recordings.
+        observed: Indices of the observed recordings in order, shape `(people, observed)`.
+        left_out: Ids of people with too few recordings.
+    """
+
+    people: np.ndarray
+    enrolled: tuple[np.ndarray, ...]
+    observed: np.ndarray
+    left_out: tuple
+
+
+def half_up(value):
+    """The nearest integer, halves upwards: 10.5 gives 11, where `round` gives 10."""
+    return math.floor(value + 0.5)
+
+
+def split_subjects(subjects, *, seed=0):
+    """Half of the people to train on, a fifth of those set apart to choose hyperparameters.
+
+    Of S people, half (rounded up) train and the others test; of the training people a fifth
+    (halves round up) validate and are not trained on (P1 section 5.2).
+
+    Args:
+        subjects: Person of each recording, or each person once, in any order.
+        seed: Seed of the draw.
+
+    Returns:
+        `SubjectSplit` of sorted ids.
+
+    Raises:
+        ValueError: There are fewer than two people.
+
+    >>> [len(ids) for ids in split_subjects(range(71))]
+    [29, 7, 35]
+    """
+    people = np.unique(_labels("subjects", subjects))
+    if people.size < 2:
+        raise ValueError(
+            "Training and test people must differ, so at least 2 people are needed. Received "
+            f"{people.size}."
+        )
+    shuffled = np.random.default_rng(seed).permutation(people)
+    training = half_up(people.size / 2)
+    validation = half_up(0.2 * training)
+    parts = np.split(shuffled, [training - validation, training])
+    return SubjectSplit(*(np.sort(part) for part in parts))
+
+
+def random_enrolments(subjects, *, observed=5, repetitions=10, seed=0):
+    """The paper's draws: of each person `observed` recordings at random, the rest enrolled.
+
+    Args:
+        subjects: Person of each recording, shape `(recordings,)`.
+        observed: Recordings observed of each person; who has no more than these is left out.
+        repetitions: Number of draws.
+        seed: Seed; draw r depends on it and r only.
+
+    Returns:
+        List of `Enrolment`, one for each repetition.
+
+    Raises:
+        ValueError: `observed` is below 1, or fewer than two people have enough recordings.
+    """
+    subjects = _labels("subjects", subjects)
+    candidates = {
+        person: (np.empty(0, int), np.flatnonzero(subjects == person))
+        for person in np.unique(subjects)
+    }
+    need = f"more than {observed} recordings"
+    kept = {p: sets for p, sets in candidates.items() if sets[1].size > observed}
+    return _draws(kept, candidates, need, observed, repetitions, seed)
+
+
+def session_enrolments(subjects, sessions, *, observed=5, repetitions=10, seed=0):
+    """The stricter draws: earlier sessions are enrolled, recordings of the latest observed.
+
+    A session is a visit, a day or a block of trials; within one, sensor placement and clothing are
+    shared, which random splits reward. All earlier recordings are enrolled; a repetition draws
+    which of the latest session are observed, the others of that session are not used.
+
+    Args:
+        subjects: Person of each recording, shape `(recordings,)`.
+        sessions: Session of each recording, shape `(recordings,)`: numbers or strings whose order
+            is that of time. Compared within a person only.
+        observed: Recordings observed of each person; who has fewer in the latest session, or one
+            session only, is left out.
+        repetitions: Number of draws.
+        seed: Seed; draw r depends on it and r only.
+
+    Returns:
+        List of `Enrolment`, one for each repetition.
+
+    Raises:
+        ValueError: Shapes differ, `observed` is below 1, or fewer than two people remain.
+    """
+    subjects, sessions = _labels("subjects", subjects), _labels("sessions", sessions)
+    if subjects.shape != sessions.shape:
+        raise ValueError(
+            "`subjects` and `sessions` must have one entry for each recording. Received shapes "
+            f"{subjects.shape} and {sessions.shape}."
+        )
+    order = np.unique(sessions, return_inverse=True)[1]  # strings have no maximum
+    candidates = {}
+    for person in np.unique(subjects):
+        rows = np.flatnonzero(subjects == person)
+        latest = order[rows] == order[rows].max()
+        candidates[person] = (rows[~latest], rows[latest])
+    need = f"an earlier session and {observed} recordings in the latest"
+    kept = {
+        person: sets
+        for person, sets in candidates.items()
+        if sets[0].size > 0 and sets[1].size >= observed
+    }
+    # the rest of the latest session must not be enrolled
+    return _draws(kept, candidates, need, observed, repetitions, seed, enrol_rest=False)
+
+
+def _draws(kept, candidates, need, observed, repetitions, seed, enrol_rest=True):
+    if observed < 1 or repetitions < 1:
+        raise ValueError(
+            "`observed` and `repetitions` must be at least 1. Received "
+            f"observed={observed}, repetitions={repetitions}."
+        )
+    if len(kept) < 2:
+        raise ValueError(
+            f"At least 2 people with {need} are needed. Received {len(kept)} of {len(candidates)} "
+            "people. Lower `observed` or give more recordings."
+        )
+    left_out = tuple(person for person in candidates if person not in kept)
+    enrolments = []
+    for repetition in range(repetitions):
+        rng = np.random.default_rng([seed, repetition])
+        enrolled, probes = [], []
+        for always, pool in kept.values():
+            order = rng.permutation(pool)
+            probes.append(order[-observed:])
+            enrolled.append(np.concatenate([always, order[:-observed]]) if enrol_rest else always)
+        enrolments.append(
+            Enrolment(np.array(list(kept)), tuple(enrolled), np.stack(probes), left_out)
+        )
+    return enrolments
+
+
+def _labels(name, values):
+    labels = np.asarray(values)
+    if labels.dtype == object:  # as pandas hands out strings
+        labels = np.asarray(labels.tolist())
+    if labels.ndim != 1 or labels.dtype.kind not in "biufUSM":
+        raise ValueError(
+            f"`{name}` must be a flat list of numbers or strings, one a recording. Received shape "
+            f"{labels.shape} and dtype {labels.dtype}."
+        )
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError(f"`{name}` must name each recording. Received NaN for some of them.")
+    return labels

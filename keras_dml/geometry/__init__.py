@@ -1,0 +1,1 @@
+"""Pure functions of tensors on `keras.ops`: no state, no layers, no files."""

@@ -1,0 +1,26 @@
+"""Guards of the numerics, each with its reason, in one place."""
+
+from keras_dml._keras import keras, ops
+
+
+def at_least_float32(x):
+    """The tensor in float32 or wider: ranks and differences of half-precision numbers are off by whole steps."""
+    x = ops.convert_to_tensor(x)
+    return ops.cast(x, keras.backend.result_type(x.dtype, "float32"))
+
+
+def absolute(x):
+    """Absolute value with gradient 0 at 0 on every backend (the backends' own differ there)."""
+    return x * ops.stop_gradient(ops.sign(x))
+
+
+def divide(numerator, denominator):
+    """Quotient that is 0, with gradient 0, where the denominator is 0."""
+    empty = ops.equal(denominator, 0)
+    return ops.where(empty, 0, numerator / ops.where(empty, 1, denominator))
+
+
+def root(x, p):
+    """`x ** (1 / p)` for x >= 0 with value and gradient 0 at 0, no epsilon added."""
+    positive = ops.greater(x, 0)
+    return ops.where(positive, ops.where(positive, x, 1) ** (1.0 / p), 0)

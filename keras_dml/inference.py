@@ -1,0 +1,137 @@
+"""Recordings of any length through any model, and the distances of what comes out."""
+
+import numpy as np
+
+from keras_dml import progress as bars
+from keras_dml import zoo
+from keras_dml._keras import keras, ops
+
+LENGTHS_PER_OCTAVE = 8  # padded lengths a batch may have: few enough to compile once, padding below 13 %
+
+
+def embed(model, recordings, batch_size=32, *, progress=True):
+    """Embeddings of recordings of any lengths, in their order.
+
+    Recordings of similar length are padded to one batch under a mask, which leaves every embedding as it is
+    alone. Nothing is cut: one recording, one embedding.
+
+    Args:
+        model: A `keras.Model`, or the name of a zoo model.
+        recordings: Arrays of shape `(time, channels)` in the units of the model's card, one a recording.
+        batch_size: Recordings in a batch.
+        progress: Whether to report progress on stderr when it takes more than two seconds.
+
+    Returns:
+        NumPy array, shape `(recordings, ...)`.
+
+    Raises:
+        ValueError: If there are no recordings, or one is empty, not of shape `(time, channels)`, has another
+            number of channels than the model, another length than a model of fixed length takes, or holds NaN or
+            infinity; the message names its place in the list.
+    """
+    model = _model(model)
+    signals = _checked(recordings, *model.inputs[0].shape[1:])
+    lengths = np.array([len(signal) for signal in signals])
+    order = np.argsort(lengths, kind="stable")
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    embeddings = None
+    for rows in bars.track(batches, "embedding") if progress else batches:
+        batch = _embed_batch(model, [signals[row] for row in rows])
+        if embeddings is None:
+            embeddings = np.empty((len(signals), *batch.shape[1:]), batch.dtype)
+        embeddings[rows] = batch
+    return embeddings
+
+
+def distance(model, x, y, *, max_bytes=64 * 2**20):
+    """Distances between two sets of embeddings, as the model's head defines them: small is near.
+
+    Args:
+        model: A `keras.Model` whose last layer names its `distance`, the name of a zoo model, or a distance.
+        x: Embeddings, shape `(n, ...)`.
+        y: Embeddings of the same model, shape `(m, ...)`.
+        max_bytes: Memory that a block of pairs may take.
+
+    Returns:
+        NumPy array, shape `(n, m)`.
+
+    Raises:
+        ValueError: If the model names no distance, or the embeddings are of different models.
+    """
+    metric = model if callable(model) and not isinstance(model, keras.Model) else head_distance(_model(model))
+    x, y = np.asarray(x), np.asarray(y)
+    pair = max(1, y[:1].nbytes)
+    rows = max(1, int(max_bytes // (pair * max(1, len(y)))))
+    blocks = [_numpy(metric(x[i : i + rows], y)) for i in range(0, len(x), rows)]
+    return np.concatenate(blocks) if blocks else np.zeros((0, len(y)), x.dtype)
+
+
+def head_distance(model):
+    """The distance that the model's head names.
+
+    Raises:
+        ValueError: If the last layer names none.
+    """
+    head = model.layers[-1]
+    if not hasattr(head, "distance"):
+        raise ValueError(
+            f"The last layer of {model.name!r}, {type(head).__name__} {head.name!r}, names no distance. End the model "
+            "in a head of `keras_dml.layers`, or pass a distance such as `keras_dml.distances.Cosine()`."
+        )
+    return head.distance
+
+
+def _model(model):
+    return zoo.load(model) if isinstance(model, str) else model
+
+
+def _checked(recordings, steps, channels):
+    signals = [np.asarray(recording, np.float32) for recording in recordings]
+    if not signals:
+        raise ValueError("`recordings` is empty; give at least one array of shape (time, channels).")
+    for i, signal in enumerate(signals):
+        if signal.ndim != 2:
+            raise ValueError(
+                f"Recording {i} must have shape (time, channels). Received shape {signal.shape}. "
+                "A single recording goes in as a list of one."
+            )
+        if signal.shape[1] != channels:
+            raise ValueError(
+                f"Recording {i} has {signal.shape[1]} channels, the model takes {channels}. "
+                "The model's card names them in order."
+            )
+        if len(signal) == 0:
+            raise ValueError(f"Recording {i} has no steps; leave it out.")
+        if steps is not None and len(signal) != steps:
+            raise ValueError(
+                f"Recording {i} has {len(signal)} steps, the model takes {steps}. Cut windows of that length, "
+                f"`recording[start : start + {steps}]`, and embed each."
+            )
+        if not np.isfinite(signal).all():
+            step, channel = np.argwhere(~np.isfinite(signal))[0]
+            raise ValueError(
+                f"Recording {i} holds NaN or infinity, first at step {step}, channel {channel}. "
+                "Interpolate such steps or leave the recording out."
+            )
+    return signals
+
+
+def _embed_batch(model, signals):
+    lengths = np.array([len(signal) for signal in signals])
+    if (lengths == lengths[0]).all():
+        return _numpy(model(np.stack(signals), training=False))
+    batch = np.zeros((len(signals), _padded(lengths.max()), signals[0].shape[1]), np.float32)
+    for row, signal in zip(batch, signals, strict=True):
+        row[: len(signal)] = signal
+    mask = np.arange(batch.shape[1]) < lengths[:, None]                      # (batch, time)
+    return _numpy(model(batch, mask=ops.convert_to_tensor(mask), training=False))
+
+
+def _padded(length):
+    """The next of few lengths, so that a compiling backend compiles few times."""
+    step = max(1, 2 ** (int(length).bit_length() - 1) // LENGTHS_PER_OCTAVE)
+    return -(-int(length) // step) * step
+
+
+def _numpy(tensor):
+    return keras.ops.convert_to_numpy(tensor)

@@ -1,0 +1,78 @@
+"""Normalisation of the channels of a recording, stored in the model."""
+
+import numpy as np
+
+from keras_dml._keras import keras, ops
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class ChannelNormalisation(keras.layers.Layer):
+    """Subtracts each channel's mean and divides by its standard deviation, as `adapt` measured them on training data.
+
+    Input and output shape: `(..., channels)`; the input in the sensor's units, the output in standard deviations.
+    A channel that is constant in the training data is only shifted.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        channels = (input_shape[-1],)
+        self.mean = self.add_weight(name="mean", shape=channels, initializer="zeros", trainable=False)
+        self.deviation = self.add_weight(name="deviation", shape=channels, initializer="ones", trainable=False)
+
+    def adapt(self, recordings):
+        """Measures mean and standard deviation over all steps of all recordings.
+
+        Args:
+            recordings: Iterable of arrays `(time, channels)`, or one array `(recordings, time, channels)`.
+        """
+        steps = np.concatenate([np.asarray(r, np.float64) for r in recordings])  # (steps, channels)
+        deviation = steps.std(axis=0)
+        self.build(steps.shape) if not self.built else None
+        self.mean.assign(steps.mean(axis=0))
+        self.deviation.assign(np.where(deviation > 0, deviation, 1.0))
+
+    def call(self, inputs):
+        return (inputs - self.mean) / self.deviation
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class RecordingStandardisation(keras.layers.Layer):
+    """Brings every channel of every recording to mean 0 and standard deviation 1 over its own valid steps.
+
+    For signals whose level depends on the day (electrode contact, amplifier). A dead channel becomes 0.
+
+    Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
+
+    Args:
+        epsilon: Added to the variance, in squared units of the input.
+    """
+
+    def __init__(self, epsilon=1e-6, **kwargs):
+        super().__init__(**kwargs)
+        self.epsilon = float(epsilon)
+        self.supports_masking = True
+
+    def call(self, inputs, mask=None):
+        if mask is None:
+            mean = ops.mean(inputs, axis=1, keepdims=True)
+            gap = inputs - mean
+            variance = ops.mean(gap * gap, axis=1, keepdims=True)
+        else:
+            valid = ops.cast(mask, inputs.dtype)[..., None]                 # (batch, time, 1)
+            count = ops.maximum(ops.sum(valid, axis=1, keepdims=True), 1)
+            mean = ops.sum(ops.where(valid > 0, inputs, 0), axis=1, keepdims=True) / count
+            gap = ops.where(valid > 0, inputs - mean, 0)
+            variance = ops.sum(gap * gap, axis=1, keepdims=True) / count
+        return gap * ops.rsqrt(variance + self.epsilon)
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def get_config(self):
+        return {**super().get_config(), "epsilon": self.epsilon}

@@ -1,0 +1,102 @@
+"""Pooling over time that counts valid steps only."""
+
+from keras_dml import distances
+from keras_dml._keras import keras, ops
+from keras_dml.layers._precision import full_precision
+
+MODES = ("max", "mean")
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class SequencePooling(keras.layers.Layer):
+    """Greatest or mean activation of each filter over the valid steps: one vector a recording, compared by cosine.
+
+    The baseline that quantile heads are measured against (P1 section 5.3, method MP-NPL).
+
+    Input shape: `(batch, time, filters)`, with or without a Keras mask. Output shape: `(batch, filters)`, float32 or
+    wider whatever the policy. A recording without a valid step gives NaN.
+
+    Args:
+        mode: `"max"` or `"mean"`.
+
+    Example:
+        >>> SequencePooling("max")(np.array([[[3.0], [1.0]]])).numpy()
+        array([[3.]], dtype=float32)
+    """
+
+    def __init__(self, mode="max", *, dtype=None, **kwargs):
+        super().__init__(dtype=full_precision(dtype), **kwargs)
+        if mode not in MODES:
+            raise ValueError(f"`mode` must be one of {MODES}. Received mode={mode!r}.")
+        self.mode = mode
+        self.distance = distances.Cosine()
+        self.supports_masking = True
+
+    def call(self, inputs, mask=None):
+        if mask is None:
+            return ops.max(inputs, axis=1) if self.mode == "max" else ops.mean(inputs, axis=1)
+        valid = ops.cast(mask, "bool")[..., None]                           # (batch, time, 1)
+        count = ops.sum(ops.cast(valid, inputs.dtype), axis=1)              # (batch, 1)
+        if self.mode == "max":
+            floor = -keras.ops.cast(3e38, inputs.dtype)
+            pooled = ops.max(ops.where(valid, inputs, floor), axis=1)
+        else:
+            pooled = ops.sum(ops.where(valid, inputs, 0), axis=1) / ops.maximum(count, 1)
+        return ops.where(count > 0, pooled, float("nan"))
+
+    def compute_mask(self, inputs, previous_mask=None):
+        return None
+
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], input_shape[-1])
+
+    def get_config(self):
+        return {**super().get_config(), "mode": self.mode}
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class MaskedAveragePooling1D(keras.layers.Layer):
+    """Averages over valid steps in windows that start at the first step, so that padding changes nothing.
+
+    Stock pooling with a stride counts padding, and `"same"` convolutions with a stride shift with the length. Here
+    window i covers steps `i * pool_size` to `(i + 1) * pool_size - 1`; the last one may be cut; a window is valid
+    if it holds a valid step.
+
+    Input shape: `(batch, time, filters)`. Output shape: `(batch, ceil(time / pool_size), filters)`.
+
+    Args:
+        pool_size: Steps in a window.
+    """
+
+    def __init__(self, pool_size=2, **kwargs):
+        super().__init__(**kwargs)
+        if not isinstance(pool_size, int) or pool_size < 1:
+            raise ValueError(f"`pool_size` must be a whole number of at least 1. Received {pool_size!r}.")
+        self.pool_size = pool_size
+        self.supports_masking = True
+
+    def call(self, inputs, mask=None):
+        if mask is None:
+            return self._average(inputs)
+        valid = ops.cast(mask, inputs.dtype)[..., None]                     # (batch, time, 1)
+        share = self._average(valid)                                        # (batch, windows, 1)
+        total = self._average(ops.where(valid > 0, inputs, 0))
+        return total / ops.where(share > 0, share, 1)
+
+    def _average(self, x):
+        # "same" puts all its padding on the right and leaves it out of the average when stride = window
+        return ops.average_pool(x, self.pool_size, self.pool_size, padding="same")
+
+    def compute_mask(self, inputs, previous_mask=None):
+        if previous_mask is None:
+            return None
+        valid = ops.cast(previous_mask, "float32")[..., None]
+        pooled = ops.max_pool(valid, self.pool_size, self.pool_size, padding="same")
+        return pooled[..., 0] > 0
+
+    def compute_output_shape(self, input_shape):
+        batch, time, filters = input_shape
+        return (batch, None if time is None else -(-time // self.pool_size), filters)
+
+    def get_config(self):
+        return {**super().get_config(), "pool_size": self.pool_size}

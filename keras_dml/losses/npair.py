@@ -1,0 +1,59 @@
+"""The N-pair loss on vectors."""
+
+from keras_dml._keras import keras, ops
+from keras_dml.geometry import vector
+from keras_dml.losses.pairs import anchors_and_positives, class_ids
+
+SIMILARITIES = {"cosine": vector.cosine, "inner": vector.inner}
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class NPairLoss(keras.losses.Loss):
+    """Cross-entropy of picking an anchor's own positive among all positives of the batch (Sohn 2016).
+
+    With `S_ij` the similarity of anchor i and positive j, anchor i has the value `log(sum_j exp(S_ij - S_ii))`, plus
+    `(l2 / 4)(|f_i|^2 + |f_i+|^2)`. P1's baselines take the cosine; Sohn's own loss is
+    `NPairLoss(similarity="inner", l2=0.002)`.
+
+    Labels are class ids, shape `(2N,)`; each comes exactly twice. Predictions are vectors, shape `(2N, features)`. A
+    batch with other labels is refused in an eager call and NaN in a compiled step.
+
+    Args:
+        similarity: `"cosine"` or `"inner"` (product).
+        scale: Factor on the similarities, an inverse temperature.
+        l2: Weight of the squared lengths (lambda of Sohn 2016).
+        name: Name of the loss.
+        **kwargs: `reduction` and `dtype` of `keras.losses.Loss`.
+    """
+
+    def __init__(self, similarity="cosine", *, scale=1.0, l2=0.0, name="n_pair", **kwargs):
+        super().__init__(name=name, **kwargs)
+        if similarity not in SIMILARITIES:
+            raise ValueError(
+                f"`similarity` must be one of {tuple(SIMILARITIES)}. Received similarity={similarity!r}."
+            )
+        self.similarity = similarity
+        self.scale = float(scale)
+        self.l2 = float(l2)
+
+    def call(self, y_true, y_pred):
+        if len(y_pred.shape) != 2:
+            raise ValueError(
+                "NPairLoss compares vectors, shape (batch, features). "
+                f"Received shape {tuple(y_pred.shape)}. For quantile embeddings end the model in "
+                "`QuantileLayer(flatten=True)`, or take `WassersteinLoss`."
+            )
+        anchors, positives, valid = anchors_and_positives(class_ids(y_true))
+        anchors, positives = ops.take(y_pred, anchors, axis=0), ops.take(y_pred, positives, axis=0)
+        scores = self.scale * SIMILARITIES[self.similarity](anchors, positives)  # (pairs, pairs)
+        values = ops.logsumexp(scores, axis=1) - ops.diagonal(scores)
+        squares = ops.sum(anchors * anchors + positives * positives, axis=1)
+        return ops.where(valid, values + self.l2 / 4 * squares, float("nan"))
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "similarity": self.similarity,
+            "scale": self.scale,
+            "l2": self.l2,
+        }

@@ -1,0 +1,91 @@
+"""Labels of a batch, and the pairs they make."""
+
+import numpy as np
+
+from keras_dml._keras import keras, ops
+
+LARGEST_LABEL = 2**24  # Keras casts labels to float32, which holds whole numbers up to here
+
+
+def class_ids(labels):
+    """Labels as int32, shape `(batch,)`.
+
+    Args:
+        labels: Dense class ids, shape `(batch,)` or `(batch, 1)`, whole numbers from 0 to 2**24 - 1.
+
+    Raises:
+        ValueError: For another shape; in an eager call also for numbers that are no such ids.
+    """
+    labels = ops.convert_to_tensor(labels)
+    if len(labels.shape) == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if len(labels.shape) != 1:
+        raise ValueError(
+            "`labels` must be one class id a row, shape (batch,) or (batch, 1). "
+            f"Received shape {tuple(labels.shape)}. One-hot labels become ids by `argmax(axis=-1)`."
+        )
+    values = concrete(labels)
+    if values is not None and not (
+        np.all(values == np.floor(values)) and np.all((0 <= values) & (values < LARGEST_LABEL))
+    ):
+        raise ValueError(
+            "`labels` must be whole numbers from 0 to 2**24 - 1, since Keras passes labels as float32. "
+            f"Received {values[:8].tolist()}. The samplers make such ids of labels of any type; "
+            "so does `numpy.unique(labels, return_inverse=True)`."
+        )
+    return ops.cast(labels, "int32")
+
+
+def anchors_and_positives(labels):
+    """Rows of the anchors and of their positives in a batch of pairs (R24 of P1's N-pair batch).
+
+    The first row of a label is the anchor, the second its positive, whatever the order of the rows.
+
+    Args:
+        labels: Class ids, int32, shape `(2 pairs,)`.
+
+    Returns:
+        Rows of the anchors in their order, shape `(pairs,)`; rows of their positives, same shape; a boolean scalar that
+        is False where a label does not come exactly twice.
+
+    Raises:
+        ValueError: In an eager call, naming a label that does not come exactly twice; in a compiled step, where
+            nothing can be raised, for an odd number of rows only.
+    """
+    rows = labels.shape[0]
+    values = concrete(labels)
+    if values is not None:
+        _check_pairs(values)
+    if rows is not None and rows % 2:
+        raise ValueError(f"A batch of pairs has an even number of rows. Received {rows}.")
+    rows = ops.shape(labels)[0]
+    index = ops.arange(rows, dtype="int32")
+    same = ops.equal(labels[:, None], labels[None, :])                      # (rows, rows)
+    other = ops.logical_and(same, ops.not_equal(index[:, None], index[None, :]))
+    partner = ops.cast(ops.argmax(ops.cast(other, "int32"), axis=1), "int32")
+    valid = ops.all(ops.equal(ops.sum(ops.cast(same, "int32"), axis=1), 2))
+    first = ops.where(index < partner, index, index + rows)
+    anchors = ops.cast(ops.argsort(first), "int32")[: rows // 2]
+    return anchors, ops.take(partner, anchors), valid
+
+
+def concrete(tensor):
+    """The tensor's values in an eager call; None where it is symbolic."""
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return None if isinstance(tensor, jax.core.Tracer) else np.asarray(tensor)
+    if keras.backend.backend() == "tensorflow":
+        return tensor.numpy() if hasattr(tensor, "numpy") else None
+    return None
+
+
+def _check_pairs(labels):
+    ids, counts = np.unique(labels, return_counts=True)
+    wrong = counts != 2
+    if wrong.any():
+        label, count = ids[wrong][0], counts[wrong][0]
+        raise ValueError(
+            "Every label of a batch of pairs must come exactly twice (an anchor and its positive). "
+            f"Label {label} comes {count} times. Draw the batches with `keras_dml.samplers.NPairSampler`."
+        )

@@ -1,0 +1,61 @@
+"""The Wasserstein loss of paper 1."""
+
+from keras_dml import distances
+from keras_dml._keras import keras, ops
+from keras_dml.losses.pairs import anchors_and_positives, class_ids
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class WassersteinLoss(keras.losses.Loss):
+    """Pulls the two recordings of a person together and all other pairs apart, in Wasserstein distance (P1 Eq. 13).
+
+    With N pairs and `D_ij` the distance of anchor i to positive j, anchor i has the value
+    `sum over j != i of softplus(D_ii - D_ij)`. The default reduction is their mean, Eq. 13 divided by N;
+    `reduction="sum"` is Eq. 13 to the letter.
+
+    Labels are class ids, shape `(2N,)`; each comes exactly twice. Predictions are quantile embeddings, shape
+    `(2N, filters + 1, knots)`. A batch with other labels is refused in an eager call and NaN in a compiled step.
+
+    Args:
+        p: Order of the distance, a real number, at least 1.
+        symmetric: Whether to add `softplus(D_ii - D_ji)`: positives as anchors, an extension.
+        name: Name of the loss.
+        **kwargs: `reduction` and `dtype` of `keras.losses.Loss`.
+
+    Example:
+        >>> embeddings = np.zeros((4, 2, 3), "float32")
+        >>> float(WassersteinLoss()(np.array([0, 0, 1, 1]), embeddings).numpy().round(4))
+        0.6931
+    """
+
+    def __init__(self, p=1, *, symmetric=False, name="wasserstein", **kwargs):
+        super().__init__(name=name, **kwargs)
+        self.p = p
+        self.symmetric = bool(symmetric)
+        self.distance = distances.Wasserstein(p)
+
+    def call(self, y_true, y_pred):
+        anchors, positives, valid = anchors_and_positives(class_ids(y_true))
+        table = self.distance(ops.take(y_pred, anchors, axis=0), ops.take(y_pred, positives, axis=0))
+        return ops.where(valid, pair_softplus(table, self.symmetric), float("nan"))
+
+    def get_config(self):
+        return {**super().get_config(), "p": self.p, "symmetric": self.symmetric}
+
+
+def pair_softplus(table, symmetric=False):
+    """One value an anchor from the distances of anchors to positives (P1 Eq. 13).
+
+    Args:
+        table: Distances, shape `(pairs, pairs)`, row i anchor i, column j positive j.
+        symmetric: Whether columns count too.
+
+    Returns:
+        Values, shape `(pairs,)`.
+    """
+    own = ops.diagonal(table)                                               # (pairs,)
+    off = ops.logical_not(ops.cast(ops.eye(ops.shape(table)[0]), "bool"))
+    values = ops.sum(ops.where(off, ops.softplus(own[:, None] - table), 0), axis=1)
+    if symmetric:
+        values += ops.sum(ops.where(off, ops.softplus(own[:, None] - ops.transpose(table)), 0), axis=1)
+    return values

@@ -1,0 +1,80 @@
+"""Progress of long work, told on stderr so that stdout stays for programs."""
+
+import sys
+import time
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+def track(iterable, description, total=None):
+    """Yields the items of an iterable and tells how far the work has come.
+
+    On a terminal a bar with count, rate and time left; on a pipe one line every ten seconds, so
+    that short work leaves no trace in a log.
+
+    Args:
+        iterable: What is worked through.
+        description: What is being done, in a few words: `"embed"`.
+        total: Number of items; `None` takes `len(iterable)` where there is one.
+
+    Yields:
+        The items, in order and unchanged.
+
+    >>> list(track([1, 2, 3], "count"))
+    [1, 2, 3]
+    """
+    if total is None and hasattr(iterable, "__len__"):
+        total = len(iterable)
+    console = Console(stderr=True)
+    if console.is_terminal:
+        return _with_bar(iterable, description, total, console)
+    return _with_lines(iterable, description, total)
+
+
+class _Rate(ProgressColumn):
+    """Items a second, over the recent past."""
+
+    def render(self, task):
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:.1f}/s", style="progress.data.speed")
+
+
+def _with_bar(iterable, description, total, console):
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        _Rate(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        yield from progress.track(iterable, total=total, description=description)
+
+
+def _with_lines(iterable, description, total):
+    start = told = time.monotonic()
+    for done, item in enumerate(iterable):
+        now = time.monotonic()
+        if now - told >= SECONDS_BETWEEN_LINES:
+            told = now
+            print(_line(description, done, total, now - start), file=sys.stderr, flush=True)
+        yield item
+
+
+def _line(description, done, total, seconds):
+    rate = done / seconds
+    if total is None:
+        return f"{description}: {done} done, {rate:.1f}/s"
+    left = f", {(total - done) / rate:.0f} s left" if done else ""
+    return f"{description}: {done}/{total}, {rate:.1f}/s{left}"

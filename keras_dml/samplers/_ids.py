@@ -1,0 +1,77 @@
+"""Ids of any dtype made dense: 0, 1, 2, … in int32.
+
+Keras casts labels to float32 on their way to a loss, where 16777216 and 16777217 are one number.
+Ids counted from 0 stay exact, whatever the data set calls its people.
+"""
+
+import numpy as np
+
+FLOAT32_EXACT = 2**24  # float32 holds every integer below this
+
+
+def dense_ids(name, values, count):
+    """Numbers the distinct ids of `values` in their sorted order.
+
+    Args:
+        name: Name of the argument, for errors.
+        values: `count` ids, shape `(count,)` or `(count, 1)`: integers of any size, strings,
+            bytes, booleans, or floats that are exact integers.
+        count: Number of recordings that the ids belong to.
+
+    Returns:
+        A tuple `(ids, names)`: ids, shape `(count,)`, int32, below 2**24, and the list of
+        original ids, so that `names[ids[i]] == values[i]`.
+
+    Raises:
+        ValueError: On another shape, a float that is no exact integer, or 2**24 ids and more.
+        TypeError: On ids that cannot be sorted together, such as strings with integers.
+    """
+    flat = _flat_ids(name, values, count)
+    try:
+        names = sorted(set(flat))
+    except TypeError:
+        kinds = sorted({type(value).__name__ for value in flat})
+        raise TypeError(
+            f"`{name}` must hold ids of one kind: integers, strings or bytes. "
+            f"Received: {', '.join(kinds)}. Turn them into strings first."
+        ) from None
+    if len(names) >= FLOAT32_EXACT:
+        raise ValueError(
+            f"`{name}` must hold fewer than {FLOAT32_EXACT} distinct ids, which float32 tells "
+            f"apart. Received: {len(names)}. Train on a part of the classes."
+        )
+    position = {value: index for index, value in enumerate(names)}
+    return np.array([position[value] for value in flat], np.int32), names
+
+
+def _flat_ids(name, values, count):
+    """The ids as a list of plain Python objects, after shape and exactness are checked."""
+    # A list goes through dtype object: NumPy would make [2**63, -1] floats.
+    array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
+    if array.dtype.kind in "cV":
+        raise TypeError(
+            f"`{name}` must hold integers, strings or bytes. Received dtype {array.dtype}."
+        )
+    shape = array.shape
+    if array.ndim == 2 and shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(
+            f"`{name}` must hold one id a recording, shape (recordings,) or (recordings, 1). "
+            f"Received shape {shape}. For one-hot rows give `{name}.argmax(axis=1)`."
+        )
+    if len(array) != count:
+        raise ValueError(
+            f"`{name}` must hold one id a recording: `x` has {count} recordings, "
+            f"`{name}` has {len(array)} ids."
+        )
+    digits = np.finfo(array.dtype).nmant + 1 if array.dtype.kind == "f" else 53
+    flat = [value.item() if isinstance(value, np.generic) else value for value in array.tolist()]
+    for index, value in enumerate(flat):
+        if isinstance(value, float) and not (value.is_integer() and abs(value) < 2**digits):
+            raise ValueError(
+                f"`{name}` must hold ids. Received {value!r} at index {index}, a float that is "
+                f"not an integer below 2**{digits}, where its dtype is exact. Give integers or "
+                "strings."
+            )
+    return flat

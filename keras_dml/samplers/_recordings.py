@@ -1,0 +1,86 @@
+"""Recordings as a list of arrays, checked once, before any of them reaches a batch."""
+
+import numpy as np
+
+
+def as_recordings(x):
+    """Returns `x` as a list of arrays (time, channels) with the same channels, all finite.
+
+    Args:
+        x: Recordings, shape `(recordings, time, channels)`, or a list (or object array) of arrays
+            `(time_i, channels)`.
+
+    Returns:
+        List of arrays, views where `x` holds arrays already.
+
+    Raises:
+        TypeError: If a recording does not hold real numbers.
+        ValueError: On no recording, a wrong rank, an empty recording, another number of channels,
+            NaN or infinite values; the message gives the recording's index.
+    """
+    if hasattr(x, "__array__"):
+        x = np.asarray(x)
+        if x.ndim != 3 and x.dtype.kind != "O":
+            raise ValueError(
+                "`x` must hold recordings, shape (recordings, time, channels), or be a list of "
+                f"arrays (time, channels). Received shape {x.shape}. One channel: `x[..., None]`."
+            )
+    recordings = [np.asarray(recording) for recording in x]
+    if not recordings:
+        raise ValueError("`x` must hold at least one recording. Received none.")
+    for index, recording in enumerate(recordings):
+        _check_recording(index, recording)
+        if recording.shape[1] != recordings[0].shape[1]:
+            raise ValueError(
+                f"`x` must hold recordings with the same channels. Recording {index} has "
+                f"{recording.shape[1]} channels, recording 0 has {recordings[0].shape[1]}."
+            )
+    return recordings
+
+
+def batch_length(recordings, length):
+    """The number of time steps of every batch: `length`, or the one that all recordings have.
+
+    Raises:
+        ValueError: If a recording is shorter than `length`, or lengths differ without `length`.
+    """
+    lengths = [len(recording) for recording in recordings]
+    if length is None:
+        if min(lengths) != max(lengths):
+            raise ValueError(
+                f"`x` holds recordings of {min(lengths)} to {max(lengths)} time steps, and a batch "
+                f"needs one length. Give `length=` (at most {min(lengths)}) to cut each of them by "
+                "a random crop."
+            )
+        return lengths[0]
+    for index, steps in enumerate(lengths):
+        if steps < length:
+            raise ValueError(
+                f"Recording {index} has {steps} time steps, fewer than length={length}. Leave it "
+                f"out, or give `length={min(lengths)}` or less."
+            )
+    return length
+
+
+def _check_recording(index, recording):
+    """Rank, emptiness, dtype and finiteness of one recording."""
+    if recording.ndim != 2:
+        raise ValueError(
+            f"Recording {index} of `x` must have shape (time, channels). "
+            f"Received shape {recording.shape}. One channel has shape (time, 1)."
+        )
+    if recording.size == 0:
+        raise ValueError(
+            f"Recording {index} of `x` is empty: shape {recording.shape}. Leave it out."
+        )
+    if recording.dtype.kind not in "fiub":
+        raise TypeError(
+            f"Recording {index} of `x` must hold real numbers. Received dtype {recording.dtype}."
+        )
+    with np.errstate(over="ignore"):  # a float64 beyond float32 would be infinite in the batch
+        finite = np.isfinite(recording.astype(np.float32, copy=False))
+    if not finite.all():
+        raise ValueError(
+            f"Recording {index} of `x` holds NaN or infinite values ({(~finite).sum()} of "
+            f"{finite.size} in float32). Repair it or leave it out."
+        )

@@ -1,0 +1,22 @@
+"""Trained models by name: `list`, `info`, `card`, `load`, `check`. Reading only; recipes write.
+
+`list`, `info` and `card` read JSON and load neither Keras nor a backend.
+"""
+
+import importlib
+
+from keras_dml.zoo.catalogue import card, info, list
+
+__all__ = ["card", "check", "info", "list", "load"]
+
+
+def __getattr__(name):
+    if name in ("check", "load"):
+        return getattr(importlib.import_module(f"{__name__}.reading"), name)
+    raise AttributeError(
+        f"module `{__name__}` has no attribute `{name}`. It offers {', '.join(__all__)}."
+    )
+
+
+def __dir__():
+    return sorted(__all__)

@@ -1,0 +1,73 @@
+"""Where the models lie: a folder of one's own, the installed package, the checkout."""
+
+import difflib
+import os
+import pathlib
+
+VARIABLE = "KERAS_DML_ZOO"
+CARD = "card.json"
+_PACKAGE = pathlib.Path(__file__).resolve().parent.parent
+
+
+def folders():
+    """The folders that hold models, one subfolder a model; a model of an earlier folder hides a later one.
+
+    First the folder that the environment variable KERAS_DML_ZOO names, then `keras_dml/_zoo`, which a
+    wheel carries, then the checkout's `zoo`. That last one is known by the `pyproject.toml` beside it: in
+    site-packages `zoo` may be somebody else's.
+
+    Returns:
+        List of `pathlib.Path`, those that exist.
+
+    Raises:
+        NotADirectoryError: If KERAS_DML_ZOO is set to something that is no folder.
+    """
+    found = []
+    named = os.environ.get(VARIABLE)
+    if named:
+        own = pathlib.Path(named).expanduser()
+        if not own.is_dir():
+            raise NotADirectoryError(
+                f"{VARIABLE} must name a folder of models, one subfolder a model. There is no folder "
+                f"{named!r}. Correct the variable or unset it."
+            )
+        found.append(own)
+    checkout = _PACKAGE.parent
+    places = [_PACKAGE / "_zoo"]
+    if (checkout / "pyproject.toml").is_file():
+        places.append(checkout / "zoo")
+    return found + [place for place in places if place.is_dir()]
+
+
+def names():
+    """Names of all models found, sorted. A subfolder is a model when it holds a card."""
+    return sorted({path.parent.name for place in folders() for path in place.glob(f"*/{CARD}")})
+
+
+def find(name):
+    """The folder of a model.
+
+    Args:
+        name: Its name, as `names` lists it.
+
+    Returns:
+        A `pathlib.Path`.
+
+    Raises:
+        ValueError: If there is no such model; the message gives the nearest names.
+    """
+    for place in folders():
+        if name in {path.parent.name for path in place.glob(f"*/{CARD}")}:
+            return place / name
+    known = names()
+    if not known:
+        raise ValueError(
+            f"Unknown model {name!r}: no model was found. Install the released package, which carries "
+            f"the models, or name a folder of models in the environment variable {VARIABLE}."
+        )
+    near = difflib.get_close_matches(str(name).lower(), known, n=3, cutoff=0.4)
+    hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    raise ValueError(
+        f"Unknown model {name!r}.{hint} There are: {', '.join(known)}. A file of your own is given by "
+        "its path, ending in .keras."
+    )

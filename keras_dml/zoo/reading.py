@@ -1,0 +1,190 @@
+"""Models from files, after the file is known to be the one that its card describes."""
+
+import hashlib
+import os
+import pathlib
+import zipfile
+import zlib
+
+import numpy as np
+
+from keras_dml import layers, losses, models  # noqa: F401  importing registers all classes
+from keras_dml._keras import keras
+from keras_dml.zoo import catalogue, lookup, schema
+
+SUFFIX = ".keras"
+CONTENT = ("config.json", "metadata.json")  # what Keras puts into every file beside the weights
+_AGAIN = "Install the package again, or run the model's recipe."
+
+
+def load(name):
+    """A trained model, as a plain `keras.Model`.
+
+    Nothing of the file is read by Keras before its SHA-256 is that of the card; then the number of weights is
+    compared too. Keras reads in safe mode: a file cannot bring code of its own.
+
+    Args:
+        name: Name of a model of the zoo, or the path of a `.keras` file of one's own or of a folder that
+            holds `model.keras`. A `card.json` beside one's own file is held against it.
+
+    Returns:
+        A `keras.Model`, compiled if it was saved so.
+
+    Raises:
+        ValueError: If there is no such model (the message gives the nearest names), or its file is damaged,
+            cut, or not the one that the card describes.
+        FileNotFoundError: If there is no file of that path.
+    """
+    file, described = _file_and_card(name)
+    if described is not None:
+        _check_digest(file, described["model"]["sha256"])
+    model = _read(file)
+    if described is not None:
+        _check_parameters(model, file, described["model"]["parameters"])
+    return model
+
+
+def check(name):
+    """Computes the golden embedding anew: does this machine get the numbers of the one that trained?
+
+    Args:
+        name: As for `load`; a model of one's own needs a card and a golden file beside it.
+
+    Returns:
+        The greatest difference, at most the card's tolerance.
+
+    Raises:
+        ValueError: If the difference is greater than the card's tolerance, or as `load`.
+        FileNotFoundError: If there is nothing to compare with.
+    """
+    model = load(name)
+    file, described = _file_and_card(name)
+    if described is None or "golden" not in described:
+        raise FileNotFoundError(f"{file} has no card with a golden embedding beside it; nothing to check.")
+    recordings, expected = read_golden(file.parent / described["golden"]["input"])
+    found = np.concatenate([embed_one(model, recording) for recording in recordings])
+    tolerance = described["golden"]["atol"]
+    if found.shape != expected.shape:
+        raise ValueError(
+            f"{file} gives embeddings of shape {found.shape}, its golden file holds {expected.shape}. {_AGAIN}"
+        )
+    difference = float(np.abs(found - expected).max())
+    if not difference <= tolerance:  # NaN fails too
+        raise ValueError(
+            f"{file} does not give its golden embedding here: they differ by up to {difference:.3g}, the card allows "
+            f"{tolerance:g}. Compare the versions in the card's recipe with those installed."
+        )
+    return difference
+
+
+def read_golden(path):
+    """Recordings and their embeddings, as `zoo.publish` of the checkout writes them.
+
+    Args:
+        path: An `.npz` file with `recording_0`, `recording_1`, ... and `embedding`.
+
+    Returns:
+        `(recordings, embedding)`: list of arrays `(time, channels)`, array `(recordings, ...)`.
+
+    Raises:
+        ValueError: If the file is damaged.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as golden:
+            count = sum(key.startswith("recording_") for key in golden)
+            return [golden[f"recording_{i}"] for i in range(count)], golden["embedding"]
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} is no golden file ({error}). It is damaged. {_AGAIN}") from error
+
+
+def embed_one(model, recording):
+    """The embedding of one recording `(time, channels)`, shape `(1, ...)`."""
+    return keras.ops.convert_to_numpy(model(np.asarray(recording, np.float32)[None], training=False))
+
+
+def sha256(path):
+    """SHA-256 of a file, in hexadecimal digits."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _file_and_card(name):
+    """The model's file, and its card or None where a file of one's own has none."""
+    if not _is_path(name):
+        card = catalogue.card(name)
+        return lookup.find(name) / card["model"]["file"], card
+    path = pathlib.Path(name).expanduser()
+    file = path / f"model{SUFFIX}" if path.is_dir() else path
+    if not file.is_file():
+        raise FileNotFoundError(
+            f"There is no model file {str(file)!r}. Give the path of a {SUFFIX} file; models of the zoo go by name: "
+            f"{', '.join(lookup.names())}."
+        )
+    beside = file.with_name(lookup.CARD)
+    if not beside.is_file():
+        return file, None
+    card = schema.validate(
+        catalogue.read_json(beside), f"{beside}", {"model": schema.CARD["model"]}
+    )
+    named = card["model"]["file"]
+    is_of_another = named != file.name and file.with_name(named).is_file()
+    return file, None if is_of_another else card
+
+
+def _is_path(name):
+    if not isinstance(name, (str, os.PathLike)):
+        raise TypeError(f"A model is given by its name or its path. Received {type(name).__name__}.")
+    text = os.fspath(name)
+    separators = {os.sep, os.altsep or os.sep}
+    return isinstance(name, os.PathLike) or text.endswith(SUFFIX) or bool(separators & set(text))
+
+
+def _check_digest(file, expected):
+    if not file.is_file():
+        raise FileNotFoundError(f"The card in {file.parent} names {file.name}, which is missing. {_AGAIN}")
+    found = sha256(file)
+    if found != expected:
+        raise ValueError(
+            f"{file} is not the file that its card describes: its SHA-256 is {found}, the card says {expected}. "
+            f"It is damaged, cut, or was replaced. {_AGAIN}"
+        )
+
+
+def _check_parameters(model, file, expected):
+    found = model.count_params()
+    if found != expected:
+        raise ValueError(f"{file} has {found:,} weights, its card says {expected:,}. {_AGAIN}")
+
+
+def _read(file):
+    _check_archive(file)
+    try:
+        model = keras.saving.load_model(file, safe_mode=True)
+    except (ValueError, TypeError, KeyError, OSError) as error:
+        raise ValueError(
+            f"Keras {keras.__version__} cannot read {file}: {_first_line(error)} Classes of your own must be imported "
+            "before, and registered with keras.saving.register_keras_serializable."
+        ) from error
+    if not isinstance(model, keras.Model):
+        raise ValueError(f"{file} holds a {type(model).__name__}, not a keras.Model.")
+    return model
+
+
+def _check_archive(file):
+    try:
+        with zipfile.ZipFile(file) as archive:
+            missing = [name for name in CONTENT if name not in archive.namelist()]
+            damaged = archive.testzip()
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+        raise ValueError(
+            f"{file} is no whole {SUFFIX} file: {_first_line(error)} It is damaged or cut ({file.stat().st_size:,} bytes)."
+            " Copy it again from where it was saved."
+        ) from error
+    if missing or damaged:
+        what = f"{damaged} inside it is damaged" if damaged else f"it lacks {', '.join(missing)}"
+        raise ValueError(f"{file} is no whole {SUFFIX} file: {what}. Copy it again from where it was saved.")
+
+
+def _first_line(error):
+    line = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return line if line.endswith(".") else f"{line}."

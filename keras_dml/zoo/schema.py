@@ -1,0 +1,160 @@
+"""What a card must say. Other keys are welcome; these are the ones that others rely on."""
+
+import re
+
+
+def number(value):
+    """a number"""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def whole(value):
+    """a whole number, at least 0"""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def whole_or_null(value):
+    """a whole number or null"""
+    return value is None or whole(value)
+
+
+def text(value):
+    """a text that is not empty"""
+    return isinstance(value, str) and bool(value.strip())
+
+
+def digest(value):
+    """a SHA-256 in 64 hexadecimal digits"""
+    return isinstance(value, str) and re.fullmatch(r"[0-9a-f]{64}", value) is not None
+
+
+def mapping(value):
+    """an object"""
+    return isinstance(value, dict)
+
+
+# A dict names keys, a list of one entry says what each item is, a function judges a value.
+CARD = {
+    "name": text,
+    "task": text,
+    "paper": text,
+    "model": {"file": text, "sha256": digest, "parameters": whole},
+    "input": {
+        "channels": [text],
+        "units": [text],
+        "rate_hz": number,
+        "dtype": text,
+        "length": [whole_or_null],
+    },
+    "embedding": {"shape": [whole], "distance": text},
+    "data": {
+        "builder": text,
+        "licence": text,
+        "train_subjects": [text],
+        "test_subjects": [text],
+        "consent": text,
+    },
+    "figures": [
+        {
+            "protocol": text,
+            "n": whole,
+            "metric": text,
+            "value": number,
+            "stderr": number,
+            "trials": whole,
+        }
+    ],
+    "thresholds": [{"far": number, "value": number, "trials": whole, "far_ci95": [number]}],
+    "exports": [
+        {
+            "format": text,
+            "bytes": whole,
+            "latency_ms": number,
+            "drift": number,
+            "auc_change": number,
+        }
+    ],
+    "golden": {"input": text, "atol": number},
+    "limits": [text],
+    "recipe": {
+        "command": text,
+        "seed": whole,
+        "versions": mapping,
+        "date": text,
+        "minutes": number,
+    },
+}
+
+
+def problems(card, wanted=CARD):
+    """What a card lacks or says wrong.
+
+    Args:
+        card: The parsed JSON, or a part of it.
+        wanted: What that part must look like.
+
+    Returns:
+        List of sentences, empty where all is well.
+    """
+    found = list(_differences(card, wanted, "card"))
+    return found if found or wanted is not CARD else list(_contradictions(card))
+
+
+def validate(card, title, wanted=CARD):
+    """Returns the card as it is.
+
+    Args:
+        card: The parsed JSON.
+        title: Where it comes from, for the error.
+        wanted: What it must look like.
+
+    Raises:
+        ValueError: If it lacks something; the message lists all that is wrong.
+    """
+    found = problems(card, wanted)
+    if found:
+        raise ValueError(
+            f"{title} is no valid card: {'; '.join(found)}. Correct it, or write it by running the "
+            "model's recipe."
+        )
+    return card
+
+
+def _differences(value, wanted, place):
+    if isinstance(wanted, dict):
+        if not isinstance(value, dict):
+            yield f"{place} must be an object"
+            return
+        for key, part in wanted.items():
+            if key in value:
+                yield from _differences(value[key], part, f"{place}.{key}")
+            else:
+                yield f"{place}.{key} is missing"
+    elif isinstance(wanted, list):
+        if not isinstance(value, list):
+            yield f"{place} must be a list"
+            return
+        for i, item in enumerate(value):
+            yield from _differences(item, wanted[0], f"{place}[{i}]")
+    elif not wanted(value):
+        yield f"{place} must be {wanted.__doc__}"
+
+
+def _contradictions(card):
+    taken, data = card["input"], card["data"]
+    if not taken["channels"] or len(taken["units"]) != len(taken["channels"]):
+        yield (
+            f"card.input.units must have one entry a channel, {len(taken['channels'])}, "
+            f"and has {len(taken['units'])}"
+        )
+    length = taken["length"]
+    if len(length) != 2 or not length[0] or (length[1] is not None and length[1] < length[0]):
+        yield "card.input.length must be [least, greatest or null], the least at least 1"
+    if card["embedding"]["distance"] == "wasserstein" and not number(card["embedding"].get("p")):
+        yield "card.embedding.p must be a number, the order of the Wasserstein distance"
+    both = set(data["train_subjects"]) & set(data["test_subjects"])
+    if both:
+        yield f"card.data names {len(both)} people in train_subjects and in test_subjects"
+    for key in ("figures", "limits"):
+        if not card[key]:
+            yield f"card.{key} must not be empty"

@@ -1,0 +1,354 @@
+"""What every layer, loss and model promises; `test_contracts.py` runs it on all of them.
+
+A network case makes a layer or a model, a loss case a loss. Each check takes a case and one random
+generator and raises AssertionError; all of them run on TensorFlow and on JAX.
+"""
+
+import contextlib
+import dataclasses
+import inspect
+import json
+import re
+from collections.abc import Callable
+
+import keras
+import numpy as np
+from keras import ops
+
+BATCH, TIME, CHANNELS = 3, 23, 4
+PADDING = 6
+HALF_POLICIES = ("mixed_bfloat16", "mixed_float16")
+# Two ways through the same arithmetic, in float32: rounding of sums in another order.
+CLOSE = {"rtol": 1e-5, "atol": 1e-5}
+# Eight bits of mantissa, through a convolution or two.
+CLOSE_IN_HALF = {"rtol": 5e-2, "atol": 5e-2}
+# Set by Keras for every object of its kind, so no docstring explains them.
+COMMON_ARGUMENTS = {"self", "args", "kwargs", "name", "dtype"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Network:
+    """A layer or a model: how to make one, and what stands behind its arguments."""
+
+    name: str
+    subject: Callable  # the class or function whose docstring and arguments are checked
+    make: Callable  # () -> keras.Layer or keras.Model
+    loss: Callable | None = None  # () -> a loss to train a model with
+
+    def __str__(self):
+        return self.name
+
+
+@dataclasses.dataclass(frozen=True)
+class Loss:
+    """A loss, the shape of one of its embeddings, and how many values it gives for 2N rows."""
+
+    name: str
+    subject: Callable
+    make: Callable  # (**kwargs) -> keras.losses.Loss
+    head: Callable  # () -> the layer whose embeddings it takes
+    values_per_row: float = 0.5
+
+    def __str__(self):
+        return self.name
+
+
+# ---- networks ---------------------------------------------------------------------------------
+
+
+def configuration_rebuilds_it(case, rng):
+    """Through JSON, so that the configuration is plain Python."""
+    original = case.make()
+    x = signals(rng)
+    expected = as_numpy(as_model(original)(x))
+    config = json.loads(json.dumps(keras.saving.serialize_keras_object(original)))
+    clone = keras.saving.deserialize_keras_object(config)
+    assert type(clone) is type(original)
+    model = as_model(clone)
+    model.set_weights(original.get_weights())
+    np.testing.assert_array_equal(as_numpy(model(x)), expected)
+
+
+def configuration_holds_every_argument(case, rng):
+    if inspect.isclass(case.subject):
+        config = case.make().get_config()
+        assert arguments(case.subject) <= set(config)
+
+
+def keras_file_rebuilds_it(case, rng, folder):
+    """In safe mode and without custom_objects."""
+    model, x = as_model(case.make()), signals(rng)
+    expected = as_numpy(model(x))
+    model.save(folder / "model.keras")
+    loaded = keras.saving.load_model(folder / "model.keras")
+    np.testing.assert_array_equal(as_numpy(loaded(x)), expected)
+
+
+def eager_equals_compiled(case, rng):
+    model, x, mask = as_model(case.make()), signals(rng), some_steps(rng)
+    np.testing.assert_allclose(compiled(model)(x), as_numpy(model(x)), **CLOSE)
+    with_mask = compiled(lambda x, mask: model(x, mask=mask))
+    np.testing.assert_allclose(with_mask(x, mask), as_numpy(model(x, mask=mask)), **CLOSE)
+
+
+def half_precision_is_close(case, rng):
+    """Weights stay float32; a head answers in float32, anything else in the policy's dtype."""
+    x = signals(rng)
+    full = as_model(case.make())
+    expected = as_numpy(full(x))
+    for policy in HALF_POLICIES:
+        with dtype_policy(policy):
+            half = as_model(case.make())
+        half.set_weights(full.get_weights())
+        answer = half(x)
+        dtype = "float32" if is_head(half.layers[-1]) else policy.removeprefix("mixed_")
+        assert keras.backend.standardize_dtype(answer.dtype) == dtype
+        assert {weight.dtype for weight in half.weights} <= {"float32"}
+        np.testing.assert_allclose(as_numpy(answer), expected, **CLOSE_IN_HALF)
+
+
+def padding_moves_nothing(case, rng):
+    """Whatever the padding holds, a masked batch gives what its recordings give without it."""
+    model, x = as_model(case.make()), signals(rng)
+    expected = as_numpy(model(x))
+    garbage = rng.normal(scale=1e3, size=(BATCH, PADDING, CHANNELS)).astype("float32")
+    mask = np.arange(TIME + PADDING) < TIME
+    padded = model(np.concatenate([x, garbage], axis=1), mask=np.stack([mask] * BATCH))
+    np.testing.assert_allclose(as_numpy(padded)[:, : expected.shape[1]], expected, **CLOSE)
+
+
+def mask_passes_or_ends(case, rng):
+    """A layer that keeps time hands on one mask value a step; one that ends it hands on none."""
+    layer = case.make()
+    if isinstance(layer, keras.Model):
+        return
+    shape = layer.compute_output_shape((BATCH, TIME, CHANNELS))
+    mask = layer.compute_mask(signals(rng), some_steps(rng))
+    assert layer.supports_masking
+    assert mask is None if ends_time(layer) else tuple(mask.shape) == tuple(shape[:2])
+
+
+def one_recording_is_a_batch(case, rng):
+    model, x = as_model(case.make()), signals(rng)
+    np.testing.assert_allclose(as_numpy(model(x[:1])), as_numpy(model(x))[:1], **CLOSE)
+
+
+def declared_shape_is_the_real_one(case, rng):
+    model, x = as_model(case.make()), signals(rng)
+    assert tuple(model.compute_output_shape(x.shape)) == tuple(model(x).shape)
+    assert len(model.output_shape) == len(model(x).shape)
+
+
+def docstring_names_every_argument(case, rng=None):
+    documented, signature = documented_arguments(case.subject), arguments(case.subject)
+    assert signature <= documented, f"not documented: {sorted(signature - documented)}"
+    strangers = documented - signature - COMMON_ARGUMENTS
+    assert not strangers, f"documented, but no argument: {sorted(strangers)}"
+
+
+def loaded_model_trains_on_like_the_original(case, rng, folder):
+    """To the bit: knots travel in the embedding, so the loss of a loaded model is the same."""
+    if case.loss is None:
+        return
+    x = np.repeat(signals(rng), 2, axis=0) + signals(rng, 2 * BATCH) / 4
+    y = np.repeat(np.arange(BATCH), 2)
+    model = as_model(case.make())
+    model.compile(keras.optimizers.Adam(0.01), case.loss())
+    model.fit(x, y, batch_size=len(x), epochs=2, shuffle=False, verbose=0)
+    model.save(folder / "model.keras")
+    loaded = keras.saving.load_model(folder / "model.keras")
+    losses = [
+        one.fit(x, y, batch_size=len(x), epochs=2, shuffle=False, verbose=0).history["loss"]
+        for one in (model, loaded)
+    ]
+    assert np.isfinite(losses).all()
+    assert losses[0] == losses[1]
+    for mine, its in zip(model.get_weights(), loaded.get_weights(), strict=True):
+        np.testing.assert_array_equal(mine, its)
+
+
+NETWORK_CHECKS = [
+    configuration_rebuilds_it,
+    configuration_holds_every_argument,
+    keras_file_rebuilds_it,
+    eager_equals_compiled,
+    half_precision_is_close,
+    padding_moves_nothing,
+    mask_passes_or_ends,
+    one_recording_is_a_batch,
+    declared_shape_is_the_real_one,
+    docstring_names_every_argument,
+    loaded_model_trains_on_like_the_original,
+]
+
+
+# ---- losses -----------------------------------------------------------------------------------
+
+
+def loss_configuration_rebuilds_it(case, rng):
+    loss, (labels, embeddings) = case.make(), pairs(case, rng)
+    config = json.loads(json.dumps(keras.saving.serialize_keras_object(loss)))
+    clone = keras.saving.deserialize_keras_object(config)
+    assert type(clone) is type(loss)
+    assert clone.get_config() == loss.get_config()
+    np.testing.assert_array_equal(
+        as_numpy(clone(labels, embeddings)), as_numpy(loss(labels, embeddings))
+    )
+
+
+def loss_survives_a_keras_file(case, rng, folder):
+    model = as_model(case.head())
+    model.compile("sgd", case.make())
+    x, y = signals(rng, 2 * BATCH), np.repeat(np.arange(BATCH), 2)
+    expected = model.evaluate(x, y, batch_size=len(x), verbose=0)
+    model.save(folder / "model.keras")
+    loaded = keras.saving.load_model(folder / "model.keras")
+    assert type(loaded.loss) is case.subject
+    assert loaded.evaluate(x, y, batch_size=len(x), verbose=0) == expected
+
+
+def loss_gives_one_value_an_anchor(case, rng):
+    labels, embeddings = pairs(case, rng)
+    values = as_numpy(case.make(reduction=None)(labels, embeddings))
+    assert values.shape == (len(labels) * case.values_per_row,)
+    assert np.isfinite(values).all()
+    np.testing.assert_allclose(
+        as_numpy(case.make()(labels, embeddings)), values.mean(), rtol=1e-5
+    )
+
+
+def loss_takes_labels_as_a_column_or_floats(case, rng):
+    labels, embeddings = pairs(case, rng)
+    loss = case.make()
+    expected = as_numpy(loss(labels, embeddings))
+    for same in (labels[:, None], labels.astype("float32"), labels.astype("int64")):
+        np.testing.assert_array_equal(as_numpy(loss(same, embeddings)), expected)
+
+
+def loss_is_the_same_eager_and_compiled(case, rng):
+    labels, embeddings = pairs(case, rng)
+    loss = case.make()
+    np.testing.assert_allclose(
+        compiled(loss)(labels, embeddings), as_numpy(loss(labels, embeddings)), **CLOSE
+    )
+
+
+def loss_under_half_precision_is_close(case, rng):
+    """Heads answer in float32 whatever the policy, and the loss must not take that away."""
+    labels, embeddings = pairs(case, rng)
+    expected = as_numpy(case.make()(labels, embeddings))
+    for policy in HALF_POLICIES:
+        with dtype_policy(policy):
+            value = case.make()(labels, embeddings)
+        assert keras.backend.standardize_dtype(value.dtype) == "float32"
+        np.testing.assert_allclose(as_numpy(value), expected, rtol=1e-5)
+
+
+def loss_of_a_single_pair_is_finite(case, rng):
+    labels, embeddings = pairs(case, rng)
+    assert np.isfinite(as_numpy(case.make()(labels[:2], embeddings[:2])))
+
+
+def loss_keeps_a_nan(case, rng):
+    labels, embeddings = pairs(case, rng)
+    embeddings[0, 0] = np.nan
+    assert np.isnan(as_numpy(case.make()(labels, embeddings)))
+
+
+LOSS_CHECKS = [
+    loss_configuration_rebuilds_it,
+    configuration_holds_every_argument,
+    loss_survives_a_keras_file,
+    loss_gives_one_value_an_anchor,
+    loss_takes_labels_as_a_column_or_floats,
+    loss_is_the_same_eager_and_compiled,
+    loss_under_half_precision_is_close,
+    loss_of_a_single_pair_is_finite,
+    loss_keeps_a_nan,
+    docstring_names_every_argument,
+]
+
+
+def run(check, case, rng, folder):
+    """Runs one check on one case; `folder` goes to the checks that write files."""
+    keras.utils.set_random_seed(7)
+    writes = "folder" in inspect.signature(check).parameters
+    check(case, rng, folder) if writes else check(case, rng)
+
+
+# ---- what the checks are made of --------------------------------------------------------------
+
+
+def signals(rng, batch=BATCH):
+    return rng.normal(size=(batch, TIME, CHANNELS)).astype("float32")
+
+
+def some_steps(rng):
+    """A mask of any pattern, with a valid step in each recording."""
+    mask = rng.random((BATCH, TIME)) < 0.7
+    mask[:, 5] = True
+    return mask
+
+
+def pairs(case, rng):
+    """Labels (2N,) and embeddings of 2N recordings from the head that belongs to the loss."""
+    embeddings = as_numpy(as_model(case.head())(signals(rng, 2 * BATCH))).copy()
+    return np.repeat(np.arange(BATCH), 2), embeddings
+
+
+def as_model(network):
+    if isinstance(network, keras.Model):
+        return network
+    signal = keras.Input((None, CHANNELS))
+    return keras.Model(signal, network(signal))
+
+
+def as_numpy(tensor):
+    return np.asarray(ops.convert_to_numpy(ops.cast(tensor, "float32")))
+
+
+def is_head(layer):
+    """A head names the distance of its embeddings."""
+    return getattr(layer, "distance", None) is not None
+
+
+def ends_time(layer):
+    return is_head(layer)
+
+
+def compiled(function):
+    """The function as a graph: `tf.function` on TensorFlow, `jax.jit` on JAX."""
+    if keras.backend.backend() == "jax":
+        import jax
+
+        graph = jax.jit(function)
+    else:
+        import tensorflow as tf
+
+        graph = tf.function(function)
+    return lambda *arrays: as_numpy(graph(*map(ops.convert_to_tensor, arrays)))
+
+
+@contextlib.contextmanager
+def dtype_policy(name):
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
+
+
+def arguments(subject):
+    """Names of the arguments that are the subject's own."""
+    parameters = inspect.signature(subject).parameters.values()
+    named = {p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+    return named - COMMON_ARGUMENTS
+
+
+def documented_arguments(subject):
+    """Names in the docstring's `Args:` section."""
+    section = re.search(
+        r"^Args:\n(.*?)(?=^\S|\Z)", inspect.getdoc(subject) or "", re.DOTALL | re.MULTILINE
+    )
+    return set(re.findall(r"^ {4}\*{0,2}(\w+):", section.group(1), re.M)) if section else set()

@@ -1,0 +1,90 @@
+"""Bootstrap intervals that draw people."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keras_dml.evaluation import _bootstrap, equal_error_rate, verification
+
+
+def table(people=24, seed=1, shift=1.6):
+    """Scores of all probes against all claims, their kind, and the people of both."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(people, people)) - shift * np.eye(people)
+    return scores, np.eye(people, dtype=bool), (np.arange(people)[:, None], np.arange(people))
+
+
+def test_a_trial_counts_as_often_as_its_people_were_drawn():
+    enrol, test = np.array([0, 0, 1, 2, 1, 0]), np.array([0, 1, 2, 2, 1, 2])
+    weights = _bootstrap.trial_weights(enrol == test, (enrol, test), np.array([2, 0, 1]))
+    np.testing.assert_array_equal(weights, [2, 0, 0, 1, 0, 2])
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.booleans(), st.integers(0, 3)), min_size=4).filter(
+        lambda rows: len({kind for _, kind, weight in rows if weight}) == 2
+    )
+)
+def test_a_weighted_replicate_is_the_trials_repeated_so_often(rows):
+    scores, genuine, weights = (np.array(column) for column in zip(*rows, strict=True))
+    order = np.argsort(scores, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(scores[order])), scores.size - 1)
+    curves = _bootstrap._weighted_curves(weights[None, order].astype(float), genuine[order], ends)
+    auc, eer, tar = _bootstrap._figures(*curves, (0.25,))[0]
+    repeated = verification(np.repeat(scores, weights), np.repeat(genuine, weights))
+    assert auc == pytest.approx(repeated.auc, abs=1e-12)
+    assert eer == pytest.approx(repeated.eer, abs=1e-12)
+    assert tar == pytest.approx(repeated.roc.tar[repeated.roc.far <= 0.25 + 1e-12].max())
+
+
+@pytest.mark.parametrize("by_people", [True, False])
+def test_intervals_hold_the_estimate_and_repeat_with_the_seed(by_people):
+    scores, genuine, people = table()
+    people = people if by_people else None
+    first = verification(scores, genuine, people=people, bootstrap=200, seed=4)
+    again = verification(scores, genuine, people=people, bootstrap=200, seed=4)
+    other = verification(scores, genuine, people=people, bootstrap=200, seed=5)
+    assert first.intervals == again.intervals != other.intervals
+    for name in ("auc", "eer"):
+        low, high = first.intervals[name]
+        assert low < getattr(first, name) < high
+
+
+def test_trials_said_over_again_do_not_narrow_the_interval_of_people():
+    scores, genuine, people = table()
+    often = [np.tile(array, (4, 1, 1)) for array in (scores, genuine)]
+    once = verification(scores, genuine, people=people, bootstrap=300).intervals["auc"]
+    again = verification(*often, people=people, bootstrap=300).intervals["auc"]
+    by_trial = verification(*often, bootstrap=300).intervals["auc"]
+    np.testing.assert_allclose(again, once, atol=1e-12)
+    assert np.ptp(by_trial) < 0.7 * np.ptp(once)
+
+
+def test_replicates_without_both_kinds_are_drawn_again():
+    scores, genuine, people = table(people=2, shift=9.0)
+    found = verification(scores, genuine, people=people, bootstrap=100)
+    assert found.intervals["eer"] == (0.0, 0.0)
+
+
+def test_memory_at_once_does_not_change_the_replicates(monkeypatch):
+    scores, genuine, people = table()
+    whole = verification(scores, genuine, people=people, bootstrap=50)
+    monkeypatch.setattr(_bootstrap, "VALUES_AT_ONCE", 7 * scores.size)
+    chunked = verification(scores, genuine, people=people, bootstrap=50)
+    assert chunked.intervals == whole.intervals
+
+
+def test_no_bootstrap_no_intervals():
+    scores, genuine, _ = table()
+    assert verification(scores, genuine).intervals == {}
+
+
+def test_the_interval_covers_the_truth_about_as_often_as_it_says():
+    truth = equal_error_rate(*table(people=1500, seed=99)[:2]).rate
+    covered = 0
+    for seed in range(40):
+        scores, genuine, people = table(people=40, seed=seed)
+        low, high = verification(scores, genuine, people=people, bootstrap=150).intervals["eer"]
+        covered += low <= truth <= high
+    assert covered >= 33  # of 40 at 95 %: 33 or fewer has a chance below 1 %

@@ -1,0 +1,261 @@
+"""The paper's protocol and the session-disjoint one."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+from keras_dml.evaluation import identification, imposters, protocol, verification
+from keras_dml.evaluation.protocol import paper_protocol, session_protocol
+from keras_dml.evaluation.splits import Enrolment, random_enrolments, session_enrolments
+from tests.evaluation import oracles
+from tests.goldens import golden
+
+
+def recordings(people=12, each=9, seed=0, noise=1.0):
+    """Distances between points about a centre for each person, with labels and two sessions."""
+    rng = np.random.default_rng(seed)
+    subjects = np.repeat(np.arange(people), each)
+    points = 3 * rng.normal(size=(people, 2))[subjects] + noise * rng.normal(
+        size=(people * each, 2)
+    )
+    distances = np.linalg.norm(points[:, None] - points, axis=-1)
+    return distances, subjects, np.tile(np.arange(each) >= each - 5, people)
+
+
+def value(records, **which):
+    found = [r for r in records if all(r[key] == wanted for key, wanted in which.items())]
+    assert len(found) == 1
+    return found[0]["value"]
+
+
+@pytest.fixture(scope="module")
+def toy():
+    """The golden example as a matrix of distances, observed first, and its one draw."""
+    example = golden("protocol_toy")
+    observed = np.array(example["inputs"]["observed"])
+    enrolled = np.array(example["inputs"]["enrolled"])
+    values = np.concatenate([observed.ravel(), enrolled.ravel()]).astype(float)
+    rows = np.arange(values.size)
+    draw = Enrolment(
+        people=np.arange(6),
+        enrolled=tuple(rows[observed.size :].reshape(enrolled.shape)),
+        observed=rows[: observed.size].reshape(observed.shape),
+        left_out=(),
+    )
+    return example, np.abs(values[:, None] - values), draw
+
+
+def test_golden_scores(toy):
+    example, distances, draw = toy
+    table = protocol.score_table(distances, draw)
+    np.testing.assert_allclose(table, example["expected"]["d"], atol=1e-11)
+
+
+def test_golden_verification(toy):
+    example, distances, draw = toy
+    for n, auc, eer in zip(*(example["expected"][key] for key in ("n", "auc", "eer")), strict=True):
+        trials = protocol.verification_trials(distances, [draw], n=n)
+        found = verification(trials.scores, trials.genuine, people=trials.people)
+        assert found.auc == pytest.approx(auc, abs=example["tolerance"])
+        assert found.eer == pytest.approx(eer, abs=example["tolerance"])
+
+
+def test_golden_identification_and_imposters(toy):
+    example, distances, draw = toy
+    enrolled = example["inputs"]["enrolled_subjects_of_the_imposter_case"]
+    for table, accuracy, auc, misidentified in zip(
+        protocol.score_table(distances, draw),
+        *(
+            example["expected"][key]
+            for key in ("accuracy_all", "imposter_auc", "imposter_misidentified")
+        ),
+        strict=True,
+    ):
+        everybody = np.arange(6)
+        named = identification(table, everybody, everybody)
+        assert named.accuracy == pytest.approx(accuracy, abs=example["tolerance"])
+        seen = imposters(table[:, enrolled], everybody, enrolled)
+        assert seen.auc == pytest.approx(auc, abs=example["tolerance"])
+        assert seen.misidentification == pytest.approx(misidentified, abs=example["tolerance"])
+
+
+def test_golden_standard_error():
+    example = golden("standard_error")
+    mean, error = protocol.mean_and_standard_error(example["inputs"]["values"])
+    assert mean == pytest.approx(example["expected"]["mean"], abs=example["tolerance"])
+    assert error == pytest.approx(example["expected"]["standard_error"], abs=example["tolerance"])
+
+
+@pytest.mark.parametrize("name", ["diem", "gait", "eeg"])
+def test_golden_counts(name):
+    example = golden("counts")
+    people, expected = example["expected"]["test"][name], example["expected"]
+    fractions = example["inputs"]["fractions"]
+    assert [protocol.identified_people(f, people) for f in fractions] == expected["identified"][
+        name
+    ]
+    assert [
+        protocol.enrolled_beside_imposters(f, people) for f in fractions if f <= 0.5
+    ] == expected["enrolled_with_imposters"][name]
+    assert people // 2 == expected["imposters"][name]
+
+
+def test_scores_are_those_of_slow_loops_on_distances_that_are_not_symmetric():
+    distances, subjects, _ = recordings(people=4, each=8)
+    distances = distances * np.random.default_rng(1).uniform(0.5, 2.0, distances.shape)
+    draw = random_enrolments(subjects, observed=3)[0]
+    table = protocol.score_table(distances, draw)
+    for n in (1, 2, 3):
+        for a in range(4):
+            slow = oracles.person_distances(distances, draw.observed[a, :n], draw.enrolled)
+            np.testing.assert_allclose(table[n - 1, a], slow, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sessions", [False, True])
+def test_verification_figures_are_means_of_slow_loops_over_the_draws(sessions):
+    distances, subjects, latest = recordings(people=5, each=8)
+    if sessions:
+        records = session_protocol(distances, subjects, latest, observed=3, n=(2,), repetitions=3)
+        draws = session_enrolments(subjects, latest, observed=3, repetitions=3)
+        name = "session_verification"
+    else:
+        records = paper_protocol(distances, subjects, observed=3, n=(2,), repetitions=3)
+        draws = random_enrolments(subjects, observed=3, repetitions=3)
+        name = "verification"
+    aucs, eers = [], []
+    for draw in draws:
+        table = np.array(
+            [oracles.person_distances(distances, row[:2], draw.enrolled) for row in draw.observed]
+        )
+        genuine, imposter = np.diag(table), table[~np.eye(5, dtype=bool)]
+        aucs.append(oracles.auc(genuine, imposter))
+        eers.append(oracles.eer(genuine, imposter))
+    assert value(records, protocol=name, metric="auc") == pytest.approx(np.mean(aucs))
+    assert value(records, protocol=name, metric="eer") == pytest.approx(np.mean(eers))
+
+
+def test_records_are_entries_of_a_card():
+    records = paper_protocol(*recordings()[:2])
+    assert json.loads(json.dumps(records)) == records
+    for record in records:
+        assert {"protocol", "n", "metric", "value", "stderr", "trials"} <= set(record)
+        assert 0.0 <= record["value"] <= 1.0 and record["stderr"] >= 0.0
+    keys = [(r["protocol"], r["n"], r["metric"], r["fraction"]) for r in records]
+    assert len(set(keys)) == len(keys)
+    assert {r["trials"] for r in records if r["protocol"] == "verification"} == {144}
+
+
+def test_the_two_protocols_have_different_names():
+    distances, subjects, latest = recordings()
+    names = {r["protocol"] for r in paper_protocol(distances, subjects)}
+    assert names == {"verification", "identification", "imposters"}
+    stricter = {r["protocol"] for r in session_protocol(distances, subjects, latest)}
+    assert stricter == {f"session_{name}" for name in names}
+
+
+def test_rates_are_reported_where_imposter_trials_are_enough():
+    metrics = {r["metric"] for r in paper_protocol(*recordings(people=12)[:2], n=(1,))}
+    assert "tar_at_far_0.01" in metrics and "tar_at_far_0.001" not in metrics
+
+
+def test_imposters_are_not_evaluated_beyond_one_half():
+    records = paper_protocol(*recordings()[:2], fractions=(0.25, 0.75))
+    assert {r["fraction"] for r in records if r["protocol"] == "imposters"} == {0.25}
+    assert {r["fraction"] for r in records if r["protocol"] == "identification"} == {0.25, 0.75}
+
+
+def test_figures_depend_on_the_seed_and_on_nothing_else():
+    distances, subjects, _ = recordings(noise=3.0)
+    first = paper_protocol(distances, subjects, seed=2)
+    assert first == paper_protocol(distances, subjects, seed=2)
+    assert first != paper_protocol(distances, subjects, seed=3)
+
+
+def test_people_with_too_few_recordings_are_left_out_and_counted():
+    distances, subjects, _ = recordings(people=6)
+    kept = np.r_[0:4, 9 : subjects.size]  # four recordings of the first person
+    records = paper_protocol(distances[np.ix_(kept, kept)], subjects[kept])
+    assert {(r["people"], r["left_out"]) for r in records} == {(5, 1)}
+
+
+def test_more_observed_recordings_help():
+    records = paper_protocol(*recordings(people=20, each=12, noise=3.0)[:2])
+    aucs = [value(records, protocol="verification", metric="auc", n=n) for n in range(1, 6)]
+    assert aucs[-1] > aucs[0] + 0.02
+
+
+def test_people_far_apart_are_always_told_apart():
+    subjects = np.repeat(np.arange(8), 7)
+    records = paper_protocol((subjects[:, None] != subjects).astype(float), subjects)
+    for record in records:
+        right = 0.0 if record["metric"] in ("eer", "misidentification") else 1.0
+        assert (record["value"], record["stderr"]) == (right, 0.0)
+
+
+def test_distances_that_say_nothing_give_chance():
+    records = paper_protocol(
+        np.ones((56, 56)), np.repeat(np.arange(8), 7), n=(1,), fractions=(0.5,)
+    )
+    assert value(records, metric="auc", protocol="verification") == 0.5
+    assert value(records, metric="eer", protocol="verification") == 0.5
+    assert value(records, protocol="identification") == pytest.approx(0.25)
+    assert value(records, metric="misidentification") == pytest.approx(0.75)
+
+
+def test_nothing_left_to_draw_has_no_standard_error():
+    distances, subjects, latest = recordings()
+    records = session_protocol(distances, subjects, latest, n=(5,))
+    assert {r["stderr"] for r in records if r["protocol"] == "session_verification"} == {0.0}
+
+
+def test_two_people_are_enough():
+    records = paper_protocol(*recordings(people=2)[:2])
+    assert {r["trials"] for r in records if r["protocol"] == "imposters"} == {2}
+
+
+def test_two_thousand_recordings_take_less_than_two_seconds():
+    distances, subjects, _ = recordings(people=100, each=20)
+    took = []
+    for _ in range(2):  # the better of two: the machine may be shared
+        start = time.perf_counter()
+        paper_protocol(distances, subjects)
+        took.append(time.perf_counter() - start)
+    assert min(took) < 2.0
+
+
+def test_trials_of_all_draws_go_into_verification_with_their_people():
+    distances, subjects, _ = recordings(people=6)
+    draws = random_enrolments(subjects, repetitions=4)
+    trials = protocol.verification_trials(distances, draws, n=3)
+    found = verification(trials.scores, trials.genuine, people=trials.people, bootstrap=30)
+    assert found.trials == (4 * 6, 4 * 30)
+    with pytest.raises(ValueError, match="between 1 and the 5 observed. Received 6"):
+        protocol.verification_trials(distances, draws, n=6)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n": (1, 6)}, "between 1 and `observed` = 5.*Raise `observed`"),
+        ({"n": ()}, "between 1 and `observed`"),
+        ({"n": (0,)}, "between 1 and `observed`"),
+        ({"repetitions": 1}, "`repetitions` >= 2"),
+        ({"fractions": (1.5,)}, "at most 1"),
+        ({"fractions": (0.0,)}, "above 0"),
+        ({"observed": 9}, "more than 9 recordings"),
+    ],
+)
+def test_impossible_requests_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        paper_protocol(*recordings()[:2], **change)
+
+
+def test_matrices_that_do_not_fit_are_refused():
+    distances, subjects, _ = recordings()
+    with pytest.raises(ValueError, match=r"\(108, 108\) and \(107,\)"):
+        paper_protocol(distances, subjects[1:])
+    distances[3, 4] = np.nan
+    with pytest.raises(ValueError, match=r"`distances` must be finite.*\(3, 4\)"):
+        paper_protocol(distances, subjects)

@@ -1,0 +1,122 @@
+"""All figures of a list of verification trials."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import det_curve, roc_auc_score
+
+from keras_dml.evaluation import verification
+from tests.evaluation import oracles
+from tests.goldens import golden
+
+SCORES = st.lists(st.integers(-6, 6).map(float), min_size=1, max_size=12)
+
+
+def trials(genuine, imposter):
+    scores = np.array([*genuine, *imposter])
+    return scores, np.arange(scores.size) < len(genuine)
+
+
+@pytest.fixture
+def people_table():
+    """Scores of 30 probes against 30 claims, and the ids of both."""
+    rng = np.random.default_rng(5)
+    scores = rng.normal(2.0, 0.7, (30, 30)) - 1.5 * np.eye(30)
+    ids = np.array([f"person-{i:02d}" for i in range(30)])
+    return scores, ids[:, None] == ids, (ids[:, None], ids)
+
+
+@pytest.mark.parametrize("name", ["scores_toy", "scores_separated"])
+def test_goldens(name):
+    example = golden(name)
+    found = verification(*trials(**example["inputs"]))
+    assert found.auc == pytest.approx(example["expected"]["auc"], abs=example["tolerance"])
+    assert found.eer == pytest.approx(example["expected"]["eer"], abs=example["tolerance"])
+
+
+@given(SCORES, SCORES)
+def test_auc_is_the_share_of_rightly_ordered_pairs(genuine, imposter):
+    found = verification(*trials(genuine, imposter))
+    assert found.auc == pytest.approx(oracles.auc(genuine, imposter), abs=1e-12)
+
+
+@given(SCORES, SCORES)
+def test_an_increasing_map_of_the_scores_changes_no_rate(genuine, imposter):
+    scores, labels = trials(genuine, imposter)
+    plain, mapped = verification(scores, labels), verification(scores**3 + scores, labels)
+    assert mapped.auc == pytest.approx(plain.auc, abs=1e-12)
+    assert mapped.eer == pytest.approx(plain.eer, abs=1e-12)
+    np.testing.assert_array_equal(mapped.roc.far, plain.roc.far)
+    np.testing.assert_array_equal(mapped.roc.tar, plain.roc.tar)
+
+
+@given(SCORES, SCORES)
+def test_points_of_the_curve_are_the_rates_at_their_thresholds(genuine, imposter):
+    far, tar, thresholds = verification(*trials(genuine, imposter)).roc
+    assert (far[0], tar[0], thresholds[0]) == (0.0, 0.0, -np.inf)
+    assert (far[-1], tar[-1]) == (1.0, 1.0)
+    counted = np.array([oracles.rates(genuine, imposter, t) for t in thresholds])
+    np.testing.assert_allclose(np.stack([far, 1 - tar], axis=1), counted, atol=1e-12)
+
+
+def test_det_holds_the_points_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    scores, genuine = trials(rng.normal(0, 1, 50), rng.normal(1, 1, 80))
+    det = verification(scores, genuine).det
+    far, frr, thresholds = det_curve(genuine, -scores)
+    points = {(round(a, 9), round(b, 9)) for a, b in zip(det.far, det.frr, strict=True)}
+    assert {(round(a, 9), round(b, 9)) for a, b in zip(far, frr, strict=True)} <= points
+    assert det.thresholds.size == scores.size + 1
+
+
+def test_tables_of_scores_are_taken_as_they_are(people_table):
+    scores, genuine, _ = people_table
+    found = verification(scores, genuine)
+    assert found.trials == (30, 870)
+    assert found.auc == pytest.approx(roc_auc_score(genuine.ravel(), -scores.ravel()))
+
+
+def test_a_similarity_enters_with_its_sign_turned():
+    cosine, genuine = trials([0.9, 0.8], [0.1, 0.2])
+    assert verification(-cosine, genuine).auc == 1.0
+    assert verification(cosine, genuine).auc == 0.0
+
+
+def test_it_prints_figures_with_their_counts(people_table):
+    scores, genuine, people = people_table
+    text = str(verification(scores, genuine, people=people, bootstrap=50))
+    assert text.startswith("EER ") and "(30 genuine, 870 imposter trials)" in text
+    assert "[" in text.splitlines()[0] and "TAR" in text.splitlines()[1]
+    assert "person-" not in repr(verification(scores, genuine, people=people))
+
+
+def test_results_cannot_be_changed():
+    found = verification([0.1, 0.2], [True, False])
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.eer = 0.0
+
+
+def test_people_that_contradict_the_labels_are_refused(people_table):
+    scores, genuine, (probe, claimed) = people_table
+    with pytest.raises(ValueError, match="disagree in 60 of 900 trials"):
+        verification(scores, genuine, people=(probe, np.roll(claimed, 1)))
+
+
+def test_people_of_a_wrong_shape_are_refused(people_table):
+    scores, genuine, (probe, _) = people_table
+    with pytest.raises(ValueError, match=r"broadcast to that of `scores`, \(30, 30\)"):
+        verification(scores, genuine, people=(probe, np.arange(7)))
+
+
+def test_people_must_be_a_pair(people_table):
+    scores, genuine, (probe, _) = people_table
+    with pytest.raises(ValueError, match="pair"):
+        verification(scores, genuine, people=(probe,))
+
+
+def test_a_negative_number_of_replicates_is_refused():
+    with pytest.raises(ValueError, match="`bootstrap`.*-1"):
+        verification([0.1, 0.2], [True, False], bootstrap=-1)

@@ -1,0 +1,37 @@
+"""Worked examples with known answers, as JSON: `seeds_p1` from the paper's definitions in float64,
+`tfa` from the real TensorFlow Addons 0.23 in float32.
+
+In the files infinities and not-a-numbers are strings, because JSON has none; here they are floats.
+"""
+
+import functools
+import json
+import math
+import pathlib
+
+FOLDER = pathlib.Path(__file__).parent
+NOT_IN_JSON = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+
+
+def golden(example_id):
+    """The example of `seeds_p1.json` with this id: inputs, expected, tolerance, sometimes gradient."""
+    examples = {example["id"]: example for example in load("seeds_p1")["examples"]}
+    if example_id not in examples:
+        raise KeyError(f"No golden example {example_id!r}. There are {', '.join(examples)}.")
+    return examples[example_id]
+
+
+@functools.cache
+def load(name):
+    """The whole file `name.json` as a dict."""
+    return _with_floats(json.loads((FOLDER / f"{name}.json").read_text()))
+
+
+def _with_floats(value):
+    if isinstance(value, dict):
+        return {key: _with_floats(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_floats(item) for item in value]
+    if isinstance(value, str):
+        return NOT_IN_JSON.get(value, value)
+    return value

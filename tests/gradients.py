@@ -1,0 +1,38 @@
+"""Gradients on whichever backend runs, and the finite differences that check them."""
+
+import numpy as np
+
+from keras_dml._keras import keras, ops
+
+
+def gradients(function, *arrays):
+    """Gradients of a scalar function in each of its arrays, as NumPy arrays."""
+    tensors = [ops.convert_to_tensor(array) for array in arrays]
+    if keras.backend.backend() == "jax":
+        import jax
+
+        found = jax.grad(function, argnums=tuple(range(len(tensors))))(*tensors)
+    else:
+        import tensorflow as tf
+
+        with tf.GradientTape() as tape:
+            tape.watch(tensors)
+            value = function(*tensors)
+        found = tape.gradient(value, tensors, unconnected_gradients="zero")
+        found = [tf.convert_to_tensor(gradient) for gradient in found]
+    return [np.asarray(gradient) for gradient in found]
+
+
+def finite_differences(function, array, step=1e-5):
+    """Central differences of fourth order of a scalar function, in float64."""
+    array = np.asarray(array, np.float64)
+    found = np.zeros_like(array)
+    for place in np.ndindex(*array.shape):
+
+        def moved(by, place=place):
+            shifted = array.copy()
+            shifted[place] += by
+            return float(function(shifted))
+
+        found[place] = (8 * (moved(step) - moved(-step)) - (moved(2 * step) - moved(-2 * step))) / (12 * step)
+    return found

@@ -1,0 +1,139 @@
+"""What a sampler cannot deliver, it refuses at construction, and says what could be done."""
+
+import numpy as np
+import pytest
+
+from keras_dml.samplers import NPairSampler, PKSampler
+
+Y = ["ann", "ann", "bob", "bob", "cid", "cid"]
+
+
+def recordings(lengths=(9, 9, 9, 9, 9, 9), channels=2):
+    return [np.zeros((steps, channels)) for steps in lengths]
+
+
+def with_one(index, recording):
+    x = recordings()
+    x[index] = recording
+    return x
+
+
+def spoilt(value):
+    return with_one(3, np.where(np.arange(18).reshape(9, 2) == 5, value, 0.0))
+
+
+IMPOSSIBLE = {
+    "more pairs than classes": (
+        dict(pairs=4),
+        r"`pairs` must be at most 3, the number of classes in `y`.* Received: pairs=4",
+    ),
+    "one pair has no negative": (dict(pairs=1), r"`pairs` must be at least 2\. Received: 1"),
+    "class with one member": (
+        dict(y=["ann", "ann", "bob", "bob", "cid", "ann"]),
+        r"a class with one member, 'cid' \(recording 4\)",
+    ),
+    "class with one member and crops": (
+        dict(y=["ann", "ann", "bob", "bob", "cid", "ann"], length=5),
+        r"a class with one member, 'cid' \(recording 4\)",
+    ),
+    "shorter than length": (
+        dict(x=recordings((9, 9, 9, 7, 9, 6)), length=8),
+        r"Recording 3 has 7 time steps, fewer than length=8.* `length=6` or less",
+    ),
+    "lengths differ": (
+        dict(x=recordings((9, 9, 8, 9, 9, 11))),
+        r"recordings of 8 to 11 time steps.* Give `length=` \(at most 8\)",
+    ),
+    "NaN": (dict(x=spoilt(np.nan)), r"Recording 3 of `x` holds NaN or infinite values \(1 of 18"),
+    "infinite": (dict(x=spoilt(-np.inf)), r"Recording 3 of `x` holds NaN or infinite"),
+    "infinite in float32": (dict(x=spoilt(1e300)), r"Recording 3 of `x` holds .* in float32"),
+    "zero time steps": (
+        dict(x=with_one(2, np.zeros((0, 2)))),
+        r"Recording 2 of `x` is empty: shape \(0, 2\)",
+    ),
+    "no channels": (dict(x=recordings(channels=0)), r"Recording 0 of `x` is empty"),
+    "channels differ": (
+        dict(x=with_one(4, np.zeros((9, 3)))),
+        r"Recording 4 has 3 channels, recording 0 has 2",
+    ),
+    "rank of one recording": (
+        dict(x=with_one(1, np.zeros(9))),
+        r"Recording 1 of `x` must have shape \(time, channels\)\. Received shape \(9,\)",
+    ),
+    "rank of the array": (
+        dict(x=np.zeros((6, 9))),
+        r"shape \(recordings, time, channels\).* Received shape \(6, 9\)\. One channel",
+    ),
+    "no recordings": (dict(x=[], y=[]), r"at least one recording"),
+    "fewer ids than recordings": (dict(y=Y[:5]), r"`x` has 6 recordings, `y` has 5 ids"),
+    "fewer sessions than recordings": (
+        dict(sessions=[1, 2]),
+        r"`sessions` must hold one id a recording.* `sessions` has 2",
+    ),
+    "no steps": (dict(steps=0), r"`steps` must be at least 1\. Received: 0"),
+    "no length": (dict(length=0), r"`length` must be at least 1"),
+    "negative seed": (dict(seed=-1), r"`seed` must be at least 0"),
+}
+
+
+@pytest.mark.parametrize(("request_", "message"), IMPOSSIBLE.values(), ids=IMPOSSIBLE)
+def test_impossible_request_is_refused_at_construction(request_, message):
+    arguments = {"x": recordings(), "y": Y, "pairs": 3, **request_}
+    with pytest.raises(ValueError, match=message):
+        NPairSampler(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (dict(x=with_one(2, np.full((9, 2), "a"))), r"Recording 2 of `x` must hold real numbers"),
+        (dict(x=with_one(2, np.full((9, 2), 1j))), r"Recording 2 of `x` .* complex128"),
+        (dict(pairs=2.5), r"`pairs` must be an integer\. Received: 2\.5"),
+        (dict(seed=None), r"`seed` must be an integer\. Received: None"),
+    ],
+)
+def test_wrong_type_is_refused_at_construction(request_, message):
+    arguments = {"x": recordings(), "y": Y, "pairs": 3, **request_}
+    with pytest.raises(TypeError, match=message):
+        NPairSampler(**arguments)
+
+
+def test_default_of_sixteen_pairs_is_refused_on_fewer_classes():
+    with pytest.raises(ValueError, match=r"at most 3.* Received: pairs=16"):
+        NPairSampler(recordings(), Y)
+
+
+def test_request_at_the_limit_is_served():
+    assert NPairSampler(recordings(), Y, 3, length=9)[0][0].shape == (6, 9, 2)
+
+
+@pytest.mark.parametrize(
+    ("classes", "per_class", "message"),
+    [
+        (4, 2, r"`classes` must be at most 3"),
+        (1, 2, r"`classes` must be at least 2"),
+        (3, 1, r"`per_class` must be at least 2"),
+        (3, 3, r"`per_class` must be at most 2, the size of the smallest class, 'ann'"),
+    ],
+)
+def test_more_than_the_classes_have_is_refused(classes, per_class, message):
+    with pytest.raises(ValueError, match=message):
+        PKSampler(recordings(), Y, classes, per_class)
+
+
+def test_batch_outside_the_epoch_is_an_index_error():
+    sampler = NPairSampler(recordings(), Y, 3, steps=2)
+    for index in (-1, 2):
+        with pytest.raises(IndexError, match=rf"2 batches\. Received index {index}"):
+            sampler[index]
+
+
+def test_negative_epoch_is_refused():
+    with pytest.raises(ValueError, match=r"`epoch` must be at least 0"):
+        NPairSampler(recordings(), Y, 3).epoch = -1
+
+
+def test_augment_that_loses_rows_is_refused():
+    sampler = NPairSampler(recordings(), Y, 3, augment=lambda batch, rng: batch[:4])
+    with pytest.raises(ValueError, match=r"all 6 rows in order\. Received shape \(4, 9, 2\)"):
+        sampler[0]

@@ -1,0 +1,97 @@
+"""Importing the package is cheap, and a missing backend is explained."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import keras_dml
+
+SECONDS = 0.3  # what `import keras_dml` may take
+HEAVY = ("keras", "tensorflow", "jax", "numpy", "sklearn", "matplotlib")
+
+
+def python(code, **environment):
+    """Runs code in a fresh interpreter and returns what it printed; the last line of an error raises."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **environment},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_import_takes_less_than_a_third_of_a_second():
+    timed = (
+        "import time; start = time.perf_counter(); import keras_dml; "
+        "print(time.perf_counter() - start)"
+    )
+    assert min(float(python(timed)) for _ in range(3)) <= SECONDS
+
+
+@pytest.mark.parametrize("module", ["keras_dml", "keras_dml.cli", "tfds_builders"])
+def test_import_loads_no_backend(module):
+    loaded = python(
+        f"import sys, {module}; print(*({{'keras', 'tensorflow', 'jax'}} & set(sys.modules)))"
+    )
+    assert loaded == ""
+
+
+def test_the_bare_package_loads_nothing_heavy():
+    assert python(f"import sys, keras_dml; print(*(set({HEAVY}) & set(sys.modules)))") == ""
+
+
+def test_every_public_name_is_listed_and_loads():
+    assert set(keras_dml.__all__) <= set(dir(keras_dml))
+    for name in keras_dml.__all__:
+        assert getattr(keras_dml, name) is not None
+
+
+def test_a_function_stays_itself_on_the_second_access():
+    """A lazy function with its module's name would turn into the module."""
+    from keras_dml import inference
+
+    assert keras_dml.embed is keras_dml.embed is inference.embed
+    assert keras_dml.distance is keras_dml.distance is inference.distance
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones():
+    with pytest.raises(AttributeError, match="`embedd`.*embed"):
+        _ = keras_dml.embedd
+    with pytest.raises(ImportError, match="nothing"):
+        from keras_dml import nothing  # noqa: F401
+
+
+BLOCKED = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name == {missing!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Absent())
+for attempt in range(2):
+    try:
+        import keras_dml._keras
+    except ImportError as error:
+        print(type(error).__name__, error)
+"""
+
+
+@pytest.mark.parametrize("backend", ["tensorflow", "jax"])
+def test_a_missing_backend_is_explained_each_time(backend):
+    printed = python(BLOCKED.format(missing=backend), KERAS_BACKEND=backend).splitlines()
+    assert len(printed) == 2
+    for line in printed:
+        assert line.startswith(f"ImportError Keras was asked to run on `{backend}`")
+        for extra in ("cpu", "tensorflow", "jax"):
+            assert f'pip install "keras-dml[{extra}]"' in line
+
+
+def test_another_missing_module_is_not_taken_for_a_backend():
+    first = python(BLOCKED.format(missing="h5py"), KERAS_BACKEND="jax").splitlines()[0]
+    assert first == "ModuleNotFoundError No module named 'h5py'"

@@ -1,0 +1,156 @@
+"""Imports point one way, and each outer part keeps to itself."""
+
+import ast
+import pathlib
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parent.parent
+PACKAGE = ROOT / "keras_dml"
+
+# A unit may import the units of earlier rows and itself, never a neighbour of its own row.
+ROWS = [
+    ["geometry"],
+    ["distances"],
+    ["layers"],
+    ["losses"],
+    ["models"],
+    ["samplers", "evaluation", "potato"],
+    ["zoo"],
+    ["inference"],
+    ["export", "gallery", "reports"],
+    ["cli"],
+]
+RANK = {unit: row for row, units in enumerate(ROWS) for unit in units}
+LEAVES = {"_keras", "progress"}  # import nothing of the package; all but `edge` may import them
+LAZY_NAMES = {"embed": "inference", "distance": "inference"}
+EDGE_NEEDS = {"numpy", "ai_edge_litert"}
+READS_DATA_FOLDER = {"zoo/recordings.py"}
+
+
+def python_files(folder):
+    return sorted(path for path in (ROOT / folder).rglob("*.py") if ".venv" not in path.parts)
+
+
+def relative(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def package_of(path):
+    """The dotted package that relative imports of this file start from."""
+    return ".".join(path.relative_to(ROOT).parent.parts)
+
+
+def imports(path):
+    """All modules that a file names in an import, inside functions too, as absolute dotted names."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(), filename=str(path))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parents = package_of(path).split(".")
+                stem = parents[: len(parents) - node.level + 1]
+                base = ".".join([*stem, base] if base else stem)
+            found |= {f"{base}.{alias.name}" for alias in node.names}
+    return found
+
+
+def top(module):
+    return module.split(".")[0]
+
+
+def unit_of(path):
+    """Which unit of the package a file belongs to: `geometry`, `distances`, ..."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def units_imported(path):
+    """The units of the package that a file imports; `keras_dml` itself counts as the unit `""`."""
+    units = set()
+    for module in imports(path):
+        if top(module) == "keras_dml":
+            unit = (module.split(".") + [""])[1]
+            units.add(LAZY_NAMES.get(unit, unit))
+    return units - {"__version__"}
+
+
+def wrong_arrows(unit, imported):
+    if unit in LEAVES:
+        return imported - {unit}
+    if unit == "edge":
+        return imported - {"edge"}
+    allowed = {other for other in RANK if RANK[other] < RANK[unit]} | {unit} | LEAVES
+    return imported - allowed
+
+
+MODULES = [path for path in python_files("keras_dml") if path != PACKAGE / "__init__.py"]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_imports_point_one_way(path):
+    unit = unit_of(path)
+    assert unit in {*RANK, *LEAVES, "edge"}, (
+        f"{relative(path)}: `{unit}` has no place in ROWS; give it one, beside architecture.md"
+    )
+    wrong = wrong_arrows(unit, units_imported(path))
+    assert not wrong, f"{relative(path)} is {unit} and imports {sorted(wrong)}: against the arrows"
+
+
+def test_an_arrow_the_wrong_way_is_seen(tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    monkeypatch.setitem(globals(), "PACKAGE", tmp_path / "keras_dml")
+    path = tmp_path / "keras_dml" / "geometry" / "bad.py"
+    path.parent.mkdir(parents=True)
+    for line, unit in {
+        "from keras_dml.losses import WassersteinLoss": "losses",
+        "from keras_dml import layers": "layers",
+        "from .. import models": "models",
+        "from ..zoo import load": "zoo",
+        "def f():\n    import keras_dml.cli": "cli",
+        "from keras_dml import embed": "inference",
+    }.items():
+        path.write_text(line)
+        assert wrong_arrows("geometry", units_imported(path)) == {unit}, line
+    path.write_text("from keras_dml._keras import ops\nfrom . import numerics\nimport numpy")
+    assert not wrong_arrows("geometry", units_imported(path))
+
+
+def test_the_package_itself_imports_only_the_standard_library():
+    assert imports(PACKAGE / "__init__.py") == {"importlib"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_keras_is_imported_in_one_place(path):
+    """So that a missing backend is explained, whichever module is imported first."""
+    tops = {top(module) for module in imports(path)}
+    assert "keras" not in tops or path.name == "_keras.py"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_the_library_knows_no_data_sets_recipes_or_tests(path):
+    strangers = {"zoo", "tests", "export"}
+    if unit_of(path) != "cli":
+        strangers.add("tfds_builders")
+    assert not strangers & {top(module) for module in imports(path)}
+
+
+def test_builders_import_nothing_of_the_library():
+    strangers = {"keras_dml", "keras", "zoo", "tests", "export"}
+    for path in python_files("tfds_builders"):
+        assert not strangers & {top(module) for module in imports(path)}, relative(path)
+
+
+def test_the_device_needs_numpy_and_litert_only():
+    allowed = EDGE_NEEDS | {"keras_dml"} | set(sys.stdlib_module_names)
+    for path in python_files("keras_dml/edge"):
+        assert {top(module) for module in imports(path)} <= allowed, relative(path)
+
+
+def test_one_place_looks_up_the_data_folder():
+    folders = ("keras_dml", "tfds_builders", "zoo", "export")
+    code = [path for folder in folders for path in python_files(folder)]
+    readers = {relative(path) for path in code if "KERAS_DML_DATA" in path.read_text()}
+    assert readers <= READS_DATA_FOLDER

@@ -1,0 +1,1 @@
+"""What the builders share: archives, checks, splits, progress. Without TensorFlow and without Keras."""

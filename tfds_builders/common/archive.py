@@ -1,0 +1,349 @@
+"""Archives and unpacked folders as one thing: names, and bytes by name.
+
+TFDS's own extractor drops absolute and upward-pointing members in silence, reads whole members
+into memory and has no limits. Here such members are refused with a text, and members, bytes, ratio
+and nesting are capped. A compressed tar is unpacked once into an anonymous temporary file, so that every form
+gives its members in any order.
+"""
+
+from __future__ import annotations
+
+import abc
+import bz2
+import contextlib
+import dataclasses
+import errno
+import functools
+import gzip
+import io
+import lzma
+import os
+import pathlib
+import re
+import stat
+import struct
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from tfds_builders.common import names as member_names
+from tfds_builders.common.errors import ArchiveError, shown
+
+_CHUNK = 1 << 20
+_HEAD = 512
+_FREE_BYTES = 1 << 20  # the ratio is not looked at below this size
+_DAMAGE = (
+    zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error, struct.error, EOFError, ValueError,
+    RuntimeError, NotImplementedError, OverflowError, IndexError, KeyError, MemoryError,
+)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """What an archive of a data set may hold at most.
+
+    Attributes:
+        members: Number of members.
+        member_bytes: Bytes of one member, unpacked.
+        total_bytes: Bytes of all members, unpacked.
+        ratio: Unpacked to packed bytes, looked at beyond 1 MB.
+        nesting: Archives within archives.
+    """
+
+    members: int = 20_000
+    member_bytes: int = 64 << 20
+    total_bytes: int = 4 << 30
+    ratio: int = 200
+    nesting: int = 3
+
+
+class Source(abc.ABC):
+    """A folder or an archive, opened for reading; listed (and a compressed tar unpacked) at the first use.
+
+    Attributes:
+        title: Its name, for messages.
+        path: The file or folder on disk; None for an archive within an archive.
+        limits: What it may hold.
+    """
+
+    def __init__(self, title: str, limits: Limits, depth: int = 0, path: pathlib.Path | None = None):
+        self.title, self.limits, self.depth, self.path = title, limits, depth, path
+
+    @functools.cached_property
+    def _sizes(self) -> dict[str, int]:
+        with _damage(self.title):
+            sizes = self._list()
+        member_names.check_distinct(sizes, self.title)
+        return sizes
+
+    def close(self) -> None:
+        """Lets go of the file; a closed source cannot be read."""
+
+    def __del__(self):
+        self.close()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Relative names of all files, in the order of the alphabet."""
+        return tuple(sorted(self._sizes))
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Bytes of each file, as the archive's directory states them."""
+        return dict(self._sizes)
+
+    def read(self, name: str) -> bytes:
+        """Gives the bytes of one member.
+
+        Raises:
+            ArchiveError: When the member is damaged or above the limit.
+        """
+        with _damage(f"{self.title}: {name}"), self._stream(name) as stream:
+            return _bounded(stream, self.limits.member_bytes, f"{self.title}: {name}")
+
+    def open(self, name: str) -> BinaryIO:
+        """Gives one member as a file; a member that ends in `.gz` is unzipped."""
+        content = self.read(name)
+        if name.lower().endswith(".gz"):
+            content = gunzip(content, f"{self.title}: {name}", self.limits)
+        return io.BytesIO(content)
+
+    def nested(self, name: str) -> Source:
+        """Opens a member that is an archive itself."""
+        title = f"{self.title}: {name}"
+        if self.depth + 1 >= self.limits.nesting:
+            raise ArchiveError(f"{title}: more than {self.limits.nesting} archives within each other.")
+        with _damage(title), self._stream(name) as stream:
+            file = _spooled(stream, self.limits.total_bytes, title)
+        return open_archive(file, title, self.limits, depth=self.depth + 1)
+
+    def index(self, pattern: str) -> dict[tuple[str, ...], str]:
+        """Gives the members whose last part of the name fits a pattern, by the pattern's groups.
+
+        Raises:
+            ArchiveError: When two members in different folders have the same key.
+        """
+        found: dict[tuple[str, ...], str] = {}
+        for name in self.names:
+            match = re.fullmatch(pattern, name.rsplit("/", 1)[-1])
+            if match and found.setdefault(match.groups(), name) is not name:
+                raise ArchiveError(
+                    f"{self.title} holds the same recording twice: {found[match.groups()]} and {name}. "
+                    "Keep one of the two folders."
+                )
+        return found
+
+    @abc.abstractmethod
+    def _list(self) -> dict[str, int]:
+        """Gives name and stated bytes of each file; refuses what is unsafe or above the limits."""
+
+    @abc.abstractmethod
+    def _stream(self, name: str) -> contextlib.AbstractContextManager[BinaryIO]:
+        """Opens one member."""
+
+    def _within(self, sizes: Iterator[tuple[str, int]]) -> dict[str, int]:
+        kept: dict[str, int] = {}
+        total = 0
+        for name, size in sizes:
+            if name in kept:
+                raise ArchiveError(f"{self.title} holds {shown(name)} twice. Get the archive anew.")
+            if not member_names.is_junk(name):
+                kept[name] = size
+            total += size
+            if size > self.limits.member_bytes and not self._may_nest(name):
+                raise _too_big(f"{self.title}: {name}", self.limits.member_bytes)
+            if total > self.limits.total_bytes or len(kept) > self.limits.members:
+                raise ArchiveError(
+                    f"{self.title} holds more than {self.limits.members:,} files or "
+                    f"{self.limits.total_bytes:,} bytes: this is not the archive of this data set."
+                )
+        return kept
+
+    @staticmethod
+    def _may_nest(name: str) -> bool:
+        return name.lower().endswith((".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2"))
+
+
+class _Folder(Source):
+    def _list(self):
+        return self._within(self._walk())
+
+    def _walk(self):
+        for folder, folders, files in os.walk(self.path):
+            folders.sort()
+            for file in files:
+                path = pathlib.Path(folder, file)
+                if path.is_file():
+                    yield path.relative_to(self.path).as_posix(), path.stat().st_size
+
+    def _stream(self, name):
+        return (self.path / name).open("rb")
+
+
+class _Packed(Source):
+    """What a zip and a tar share: the open file."""
+
+    def __init__(self, file: BinaryIO, *args, **kwargs):
+        self._file = file
+        super().__init__(*args, **kwargs)
+
+    def close(self):
+        self._file.close()
+
+
+class _Zip(_Packed):
+    def _list(self):
+        self._archive = zipfile.ZipFile(self._file)
+        self._infos: dict[str, zipfile.ZipInfo] = {}
+        return self._within(self._walk())
+
+    def _walk(self):
+        for info in self._archive.infolist():
+            name = member_names.safe(info.orig_filename, self.title)
+            kind = stat.S_IFMT(info.external_attr >> 16)
+            if info.is_dir():
+                continue
+            if kind not in (0, stat.S_IFREG):
+                raise _not_a_file(self.title, name)
+            if info.file_size > max(_FREE_BYTES, self.limits.ratio * info.compress_size):
+                raise _bomb(f"{self.title}: {name}", self.limits.ratio)
+            yield name, info.file_size
+            self._infos[name] = info
+
+    def _stream(self, name):
+        return self._archive.open(self._infos[name])
+
+
+class _Tar(_Packed):
+    def _list(self):
+        self._unpack()
+        self._archive = tarfile.open(fileobj=self._file, mode="r:")
+        self._infos: dict[str, tarfile.TarInfo] = {}
+        sizes = self._within(self._walk())
+        self._file.seek(self._archive.offset)  # tarfile ends in silence where an archive is cut between members
+        if self._file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
+            raise tarfile.ReadError("the end mark is missing")
+        return sizes
+
+    def _unpack(self):
+        reader = _decompressor(self._file.read(_HEAD))
+        packed = self._file.seek(0, io.SEEK_END)
+        self._file.seek(0)
+        if reader is None:
+            return
+        cap = min(self.limits.total_bytes, max(_FREE_BYTES, self.limits.ratio * packed))
+        with self._file, reader(self._file) as stream:
+            self._file = _spooled(stream, cap, self.title)
+
+    def _walk(self):
+        for info in self._archive:
+            if info.isdir():
+                continue
+            name = member_names.safe(info.name, self.title)
+            if not info.isreg() or info.issparse():
+                raise _not_a_file(self.title, name)
+            yield name, info.size
+            self._infos[name] = info
+
+    def _stream(self, name):
+        return self._archive.extractfile(self._infos[name])
+
+
+def open_source(path: pathlib.Path, limits: Limits) -> Source:
+    """Opens a folder, a zip, or a tar (plain, gz, xz, bz2), known by its first bytes.
+
+    Raises:
+        ArchiveError: When it is none of these, damaged, unsafe or above the limits.
+    """
+    if path.is_dir():
+        return _Folder(path.name, limits, path=path)
+    return open_archive(path.open("rb"), path.name, limits, path=path)
+
+
+def open_archive(file: BinaryIO, title: str, limits: Limits, depth: int = 0, path=None) -> Source:
+    """Opens an archive given as a file; see `open_source`."""
+    head = file.read(_HEAD)
+    file.seek(0)
+    if head.startswith(b"PK"):
+        return _Zip(file, title, limits, depth, path)
+    if _decompressor(head) is not None or head[257:262] == b"ustar":
+        return _Tar(file, title, limits, depth, path)
+    file.close()
+    raise ArchiveError(
+        f"{title} is neither a zip nor a tar archive (it begins with {shown(head[:16])}). "
+        "The download may be a web page or cut; get it again."
+    )
+
+
+def gunzip(content: bytes, title: str, limits: Limits) -> bytes:
+    """Unzips one gzip member in memory, within the limits.
+
+    Raises:
+        ArchiveError: When it is damaged or too large.
+    """
+    cap = min(limits.member_bytes, max(_FREE_BYTES, limits.ratio * len(content)))
+    with _damage(title), gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+        return _bounded(stream, cap, title)
+
+
+def _decompressor(head: bytes):
+    if head.startswith(b"\x1f\x8b"):
+        return lambda file: gzip.GzipFile(fileobj=file)
+    if head.startswith(b"\xfd7zXZ\x00"):
+        return lzma.LZMAFile
+    return bz2.BZ2File if head.startswith(b"BZh") else None
+
+
+def _bounded(stream: BinaryIO, limit: int, title: str) -> bytes:
+    content = stream.read(limit + 1)
+    if len(content) > limit:
+        raise _too_big(title, limit)
+    return content
+
+
+def _spooled(stream: BinaryIO, limit: int, title: str) -> BinaryIO:
+    file = tempfile.TemporaryFile()
+    while chunk := stream.read(_CHUNK):
+        file.write(chunk)
+        if file.tell() > limit:
+            file.close()
+            raise _too_big(title, limit)
+    file.seek(0)
+    return file
+
+
+def _too_big(title: str, limit: int) -> ArchiveError:
+    return ArchiveError(f"{title} unpacks to more than {limit:,} bytes: this is not a file of this data set.")
+
+
+def _bomb(title: str, ratio: int) -> ArchiveError:
+    return ArchiveError(f"{title} unpacks to more than {ratio} times its size: refused as an archive bomb.")
+
+
+def _not_a_file(archive: str, name: str) -> ArchiveError:
+    return ArchiveError(
+        f"{archive}: {shown(name)} is a link, a device or a sparse file. Nothing was read; "
+        "get the archive from its official place."
+    )
+
+
+@contextlib.contextmanager
+def _damage(title: str) -> Iterator[None]:
+    """Turns what the archive modules raise on damaged bytes into one `ArchiveError`."""
+    try:
+        yield
+    except ArchiveError:
+        raise
+    except _DAMAGE as error:
+        raise _damaged(title, error) from error
+    except OSError as error:  # gzip raises it without a number; a number means the disk, but for an odd offset
+        if error.errno not in (None, errno.EINVAL):
+            raise
+        raise _damaged(title, error) from error
+
+
+def _damaged(title: str, error: Exception) -> ArchiveError:
+    return ArchiveError(f"{title} is damaged or cut ({str(error) or type(error).__name__}). Download it again.")

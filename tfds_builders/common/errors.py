@@ -1,0 +1,39 @@
+"""The two things that go wrong with data by hand: the archive, and the text inside."""
+
+from __future__ import annotations
+
+SHOWN = 80
+
+
+class ArchiveError(ValueError):
+    """An archive or its folder is not what the builder needs; the text says what to do."""
+
+
+class MissingArchiveError(ArchiveError):
+    """Nothing that the builder accepts lies in the manual folder."""
+
+
+class FormatError(ValueError):
+    """A file does not follow its format.
+
+    Args:
+        name: Name of the file, as it stands in its archive.
+        place: Where: `"line 41"`, `"key Age"`, `"byte 12"`, or `""` for the file as a whole.
+        found: What stands there. Data in it is cut to 80 characters, control characters escaped.
+        expected: What the format has there.
+        fix: What the person can do.
+    """
+
+    def __init__(self, name: str, place: str, found: str, expected: str, fix: str):
+        self.name, self.place, self.found, self.expected, self.fix = name, place, found, expected, fix
+        where = f"{name}, {place}" if place else name
+        super().__init__(f"{where}: {found}, expected {expected}. {fix}")
+
+    def __reduce__(self):
+        return type(self), (self.name, self.place, self.found, self.expected, self.fix)
+
+
+def shown(data: object) -> str:
+    """Gives data for an error message: one line, escaped, at most 80 characters."""
+    text = ascii(data.decode("latin-1") if isinstance(data, bytes) else data)
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"

@@ -1,0 +1,132 @@
+"""Where the data set lies: an archive or its unpacked folder under the manual folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pathlib
+import re
+from collections.abc import Mapping
+
+from tfds_builders.common.archive import Limits, Source, open_source
+from tfds_builders.common.errors import ArchiveError, MissingArchiveError
+
+EXTENSIONS = (".zip", ".tar.xz", ".tar.gz", ".tgz", ".tar.bz2", ".tar")
+_NAMES_SHOWN = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """What a builder accepts.
+
+    Attributes:
+        dataset: Name of the data set; `<manual>/<dataset>/` is looked at before `<manual>/`.
+        stems: Archive names without extension, of any case; an unpacked folder has the same name.
+        official: The official archive, named in the error.
+        get: Where and how a person gets it.
+        loose: Pattern of a direct child that marks a folder as the unpacked set itself.
+        outer: Stems of archives in which the wanted archive may lie.
+        limits: Caps, see `Limits`.
+    """
+
+    dataset: str
+    stems: tuple[str, ...]
+    official: str
+    get: str
+    loose: str = ""
+    outer: tuple[str, ...] = ()
+    limits: Limits = Limits()
+
+
+def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
+    """Finds and opens what a builder wants.
+
+    Args:
+        manual_dir: The folder with the data, or a folder of such folders.
+        wanted: What is accepted.
+
+    Returns:
+        The opened folder or archive.
+
+    Raises:
+        MissingArchiveError: With the names looked for and the names found.
+        ArchiveError: When two candidates lie side by side, or the one there cannot be opened.
+    """
+    manual = pathlib.Path(manual_dir).expanduser()
+    places = [place for place in (manual / wanted.dataset, manual) if place.is_dir()]
+    for place in places:
+        path = _only([*_named(place, wanted.stems), *_itself(place, wanted.loose)], place)
+        if path is not None:
+            return open_source(path, wanted.limits)
+        path = _only(_named(place, wanted.outer), place)
+        if path is not None:
+            return _inner(open_source(path, wanted.limits), wanted)
+    raise MissingArchiveError(_missing(manual, places, wanted))
+
+
+def find_config(manual_dir: str | os.PathLike, configs: Mapping[str, Wanted], config: str) -> Source:
+    """Finds what one config of a data set wants; when that is missing, names the configs whose archive is there.
+
+    Raises:
+        MissingArchiveError: With the other config's name.
+        ArchiveError: See `find`.
+    """
+    wanted = configs[config]
+    try:
+        return find(manual_dir, wanted)
+    except MissingArchiveError as error:
+        others = [name for name in configs if name != config and _is_there(manual_dir, configs[name])]
+        hint = f" What lies there is that of {wanted.dataset}/{others[0]}: ask for this config." if others else ""
+        raise MissingArchiveError(f"{error}{hint}") from None
+
+
+def _is_there(manual_dir: str | os.PathLike, wanted: Wanted) -> bool:
+    try:
+        find(manual_dir, wanted).close()
+    except ArchiveError:
+        return False
+    return True
+
+
+def _named(place: pathlib.Path, stems: tuple[str, ...]) -> list[pathlib.Path]:
+    folders = {stem.lower() for stem in stems}
+    files = {stem + extension for stem in folders for extension in EXTENSIONS}
+    children = sorted(place.iterdir())
+    return [p for p in children if p.name.lower() in (folders if p.is_dir() else files)]
+
+
+def _itself(place: pathlib.Path, loose: str) -> list[pathlib.Path]:
+    return [place] if any(re.fullmatch(loose, child.name) for child in place.iterdir()) else []
+
+
+def _only(paths: list[pathlib.Path], place: pathlib.Path) -> pathlib.Path | None:
+    if len(paths) > 1:
+        named = " and ".join("the files themselves" if p == place else p.name for p in paths)
+        raise ArchiveError(f"{place} holds {named}, and either would do. Move all but one elsewhere.")
+    return paths[0] if paths else None
+
+
+def _inner(outer: Source, wanted: Wanted) -> Source:
+    files = {stem.lower() + extension for stem in wanted.stems for extension in EXTENSIONS}
+    found = [name for name in outer.names if name.rsplit("/", 1)[-1].lower() in files]
+    if len(found) != 1:
+        raise MissingArchiveError(
+            f"{outer.title} holds {_listed(list(outer.names))}, expected one {wanted.official} in it. {wanted.get}"
+        )
+    return outer.nested(found[0])
+
+
+def _missing(manual: pathlib.Path, places: list[pathlib.Path], wanted: Wanted) -> str:
+    if not places:
+        return f"{wanted.dataset}: the folder {manual} does not exist. {wanted.get}"
+    looked = " and ".join(str(place) for place in places)
+    found = [child.name for place in places for child in sorted(place.iterdir())]
+    return (
+        f"{wanted.dataset}: no {wanted.official}, nor {', '.join(wanted.stems)} as "
+        f"{', '.join(EXTENSIONS)} or unpacked folder, in {looked}. Found: {_listed(found)}. {wanted.get}"
+    )
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    return ", ".join(names[:_NAMES_SHOWN]) + more if names else "nothing"

@@ -1,0 +1,25 @@
+"""A line every ten seconds where nobody sees a bar. On a terminal TFDS draws its own."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+SECONDS = 10.0
+
+
+def track(items: Sequence[T], description: str) -> Iterator[T]:
+    """Gives the items; off a terminal, writes count, rate and time left to stderr now and then."""
+    start = said = time.monotonic()
+    for done, item in enumerate(items):
+        now = time.monotonic()
+        if now - said >= SECONDS and not sys.stderr.isatty():
+            said, rate = now, done / (now - start)
+            left = (len(items) - done) / rate
+            print(
+                f"{description}: {done:,} of {len(items):,}, {rate:.1f}/s, {left:.0f} s left", file=sys.stderr, flush=True
+            )
+        yield item

@@ -1,0 +1,183 @@
+"""The gait set of IPOL: a table of both feet's sensors, and notes about the walk (Truong et al. 2019).
+
+`<subject>-<trial>.csv` has one header line and 16 comma-separated columns, 100 lines a second.
+`<subject>-<trial>.json` has the person, the walk and the steps of each foot as `[start, end]` in samples.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+from typing import BinaryIO
+
+import numpy as np
+
+from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.parsers.text import numbers, read_text
+
+CHANNELS = tuple(foot + kind for foot in "LR" for kind in ("AV", "AX", "AY", "AZ", "RV", "RX", "RY", "RZ"))
+RATE_HZ = 100
+GROUPS = ("Healthy", "Orthopedic", "Neurological")
+SENSORS = ("TCon", "XSens")
+_UNKNOWN = "NC"
+_FIX = "The file seems cut or edited; unpack the archive again."
+
+
+@dataclasses.dataclass(frozen=True)
+class Signal:
+    """One walk.
+
+    Attributes:
+        sequence: (T, 16) float32, columns `CHANNELS`: acceleration (labelled m/s^2 by the authors, in
+            magnitude g) and angular velocity (deg/s) of the left, then of the right foot.
+    """
+
+    sequence: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Notes:
+    """What is written about one walk; an unknown number is NaN.
+
+    Attributes:
+        subject: The person's number.
+        trial: The walk's number within the person.
+        group: One of `GROUPS`.
+        is_control: Whether the person belongs to the control group.
+        sensor: One of `SENSORS`.
+        age: Years.
+        height: Metres.
+        weight: Kilogrammes.
+        speed: Walking speed as stated, km/h by the paper.
+        left_steps: (S, 2) int32, first and last sample of each step of the left foot.
+        right_steps: The same of the right foot.
+    """
+
+    subject: int
+    trial: int
+    group: str
+    is_control: bool
+    sensor: str
+    age: float
+    height: float
+    weight: float
+    speed: float
+    left_steps: np.ndarray
+    right_steps: np.ndarray
+
+    def check_length(self, length: int, *, name: str) -> None:
+        """Refuses steps that end beyond the recording.
+
+        Raises:
+            FormatError: Naming the last step.
+        """
+        last = max((int(steps.max()) for steps in (self.left_steps, self.right_steps) if steps.size), default=0)
+        if last > length:
+            raise FormatError(name, "", f"a step that ends at sample {last}", f"at most {length}", _FIX)
+
+
+def parse(file: BinaryIO, *, name: str) -> Signal:
+    """Reads `<subject>-<trial>.csv`.
+
+    Args:
+        file: The open file.
+        name: Its name, for errors.
+
+    Returns:
+        The signal; every value is finite.
+
+    Raises:
+        FormatError: On another header, a line with more or fewer than 16 values, anything that is no number.
+    """
+    header, _, body = read_text(file, name).partition("\n")
+    if header.strip() != ",".join(CHANNELS):
+        raise FormatError(name, "line 1", shown(header), f"the header {CHANNELS[0]},…,{CHANNELS[-1]}", _FIX)
+    lines = body.removesuffix("\n").split("\n")
+    if lines == [""]:
+        raise FormatError(name, "", "no samples", "one line a sample", _FIX)
+    return Signal(numbers(lines, len(CHANNELS), name=name, first_line=2, separator=",", fix=_FIX))
+
+
+def parse_notes(file: BinaryIO, *, name: str) -> Notes:
+    """Reads `<subject>-<trial>.json`.
+
+    Args:
+        file: The open file.
+        name: Its name; subject and trial in it must be those inside.
+
+    Returns:
+        The notes.
+
+    Raises:
+        FormatError: Naming the key whose value is missing or impossible.
+    """
+    notes = _object(read_text(file, name), name)
+    subject, trial = (_whole(notes, key, name) for key in ("Subject", "Trial"))
+    stem = name.rsplit("/", 1)[-1].removesuffix(".json")
+    if stem != f"{subject}-{trial}":
+        raise FormatError(name, "", f"Subject {subject} and Trial {trial}", "those of the file's name", _FIX)
+    return Notes(
+        subject=subject,
+        trial=trial,
+        group=_choice(notes, "PathologyGroup", GROUPS, name),
+        is_control=_choice(notes, "IsControl", ("Yes", "No"), name) == "Yes",
+        sensor=_choice(notes, "Sensor", SENSORS, name),
+        age=_measure(notes, "Age", 130, name),
+        height=_measure(notes, "Height", 3, name),
+        weight=_measure(notes, "Weight", 500, name),
+        speed=_measure(notes, "WalkingSpeed", 50, name),
+        left_steps=_steps(notes, "LeftFootActivity", name),
+        right_steps=_steps(notes, "RightFootActivity", name),
+    )
+
+
+def _object(text: str, name: str) -> dict:
+    try:
+        notes = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        message = re.sub(r"\s+", " ", str(error))
+        raise FormatError(name, "", f"no JSON ({message[:80]})", "a JSON object", _FIX) from None
+    if not isinstance(notes, dict):
+        raise FormatError(name, "", shown(notes), "a JSON object", _FIX)
+    return notes
+
+
+def _value(notes: dict, key: str, name: str):
+    if key not in notes:
+        raise FormatError(name, f"key {key}", "no such key", "a value", _FIX)
+    return notes[key]
+
+
+def _whole(notes: dict, key: str, name: str) -> int:
+    value = _value(notes, key, name)
+    if type(value) is not int or not 0 < value < 100_000:
+        raise FormatError(name, f"key {key}", shown(value), "a whole number from 1", _FIX)
+    return value
+
+
+def _measure(notes: dict, key: str, most: float, name: str) -> float:
+    value = _value(notes, key, name)
+    if value == _UNKNOWN:
+        return math.nan
+    if type(value) not in (int, float) or not 0 < value <= most:
+        raise FormatError(name, f"key {key}", shown(value), f'a number up to {most} or "{_UNKNOWN}"', _FIX)
+    return float(value)
+
+
+def _choice(notes: dict, key: str, allowed: tuple[str, ...], name: str) -> str:
+    value = _value(notes, key, name)
+    if not isinstance(value, str) or value not in allowed:
+        raise FormatError(name, f"key {key}", shown(value), f"one of {', '.join(allowed)}", _FIX)
+    return value
+
+
+def _steps(notes: dict, key: str, name: str) -> np.ndarray:
+    value = _value(notes, key, name)
+    pairs = value if isinstance(value, list) else [None]
+    for pair in pairs:
+        whole = isinstance(pair, list) and [type(end) for end in pair] == [int, int]
+        if not whole or not 0 <= pair[0] < pair[1] < 2**31:
+            raise FormatError(name, f"key {key}", shown(pair), "[start, end] in samples, start first", _FIX)
+    return np.array(pairs, np.int32).reshape(-1, 2)

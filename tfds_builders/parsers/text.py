@@ -1,0 +1,82 @@
+"""The text under every text format: one way to decode, one way to read a table of numbers."""
+
+from __future__ import annotations
+
+import re
+from typing import BinaryIO
+
+import numpy as np
+
+from tfds_builders.common.errors import FormatError, shown
+
+_BOM = b"\xef\xbb\xbf"
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def read_text(file: BinaryIO, name: str) -> str:
+    """Reads ASCII text: a byte order mark is passed over, line ends become LF.
+
+    Raises:
+        FormatError: On a NUL, on UTF-16, on any byte beyond ASCII.
+    """
+    data = file.read().removeprefix(_BOM)
+    if not data.isascii() or b"\0" in data:
+        at = next(i for i, byte in enumerate(data) if byte > 127 or byte == 0)
+        raise FormatError(
+            name, f"byte {at}", f"the byte 0x{data[at]:02x}", "plain ASCII text",
+            "The file is damaged or saved in another encoding; take it anew from the archive.",
+        )  # fmt: skip
+    return data.decode("ascii").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def is_number(text: str) -> bool:
+    """Says whether text is a decimal number: no nan, no inf, no underscores, no hexadecimals."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def numbers(
+    lines: list[str], columns: int, *, name: str, first_line: int, separator: str | None, fix: str
+) -> np.ndarray:
+    """Reads lines of equally many numbers.
+
+    Args:
+        lines: The lines, without line ends.
+        columns: Numbers a line.
+        name: Name of the file, for errors.
+        first_line: Number of the first of these lines in its file, for errors.
+        separator: What stands between two numbers; None for blanks.
+        fix: Last sentence of an error.
+
+    Returns:
+        The numbers, shape (lines, columns), float32.
+
+    Raises:
+        FormatError: Naming the first line with another count or with something that is no finite number.
+    """
+    table = _fast(lines, columns, separator)
+    if table is None:
+        raise _first_error(lines, columns, name, first_line, separator, fix)
+    return table
+
+
+def _fast(lines: list[str], columns: int, separator: str | None) -> np.ndarray | None:
+    try:
+        with np.errstate(over="ignore"):
+            table = np.loadtxt(lines, np.float64, delimiter=separator, comments=None, ndmin=2).astype(
+                np.float32
+            )
+    except (ValueError, OverflowError):
+        return None
+    good = table.shape == (len(lines), columns) and np.isfinite(table).all()
+    return table if good else None
+
+
+def _first_error(lines, columns, name, first_line, separator, fix) -> FormatError:
+    for number, line in enumerate(lines, first_line):
+        cells = [cell.strip() for cell in line.split(separator)]
+        if len(cells) != columns:
+            return FormatError(name, f"line {number}", f"{len(cells)} values", f"{columns} values", fix)
+        for cell in cells:
+            if not is_number(cell) or not abs(float(cell)) <= np.finfo(np.float32).max:
+                return FormatError(name, f"line {number}", shown(cell), "a finite number", fix)
+    return FormatError(name, "", "numbers that cannot be read", "a table of finite numbers", fix)

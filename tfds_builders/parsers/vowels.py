@@ -1,0 +1,144 @@
+"""The Japanese Vowels set in its two forms: `ae.train` / `ae.test` of UCI, and `.ts` (Kudo et al. 1999).
+
+UCI's form has one frame a line, 12 numbers between blanks; a block of frames is an utterance. Blocks are
+separated by blank lines, or closed by a line of twelve `1.0`, which is never a frame. Who speaks does not stand in the file: it
+follows from the order. The `.ts` form has one utterance a line: 12 channels between `:`, values between `,`, the speaker last.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+from typing import BinaryIO
+
+import numpy as np
+
+from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.parsers.text import numbers, read_text
+
+CHANNELS = 12
+SPEAKERS = 9
+SIZES = {"train": (30,) * 9, "test": (31, 35, 88, 44, 29, 24, 40, 50, 29)}
+_LONGEST = 1000
+_FIX = "The file seems cut or edited; unpack the archive again."
+
+
+@dataclasses.dataclass(frozen=True)
+class Utterances:
+    """Utterances in the order of the file.
+
+    Attributes:
+        sequences: One (T, 12) float32 array of LPC cepstrum coefficients each; 6.4 ms a frame.
+        speakers: The speaker of each, 1 to 9; None where the file does not say (UCI's form).
+    """
+
+    sequences: tuple[np.ndarray, ...]
+    speakers: tuple[int, ...] | None
+
+
+def parse(file: BinaryIO, *, name: str) -> Utterances:
+    """Reads either form, known by its first line.
+
+    Args:
+        file: The open file.
+        name: Its name, for errors.
+
+    Returns:
+        The utterances; at least one, each of at least one frame, every value finite.
+
+    Raises:
+        FormatError: Naming the line. The padded `.arff` form is refused: padding changes the distribution.
+    """
+    lines = read_text(file, name).split("\n")
+    first = next((line.strip() for line in lines if line.strip() and line[0] != "%"), "")
+    if first.lower().startswith("@relation"):
+        raise FormatError(
+            name, "line 1", "an ARFF file, padded to equal length", "the unpadded .ts or ae.* form",
+            "Padding changes the distribution of the values; take the other archive.",
+        )  # fmt: skip
+    return _parse_ts(lines, name) if first[:1] in ("#", "@") else _parse_blocks(lines, name)
+
+
+def parse_sizes(file: BinaryIO, *, name: str) -> tuple[int, ...]:
+    """Reads `size_ae.train` or `size_ae.test`: the number of utterances of each of the 9 speakers.
+
+    Raises:
+        FormatError: When it does not hold nine whole numbers.
+    """
+    words = read_text(file, name).split()
+    if len(words) != SPEAKERS or not all(word.isdecimal() and 0 < int(word) < 100_000 for word in words):
+        raise FormatError(name, "", shown(" ".join(words)), "nine whole numbers from 1", _FIX)
+    return tuple(int(word) for word in words)
+
+
+def speakers_by_order(count: int, sizes: Sequence[int], *, name: str) -> tuple[int, ...]:
+    """Gives the speaker, 1 to 9, of each block of UCI's form.
+
+    Args:
+        count: Number of blocks in the file.
+        sizes: Number of blocks of each speaker, in order.
+        name: Name of the file, for errors.
+
+    Raises:
+        FormatError: When the blocks are not as many as the sizes say.
+    """
+    if count != sum(sizes):
+        raise FormatError(name, "", f"{count} utterances", f"{sum(sizes)} (9 speakers: {tuple(sizes)})", _FIX)
+    return tuple(itertools.chain.from_iterable([s] * n for s, n in enumerate(sizes, 1)))
+
+
+def _parse_blocks(lines: list[str], name: str) -> Utterances:
+    filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    table = _table([line for _, line in filled], filled[0][0] if filled else 1, name, None)
+    closes = (table == 1.0).all(axis=1)                                        # (lines,)
+    blocks: list[list[int]] = [[]]
+    previous = 0
+    for row, (number, _) in enumerate(filled):
+        if blocks[-1] and (closes[row] or number > previous + 1):
+            blocks.append([])
+        if not closes[row]:
+            blocks[-1].append(row)
+        previous = number
+    sequences = tuple(table[block] for block in blocks if block)
+    if not sequences:
+        raise FormatError(name, "", "no frames", "blocks of frames", _FIX)
+    return Utterances(sequences, None)
+
+
+def _parse_ts(lines: list[str], name: str) -> Utterances:
+    marks = [number for number, line in enumerate(lines, 1) if line.strip().lower() == "@data"]
+    if len(marks) != 1:
+        raise FormatError(name, "", f"{len(marks)} lines @data", "one", _FIX)
+    if any(line.strip().lower().split() == ["@equallength", "true"] for line in lines[: marks[0]]):
+        raise FormatError(
+            name, "", "@equalLength true", "@equalLength false",
+            "These utterances were padded or cut to one length; take the archive with their own lengths.",
+        )  # fmt: skip
+    rows = [(number, line) for number, line in enumerate(lines[marks[0] :], marks[0] + 1) if line.strip()]
+    pairs = [_utterance(line.strip(), number, name) for number, line in rows]
+    if not pairs:
+        raise FormatError(name, "", "no utterances", "one a line below @data", _FIX)
+    sequences, speakers = zip(*pairs, strict=True)
+    return Utterances(tuple(sequences), tuple(speakers))
+
+
+def _utterance(line: str, number: int, name: str) -> tuple[np.ndarray, int]:
+    *channels, speaker = line.split(":")
+    if len(channels) != CHANNELS:
+        raise FormatError(name, f"line {number}", f"{len(channels)} channels", f"{CHANNELS}", _FIX)
+    if speaker not in map(str, range(1, SPEAKERS + 1)):
+        raise FormatError(name, f"line {number}", f"the speaker {shown(speaker)}", "1 to 9", _FIX)
+    lengths = {channel.count(",") + 1 for channel in channels}
+    if len(lengths) != 1 or max(lengths) > _LONGEST:
+        raise FormatError(
+            name, f"line {number}", f"channels of {sorted(lengths)[:5]} values", "equally many, at most 1000", _FIX
+        )
+    table = numbers(channels, lengths.pop(), name=name, first_line=number, separator=",", fix=_FIX)
+    return np.ascontiguousarray(table.T), int(speaker)                         # (T, 12)
+
+
+def _table(lines: list[str], first: int, name: str, separator: str | None) -> np.ndarray:
+    if not lines:
+        raise FormatError(name, "", "no frames", "blocks of 12 numbers a line", _FIX)
+    return numbers(lines, CHANNELS, name=name, first_line=first, separator=separator, fix=_FIX)
