@@ -1,1 +1,1 @@
-"""The tests; a package, so that `tests.goldens` is this one and not a stray one of site-packages."""
+"""The tests; a package, so that `tests.goldens` is not looked for in site-packages."""

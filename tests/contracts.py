@@ -125,7 +125,7 @@ def mask_passes_or_ends(case, rng):
     shape = layer.compute_output_shape((BATCH, TIME, CHANNELS))
     mask = layer.compute_mask(signals(rng), some_steps(rng))
     assert layer.supports_masking
-    assert mask is None if ends_time(layer) else tuple(mask.shape) == tuple(shape[:2])
+    assert mask is None if is_head(layer) else tuple(mask.shape) == tuple(shape[:2])
 
 
 def one_recording_is_a_batch(case, rng):
@@ -212,9 +212,7 @@ def loss_gives_one_value_an_anchor(case, rng):
     values = as_numpy(case.make(reduction=None)(labels, embeddings))
     assert values.shape == (len(labels) * case.values_per_row,)
     assert np.isfinite(values).all()
-    np.testing.assert_allclose(
-        as_numpy(case.make()(labels, embeddings)), values.mean(), rtol=1e-5
-    )
+    np.testing.assert_allclose(as_numpy(case.make()(labels, embeddings)), values.mean(), rtol=1e-5)
 
 
 def loss_takes_labels_as_a_column_or_floats(case, rng):
@@ -310,10 +308,6 @@ def as_numpy(tensor):
 def is_head(layer):
     """A head names the distance of its embeddings."""
     return getattr(layer, "distance", None) is not None
-
-
-def ends_time(layer):
-    return is_head(layer)
 
 
 def compiled(function):

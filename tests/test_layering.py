@@ -43,7 +43,7 @@ def package_of(path):
 
 
 def imports(path):
-    """All modules that a file names in an import, inside functions too, as absolute dotted names."""
+    """All modules that a file imports, inside functions too, as absolute dotted names."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(), filename=str(path))):
         if isinstance(node, ast.Import):

@@ -32,7 +32,7 @@ _BUILDERS = tuple(
 
 
 def list_builders() -> list[str]:
-    """Gives the names of the data sets of this package; `tfds.list_builders()` lists TFDS's own only."""
+    """Gives the names of this package's data sets; `tfds.list_builders()` has TFDS's own only."""
     return list(_BUILDERS)
 
 
@@ -73,7 +73,7 @@ class _Provider:
 
 
 def _register() -> None:
-    """Registers a lazy provider; where TFDS has no such hook, the builders themselves (1 ms each)."""
+    """Registers a lazy provider; where TFDS has no such hook, the builders themselves."""
     if hasattr(_registered, "add_dataset_builder_provider"):
         _registered.add_dataset_builder_provider(_Provider(), index=0)
         return

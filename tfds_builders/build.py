@@ -1,4 +1,4 @@
-"""`python -m tfds_builders.build NAME`: prepares a data set, without Apache Beam (which `tfds build` asks for)."""
+"""`python -m tfds_builders.build NAME` prepares a data set; `tfds build` would ask for Beam."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tfds_builders import reading
 from tfds_builders.common.errors import ArchiveError, FormatError
 
 _EPILOG = (
-    f"Data sets: {', '.join(tfds_builders.list_builders())}. "
-    "Example: python -m tfds_builders.build ipol_gait/left_foot --manual-dir ~/data"
+    f"Data sets: {', '.join(tfds_builders.list_builders())}. Example: python -m "
+    "tfds_builders.build ipol_gait/left_foot --manual-dir ~/data"
 )
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 notes = Console(stderr=True, soft_wrap=True, highlight=False)
 
 
-class FileFormat(str, enum.Enum):
+class FileFormat(enum.StrEnum):
     """The formats that a prepared data set can have."""
 
     array_record = "array_record"
@@ -37,30 +37,45 @@ def _known(name: str) -> str:
     configs = tfds_builders.builder_cls(dataset).builder_configs
     config = name.partition("/")[2]
     if config and config not in configs:
-        raise typer.BadParameter(f"{dataset} has no config {config!r}. There are: {', '.join(configs)}.")
+        raise typer.BadParameter(
+            f"{dataset} has no config {config!r}. There are: {', '.join(configs)}."
+        )
     return name
 
 
 @app.command(epilog=_EPILOG)
 def build(
-    name: Annotated[str, typer.Argument(help="Data set, or data set/config.", callback=_known)],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Data set, or data set/config.", callback=_known)
+    ],
     manual_dir: Annotated[
         pathlib.Path | None,
-        typer.Option(help="Folder with the archive, or with a folder NAME with it. [default: DATA_DIR/downloads/manual]"),
+        typer.Option(
+            help="Folder with the archive, or with a folder NAME with it. "
+            "[default: DATA_DIR/downloads/manual]"
+        ),
     ] = None,
     data_dir: Annotated[
         pathlib.Path | None,
-        typer.Option(help="Where prepared data sets are kept. [default: TFDS_DATA_DIR, else ~/tensorflow_datasets]"),
+        typer.Option(
+            help="Where prepared data sets are kept. "
+            "[default: TFDS_DATA_DIR, else ~/tensorflow_datasets]"
+        ),
     ] = None,
     file_format: Annotated[
         FileFormat,
-        typer.Option(help="array_record for tfds.data_source, without TensorFlow; tfrecord for tfds.load."),
+        typer.Option(
+            help="array_record for tfds.data_source, without TensorFlow; tfrecord for tfds.load."
+        ),
     ] = FileFormat.array_record,
-    debug: Annotated[bool, typer.Option("--debug", help="Show where in the code an error arose.")] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show where in the code an error arose.")
+    ] = False,
 ) -> None:
     """Prepare a data set from the archive that you have downloaded.
 
-    The files go to DATA_DIR/FILE_FORMAT/; a data set that is there already, from the same archive, is left as it is.
+    The files go to DATA_DIR/FILE_FORMAT/; a data set that is there already, from the same archive,
+    is left as it is.
     """
     try:
         builder = reading.prepared(name, manual_dir, data_dir, file_format.value)
@@ -77,7 +92,10 @@ def build(
 def _failed(error: Exception, file_format: FileFormat) -> typer.Exit:
     text = str(error)
     if isinstance(error, ImportError) and file_format is FileFormat.tfrecord:
-        text = f'tfrecord needs TensorFlow ({error}): pip install "keras-dml[cpu]", or use --file-format array_record.'
+        text = (
+            f'tfrecord needs TensorFlow ({error}): pip install "keras-dml[cpu]", '
+            "or use --file-format array_record."
+        )
     notes.print(f"Error: {text}", markup=False)
     return typer.Exit(1)
 
@@ -97,7 +115,10 @@ def _report(builder, file_format: FileFormat) -> None:
     call = "tfds.data_source" if file_format is FileFormat.array_record else "tfds.load"
     name, config = builder.name, builder.builder_config.name
     root = builder.data_path.parents[2]  # above name/config/version
-    out.print(f"read it with: import tfds_builders; {call}('{name}/{config}', data_dir='{root}')", markup=False)
+    out.print(
+        f"read it with: import tfds_builders; {call}('{name}/{config}', data_dir='{root}')",
+        markup=False,
+    )
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core import constants
 
 import tfds_builders
+from tfds_builders.common.archive import Source
 from tfds_builders.common.checks import fingerprint
 from tfds_builders.common.errors import MissingArchiveError
 
@@ -35,18 +36,20 @@ def records(
 ) -> Sequence[Any] | Mapping[str, Sequence[Any]]:
     """Gives the records of a data set; prepares it at the first call.
 
-    The files lie in `<data_dir>/array_record/`. When that was prepared from another archive than the one in `manual_dir`
-    now, it stays as it is, and the new one is prepared beside it, in `from_<digest of the archive>/`.
+    The files lie in `<data_dir>/array_record/`. When that was prepared from another archive than
+    the one in `manual_dir` now, it stays as it is, and the new one is prepared beside it, in
+    `from_<digest of the archive>/`.
 
     Args:
         name: `"ipol_gait"`, `"ipol_gait/left_foot"`, ...
-        manual_dir: The folder with the archive, or a folder of such folders (`<manual_dir>/<name>/`); None
-            when the data set was prepared before.
+        manual_dir: The folder with the archive, or a folder of such folders
+            (`<manual_dir>/<name>/`); None when the data set was prepared before.
         data_dir: Where prepared data sets are kept; TFDS's own folder when not given.
         split: `"train"`, `"test[:50%]"`, ...; every split, by name, when not given.
 
     Returns:
-        A data source: `len`, `source[i]` -> dict of arrays. Text is `bytes`, arrays may be read-only.
+        A data source: `len`, `source[i]` -> dict of arrays. Text is `bytes`, arrays may be
+        read-only.
 
     Raises:
         ValueError: On an unknown name, a split that there is not, a missing or wrong archive.
@@ -63,7 +66,7 @@ def prepared(
     data_dir: str | os.PathLike | None = None,
     file_format: str = FORMAT,
 ) -> tfds.core.DatasetBuilder:
-    """Gives the builder of a data set whose files are ready, in `<data_dir>/<file_format>/`; see `records`."""
+    """Gives a builder whose files are ready, in `<data_dir>/<file_format>/`; see `records`."""
     tfds_builders.check_name(name)
     data_dir = pathlib.Path(data_dir or constants.get_default_data_dir()).expanduser()
     root = data_dir / file_format  # TFDS keeps one format a folder
@@ -73,7 +76,7 @@ def prepared(
         return builder
     manual_dir = pathlib.Path(manual_dir or data_dir / "downloads" / "manual").expanduser()
     try:
-        marks = {key: fingerprint(source) for key, source in builder.sources(manual_dir).items()}
+        marks = _fingerprints(builder.sources(manual_dir))
     except MissingArchiveError:
         if not ready:
             raise
@@ -81,10 +84,22 @@ def prepared(
         return builder
     if ready and builder.info.metadata["fingerprints"] != marks:
         digest = hashlib.sha256("".join(sorted(marks.values())).encode()).hexdigest()
-        log.warning("%s was prepared from another archive; this one goes to %s.", name, root / f"from_{digest[:12]}")
+        log.warning(
+            "%s was prepared from another archive; this one goes to %s.",
+            name,
+            root / f"from_{digest[:12]}",
+        )
         builder = tfds.builder(name, data_dir=root / f"from_{digest[:12]}")
     _prepare(builder, manual_dir, file_format)
     return builder
+
+
+def _fingerprints(sources: Mapping[str, Source]) -> dict[str, str]:
+    marks = {}
+    for key, source in sources.items():
+        marks[key] = fingerprint(source)
+        source.close()
+    return marks
 
 
 def _prepare(builder: tfds.core.DatasetBuilder, manual_dir: pathlib.Path, file_format: str) -> None:

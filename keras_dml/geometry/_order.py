@@ -1,8 +1,13 @@
 """Where the order statistics of a sample stand: the one place that sorts, and that knows how each backend does it."""
 
+import concurrent.futures
+import os
+
 import numpy as np
 
 from keras_dml._keras import keras, ops
+
+WORTH_THREADS = 100_000  # values; below, starting threads costs more than the sort
 
 
 def positions(x, ranks, on_host=False):
@@ -45,5 +50,24 @@ def _positions_on_host(x, ranks):
 
 
 def _numpy_positions(x, ranks):
-    order = np.argsort(x, axis=-1)
-    return np.take_along_axis(order, ranks.astype(np.int64), axis=-1).astype(np.int32)
+    rows = x.shape[0] * x.shape[1]
+    shape = (*x.shape[:2], ranks.shape[2])
+    ranks = np.broadcast_to(ranks, shape).reshape(rows, -1)
+    x = np.ascontiguousarray(x).reshape(rows, -1)
+    if x.size < WORTH_THREADS:
+        return _pick(x, ranks).reshape(shape)
+    parts = os.cpu_count() or 1
+    with concurrent.futures.ThreadPoolExecutor(parts) as pool:  # NumPy's sort releases the interpreter's lock
+        picked = list(pool.map(_pick, np.array_split(x, parts), np.array_split(ranks, parts)))
+    return np.concatenate(picked).reshape(shape)
+
+
+def _pick(x, ranks):
+    """Positions of the ranks in each row; float32 by one sort of words, value above and position below."""
+    if x.dtype != np.float32:
+        return np.take_along_axis(np.argsort(x, axis=1), ranks, axis=1).astype(np.int32)
+    bits = x.view(np.int32)
+    words = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).astype(np.int64) << 32     # ascends with the value
+    words |= np.arange(x.shape[1], dtype=np.int64)
+    words.sort(axis=1)                                                      # SIMD; argsort is not
+    return (np.take_along_axis(words, ranks, axis=1) & 0xFFFFFFFF).astype(np.int32)

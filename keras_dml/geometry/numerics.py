@@ -3,10 +3,15 @@
 from keras_dml._keras import keras, ops
 
 
+def wide(dtype):
+    """The dtype to compute in: float64 stays, all else becomes float32 (`keras.backend.result_type` narrows on JAX)."""
+    return "float64" if keras.backend.standardize_dtype(dtype) == "float64" else "float32"
+
+
 def at_least_float32(x):
     """The tensor in float32 or wider: ranks and differences of half-precision numbers are off by whole steps."""
     x = ops.convert_to_tensor(x)
-    return ops.cast(x, keras.backend.result_type(x.dtype, "float32"))
+    return ops.cast(x, wide(x.dtype))
 
 
 def absolute(x):

@@ -67,7 +67,7 @@ def quantiles(x, r, mask=None, on_host=False):
         count = ops.sum(ops.cast(mask, x.dtype), axis=1)[:, None, None]     # (batch, 1, 1)
     place = r[None, None, :] * count                                        # (batch, 1, knots)
     last = ops.maximum(count - 1, 0)
-    lower = ops.stop_gradient(ops.minimum(ops.floor(place), last))
+    lower = ops.minimum(ops.cast(ops.cast(place, "int32"), x.dtype), last)  # floor, without a gradient
     ranks = ops.cast(ops.concatenate([lower, ops.minimum(lower + 1, last)], axis=-1), "int32")
     picked = positions(x, ranks, on_host)                                   # (batch, filters, 2 knots)
     low, high = ops.split(ops.take_along_axis(x, picked, axis=-1), 2, axis=-1)

@@ -8,8 +8,14 @@ ends of a segment instead: `G_p(u, v)`, the integral of `|u + t (v - u)|^p` over
 import math
 
 from keras_dml._keras import ops
+from keras_dml.geometry import _blocks as blocks
+from keras_dml.geometry._pairwise import pairwise_1
+from keras_dml.geometry.averages import barycentre, merge
 from keras_dml.geometry.numerics import absolute, at_least_float32, divide, root
 
+__all__ = ["barycentre", "bounds", "check_order", "distance", "merge", "pairwise", "segment", "trapezoid_weights"]
+
+BLOCK_BYTES = 4 * 2**20  # a block and its intermediates stay in the cache (tests/bench/pairwise.py)
 SERIES_BELOW = 0.1  # below this slope the closed form of a real power cancels; four terms reach 2e-11 there
 
 
@@ -42,7 +48,7 @@ def distance(x, y, knots, p=1):
     return ops.sum(scale[..., 0] * root(power, p), axis=-1)
 
 
-def pairwise(x, y, knots, p=1, max_bytes=64 * 2**20):
+def pairwise(x, y, knots, p=1, max_bytes=BLOCK_BYTES):
     """All distances between two sets of embeddings, in blocks of bounded memory (P1 Eq. 9).
 
     Args:
@@ -50,17 +56,54 @@ def pairwise(x, y, knots, p=1, max_bytes=64 * 2**20):
         y: Values at the same knots, shape `(m, filters, knots)`.
         knots: Ascending knots, shape `(knots,)`.
         p: Order of the distance, a real number, at least 1.
-        max_bytes: Greatest size of one block of differences; several such blocks are alive at a time.
+        max_bytes: Greatest size of one block of differences; about ten such blocks are alive at a time.
 
     Returns:
         Distances, shape `(n, m)`.
+
+    Raises:
+        ValueError: If `p` is below 1.
+    """
+    check_order(p)
+    x, y = at_least_float32(x), at_least_float32(y)
+    knots = ops.cast(knots, x.dtype)
+    rows = blocks.rows_per_block(x, y, max_bytes)
+    if rows is None:
+        return distance(x[:, None], y[None], knots, p)
+    if p == 1:
+        return pairwise_1(x, y, knots, rows)
+    return blocks.map_rows(
+        lambda block, y, knots: distance(block[:, None], y[None], knots, p), rows, x, y, knots
+    )
+
+
+def bounds(x, y, knots):
+    """Bounds of the 1-Wasserstein distance by weighted L1 distances of the values at the knots.
+
+    With the trapezoid weights c, `upper = sum |c (x - y)|` and `lower = max(sum over filters |sum c (x - y)|, upper / 2)`.
+    `upper` is the plain L1 distance of `c x` and `c y`, which an L1 index serves: take candidates by ascending `upper`
+    and stop when the next `upper / 2` is not below the n-th best distance found.
+
+    Args:
+        x: Values at the knots, shape `(..., filters, knots)`.
+        y: Values at the same knots, broadcastable to `x`.
+        knots: Ascending knots, shape `(knots,)`.
+
+    Returns:
+        Lower and upper bounds, each of shape `(...)`; `lower <= distance(x, y, knots) <= upper`.
     """
     x, y = at_least_float32(x), at_least_float32(y)
+    weighted = (x - y) * trapezoid_weights(ops.cast(knots, x.dtype))        # (..., filters, knots)
+    upper = ops.sum(ops.abs(weighted), axis=(-2, -1))
+    means = ops.sum(ops.abs(ops.sum(weighted, axis=-1)), axis=-1)
+    return ops.maximum(means, upper / 2), upper
 
-    def row(one):
-        return distance(one[None], y, knots, p)                             # (m,)
 
-    return ops.map(row, x) if False else distance(x[:, None], y[None], knots, p)
+def trapezoid_weights(knots):
+    """Weights of the knots in the trapezoid rule on [0, 1], shape `(knots,)`; they sum to 1."""
+    half = (knots[1:] - knots[:-1]) / 2
+    none = ops.zeros((1,), half.dtype)
+    return ops.concatenate([half, none]) + ops.concatenate([none, half])
 
 
 def segment(u, v, p):
@@ -94,10 +137,14 @@ def _segment_1(half_sum, half_gap):
 
 def _segment_integer(half_sum, half_gap, p):
     terms = (
-        math.comb(p + 1, 2 * j + 1) * half_sum ** (p - 2 * j) * half_gap ** (2 * j)
+        math.comb(p + 1, 2 * j + 1) * _power(half_sum, p - 2 * j) * _power(half_gap, 2 * j)
         for j in range(p // 2 + 1)
     )
     return sum(terms) / (p + 1)
+
+
+def _power(x, exponent):
+    return x**exponent if exponent else 1.0  # the gradient of 0 ** 0 is NaN
 
 
 def _segment_real(half_sum, half_gap, p):

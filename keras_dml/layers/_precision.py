@@ -1,6 +1,7 @@
 """Heads compute in float32 or wider: knots and ranks in half precision would be wrong in the third digit."""
 
 from keras_dml._keras import keras
+from keras_dml.geometry.numerics import wide
 
 
 def full_precision(dtype):
@@ -10,4 +11,4 @@ def full_precision(dtype):
         dtype: What the layer was given: None (the global policy), a dtype or a dtype policy.
     """
     policy = keras.dtype_policies.get(dtype or keras.config.dtype_policy())
-    return keras.backend.result_type(policy.variable_dtype, "float32")
+    return wide(policy.variable_dtype)

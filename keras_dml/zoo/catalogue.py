@@ -24,7 +24,8 @@ def card(name):
         The card as a dict; `keras_dml.zoo.schema.CARD` says what it holds.
 
     Raises:
-        ValueError: If there is no such model (the message gives the nearest names) or its card is damaged.
+        ValueError: If there is no such model (the message gives the nearest names) or its card is
+            damaged.
     """
     path = lookup.find(name) / lookup.CARD
     return schema.validate(read_json(path), f"{path}")

@@ -10,11 +10,12 @@ _PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 
 
 def folders():
-    """The folders that hold models, one subfolder a model; a model of an earlier folder hides a later one.
+    """The folders that hold models, one subfolder a model; a model of an earlier folder hides a
+    later one.
 
-    First the folder that the environment variable KERAS_DML_ZOO names, then `keras_dml/_zoo`, which a
-    wheel carries, then the checkout's `zoo`. That last one is known by the `pyproject.toml` beside it: in
-    site-packages `zoo` may be somebody else's.
+    First the folder that the environment variable KERAS_DML_ZOO names, then `keras_dml/_zoo`, which
+    a wheel carries, then the checkout's `zoo`. That last one is known by the `pyproject.toml`
+    beside it: in site-packages `zoo` may be somebody else's.
 
     Returns:
         List of `pathlib.Path`, those that exist.
@@ -28,7 +29,8 @@ def folders():
         own = pathlib.Path(named).expanduser()
         if not own.is_dir():
             raise NotADirectoryError(
-                f"{VARIABLE} must name a folder of models, one subfolder a model. There is no folder "
+                f"{VARIABLE} must name a folder of models, one subfolder a model. There is no "
+                "folder "
                 f"{named!r}. Correct the variable or unset it."
             )
         found.append(own)
@@ -62,12 +64,14 @@ def find(name):
     known = names()
     if not known:
         raise ValueError(
-            f"Unknown model {name!r}: no model was found. Install the released package, which carries "
+            f"Unknown model {name!r}: no model was found. Install the released package, which "
+            "carries "
             f"the models, or name a folder of models in the environment variable {VARIABLE}."
         )
     near = difflib.get_close_matches(str(name).lower(), known, n=3, cutoff=0.4)
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     raise ValueError(
-        f"Unknown model {name!r}.{hint} There are: {', '.join(known)}. A file of your own is given by "
+        f"Unknown model {name!r}.{hint} There are: {', '.join(known)}. A file of your own is given "
+        "by "
         "its path, ending in .keras."
     )

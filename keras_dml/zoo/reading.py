@@ -20,19 +20,19 @@ _AGAIN = "Install the package again, or run the model's recipe."
 def load(name):
     """A trained model, as a plain `keras.Model`.
 
-    Nothing of the file is read by Keras before its SHA-256 is that of the card; then the number of weights is
-    compared too. Keras reads in safe mode: a file cannot bring code of its own.
+    Nothing of the file is read by Keras before its SHA-256 is that of the card; then the number of
+    weights is compared too. Keras reads in safe mode: a file cannot bring code of its own.
 
     Args:
-        name: Name of a model of the zoo, or the path of a `.keras` file of one's own or of a folder that
-            holds `model.keras`. A `card.json` beside one's own file is held against it.
+        name: Name of a model of the zoo, or the path of a `.keras` file of one's own or of a folder
+            that holds `model.keras`. A `card.json` beside one's own file is held against it.
 
     Returns:
         A `keras.Model`, compiled if it was saved so.
 
     Raises:
-        ValueError: If there is no such model (the message gives the nearest names), or its file is damaged,
-            cut, or not the one that the card describes.
+        ValueError: If there is no such model (the message gives the nearest names), or its file is
+            damaged, cut, or not the one that the card describes.
         FileNotFoundError: If there is no file of that path.
     """
     file, described = _file_and_card(name)
@@ -45,7 +45,8 @@ def load(name):
 
 
 def check(name):
-    """Computes the golden embedding anew: does this machine get the numbers of the one that trained?
+    """Computes the golden embedding anew: does this machine get the numbers of the one that
+    trained?
 
     Args:
         name: As for `load`; a model of one's own needs a card and a golden file beside it.
@@ -60,18 +61,22 @@ def check(name):
     model = load(name)
     file, described = _file_and_card(name)
     if described is None or "golden" not in described:
-        raise FileNotFoundError(f"{file} has no card with a golden embedding beside it; nothing to check.")
+        raise FileNotFoundError(
+            f"{file} has no card with a golden embedding beside it; nothing to check."
+        )
     recordings, expected = read_golden(file.parent / described["golden"]["input"])
     found = np.concatenate([embed_one(model, recording) for recording in recordings])
     tolerance = described["golden"]["atol"]
     if found.shape != expected.shape:
         raise ValueError(
-            f"{file} gives embeddings of shape {found.shape}, its golden file holds {expected.shape}. {_AGAIN}"
+            f"{file} gives embeddings of shape {found.shape}, its golden file holds "
+            f"{expected.shape}. {_AGAIN}"
         )
     difference = float(np.abs(found - expected).max())
     if not difference <= tolerance:  # NaN fails too
         raise ValueError(
-            f"{file} does not give its golden embedding here: they differ by up to {difference:.3g}, the card allows "
+            f"{file} does not give its golden embedding here: they differ by up to "
+            f"{difference:.3g}, the card allows "
             f"{tolerance:g}. Compare the versions in the card's recipe with those installed."
         )
     return difference
@@ -90,7 +95,7 @@ def read_golden(path):
         ValueError: If the file is damaged.
     """
     try:
-        with np.load(path, allow_pickle=False) as golden:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as golden:
             count = sum(key.startswith("recording_") for key in golden)
             return [golden[f"recording_{i}"] for i in range(count)], golden["embedding"]
     except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
@@ -99,7 +104,9 @@ def read_golden(path):
 
 def embed_one(model, recording):
     """The embedding of one recording `(time, channels)`, shape `(1, ...)`."""
-    return keras.ops.convert_to_numpy(model(np.asarray(recording, np.float32)[None], training=False))
+    return keras.ops.convert_to_numpy(
+        model(np.asarray(recording, np.float32)[None], training=False)
+    )
 
 
 def sha256(path):
@@ -117,7 +124,8 @@ def _file_and_card(name):
     file = path / f"model{SUFFIX}" if path.is_dir() else path
     if not file.is_file():
         raise FileNotFoundError(
-            f"There is no model file {str(file)!r}. Give the path of a {SUFFIX} file; models of the zoo go by name: "
+            f"There is no model file {str(file)!r}. Give the path of a {SUFFIX} file; models of "
+            "the zoo go by name: "
             f"{', '.join(lookup.names())}."
         )
     beside = file.with_name(lookup.CARD)
@@ -133,7 +141,9 @@ def _file_and_card(name):
 
 def _is_path(name):
     if not isinstance(name, (str, os.PathLike)):
-        raise TypeError(f"A model is given by its name or its path. Received {type(name).__name__}.")
+        raise TypeError(
+            f"A model is given by its name or its path. Received {type(name).__name__}."
+        )
     text = os.fspath(name)
     separators = {os.sep, os.altsep or os.sep}
     return isinstance(name, os.PathLike) or text.endswith(SUFFIX) or bool(separators & set(text))
@@ -141,11 +151,14 @@ def _is_path(name):
 
 def _check_digest(file, expected):
     if not file.is_file():
-        raise FileNotFoundError(f"The card in {file.parent} names {file.name}, which is missing. {_AGAIN}")
+        raise FileNotFoundError(
+            f"The card in {file.parent} names {file.name}, which is missing. {_AGAIN}"
+        )
     found = sha256(file)
     if found != expected:
         raise ValueError(
-            f"{file} is not the file that its card describes: its SHA-256 is {found}, the card says {expected}. "
+            f"{file} is not the file that its card describes: its SHA-256 is {found}, the card "
+            f"says {expected}. "
             f"It is damaged, cut, or was replaced. {_AGAIN}"
         )
 
@@ -162,7 +175,8 @@ def _read(file):
         model = keras.saving.load_model(file, safe_mode=True)
     except (ValueError, TypeError, KeyError, OSError) as error:
         raise ValueError(
-            f"Keras {keras.__version__} cannot read {file}: {_first_line(error)} Classes of your own must be imported "
+            f"Keras {keras.__version__} cannot read {file}: {_first_line(error)} Classes of your "
+            "own must be imported "
             "before, and registered with keras.saving.register_keras_serializable."
         ) from error
     if not isinstance(model, keras.Model):
@@ -177,12 +191,15 @@ def _check_archive(file):
             damaged = archive.testzip()
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         raise ValueError(
-            f"{file} is no whole {SUFFIX} file: {_first_line(error)} It is damaged or cut ({file.stat().st_size:,} bytes)."
+            f"{file} is no whole {SUFFIX} file: {_first_line(error)} It is damaged or cut "
+            f"({file.stat().st_size:,} bytes)."
             " Copy it again from where it was saved."
         ) from error
     if missing or damaged:
         what = f"{damaged} inside it is damaged" if damaged else f"it lacks {', '.join(missing)}"
-        raise ValueError(f"{file} is no whole {SUFFIX} file: {what}. Copy it again from where it was saved.")
+        raise ValueError(
+            f"{file} is no whole {SUFFIX} file: {what}. Copy it again from where it was saved."
+        )
 
 
 def _first_line(error):

@@ -23,6 +23,11 @@ def text(value):
     return isinstance(value, str) and bool(value.strip())
 
 
+def file_name(value):
+    """the name of a file in the card's folder"""
+    return text(value) and not set("/\\") & set(value) and value not in (".", "..")
+
+
 def digest(value):
     """a SHA-256 in 64 hexadecimal digits"""
     return isinstance(value, str) and re.fullmatch(r"[0-9a-f]{64}", value) is not None
@@ -38,7 +43,7 @@ CARD = {
     "name": text,
     "task": text,
     "paper": text,
-    "model": {"file": text, "sha256": digest, "parameters": whole},
+    "model": {"file": file_name, "sha256": digest, "parameters": whole},
     "input": {
         "channels": [text],
         "units": [text],
@@ -74,7 +79,7 @@ CARD = {
             "auc_change": number,
         }
     ],
-    "golden": {"input": text, "atol": number},
+    "golden": {"input": file_name, "atol": number},
     "limits": [text],
     "recipe": {
         "command": text,

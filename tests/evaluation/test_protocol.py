@@ -215,13 +215,13 @@ def test_two_people_are_enough():
     assert {r["trials"] for r in records if r["protocol"] == "imposters"} == {2}
 
 
-def test_two_thousand_recordings_take_less_than_two_seconds():
+def test_two_thousand_recordings_take_less_than_two_seconds_of_a_processor():
     distances, subjects, _ = recordings(people=100, each=20)
     took = []
-    for _ in range(2):  # the better of two: the machine may be shared
-        start = time.perf_counter()
+    for _ in range(2):
+        start = time.process_time()
         paper_protocol(distances, subjects)
-        took.append(time.perf_counter() - start)
+        took.append(time.process_time() - start)
     assert min(took) < 2.0
 
 

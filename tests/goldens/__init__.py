@@ -14,7 +14,7 @@ NOT_IN_JSON = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
 def golden(example_id):
-    """The example of `seeds_p1.json` with this id: inputs, expected, tolerance, sometimes gradient."""
+    """The example of `seeds_p1.json` with this id: inputs, expected, tolerance, maybe gradient."""
     examples = {example["id"]: example for example in load("seeds_p1")["examples"]}
     if example_id not in examples:
         raise KeyError(f"No golden example {example_id!r}. There are {', '.join(examples)}.")

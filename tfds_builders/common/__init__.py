@@ -1,1 +1,1 @@
-"""What the builders share: archives, checks, splits, progress. Without TensorFlow and without Keras."""
+"""What the builders share: archives, checks, splits. Without TensorFlow and without Keras."""

@@ -2,8 +2,8 @@
 
 TFDS's own extractor drops absolute and upward-pointing members in silence, reads whole members
 into memory and has no limits. Here such members are refused with a text, and members, bytes, ratio
-and nesting are capped. A compressed tar is unpacked once into an anonymous temporary file, so that every form
-gives its members in any order.
+and nesting are capped. A compressed tar is unpacked once into an anonymous temporary file, so that
+every form gives its members in any order.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from __future__ import annotations
 import abc
 import bz2
 import contextlib
-import dataclasses
-import errno
 import functools
 import gzip
 import io
@@ -21,47 +19,31 @@ import os
 import pathlib
 import re
 import stat
-import struct
 import tarfile
-import tempfile
+import weakref
 import zipfile
-import zlib
 from collections.abc import Iterator
 from typing import BinaryIO
 
 from tfds_builders.common import names as member_names
 from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.limits import (
+    FREE_BYTES,
+    Limits,
+    bomb,
+    bounded,
+    damage,
+    gunzip,
+    not_a_file,
+    spooled,
+    too_big,
+)
 
-_CHUNK = 1 << 20
 _HEAD = 512
-_FREE_BYTES = 1 << 20  # the ratio is not looked at below this size
-_DAMAGE = (
-    zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error, struct.error, EOFError, ValueError,
-    RuntimeError, NotImplementedError, OverflowError, IndexError, KeyError, MemoryError,
-)  # fmt: skip
-
-
-@dataclasses.dataclass(frozen=True)
-class Limits:
-    """What an archive of a data set may hold at most.
-
-    Attributes:
-        members: Number of members.
-        member_bytes: Bytes of one member, unpacked.
-        total_bytes: Bytes of all members, unpacked.
-        ratio: Unpacked to packed bytes, looked at beyond 1 MB.
-        nesting: Archives within archives.
-    """
-
-    members: int = 20_000
-    member_bytes: int = 64 << 20
-    total_bytes: int = 4 << 30
-    ratio: int = 200
-    nesting: int = 3
 
 
 class Source(abc.ABC):
-    """A folder or an archive, opened for reading; listed (and a compressed tar unpacked) at the first use.
+    """A folder or an archive; listed, and a compressed tar unpacked, at the first use.
 
     Attributes:
         title: Its name, for messages.
@@ -69,21 +51,20 @@ class Source(abc.ABC):
         limits: What it may hold.
     """
 
-    def __init__(self, title: str, limits: Limits, depth: int = 0, path: pathlib.Path | None = None):
+    def __init__(
+        self, title: str, limits: Limits, depth: int = 0, path: pathlib.Path | None = None
+    ):
         self.title, self.limits, self.depth, self.path = title, limits, depth, path
 
     @functools.cached_property
     def _sizes(self) -> dict[str, int]:
-        with _damage(self.title):
+        with damage(self.title):
             sizes = self._list()
         member_names.check_distinct(sizes, self.title)
         return sizes
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - a folder has nothing to close
         """Lets go of the file; a closed source cannot be read."""
-
-    def __del__(self):
-        self.close()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -101,8 +82,8 @@ class Source(abc.ABC):
         Raises:
             ArchiveError: When the member is damaged or above the limit.
         """
-        with _damage(f"{self.title}: {name}"), self._stream(name) as stream:
-            return _bounded(stream, self.limits.member_bytes, f"{self.title}: {name}")
+        with self._opened(name) as stream:
+            return bounded(stream, self.limits.member_bytes, f"{self.title}: {name}")
 
     def open(self, name: str) -> BinaryIO:
         """Gives one member as a file; a member that ends in `.gz` is unzipped."""
@@ -115,10 +96,19 @@ class Source(abc.ABC):
         """Opens a member that is an archive itself."""
         title = f"{self.title}: {name}"
         if self.depth + 1 >= self.limits.nesting:
-            raise ArchiveError(f"{title}: more than {self.limits.nesting} archives within each other.")
-        with _damage(title), self._stream(name) as stream:
-            file = _spooled(stream, self.limits.total_bytes, title)
+            raise ArchiveError(
+                f"{title}: more than {self.limits.nesting} archives within each other."
+            )
+        with self._opened(name) as stream:
+            file = spooled(stream, self.limits.total_bytes, title)
         return open_archive(file, title, self.limits, depth=self.depth + 1)
+
+    @contextlib.contextmanager
+    def _opened(self, name: str) -> Iterator[BinaryIO]:
+        if name not in self._sizes:
+            raise ArchiveError(f"{self.title} holds no {name}.")
+        with damage(f"{self.title}: {name}"), self._stream(name) as stream:
+            yield stream
 
     def index(self, pattern: str) -> dict[tuple[str, ...], str]:
         """Gives the members whose last part of the name fits a pattern, by the pattern's groups.
@@ -131,8 +121,8 @@ class Source(abc.ABC):
             match = re.fullmatch(pattern, name.rsplit("/", 1)[-1])
             if match and found.setdefault(match.groups(), name) is not name:
                 raise ArchiveError(
-                    f"{self.title} holds the same recording twice: {found[match.groups()]} and {name}. "
-                    "Keep one of the two folders."
+                    f"{self.title} holds the same recording twice: {found[match.groups()]} and "
+                    f"{name}. Keep one of the two folders."
                 )
         return found
 
@@ -154,7 +144,7 @@ class Source(abc.ABC):
                 kept[name] = size
             total += size
             if size > self.limits.member_bytes and not self._may_nest(name):
-                raise _too_big(f"{self.title}: {name}", self.limits.member_bytes)
+                raise too_big(f"{self.title}: {name}", self.limits.member_bytes)
             if total > self.limits.total_bytes or len(kept) > self.limits.members:
                 raise ArchiveError(
                     f"{self.title} holds more than {self.limits.members:,} files or "
@@ -184,14 +174,18 @@ class _Folder(Source):
 
 
 class _Packed(Source):
-    """What a zip and a tar share: the open file."""
+    """What a zip and a tar share: the open file, closed at the latest when nobody holds it."""
 
     def __init__(self, file: BinaryIO, *args, **kwargs):
-        self._file = file
         super().__init__(*args, **kwargs)
+        self._hold(file)
+
+    def _hold(self, file: BinaryIO) -> None:
+        self._file = file
+        self._closer = weakref.finalize(self, file.close)
 
     def close(self):
-        self._file.close()
+        self._closer()
 
 
 class _Zip(_Packed):
@@ -202,14 +196,14 @@ class _Zip(_Packed):
 
     def _walk(self):
         for info in self._archive.infolist():
+            if info.orig_filename.endswith("/"):
+                continue
             name = member_names.safe(info.orig_filename, self.title)
             kind = stat.S_IFMT(info.external_attr >> 16)
-            if info.is_dir():
-                continue
             if kind not in (0, stat.S_IFREG):
-                raise _not_a_file(self.title, name)
-            if info.file_size > max(_FREE_BYTES, self.limits.ratio * info.compress_size):
-                raise _bomb(f"{self.title}: {name}", self.limits.ratio)
+                raise not_a_file(self.title, name)
+            if info.file_size > max(FREE_BYTES, self.limits.ratio * info.compress_size):
+                raise bomb(f"{self.title}: {name}", self.limits.ratio)
             yield name, info.file_size
             self._infos[name] = info
 
@@ -223,7 +217,8 @@ class _Tar(_Packed):
         self._archive = tarfile.open(fileobj=self._file, mode="r:")
         self._infos: dict[str, tarfile.TarInfo] = {}
         sizes = self._within(self._walk())
-        self._file.seek(self._archive.offset)  # tarfile ends in silence where an archive is cut between members
+        # tarfile ends in silence where an archive is cut between members
+        self._file.seek(self._archive.offset)
         if self._file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
             raise tarfile.ReadError("the end mark is missing")
         return sizes
@@ -234,9 +229,9 @@ class _Tar(_Packed):
         self._file.seek(0)
         if reader is None:
             return
-        cap = min(self.limits.total_bytes, max(_FREE_BYTES, self.limits.ratio * packed))
+        cap = min(self.limits.total_bytes, max(FREE_BYTES, self.limits.ratio * packed))
         with self._file, reader(self._file) as stream:
-            self._file = _spooled(stream, cap, self.title)
+            self._hold(spooled(stream, cap, self.title))
 
     def _walk(self):
         for info in self._archive:
@@ -244,7 +239,7 @@ class _Tar(_Packed):
                 continue
             name = member_names.safe(info.name, self.title)
             if not info.isreg() or info.issparse():
-                raise _not_a_file(self.title, name)
+                raise not_a_file(self.title, name)
             yield name, info.size
             self._infos[name] = info
 
@@ -259,7 +254,7 @@ def open_source(path: pathlib.Path, limits: Limits) -> Source:
         ArchiveError: When it is none of these, damaged, unsafe or above the limits.
     """
     if path.is_dir():
-        return _Folder(path.name, limits, path=path)
+        return _Folder(path.resolve().name, limits, path=path)
     return open_archive(path.open("rb"), path.name, limits, path=path)
 
 
@@ -273,20 +268,9 @@ def open_archive(file: BinaryIO, title: str, limits: Limits, depth: int = 0, pat
         return _Tar(file, title, limits, depth, path)
     file.close()
     raise ArchiveError(
-        f"{title} is neither a zip nor a tar archive (it begins with {shown(head[:16])}). "
-        "The download may be a web page or cut; get it again."
+        f"{title} is neither a zip nor a tar archive (it begins with {shown(head[:16])}). The "
+        "download may be a web page or cut; get it again."
     )
-
-
-def gunzip(content: bytes, title: str, limits: Limits) -> bytes:
-    """Unzips one gzip member in memory, within the limits.
-
-    Raises:
-        ArchiveError: When it is damaged or too large.
-    """
-    cap = min(limits.member_bytes, max(_FREE_BYTES, limits.ratio * len(content)))
-    with _damage(title), gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
-        return _bounded(stream, cap, title)
 
 
 def _decompressor(head: bytes):
@@ -295,55 +279,3 @@ def _decompressor(head: bytes):
     if head.startswith(b"\xfd7zXZ\x00"):
         return lzma.LZMAFile
     return bz2.BZ2File if head.startswith(b"BZh") else None
-
-
-def _bounded(stream: BinaryIO, limit: int, title: str) -> bytes:
-    content = stream.read(limit + 1)
-    if len(content) > limit:
-        raise _too_big(title, limit)
-    return content
-
-
-def _spooled(stream: BinaryIO, limit: int, title: str) -> BinaryIO:
-    file = tempfile.TemporaryFile()
-    while chunk := stream.read(_CHUNK):
-        file.write(chunk)
-        if file.tell() > limit:
-            file.close()
-            raise _too_big(title, limit)
-    file.seek(0)
-    return file
-
-
-def _too_big(title: str, limit: int) -> ArchiveError:
-    return ArchiveError(f"{title} unpacks to more than {limit:,} bytes: this is not a file of this data set.")
-
-
-def _bomb(title: str, ratio: int) -> ArchiveError:
-    return ArchiveError(f"{title} unpacks to more than {ratio} times its size: refused as an archive bomb.")
-
-
-def _not_a_file(archive: str, name: str) -> ArchiveError:
-    return ArchiveError(
-        f"{archive}: {shown(name)} is a link, a device or a sparse file. Nothing was read; "
-        "get the archive from its official place."
-    )
-
-
-@contextlib.contextmanager
-def _damage(title: str) -> Iterator[None]:
-    """Turns what the archive modules raise on damaged bytes into one `ArchiveError`."""
-    try:
-        yield
-    except ArchiveError:
-        raise
-    except _DAMAGE as error:
-        raise _damaged(title, error) from error
-    except OSError as error:  # gzip raises it without a number; a number means the disk, but for an odd offset
-        if error.errno not in (None, errno.EINVAL):
-            raise
-        raise _damaged(title, error) from error
-
-
-def _damaged(title: str, error: Exception) -> ArchiveError:
-    return ArchiveError(f"{title} is damaged or cut ({str(error) or type(error).__name__}). Download it again.")

@@ -1,4 +1,4 @@
-"""Which archive it is: the releases known by their checksum, and what a builder remembers of its source."""
+"""Which archive it is: known releases, and what a builder remembers of its source."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ RELEASES: dict[str, tuple[Release, ...]] = {
 def origin(dataset: str, source: Source) -> dict[str, str]:
     """Describes a source for the data set's metadata, and says so when nobody has seen it before.
 
-    People have legitimate re-packs, so an unknown checksum of a file got by hand is a notice, not an error.
+    People have legitimate re-packs, so an unknown checksum of a file got by hand is a notice, not
+    an error.
 
     Args:
         dataset: Name of the data set.
@@ -66,14 +67,14 @@ def origin(dataset: str, source: Source) -> dict[str, str]:
     known = {release.sha256: release.holds for release in RELEASES[dataset]}
     if mark not in known and source.path is not None and source.path.is_file():
         log.warning(
-            "%s: %s has an unknown checksum (sha256 %s). It is read all the same; compare it with its source.",
+            "%s: %s has an unknown checksum (sha256 %s). It is read all the same.",
             dataset, source.title, mark,
         )  # fmt: skip
     return {"name": source.title, "fingerprint": mark, "holds": known.get(mark, "")}
 
 
 def fingerprint(source: Source) -> str:
-    """Gives the SHA-256 of an archive file, or of the names and sizes of a folder or of a nested archive."""
+    """Gives the SHA-256 of an archive file; for a folder or inner archive, of names and sizes."""
     if source.path is not None and source.path.is_file():
         with source.path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -25,7 +25,13 @@ class FormatError(ValueError):
     """
 
     def __init__(self, name: str, place: str, found: str, expected: str, fix: str):
-        self.name, self.place, self.found, self.expected, self.fix = name, place, found, expected, fix
+        self.name, self.place, self.found, self.expected, self.fix = (
+            name,
+            place,
+            found,
+            expected,
+            fix,
+        )
         where = f"{name}, {place}" if place else name
         super().__init__(f"{where}: {found}, expected {expected}. {fix}")
 

@@ -8,8 +8,9 @@ import pathlib
 import re
 from collections.abc import Mapping
 
-from tfds_builders.common.archive import Limits, Source, open_source
+from tfds_builders.common.archive import Source, open_source
 from tfds_builders.common.errors import ArchiveError, MissingArchiveError
+from tfds_builders.common.limits import Limits
 
 EXTENSIONS = (".zip", ".tar.xz", ".tar.gz", ".tgz", ".tar.bz2", ".tar")
 _NAMES_SHOWN = 8
@@ -64,8 +65,10 @@ def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
     raise MissingArchiveError(_missing(manual, places, wanted))
 
 
-def find_config(manual_dir: str | os.PathLike, configs: Mapping[str, Wanted], config: str) -> Source:
-    """Finds what one config of a data set wants; when that is missing, names the configs whose archive is there.
+def find_config(
+    manual_dir: str | os.PathLike, configs: Mapping[str, Wanted], config: str
+) -> Source:
+    """Finds what one config of a data set wants; where it is missing, says which one is there.
 
     Raises:
         MissingArchiveError: With the other config's name.
@@ -74,10 +77,14 @@ def find_config(manual_dir: str | os.PathLike, configs: Mapping[str, Wanted], co
     wanted = configs[config]
     try:
         return find(manual_dir, wanted)
-    except MissingArchiveError as error:
-        others = [name for name in configs if name != config and _is_there(manual_dir, configs[name])]
-        hint = f" What lies there is that of {wanted.dataset}/{others[0]}: ask for this config." if others else ""
-        raise MissingArchiveError(f"{error}{hint}") from None
+    except MissingArchiveError:
+        others = [
+            name for name in configs if name != config and _is_there(manual_dir, configs[name])
+        ]
+        if not others:
+            raise
+    hint = f"What lies there is that of {wanted.dataset}/{others[0]}: ask for that config, or:"
+    return find(manual_dir, dataclasses.replace(wanted, get=f"{hint} {wanted.get}"))
 
 
 def _is_there(manual_dir: str | os.PathLike, wanted: Wanted) -> bool:
@@ -102,7 +109,9 @@ def _itself(place: pathlib.Path, loose: str) -> list[pathlib.Path]:
 def _only(paths: list[pathlib.Path], place: pathlib.Path) -> pathlib.Path | None:
     if len(paths) > 1:
         named = " and ".join("the files themselves" if p == place else p.name for p in paths)
-        raise ArchiveError(f"{place} holds {named}, and either would do. Move all but one elsewhere.")
+        raise ArchiveError(
+            f"{place} holds {named}, and either would do. Move all but one elsewhere."
+        )
     return paths[0] if paths else None
 
 
@@ -111,7 +120,8 @@ def _inner(outer: Source, wanted: Wanted) -> Source:
     found = [name for name in outer.names if name.rsplit("/", 1)[-1].lower() in files]
     if len(found) != 1:
         raise MissingArchiveError(
-            f"{outer.title} holds {_listed(list(outer.names))}, expected one {wanted.official} in it. {wanted.get}"
+            f"{outer.title} holds {_listed(list(outer.names))}, expected one {wanted.official} in "
+            f"it. {wanted.get}"
         )
     return outer.nested(found[0])
 
@@ -123,7 +133,8 @@ def _missing(manual: pathlib.Path, places: list[pathlib.Path], wanted: Wanted) -
     found = [child.name for place in places for child in sorted(place.iterdir())]
     return (
         f"{wanted.dataset}: no {wanted.official}, nor {', '.join(wanted.stems)} as "
-        f"{', '.join(EXTENSIONS)} or unpacked folder, in {looked}. Found: {_listed(found)}. {wanted.get}"
+        f"{', '.join(EXTENSIONS)} or unpacked folder, in {looked}. Found: {_listed(found)}. "
+        f"{wanted.get}"
     )
 
 

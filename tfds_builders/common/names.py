@@ -22,13 +22,13 @@ def safe(name: str, archive: str) -> str:
     """Gives a member's name as a plain relative one, or refuses it.
 
     Raises:
-        ArchiveError: On an absolute name, `..`, a drive letter, a backslash or a NUL.
+        ArchiveError: On an absolute name, `..`, a drive letter, a backslash, a control character.
     """
     parts = [part for part in name.split("/") if part not in ("", ".")]
-    odd = "\0" in name or "\\" in name or name.startswith("/") or _DRIVE.match(name)
+    odd = not name.isprintable() or "\\" in name or name.startswith("/") or _DRIVE.match(name)
     if odd or not parts or ".." in parts:
         raise ArchiveError(
-            f"{archive} has a member named {shown(name)}, which points outside of the archive. "
+            f"{archive} has a member named {shown(name)}, which is unsafe. "
             "Nothing was read; get the archive from its official place."
         )
     return "/".join(parts)
@@ -45,6 +45,6 @@ def check_distinct(names: Iterable[str], archive: str) -> None:
         other = seen.setdefault(unicodedata.normalize("NFC", name).casefold(), name)
         if other is not name:
             raise ArchiveError(
-                f"{archive} holds {shown(other)} and {shown(name)}: one name twice. "
-                "Get the archive from its official place."
+                f"{archive} holds {shown(other)} and {shown(name)}: one name twice. Get the "
+                "archive from its official place."
             )

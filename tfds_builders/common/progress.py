@@ -20,6 +20,8 @@ def track(items: Sequence[T], description: str) -> Iterator[T]:
             said, rate = now, done / (now - start)
             left = (len(items) - done) / rate
             print(
-                f"{description}: {done:,} of {len(items):,}, {rate:.1f}/s, {left:.0f} s left", file=sys.stderr, flush=True
+                f"{description}: {done:,} of {len(items):,}, {rate:.1f}/s, {left:.0f} s left",
+                file=sys.stderr,
+                flush=True,
             )
         yield item

@@ -12,8 +12,8 @@ def by_subject(
 ) -> dict[str, tuple[str, ...]]:
     """Divides people into splits in the order of a digest of their ids.
 
-    The order is that of `sha256(f"{seed}:{id}")`, not that of a random generator: it is the same on every
-    version of Python, and a further person moves at most those at the borders.
+    The order is that of `sha256(f"{seed}:{id}")`, not that of a random generator: it is the same
+    on every version of Python, and a further person moves at most those at the borders.
 
     Args:
         ids: Ids of the people; repeated ids count once.
@@ -27,7 +27,9 @@ def by_subject(
         ValueError: When the fractions do not add up to 1 or there are fewer people than splits.
     """
     if abs(sum(fractions.values()) - 1) > 1e-9 or min(fractions.values()) <= 0:
-        raise ValueError(f"`fractions` must be positive and add up to 1. Received {dict(fractions)}.")
+        raise ValueError(
+            f"`fractions` must be positive and add up to 1. Received {dict(fractions)}."
+        )
     people = sorted(set(ids), key=lambda person: (_digest(seed, person), person))
     if len(people) < len(fractions):
         raise ValueError(

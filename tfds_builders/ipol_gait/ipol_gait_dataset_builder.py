@@ -10,10 +10,11 @@ import re
 import numpy as np
 import tensorflow_datasets as tfds
 
-from tfds_builders.common.archive import Limits, Source
+from tfds_builders.common.archive import Source
 from tfds_builders.common.checks import origin
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.limits import Limits
 from tfds_builders.common.progress import track
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers import gait
@@ -23,8 +24,8 @@ log = logging.getLogger("tfds_builders")
 FRACTIONS = {"train": 0.65, "validation": 0.10, "test": 0.25}
 SUBJECTS, TRIALS = 230, 1020
 _GET = (
-    "Get GaitData.zip (about 200 MB, CC BY-NC-SA) from the article's page, https://doi.org/10.5201/ipol.2019.265, "
-    "put it into the manual folder as it is, and run "
+    "Get GaitData.zip (about 200 MB, CC BY-NC-SA) from the article's page, "
+    "https://doi.org/10.5201/ipol.2019.265, put it into the manual folder as it is, and run "
     "`python -m tfds_builders.build ipol_gait --manual-dir FOLDER`."
 )
 WANTED = Wanted(
@@ -63,7 +64,9 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     BUILDER_CONFIGS = [
         Config(name="trials", description="Whole trials, 16 channels, both feet."),
         Config(name="left_foot", description="Whole trials, LAX LAY LAZ LRX LRY LRZ.", foot="left"),
-        Config(name="right_foot", description="Whole trials, RAX RAY RAZ RRX RRY RRZ.", foot="right"),
+        Config(
+            name="right_foot", description="Whole trials, RAX RAY RAZ RRX RRY RRZ.", foot="right"
+        ),
     ]
 
     def _info(self):
@@ -152,7 +155,8 @@ def trials_of(source: Source) -> dict[tuple[str, str], str]:
     """Gives each trial's name without extension by (subject, trial), in the order of the numbers.
 
     Raises:
-        ArchiveError: When there are none, a file of a pair is missing, or it is the other set of this name.
+        ArchiveError: When there are none, a file of a pair is missing, or it is the other set of
+            this name.
     """
     if any(re.fullmatch(r".*_(lb|rb|lf|rf|he)\.txt", name) for name in source.names):
         raise ArchiveError(
@@ -162,7 +166,9 @@ def trials_of(source: Source) -> dict[tuple[str, str], str]:
     signals, notes = (source.index(rf"(\d+)-(\d+)\.{kind}") for kind in ("csv", "json"))
     if not signals:
         found = ", ".join(source.names[:5]) or "nothing"
-        raise ArchiveError(f"{source.title} holds no <subject>-<trial>.csv; it holds {found}. {_GET}")
+        raise ArchiveError(
+            f"{source.title} holds no <subject>-<trial>.csv; it holds {found}. {_GET}"
+        )
     alone = sorted("-".join(key) for key in signals.keys() ^ notes.keys())
     if alone:
         raise ArchiveError(
@@ -174,13 +180,15 @@ def trials_of(source: Source) -> dict[tuple[str, str], str]:
     apart = [key for key in keys if f"{stems[key]}.json" != notes[key]]
     if apart:
         raise ArchiveError(
-            f"{source.title}: {signals[apart[0]]} and {notes[apart[0]]} lie in two folders. Unpack it again."
+            f"{source.title}: {signals[apart[0]]} and {notes[apart[0]]} lie in two folders. Unpack "
+            "it again."
         )
     return stems
 
 
 def distinct(source: Source, trials: dict[tuple[str, str], str]) -> dict[tuple[str, str], str]:
-    """Leaves out trials with the very samples of an earlier one (80-7 repeats 80-4 in the official archive).
+    """Leaves out trials with the very samples of an earlier one (80-7 repeats 80-4 in the official
+    archive).
 
     Raises:
         ArchiveError: When two people have the same samples: one label must be wrong.
@@ -192,10 +200,12 @@ def distinct(source: Source, trials: dict[tuple[str, str], str]) -> dict[tuple[s
         if earlier == key:
             kept[key] = stem
         elif earlier[0] == key[0]:
-            log.warning("%s: trial %s-%s repeats %s-%s and is left out.", source.title, *key, *earlier)
+            log.warning(
+                "%s: trial %s-%s repeats %s-%s and is left out.", source.title, *key, *earlier
+            )
         else:
             raise ArchiveError(
-                f"{source.title}: trials {'-'.join(earlier)} and {'-'.join(key)} hold the same samples, but "
-                "belong to two people. Get the archive anew."
+                f"{source.title}: trials {'-'.join(earlier)} and {'-'.join(key)} hold the same "
+                "samples, but belong to two people. Get the archive anew."
             )
     return kept

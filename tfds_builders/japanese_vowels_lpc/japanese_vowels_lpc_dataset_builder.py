@@ -7,20 +7,23 @@ import collections
 import numpy as np
 import tensorflow_datasets as tfds
 
-from tfds_builders.common.archive import Limits, Source
+from tfds_builders.common.archive import Source
 from tfds_builders.common.checks import origin
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, find_config
+from tfds_builders.common.limits import Limits
 from tfds_builders.parsers import vowels
 
 _LIMITS = Limits(members=100, member_bytes=8 << 20, total_bytes=64 << 20)
 _UCI = (
-    "Get the archive from https://doi.org/10.24432/C5NS47 (0.4 MB, CC BY 4.0), put it into the manual folder as "
-    "it is, and run `python -m tfds_builders.build japanese_vowels_lpc --manual-dir FOLDER`."
+    "Get the archive from https://doi.org/10.24432/C5NS47 (0.4 MB, CC BY 4.0), put it into the "
+    "manual folder as it is, and run `python -m tfds_builders.build japanese_vowels_lpc "
+    "--manual-dir FOLDER`."
 )
 _TS = (
-    "Get JapaneseVowels.zip from https://www.timeseriesclassification.com, put it into the manual folder as it is, "
-    "and run `python -m tfds_builders.build japanese_vowels_lpc/ts --manual-dir FOLDER`."
+    "Get JapaneseVowels.zip from https://www.timeseriesclassification.com, put it into the manual "
+    "folder as it is, and run `python -m tfds_builders.build japanese_vowels_lpc/ts --manual-dir "
+    "FOLDER`."
 )
 CONFIGS = {
     "uci": Wanted(
@@ -54,7 +57,9 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     MANUAL_DOWNLOAD_INSTRUCTIONS = _UCI
     BUILDER_CONFIGS = [
         tfds.core.BuilderConfig(name="uci", description="From ae.train and ae.test."),
-        tfds.core.BuilderConfig(name="ts", description="From JapaneseVowels_TRAIN.ts and _TEST.ts."),
+        tfds.core.BuilderConfig(
+            name="ts", description="From JapaneseVowels_TRAIN.ts and _TEST.ts."
+        ),
     ]
 
     def _info(self):
@@ -63,7 +68,9 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             features=tfds.features.FeaturesDict(
                 {
                     "id": tfds.features.Text(),
-                    "sequence": tfds.features.Tensor(shape=(None, vowels.CHANNELS), dtype=np.float32),
+                    "sequence": tfds.features.Tensor(
+                        shape=(None, vowels.CHANNELS), dtype=np.float32
+                    ),
                     "subject": tfds.features.Text(),
                     "label": tfds.features.ClassLabel(names=speakers),
                 }
@@ -85,14 +92,14 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     def _split_generators(self, dl_manager):
         (source,) = self.sources(dl_manager.manual_dir).values()
         config = self.builder_config.name
-        parts = {
-            split: utterances(source, file, split) for split, file in FILES[config].items()
-        }
+        parts = {split: utterances(source, file, split) for split, file in FILES[config].items()}
         came_from = origin(self.name, source)
         self.info.metadata.update(
             fingerprints={config: came_from["fingerprint"]},
             archives=[came_from],
-            subjects={split: [str(s) for s in sorted(set(part.speakers))] for split, part in parts.items()},
+            subjects={
+                split: [str(s) for s in sorted(set(part.speakers))] for split, part in parts.items()
+            },
         )
         return {split: self._generate_examples(part, split) for split, part in parts.items()}
 
@@ -101,7 +108,10 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         for sequence, speaker in zip(part.sequences, part.speakers, strict=True):
             within[speaker] += 1
             key = f"{split}/{speaker}/{within[speaker]:02d}"
-            yield key, {"id": key, "sequence": sequence, "subject": str(speaker), "label": speaker - 1}
+            yield (
+                key,
+                {"id": key, "sequence": sequence, "subject": str(speaker), "label": speaker - 1},
+            )
 
 
 def utterances(source: Source, file: str, split: str) -> vowels.Utterances:
@@ -115,11 +125,14 @@ def utterances(source: Source, file: str, split: str) -> vowels.Utterances:
     """
     found = {name.rsplit("/", 1)[-1].lower(): name for name in source.names}
     if file.lower() not in found:
-        padded = " The padded .arff form is not read: padding changes the distribution." if any(
-            name.endswith(".arff") for name in found
-        ) else ""
+        padded = (
+            " The padded .arff form is not read: padding changes the distribution."
+            if any(name.endswith(".arff") for name in found)
+            else ""
+        )
         raise ArchiveError(
-            f"{source.title} holds no {file}; it holds {', '.join(source.names[:8]) or 'nothing'}.{padded}"
+            f"{source.title} holds no {file}; it holds "
+            f"{', '.join(source.names[:8]) or 'nothing'}.{padded}"
         )
     part = vowels.parse(source.open(found[file.lower()]), name=file)
     if part.speakers is not None:

@@ -1,7 +1,8 @@
-"""The gait set of IPOL: a table of both feet's sensors, and notes about the walk (Truong et al. 2019).
+"""The gait set of IPOL (Truong et al. 2019): a table of both feet's sensors, and notes.
 
 `<subject>-<trial>.csv` has one header line and 16 comma-separated columns, 100 lines a second.
-`<subject>-<trial>.json` has the person, the walk and the steps of each foot as `[start, end]` in samples.
+`<subject>-<trial>.json` has the person, the walk and the steps of each foot as `[start, end]` in
+samples.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import numpy as np
 from tfds_builders.common.errors import FormatError, shown
 from tfds_builders.parsers.text import numbers, read_text
 
-CHANNELS = tuple(foot + kind for foot in "LR" for kind in ("AV", "AX", "AY", "AZ", "RV", "RX", "RY", "RZ"))
+CHANNELS = tuple(
+    foot + kind for foot in "LR" for kind in ("AV", "AX", "AY", "AZ", "RV", "RX", "RY", "RZ")
+)
 RATE_HZ = 100
 GROUPS = ("Healthy", "Orthopedic", "Neurological")
 SENSORS = ("TCon", "XSens")
@@ -30,8 +33,8 @@ class Signal:
     """One walk.
 
     Attributes:
-        sequence: (T, 16) float32, columns `CHANNELS`: acceleration (labelled m/s^2 by the authors, in
-            magnitude g) and angular velocity (deg/s) of the left, then of the right foot.
+        sequence: (T, 16) float32, columns `CHANNELS`: acceleration (labelled m/s^2 by the authors,
+            in magnitude g) and angular velocity (deg/s) of the left, then of the right foot.
     """
 
     sequence: np.ndarray
@@ -73,9 +76,14 @@ class Notes:
         Raises:
             FormatError: Naming the last step.
         """
-        last = max((int(steps.max()) for steps in (self.left_steps, self.right_steps) if steps.size), default=0)
+        last = max(
+            (int(steps.max()) for steps in (self.left_steps, self.right_steps) if steps.size),
+            default=0,
+        )
         if last > length:
-            raise FormatError(name, "", f"a step that ends at sample {last}", f"at most {length}", _FIX)
+            raise FormatError(
+                name, "", f"a step that ends at sample {last}", f"at most {length}", _FIX
+            )
 
 
 def parse(file: BinaryIO, *, name: str) -> Signal:
@@ -89,11 +97,14 @@ def parse(file: BinaryIO, *, name: str) -> Signal:
         The signal; every value is finite.
 
     Raises:
-        FormatError: On another header, a line with more or fewer than 16 values, anything that is no number.
+        FormatError: On another header, a line with more or fewer than 16 values, anything that is
+            no number.
     """
     header, _, body = read_text(file, name).partition("\n")
     if header.strip() != ",".join(CHANNELS):
-        raise FormatError(name, "line 1", shown(header), f"the header {CHANNELS[0]},…,{CHANNELS[-1]}", _FIX)
+        raise FormatError(
+            name, "line 1", shown(header), f"the header {CHANNELS[0]},…,{CHANNELS[-1]}", _FIX
+        )
     lines = body.removesuffix("\n").split("\n")
     if lines == [""]:
         raise FormatError(name, "", "no samples", "one line a sample", _FIX)
@@ -117,7 +128,9 @@ def parse_notes(file: BinaryIO, *, name: str) -> Notes:
     subject, trial = (_whole(notes, key, name) for key in ("Subject", "Trial"))
     stem = name.rsplit("/", 1)[-1].removesuffix(".json")
     if stem != f"{subject}-{trial}":
-        raise FormatError(name, "", f"Subject {subject} and Trial {trial}", "those of the file's name", _FIX)
+        raise FormatError(
+            name, "", f"Subject {subject} and Trial {trial}", "those of the file's name", _FIX
+        )
     return Notes(
         subject=subject,
         trial=trial,
@@ -162,7 +175,9 @@ def _measure(notes: dict, key: str, most: float, name: str) -> float:
     if value == _UNKNOWN:
         return math.nan
     if type(value) not in (int, float) or not 0 < value <= most:
-        raise FormatError(name, f"key {key}", shown(value), f'a number up to {most} or "{_UNKNOWN}"', _FIX)
+        raise FormatError(
+            name, f"key {key}", shown(value), f'a number up to {most} or "{_UNKNOWN}"', _FIX
+        )
     return float(value)
 
 
@@ -179,5 +194,7 @@ def _steps(notes: dict, key: str, name: str) -> np.ndarray:
     for pair in pairs:
         whole = isinstance(pair, list) and [type(end) for end in pair] == [int, int]
         if not whole or not 0 <= pair[0] < pair[1] < 2**31:
-            raise FormatError(name, f"key {key}", shown(pair), "[start, end] in samples, start first", _FIX)
+            raise FormatError(
+                name, f"key {key}", shown(pair), "[start, end] in samples, start first", _FIX
+            )
     return np.array(pairs, np.int32).reshape(-1, 2)

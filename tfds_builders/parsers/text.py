@@ -9,6 +9,7 @@ import numpy as np
 
 from tfds_builders.common.errors import FormatError, shown
 
+_LARGEST = float(np.finfo(np.float32).max)
 _BOM = b"\xef\xbb\xbf"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
@@ -30,8 +31,8 @@ def read_text(file: BinaryIO, name: str) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Says whether text is a decimal number: no nan, no inf, no underscores, no hexadecimals."""
-    return _NUMBER.fullmatch(text) is not None
+    """Says whether text is a decimal number that float32 holds: no nan, no inf, no underscores."""
+    return _NUMBER.fullmatch(text) is not None and abs(float(text)) <= _LARGEST
 
 
 def numbers(
@@ -51,7 +52,8 @@ def numbers(
         The numbers, shape (lines, columns), float32.
 
     Raises:
-        FormatError: Naming the first line with another count or with something that is no finite number.
+        FormatError: Naming the first line with another count or with something that is no finite
+            number.
     """
     table = _fast(lines, columns, separator)
     if table is None:
@@ -62,9 +64,9 @@ def numbers(
 def _fast(lines: list[str], columns: int, separator: str | None) -> np.ndarray | None:
     try:
         with np.errstate(over="ignore"):
-            table = np.loadtxt(lines, np.float64, delimiter=separator, comments=None, ndmin=2).astype(
-                np.float32
-            )
+            table = np.loadtxt(
+                lines, np.float64, delimiter=separator, comments=None, ndmin=2
+            ).astype(np.float32)
     except (ValueError, OverflowError):
         return None
     good = table.shape == (len(lines), columns) and np.isfinite(table).all()
@@ -75,8 +77,10 @@ def _first_error(lines, columns, name, first_line, separator, fix) -> FormatErro
     for number, line in enumerate(lines, first_line):
         cells = [cell.strip() for cell in line.split(separator)]
         if len(cells) != columns:
-            return FormatError(name, f"line {number}", f"{len(cells)} values", f"{columns} values", fix)
+            return FormatError(
+                name, f"line {number}", f"{len(cells)} values", f"{columns} values", fix
+            )
         for cell in cells:
-            if not is_number(cell) or not abs(float(cell)) <= np.finfo(np.float32).max:
+            if not is_number(cell):
                 return FormatError(name, f"line {number}", shown(cell), "a finite number", fix)
     return FormatError(name, "", "numbers that cannot be read", "a table of finite numbers", fix)

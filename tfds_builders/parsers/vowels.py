@@ -1,8 +1,9 @@
-"""The Japanese Vowels set in its two forms: `ae.train` / `ae.test` of UCI, and `.ts` (Kudo et al. 1999).
+"""The Japanese Vowels set (Kudo et al. 1999): `ae.train`, `ae.test` of UCI, and the `.ts` form.
 
-UCI's form has one frame a line, 12 numbers between blanks; a block of frames is an utterance. Blocks are
-separated by blank lines, or closed by a line of twelve `1.0`, which is never a frame. Who speaks does not stand in the file: it
-follows from the order. The `.ts` form has one utterance a line: 12 channels between `:`, values between `,`, the speaker last.
+UCI's form has one frame a line, 12 numbers between blanks; a block of frames is an utterance.
+Blocks are separated by blank lines, or closed by a line of twelve `1.0`, which is never a frame.
+Who speaks does not stand in the file: it follows from the order. The `.ts` form has one utterance
+a line: 12 channels between `:`, values between `,`, the speaker last.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def parse(file: BinaryIO, *, name: str) -> Utterances:
         The utterances; at least one, each of at least one frame, every value finite.
 
     Raises:
-        FormatError: Naming the line. The padded `.arff` form is refused: padding changes the distribution.
+        FormatError: Naming the line. The padded `.arff` form is refused: padding changes the
+            distribution.
     """
     lines = read_text(file, name).split("\n")
     first = next((line.strip() for line in lines if line.strip() and line[0] != "%"), "")
@@ -67,7 +69,9 @@ def parse_sizes(file: BinaryIO, *, name: str) -> tuple[int, ...]:
         FormatError: When it does not hold nine whole numbers.
     """
     words = read_text(file, name).split()
-    if len(words) != SPEAKERS or not all(word.isdecimal() and 0 < int(word) < 100_000 for word in words):
+    if len(words) != SPEAKERS or not all(
+        word.isdecimal() and len(word) < 6 and int(word) > 0 for word in words
+    ):
         raise FormatError(name, "", shown(" ".join(words)), "nine whole numbers from 1", _FIX)
     return tuple(int(word) for word in words)
 
@@ -84,14 +88,16 @@ def speakers_by_order(count: int, sizes: Sequence[int], *, name: str) -> tuple[i
         FormatError: When the blocks are not as many as the sizes say.
     """
     if count != sum(sizes):
-        raise FormatError(name, "", f"{count} utterances", f"{sum(sizes)} (9 speakers: {tuple(sizes)})", _FIX)
+        raise FormatError(
+            name, "", f"{count} utterances", f"{sum(sizes)} (9 speakers: {tuple(sizes)})", _FIX
+        )
     return tuple(itertools.chain.from_iterable([s] * n for s, n in enumerate(sizes, 1)))
 
 
 def _parse_blocks(lines: list[str], name: str) -> Utterances:
     filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     table = _table([line for _, line in filled], filled[0][0] if filled else 1, name, None)
-    closes = (table == 1.0).all(axis=1)                                        # (lines,)
+    closes = (table == 1.0).all(axis=1)  # (lines,)
     blocks: list[list[int]] = [[]]
     previous = 0
     for row, (number, _) in enumerate(filled):
@@ -113,9 +119,13 @@ def _parse_ts(lines: list[str], name: str) -> Utterances:
     if any(line.strip().lower().split() == ["@equallength", "true"] for line in lines[: marks[0]]):
         raise FormatError(
             name, "", "@equalLength true", "@equalLength false",
-            "These utterances were padded or cut to one length; take the archive with their own lengths.",
+            "The utterances were padded or cut to one length; take those of their own lengths.",
         )  # fmt: skip
-    rows = [(number, line) for number, line in enumerate(lines[marks[0] :], marks[0] + 1) if line.strip()]
+    rows = [
+        (number, line)
+        for number, line in enumerate(lines[marks[0] :], marks[0] + 1)
+        if line.strip()
+    ]
     pairs = [_utterance(line.strip(), number, name) for number, line in rows]
     if not pairs:
         raise FormatError(name, "", "no utterances", "one a line below @data", _FIX)
@@ -132,10 +142,14 @@ def _utterance(line: str, number: int, name: str) -> tuple[np.ndarray, int]:
     lengths = {channel.count(",") + 1 for channel in channels}
     if len(lengths) != 1 or max(lengths) > _LONGEST:
         raise FormatError(
-            name, f"line {number}", f"channels of {sorted(lengths)[:5]} values", "equally many, at most 1000", _FIX
+            name,
+            f"line {number}",
+            f"channels of {sorted(lengths)[:5]} values",
+            "equally many, at most 1000",
+            _FIX,
         )
     table = numbers(channels, lengths.pop(), name=name, first_line=number, separator=",", fix=_FIX)
-    return np.ascontiguousarray(table.T), int(speaker)                         # (T, 12)
+    return np.ascontiguousarray(table.T), int(speaker)  # (T, 12)
 
 
 def _table(lines: list[str], first: int, name: str, separator: str | None) -> np.ndarray:

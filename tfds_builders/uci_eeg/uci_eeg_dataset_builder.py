@@ -11,10 +11,11 @@ from typing import BinaryIO
 import numpy as np
 import tensorflow_datasets as tfds
 
-from tfds_builders.common.archive import Limits, Source
+from tfds_builders.common.archive import Source
 from tfds_builders.common.checks import origin
 from tfds_builders.common.errors import ArchiveError, FormatError, MissingArchiveError
 from tfds_builders.common.find import Wanted, find, find_config
+from tfds_builders.common.limits import Limits
 from tfds_builders.common.progress import track
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers import smni
@@ -27,9 +28,10 @@ GROUPS = {"a": "alcoholic", "c": "control"}
 _TRIAL = r"(co\d[ac]\d{7})\.rd\.(\d{3})(?:\.gz)?"
 _PERSON = r"(co\d[ac]\d{7})\.tar(?:\.gz)?"
 _GET = (
-    "Get it from https://doi.org/10.24432/C5TS3D (about 700 MB; eeg_full.tar for uci_eeg/full, SMNI_CMI_TRAIN.tar.gz "
-    "and SMNI_CMI_TEST.tar.gz for uci_eeg/large, smni97_eeg_data.tar.gz for uci_eeg/small), put it into the manual folder "
-    "as it is, and run `python -m tfds_builders.build uci_eeg/large --manual-dir FOLDER`."
+    "Get it from https://doi.org/10.24432/C5TS3D (about 700 MB; eeg_full.tar for uci_eeg/full, "
+    "SMNI_CMI_TRAIN.tar.gz and SMNI_CMI_TEST.tar.gz for uci_eeg/large, smni97_eeg_data.tar.gz for "
+    "uci_eeg/small), put it into the manual folder as it is, and run `python -m "
+    "tfds_builders.build uci_eeg/large --manual-dir FOLDER`."
 )
 
 
@@ -72,7 +74,11 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     BUILDER_CONFIGS = [
         Config(name="full", description="122 subjects, splits disjoint by subject.", people=122),
-        Config(name="large", description="20 subjects; the official train and test share them.", people=20),
+        Config(
+            name="large",
+            description="20 subjects; the official train and test share them.",
+            people=20,
+        ),
         Config(name="small", description="2 subjects, one split.", people=2),
     ]
 
@@ -122,12 +128,17 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         if self.builder_config.name == "full":
             splits = by_subject(people, FRACTIONS)
             parts = {
-                split: (source, {s: people[s] for s in sorted(chosen)}) for split, chosen in splits.items()
+                split: (source, {s: people[s] for s in sorted(chosen)})
+                for split, chosen in splits.items()
             }
         if others:
             parts["test"] = (others[0], usable["test"])
         elif self.builder_config.name == "large":
-            log.warning("%s: no %s there, so the split `test` is left out.", self.name, TEST_OF_LARGE.official)
+            log.warning(
+                "%s: no %s there, so the split `test` is left out.",
+                self.name,
+                TEST_OF_LARGE.official,
+            )
         archives = {key: origin(self.name, source) for key, source in sources.items()}
         self.info.metadata.update(
             fingerprints={key: archive["fingerprint"] for key, archive in archives.items()},
@@ -157,7 +168,9 @@ def example(trial: smni.Trial, subject: str, number: int, name: str) -> dict:
         FormatError: When the file is of another person or lacks an electrode.
     """
     if trial.subject != subject:
-        raise FormatError(name, "line 1", f"the subject {trial.subject}", subject, "Unpack the archive again.")
+        raise FormatError(
+            name, "line 1", f"the subject {trial.subject}", subject, "Unpack the archive again."
+        )
     if set(trial.channels) != set(smni.CHANNELS):
         odd = sorted(set(trial.channels) ^ set(smni.CHANNELS))
         raise FormatError(
@@ -188,18 +201,24 @@ def usable_people(source: Source) -> dict[str, list[str]]:
     for (subject, *_), name in sorted({**source.index(_TRIAL), **source.index(_PERSON)}.items()):
         people.setdefault(subject, []).append(name)
     counts = {
-        subject: sum(b" chan " in file.getvalue() for *_, file in trial_files(source, members))
-        for subject, members in track(list(people.items()), f"{source.title}, looking for empty trials, people")
+        subject: sum(smni.has_samples(file.read()) for *_, file in trial_files(source, members))
+        for subject, members in track(
+            list(people.items()), f"{source.title}, looking for empty trials, people"
+        )
     }
     few = [subject for subject, count in counts.items() if count < MINIMUM_TRIALS]
     if few:
         log.warning(
-            "%s: left out for fewer than %d trials with samples: %s.", source.title, MINIMUM_TRIALS, ", ".join(few)
+            "%s: left out for fewer than %d trials with samples: %s.",
+            source.title,
+            MINIMUM_TRIALS,
+            ", ".join(few),
         )
     if len(few) == len(people):
         found = ", ".join(source.names[:5]) or "nothing"
         raise ArchiveError(
-            f"{source.title} holds nobody with {MINIMUM_TRIALS} trials <subject>.rd.<number>; it holds {found}. {_GET}"
+            f"{source.title} holds nobody with {MINIMUM_TRIALS} trials <subject>.rd.<number>; it "
+            f"holds {found}. {_GET}"
         )
     return {subject: members for subject, members in people.items() if subject not in few}
 

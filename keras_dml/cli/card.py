@@ -1,0 +1,101 @@
+"""`keras-dml card NAME`: all that is known about a model."""
+
+import json
+from typing import Annotated
+
+import typer
+
+
+def run(
+    name: Annotated[str, typer.Argument(help="A model of `keras-dml list`.")],
+    as_json: Annotated[bool, typer.Option("--json", help="The card itself, for programs.")] = False,
+):
+    """What a model takes, on whom it was trained and tested, how good it is, and what for not.
+
+    Example: keras-dml card gait_qp_wl
+    """
+    from keras_dml import zoo
+
+    card = zoo.card(name)
+    if as_json:
+        print(json.dumps(card, indent=2, ensure_ascii=False))
+        return
+    from keras_dml.cli import _screen
+
+    _screen.say(f"[bold]{name}[/bold]: {card['task']}")
+    _screen.table((), _facts(card), header=False)
+    _screen.say("\n[bold]Figures[/bold] (value ± standard error)")
+    _screen.table(("protocol", "n", "fraction", "metric", "value", "trials"), _figures(card))
+    if card["thresholds"]:
+        _screen.say("\n[bold]Thresholds[/bold]")
+        _screen.table(("false accept rate", "accept up to", "95 % interval"), _thresholds(card))
+    if card["exports"]:
+        _screen.say("\n[bold]Exports[/bold]")
+        columns = ("format", "numbers", "bytes", "latency (ms)", "change in AUC")
+        _screen.table(columns, _exports(card))
+    _screen.say("\n[bold]Limits[/bold]")
+    for limit in card["limits"]:
+        _screen.say(f"- {_screen.plain(limit)}")
+
+
+def _facts(card):
+    taken, data, recipe = card["input"], card["data"], card["recipe"]
+    least, greatest = taken["length"]
+    steps = f"{least} steps or more" if greatest is None else f"{least} to {greatest} steps"
+    units = ", ".join(dict.fromkeys(taken["units"]))
+    p = f", p = {card['embedding']['p']:g}" if card["embedding"].get("p") else ""
+    shape = " × ".join(map(str, card["embedding"]["shape"]))
+    return [
+        ("paper", card["paper"]),
+        ("channels", f"{', '.join(taken['channels'])} ({units})"),
+        ("input", f"{steps} at {taken['rate_hz']:g} Hz, {taken['dtype']}"),
+        ("embedding", f"{shape}, {card['embedding']['distance']} distance{p}"),
+        ("parameters", f"{card['model']['parameters']:,}"),
+        ("data", data["builder"]),
+        (
+            "people",
+            f"{len(data['train_subjects'])} trained on, {len(data['test_subjects'])} tested on",
+        ),
+        ("licence", data["licence"]),
+        ("consent", data["consent"]),
+        ("recipe", f"{recipe['command']} (seed {recipe['seed']}, {recipe['minutes']:g} minutes)"),
+    ]
+
+
+def _figures(card):
+    from keras_dml.zoo import catalogue
+
+    for row in card["figures"]:
+        is_auc = row["metric"] == "auc"
+        value = (
+            f"{row['value']:.4f} ± {row['stderr']:.4f}"
+            if is_auc
+            else catalogue.percent(row["value"], row["stderr"])
+        )
+        fraction = row.get("fraction")
+        yield (
+            row["protocol"],
+            row["n"],
+            "" if fraction is None else f"{100 * fraction:g} %",
+            row["metric"],
+            value,
+            f"{row['trials']:,}",
+        )
+
+
+def _thresholds(card):
+    for row in card["thresholds"]:
+        low, high = (100 * bound for bound in row["far_ci95"])
+        interval = f"{low:.2g} to {high:.2g} % ({row['trials']:,} imposter trials)"
+        yield f"{100 * row['far']:g} %", f"{row['value']:.4g}", interval
+
+
+def _exports(card):
+    for row in card["exports"]:
+        yield (
+            row["format"],
+            row.get("quantization") or "float32",
+            f"{row['bytes']:,}",
+            f"{row['latency_ms']:.2g}",
+            f"{row['auc_change']:+.4f}",
+        )

@@ -1,0 +1,109 @@
+"""`keras-dml export NAME --to tflite`: a model as a file for servers or devices."""
+
+import dataclasses
+import enum
+import json
+import pathlib
+from typing import Annotated
+
+import typer
+
+
+class Format(enum.StrEnum):
+    """What can be written."""
+
+    tflite = "tflite"
+    savedmodel = "savedmodel"
+
+
+class Quantization(enum.StrEnum):
+    """What the weights of a TFLite file become."""
+
+    dynamic = "dynamic"
+    float32 = "float32"
+    float16 = "float16"
+    int8 = "int8"
+
+
+def run(
+    name: Annotated[str, typer.Argument(help="A model of `keras-dml list`, or a .keras file.")],
+    to: Annotated[Format, typer.Option("--to", help="What to write.")],
+    quantization: Annotated[
+        Quantization | None,
+        typer.Option(help="Weights of the TFLite file.", show_default="dynamic"),
+    ] = None,
+    representative: Annotated[
+        pathlib.Path | None,
+        typer.Option(
+            metavar="FILE.npz",
+            help="For int8: some 100 recordings (time, channels), as the device will see them.",
+        ),
+    ] = None,
+    out: Annotated[
+        pathlib.Path | None,
+        typer.Option("--out", metavar="PATH", help="What to write to.", show_default="NAME.tflite"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
+):
+    """A model as a file with the signatures embed and distance, checked against Keras.
+
+    Example: keras-dml export gait_qp_wl --to tflite --quantization float16
+    """
+    if to is Format.savedmodel and (quantization or representative):
+        raise typer.BadParameter("a SavedModel is float32; --quantization goes with --to tflite.")
+    from keras_dml.cli import _screen
+
+    recordings = None if representative is None else read_recordings(representative)
+    out = out or _default_path(name, to)
+    try:
+        with _screen.stage(f"load {name}"), _screen.quietly():
+            from keras_dml import export, zoo
+
+            model = zoo.load(name)
+        with _screen.stage(f"write {out} and hold it against Keras"):
+            if to is Format.savedmodel:
+                made = export.saved_model(model, out)
+            else:
+                weights = None if quantization is Quantization.float32 else quantization
+                chosen = "dynamic" if quantization is None else weights and weights.value
+                made = export.tflite(model, out, chosen, recordings)
+    except KeyboardInterrupt:
+        _screen.note(f"Stopped; {out} is as it was. Run the command again.")
+        raise typer.Exit(130) from None
+    if as_json:
+        print(json.dumps({**dataclasses.asdict(made), "path": str(made.path)}))
+        return
+    facts = [
+        ("written", str(made.path)),
+        ("size", f"{made.bytes / 1000:,.0f} kB"),
+        ("latency", f"{made.latency_ms:.2g} ms for {made.steps} steps"),
+        ("drift", f"{100 * made.drift:.2g} % of the embeddings' RMS"),
+        ("signatures", "embed(signal, length), distance(embedding, gallery)"),
+    ]
+    _screen.table((), facts, header=False)
+
+
+def read_recordings(path):
+    """The arrays of an `.npz` file, in the order of their names.
+
+    Raises:
+        ValueError: If it is no `.npz` file of numbers.
+        FileNotFoundError: If there is no such file.
+    """
+    import zipfile
+
+    import numpy as np
+
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return [arrays[key] for key in sorted(arrays)]
+    except (ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"{path} is no .npz file of recordings ({error}). Write one with "
+            "numpy.savez(path, *recordings), each of shape (time, channels)."
+        ) from error
+
+
+def _default_path(name, to):
+    stem = pathlib.Path(name).stem
+    return pathlib.Path(f"{stem}.tflite" if to is Format.tflite else f"{stem}_savedmodel")

@@ -1,0 +1,53 @@
+"""`keras-dml list`: the models there are."""
+
+import json
+from typing import Annotated
+
+import typer
+
+
+def run(
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
+):
+    """The trained models: what for, what they take, how good they are.
+
+    Example: keras-dml list
+    """
+    from keras_dml import zoo
+    from keras_dml.zoo import catalogue
+
+    cards = {name: zoo.card(name) for name in zoo.list()}
+    if as_json:
+        print(
+            json.dumps({name: _summary(card) for name, card in cards.items()}, ensure_ascii=False)
+        )
+        return
+    if not cards:
+        raise ValueError(
+            "No model was found. Install the released package, which carries the models, or name a "
+            "folder of models in the environment variable KERAS_DML_ZOO."
+        )
+    from keras_dml.cli import _screen
+
+    rows = [
+        (
+            name,
+            card["task"],
+            catalogue.input_in_words(card),
+            f"{card['model']['parameters']:,}",
+            "\n".join(catalogue.figures_in_words(card)),
+        )
+        for name, card in cards.items()
+    ]
+    _screen.table(("model", "task", "input", "parameters", "one recording observed"), rows)
+    _screen.say("\nMore: keras-dml card NAME. In Python: keras_dml.zoo.load(NAME).")
+
+
+def _summary(card):
+    return {
+        "task": card["task"],
+        "channels": card["input"]["channels"],
+        "rate_hz": card["input"]["rate_hz"],
+        "parameters": card["model"]["parameters"],
+        "figures": card["figures"],
+    }

@@ -1,0 +1,71 @@
+"""The FlatBuffer of a .tflite file as an object, and back without repetitions.
+
+The converter repeats the same short vectors (shapes, zero points) for every tensor and stores the path of every
+intermediate result in the graph it came from. For the `edge` encoder that is 35 to 42 KB of 200 KB; no
+runtime reads the names, and a FlatBuffer may refer to one vector from many places.
+"""
+
+import functools
+
+import numpy as np
+
+ALIGNMENT = 16  # of the data of tensors, as the schema of TFLite demands
+IDENTIFIER = b"TFL3"
+
+
+def schema():
+    """LiteRT's classes of the tables in a .tflite file."""
+    from ai_edge_litert import schema_py_generated
+
+    return schema_py_generated
+
+
+def read(blob):
+    """The tables of a .tflite file, `ModelT`.
+
+    Args:
+        blob: Bytes of the file.
+    """
+    return schema().ModelT.InitFromObj(schema().Model.GetRootAs(bytes(blob)))
+
+
+def write(model):
+    """The bytes of a .tflite file in which each vector stands once.
+
+    Args:
+        model: `ModelT`.
+    """
+    builder = _sharing_builder()(0)
+    builder.Finish(model.Pack(builder), IDENTIFIER)
+    return bytes(builder.Output())
+
+
+def drop_names(model):
+    """Takes away the names of tensors inside a graph; signatures, inputs and outputs keep theirs."""
+    for graph in model.subgraphs:
+        outside = {*graph.inputs, *graph.outputs}
+        for i, tensor in enumerate(graph.tensors):
+            if i not in outside:
+                tensor.name = None
+
+
+@functools.cache
+def _sharing_builder():
+    import flatbuffers  # comes with TensorFlow and with LiteRT
+
+    class SharingBuilder(flatbuffers.Builder):
+        """Writes equal vectors once, and bytes (the data of tensors) aligned, which Python's own packer omits."""
+
+        def __init__(self, size):
+            super().__init__(size)
+            self._written = {}
+
+        def CreateNumpyVector(self, x):
+            key = (x.dtype.str, x.tobytes())
+            if key not in self._written:
+                if x.dtype == np.uint8:
+                    self.Prep(ALIGNMENT, x.size)
+                self._written[key] = super().CreateNumpyVector(x)
+            return self._written[key]
+
+    return SharingBuilder

@@ -1,0 +1,103 @@
+"""One model as a .tflite file for devices."""
+
+import os
+import pathlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from keras_dml.export import litert, operators, parity, signatures
+from keras_dml.export._convert import convert
+from keras_dml.export._files import size, staged
+from keras_dml.export.result import Export
+from keras_dml.export.trials import trials
+
+QUANTIZATIONS = tuple(parity.BOUNDS)
+
+
+def tflite(
+    model,
+    path: str | os.PathLike,
+    quantization: str | None = "dynamic",
+    representative: Sequence[np.ndarray] | None = None,
+    *,
+    distance=None,
+) -> Export:
+    """Writes a model as one .tflite file of builtin operators with the signatures `embed` and `distance`.
+
+    - `embed(signal, length)`: signal (1, time, channels) float32, length a scalar int32 from 1 to time; steps from
+      `length` on are cut off, so a buffer of fixed size serves recordings of any length. Gives `embedding`
+      (1, ...). LiteRT accepts a batch of two and lengths beyond the signal without a word: check them in the caller.
+    - `distance(embedding, gallery)`: (1, ...) and (n, ...), gives `distance` (n,), small is near.
+
+    The file is run by LiteRT in a process of its own, on recordings of several lengths, silence and a constant one, and
+    compared with Keras; only then it takes the place of what `path` held.
+
+    Args:
+        model: A `keras.Model` of one input `(batch, time, channels)`, or the name of a zoo model.
+        path: The file to write.
+        quantization: What the weights become.
+
+            - `"dynamic"`: int8 weights, activations quantised as they come: a quarter of the size, and the
+              fastest on a CPU.
+            - `"float16"`: half the size, differences of a thousandth.
+            - `"int8"`: the encoder in int8 throughout, for hardware that has nothing else; read-out and distance
+              stay float. Slower than `"dynamic"` on a CPU.
+            - `None`: float32, as exact as Keras.
+        representative: Some 100 recordings `(time, channels)`, as the device will see them, in the model's units;
+            needed by `"int8"`, whose ranges they set. With any quantization a few of them serve as further trials.
+        distance: A distance or its name, for a model whose last layer names none.
+
+    Returns:
+        `Export`: path, size, drift, latency.
+
+    Raises:
+        ValueError: If the quantization is unknown, `"int8"` has no recordings, a recording does not fit the model, or
+            the model has no distance or no builtin counterpart; `parity.ParityError` if the file would
+            not answer as Keras does.
+        RuntimeError: If Keras does not run on TensorFlow, or LiteRT cannot run the file.
+        ImportError: If LiteRT is not installed.
+    """
+    if quantization not in QUANTIZATIONS:
+        raise ValueError(
+            f"`quantization` must be one of {QUANTIZATIONS}. Received {quantization!r}."
+        )
+    if quantization == "int8" and (representative is None or len(representative) == 0):
+        raise ValueError(
+            "int8 needs `representative=`: some 100 recordings, a list of arrays (time, channels), as the device will "
+            'see them. Their ranges are built into the file. `quantization="dynamic"` needs none.'
+        )
+    signatures.tensorflow()
+    litert.require()
+    model = signatures.encoder(model)
+    metric = signatures.metric_of(model, distance)
+    tried = trials(model, representative, only_own=quantization == "int8")
+    with staged(path) as candidate:
+        _write(candidate, model, metric, quantization, representative)
+        operators.check_builtin(candidate)
+        drift = _drift(candidate, tried, metric, parity.BOUNDS[quantization])
+        longest = max(tried.recordings, key=len)
+        measured = {"bytes": size(candidate), "latency_ms": litert.latency_ms(candidate, longest)}
+    return Export(
+        path=pathlib.Path(path),
+        format="tflite",
+        quantization=quantization,
+        drift=drift,
+        steps=len(longest),
+        **measured,
+    )
+
+
+def _write(candidate, model, metric, quantization, representative):
+    if representative is not None:
+        representative = [np.asarray(recording, np.float32) for recording in representative]
+    candidate.write_bytes(convert(signatures.for_one(model, metric), quantization, representative))
+
+
+def _drift(candidate, tried, metric, bounds):
+    embeddings = litert.embed(candidate, tried.recordings)
+    drift = parity.check_embeddings(candidate, embeddings, tried, metric, bounds.embedding)
+    gallery = parity.gallery(embeddings, metric)
+    found = litert.distance(candidate, gallery, gallery)
+    parity.check_distances(candidate, found, gallery, metric, bounds.distance)
+    return drift

@@ -1,0 +1,27 @@
+"""What an export tells of the file it wrote."""
+
+import dataclasses
+import pathlib
+
+
+@dataclasses.dataclass(frozen=True)
+class Export:
+    """A written export, with what was measured before it was put in place.
+
+    Attributes:
+        path: The file, or the folder of a SavedModel.
+        format: `"tflite"` or `"saved_model"`.
+        quantization: `None` (float32), `"float16"`, `"dynamic"` or `"int8"`.
+        bytes: Size, of all files together.
+        drift: RMS difference of its embeddings from Keras's, as a share of the RMS of Keras's.
+        latency_ms: Median time of one `embed` of a recording of `steps` steps, on one thread for TFLite.
+        steps: Length of the recording that was timed.
+    """
+
+    path: pathlib.Path
+    format: str
+    quantization: str | None
+    bytes: int
+    drift: float
+    latency_ms: float
+    steps: int

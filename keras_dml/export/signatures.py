@@ -1,0 +1,162 @@
+"""What an exported file answers: `embed` and `distance`, as TensorFlow functions with pinned names and shapes."""
+
+from keras_dml import distances, inference, zoo
+from keras_dml._keras import keras, ops
+
+NAMES = ("embed", "distance")
+
+
+def tensorflow():
+    """TensorFlow, which writes both formats.
+
+    Raises:
+        RuntimeError: If Keras runs on another backend.
+    """
+    backend = keras.backend.backend()
+    if backend != "tensorflow":
+        raise RuntimeError(
+            f"Exports are written with the TensorFlow backend; Keras runs on {backend!r} here. Save the model as a "
+            ".keras file, start Python with KERAS_BACKEND=tensorflow (install it with "
+            '`pip install "keras-dml[cpu]"`), load the file there and export it.'
+        )
+    import tensorflow as tf
+
+    return tf
+
+
+def encoder(model):
+    """The model to export, after a check that it takes sequences and gives embeddings of a known shape.
+
+    Args:
+        model: A `keras.Model` of one input `(batch, time, channels)`, or the name of a zoo model.
+
+    Raises:
+        ValueError: If the model is not built, has another input, or an embedding of unknown size.
+    """
+    model = zoo.load(model) if isinstance(model, str) else model
+    inputs = getattr(model, "inputs", None) or []
+    if [len(tensor.shape) for tensor in inputs] != [3] or inputs[0].shape[2] is None:
+        given = [tuple(tensor.shape) for tensor in inputs] or "none: the model is not built"
+        raise ValueError(
+            "An exported model has one input of shape (batch, time, channels) with a known number of channels. "
+            f"The inputs of {model.name!r} are {given}. Begin it with `keras.Input((None, channels))`."
+        )
+    if None in model.output_shape[1:]:
+        raise ValueError(
+            f"The embedding of {model.name!r} has shape {model.output_shape}, of unknown size. End the model in a "
+            "head of `keras_dml.layers` that reduces the time axis."
+        )
+    return model
+
+
+def metric_of(model, distance=None):
+    """The distance that the file computes: the one given, or else what the model's head names.
+
+    Raises:
+        ValueError: If none is given and the last layer names none.
+    """
+    if distance is not None:
+        return distances.get(distance)
+    try:
+        return inference.head_distance(model)
+    except ValueError as error:
+        raise ValueError(f"{error} Exports take it as `distance=`.") from None
+
+
+def for_one(model, metric):
+    """Signatures of a TFLite file: one recording, one embedding against a gallery.
+
+    `embed(signal (1, time, channels), length ())` cuts the recording to its length before the first layer, so no
+    mask is needed and the padding of a device's fixed buffer changes nothing. `distance(embedding (1, ...),
+    gallery (n, ...))` gives `(n,)`.
+
+    Returns:
+        A `tf.Module` whose `embed` and `distance` are functions.
+    """
+    tf = tensorflow()
+    steps, channels = model.inputs[0].shape[1:]
+
+    def embed(signal, length):
+        signal = signal[:, :length]
+        if steps is not None:
+            signal = ops.reshape(
+                signal, (1, steps, channels)
+            )  # another length fails here, at run time
+        return {"embedding": model(signal, training=False)}
+
+    def distance(embedding, gallery):
+        return {"distance": metric(embedding, gallery)[0]}
+
+    return _module(
+        model,
+        tf.function(
+            embed,
+            input_signature=[
+                tf.TensorSpec((1, steps, channels), tf.float32, "signal"),
+                tf.TensorSpec((), tf.int32, "length"),
+            ],
+        ),
+        tf.function(distance, input_signature=_embeddings(model, 1)),
+    )
+
+
+def for_batches(model, metric):
+    """Signatures of a SavedModel: any number of recordings of any lengths, padded to one.
+
+    `embed(signal (n, time, channels), length (n,))` masks the steps from `length` on; `distance(embedding (n, ...),
+    gallery (m, ...))` gives `(n, m)`. Lengths that do not fit the signal are refused at run time.
+
+    Returns:
+        A `tf.Module` whose `embed` and `distance` are functions.
+    """
+    tf = tensorflow()
+    steps, channels = model.inputs[0].shape[1:]
+
+    def embed(signal, length):
+        time = tf.shape(signal)[1]
+        shortest = time if steps is not None else 1
+        tf.debugging.assert_greater_equal(
+            length, shortest, "A `length` is too short for the model."
+        )
+        tf.debugging.assert_less_equal(length, time, "A `length` is beyond the end of `signal`.")
+        mask = None if steps is not None else tf.sequence_mask(length, time)
+        return {"embedding": model(signal, mask=mask, training=False)}
+
+    def distance(embedding, gallery):
+        return {"distance": metric(embedding, gallery)}
+
+    return _module(
+        model,
+        tf.function(
+            embed,
+            input_signature=[
+                tf.TensorSpec((None, steps, channels), tf.float32, "signal"),
+                tf.TensorSpec((None,), tf.int32, "length"),
+            ],
+        ),
+        tf.function(distance, input_signature=_embeddings(model, None)),
+    )
+
+
+def write(module, folder):
+    """Writes a module's two signatures as a SavedModel."""
+    tf = tensorflow()
+    functions = {name: getattr(module, name).get_concrete_function() for name in NAMES}
+    tf.saved_model.save(module, str(folder), signatures=functions)
+
+
+def _module(model, embed, distance):
+    module = tensorflow().Module()
+    # The raw variables: a module that holds the Keras model alone converts to a file without weights.
+    module.weights = [variable.value for variable in model.weights]
+    module.embed, module.distance = embed, distance
+    return module
+
+
+def _embeddings(model, rows):
+    tf = tensorflow()
+    one = tuple(model.output_shape[1:])
+    return [
+        tf.TensorSpec((rows, *one), tf.float32, "embedding"),
+        tf.TensorSpec((None, *one), tf.float32, "gallery"),
+    ]

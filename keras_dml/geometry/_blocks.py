@@ -1,0 +1,50 @@
+"""All-pairs functions in blocks of rows, so that memory does not grow with the number of pairs."""
+
+import math
+
+from keras_dml._keras import keras, ops
+
+
+def rows_per_block(x, y, max_bytes):
+    """Rows of `x` whose differences to all of `y` fit `max_bytes`; None where all rows are known to.
+
+    Args:
+        x: Tensor `(n, ...)`.
+        y: Tensor `(m, ...)` with the same trailing shape.
+        max_bytes: Size of one block of shape `(rows, m, ...)`.
+    """
+    n, m = ops.shape(x)[0], ops.shape(y)[0]
+    row = m * math.prod(x.shape[1:]) * _bytes(x)
+    if isinstance(n, int) and (n == 1 or isinstance(m, int) and n * row <= max_bytes):
+        return None
+    return ops.maximum(1, ops.minimum(n, max_bytes // ops.maximum(row, 1)))
+
+
+def in_blocks(x, rows):
+    """`(n, ...)` as `(blocks, rows, ...)`; the last block is filled with zeros."""
+    n = ops.shape(x)[0]
+    count = (n + rows - 1) // rows
+    missing = [[0, count * rows - n]] + [[0, 0]] * (len(x.shape) - 1)
+    return ops.reshape(ops.pad(x, missing), (count, rows, *ops.shape(x)[1:]))
+
+
+def joined(blocks, n):
+    """The inverse of `in_blocks`: the first `n` rows of `(blocks, rows, ...)`."""
+    return ops.reshape(blocks, (-1, *ops.shape(blocks)[2:]))[:n]
+
+
+def map_rows(function, rows, x, *others):
+    """`function(block, *others)` on each block of rows, joined; the backward pass computes its intermediates again.
+
+    Args:
+        function: From `(rows, ...)` and the other tensors to `(rows, ...)`.
+        rows: Rows of a block.
+        x: Tensor `(n, ...)`.
+        *others: Tensors that every block sees whole.
+    """
+    again = keras.remat(function)  # sees gradients of its arguments only, so nothing may be captured
+    return joined(ops.map(lambda block: again(block, *others), in_blocks(x, rows)), ops.shape(x)[0])
+
+
+def _bytes(x):
+    return 8 if keras.backend.standardize_dtype(x.dtype) == "float64" else 4

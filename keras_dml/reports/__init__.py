@@ -1,0 +1,31 @@
+"""Pictures of figures, in one style. Names load on first use; nothing here loads Keras."""
+
+from __future__ import annotations
+
+import importlib
+
+_HOME = {
+    "save": "style",
+    "quantile_curves": "quantile_plots",
+    "score_histogram": "verification_plots",
+    "scores_table": "verification_plots",
+    "verification_curves": "verification_plots",
+    "verification_table": "verification_plots",
+}
+_SUBMODULES = ("quantile_plots", "style", "verification_plots")
+
+__all__ = [*_HOME, *_SUBMODULES]
+
+
+def __getattr__(name):
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _HOME:
+        return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    raise AttributeError(
+        f"module `{__name__}` has no attribute `{name}`. It offers {', '.join(__all__)}."
+    )
+
+
+def __dir__():
+    return sorted(__all__)

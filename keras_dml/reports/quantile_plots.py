@@ -1,0 +1,143 @@
+"""Quantile curves of two people, in the filters that tell them apart best."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from keras_dml.reports import style
+
+SAME_KNOTS = 1e-3  # a float16 file rounds knots by less
+
+
+def quantile_curves(
+    first, second, *, names=("Person A", "Person B"), filters=3, title=None, caption=""
+):
+    """The quantile functions of two people for the filters in which they differ most.
+
+    A thin line is one recording, a thick one the median of a person's recordings at each knot; the
+    shaded area between the two thick lines is their 1-Wasserstein distance in that filter (P1
+    Eq. 9). Filters are ranked by the mean distance between the two people less the mean distance
+    between recordings of the same person.
+
+    Args:
+        first: Quantile embeddings of one person, shape `(recordings, filters + 1, knots)`; the last
+            row holds the knots.
+        second: Those of the other person, with the same knots.
+        names: What the two are called in the picture: pseudonyms, not names.
+        filters: Number of filters drawn.
+        title: The finding; made from the distances when None.
+        caption: Data, model and where the recordings come from.
+
+    Returns:
+        `matplotlib.figure.Figure`; `reports.save` writes it.
+
+    Raises:
+        ValueError: The embeddings are no quantile embeddings, their knots differ, they are not
+            finite, or more filters are asked for than there are.
+    """
+    first, second, knots = _check(first, second)
+    if not 1 <= filters <= first.shape[1]:
+        raise ValueError(
+            f"`filters` must lie between 1 and the {first.shape[1]} of the embeddings. Received "
+            f"{filters}."
+        )
+    between, within = filter_distances(first, second, knots)
+    order = np.argsort(within - between, kind="stable")[:filters]
+    with style.house_style():
+        figure = style.new_figure(
+            title or _title(names, order, between),
+            f"Thin: one recording ({len(first)} and {len(second)}); thick: a person's median; "
+            f"shaded area: the distance between the medians; {len(between)} filters in all. "
+            f"{caption}".strip(),
+            width=max(6.0, 3.6 * filters),
+            height=4.6,
+        )
+        for axes, index in zip(np.ravel(figure.subplots(1, filters)), order, strict=True):
+            _draw_filter(axes, knots, (first[:, index], second[:, index]), names)
+            heading = f"filter {index}: {between[index]:.2g} apart"
+            if within.any():
+                heading += f"\n(one person's recordings: {within[index]:.2g})"
+            axes.set_title(heading, color=style.GREY)
+        figure.axes[0].set_ylabel("activation not exceeded")
+        figure.axes[0].legend(loc="upper left")
+    return figure
+
+
+def filter_distances(first, second, knots):
+    """Mean 1-Wasserstein distance in each filter, between two people and within a person.
+
+    Args:
+        first: Quantile values of one person, shape `(recordings, filters, knots)`.
+        second: Those of the other.
+        knots: Shape `(knots,)`.
+
+    Returns:
+        `(between, within)`, each of shape `(filters,)`; `within` is 0 where both people have a
+        single recording.
+    """
+    between = _pairs(first, second, knots).mean(axis=(0, 1))
+    same = []
+    for one in (first, second):
+        upper = np.triu_indices(len(one), 1)
+        same.append(_pairs(one, one, knots)[upper])  # (pairs, filters)
+    same = np.concatenate(same)
+    return between, same.mean(axis=0) if len(same) else np.zeros_like(between)
+
+
+def _pairs(x, y, knots):
+    """Distance per filter of all pairs: trapezoids, less what a change of sign cuts off."""
+    gap = x[:, None] - y[None]  # (m, n, filters, knots)
+    left, right = np.abs(gap[..., :-1]), np.abs(gap[..., 1:])
+    total = left + right
+    crossing = gap[..., :-1] * gap[..., 1:] < 0
+    cut = np.where(crossing, left * right / np.where(crossing, total, 1.0), 0.0)
+    return (total / 2 - cut) @ np.diff(knots)
+
+
+def _draw_filter(axes, knots, people, names):
+    medians = [np.median(values, axis=0) for values in people]
+    axes.fill_between(knots, *medians, color=style.FAINT, linewidth=0, zorder=1)
+    for values, median, name, colour, dash in zip(
+        people, medians, names, style.PEOPLE, ("-", "--"), strict=True
+    ):
+        thin = {"color": colour, "linewidth": 0.7, "alpha": 0.5, "zorder": 2}
+        axes.plot(knots, values.T, **thin)
+        axes.plot(knots, median, dash, color=colour, linewidth=2.8, zorder=3, label=name)
+    axes.set_xlim(0, 1)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "¼", "½", "¾", "1"])
+    axes.set_xticks(knots, minor=True)
+    axes.tick_params(which="minor", length=2.5)
+    axes.set_xlabel("share of the recording's time")
+
+
+def _title(names, order, between):
+    share = between[order].sum() / between.sum() if between.any() else 0.0
+    filters = "filter" if len(order) == 1 else "filters"
+    return (
+        f"{names[0]} and {names[1]} differ most in {filters} {style.listed(order)} "
+        f"({style.percent(share, 0)} of their distance)"
+    )
+
+
+def _check(first, second):
+    first, second = (np.asarray(one, np.float64) for one in (first, second))
+    if first.ndim != 3 or second.ndim != 3 or first.shape[1:] != second.shape[1:]:
+        raise ValueError(
+            "Quantile embeddings of two people must have shape (recordings, filters + 1, knots), "
+            f"the same but for the number. Received {first.shape} and {second.shape}. Vectors, as "
+            "max pooling gives them, have no quantile curves."
+        )
+    if not len(first) or not len(second):
+        raise ValueError(
+            "At least one recording of each person is needed. Received "
+            f"{len(first)} and {len(second)}."
+        )
+    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+        raise ValueError("Embeddings must be finite. Received NaN or infinite values.")
+    knots = first[0, -1]
+    if max(np.abs(one[:, -1] - knots).max() for one in (first, second)) > SAME_KNOTS:
+        raise ValueError(
+            "Embeddings with different knots come from different models and cannot be compared. "
+            "Embed both people with one model."
+        )
+    return first[:, :-1], second[:, :-1], knots

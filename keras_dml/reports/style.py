@@ -1,0 +1,146 @@
+"""The look of all pictures: colours, fonts, titles that say the finding, captions, files.
+
+Figures are made without pyplot, so that no window system and no global state is involved.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import textwrap
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+# Okabe & Ito, Color Universal Design (2008): told apart by colour-blind people, and in grey by
+# lightness or dash where two of them meet in a picture
+BLACK, ORANGE, SKY_BLUE, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
+GREY, FAINT = "#595959", "#D9D9D9"
+
+GENUINE, IMPOSTER = BLUE, ORANGE
+PEOPLE = (BLACK, PURPLE)
+METHODS = {  # one colour and one dash a method, everywhere
+    "QP-WL": (VERMILLION, "-"),
+    "QP-NPL": (SKY_BLUE, "--"),
+    "MP-NPL": (GREEN, "-."),
+    "QP-CLS": (GREY, ":"),
+}
+_OTHERS = ((VERMILLION, "-"), (SKY_BLUE, "--"), (GREEN, "-."), (GREY, ":"), (PURPLE, (0, (6, 1))))
+
+_LOOK = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": GREY,
+    "axes.grid": True,
+    "axes.labelsize": 11,
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "figure.constrained_layout.h_pad": 0.08,
+    "figure.constrained_layout.w_pad": 0.08,
+    "figure.constrained_layout.wspace": 0.06,
+    "figure.dpi": 150,
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.6,
+    "hatch.linewidth": 0.6,
+    "legend.fontsize": 10,
+    "legend.frameon": False,
+    "lines.linewidth": 2.0,
+    "lines.solid_capstyle": "round",
+    "savefig.dpi": 150,
+    "svg.fonttype": "path",  # looks the same where the font is not installed
+    "svg.hashsalt": "keras_dml",
+    "xtick.color": GREY,
+    "xtick.labelcolor": BLACK,
+    "ytick.color": GREY,
+    "ytick.labelcolor": BLACK,
+}
+
+
+def house_style():
+    """A context in which figures are drawn and written in the house's look."""
+    return mpl.rc_context(_LOOK)
+
+
+def new_figure(title, caption, *, width, height):
+    """A figure with its finding above and its caption below.
+
+    Args:
+        title: The finding, one sentence.
+        caption: Data, people, protocol, seeds.
+        width: Inches.
+        height: Inches.
+
+    Returns:
+        `matplotlib.figure.Figure`, laid out when it is drawn. To be called within `house_style`.
+    """
+    figure = Figure(figsize=(width, height), layout="constrained")
+    # characters that fit: about 7.8 an inch in the title's font, 14.5 in the caption's
+    figure.suptitle(
+        textwrap.fill(title, int(7.8 * width)), x=0.012, ha="left", fontsize=14, fontweight="bold"
+    )
+    if caption:
+        wrapped = textwrap.fill(caption, int(14.5 * width))
+        figure.supxlabel(wrapped, x=0.012, ha="left", fontsize=8.5, color=GREY)
+    return figure
+
+
+def method_look(name, position):
+    """Colour and dash of a method: its own where it has one, else by its position."""
+    return METHODS.get(name, _OTHERS[position % len(_OTHERS)])
+
+
+def sentence(text):
+    """The text with a capital at its start and a full stop, as one sentence among others."""
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def percent(share, digits=1):
+    """A share as text: 0.021 gives `2.1 %`."""
+    return f"{100 * share:.{digits}f} %"
+
+
+def listed(words):
+    """Words joined as in a sentence: `a, b and c`."""
+    words = [str(word) for word in words]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def save(figure, stem, table=None):
+    """Write a figure as PNG (150 dpi) and SVG, and the numbers it was drawn from as CSV beside it.
+
+    Each file is written beside its place and renamed, so that a broken run leaves no half a file.
+
+    Args:
+        figure: A figure of this package.
+        stem: Path without suffix; its folder is made.
+        table: Columns of equal length by name, or None for no CSV.
+
+    Returns:
+        Paths written, in the order PNG, SVG, CSV.
+    """
+    stem = Path(stem)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    written = []
+    for kind, metadata in (("png", None), ("svg", {"Date": None})):
+        target = stem.with_name(f"{stem.name}.{kind}")
+        part = target.with_name(f".{target.name}.part")
+        with house_style():
+            figure.savefig(part, format=kind, metadata=metadata)
+        os.replace(part, target)
+        written.append(target)
+    if table is not None:
+        target = stem.with_name(f"{stem.name}.csv")
+        part = target.with_name(f".{target.name}.part")
+        with part.open("w", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(table)
+            rows.writerows(zip(*table.values(), strict=True))
+        os.replace(part, target)
+        written.append(target)
+    return written

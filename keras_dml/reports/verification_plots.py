@@ -1,0 +1,254 @@
+"""Pictures of verification: error curves on ROC and DET axes, and the scores behind them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from scipy.special import ndtr, ndtri
+
+from keras_dml.evaluation import Verification
+from keras_dml.reports import style
+
+LEAST_RATE = 1e-4  # nothing below 0.01 % is drawn: no card rests on trials enough for it
+DET_TICKS = (0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
+GRID_POINTS = 400
+
+
+def verification_curves(results, *, title=None, caption=""):
+    """ROC with a logarithmic false accept rate, and DET on normal deviate axes, side by side.
+
+    On DET axes normally distributed scores give straight lines, and the corner that matters is as
+    wide as the rest; the dot on the diagonal is the equal error rate.
+
+    Args:
+        results: A `Verification`, or methods by name: each a `Verification` or a list of them, one
+            for each repetition, drawn as their mean with a band of one standard error.
+        title: The finding; made from the figures when None.
+        caption: Data, people, protocol and seeds; the numbers of trials are put before it.
+
+    Returns:
+        `matplotlib.figure.Figure`; `reports.save` writes it.
+
+    Raises:
+        ValueError: There are no results.
+    """
+    methods = _by_name(results)
+    eers = {name: float(np.mean([one.eer for one in runs])) for name, runs in methods.items()}
+    first = next(iter(methods.values()))[0]
+    repeated = max(len(runs) for runs in methods.values())
+    band = f"Mean of {repeated} repetitions, bands are standard errors. " if repeated > 1 else ""
+    least = max(
+        LEAST_RATE, min(0.01, 0.5 / max(one[0].trials.imposter for one in methods.values()))
+    )
+    with style.house_style():
+        figure = style.new_figure(
+            title or _curves_title(eers, first.trials),
+            f"{style.sentence(str(first.trials))} {band}{caption}".strip(),
+            width=10,
+            height=5.4,
+        )
+        roc, det = figure.subplots(1, 2)
+        _roc_axes(roc, least)
+        greatest = min(0.85, max(0.4, 2 * max(eers.values())))
+        _det_axes(det, least, greatest)
+        for position, (name, runs) in enumerate(methods.items()):
+            colour, dash = style.method_look(name, position)
+            far, tar, error = _mean_curve(runs, least)
+            look = {"color": colour, "linestyle": dash}
+            label = f"{name}  EER {style.percent(eers[name])}".strip()
+            roc.plot(far, tar, label=label, **look)
+            det.plot(far, np.maximum(1 - tar, least / 2), **look)  # no error: below the axes
+            if error is not None:
+                shade = {"color": colour, "alpha": 0.2, "linewidth": 0}
+                roc.fill_between(far, tar - error, np.minimum(tar + error, 1), **shade)
+                edges = (np.clip(1 - tar + sign * error, least, greatest) for sign in (-1, 1))
+                det.fill_between(far, *edges, **shade)
+            if eers[name] > least:
+                det.plot(eers[name], eers[name], "o", color=colour, markersize=8, zorder=5)
+        if not any(eers.values()):
+            det.text(
+                0.5, 0.42, "no error in these trials", transform=det.transAxes, color=style.GREY
+            )
+        roc.set_ylim(_floor_of_lines(roc), 1.01)
+        roc.legend(loc="best")
+    return figure
+
+
+def score_histogram(result, *, title=None, caption="", unit="distance"):
+    """Genuine and imposter scores with the threshold of equal errors between them.
+
+    Args:
+        result: A `Verification`.
+        title: The finding; made from the figures when None.
+        caption: Data, people, protocol and seeds; the numbers of trials are put before it.
+        unit: What a score is, for the axis.
+
+    Returns:
+        `matplotlib.figure.Figure`; `reports.save` writes it.
+    """
+    genuine, imposter = result.scores[result.genuine], result.scores[~result.genuine]
+    edges = _edges(result.scores)
+    with style.house_style():
+        figure = style.new_figure(
+            title or _histogram_title(result),
+            f"{style.sentence(str(result.trials))} Each kind sums to 100 %; ticks below are single "
+            f"genuine trials. {caption}".strip(),
+            width=9,
+            height=4.8,
+        )
+        axes = figure.subplots()
+        looks = (
+            ("imposter", imposter, style.IMPOSTER, "////"),
+            ("genuine", genuine, style.GENUINE, None),
+        )
+        for name, scores, colour, hatch in looks:
+            share = np.histogram(scores, edges)[0] / scores.size
+            share[share == 0] = np.nan  # no line along an empty bin
+            label = f"{name}, {scores.size:,} trials"
+            look = {"facecolor": (colour, 0.6), "edgecolor": colour, "linewidth": 1.5}
+            axes.stairs(share, edges, fill=True, hatch=hatch, label=label, **look)
+        axes.set_ylim(bottom=0)
+        top = axes.get_ylim()[1] * 1.16
+        axes.set_ylim(-0.045 * top, top)
+        axes.plot(
+            genuine, np.full(genuine.size, -0.024 * top), "|", color=style.GENUINE, markersize=7
+        )
+        _mark_threshold(axes, result.eer_threshold)
+        axes.set_xlabel(f"score ({unit}; small is near)")
+        axes.set_ylabel("share of the trials of a kind")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
+        axes.grid(axis="x", visible=False)
+        handles, labels = axes.get_legend_handles_labels()
+        axes.legend(handles[::-1], labels[::-1], loc="upper right", bbox_to_anchor=(1, 0.92))
+    return figure
+
+
+def verification_table(results):
+    """The points of `verification_curves` as columns: method, repetition, threshold, far, tar."""
+    table = {"method": [], "repetition": [], "threshold": [], "far": [], "tar": []}
+    for name, runs in _by_name(results).items():
+        for repetition, run in enumerate(runs):
+            points = run.roc.far.size
+            table["method"] += [name] * points
+            table["repetition"] += [repetition] * points
+            for column, values in (
+                ("threshold", run.roc.thresholds),
+                ("far", run.roc.far),
+                ("tar", run.roc.tar),
+            ):
+                table[column] += values.tolist()
+    return table
+
+
+def scores_table(result):
+    """The trials of `score_histogram` as columns: score, kind. Nobody is named."""
+    kinds = np.where(result.genuine, "genuine", "imposter")
+    order = np.lexsort((result.scores, kinds))
+    return {"score": result.scores[order].tolist(), "kind": kinds[order].tolist()}
+
+
+def _by_name(results):
+    methods = {"": results} if isinstance(results, Verification) else dict(results)
+    if not methods:
+        raise ValueError(
+            "`results` must hold at least one method. Received none. Give a `Verification`, or a "
+            "dict of them by the method's name."
+        )
+    return {
+        name: [one] if isinstance(one, Verification) else list(one) for name, one in methods.items()
+    }
+
+
+def _mean_curve(runs, least):
+    """FAR, mean TAR and its standard error (None for one run), from FAR `least` on."""
+    if len(runs) == 1:
+        far, tar, _ = runs[0].roc
+        inside = far > least
+        start = tar[~inside][-1]  # the last point left of the axes begins the line on their edge
+        return np.r_[least, far[inside]], np.r_[start, tar[inside]], None
+    grid = np.geomspace(least, 1.0, GRID_POINTS)
+    tars = np.stack([_tar_at(run.roc, grid) for run in runs])
+    return grid, tars.mean(axis=0), tars.std(axis=0, ddof=1) / math.sqrt(len(runs))
+
+
+def _tar_at(roc, grid):
+    """TAR on straight lines between points; where the curve rises at one FAR, its upper end."""
+    last = np.append(np.diff(roc.far) > 0, True)
+    return np.interp(grid, roc.far[last], roc.tar[last])
+
+
+def _roc_axes(axes, least):
+    axes.set_xscale("log")
+    axes.set_xlim(least, 1.0)
+    axes.set_box_aspect(1)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{100 * rate:g}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{100 * rate:g}"))
+    axes.set_xlabel("false accept rate, % of imposter trials")
+    axes.set_ylabel("true accept rate, % of genuine trials")
+    axes.set_title("ROC, logarithmic in the false accept rate", color=style.GREY)
+
+
+def _floor_of_lines(axes):
+    """The tenth below the lowest point drawn, at most 0.9."""
+    lowest = min(line.get_ydata().min() for line in axes.get_lines())
+    return min(0.9, math.floor(10 * lowest) / 10)
+
+
+def _det_axes(axes, least, greatest):
+    for name, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
+        getattr(axes, f"set_{name}scale")("function", functions=(ndtri, ndtr))
+        getattr(axes, f"set_{name}lim")(least, greatest)
+        axis.set_major_locator(FixedLocator([t for t in DET_TICKS if least <= t <= greatest]))
+        axis.set_minor_locator(NullLocator())
+        axis.set_major_formatter(FuncFormatter(lambda rate, _: f"{100 * rate:g}"))
+    axes.plot([least, greatest], [least, greatest], color=style.GREY, linewidth=0.8)
+    axes.set_box_aspect(1)
+    axes.set_xlabel("false accept rate, %")
+    axes.set_ylabel("false reject rate, %")
+    axes.set_title("DET, normal deviates; dots: equal error rate", color=style.GREY)
+
+
+def _edges(scores):
+    """Between 15 and 40 equal bins, by the rule of Freedman and Diaconis."""
+    edges = np.histogram_bin_edges(scores, "fd") if np.ptp(scores) > 0 else scores[:1]
+    bins = int(np.clip(len(edges) - 1, 15, 40))
+    return np.histogram_bin_edges(scores, bins)
+
+
+def _mark_threshold(axes, threshold):
+    axes.axvline(threshold, color=style.BLACK, linewidth=1.5, linestyle="--")
+    for text, side, shift in (("accepted ", "right", -4), (" rejected", "left", 4)):
+        axes.annotate(
+            text,
+            (threshold, 0.985),
+            xycoords=("data", "axes fraction"),
+            xytext=(shift, 0),
+            textcoords="offset points",
+            ha=side,
+            va="top",
+            color=style.GREY,
+        )
+
+
+def _curves_title(eers, trials):
+    order = sorted(eers, key=eers.get)
+    best, worst = order[0], order[-1]
+    rates = [style.percent(eers[name]) for name in (best, worst)]
+    if len(order) > 1:
+        return f"{best} errs least (EER {rates[0]}), {worst} most ({rates[1]})"
+    name = f"{best}: " if best else ""
+    if eers[best] == 0:
+        return (
+            f"{name}All {trials.genuine:,} genuine trials are nearer than all "
+            f"{trials.imposter:,} imposter trials"
+        )
+    return f"{name}One threshold keeps both errors at {rates[0]}"
+
+
+def _histogram_title(result):
+    threshold = f"the threshold {result.eer_threshold:.3g}"
+    if result.eer == 0:
+        return f"Every trial falls on the right side of {threshold}"
+    return f"{style.percent(result.eer)} of either kind fall on the wrong side of {threshold}"

@@ -1,0 +1,122 @@
+"""Hand-made files in the formats of the builders; `dummy_data/` was made with them too."""
+
+import gzip
+import io
+import json
+import tarfile
+import zipfile
+
+from tfds_builders.parsers import gait, smni, vowels
+
+
+def gait_csv(rows=8, seed=0):
+    """A trial of `rows` samples; column c of row r is (r + seed) / 10 + c."""
+    body = [
+        ",".join(f"{(row + seed) / 10 + column:.6e}" for column in range(16)) for row in range(rows)
+    ]
+    return ("\n".join([",".join(gait.CHANNELS), *body]) + "\n").encode()
+
+
+def gait_json(subject=1, trial=1, **changed):
+    """The notes of a trial, with the keys of the source."""
+    notes = {
+        "Subject": subject, "Trial": trial, "Code": f"{subject}-{trial}", "Age": 70, "Gender": "F",
+        "Height": 1.65, "Weight": 72, "BMI": 26.4, "Laterality": "Right", "Sensor": "TCon",
+        "WalkedDistance": 10, "WalkingSpeed": 1.3, "PathologyGroup": "Neurological",
+        "IsControl": "No",
+        "LeftFootActivity": [[1, 3], [5, 7]], "RightFootActivity": [[2, 4]],
+    }  # fmt: skip
+    return json.dumps(notes | changed, indent=1).encode()
+
+
+def gait_files(people=range(1, 11), trials=(1,), folder="GaitData/"):
+    """Names and bytes of a small gait archive."""
+    files = {}
+    for person in people:
+        for trial in trials:
+            files[f"{folder}{person}-{trial}.csv"] = gait_csv(seed=100 * person + trial)
+            files[f"{folder}{person}-{trial}.json"] = gait_json(person, trial)
+    return files
+
+
+def smni_trial(subject="co2a0000001", trial=0, condition="S1 obj ", channels=smni.CHANNELS):
+    """One trial; the first electrode varies with sample and trial, the others are constant."""
+    lines = [
+        f"# {subject}.rd",
+        f"# 120 trials, {len(channels)} chans, 416 samples 368 post_stim samples",
+        "# 3.906000 msecs uV", f"# {condition}, trial {trial}",
+    ]  # fmt: skip
+    for index, channel in enumerate(channels):
+        lines.append(f"# {channel} chan {index}")
+        for sample in range(smni.SAMPLES):
+            value = (sample * sample * (trial + 3) % 997 - 500) / 10 if index < 1 else index / 10
+            lines.append(f"{trial} {channel} {sample} {value:.3f}")
+    return ("\n".join(lines) + "\n").encode()
+
+
+def smni_files(subjects, trials=range(6), folder="SMNI_CMI_TRAIN/", zipped=False):
+    """Names and bytes of a small EEG archive."""
+    files = {}
+    for subject in subjects:
+        for trial in trials:
+            condition = ("S1 obj ", "S2 match ", "S2 nomatch")[trial % 3]
+            content = smni_trial(subject, trial, condition)
+            name = f"{folder}{subject}/{subject}.rd.{trial:03d}"
+            files[name + ".gz" * zipped] = gzip.compress(content, mtime=0) if zipped else content
+    return files
+
+
+def vowel_blocks(sizes=(1,) * 9, frames=3, seed=0, closed=True):
+    """UCI's form: block b has `frames` frames; closed by twelve 1.0, or divided by blank lines."""
+    text = ""
+    for block in range(sum(sizes)):
+        rows = [
+            [round((block + frame + seed) / 10 + c, 1) for c in range(vowels.CHANNELS)]
+            for frame in range(frames)
+        ]
+        text += "".join(" ".join(map(str, row)) + " \r\n" for row in rows)
+        text += ("1.0 " * 12 if closed else "") + "\r\n"
+    return text.encode()
+
+
+def vowel_ts(speakers=range(1, 10), frames=3, seed=0):
+    """The .ts form, one utterance a speaker."""
+    head = "#A comment\n@problemName JapaneseVowels\n@equalLength false\n@data\n"
+    lines = [
+        ":".join(
+            ",".join(f"{(b + f + seed) / 10 + c:.1f}" for f in range(frames))
+            for c in range(vowels.CHANNELS)
+        )
+        + f":{speaker}"
+        for b, speaker in enumerate(speakers)
+    ]
+    return (head + "\n".join(lines) + "\n").encode()
+
+
+def tar(files, mode="w:xz"):
+    """The bytes of a tar archive of files given by name."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=mode) as archive:
+        for name, content in files.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return out.getvalue()
+
+
+def zipped(files):
+    """The bytes of a zip archive of files given by name."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return out.getvalue()
+
+
+def write(folder, files):
+    """Writes files given by name into a folder, and gives the folder."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder

@@ -1,0 +1,90 @@
+"""One call from archive to records: prepared once, never mixed up, never TensorFlow."""
+
+import pytest
+
+from tests.tfds_builders import samples
+from tests.tfds_builders.test_registration import in_a_new_process
+from tfds_builders import reading
+
+pytestmark = pytest.mark.usefixtures("quiet")
+NAME = "ipol_gait/left_foot"
+
+
+@pytest.fixture
+def manual(tmp_path):
+    return samples.write(tmp_path / "manual", samples.gait_files())
+
+
+def test_records_of_a_split_and_of_all(manual, tmp_path):
+    train = reading.records(NAME, manual, tmp_path, split="train")
+    assert len(train) == 7 and train[0]["sequence"].shape == (8, 6)
+    both = reading.records(NAME, manual, tmp_path)
+    assert {split: len(source) for split, source in both.items()} == {
+        "train": 7, "validation": 1, "test": 2
+    }  # fmt: skip
+    assert len(reading.records(NAME, manual, tmp_path, split="train[:3]")) == 3
+
+
+def test_the_second_call_prepares_nothing(manual, tmp_path, monkeypatch):
+    reading.records(NAME, manual, tmp_path)
+    cls = type(reading.prepared(NAME, manual, tmp_path))
+    monkeypatch.setattr(cls, "_generate_examples", None)
+    assert len(reading.records(NAME, manual, tmp_path, split="test")) == 2
+    assert len(reading.records(NAME, None, tmp_path, split="test")) == 2
+
+
+def test_prepared_records_are_read_when_the_archive_is_gone(manual, tmp_path, caplog):
+    reading.records(NAME, manual, tmp_path)
+    assert len(reading.records(NAME, tmp_path / "gone", tmp_path, split="test")) == 2
+    assert "what was prepared before is used" in caplog.text
+
+
+def test_another_archive_gets_its_own_folder_and_the_first_stays(manual, tmp_path, caplog):
+    reading.records(NAME, manual, tmp_path)
+    more = samples.write(tmp_path / "more", samples.gait_files(range(11, 31)))
+    people = reading.records(NAME, more, tmp_path, split="test")
+    assert len(people) == 5 and all(int(record["subject"]) > 10 for record in people)
+    assert "was prepared from another archive" in caplog.text
+    first = reading.records(NAME, manual, tmp_path, split="test")
+    assert len(first) == 2 and all(int(record["subject"]) <= 10 for record in first)
+
+
+def test_the_folder_is_that_of_the_environment_by_default(manual, tmp_path, monkeypatch):
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "mine"))
+    reading.records(NAME, manual)
+    assert (tmp_path / "mine" / "array_record" / "ipol_gait" / "left_foot" / "1.0.0").is_dir()
+
+
+def test_a_split_that_there_is_not_is_told(manual, tmp_path):
+    with pytest.raises(ValueError, match="no split 'dev'; it has train, validation, test"):
+        reading.records(NAME, manual, tmp_path, split="dev")
+
+
+def test_an_unknown_name_is_told(tmp_path):
+    with pytest.raises(ValueError, match="Did you mean 'ipol_gait'"):
+        reading.records("ipol_gate", None, tmp_path)
+
+
+def test_preparing_and_reading_load_no_tensorflow(manual, tmp_path):
+    printed = in_a_new_process(
+        "import sys, tensorflow_datasets as tfds, tfds_builders\n"
+        "from tfds_builders import reading\n"
+        "manual, data = sys.argv[1:]\n"
+        "reading.records('ipol_gait', manual, data)\n"
+        "people = tfds.data_source('ipol_gait', data_dir=data + '/array_record', split='test')\n"
+        "print(len(people), people[0]['sequence'].shape)\n"
+        "print([m for m in ('tensorflow', 'keras', 'jax') if m in sys.modules])",
+        manual,
+        tmp_path / "data",
+    )
+    assert printed.splitlines() == ["2 (8, 16)", "[]"]
+
+
+def test_a_pipe_gets_a_line_of_progress_every_ten_seconds(capsys, monkeypatch):
+    from tfds_builders.common import progress
+
+    ticks = iter(range(0, 1000, 4))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: float(next(ticks)))
+    assert list(progress.track(range(7), "walks")) == list(range(7))
+    told = capsys.readouterr().err.splitlines()
+    assert told[0] == "walks: 2 of 7, 0.2/s, 30 s left" and len(told) == 2

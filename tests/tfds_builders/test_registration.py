@@ -1,0 +1,96 @@
+"""`import tfds_builders` is the whole registration, cheap, without TensorFlow, and only once."""
+
+import importlib
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import tensorflow_datasets as tfds
+from tensorflow_datasets.core import registered
+
+import tfds_builders
+
+ROOT = pathlib.Path(__file__).parents[2]
+NAMES = ["ipol_gait", "japanese_vowels_lpc", "uci_eeg"]
+
+
+def in_a_new_process(code, *arguments):
+    """Runs code with the repository on its path; gives what it printed."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_builders_are_listed():
+    assert tfds_builders.list_builders() == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tfds_knows_each_builder_by_name(name, tmp_path):
+    builder = tfds.builder(name, data_dir=tmp_path)
+    assert builder.name == name
+    assert builder.info.description.startswith(f"# {name}")
+    assert "manual" in builder.info.description and builder.info.citation.startswith("@")
+    assert builder.MANUAL_DOWNLOAD_INSTRUCTIONS
+
+
+def test_no_name_is_taken_by_tfds_itself():
+    own = {
+        name for name, cls in registered._DATASET_REGISTRY.items() if "tfds_builders" in str(cls)
+    }
+    taken = set(registered.list_imported_builders()) - own
+    assert len(taken) > 300 and not taken & set(NAMES)
+
+
+def test_registering_twice_adds_no_second_provider():
+    before = list(registered._DATASET_PROVIDER_REGISTRY)
+    importlib.reload(tfds_builders)
+    assert registered._DATASET_PROVIDER_REGISTRY == before
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("ipol_gate", "'ipol_gait'"), ("EEG", "'uci_eeg'"), ("vowels/ts", "'japanese_vowels_lpc'")],
+)
+def test_an_unknown_name_proposes_the_nearest(name, near):
+    with pytest.raises(ValueError, match=f"Did you mean {near}"):
+        tfds_builders.builder_cls(name)
+
+
+def test_importing_is_lazy_and_loads_no_tensorflow():
+    printed = in_a_new_process(
+        "import time, sys, tensorflow_datasets\n"
+        "start = time.perf_counter()\n"
+        "import tfds_builders\n"
+        "print(time.perf_counter() - start)\n"
+        "print([m for m in ('tensorflow', 'keras', 'keras_dml') if m in sys.modules])\n"
+        "print([m for m in sys.modules if m.startswith('tfds_builders.')])"
+    )
+    seconds, heavy, modules = printed.splitlines()
+    assert float(seconds) < 0.05
+    assert (heavy, modules) == ("[]", "[]")
+
+
+def test_without_the_hook_the_builders_register_themselves():
+    printed = in_a_new_process(
+        "import sys\n"
+        "from tensorflow_datasets.core import registered\n"
+        "del registered.add_dataset_builder_provider\n"
+        "import tfds_builders, tensorflow_datasets as tfds\n"
+        "print(*(tfds.builder_cls(name).name for name in tfds_builders.list_builders()))"
+    )
+    assert printed.split() == NAMES
+
+
+def test_without_tfds_the_error_names_the_extra():
+    printed = in_a_new_process(
+        "import sys\n"
+        "sys.modules['tensorflow_datasets'] = None\n"
+        "try:\n"
+        "    import tfds_builders\n"
+        "except ImportError as error:\n"
+        "    print(error)"
+    )
+    assert 'pip install "keras-dml[data]"' in printed

@@ -1,0 +1,163 @@
+"""The EEG builder: three archives in their official forms, missing parts, the oddities."""
+
+import gzip
+import io
+
+import numpy as np
+import pytest
+
+from tests.tfds_builders import samples
+from tests.tfds_builders.samples import zipped
+from tfds_builders import reading
+from tfds_builders.common.errors import ArchiveError, FormatError, MissingArchiveError
+from tfds_builders.parsers import smni
+
+pytestmark = pytest.mark.usefixtures("quiet")
+PEOPLE = ("co2a0000364", "co2c0000337")
+TRAIN = samples.smni_files(PEOPLE)
+ONE = samples.smni_files(PEOPLE[:1])
+
+
+def prepared(folder, files, name="uci_eeg/large"):
+    return reading.prepared(name, samples.write(folder / "manual", files), folder / "data")
+
+
+def everything(builder):
+    """All records by split and id."""
+    return {
+        split: {record["id"].decode(): record for record in source}
+        for split, source in builder.as_data_source().items()
+    }
+
+
+def subject_archive(subject):
+    """A person as in `eeg_full.tar`: a tar.gz of gzipped trials."""
+    return samples.tar(samples.smni_files([subject], folder="", zipped=True), "w:gz")
+
+
+def test_a_record_has_the_values_of_its_file(tmp_path):
+    builder = prepared(tmp_path, {"SMNI_CMI_TRAIN.tar.xz": samples.tar(TRAIN)})
+    record = everything(builder)["train"]["co2c0000337/004"]
+    assert record["sequence"].shape == (256, 64) and record["sequence"].dtype == np.float32
+    np.testing.assert_allclose(record["sequence"][3, :3], [(63 - 500) / 10, 0.1, 0.2], rtol=1e-6)
+    assert (record["subject"], record["trial"], record["error"]) == (b"co2c0000337", 4, False)
+    features = builder.info.features
+    assert features["group"].int2str(record["group"]) == "control"
+    assert features["condition"].int2str(record["condition"]) == "S2 match"
+    assert builder.info.metadata["channels"] == list(smni.CHANNELS)
+
+
+def test_values_come_back_bit_for_bit(tmp_path):
+    record = everything(prepared(tmp_path, TRAIN))["train"]["co2a0000364/000"]
+    trial = smni.parse(io.BytesIO(samples.smni_trial(PEOPLE[0])), name="t")
+    np.testing.assert_array_equal(record["sequence"], trial.sequence)
+
+
+def test_without_the_test_archive_its_split_is_left_out_and_named(tmp_path, caplog):
+    builder = prepared(tmp_path, TRAIN)
+    assert list(builder.info.splits) == ["train"]
+    assert builder.info.metadata["subjects"] == {"train": sorted(PEOPLE)}
+    assert "no SMNI_CMI_TEST.tar.gz there, so the split `test` is left out" in caplog.text
+    assert "2 of 20 subjects" in caplog.text
+
+
+def test_the_official_archives_of_large_hold_gzipped_trials(tmp_path):
+    files = {
+        f"SMNI_CMI_{part}.tar.gz": samples.tar(
+            samples.smni_files(PEOPLE, trials, f"SMNI_CMI_{part}/", zipped=True), "w:gz"
+        )
+        for part, trials in (("TRAIN", range(6)), ("TEST", range(6, 12)))
+    }
+    records = everything(prepared(tmp_path, files))
+    assert {split: len(ids) for split, ids in records.items()} == {"train": 12, "test": 12}
+    assert "co2a0000364/011" in records["test"]
+
+
+def test_the_archive_of_all_archives_will_do(tmp_path):
+    inner = samples.tar(samples.smni_files(PEOPLE, zipped=True), "w:gz")
+    builder = prepared(tmp_path, {"eeg+database.zip": zipped({"SMNI_CMI_TRAIN.tar.gz": inner})})
+    assert builder.info.splits["train"].num_examples == 12
+
+
+@pytest.mark.slow
+def test_full_reads_three_nested_levels_and_splits_by_subject(tmp_path, caplog):
+    people = [f"co2{'ac'[i % 2]}{i:07d}" for i in range(10)]
+    files = {f"{person}.tar.gz": subject_archive(person) for person in people}
+    trials = samples.smni_files(["co2c1000367"], folder="", zipped=True)
+    empty = {name: gzip.compress(b"# co2c1000367.rd\n") for name in list(trials)[:2]}
+    files["co2c1000367.tar.gz"] = samples.tar(trials | empty, "w:gz")
+    builder = prepared(tmp_path, {"eeg_full.tar": samples.tar(files, "w:")}, "uci_eeg/full")
+    subjects = builder.info.metadata["subjects"]
+    assert {split: len(ids) for split, ids in subjects.items()} == {
+        "train": 4, "validation": 1, "test": 5
+    }  # fmt: skip
+    assert sorted(sum(subjects.values(), [])) == sorted(people)
+    assert builder.info.splits.total_num_examples == 60
+    assert "left out for fewer than 6 trials with samples: co2c1000367." in caplog.text
+
+
+def test_an_empty_trial_is_left_out_and_named(tmp_path, caplog):
+    files = samples.smni_files(PEOPLE, trials=range(7))
+    name = f"SMNI_CMI_TRAIN/{PEOPLE[0]}/{PEOPLE[0]}.rd.006"
+    builder = prepared(tmp_path, files | {name: b""})
+    assert builder.info.splits["train"].num_examples == 13
+    assert f"{PEOPLE[0]}.rd.006 has no samples and is left out" in caplog.text
+
+
+def test_the_number_of_a_trial_is_that_of_its_file(tmp_path):
+    name = f"SMNI_CMI_TRAIN/{PEOPLE[0]}/{PEOPLE[0]}.rd.042"
+    files = TRAIN | {name: samples.smni_trial(PEOPLE[0], 41)}
+    assert everything(prepared(tmp_path, files))["train"]["co2a0000364/042"]["trial"] == 42
+
+
+def test_electrodes_in_another_order_are_put_in_order(tmp_path):
+    turned = samples.smni_trial(PEOPLE[0], 6, channels=smni.CHANNELS[::-1])
+    files = ONE | {f"SMNI_CMI_TRAIN/{PEOPLE[0]}/{PEOPLE[0]}.rd.006": turned}
+    record = everything(prepared(tmp_path, files))["train"]["co2a0000364/006"]
+    np.testing.assert_allclose(record["sequence"][0, :2], [6.3, 6.2], rtol=1e-6)
+
+
+def test_the_config_whose_archive_is_there_is_proposed(tmp_path):
+    with pytest.raises(MissingArchiveError, match="that of uci_eeg/large: ask for that config"):
+        prepared(tmp_path, TRAIN, "uci_eeg")
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({}, "does not exist"),
+        ({"SMNI_CMI_TRAIN.tar.gz": b"<html>"}, "neither a zip nor a tar"),
+        ({"SMNI_CMI_TRAIN.tar.xz": samples.tar(ONE)[:9000]}, "damaged or cut"),
+        ({"SMNI_CMI_TRAIN/README": b""}, "holds nobody with 6 trials .* it holds README"),
+        (samples.smni_files(PEOPLE, range(5)), "holds nobody with 6 trials"),
+        (ONE | {f"SMNI_CMI_TRAIN/{PEOPLE[0]}.rd.000": b""}, "the same recording twice"),
+        (
+            ONE | {f"SMNI_CMI_TRAIN/{PEOPLE[0]}.rd.009": samples.smni_trial(PEOPLE[1])},
+            "co2a0000364.rd.009, line 1: the subject co2c0000337, expected co2a0000364",
+        ),
+        (
+            ONE
+            | {
+                f"SMNI_CMI_TRAIN/{PEOPLE[0]}.rd.009": samples.smni_trial(PEOPLE[0], channels=("X",))
+            },
+            "1 electrodes, differing in .*, expected the 64 of the set",
+        ),
+    ],
+)
+def test_a_missing_wrong_or_damaged_archive_is_told_and_nothing_is_kept(files, message, tmp_path):
+    with pytest.raises((ArchiveError, FormatError), match=message):
+        prepared(tmp_path, files)
+    assert not list((tmp_path / "data").rglob("*.array_record*"))
+
+
+@pytest.mark.slow
+def test_the_real_recordings_are_prepared(data_dir, tmp_path):
+    builder = reading.prepared("uci_eeg/large", data_dir, tmp_path)
+    assert len(builder.info.metadata["subjects"]["train"]) == 17
+    records = everything(builder)["train"]
+    assert len(records) == 510
+    first = records["co2a0000364/000"]
+    np.testing.assert_allclose(first["sequence"][:2, 0], [-8.921, -8.433], rtol=1e-6)
+    assert np.ptp(records["co2a0000368/000"]["sequence"][:, smni.CHANNELS.index("CZ")]) == 0
+    conditions = np.bincount([record["condition"] for record in records.values()])
+    assert conditions.tolist() == [170, 170, 170]

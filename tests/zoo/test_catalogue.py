@@ -1,0 +1,92 @@
+"""Names, cards and lines of the zoo, and where they are looked for."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from keras_dml import zoo
+from keras_dml.zoo import lookup
+
+
+def test_a_model_is_listed_by_its_folder(zoo_folder):
+    (zoo_folder / "no_card").mkdir()
+    assert zoo.list() == ["tiny"]
+
+
+def test_info_is_one_line_with_input_size_and_figures_with_their_counts(zoo_folder):
+    line = zoo.info("tiny")
+    assert "\n" not in line
+    for part in ("tiny: show how", "3 channels at 100 Hz", "parameters"):
+        assert part in line
+    assert "EER 2.1 % ± 0.3 (1,260 trials)" in line
+    assert "identification 95.0 % ± 1.0 (36 trials)" in line
+
+
+def test_an_unknown_name_is_refused_with_the_nearest(zoo_folder):
+    for call in (zoo.info, zoo.card, zoo.load, zoo.check):
+        with pytest.raises(ValueError, match="Unknown model 'tinny'. Did you mean 'tiny'"):
+            call("tinny")
+
+
+def test_a_name_like_no_other_is_refused_with_all_names(zoo_folder):
+    with pytest.raises(ValueError, match="Unknown model 'xxxx'. There are: tiny"):
+        zoo.card("xxxx")
+
+
+def test_a_name_cannot_leave_the_zoo(zoo_folder):
+    with pytest.raises(ValueError, match="Unknown model"):
+        zoo.card("../models/tiny")
+
+
+def test_an_empty_zoo_says_how_to_get_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERAS_DML_ZOO", str(tmp_path))
+    monkeypatch.setattr(lookup, "_PACKAGE", tmp_path / "keras_dml")
+    assert zoo.list() == []
+    with pytest.raises(ValueError, match="no model was found.*KERAS_DML_ZOO"):
+        zoo.card("tiny")
+
+
+def test_a_variable_that_names_no_folder_is_refused(monkeypatch):
+    monkeypatch.setenv("KERAS_DML_ZOO", "/no/such/folder")
+    with pytest.raises(NotADirectoryError, match="KERAS_DML_ZOO.*'/no/such/folder'"):
+        zoo.list()
+
+
+def put(place, name, task):
+    folder = place / name
+    folder.mkdir(parents=True)
+    (folder / "card.json").write_text(json.dumps({"task": task}))
+
+
+def test_folders_are_looked_through_in_order(tmp_path, monkeypatch):
+    site = tmp_path / "site"
+    monkeypatch.setattr(lookup, "_PACKAGE", site / "keras_dml")
+    monkeypatch.setenv("KERAS_DML_ZOO", str(tmp_path / "own"))
+    put(tmp_path / "own", "a", "own")
+    for name in ("a", "b"):
+        put(site / "keras_dml" / "_zoo", name, "package")
+    for name in ("a", "b", "c"):
+        put(site / "zoo", name, "checkout")
+    assert lookup.names() == ["a", "b"]  # without pyproject.toml `zoo` may be somebody else's
+    (site / "pyproject.toml").touch()
+    assert lookup.names() == ["a", "b", "c"]
+    found = [json.loads((lookup.find(n) / "card.json").read_text())["task"] for n in "abc"]
+    assert found == ["own", "package", "checkout"]
+
+
+@pytest.mark.parametrize("content", ['{"name": ', "\xff"])
+def test_a_damaged_card_is_named(zoo_folder, content):
+    (zoo_folder / "tiny" / "card.json").write_text(content, encoding="latin-1")
+    with pytest.raises(ValueError, match=r"card\.json is no JSON file"):
+        zoo.card("tiny")
+
+
+def test_reading_cards_loads_no_keras(zoo_folder):
+    code = (
+        "import sys; from keras_dml import zoo; zoo.list(), zoo.info('tiny'), zoo.card('tiny'); "
+        "print(*({'keras', 'tensorflow', 'jax', 'numpy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.returncode) == ("", 0), done.stderr

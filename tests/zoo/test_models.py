@@ -1,0 +1,45 @@
+"""Every model that the checkout carries: its card, its file, its page, its golden embedding."""
+
+import pathlib
+
+import pytest
+
+from keras_dml import zoo
+from zoo import readme
+
+ROOT = pathlib.Path(__file__).parents[2] / "zoo"
+NAMES = ["eeg_qp_wl", "gait_qp_wl", "vowels_qp_wl"]
+
+
+def test_the_models_are_there():
+    assert set(NAMES) <= set(zoo.list())
+    assert {path.parent.name for path in ROOT.glob("*/card.json")} == {
+        path.parent.name for path in ROOT.glob("*/train.py")
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_gives_its_golden_embedding(name):
+    assert zoo.check(name) <= zoo.card(name)["golden"]["atol"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_is_what_its_card_says(name):
+    card, model = zoo.card(name), zoo.load(name)
+    assert card["name"] == name
+    assert model.input_shape[-1] == len(card["input"]["channels"])
+    assert list(model.output_shape[1:]) == card["embedding"]["shape"]
+    assert model.layers[-1].distance.get_config().get("p") == card["embedding"].get("p")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_is_written_from_its_card(name):
+    assert (ROOT / name / "README.md").read_text() == readme.render(zoo.card(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_says_paper_data_and_licence(name):
+    card = zoo.card(name)
+    assert card["thresholds"], "no threshold: nobody could decide anything"
+    assert "licen" in card["data"]["licence"].lower() or "CC" in card["data"]["licence"]
+    assert f"zoo.{name}.train" in card["recipe"]["command"]

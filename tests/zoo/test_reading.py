@@ -1,0 +1,154 @@
+"""A model is the file its card describes, or it is refused."""
+
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+from keras_dml import zoo
+from keras_dml._keras import keras
+from keras_dml.layers import MaskedConv1D, SequencePooling
+from keras_dml.zoo import reading
+
+
+@pytest.fixture
+def file(zoo_folder):
+    return zoo_folder / "tiny" / "model.keras"
+
+
+def edit_card(file, part, key, value):
+    path = file.with_name("card.json")
+    card = json.loads(path.read_text())
+    card[part][key] = value
+    path.write_text(json.dumps(card))
+
+
+def flip_byte(path, place):
+    content = bytearray(path.read_bytes())
+    content[place] ^= 0xFF
+    path.write_bytes(content)
+
+
+def own_model():
+    signal = keras.Input((None, 2))
+    return keras.Model(signal, SequencePooling("mean")(MaskedConv1D(3, 3)(signal)))
+
+
+def test_a_name_and_a_path_give_the_same_plain_model(file):
+    named, by_path, by_folder = zoo.load("tiny"), zoo.load(file), zoo.load(f"{file.parent}")
+    assert isinstance(named, keras.Model)
+    assert not named.compiled
+    for other in (by_path, by_folder):
+        for ours, theirs in zip(named.get_weights(), other.get_weights(), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_golden_embedding_is_computed_anew(file):
+    tolerance = zoo.card("tiny")["golden"]["atol"]
+    assert 0 <= zoo.check("tiny") <= tolerance
+
+
+def test_another_golden_embedding_is_refused(file):
+    path = file.with_name("golden.npz")
+    with np.load(path) as golden:
+        arrays = {**golden, "embedding": golden["embedding"] + 1e-3}
+    np.savez(path, **arrays)
+    with pytest.raises(ValueError, match="does not give its golden embedding here.*0.001"):
+        zoo.check("tiny")
+
+
+def test_a_damaged_golden_file_is_refused(file):
+    file.with_name("golden.npz").write_bytes(b"PK\x03\x04 cut")
+    with pytest.raises(ValueError, match="no golden file"):
+        zoo.check("tiny")
+
+
+def test_a_truncated_model_file_is_refused(file):
+    file.write_bytes(file.read_bytes()[:5000])
+    with pytest.raises(ValueError, match=r"model\.keras is not the file that its card describes"):
+        zoo.load("tiny")
+
+
+def test_a_corrupted_model_file_is_refused_before_keras_reads_it(file, monkeypatch):
+    flip_byte(file, 5000)
+    monkeypatch.setattr(reading, "_read", lambda file: pytest.fail("it was read"))
+    with pytest.raises(ValueError, match="SHA-256.*damaged, cut, or was replaced"):
+        zoo.load("tiny")
+
+
+def test_a_missing_model_file_is_refused(file):
+    file.unlink()
+    with pytest.raises(FileNotFoundError, match=r"names model\.keras, which is missing"):
+        zoo.load("tiny")
+
+
+def test_another_number_of_weights_is_refused(file):
+    edit_card(file, "model", "parameters", 12)
+    with pytest.raises(ValueError, match="weights, its card says 12"):
+        zoo.load("tiny")
+
+
+def test_a_file_of_ones_own_needs_no_card_and_keeps_its_compilation(tmp_path):
+    model = own_model()
+    model.compile("sgd", keras.losses.MeanSquaredError())
+    model.save(tmp_path / "mine.keras")
+    loaded = zoo.load(str(tmp_path / "mine.keras"))
+    assert loaded.compiled
+    x = np.ones((1, 5, 2), np.float32)
+    np.testing.assert_array_equal(np.asarray(loaded(x)), np.asarray(model(x)))
+    with pytest.raises(FileNotFoundError, match="nothing to check"):
+        zoo.check(tmp_path / "mine.keras")
+
+
+def test_a_card_beside_ones_own_file_is_held_against_it(file, tmp_path):
+    moved = file.rename(file.with_name("renamed.keras"))
+    assert zoo.load(moved).count_params() == zoo.card("tiny")["model"]["parameters"]
+    own_model().save(moved)
+    with pytest.raises(ValueError, match="not the file that its card describes"):
+        zoo.load(moved)
+
+
+def test_a_card_of_another_file_in_the_folder_is_not(file):
+    own = file.with_name("mine.keras")
+    own_model().save(own)
+    assert zoo.load(own).input_shape == (None, None, 2)
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "text"])
+def test_a_damaged_file_of_ones_own_is_refused(tmp_path, damage):
+    file = tmp_path / "mine.keras"
+    own_model().save(file)
+    if damage == "cut":
+        file.write_bytes(file.read_bytes()[:-100])
+    elif damage == "flipped":
+        with zipfile.ZipFile(file) as archive:
+            start = archive.getinfo("model.weights.h5").header_offset
+        flip_byte(file, start + 200)
+    else:
+        file.write_text("weights")
+    with pytest.raises(ValueError, match=r"mine\.keras is no whole \.keras file"):
+        zoo.load(file)
+
+
+def test_an_archive_of_something_else_is_refused(tmp_path):
+    file = tmp_path / "mine.keras"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("notes.txt", "hello")
+    with pytest.raises(ValueError, match=r"lacks config\.json, metadata\.json"):
+        zoo.load(file)
+
+
+def test_code_in_a_file_is_refused(tmp_path):
+    signal = keras.Input((None, 2))
+    model = keras.Model(signal, keras.layers.Lambda(lambda x: x, output_shape=(None, 2))(signal))
+    model.save(tmp_path / "code.keras")
+    with pytest.raises(ValueError, match=r"cannot read .*code\.keras"):
+        zoo.load(tmp_path / "code.keras")
+
+
+def test_a_path_that_leads_nowhere_is_refused(zoo_folder, tmp_path):
+    with pytest.raises(FileNotFoundError, match="no model file .*nothing.keras.*by name: tiny"):
+        zoo.load(tmp_path / "nothing.keras")
+    with pytest.raises(TypeError, match="by its name or its path. Received int"):
+        zoo.load(7)

@@ -1,0 +1,121 @@
+"""What an archive may hold at most, and how its bytes are read: counted, damage told plainly."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import errno
+import gzip
+import io
+import lzma
+import struct
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from tfds_builders.common.errors import ArchiveError, shown
+
+_CHUNK = 1 << 20
+FREE_BYTES = 1 << 20  # the ratio is not looked at below this size
+_DAMAGE = (
+    zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error, struct.error, EOFError,
+    ValueError, RuntimeError, NotImplementedError, OverflowError, IndexError, KeyError, MemoryError,
+)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """What an archive of a data set may hold at most.
+
+    Attributes:
+        members: Number of members.
+        member_bytes: Bytes of one member, unpacked.
+        total_bytes: Bytes of all members, unpacked.
+        ratio: Unpacked to packed bytes, looked at beyond 1 MB.
+        nesting: Archives within archives.
+    """
+
+    members: int = 20_000
+    member_bytes: int = 64 << 20
+    total_bytes: int = 4 << 30
+    ratio: int = 200
+    nesting: int = 3
+
+
+def gunzip(content: bytes, title: str, limits: Limits) -> bytes:
+    """Unzips one gzip member in memory, within the limits.
+
+    Raises:
+        ArchiveError: When it is damaged or too large.
+    """
+    cap = min(limits.member_bytes, max(FREE_BYTES, limits.ratio * len(content)))
+    with damage(title), gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+        return bounded(stream, cap, title)
+
+
+def bounded(stream: BinaryIO, limit: int, title: str) -> bytes:
+    """Reads a stream to its end, at most `limit` bytes."""
+    content = stream.read(limit + 1)
+    if len(content) > limit:
+        raise too_big(title, limit)
+    return content
+
+
+def spooled(stream: BinaryIO, limit: int, title: str) -> BinaryIO:
+    """Copies a stream into an anonymous temporary file, at most `limit` bytes."""
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(tempfile.TemporaryFile())
+        while chunk := stream.read(_CHUNK):
+            file.write(chunk)
+            if file.tell() > limit:
+                raise too_big(title, limit)
+        file.seek(0)
+        stack.pop_all()
+    return file
+
+
+def too_big(title: str, limit: int) -> ArchiveError:
+    """Gives the error for a member or an archive above its limit."""
+    return ArchiveError(
+        f"{title} unpacks to more than {limit:,} bytes: this is not a file of this data set."
+    )
+
+
+def bomb(title: str, ratio: int) -> ArchiveError:
+    """Gives the error for a member that is packed suspiciously well."""
+    return ArchiveError(
+        f"{title} unpacks to more than {ratio} times its size: refused as an archive bomb."
+    )
+
+
+def not_a_file(archive: str, name: str) -> ArchiveError:
+    """Gives the error for a member that is no plain file."""
+    return ArchiveError(
+        f"{archive}: {shown(name)} is a link, a device or a sparse file. Nothing was read; get the "
+        "archive from its official place."
+    )
+
+
+@contextlib.contextmanager
+def damage(title: str) -> Iterator[None]:
+    """Turns what the archive modules raise on damaged bytes into one `ArchiveError`."""
+    try:
+        yield
+    except ArchiveError:
+        raise
+    except _DAMAGE as error:
+        raise _damaged(title, error) from error
+    except OSError as error:
+        # gzip raises it without a number; a number means the disk, but for an odd offset
+        if error.errno not in (None, errno.EINVAL):
+            raise
+        raise _damaged(title, error) from error
+
+
+def _damaged(title: str, error: Exception) -> ArchiveError:
+    return ArchiveError(
+        f"{title} is damaged or cut ({str(error) or type(error).__name__}). Download it again."
+    )

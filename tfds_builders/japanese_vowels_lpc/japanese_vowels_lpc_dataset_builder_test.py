@@ -1,0 +1,13 @@
+"""TFDS's own test case on hand-made data."""
+
+import tensorflow_datasets as tfds
+
+from tfds_builders.japanese_vowels_lpc import japanese_vowels_lpc_dataset_builder
+
+
+class Test(tfds.testing.DatasetBuilderTestCase):
+    """Prepares every config from `dummy_data/`, reads it back and checks tags, names and splits."""
+
+    DATASET_CLASS = japanese_vowels_lpc_dataset_builder.Builder
+    SKIP_TF1_GRAPH_MODE = True
+    SPLITS = {"train": 9, "test": 9}

@@ -1,0 +1,16 @@
+"""TFDS's own test case on hand-made data."""
+
+import tensorflow_datasets as tfds
+
+from tfds_builders.uci_eeg import uci_eeg_dataset_builder
+
+
+class Test(tfds.testing.DatasetBuilderTestCase):
+    """Prepares every config from `dummy_data/`, reads it back and checks tags, names and splits."""
+
+    DATASET_CLASS = uci_eeg_dataset_builder.Builder
+    SKIP_TF1_GRAPH_MODE = True
+    BUILDER_CONFIG_NAMES_TO_TEST = [
+        "large"
+    ]  # the others have other splits; tests/tfds_builders has them
+    SPLITS = {"train": 12, "test": 6}

@@ -1,0 +1,154 @@
+"""What every recipe ends with: model, golden file, card and README, all written or none.
+
+The library only reads models; this is the writing side, used by `zoo/<name>/train.py` and by the
+exporters, which add their table to the card.
+"""
+
+import contextlib
+import importlib.metadata
+import json
+import os
+import pathlib
+import platform
+import tempfile
+
+import numpy as np
+
+from keras_dml import distances, inference
+from keras_dml.zoo import catalogue, lookup, reading, schema
+from zoo import readme
+
+MODEL, GOLDEN, README = "model.keras", "golden.npz", "README.md"
+RELATIVE_TOLERANCE = 1e-5  # float32 through sixteen layers, on another processor or backend
+SHIPPED = ("keras", "numpy", "tensorflow", "tensorflow-cpu", "jax")
+
+
+def publish(folder, model, card, golden_recordings):
+    """Writes a trained model into its folder of the zoo.
+
+    The card's `model`, `embedding` and `golden` are made here from the model; all else is the
+    recipe's. What is written is first read back and checked as a user's `zoo.load` and `zoo.check`
+    do; only then does it take the place of what was there.
+
+    Args:
+        folder: Folder of the model; its name is that of the model.
+        model: The trained `keras.Model`, ending in a head of `keras_dml.layers`. Its optimizer is
+            left out.
+        card: Dict by `keras_dml.zoo.schema.CARD`; `thresholds` and `exports` may be missing.
+        golden_recordings: A few arrays `(time, channels)` whose embeddings the golden file keeps.
+            They are published: give synthetic ones, unless the licence and the people allow to pass
+            theirs on.
+
+    Returns:
+        The card as written.
+
+    Raises:
+        ValueError: If the card lacks something, or the written model does not read back.
+    """
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with _beside(folder) as room:
+        _without_optimizer(model).save(room / MODEL)
+        embedding = np.concatenate([reading.embed_one(model, each) for each in golden_recordings])
+        arrays = {
+            f"recording_{i}": np.asarray(each, np.float32)
+            for i, each in enumerate(golden_recordings)
+        }
+        np.savez_compressed(room / GOLDEN, embedding=embedding, **arrays)
+        card = {
+            **card,
+            "model": {
+                "file": MODEL,
+                "sha256": reading.sha256(room / MODEL),
+                "parameters": model.count_params(),
+            },
+            "embedding": describe_embedding(model, embedding),
+            "golden": {"input": GOLDEN, "atol": _tolerance(embedding)},
+        }
+        card = {"thresholds": [], "exports": [], **card}
+        _check_name(card, folder)
+        _write_texts(room, card)
+        reading.check(room)
+        for name in (MODEL, GOLDEN, README, lookup.CARD):
+            os.replace(room / name, folder / name)
+    return card
+
+
+def update(folder, **changes):
+    """Changes keys of a card, and its README with it, for what is known after training:
+    `exports=[...]`.
+
+    Args:
+        folder: Folder of a published model.
+        changes: Keys of the card with their new values.
+
+    Returns:
+        The card as written.
+
+    Raises:
+        ValueError: If the changed card is not valid.
+    """
+    folder = pathlib.Path(folder)
+    card = {**catalogue.read_json(folder / lookup.CARD), **changes}
+    _check_name(card, folder)
+    with _beside(folder) as room:
+        _write_texts(room, card)
+        for name in (README, lookup.CARD):
+            os.replace(room / name, folder / name)
+    return card
+
+
+def versions():
+    """Versions of what a model depends on, for the card's `recipe`."""
+    found = {"python": platform.python_version()}
+    for name in SHIPPED:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
+
+
+def describe_embedding(model, embedding):
+    """The card's `embedding`: the shape of one recording's, the distance's name and its
+    parameters."""
+    metric = distances.serialize(inference.head_distance(model))
+    return {
+        "shape": [int(size) for size in embedding.shape[1:]],
+        "distance": metric["class_name"].lower(),
+        **metric["config"],
+    }
+
+
+def _without_optimizer(model):
+    """The same model, never compiled: its file has no optimizer state, which triples it."""
+    bare = model.__class__.from_config(model.get_config())
+    bare.set_weights(model.get_weights())
+    return bare
+
+
+def _tolerance(embedding):
+    """One significant digit, rounded up, of the relative tolerance times the greatest value."""
+    wanted = RELATIVE_TOLERANCE * max(1.0, float(np.abs(embedding).max()))
+    unit = 10.0 ** np.floor(np.log10(wanted))
+    return float(f"{np.ceil(wanted / unit - 1e-9) * unit:.0e}")
+
+
+def _check_name(card, folder):
+    schema.validate(card, f"The card of {folder.name}")
+    if card["name"] != folder.name:
+        raise ValueError(
+            f"The card's name is {card['name']!r} and its folder {folder.name!r}; they must be the "
+            "same."
+        )
+
+
+def _write_texts(room, card):
+    text = json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False)
+    (room / lookup.CARD).write_text(text + "\n", encoding="utf-8")
+    (room / README).write_text(readme.render(card), encoding="utf-8")
+
+
+@contextlib.contextmanager
+def _beside(folder):
+    """A temporary folder on the same disk, so that a rename puts a file in place at once."""
+    with tempfile.TemporaryDirectory(prefix=".publishing-", dir=folder) as room:
+        yield pathlib.Path(room)
