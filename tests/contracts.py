@@ -35,22 +35,15 @@ class Network:
     make: Callable  # () -> keras.Layer or keras.Model
     loss: Callable | None = None  # () -> a loss to train a model with
 
-    def __str__(self):
-        return self.name
-
 
 @dataclasses.dataclass(frozen=True)
 class Loss:
-    """A loss, the shape of one of its embeddings, and how many values it gives for 2N rows."""
+    """A loss, and the head whose embeddings it takes; it gives N values for 2N rows."""
 
     name: str
     subject: Callable
     make: Callable  # (**kwargs) -> keras.losses.Loss
     head: Callable  # () -> the layer whose embeddings it takes
-    values_per_row: float = 0.5
-
-    def __str__(self):
-        return self.name
 
 
 # ---- networks ---------------------------------------------------------------------------------
@@ -86,8 +79,8 @@ def keras_file_rebuilds_it(case, rng, folder):
 
 def eager_equals_compiled(case, rng):
     model, x, mask = as_model(case.make()), signals(rng), some_steps(rng)
-    np.testing.assert_allclose(compiled(model)(x), as_numpy(model(x)), **CLOSE)
-    with_mask = compiled(lambda x, mask: model(x, mask=mask))
+    np.testing.assert_allclose(compiled(model, free_axes=2)(x), as_numpy(model(x)), **CLOSE)
+    with_mask = compiled(lambda x, mask: model(x, mask=mask), free_axes=2)
     np.testing.assert_allclose(with_mask(x, mask), as_numpy(model(x, mask=mask)), **CLOSE)
 
 
@@ -210,7 +203,7 @@ def loss_survives_a_keras_file(case, rng, folder):
 def loss_gives_one_value_an_anchor(case, rng):
     labels, embeddings = pairs(case, rng)
     values = as_numpy(case.make(reduction=None)(labels, embeddings))
-    assert values.shape == (len(labels) * case.values_per_row,)
+    assert values.shape == (len(labels) // 2,)
     assert np.isfinite(values).all()
     np.testing.assert_allclose(as_numpy(case.make()(labels, embeddings)), values.mean(), rtol=1e-5)
 
@@ -310,17 +303,25 @@ def is_head(layer):
     return getattr(layer, "distance", None) is not None
 
 
-def compiled(function):
-    """The function as a graph: `tf.function` on TensorFlow, `jax.jit` on JAX."""
-    if keras.backend.backend() == "jax":
-        import jax
+def compiled(function, free_axes=1):
+    """The function as a graph, to call with arrays whose first axes the graph does not know.
 
-        graph = jax.jit(function)
-    else:
+    `tf.function`, as `fit` makes it from a sampler; `jax.jit`, which knows all axes.
+    """
+
+    def call(*arrays):
+        tensors = [ops.convert_to_tensor(array) for array in arrays]
+        if keras.backend.backend() == "jax":
+            import jax
+
+            return as_numpy(jax.jit(function)(*tensors))
         import tensorflow as tf
 
-        graph = tf.function(function)
-    return lambda *arrays: as_numpy(graph(*map(ops.convert_to_tensor, arrays)))
+        free = [(*[None] * free_axes, *tensor.shape[free_axes:]) for tensor in tensors]
+        signature = [tf.TensorSpec(s, t.dtype) for s, t in zip(free, tensors, strict=True)]
+        return as_numpy(tf.function(function, input_signature=signature)(*tensors))
+
+    return call
 
 
 @contextlib.contextmanager

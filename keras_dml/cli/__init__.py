@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from keras_dml import __version__
-from keras_dml.cli import card, demo, export
-from keras_dml.cli import list as list_command
+from keras_dml.cli import card, demo, export, list_models
 
 # The library's own errors are of these types, and speak to a person.
 MISTAKES = (ImportError, OSError, RuntimeError, TypeError, ValueError)
@@ -24,7 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(demo.app, name="demo")
-app.command("list")(list_command.run)
+app.command("list")(list_models.run)
 app.command("card")(card.run)
 app.command("export")(export.run)
 

@@ -78,11 +78,11 @@ def _introduce(name, card, recordings):
 
 
 def _embed(model, recordings):
-    import keras_dml
+    from keras_dml import distance, embed
 
-    embeddings = keras_dml.embed(model, [*recordings.enrolled, *recordings.probes])
+    embeddings = embed(model, [*recordings.enrolled, *recordings.probes])
     enrolled, probes = np.split(embeddings, [len(recordings.enrolled)])
-    return enrolled, probes, keras_dml.distance(model, probes, enrolled)
+    return enrolled, probes, distance(model, probes, enrolled)
 
 
 def _play(distances, recordings):

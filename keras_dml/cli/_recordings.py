@@ -164,9 +164,5 @@ def _check_people(people, which):
 
 
 def _left_out(short, single):
-    notes = []
-    if short:
-        notes.append(f"{short} walks shorter than 5.12 s left out")
-    if single:
-        notes.append(f"{single} people with a single walk left out")
-    return tuple(notes)
+    counts = {"Walks shorter than 5.12 s": short, "People with a single walk": single}
+    return tuple(f"{what}, left out: {count}" for what, count in counts.items() if count)

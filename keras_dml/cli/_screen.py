@@ -4,7 +4,6 @@ import contextlib
 import functools
 import os
 import sys
-import tempfile
 import time
 
 from rich.console import Console
@@ -66,22 +65,17 @@ def stage(title, *, spinner=True):
 
 @contextlib.contextmanager
 def quietly():
-    """Keeps what libraries write on stderr while they load or convert; on an error it is shown."""
+    """Keeps off the terminal what TensorFlow writes while it loads; an exception says it all."""
     sys.stderr.flush()
     kept = os.dup(2)
-    with tempfile.TemporaryFile() as aside:
-        try:
-            os.dup2(aside.fileno(), 2)
-            yield
-        except BaseException:
-            os.dup2(kept, 2)
-            aside.seek(0)
-            os.write(2, aside.read())
-            raise
-        finally:
-            sys.stderr.flush()
-            os.dup2(kept, 2)
-            os.close(kept)
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
 
 
 @functools.cache
@@ -93,4 +87,4 @@ def _stdout():
 @functools.cache
 def _stderr():
     """On a copy of the file, so that a spinner turns while `quietly` holds the original."""
-    return Console(file=os.fdopen(os.dup(2), "w", encoding="utf-8"))
+    return Console(file=open(os.dup(2), "w", encoding="utf-8", closefd=False))

@@ -10,8 +10,9 @@ from keras_dml.export import _flatbuffer, operators, signatures
 from keras_dml.export._half import halve_weights
 from keras_dml.export._quiet import quiet
 
-# What an int8 file computes in int8: the convolutions and what stands between them. The read-out and the distance stay
-# float: their ranks and divisions do not survive 256 values (an int8 read-out moves distances by 11 %, not 2 %).
+# What an int8 file computes in int8: the convolutions and what stands between them. The read-out
+# and the distance stay float: ranks and quotients do not survive 256 values (an int8 read-out moves
+# distances by 11 %, a float one after the same encoder by 2 %).
 INT8_OPERATORS = frozenset(
     {
         "AVERAGE_POOL_2D",
@@ -77,8 +78,9 @@ def _converter(folder, quantization):
 def _int8(folder, representative):
     """One file: encoder in int8, normalisation, read-out and distance in float.
 
-    TFLite's converter has no public way to leave operators in float but that of its quantization debugger. Only
-    `embed` is calibrated; what has no statistics, all of `distance`, stays float by itself.
+    TFLite's converter has no public way to leave operators in float but that of its quantization
+    debugger. Only `embed` is calibrated; what has no statistics, all of `distance`, stays float by
+    itself.
     """
     lite = signatures.tensorflow().lite
 
@@ -106,7 +108,8 @@ def _int8(folder, representative):
 
 
 def _essence(error):
-    """The lines of a converter's message that name operators; the rest is a listing of the graph."""
+    """The lines of a converter's message that name operators; the rest is a listing of the
+    graph."""
     lines = collections.OrderedDict.fromkeys(str(error).strip().splitlines())
     named = [line.strip() for line in lines if "ops:" in line.lower()]
     return "; ".join(named) or next(iter(lines), "no message")

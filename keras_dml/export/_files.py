@@ -7,7 +7,8 @@ import tempfile
 
 @contextlib.contextmanager
 def staged(path):
-    """A place beside `path` to write to; what is there when the block ends well takes the place of `path`.
+    """A place beside `path` to write to; what is there when the block ends well takes the place of
+    `path`.
 
     After an error nothing is left of it, and what `path` held is untouched.
 

@@ -1,8 +1,8 @@
 """The FlatBuffer of a .tflite file as an object, and back without repetitions.
 
-The converter repeats the same short vectors (shapes, zero points) for every tensor and stores the path of every
-intermediate result in the graph it came from. For the `edge` encoder that is 35 to 42 KB of 200 KB; no
-runtime reads the names, and a FlatBuffer may refer to one vector from many places.
+The converter repeats the same short vectors (shapes, zero points) for every tensor and stores the
+path of every intermediate result in the graph it came from. For the `edge` encoder that is 35 to 42
+KB of 200 KB; no runtime reads the names, and a FlatBuffer may refer to one vector from many places.
 """
 
 import functools
@@ -41,7 +41,8 @@ def write(model):
 
 
 def drop_names(model):
-    """Takes away the names of tensors inside a graph; signatures, inputs and outputs keep theirs."""
+    """Takes away the names of tensors inside a graph; signatures, inputs and outputs keep
+    theirs."""
     for graph in model.subgraphs:
         outside = {*graph.inputs, *graph.outputs}
         for i, tensor in enumerate(graph.tensors):
@@ -54,7 +55,8 @@ def _sharing_builder():
     import flatbuffers  # comes with TensorFlow and with LiteRT
 
     class SharingBuilder(flatbuffers.Builder):
-        """Writes equal vectors once, and bytes (the data of tensors) aligned, which Python's own packer omits."""
+        """Writes equal vectors once, and bytes (the data of tensors) aligned, which Python's own
+        packer omits."""
 
         def __init__(self, size):
             super().__init__(size)

@@ -6,15 +6,16 @@ import numpy as np
 
 from keras_dml.export._flatbuffer import schema
 
-LEAST = 1024  # elements, as the converter has it for int8 weights; smaller ones are not worth an operator
+LEAST = 1024  # elements, the converter's own limit for int8 weights
 DEQUANTIZE_VERSION = 3  # the first that reads float16
 
 
 def halve_weights(model):
-    """Stores the large float32 constants of a model as float16, each turned back by an operator that runs once.
+    """Stores the large float32 constants of a model as float16, each turned back by an operator
+    that runs once.
 
-    The converter's own float16 rounds every constant: a guard of 1e-12 becomes 0 and a distance NaN, and knots
-    move by 2e-4. Only weights are large enough to matter.
+    The converter's own float16 rounds every constant: a guard of 1e-12 becomes 0 and a distance
+    NaN, and knots move by 2e-4. Only weights are large enough to matter.
 
     Args:
         model: `ModelT` of a float32 file, changed in place.

@@ -11,10 +11,11 @@ STREAMS = (1, 2)
 
 @contextlib.contextmanager
 def quiet():
-    """Sends what the process prints to a file that is thrown away, below Python too; exceptions carry the errors.
+    """Sends what the process prints to a file that is thrown away, below Python too; exceptions
+    carry the errors.
 
-    The converter logs a dozen lines a call that no setting silences, and its calibration warns of its own
-    interpreter.
+    The converter logs a dozen lines a call that no setting silences, and its calibration warns of
+    its own interpreter.
     """
     _flush()
     kept = [os.dup(stream) for stream in STREAMS]

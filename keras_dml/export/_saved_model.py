@@ -17,14 +17,17 @@ WARM_UPS = 3
 
 
 def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
-    """Writes a model as a SavedModel with the signatures `embed` and `distance`, for any batch and length.
+    """Writes a model as a SavedModel with the signatures `embed` and `distance`, for any batch and
+    length.
 
-    - `embed(signal, length)`: signal (n, time, channels) float32, recordings padded to one length; length (n,)
+    - `embed(signal, length)`: signal (n, time, channels) float32, recordings padded to one length;
+    length (n,)
       int32. Gives `embedding` (n, ...), which padding does not change.
     - `distance(embedding, gallery)`: (n, ...) and (m, ...), gives `distance` (n, m), small is near.
 
-    It needs TensorFlow alone: `tf.saved_model.load(path).signatures["embed"](signal=..., length=...)["embedding"]`.
-    It is loaded and compared with Keras before it takes the place of what `path` held.
+    It needs TensorFlow alone: `tf.saved_model.load(path).signatures["embed"](signal=...,
+    length=...)["embedding"]`. It is loaded and compared with Keras before it takes the place of
+    what `path` held.
 
     Args:
         model: A `keras.Model` of one input `(batch, time, channels)`, or the name of a zoo model.
@@ -35,8 +38,8 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
         `Export`: path, size, drift, latency (on all threads).
 
     Raises:
-        ValueError: If `path` is a folder that holds something else, or the model has no distance or is not
-            built; `parity.ParityError` if the SavedModel would not answer as Keras does.
+        ValueError: If `path` is a folder that holds something else, or the model has no distance or
+            is not built; `parity.ParityError` if the SavedModel would not answer as Keras does.
         RuntimeError: If Keras does not run on TensorFlow.
     """
     tf = signatures.tensorflow()
@@ -60,7 +63,8 @@ def _check_place(path):
         path.is_dir() and any(path.iterdir()) and not (path / "saved_model.pb").exists()
     ):
         raise ValueError(
-            f"{str(path)!r} is there and is no SavedModel, so it is left as it is. Give a folder that does not exist, "
+            f"{str(path)!r} is there and is no SavedModel, so it is left as it is. Give a folder "
+            "that does not exist, "
             "is empty or holds a SavedModel, which is replaced."
         )
 
@@ -84,7 +88,8 @@ def _masks(model):
     if not without:
         return ""
     return (
-        f" Padding reaches the embedding through layers that drop masks: {', '.join(without)}. Use layers that keep "
+        f" Padding reaches the embedding through layers that drop masks: {', '.join(without)}. Use "
+        "layers that keep "
         "them, such as `keras_dml.layers.MaskedConv1D`; a TFLite file needs no masks."
     )
 

@@ -23,38 +23,44 @@ def tflite(
     *,
     distance=None,
 ) -> Export:
-    """Writes a model as one .tflite file of builtin operators with the signatures `embed` and `distance`.
+    """Writes a model as one .tflite file of builtin operators with the signatures `embed` and
+    `distance`.
 
-    - `embed(signal, length)`: signal (1, time, channels) float32, length a scalar int32 from 1 to time; steps from
-      `length` on are cut off, so a buffer of fixed size serves recordings of any length. Gives `embedding`
-      (1, ...). LiteRT accepts a batch of two and lengths beyond the signal without a word: check them in the caller.
+    - `embed(signal, length)`: signal (1, time, channels) float32, length a scalar int32 from 1 to
+    time; steps from
+      `length` on are cut off, so a buffer of fixed size serves recordings of any length. Gives
+      `embedding` (1, ...). LiteRT accepts a batch of two and lengths beyond the signal without a
+      word: check them in the caller.
     - `distance(embedding, gallery)`: (1, ...) and (n, ...), gives `distance` (n,), small is near.
 
-    The file is run by LiteRT in a process of its own, on recordings of several lengths, silence and a constant one, and
-    compared with Keras; only then it takes the place of what `path` held.
+    The file is run by LiteRT in a process of its own, on recordings of several lengths, silence and
+    a constant one, and compared with Keras; only then it takes the place of what `path` held.
 
     Args:
         model: A `keras.Model` of one input `(batch, time, channels)`, or the name of a zoo model.
         path: The file to write.
         quantization: What the weights become.
 
-            - `"dynamic"`: int8 weights, activations quantised as they come: a quarter of the size, and the
+            - `"dynamic"`: int8 weights, activations quantised as they come: a quarter of the size,
+            and the
               fastest on a CPU.
             - `"float16"`: half the size, differences of a thousandth.
-            - `"int8"`: the encoder in int8 throughout, for hardware that has nothing else; read-out and distance
+            - `"int8"`: the encoder in int8 throughout, for hardware that has nothing else; read-out
+            and distance
               stay float. Slower than `"dynamic"` on a CPU.
             - `None`: float32, as exact as Keras.
-        representative: Some 100 recordings `(time, channels)`, as the device will see them, in the model's units;
-            needed by `"int8"`, whose ranges they set. With any quantization a few of them serve as further trials.
+        representative: Some 100 recordings `(time, channels)`, as the device will see them, in the
+            model's units; needed by `"int8"`, whose ranges they set. With any quantization a few of
+            them serve as further trials.
         distance: A distance or its name, for a model whose last layer names none.
 
     Returns:
         `Export`: path, size, drift, latency.
 
     Raises:
-        ValueError: If the quantization is unknown, `"int8"` has no recordings, a recording does not fit the model, or
-            the model has no distance or no builtin counterpart; `parity.ParityError` if the file would
-            not answer as Keras does.
+        ValueError: If the quantization is unknown, `"int8"` has no recordings, a recording does not
+            fit the model, or the model has no distance or no builtin counterpart;
+            `parity.ParityError` if the file would not answer as Keras does.
         RuntimeError: If Keras does not run on TensorFlow, or LiteRT cannot run the file.
         ImportError: If LiteRT is not installed.
     """
@@ -64,7 +70,8 @@ def tflite(
         )
     if quantization == "int8" and (representative is None or len(representative) == 0):
         raise ValueError(
-            "int8 needs `representative=`: some 100 recordings, a list of arrays (time, channels), as the device will "
+            "int8 needs `representative=`: some 100 recordings, a list of arrays (time, channels), "
+            "as the device will "
             'see them. Their ranges are built into the file. `quantization="dynamic"` needs none.'
         )
     signatures.tensorflow()

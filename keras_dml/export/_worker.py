@@ -1,7 +1,8 @@
-"""Runs a .tflite file in a process of its own, started as a script: `_worker.py TASK FILE REQUEST.npz ANSWER.npz`.
+"""Runs a .tflite file in a process of its own, started as a script: `_worker.py TASK FILE
+REQUEST.npz ANSWER.npz`.
 
-A file that aborts or exhausts memory takes this process with it, not the caller's. Needs NumPy and ai-edge-litert
-only, and imports nothing of the package.
+A file that aborts or exhausts memory takes this process with it, not the caller's. Needs NumPy and
+ai-edge-litert only, and imports nothing of the package.
 """
 
 import sys

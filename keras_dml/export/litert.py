@@ -31,7 +31,8 @@ def embed(file, recordings):
 
 
 def distance(file, embeddings, gallery):
-    """Distances of embeddings to a gallery, `(n, ...)` and `(m, ...)` to `(n, m)`, by the signature `distance`.
+    """Distances of embeddings to a gallery, `(n, ...)` and `(m, ...)` to `(n, m)`, by the signature
+    `distance`.
 
     Raises:
         RuntimeError: If the file cannot be run.
@@ -66,7 +67,7 @@ def _ask(file, task, **arrays):
         request, answer = pathlib.Path(room, "request.npz"), pathlib.Path(room, "answer.npz")
         np.savez(request, **arrays)
         command = [sys.executable, "-P", WORKER, task, file, request, answer]
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+        done = subprocess.run([*map(str, command)], capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(
                 f"LiteRT failed at `{task}` of {pathlib.Path(file).name}: {_reason(done)}."

@@ -8,8 +8,8 @@ from keras_dml.export import _flatbuffer
 def operators(file):
     """Names of the operators of each subgraph of a .tflite file; every signature is a subgraph.
 
-    A custom operator, which a device runs only with code of its own, is named `custom:` and its name; those
-    named `custom:Flex...` need TensorFlow on the device.
+    A custom operator, which a device runs only with code of its own, is named `custom:` and its
+    name; those named `custom:Flex...` need TensorFlow on the device.
 
     Args:
         file: Path of the file.
@@ -35,8 +35,10 @@ def check_builtin(file):
     )
     if custom:
         raise ValueError(
-            f"{pathlib.Path(file).name} needs operators that LiteRT does not carry: {', '.join(custom)}. Replace the "
-            "layers that use them; sorting, convolution, pooling and dense layers convert to builtin operators."
+            f"{pathlib.Path(file).name} needs operators that LiteRT does not carry: "
+            f"{', '.join(custom)}. Replace the "
+            "layers that use them; sorting, convolution, pooling and dense layers convert to "
+            "builtin operators."
         )
 
 

@@ -15,14 +15,15 @@ class Bounds:
 
     Attributes:
         embedding: RMS difference of embeddings, as a share of the RMS of Keras's.
-        distance: Greatest difference of distances of the same embeddings, as a share of the greatest distance.
+        distance: Greatest difference of distances of the same embeddings, as a share of the
+            greatest distance.
     """
 
     embedding: float
     distance: float
 
 
-# About twice what the encoders of this package measured; a file without weights or with a wrong slice is off by 1.
+# About twice what the encoders of this package measured; a wrong slice or lost weights make 1.
 BOUNDS = {
     None: Bounds(1e-5, 1e-5),
     "float16": Bounds(5e-3, 5e-3),
@@ -56,7 +57,8 @@ def check_embeddings(file, embeddings, trials, metric, bound):
     if wrong:
         raise _refusal(
             file,
-            f"the embeddings of {len(wrong)} of {len(expected)} trial recordings hold NaN or infinity",
+            f"the embeddings of {len(wrong)} of {len(expected)} trial recordings hold NaN or "
+            "infinity",
         )
     if isinstance(metric, distances.Wasserstein):
         moved = np.abs(embeddings[:, -1] - expected[:, -1]).max()
@@ -81,7 +83,8 @@ def check_distances(file, found, embeddings, metric, bound):
         bound: Greatest difference, as a share of the greatest distance.
 
     Raises:
-        ParityError: If there is a NaN, or a distance, of an embedding with itself too, is beyond the bound.
+        ParityError: If there is a NaN, or a distance, of an embedding with itself too, is beyond
+            the bound.
     """
     expected = keras.ops.convert_to_numpy(metric(embeddings, embeddings))
     if not np.isfinite(found).all():
@@ -96,7 +99,8 @@ def check_distances(file, found, embeddings, metric, bound):
 
 
 def gallery(embeddings, metric):
-    """Embeddings to try distances on: the given ones, and one that is all zero, where quotients are hard."""
+    """Embeddings to try distances on: the given ones, and one that is all zero, where quotients are
+    hard."""
     nothing = np.zeros_like(embeddings[:1])
     if isinstance(metric, distances.Wasserstein):
         nothing[:, -1] = embeddings[:1, -1]  # the knots

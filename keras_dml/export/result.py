@@ -14,7 +14,8 @@ class Export:
         quantization: `None` (float32), `"float16"`, `"dynamic"` or `"int8"`.
         bytes: Size, of all files together.
         drift: RMS difference of its embeddings from Keras's, as a share of the RMS of Keras's.
-        latency_ms: Median time of one `embed` of a recording of `steps` steps, on one thread for TFLite.
+        latency_ms: Median time of one `embed` of a recording of `steps` steps, on one thread for
+            TFLite.
         steps: Length of the recording that was timed.
     """
 

@@ -1,4 +1,5 @@
-"""What an exported file answers: `embed` and `distance`, as TensorFlow functions with pinned names and shapes."""
+"""What an exported file answers: `embed` and `distance`, as TensorFlow functions with pinned names
+and shapes."""
 
 from keras_dml import distances, inference, zoo
 from keras_dml._keras import keras, ops
@@ -15,7 +16,8 @@ def tensorflow():
     backend = keras.backend.backend()
     if backend != "tensorflow":
         raise RuntimeError(
-            f"Exports are written with the TensorFlow backend; Keras runs on {backend!r} here. Save the model as a "
+            f"Exports are written with the TensorFlow backend; Keras runs on {backend!r} here. "
+            "Save the model as a "
             ".keras file, start Python with KERAS_BACKEND=tensorflow (install it with "
             '`pip install "keras-dml[cpu]"`), load the file there and export it.'
         )
@@ -25,7 +27,8 @@ def tensorflow():
 
 
 def encoder(model):
-    """The model to export, after a check that it takes sequences and gives embeddings of a known shape.
+    """The model to export, after a check that it takes sequences and gives embeddings of a known
+    shape.
 
     Args:
         model: A `keras.Model` of one input `(batch, time, channels)`, or the name of a zoo model.
@@ -38,12 +41,15 @@ def encoder(model):
     if [len(tensor.shape) for tensor in inputs] != [3] or inputs[0].shape[2] is None:
         given = [tuple(tensor.shape) for tensor in inputs] or "none: the model is not built"
         raise ValueError(
-            "An exported model has one input of shape (batch, time, channels) with a known number of channels. "
-            f"The inputs of {model.name!r} are {given}. Begin it with `keras.Input((None, channels))`."
+            "An exported model has one input of shape (batch, time, channels) with a known number "
+            "of channels. "
+            f"The inputs of {model.name!r} are {given}. Begin it with `keras.Input((None, "
+            "channels))`."
         )
     if None in model.output_shape[1:]:
         raise ValueError(
-            f"The embedding of {model.name!r} has shape {model.output_shape}, of unknown size. End the model in a "
+            f"The embedding of {model.name!r} has shape {model.output_shape}, of unknown size. End "
+            "the model in a "
             "head of `keras_dml.layers` that reduces the time axis."
         )
     return model
@@ -66,9 +72,9 @@ def metric_of(model, distance=None):
 def for_one(model, metric):
     """Signatures of a TFLite file: one recording, one embedding against a gallery.
 
-    `embed(signal (1, time, channels), length ())` cuts the recording to its length before the first layer, so no
-    mask is needed and the padding of a device's fixed buffer changes nothing. `distance(embedding (1, ...),
-    gallery (n, ...))` gives `(n,)`.
+    `embed(signal (1, time, channels), length ())` cuts the recording to its length before the first
+    layer, so no mask is needed and the padding of a device's fixed buffer changes nothing.
+    `distance(embedding (1, ...), gallery (n, ...))` gives `(n,)`.
 
     Returns:
         A `tf.Module` whose `embed` and `distance` are functions.
@@ -91,20 +97,22 @@ def for_one(model, metric):
         model,
         tf.function(
             embed,
+            autograph=False,
             input_signature=[
                 tf.TensorSpec((1, steps, channels), tf.float32, "signal"),
                 tf.TensorSpec((), tf.int32, "length"),
             ],
         ),
-        tf.function(distance, input_signature=_embeddings(model, 1)),
+        tf.function(distance, autograph=False, input_signature=_embeddings(model, 1)),
     )
 
 
 def for_batches(model, metric):
     """Signatures of a SavedModel: any number of recordings of any lengths, padded to one.
 
-    `embed(signal (n, time, channels), length (n,))` masks the steps from `length` on; `distance(embedding (n, ...),
-    gallery (m, ...))` gives `(n, m)`. Lengths that do not fit the signal are refused at run time.
+    `embed(signal (n, time, channels), length (n,))` masks the steps from `length` on;
+    `distance(embedding (n, ...), gallery (m, ...))` gives `(n, m)`. Lengths that do not fit the
+    signal are refused at run time.
 
     Returns:
         A `tf.Module` whose `embed` and `distance` are functions.
@@ -129,12 +137,13 @@ def for_batches(model, metric):
         model,
         tf.function(
             embed,
+            autograph=False,
             input_signature=[
                 tf.TensorSpec((None, steps, channels), tf.float32, "signal"),
                 tf.TensorSpec((None,), tf.int32, "length"),
             ],
         ),
-        tf.function(distance, input_signature=_embeddings(model, None)),
+        tf.function(distance, autograph=False, input_signature=_embeddings(model, None)),
     )
 
 
@@ -147,7 +156,7 @@ def write(module, folder):
 
 def _module(model, embed, distance):
     module = tensorflow().Module()
-    # The raw variables: a module that holds the Keras model alone converts to a file without weights.
+    # The raw variables: with the Keras model instead, the converter writes a file without weights.
     module.weights = [variable.value for variable in model.weights]
     module.embed, module.distance = embed, distance
     return module

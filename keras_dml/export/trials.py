@@ -33,7 +33,8 @@ def trials(model, own=None, only_own=False):
     Args:
         model: A `keras.Model` of one input `(batch, time, channels)`.
         own: Real recordings, taken before the made ones.
-        only_own: Whether only the real ones count as typical: a file calibrated on them owes nothing to noise.
+        only_own: Whether only the real ones count as typical: a file calibrated on them owes
+            nothing to noise.
 
     Returns:
         `Trials`.

@@ -28,6 +28,10 @@ _GET = (
     "https://doi.org/10.5201/ipol.2019.265, put it into the manual folder as it is, and run "
     "`python -m tfds_builders.build ipol_gait --manual-dir FOLDER`."
 )
+_NOTED = (
+    "trial", "group", "is_control", "sensor", "age", "height", "weight", "speed",
+    "left_steps", "right_steps",
+)  # fmt: skip
 WANTED = Wanted(
     dataset="ipol_gait",
     stems=("GaitData",),
@@ -140,11 +144,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 "id": f"{subject}/{trial}",
                 "sequence": sequence[:, columns],
                 "subject": subject,
-                "trial": notes.trial,
-                **{key: getattr(notes, key) for key in ("group", "is_control", "sensor")},
-                **{key: getattr(notes, key) for key in ("age", "height", "weight", "speed")},
-                "left_steps": notes.left_steps,
-                "right_steps": notes.right_steps,
+                **{key: getattr(notes, key) for key in _NOTED},
             }
             if self.builder_config.foot:
                 example["steps"] = example[f"{self.builder_config.foot}_steps"]

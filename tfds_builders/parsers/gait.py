@@ -23,8 +23,8 @@ CHANNELS = tuple(
 )
 RATE_HZ = 100
 GROUPS = ("Healthy", "Orthopedic", "Neurological")
-SENSORS = ("TCon", "XSens")
 _UNKNOWN = "NC"
+SENSORS = ("TCon", "XSens", _UNKNOWN)
 _FIX = "The file seems cut or edited; unpack the archive again."
 
 

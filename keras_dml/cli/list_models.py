@@ -14,7 +14,6 @@ def run(
     Example: keras-dml list
     """
     from keras_dml import zoo
-    from keras_dml.zoo import catalogue
 
     cards = {name: zoo.card(name) for name in zoo.list()}
     if as_json:
@@ -29,18 +28,17 @@ def run(
         )
     from keras_dml.cli import _screen
 
-    rows = [
-        (
-            name,
-            card["task"],
-            catalogue.input_in_words(card),
-            f"{card['model']['parameters']:,}",
-            "\n".join(catalogue.figures_in_words(card)),
-        )
-        for name, card in cards.items()
-    ]
-    _screen.table(("model", "task", "input", "parameters", "one recording observed"), rows)
-    _screen.say("\nMore: keras-dml card NAME. In Python: keras_dml.zoo.load(NAME).")
+    rows = [(name, "\n".join(_lines(card))) for name, card in cards.items()]
+    _screen.table((), rows, header=False)
+    _screen.say("\nMore: keras-dml card NAME. In Python: keras_dml.zoo.load(NAME)")
+
+
+def _lines(card):
+    from keras_dml.zoo import catalogue
+
+    yield card["task"]
+    yield f"{catalogue.input_in_words(card)}, {card['model']['parameters']:,} parameters"
+    yield from catalogue.figures_in_words(card)
 
 
 def _summary(card):

@@ -1,0 +1,94 @@
+"""The table of `export/README.md`, and the same figures in the models' cards."""
+
+import dataclasses
+import pathlib
+
+README = pathlib.Path(__file__).with_name("README.md")
+BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
+COLUMNS = (
+    "model",
+    "format",
+    "quantization",
+    "size, KB",
+    "latency, ms",
+    "drift, %",
+    "change in AUC",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One exported file: what `keras_dml.export` measured, and its change in AUC where that is
+    known."""
+
+    model: str
+    export: object
+    auc_change: float | None
+
+    def cells(self):
+        made = self.export
+        return (
+            self.model,
+            made.format,
+            made.quantization or "float32",
+            f"{made.bytes / 1000:.1f}",
+            f"{made.latency_ms:.2f} for {made.steps} steps",
+            f"{100 * made.drift:.2g}",
+            "–" if self.auc_change is None else f"{self.auc_change:+.4f}",
+        )
+
+    def card(self):
+        """Entry of a card's `exports`."""
+        made = self.export
+        return {
+            "format": made.format,
+            "quantization": made.quantization,
+            "bytes": made.bytes,
+            "latency_ms": round(made.latency_ms, 3),
+            "drift": float(f"{made.drift:.2g}"),
+            "auc_change": round(self.auc_change, 5),
+        }
+
+
+def write_table(rows, readme=README):
+    """Puts rows into the table of a README; rows of other models and formats stay.
+
+    Args:
+        rows: `Row` objects.
+        readme: The file, which has the lines `BEGIN` and `END`.
+
+    Returns:
+        The table, Markdown.
+    """
+    text = readme.read_text(encoding="utf-8")
+    head, rest = text.split(BEGIN)
+    table, tail = rest.split(END)
+    found = {cells[:3]: cells for cells in map(_cells, table.splitlines()[1:]) if len(cells) > 1}
+    for key in [COLUMNS[:3], *(key for key in found if set(key[0]) <= {"-"})]:
+        found.pop(key, None)
+    found.update({row.cells()[:3]: row.cells() for row in rows})
+    lines = [COLUMNS, ("---",) * 3 + ("---:",) * 4, *(found[key] for key in sorted(found))]
+    table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    readme.write_text(f"{head}{BEGIN}\n{table}\n{END}{tail}", encoding="utf-8")
+    return table
+
+
+def write_cards(rows):
+    """Puts the rows with a known change in AUC into the cards of their models."""
+    from keras_dml.zoo import catalogue, lookup
+    from zoo import publish
+
+    for name in sorted({row.model for row in rows}):
+        new = [row.card() for row in rows if row.model == name and row.auc_change is not None]
+        made = {(entry["format"], entry["quantization"]) for entry in new}
+        old = [
+            entry
+            for entry in catalogue.card(name)["exports"]
+            if (entry["format"], entry.get("quantization")) not in made
+        ]
+        if new:
+            publish.update(lookup.find(name), exports=[*old, *new])
+
+
+def _cells(line):
+    return tuple(cell.strip() for cell in line.strip().strip("|").split("|"))

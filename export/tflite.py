@@ -1,0 +1,86 @@
+"""Exports the models of the zoo as TFLite files and measures what each quantization costs.
+
+Writes MODEL_QUANTIZATION.tflite files, and the table of size, latency, drift and change in AUC into
+export/README.md. The change in AUC needs the recordings (zoo/recordings.py says where they lie),
+and so does int8.
+
+Example: python export/tflite.py gait_qp_wl --quantization dynamic int8
+"""
+
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+QUANTIZATIONS = ("float32", "float16", "dynamic", "int8")
+
+
+def main(arguments=None):
+    """Runs the script.
+
+    Args:
+        arguments: What stands on the command line; None: what does.
+    """
+    sys.path.insert(0, str(ROOT))  # `zoo`, `tfds_builders` and this folder, when run as a file
+    from export.arguments import parser
+
+    command = parser(__doc__)
+    command.add_argument(
+        "--quantization",
+        nargs="+",
+        choices=QUANTIZATIONS,
+        default=QUANTIZATIONS,
+        help="what to write (default: all)",
+    )
+    chosen = command.parse_args(arguments)
+
+    from export import report
+    from keras_dml import progress, zoo
+
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    names = chosen.models or zoo.list()
+    rows = [
+        row
+        for name in progress.track(names, "export to TFLite")
+        for row in export_model(name, chosen.out, chosen.quantization)
+    ]
+    print(report.write_table(rows))
+    if chosen.cards:
+        report.write_cards(rows)
+
+
+def export_model(name, out, quantizations):
+    """One row of the table for each quantization of a model.
+
+    Args:
+        name: Zoo model.
+        out: Folder for the files.
+        quantizations: Names of `QUANTIZATIONS`.
+    """
+    import keras_dml
+    from export import judge, report
+    from keras_dml import export, zoo
+    from keras_dml.export import litert
+
+    model, card = zoo.load(name), zoo.card(name)
+    judged = judge.of_people(card, "test_subjects")
+    if judged is not None:
+        judged = judge.a_few(judged)
+        by_keras = judge.auc(model, keras_dml.embed(model, judged.signals), judged)
+    calibrating = judge.calibrating(card) if "int8" in quantizations else None
+    rows = []
+    for quantization in quantizations:
+        if quantization == "int8" and calibrating is None:
+            print(f"{name}: no int8 file, its ranges need the recordings", file=sys.stderr)
+            continue
+        path = out / f"{name}_{quantization}.tflite"
+        form = None if quantization == "float32" else quantization
+        made = export.tflite(model, path, form, calibrating if form == "int8" else None)
+        change = None
+        if judged is not None:
+            change = judge.auc(model, litert.embed(path, judged.signals), judged) - by_keras
+        rows.append(report.Row(name, made, change))
+    return rows
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""Time of `import keras_dml` in a fresh interpreter, above what the interpreter itself takes.
+
+python -m tests.bench.import_time
+"""
+
+import subprocess
+import sys
+
+import numpy as np
+
+from tests.bench import timing
+
+BOUND_SECONDS = 0.3
+HEAVY = ("tensorflow", "jax", "keras")
+PROGRAM = f"""
+import sys, time
+start = time.perf_counter()
+import keras_dml
+print(time.perf_counter() - start, *(name for name in {HEAVY!r} if name in sys.modules))
+"""
+
+
+def measure():
+    """Seconds of one import in a new process, and which heavy packages came with it."""
+    seconds, *loaded = subprocess.check_output([sys.executable, "-c", PROGRAM], text=True).split()
+    return float(seconds), loaded
+
+
+def main():
+    repeats = timing.parser(__doc__.splitlines()[0], 9).parse_args().repeats
+    seconds, loaded = zip(*(measure() for _ in range(repeats)), strict=True)
+    median = np.median(seconds)
+    print(f"import keras_dml, {repeats} fresh processes: median {1e3 * median:.1f} ms, ", end="")
+    print(f"greatest {1e3 * max(seconds):.1f} ms; bound {1e3 * BOUND_SECONDS:.0f} ms: ", end="")
+    print(timing.verdict(median, BOUND_SECONDS))
+    print(f"heavy packages loaded: {', '.join(sorted(set(sum(loaded, [])))) or 'none'}")
+
+
+if __name__ == "__main__":
+    main()

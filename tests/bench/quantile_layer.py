@@ -1,0 +1,54 @@
+"""Quantile layer, forward and backward, against `torch.sort` along time plus a gather of the ranks.
+
+python -m tests.bench.quantile_layer --torch /path/to/python
+"""
+
+import numpy as np
+
+from tests.bench import timing
+from tests.bench.peer import peer
+
+SIZES = {"batch": 32, "time": 2850, "filters": 64}
+KNOTS = 16
+ROWS = (
+    timing.Row("torch.sort + gather"),
+    timing.Row("QuantileLayer, as fit runs it on a CPU", "torch.sort + gather", 1.0),
+    timing.Row("QuantileLayer, exportable graph", "torch.sort + gather", 2.5),
+)
+
+
+def layer_step(host_sort):
+    """Gradient of the sum of squares in the activations and the knots, as a compiled function."""
+    import tensorflow as tf
+
+    from keras_dml.layers import QuantileLayer
+
+    shape = tuple(SIZES.values())
+    x = tf.constant(np.random.default_rng(0).normal(size=shape).astype(np.float32))
+    layer = QuantileLayer(KNOTS, host_sort=host_sort)
+    layer.build(shape)
+
+    @tf.function(input_signature=[tf.TensorSpec((None, None, SIZES["filters"]))])
+    def step(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            value = tf.reduce_sum(layer(x, training=True)[:, :-1] ** 2)
+        return tape.gradient(value, [x, layer.alpha.value])
+
+    return lambda: [gradient.numpy() for gradient in step(x)]
+
+
+def main():
+    options = timing.parser(__doc__.splitlines()[0], 9)
+    timing.add_torch(options)
+    given = options.parse_args()
+    with peer(given.torch, "sort_gather", ranks=2 * (KNOTS + 2), **SIZES) as (yardstick, facts):
+        runs = {"torch.sort + gather": yardstick} if yardstick else {}
+        runs[ROWS[1].name] = timing.timed(layer_step(None))
+        runs[ROWS[2].name] = timing.timed(layer_step(False))
+        seconds = timing.alternate(runs, given.repeats)
+    timing.show(f"Quantile layer {SIZES}, {KNOTS} knots, forward and backward {facts}", ROWS, seconds)
+
+
+if __name__ == "__main__":
+    main()

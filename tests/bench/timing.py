@@ -1,0 +1,95 @@
+"""What the benchmarks share: candidates timed in turn, and the table that is printed."""
+
+import argparse
+import os
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+WARM_UP_ROUNDS = 2  # tracing, page faults, thread pools
+PAUSE_SECONDS = 0.05  # the threads of the candidate before go to sleep
+
+
+@dataclass
+class Row:
+    """A candidate in the table; with `against`, the name of its yardstick, and the greatest ratio allowed."""
+
+    name: str
+    against: str | None = None
+    bound: float | None = None
+
+
+def parser(description, repeats):
+    """The options that every benchmark has."""
+    options = argparse.ArgumentParser(description=description)
+    options.add_argument(
+        "--repeats", type=int, default=repeats, help=f"rounds timed, at least 5 (default {repeats})"
+    )
+    return options
+
+
+def add_torch(options):
+    """The option that names the yardstick's interpreter."""
+    options.add_argument(
+        "--torch",
+        metavar="PYTHON",
+        help="interpreter of an environment that has PyTorch; without it only our side is timed",
+    )
+
+
+def timed(function):
+    """`function`, which must wait for its result, as a candidate: a call returns its seconds."""
+
+    def candidate():
+        start = time.perf_counter()
+        function()
+        return time.perf_counter() - start
+
+    return candidate
+
+
+def alternate(candidates, repeats):
+    """Times the candidates in turn, so that other load on the machine falls on all of them alike.
+
+    Args:
+        candidates: Dict from a name to a function that returns the seconds of one run.
+        repeats: Rounds, at least 5.
+
+    Returns:
+        Dict from the name to its seconds, NumPy array of shape `(repeats,)`.
+    """
+    if repeats < 5:
+        raise ValueError(f"`repeats` must be at least 5 for a median. Received {repeats}.")
+    seconds = {name: np.empty(repeats) for name in candidates}
+    for i in range(-WARM_UP_ROUNDS, repeats):
+        for name, candidate in candidates.items():
+            time.sleep(PAUSE_SECONDS)
+            elapsed = candidate()
+            if i >= 0:
+                seconds[name][i] = elapsed
+    return seconds
+
+
+def show(title, rows, seconds):
+    """Prints the table: medians and minima in ms, and their ratios to the yardstick's."""
+    print(f"\n{title}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    line = "{:<44} {:>10} {:>10} {:>8} {:>8} {:>6}  {}"
+    print(line.format("", "median ms", "least ms", "ratio", "of least", "bound", ""))
+    for row in rows:
+        if row.name not in seconds:
+            continue
+        ours = seconds[row.name]
+        cells = [row.name, f"{1e3 * np.median(ours):.1f}", f"{1e3 * ours.min():.1f}", "", "", "", ""]
+        if row.against in seconds:
+            yardstick = seconds[row.against]
+            ratio = np.median(ours) / np.median(yardstick)
+            cells[3:5] = f"{ratio:.2f}", f"{ours.min() / yardstick.min():.2f}"
+            if row.bound is not None:
+                cells[5:] = f"{row.bound:.1f}", verdict(ratio, row.bound)
+        print(line.format(*cells).rstrip())
+
+
+def verdict(value, bound):
+    """`met` or `MISSED`."""
+    return "met" if value <= bound else "MISSED"

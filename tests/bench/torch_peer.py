@@ -1,0 +1,114 @@
+"""The yardsticks in plain PyTorch. Run by `peer.py` with the interpreter of another environment.
+
+Usage: `python torch_peer.py TASK JSON`. Prints one line about itself; then, for every line read, runs the task and
+prints its seconds. Imports PyTorch and the standard library only.
+"""
+
+import json
+import sys
+import time
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+
+def pairwise(n, filters, knots):
+    """Weighted L1 distances of all pairs, forward and backward; the weights are already in the arrays."""
+    x, y = (torch.randn(n, filters * knots, requires_grad=True) for _ in range(2))
+
+    def run():
+        x.grad = y.grad = None
+        torch.cdist(x, y, p=1).square().sum().backward()
+
+    return run, {}
+
+
+def sort_gather(batch, time, filters, ranks):
+    """A sort along time and a gather of ranks, forward and backward."""
+    x = torch.randn(batch, time, filters, requires_grad=True)
+    index = torch.randint(0, time, (batch, ranks, filters))
+
+    def run():
+        x.grad = None
+        torch.sort(x, dim=1).values.gather(1, index).square().sum().backward()
+
+    return run, {}
+
+
+class Encoder(nn.Module):
+    """The network of `keras_dml.models.sequence_encoder`, with sequences `(batch, channels, time)` as PyTorch has them."""
+
+    def __init__(self, channels, widths, halving_before, knots):
+        super().__init__()
+        stages = []
+        for i, width in enumerate(widths):
+            if i in halving_before:
+                stages.append(nn.AvgPool1d(2, ceil_mode=True))
+            stages += [
+                nn.Conv1d(channels, width, 3, padding="same", bias=False),
+                nn.BatchNorm1d(width, momentum=0.01),
+                nn.PReLU(width, init=0.0),
+            ]
+            channels = width
+        self.stages = nn.Sequential(*stages)
+        share = torch.arange(1, knots + 1) / (knots + 1)
+        self.alpha = nn.Parameter(torch.log(share / (1 - share)))
+
+    def forward(self, x):
+        """Values at the knots `(batch, filters, knots)`, and the knots."""
+        x = self.stages(x)
+        inner = torch.sigmoid(self.alpha.sort().values)
+        knots = torch.cat([torch.zeros(1), inner, torch.ones(1)])
+        count = x.shape[2]
+        place = knots * count
+        lower = place.detach().floor().clamp(max=count - 1)
+        ranks = torch.cat([lower, (lower + 1).clamp(max=count - 1)]).long()
+        ordered = torch.sort(x, dim=2).values
+        low, high = ordered.gather(2, ranks.expand(*x.shape[:2], -1)).chunk(2, dim=2)
+        return low + (place - lower) * (high - low), knots
+
+
+def wasserstein_loss(values, knots):
+    """P1 Eq. 13 on rows 2i and 2i + 1, with the 1-Wasserstein distance of P1 Eq. 9."""
+    gap = values[0::2, None] - values[None, 1::2]  # (pairs, pairs, filters, knots)
+    u, v = gap[..., :-1], gap[..., 1:]
+    total = u.abs() + v.abs()
+    crossing = (-u * v).clamp(min=0) / torch.where(total > 0, total, 1)
+    table = ((total / 2 - crossing) * knots.diff()).sum((2, 3))
+    own = table.diagonal()[:, None]
+    off = ~torch.eye(len(table), dtype=torch.bool)
+    return (functional.softplus(own - table) * off).sum(1).mean()
+
+
+def training_step(pairs, time, channels, widths, halving_before, knots):
+    """One step of Adam on batches of pairs."""
+    model = Encoder(channels, widths, halving_before, knots)
+    optimizer = torch.optim.Adam(model.parameters())
+    x = torch.randn(2 * pairs, time, channels)
+
+    def run():
+        optimizer.zero_grad()
+        loss = wasserstein_loss(*model(x.transpose(1, 2).contiguous()))
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    return run, {"parameters": sum(p.numel() for p in model.parameters())}
+
+
+TASKS = {task.__name__: task for task in (pairwise, sort_gather, training_step)}
+
+
+def main(task, sizes):
+    torch.manual_seed(0)
+    run, facts = TASKS[task](**json.loads(sizes))
+    print(json.dumps({"torch": torch.__version__, "threads": torch.get_num_threads(), **facts}), flush=True)
+    for _ in sys.stdin:
+        start = time.perf_counter()
+        run()
+        print(time.perf_counter() - start, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,61 @@
+"""One training step of the gait model against the same step in plain PyTorch.
+
+python -m tests.bench.training_step --torch /path/to/python
+"""
+
+import numpy as np
+
+from tests.bench import timing
+from tests.bench.peer import peer
+
+PAIRS, TIME, CHANNELS, KNOTS = 32, 512, 6, 16
+TORCH, OURS = "PyTorch", "train_on_batch"
+ROWS = (timing.Row(TORCH), timing.Row(OURS, TORCH, 1.2))
+
+
+def compiled_model():
+    """The gait model with its loss and Adam."""
+    import keras
+
+    from keras_dml.losses import WassersteinLoss
+    from keras_dml.models import sequence_encoder
+
+    model = sequence_encoder(CHANNELS, knots=KNOTS)
+    model.compile(keras.optimizers.Adam(), WassersteinLoss())
+    return model
+
+
+def step(model):
+    """One call of `train_on_batch`, the step that `fit` takes."""
+    x = np.random.default_rng(0).normal(size=(2 * PAIRS, TIME, CHANNELS)).astype(np.float32)
+    labels = np.repeat(np.arange(PAIRS), 2)
+    return lambda: model.train_on_batch(x, labels)
+
+
+def architecture():
+    """Widths of the convolutions, and which of them follow a halving."""
+    from keras_dml.models import sequence_encoder as module
+
+    every = module.LAYERS_PER_HALVING
+    halving_before = [every * (i + 1) for i in range(module.HALVINGS["edge"])]
+    return {"widths": module.SIZES["edge"], "halving_before": halving_before}
+
+
+def main():
+    options = timing.parser(__doc__.splitlines()[0], 15)
+    timing.add_torch(options)
+    given = options.parse_args()
+    model = compiled_model()
+    trainable = sum(int(np.prod(w.shape)) for w in model.trainable_weights)
+    sizes = {"pairs": PAIRS, "time": TIME, "channels": CHANNELS, "knots": KNOTS, **architecture()}
+    with peer(given.torch, "training_step", **sizes) as (yardstick, facts):
+        if facts and facts["parameters"] != trainable:
+            raise RuntimeError(f"The networks differ: {trainable} parameters, PyTorch {facts['parameters']}.")
+        runs = {TORCH: yardstick} if yardstick else {}
+        runs[OURS] = timing.timed(step(model))
+        seconds = timing.alternate(runs, given.repeats)
+    timing.show(f"Training step, {PAIRS} pairs of {TIME} x {CHANNELS}, Adam {facts}", ROWS, seconds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""The command line, run in this process, and a zoo of untrained models under the names it uses."""
+
+import copy
+import shutil
+
+import numpy as np
+import pytest
+
+from keras_dml import cli
+from keras_dml.zoo import lookup
+from tests.zoo.cards import CARD
+
+TAKES = {
+    "gait_qp_wl": {"channels": ["LAX", "LAY", "LAZ", "LRX", "LRY", "LRZ"], "trained": ["1", "2"]},
+    "vowels_qp_wl": {"channels": [f"LPC{i}" for i in range(1, 13)], "trained": list("12345")},
+}
+
+
+@pytest.fixture
+def command(capsys):
+    """Runs `keras-dml` and gives its exit code, stdout and stderr."""
+
+    def run(*words):
+        try:
+            cli.main([str(word) for word in words])
+            code = 0
+        except SystemExit as stop:
+            code = stop.code or 0
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def untrained_zoo(tmp_path_factory):
+    """Folder with an untrained model for each name that the demo loads."""
+    from keras_dml import models
+    from zoo.publish import publish
+
+    root = tmp_path_factory.mktemp("zoo")
+    for name, takes in TAKES.items():
+        channels = len(takes["channels"])
+        card = copy.deepcopy(CARD)
+        card["name"] = name
+        card["input"] |= {"channels": takes["channels"], "units": ["1"] * channels}
+        card["data"] |= {"train_subjects": takes["trained"], "test_subjects": []}
+        model = models.sequence_encoder(channels, knots=4, halvings=0)
+        publish(root / name, model, card, [np.zeros((9, channels))])
+    return root
+
+
+@pytest.fixture
+def zoo_folder(untrained_zoo, tmp_path, monkeypatch):
+    """A copy of that zoo which is the zoo of this test, and the only one."""
+    folder = tmp_path / "models"
+    shutil.copytree(untrained_zoo, folder)
+    monkeypatch.setenv("KERAS_DML_ZOO", str(folder))
+    monkeypatch.setattr(lookup, "_PACKAGE", tmp_path / "elsewhere" / "keras_dml")
+    return folder

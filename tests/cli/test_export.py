@@ -1,0 +1,114 @@
+"""`keras-dml export`: the right file, by the right function, or nothing."""
+
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+from keras_dml import export
+from keras_dml.export import Export, litert
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """What the exporters were asked for, instead of an export."""
+    asked = []
+
+    def tflite(model, path, quantization="dynamic", representative=None):
+        asked.append(("tflite", path, quantization, representative))
+        return Export(pathlib.Path(path), "tflite", quantization, 175_056, 0.012, 0.8, 512)
+
+    def saved_model(model, path):
+        asked.append(("saved_model", path))
+        return Export(pathlib.Path(path), "saved_model", None, 2_000_000, 0.0, 2.0, 512)
+
+    monkeypatch.setattr(export, "tflite", tflite)
+    monkeypatch.setattr(export, "saved_model", saved_model)
+    return asked
+
+
+def test_a_written_file_answers(command, zoo_folder, tmp_path, rng):
+    file = tmp_path / "gait.tflite"
+    code, out, err = command("export", "gait_qp_wl", "--to", "tflite", "--out", file)
+    assert code == 0, err
+    assert "gait.tflite" in out and "kB" in out and "drift" in out
+    recordings = [rng.normal(size=(steps, 6)) for steps in (20, 33)]
+    assert np.isfinite(litert.embed(file, recordings)).all()
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        ([], "dynamic"),
+        (["--quantization", "float16"], "float16"),
+        (["--quantization", "float32"], None),
+    ],
+)
+def test_the_quantization_is_passed_on(command, zoo_folder, calls, option, expected):
+    assert command("export", "gait_qp_wl", "--to", "tflite", *option)[0] == 0
+    assert calls == [("tflite", pathlib.Path("gait_qp_wl.tflite"), expected, None)]
+
+
+def test_int8_takes_recordings(command, zoo_folder, calls, tmp_path):
+    np.savez(tmp_path / "walks.npz", np.zeros((5, 6)), np.ones((7, 6)))
+    options = ["--quantization", "int8", "--representative", tmp_path / "walks.npz"]
+    assert command("export", "gait_qp_wl", "--to", "tflite", *options)[0] == 0
+    ((_, _, quantization, recordings),) = calls
+    assert (quantization, [len(each) for each in recordings]) == ("int8", [5, 7])
+
+
+def test_int8_without_recordings_is_refused(command, zoo_folder):
+    words = ("export", "gait_qp_wl", "--to", "tflite", "--quantization", "int8")
+    code, _, err = command(*words)
+    assert code == 1
+    assert "int8 needs `representative=`" in err
+
+
+@pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04 cut"])
+def test_recordings_that_are_none_are_refused(command, zoo_folder, calls, tmp_path, content):
+    (tmp_path / "walks.npz").write_bytes(content)
+    options = ["--representative", tmp_path / "walks.npz"]
+    code, _, err = command("export", "gait_qp_wl", "--to", "tflite", *options)
+    assert (code, calls) == (1, [])
+    assert "walks.npz is no .npz file of recordings" in err
+
+
+def test_a_saved_model_has_no_quantization(command, zoo_folder, calls):
+    words = ["export", "gait_qp_wl", "--to", "savedmodel"]
+    assert command(*words)[0] == 0
+    assert calls == [("saved_model", pathlib.Path("gait_qp_wl_savedmodel"))]
+    code, _, err = command(*words, "--quantization", "int8")
+    assert (code, len(calls)) == (2, 1)
+    assert "float32" in err
+
+
+def test_a_file_of_ones_own_is_exported_by_its_path(command, zoo_folder, calls):
+    file = zoo_folder / "gait_qp_wl" / "model.keras"
+    code, out, _ = command("export", file, "--to", "tflite", "--json")
+    assert code == 0
+    assert json.loads(out) == {
+        "path": "model.tflite",
+        "format": "tflite",
+        "quantization": "dynamic",
+        "bytes": 175_056,
+        "drift": 0.012,
+        "latency_ms": 0.8,
+        "steps": 512,
+    }
+
+
+def test_a_damaged_model_file_is_one_clear_error(command, zoo_folder, calls):
+    file = zoo_folder / "gait_qp_wl" / "model.keras"
+    file.write_bytes(file.read_bytes()[:-1])
+    code, _, err = command("export", "gait_qp_wl", "--to", "tflite")
+    assert (code, calls) == (1, [])
+    assert "Error:" in err and "damaged, cut, or was replaced" in err and "Traceback" not in err
+
+
+def test_ctrl_c_leaves_the_old_file_and_says_how_to_go_on(command, zoo_folder, monkeypatch):
+    def stopped(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(export, "tflite", stopped)
+    assert command("export", "gait_qp_wl", "--to", "tflite")[0] == 130

@@ -1,0 +1,96 @@
+"""What a person gets who asks for something: help, a version, one clear error."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import keras_dml
+from keras_dml import zoo
+
+
+@pytest.mark.parametrize("words", [[], ["demo"], ["gait"], ["list"], ["card"], ["export"]])
+def test_every_command_has_a_page_of_help_with_an_example(command, words):
+    path = ["demo", "gait"] if words == ["gait"] else words
+    code, out, _ = command(*path, "--help")
+    assert code == 0
+    assert ("Start with" if not words else "Example: keras-dml") in out
+
+
+def test_no_command_is_answered_with_the_help(command):
+    code, out, err = command()
+    assert code == 2
+    assert "demo" in out + err
+
+
+@pytest.mark.parametrize("words", [["dmeo"], ["card"], ["list", "--all"], ["export", "x"]])
+def test_wrong_use_exits_with_2(command, words):
+    assert command(*words)[0] == 2
+
+
+def test_the_version_is_told(command):
+    assert command("--version")[:2] == (0, f"keras-dml {keras_dml.__version__}\n")
+
+
+def test_an_unknown_model_is_one_clear_error_with_the_nearest_name(command, zoo_folder):
+    for words in (["card", "gait_qp_vl"], ["export", "gait_qp_vl", "--to", "tflite"]):
+        code, out, err = command(*words)
+        assert (code, out) == (1, "")
+        assert "Error: Unknown model 'gait_qp_vl'. Did you mean 'gait_qp_wl'" in err
+        assert "Traceback" not in err
+
+
+def test_debug_shows_the_traceback_wherever_it_stands(command, zoo_folder):
+    for words in (["--debug", "card", "nobody"], ["card", "nobody", "--debug"]):
+        with pytest.raises(ValueError, match="Unknown model"):
+            command(*words)
+
+
+def test_list_tells_what_each_model_is_for(command, zoo_folder):
+    code, out, _ = command("list")
+    assert code == 0
+    for part in ("gait_qp_wl", "vowels_qp_wl", "12 channels", "EER 2.1 % ± 0.3", "(1,260 trials)"):
+        assert part in out
+
+
+def test_an_empty_zoo_says_how_to_get_models(command, zoo_folder):
+    for folder in zoo_folder.iterdir():
+        (folder / "card.json").unlink()
+    code, _, err = command("list")
+    assert code == 1
+    assert "No model was found" in err
+
+
+def test_programs_get_the_same_figures(command, zoo_folder):
+    card = zoo.card("gait_qp_wl")
+    assert json.loads(command("card", "gait_qp_wl", "--json")[1]) == card
+    listed = json.loads(command("list", "--json")[1])
+    assert listed["gait_qp_wl"]["figures"] == card["figures"]
+
+
+def test_a_card_is_told_whole(command, zoo_folder):
+    code, out, _ = command("card", "gait_qp_wl")
+    assert code == 0
+    for part in (
+        "LAX, LAY, LAZ, LRX, LRY, LRZ",
+        "7 steps or more at 100 Hz",
+        "CC0; the weights too",
+        "2 trained on, 0 tested on",
+        "2.1 % ± 0.3",
+        "0.5 to 2 % (1,260 imposter trials)",
+        "- It was never trained.",
+    ):
+        assert part in out, part
+
+
+def test_reading_commands_load_no_keras(zoo_folder):
+    code = (
+        "import sys; from keras_dml import cli\n"
+        "for words in (['list'], ['card', 'gait_qp_wl']):\n"
+        "    try: cli.main(words)\n"
+        "    except SystemExit: pass\n"
+        "print(*({'keras', 'tensorflow', 'jax'} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr.strip()) == (0, "")

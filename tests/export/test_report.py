@@ -1,0 +1,58 @@
+"""The table of the export scripts."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from export import report
+from keras_dml.export import Export
+
+ROOT = pathlib.Path(__file__).parent.parent.parent
+
+
+def row(model="gait", quantization="int8", size=150_000, change=-0.0012):
+    made = Export(pathlib.Path("x"), "tflite", quantization, size, 0.0251, 0.31, 512)
+    return report.Row(model, made, change)
+
+
+@pytest.fixture
+def readme(tmp_path):
+    path = tmp_path / "README.md"
+    path.write_text(f"before\n{report.BEGIN}\n{report.END}\nafter\n")
+    return path
+
+
+def test_a_table_holds_the_figures_of_each_file(readme):
+    table = report.write_table([row()], readme)
+    assert table in readme.read_text()
+    assert "| gait | tflite | int8 | 150.0 | 0.31 for 512 steps | 2.5 | -0.0012 |" in table
+
+
+def test_rows_of_other_models_and_formats_stay(readme):
+    report.write_table([row(), row("vowels")], readme)
+    table = report.write_table([row(size=140_000), row(quantization=None)], readme)
+    assert [line.split(" | ")[:4] for line in table.splitlines()[2:]] == [
+        ["| gait", "tflite", "float32", "150.0"],
+        ["| gait", "tflite", "int8", "140.0"],
+        ["| vowels", "tflite", "int8", "150.0"],
+    ]
+    assert readme.read_text().startswith("before\n") and readme.read_text().endswith("after\n")
+
+
+def test_an_unknown_change_in_auc_is_a_dash(readme):
+    assert report.write_table([row(change=None)], readme).endswith("| 2.5 | – |")
+
+
+def test_the_readme_of_the_scripts_has_a_place_for_the_table():
+    text = report.README.read_text(encoding="utf-8")
+    assert text.count(report.BEGIN) == text.count(report.END) == 1
+
+
+@pytest.mark.parametrize("script", ["saved_model", "tflite"])
+def test_a_script_tells_what_it_does_from_any_folder(script, tmp_path):
+    command = [sys.executable, ROOT / "export" / f"{script}.py", "--help"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "change in AUC" in done.stdout and "--out" in done.stdout

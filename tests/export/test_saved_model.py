@@ -1,0 +1,150 @@
+"""SavedModels answer what Keras answers, at any batch and length, where only TensorFlow is
+installed."""
+
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import keras_dml
+from keras_dml import export, layers
+from keras_dml._keras import keras
+from keras_dml.export import parity
+from tests.export.conftest import build
+
+
+@pytest.fixture(scope="module")
+def exported(small, tmp_path_factory):
+    return export.saved_model(small, tmp_path_factory.mktemp("saved") / "model")
+
+
+@pytest.fixture(scope="module")
+def loaded(exported):
+    return tf.saved_model.load(str(exported.path)).signatures
+
+
+def padded(recordings, fill=0.0):
+    lengths = np.array([len(recording) for recording in recordings], np.int32)
+    signal = np.full((len(recordings), lengths.max(), recordings[0].shape[1]), fill, np.float32)
+    for row, recording in zip(signal, recordings, strict=True):
+        row[: len(recording)] = recording
+    return signal, lengths
+
+
+@pytest.mark.parametrize("fill", [0.0, 1e6])
+def test_a_padded_batch_gives_the_embeddings_of_its_recordings(small, loaded, recordings, fill):
+    signal, length = padded(recordings, fill)
+    found = loaded["embed"](signal=signal, length=length)["embedding"].numpy()
+    expected = keras_dml.embed(small, recordings, batch_size=1)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_distances_are_those_of_keras(small, loaded, recordings):
+    embeddings = keras_dml.embed(small, recordings)
+    found = loaded["distance"](embedding=embeddings[:2], gallery=embeddings)["distance"].numpy()
+    expected = keras_dml.distance(small, embeddings[:2], embeddings)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    assert found.shape == (2, 4) and found[1, 1] == 0
+
+
+def test_there_are_two_signatures_with_pinned_names(loaded):
+    assert set(loaded) == {"embed", "distance"}
+    assert set(loaded["embed"].structured_input_signature[1]) == {"signal", "length"}
+    assert set(loaded["distance"].structured_input_signature[1]) == {"embedding", "gallery"}
+
+
+@pytest.mark.parametrize("length", [0, 121])
+def test_a_length_that_does_not_fit_the_signal_is_refused(loaded, recordings, length):
+    signal, lengths = padded(recordings)
+    lengths[0] = length
+    with pytest.raises(tf.errors.InvalidArgumentError, match="`length` is"):
+        loaded["embed"](signal=signal, length=lengths)
+
+
+def test_it_answers_the_same_where_keras_is_not_installed(small, exported, recordings, tmp_path):
+    signal, length = padded(recordings)
+    np.savez(tmp_path / "request.npz", signal=signal, length=length)
+    program = """
+        import sys
+        from importlib.machinery import PathFinder
+
+        class WithoutKeras(PathFinder):
+            @classmethod
+            def find_spec(cls, name, *arguments):
+                hidden = name.split(".")[0] in ("keras", "keras_dml")
+                return None if hidden else super().find_spec(name, *arguments)
+
+        sys.meta_path = [finder for finder in sys.meta_path if finder is not PathFinder]
+        sys.meta_path.append(WithoutKeras)
+        import numpy as np
+        import tensorflow as tf
+
+        model, request, answer = sys.argv[1:]
+        signatures = tf.saved_model.load(model).signatures
+        embedding = signatures["embed"](**np.load(request))["embedding"]
+        distance = signatures["distance"](embedding=embedding, gallery=embedding)["distance"]
+        np.savez(answer, embedding=embedding, distance=distance)
+        assert "keras" not in sys.modules and "keras_dml" not in sys.modules
+    """
+    command = [sys.executable, "-c", textwrap.dedent(program), exported.path]
+    places = [tmp_path / "request.npz", tmp_path / "answer.npz"]
+    done = subprocess.run([*map(str, command), *map(str, places)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    with np.load(places[1]) as answer:
+        embeddings = keras_dml.embed(small, recordings, batch_size=1)
+        np.testing.assert_allclose(answer["embedding"], embeddings, atol=1e-5)
+        expected = keras_dml.distance(small, embeddings, embeddings)
+        np.testing.assert_allclose(answer["distance"], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_the_result_tells_what_was_written(exported):
+    files = [file for file in exported.path.rglob("*") if file.is_file()]
+    assert exported.bytes == sum(file.stat().st_size for file in files)
+    assert (exported.format, exported.quantization) == ("saved_model", None)
+    assert exported.drift < 1e-5 and exported.latency_ms > 0
+
+
+def test_a_fixed_time_axis_takes_that_length_only(tmp_path):
+    model = build(layers.QuantileLayer(3), steps=40)
+    export.saved_model(model, tmp_path / "fixed")
+    embed = tf.saved_model.load(str(tmp_path / "fixed")).signatures["embed"]
+    signal = np.ones((2, 40, 3), np.float32)
+    assert embed(signal=signal, length=np.array([40, 40], np.int32))["embedding"].shape[0] == 2
+    with pytest.raises(tf.errors.InvalidArgumentError, match="too short"):
+        embed(signal=signal, length=np.array([40, 39], np.int32))
+
+
+def test_layers_that_let_padding_through_are_named(tmp_path):
+    model = build(layers.QuantileLayer(3), convolution=keras.layers.Conv1D)
+    with pytest.raises(parity.ParityError, match="drop masks: conv1d.*MaskedConv1D"):
+        export.saved_model(model, tmp_path / "leaky")
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_saved_model_is_replaced_whole_and_anything_else_left_alone(small, tmp_path):
+    old, foreign = tmp_path / "old", tmp_path / "foreign"
+    for folder, name in ((old, "saved_model.pb"), (foreign, "thesis.txt")):
+        folder.mkdir()
+        (folder / name).write_text("what was there")
+    (old / "stale.txt").touch()
+    export.saved_model(small, old)
+    assert not (old / "stale.txt").exists() and tf.saved_model.contains_saved_model(str(old))
+    with pytest.raises(ValueError, match="foreign.* is no SavedModel"):
+        export.saved_model(small, foreign)
+    assert (foreign / "thesis.txt").read_text() == "what was there"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["foreign", "old"]
+
+
+def test_a_model_that_is_not_built_is_refused(tmp_path):
+    model = keras.Sequential([layers.QuantileLayer(3)], name="bare")
+    with pytest.raises(ValueError, match=r"'bare'.*keras.Input\(\(None, channels\)\)"):
+        export.saved_model(model, tmp_path / "bare")
+
+
+def test_a_model_that_keeps_the_time_axis_is_refused(tmp_path):
+    model = keras.Sequential([keras.Input((None, 3)), layers.MaskedConv1D(4, 3)])
+    with pytest.raises(ValueError, match="unknown size"):
+        export.saved_model(model, tmp_path / "sequence", distance="cosine")

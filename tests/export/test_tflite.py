@@ -1,0 +1,269 @@
+"""TFLite files answer what Keras answers, hold nothing but builtin operators, and are small."""
+
+import numpy as np
+import pytest
+from ai_edge_litert.interpreter import Interpreter
+
+import keras_dml
+from keras_dml import distances, export, layers
+from keras_dml._keras import ops
+from keras_dml.export import _flatbuffer, litert, operators, parity
+from tests.export.conftest import CHANNELS, build, sample
+
+QUANTIZATIONS = [None, "float16", "dynamic", "int8"]
+EDGE_BYTES = 180_000
+
+
+@pytest.fixture(scope="module")
+def exported(edge, tmp_path_factory):
+    """Exports of the edge encoder by quantization, each made once."""
+    folder = tmp_path_factory.mktemp("edge")
+    made = {}
+
+    def get(quantization):
+        if quantization not in made:
+            own = [sample(length, 6, length) for length in range(100, 500, 20)]
+            path = folder / f"{quantization}.tflite"
+            own = own if quantization == "int8" else None
+            made[quantization] = export.tflite(edge, path, quantization, own)
+        return made[quantization]
+
+    return get
+
+
+@pytest.mark.parametrize("quantization", QUANTIZATIONS)
+def test_embeddings_are_those_of_keras_within_the_bound(edge, exported, quantization):
+    fresh = [sample(length, 6, 70 + length) for length in (64, 130, 300)]
+    found = litert.embed(exported(quantization).path, fresh)
+    expected = keras_dml.embed(edge, fresh)
+    bound = parity.BOUNDS[quantization].embedding
+    assert parity.relative_rms(found, expected) < bound
+    np.testing.assert_allclose(found[:, -1], expected[:, -1], atol=1e-6)  # knots: never rounded
+
+
+@pytest.mark.parametrize("quantization", QUANTIZATIONS)
+def test_distances_are_those_of_keras_and_zero_to_itself(edge, exported, quantization):
+    embeddings = keras_dml.embed(edge, [sample(90, 6, seed) for seed in range(4)])
+    found = litert.distance(exported(quantization).path, embeddings, embeddings)
+    np.testing.assert_allclose(found, keras_dml.distance(edge, embeddings, embeddings), rtol=1e-5)
+    assert (np.diag(found) == 0).all()
+
+
+@pytest.mark.parametrize("quantization", ["dynamic", "int8"])
+def test_the_edge_encoder_fits_a_watch(exported, quantization):
+    assert exported(quantization).bytes <= EDGE_BYTES
+
+
+@pytest.mark.parametrize("quantization", QUANTIZATIONS)
+def test_the_result_tells_what_was_written(exported, quantization):
+    made = exported(quantization)
+    assert made.bytes == made.path.stat().st_size
+    assert (made.format, made.quantization) == ("tflite", quantization)
+    assert 0 < made.latency_ms < 1000 and made.steps >= 480
+    assert 0 < made.drift < parity.BOUNDS[quantization].embedding
+
+
+def test_smaller_formats_are_smaller(exported):
+    full, half, dynamic = (exported(q).bytes for q in (None, "float16", "dynamic"))
+    assert dynamic < 0.62 * half < 0.36 * full
+
+
+@pytest.mark.parametrize("quantization", QUANTIZATIONS)
+def test_batch_normalisation_is_folded_into_the_convolutions(exported, quantization):
+    (embed,) = (
+        graph for graph in operators.operators(exported(quantization).path) if "CONV_2D" in graph
+    )
+    arithmetic = ("ADD", "MUL", "SUB", "DIV")
+    first, last = embed.index("CONV_2D"), max(i for i, op in enumerate(embed) if op == "PRELU")
+    assert embed.count("CONV_2D") == 16
+    assert not set(arithmetic) & set(embed[first:last])
+
+
+def test_int8_computes_convolutions_in_int8_and_distances_in_float(exported):
+    model = _flatbuffer.read(exported("int8").path.read_bytes())
+    int8 = _flatbuffer.schema().TensorType.INT8
+    graphs = [
+        (names, [graph.tensors[op.outputs[0]].type == int8 for op in graph.operators])
+        for graph, names in zip(
+            model.subgraphs, operators.operators(exported("int8").path), strict=True
+        )
+    ]
+    kinds = {"CONV_2D": set(), "PRELU": set(), "TOPK_V2": set(), "GATHER": set(), "SUB": set()}
+    for names, quantized in graphs:
+        for name, is_int8 in zip(names, quantized, strict=True):
+            kinds.setdefault(name, set()).add(is_int8)
+    assert kinds["CONV_2D"] == kinds["PRELU"] == {True}
+    assert kinds["TOPK_V2"] == kinds["GATHER"] == kinds["SUB"] == {False}
+    (distance,) = (quantized for names, quantized in graphs if "CONV_2D" not in names)
+    assert not any(distance)
+
+
+def test_signatures_have_pinned_names_and_shapes(exported):
+    interpreter = Interpreter(model_path=str(exported("dynamic").path))
+    assert interpreter.get_signature_list() == {
+        "embed": {"inputs": ["length", "signal"], "outputs": ["embedding"]},
+        "distance": {"inputs": ["embedding", "gallery"], "outputs": ["distance"]},
+    }
+    embed = interpreter.get_signature_runner("embed")
+    answer = embed(signal=sample(80, 6)[None], length=np.int32(80))
+    assert answer["embedding"].shape == (1, 65, 18)
+    distance = interpreter.get_signature_runner("distance")
+    gallery = np.repeat(answer["embedding"], 7, axis=0)
+    assert distance(embedding=answer["embedding"], gallery=gallery)["distance"].shape == (7,)
+
+
+def test_what_lies_beyond_the_length_is_not_seen(exported):
+    embed = Interpreter(model_path=str(exported(None).path)).get_signature_runner("embed")
+    recording = sample(80, 6)
+    buffer = np.full((1, 128, 6), 1e6, np.float32)
+    buffer[0, :80] = recording
+    alone = embed(signal=recording[None], length=np.int32(80))["embedding"].copy()
+    padded = embed(signal=buffer, length=np.int32(80))["embedding"]
+    np.testing.assert_array_equal(padded, alone)
+
+
+def test_a_recording_without_steps_is_an_error_at_run_time(exported):
+    with pytest.raises(RuntimeError, match="LiteRT failed at `embed`"):
+        litert.embed(exported("dynamic").path, [sample(0, 6)])
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        layers.SequencePooling("max"),
+        layers.SequencePooling("mean"),
+        layers.QuantileLayer(3, flatten=True),
+        layers.QuantileLayer(3, p=1.5),
+    ],
+    ids=["max", "mean", "flat", "p=1.5"],
+)
+def test_every_head_exports_with_its_distance(head, recordings, tmp_path):
+    model = build(head)
+    made = export.tflite(model, tmp_path / "model.tflite", "float16")
+    embeddings = keras_dml.embed(model, recordings, batch_size=1)
+    np.testing.assert_allclose(litert.embed(made.path, recordings), embeddings, atol=1e-4)
+    found = litert.distance(made.path, embeddings, embeddings)
+    np.testing.assert_allclose(found, head.distance(embeddings, embeddings), atol=1e-5)
+
+
+def test_a_fixed_time_axis_takes_that_length_only(tmp_path):
+    model = build(layers.QuantileLayer(3), steps=40)
+    file = export.tflite(model, tmp_path / "fixed.tflite").path
+    forty = [sample(40, CHANNELS)]
+    np.testing.assert_allclose(litert.embed(file, forty), keras_dml.embed(model, forty), atol=1e-4)
+    with pytest.raises(RuntimeError):
+        litert.embed(file, [sample(39, CHANNELS)])
+
+
+def test_a_model_of_stock_layers_exports_with_a_distance_given(recordings, tmp_path):
+    from keras_dml._keras import keras
+
+    model = build(keras.layers.GlobalAveragePooling1D(), convolution=keras.layers.Conv1D)
+    with pytest.raises(ValueError, match="GlobalAveragePooling1D.*`distance=`"):
+        export.tflite(model, tmp_path / "stock.tflite")
+    made = export.tflite(model, tmp_path / "stock.tflite", None, distance="cosine")
+    vectors = litert.embed(made.path, recordings)
+    cosine = distances.Cosine()(vectors, vectors)
+    np.testing.assert_allclose(litert.distance(made.path, vectors, vectors), cosine, atol=1e-6)
+
+
+def test_an_unknown_quantization_is_refused_with_the_names(small, tmp_path):
+    with pytest.raises(ValueError, match="'float16', 'dynamic', 'int8'.*Received 'int4'"):
+        export.tflite(small, tmp_path / "model.tflite", "int4")
+
+
+@pytest.mark.parametrize("representative", [None, []])
+def test_int8_asks_for_representative_recordings(small, tmp_path, representative):
+    with pytest.raises(ValueError, match="int8 needs `representative=`"):
+        export.tflite(small, tmp_path / "model.tflite", "int8", representative)
+
+
+def test_a_representative_recording_that_does_not_fit_is_named(small, tmp_path):
+    own = [sample(30, CHANNELS), sample(30, CHANNELS + 1)]
+    with pytest.raises(ValueError, match="Recording 1 has 4 channels"):
+        export.tflite(small, tmp_path / "model.tflite", "int8", own)
+
+
+def test_a_file_that_answers_wrongly_is_not_kept(small, tmp_path, monkeypatch):
+    other = build(layers.QuantileLayer(4))
+    for weight in other.trainable_weights:
+        weight.assign(1.1 * weight)
+    wrong = export.tflite(other, tmp_path / "other.tflite").path.read_bytes()
+    monkeypatch.setattr(export._tflite, "convert", lambda *_: wrong)
+    new, old = tmp_path / "new.tflite", tmp_path / "old.tflite"
+    old.write_bytes(b"what was there")
+    for path in (new, old):
+        with pytest.raises(parity.ParityError, match="Nothing was written"):
+            export.tflite(small, path)
+    assert not new.exists() and old.read_bytes() == b"what was there"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["old.tflite", "other.tflite"]
+
+
+def test_a_file_without_weights_is_not_kept(small, tmp_path, monkeypatch):
+    def forgetful(model, embed, distance):
+        from keras_dml.export.signatures import tensorflow
+
+        module = tensorflow().Module()
+        module.model, module.embed, module.distance = model, embed, distance
+        return module
+
+    monkeypatch.setattr(export.signatures, "_module", forgetful)
+    with pytest.raises(parity.ParityError, match="NaN"):
+        export.tflite(small, tmp_path / "model.tflite")
+    assert not any(tmp_path.iterdir())
+
+
+def test_an_operator_that_no_device_has_is_named_whichever_signature_needs_it(small, tmp_path):
+    def spectral(x, y):
+        gap = x[:, None] - y[None]
+        return ops.linalg.eigh(gap @ ops.swapaxes(gap, -1, -2))[0][..., -1]
+
+    with pytest.raises(ValueError, match="SelfAdjointEig"):
+        export.tflite(small, tmp_path / "model.tflite", distance=spectral)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_file_with_custom_operators_is_refused(exported, tmp_path):
+    model = _flatbuffer.read(exported("dynamic").path.read_bytes())
+    distance = next(s for s in model.signatureDefs if s.signatureKey == b"distance")
+    operator = model.subgraphs[distance.subgraphIndex].operators[0]
+    model.operatorCodes[operator.opcodeIndex].customCode = b"FlexEigh"
+    file = tmp_path / "custom.tflite"
+    file.write_bytes(_flatbuffer.write(model))
+    with pytest.raises(ValueError, match="custom:FlexEigh"):
+        operators.check_builtin(file)
+
+
+def test_the_data_of_tensors_is_aligned(exported):
+    blob = exported("float16").path.read_bytes()
+    model = _flatbuffer.schema().Model.GetRootAs(blob)
+    for i in range(model.BuffersLength()):
+        table = model.Buffers(i)._tab
+        field = table.Offset(4)
+        if field and model.Buffers(i).DataLength():
+            assert table.Vector(field) % _flatbuffer.ALIGNMENT == 0
+
+
+def test_a_file_that_cannot_be_run_is_an_error_of_the_caller(tmp_path):
+    file = tmp_path / "broken.tflite"
+    file.write_bytes(b"TFL3 but nothing else")
+    with pytest.raises(RuntimeError, match="LiteRT failed at `embed` of broken.tflite"):
+        litert.embed(file, [sample(8, 6)])
+
+
+def test_without_litert_the_extra_is_named(small, tmp_path, monkeypatch):
+    monkeypatch.setattr(litert.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"keras-dml\[edge\]"):
+        export.tflite(small, tmp_path / "model.tflite")
+
+
+@pytest.mark.parametrize("write", [export.tflite, export.saved_model])
+def test_another_backend_is_told_what_to_do(write, small, tmp_path, monkeypatch):
+    monkeypatch.setattr(export.signatures.keras.backend, "backend", lambda: "jax")
+    with pytest.raises(RuntimeError, match="'jax'.*KERAS_BACKEND=tensorflow"):
+        write(small, tmp_path / "model")
+
+
+def test_a_missing_folder_is_named(small, tmp_path):
+    with pytest.raises(FileNotFoundError, match="no folder .*nowhere"):
+        export.tflite(small, tmp_path / "nowhere" / "model.tflite")
