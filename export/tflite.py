@@ -66,7 +66,7 @@ def export_model(name, out, quantizations):
     if judged is not None:
         judged = judge.a_few(judged)
         by_keras = judge.auc(model, keras_dml.embed(model, judged.signals), judged)
-    calibrating = judge.calibrating(card) if "int8" in quantizations else None
+    calibrating = judge.calibrating(card)
     rows = []
     for quantization in quantizations:
         if quantization == "int8" and calibrating is None:
@@ -74,7 +74,7 @@ def export_model(name, out, quantizations):
             continue
         path = out / f"{name}_{quantization}.tflite"
         form = None if quantization == "float32" else quantization
-        made = export.tflite(model, path, form, calibrating if form == "int8" else None)
+        made = export.tflite(model, path, form, calibrating)
         change = None
         if judged is not None:
             change = judge.auc(model, litert.embed(path, judged.signals), judged) - by_keras

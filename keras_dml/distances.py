@@ -32,12 +32,7 @@ class Wasserstein:
 
     def __call__(self, x, y):
         x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
-        for name, embedding in (("x", x), ("y", y)):
-            if len(embedding.shape) != 3:
-                raise ValueError(
-                    f"`{name}` must hold quantile embeddings, shape (batch, filters + 1, knots). "
-                    f"Received shape {tuple(embedding.shape)}."
-                )
+        _check_shapes(x, y, 3, "quantile embeddings, shape (batch, filters + 1, knots)")
         _check_same_knots(x, y)
         return wasserstein.pairwise(x[:, :-1], y[:, :-1], x[0, -1], self.p)
 
@@ -54,6 +49,8 @@ class Cosine:
     """Negative cosine of vectors, in [-1, 1]; 0 for a zero vector (P1 section 5.3)."""
 
     def __call__(self, x, y):
+        x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
+        _check_shapes(x, y, 2, "vectors, shape (batch, features)")
         return -vector.cosine(x, y)
 
     def get_config(self):
@@ -94,6 +91,17 @@ def serialize(distance):
     return keras.saving.serialize_keras_object(distance)
 
 
+def _check_shapes(x, y, rank, expected):
+    for name, embeddings in (("x", x), ("y", y)):
+        if len(embeddings.shape) != rank:
+            raise ValueError(f"`{name}` must hold {expected}. Received shape {tuple(embeddings.shape)}.")
+    sizes = zip(x.shape[1:], y.shape[1:], strict=True)
+    if any(None not in pair and pair[0] != pair[1] for pair in sizes):
+        raise ValueError(
+            f"`x` and `y` must hold embeddings of one model. Received shapes {tuple(x.shape)} and {tuple(y.shape)}."
+        )
+
+
 def _check_same_knots(x, y):
     """Values are at hand in eager calls only; inside a compiled step both sides are one model's."""
     try:
@@ -101,7 +109,7 @@ def _check_same_knots(x, y):
     except Exception:  # a symbolic tensor of either backend: there are no values to compare
         return
     rows = np.concatenate([first, second])
-    if len(rows) and (first.shape[1] != second.shape[1] or np.ptp(rows, axis=0).max() > SAME_KNOTS):
+    if len(rows) and np.ptp(rows, axis=0).max() > SAME_KNOTS:
         raise ValueError(
             "The embeddings have different knots (their last rows), so they come from different models and "
             "cannot be compared. Embed both sides with one model."

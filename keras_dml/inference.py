@@ -1,5 +1,7 @@
 """Recordings of any length through any model, and the distances of what comes out."""
 
+import itertools
+
 import numpy as np
 
 from keras_dml import progress as bars
@@ -13,7 +15,8 @@ def embed(model, recordings, batch_size=32, *, progress=True):
     """Embeddings of recordings of any lengths, in their order.
 
     Recordings of similar length are padded to one batch under a mask, which leaves every embedding as it is
-    alone. Nothing is cut: one recording, one embedding.
+    alone; in a model with a layer that drops masks, as `keras.layers.Conv1D` does, only recordings of equal length
+    share a batch. Nothing is cut: one recording, one embedding.
 
     Args:
         model: A `keras.Model`, or the name of a zoo model.
@@ -27,13 +30,20 @@ def embed(model, recordings, batch_size=32, *, progress=True):
     Raises:
         ValueError: If there are no recordings, or one is empty, not of shape `(time, channels)`, has another
             number of channels than the model, another length than a model of fixed length takes, or holds NaN or
-            infinity; the message names its place in the list.
+            infinity (in float32); the message names its place in the list.
     """
+    if batch_size < 1:
+        raise ValueError(f"`batch_size` must be at least 1. Received batch_size={batch_size}.")
     model = _model(model)
     signals = _checked(recordings, *model.inputs[0].shape[1:])
     lengths = np.array([len(signal) for signal in signals])
     order = np.argsort(lengths, kind="stable")
-    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    borders = [0, len(order)] if _passes_masks(model) else _changes(lengths[order])
+    batches = [
+        order[i : min(i + batch_size, end)]
+        for start, end in itertools.pairwise(borders)
+        for i in range(start, end, batch_size)
+    ]
     embeddings = None
     for rows in bars.track(batches, "embedding") if progress else batches:
         batch = _embed_batch(model, [signals[row] for row in rows])
@@ -86,7 +96,8 @@ def _model(model):
 
 
 def _checked(recordings, steps, channels):
-    signals = [np.asarray(recording, np.float32) for recording in recordings]
+    with np.errstate(over="ignore"):  # beyond float32 is infinity, which is refused below
+        signals = [np.asarray(recording, np.float32) for recording in recordings]
     if not signals:
         raise ValueError("`recordings` is empty; give at least one array of shape (time, channels).")
     for i, signal in enumerate(signals):
@@ -114,6 +125,23 @@ def _checked(recordings, steps, channels):
                 "Interpolate such steps or leave the recording out."
             )
     return signals
+
+
+def _passes_masks(model):
+    """Whether every operation hands masks on; what a model without a graph does with them cannot be known."""
+    operations = model.layers if isinstance(model, keras.Sequential) else getattr(model, "operations", None)
+    if operations is None:
+        return False
+    return all(
+        _passes_masks(operation) if isinstance(operation, keras.Model) else getattr(operation, "supports_masking", False)
+        for operation in operations
+        if not isinstance(operation, keras.layers.InputLayer)
+    )
+
+
+def _changes(values):
+    """Where ascending values change, with both ends: [7, 7, 9] -> [0, 2, 3]."""
+    return [0, *np.flatnonzero(np.diff(values)) + 1, len(values)]
 
 
 def _embed_batch(model, signals):

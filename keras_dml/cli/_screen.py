@@ -53,7 +53,7 @@ def stage(title, *, spinner=True):
         title: What, in a few words.
         spinner: Whether to turn a spinner; not where the work shows a bar of its own.
     """
-    console, start = _stderr(), time.monotonic()
+    console, start, title = _stderr(), time.monotonic(), plain(title)
     spins = spinner and console.is_terminal
     if not spins:
         note(f"{title} ...")

@@ -53,9 +53,8 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
             signatures.write(signatures.for_batches(model, metric), candidate)
         loaded = tf.saved_model.load(str(candidate)).signatures
         drift = _drift(candidate, loaded, tried, metric, model)
-        longest = max(tried.recordings, key=len)
-        latency_ms = _latency_ms(loaded["embed"], longest)
-    return Export(path, "saved_model", None, size(path), drift, latency_ms, len(longest))
+        latency_ms = _latency_ms(loaded["embed"], tried.timed)
+    return Export(path, "saved_model", None, size(path), drift, latency_ms, len(tried.timed))
 
 
 def _check_place(path):

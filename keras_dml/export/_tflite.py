@@ -83,14 +83,13 @@ def tflite(
         _write(candidate, model, metric, quantization, representative)
         operators.check_builtin(candidate)
         drift = _drift(candidate, tried, metric, parity.BOUNDS[quantization])
-        longest = max(tried.recordings, key=len)
-        measured = {"bytes": size(candidate), "latency_ms": litert.latency_ms(candidate, longest)}
+        measured = {"bytes": size(candidate), "latency_ms": litert.latency_ms(candidate, tried.timed)}
     return Export(
         path=pathlib.Path(path),
         format="tflite",
         quantization=quantization,
         drift=drift,
-        steps=len(longest),
+        steps=len(tried.timed),
         **measured,
     )
 

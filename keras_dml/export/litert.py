@@ -57,7 +57,8 @@ def require():
     """
     if importlib.util.find_spec("ai_edge_litert") is None:
         raise ImportError(
-            'TFLite files are checked with LiteRT, which is not installed: pip install "keras-dml[edge]".'
+            "TFLite files are checked with LiteRT, which is not installed: "
+            'pip install "keras-dml[edge]".'
         )
 
 

@@ -20,11 +20,13 @@ class Trials:
         recordings: Arrays `(time, channels)`.
         embeddings: Keras's, each recording by itself, shape `(recordings, ...)`.
         typical: How many, from the first on, are such as the model will see; the rest are extremes.
+        timed: The recording that latency is measured on: the longest of a user's own, or of all.
     """
 
     recordings: list
     embeddings: np.ndarray
     typical: int
+    timed: np.ndarray
 
 
 def trials(model, own=None, only_own=False):
@@ -49,7 +51,8 @@ def trials(model, own=None, only_own=False):
     constant = np.broadcast_to(mean + deviation, made[-1].shape).astype(np.float32)
     recordings = [*own, *made, silence, constant]
     embeddings = inference.embed(model, recordings, batch_size=1, progress=False)
-    return Trials(recordings, embeddings, len(own) if only_own else len(recordings))
+    typical = len(own) if only_own else len(recordings)
+    return Trials(recordings, embeddings, typical, timed=max(own or recordings, key=len))
 
 
 def _noise(model):

@@ -17,7 +17,7 @@ def rows_per_block(x, y, max_bytes):
     row = m * math.prod(x.shape[1:]) * _bytes(x)
     if isinstance(n, int) and isinstance(m, int):
         return None if n == 1 or n * row <= max_bytes else max(1, int(max_bytes // row))
-    if n == 1:
+    if isinstance(n, int) and n == 1:
         return None
     return ops.maximum(1, ops.minimum(n, max_bytes // ops.maximum(row, 1)))
 

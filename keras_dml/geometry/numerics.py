@@ -26,6 +26,6 @@ def divide(numerator, denominator):
 
 
 def root(x, p):
-    """`x ** (1 / p)` for x >= 0 with value and gradient 0 at 0, no epsilon added."""
-    positive = ops.greater(x, 0)
-    return ops.where(positive, ops.where(positive, x, 1) ** (1.0 / p), 0)
+    """`x ** (1 / p)` for x >= 0 with value and gradient 0 at 0, no epsilon added; a NaN stays one."""
+    zero = ops.equal(x, 0)
+    return ops.where(zero, 0, ops.where(zero, 1, x) ** (1.0 / p))

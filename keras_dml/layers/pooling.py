@@ -76,22 +76,29 @@ class MaskedAveragePooling1D(keras.layers.Layer):
         self.supports_masking = True
 
     def call(self, inputs, mask=None):
-        if mask is None:
-            return self._average(inputs)
+        if mask is None and self._same_is_right_aligned():
+            return self._pool(ops.average_pool, inputs)
+        mask = ops.ones_like(inputs[..., 0]) if mask is None else mask
         valid = ops.cast(mask, inputs.dtype)[..., None]                     # (batch, time, 1)
-        share = self._average(valid)                                        # (batch, windows, 1)
-        total = self._average(ops.where(valid > 0, inputs, 0))
+        share = self._pool(ops.average_pool, valid)                         # (batch, windows, 1)
+        total = self._pool(ops.average_pool, ops.where(valid > 0, inputs, 0))
         return total / ops.where(share > 0, share, 1)
 
-    def _average(self, x):
-        # "same" puts all its padding on the right and leaves it out of the average when stride = window
-        return ops.average_pool(x, self.pool_size, self.pool_size, padding="same")
+    def _pool(self, pool, x):
+        if self._same_is_right_aligned():
+            return pool(x, self.pool_size, self.pool_size, padding="same")
+        x = ops.pad(x, ((0, 0), (0, self.pool_size - 1), (0, 0)))
+        return pool(x, self.pool_size, self.pool_size, padding="valid")
+
+    def _same_is_right_aligned(self):
+        """`"same"` leaves its padding out of averages, but puts half of it on the left; of one step, none."""
+        return self.pool_size <= 2
 
     def compute_mask(self, inputs, previous_mask=None):
         if previous_mask is None:
             return None
         valid = ops.cast(previous_mask, "float32")[..., None]
-        pooled = ops.max_pool(valid, self.pool_size, self.pool_size, padding="same")
+        pooled = self._pool(ops.max_pool, valid)
         return pooled[..., 0] > 0
 
     def compute_output_shape(self, input_shape):

@@ -2,6 +2,7 @@
 
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import vector
+from keras_dml.layers._precision import full_precision
 from keras_dml.losses.pairs import anchors_and_positives, class_ids
 
 SIMILARITIES = {"cosine": vector.cosine, "inner": vector.inner}
@@ -23,11 +24,12 @@ class NPairLoss(keras.losses.Loss):
         scale: Factor on the similarities, an inverse temperature.
         l2: Weight of the squared lengths (lambda of Sohn 2016).
         name: Name of the loss.
-        **kwargs: `reduction` and `dtype` of `keras.losses.Loss`.
+        dtype: As of `keras.losses.Loss`, widened to float32: half precision rounds labels from 257 on.
+        **kwargs: `reduction` of `keras.losses.Loss`.
     """
 
-    def __init__(self, similarity="cosine", *, scale=1.0, l2=0.0, name="n_pair", **kwargs):
-        super().__init__(name=name, **kwargs)
+    def __init__(self, similarity="cosine", *, scale=1.0, l2=0.0, name="n_pair", dtype=None, **kwargs):
+        super().__init__(name=name, dtype=full_precision(dtype), **kwargs)
         if similarity not in SIMILARITIES:
             raise ValueError(
                 f"`similarity` must be one of {tuple(SIMILARITIES)}. Received similarity={similarity!r}."

@@ -8,7 +8,7 @@ LARGEST_LABEL = 2**24  # Keras casts labels to float32, which holds whole number
 
 
 def class_ids(labels):
-    """Labels as int32, shape `(batch,)`.
+    """Labels as int32, shape `(batch,)`; in a compiled step, where nothing can be raised, -1 for what is no id.
 
     Args:
         labels: Dense class ids, shape `(batch,)` or `(batch, 1)`, whole numbers from 0 to 2**24 - 1.
@@ -24,16 +24,17 @@ def class_ids(labels):
             "`labels` must be one class id a row, shape (batch,) or (batch, 1). "
             f"Received shape {tuple(labels.shape)}. One-hot labels become ids by `argmax(axis=-1)`."
         )
-    values = concrete(labels)
-    if values is not None and not (
-        np.all(values == np.floor(values)) and np.all((0 <= values) & (values < LARGEST_LABEL))
-    ):
+    ids = ops.cast(labels, "int32")
+    known = ops.logical_and(ops.equal(ops.cast(ids, labels.dtype), labels), labels >= 0)
+    known = ops.logical_and(known, labels < LARGEST_LABEL)
+    strange = concrete(ops.logical_not(known))
+    if strange is not None and strange.any():
         raise ValueError(
             "`labels` must be whole numbers from 0 to 2**24 - 1, since Keras passes labels as float32. "
-            f"Received {values[:8].tolist()}. The samplers make such ids of labels of any type; "
+            f"Received {concrete(labels)[strange][:8].tolist()}. The samplers make such ids of labels of any type; "
             "so does `numpy.unique(labels, return_inverse=True)`."
         )
-    return ops.cast(labels, "int32")
+    return ops.where(known, ids, -1)
 
 
 def anchors_and_positives(labels):
@@ -42,11 +43,11 @@ def anchors_and_positives(labels):
     The first row of a label is the anchor, the second its positive, whatever the order of the rows.
 
     Args:
-        labels: Class ids, int32, shape `(2 pairs,)`.
+        labels: Class ids, int32, shape `(2 pairs,)`; -1 is none.
 
     Returns:
         Rows of the anchors in their order, shape `(pairs,)`; rows of their positives, same shape; a boolean scalar that
-        is False where a label does not come exactly twice.
+        is False where a label does not come exactly twice or is none.
 
     Raises:
         ValueError: In an eager call, naming a label that does not come exactly twice; in a compiled step, where
@@ -63,7 +64,8 @@ def anchors_and_positives(labels):
     same = ops.equal(labels[:, None], labels[None, :])                      # (rows, rows)
     other = ops.logical_and(same, ops.not_equal(index[:, None], index[None, :]))
     partner = ops.cast(ops.argmax(ops.cast(other, "int32"), axis=1), "int32")
-    valid = ops.all(ops.equal(ops.sum(ops.cast(same, "int32"), axis=1), 2))
+    twice = ops.equal(ops.sum(ops.cast(same, "int32"), axis=1), 2)
+    valid = ops.all(ops.logical_and(twice, labels >= 0))
     first = ops.where(index < partner, index, index + rows)
     anchors = ops.cast(ops.argsort(first), "int32")[: rows // 2]
     return anchors, ops.take(partner, anchors), valid

@@ -2,6 +2,7 @@
 
 from keras_dml import distances
 from keras_dml._keras import keras, ops
+from keras_dml.layers._precision import full_precision
 from keras_dml.losses.pairs import anchors_and_positives, class_ids
 
 
@@ -20,16 +21,17 @@ class WassersteinLoss(keras.losses.Loss):
         p: Order of the distance, a real number, at least 1.
         symmetric: Whether to add `softplus(D_ii - D_ji)`: positives as anchors, an extension.
         name: Name of the loss.
-        **kwargs: `reduction` and `dtype` of `keras.losses.Loss`.
+        dtype: As of `keras.losses.Loss`, widened to float32: half precision rounds labels from 257 on.
+        **kwargs: `reduction` of `keras.losses.Loss`.
 
     Example:
         >>> embeddings = np.zeros((4, 2, 3), "float32")
-        >>> float(WassersteinLoss()(np.array([0, 0, 1, 1]), embeddings).numpy().round(4))
+        >>> round(float(WassersteinLoss()(np.array([0, 0, 1, 1]), embeddings)), 4)
         0.6931
     """
 
-    def __init__(self, p=1, *, symmetric=False, name="wasserstein", **kwargs):
-        super().__init__(name=name, **kwargs)
+    def __init__(self, p=1, *, symmetric=False, name="wasserstein", dtype=None, **kwargs):
+        super().__init__(name=name, dtype=full_precision(dtype), **kwargs)
         self.p = p
         self.symmetric = bool(symmetric)
         self.distance = distances.Wasserstein(p)

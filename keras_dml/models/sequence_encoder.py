@@ -54,7 +54,8 @@ def sequence_encoder(
         aggregation: `"quantile"`, `"max"` or `"mean"` over time.
         knots: Learned knots M of the quantile functions.
         flatten: Whether quantiles end in one vector, compared by cosine (methods QP-NPL and QP-CLS).
-        halvings: How many times, each after four convolutions, pairs of steps are averaged; None: the size's own.
+        halvings: How many times, 0 to 3, each after four convolutions, pairs of steps are averaged; None: the
+            size's own.
         normalisation: `"channel"` (training statistics; call `adapt` of the model's layer `normalisation`) or
             `"recording"` (each recording by itself).
         slope_l2: Weight of the L2 penalty on the slopes of the PReLUs (P1 section 5.3).
@@ -67,7 +68,7 @@ def sequence_encoder(
     """
     filters = _choose("size", size, SIZES)
     head = _choose("aggregation", aggregation, HEADS)(knots, flatten)
-    halvings = HALVINGS[size] if halvings is None else halvings
+    halvings = HALVINGS[size] if halvings is None else _choose("halvings", halvings, range(4))
     signal = keras.Input((None, channels), name="signal")
     x = _choose("normalisation", normalisation, NORMALISATIONS)(name="normalisation")(signal)
     for i, width in enumerate(filters):

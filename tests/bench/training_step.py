@@ -34,11 +34,10 @@ def step(model):
 
 def architecture():
     """Widths of the convolutions, and which of them follow a halving."""
-    from keras_dml.models import sequence_encoder as module
+    from keras_dml.models.sequence_encoder import HALVINGS, LAYERS_PER_HALVING, SIZES
 
-    every = module.LAYERS_PER_HALVING
-    halving_before = [every * (i + 1) for i in range(module.HALVINGS["edge"])]
-    return {"widths": module.SIZES["edge"], "halving_before": halving_before}
+    halving_before = [LAYERS_PER_HALVING * (i + 1) for i in range(HALVINGS["edge"])]
+    return {"widths": SIZES["edge"], "halving_before": halving_before}
 
 
 def main():

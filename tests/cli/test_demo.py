@@ -33,7 +33,7 @@ def demo(zoo_folder, *words):
 @pytest.fixture(scope="module")
 def ran(untrained_zoo, tmp_path_factory):
     """What the demo on speakers printed, and where it wrote."""
-    out = tmp_path_factory.mktemp("demo") / "a folder"
+    out = tmp_path_factory.mktemp("demo") / "a [folder]"
     done = demo(untrained_zoo, "--out", out)
     assert done.returncode == 0, done.stderr
     return done, out

@@ -1,0 +1,150 @@
+import numpy as np
+import pytest
+
+from keras_dml._keras import keras, ops
+from keras_dml.layers import ChannelNormalisation, RecordingStandardisation
+from tests import contracts
+
+HALF = ["mixed_float16", "mixed_bfloat16"]
+
+
+def numpy(tensor):
+    return np.asarray(ops.convert_to_numpy(ops.cast(tensor, "float32")))
+
+
+def recordings(rng, lengths=(5, 9, 700), scale=(2.0, 30.0, 0.01), offset=(9.81, -4.0, 1e3)):
+    return [rng.normal(size=(steps, 3)) * scale + offset for steps in lengths]
+
+
+# ---- ChannelNormalisation ---------------------------------------------------------------------
+
+
+def test_training_steps_end_with_mean_zero_and_deviation_one(rng):
+    signals, layer = recordings(rng), ChannelNormalisation()
+    layer.adapt(signals)
+    steps = np.concatenate(signals)
+    found = numpy(layer(steps[None].astype("float32")))[0]
+    np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-2)  # 1e3 +- 0.01 in float32
+    np.testing.assert_allclose(found.std(axis=0), 1, rtol=1e-2)
+    np.testing.assert_allclose(numpy(layer.mean), steps.mean(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(numpy(layer.deviation), steps.std(axis=0), rtol=1e-6)
+
+
+def test_every_step_weighs_the_same_not_every_recording(rng):
+    layer = ChannelNormalisation()
+    layer.adapt([np.zeros((3, 1)), np.full((9, 1), 4.0)])
+    np.testing.assert_allclose(numpy(layer.mean), [3.0])
+    np.testing.assert_allclose(numpy(layer.deviation), [np.sqrt(3)], rtol=1e-6)
+
+
+def test_one_array_or_a_generator_of_recordings_will_do(rng):
+    signals, layers = rng.normal(size=(4, 6, 3)), [ChannelNormalisation() for _ in range(2)]
+    layers[0].adapt(signals)
+    layers[1].adapt(signal for signal in signals)
+    for one, other in zip(layers[0].get_weights(), layers[1].get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("level", [0.0, 0.1, 9.81, -1e5])
+def test_a_dead_channel_is_only_shifted(rng, level):
+    """The deviation of a constant is 1e-17 in NumPy, not 0: dividing by it would blow up any change later."""
+    signal = rng.normal(size=(1000, 2))
+    signal[:, 1] = level
+    layer = ChannelNormalisation()
+    layer.adapt([signal])
+    assert numpy(layer.deviation)[1] == 1
+    found = numpy(layer(np.array([[[0.0, level + 0.5]]], "float32")))
+    np.testing.assert_allclose(found[0, 0, 1], 0.5, atol=1e-2)
+
+
+def test_adapting_again_forgets_the_first_time(rng):
+    layer = ChannelNormalisation()
+    layer.adapt(recordings(rng))
+    layer.adapt([np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])])
+    np.testing.assert_allclose(numpy(layer.mean), [2, 2, 2])
+    np.testing.assert_allclose(numpy(layer.deviation), [1, 1, 1])
+
+
+def test_a_compiled_model_sees_what_adapt_measured(rng):
+    layer = ChannelNormalisation()
+    net = keras.Sequential([keras.Input((None, 3)), layer])
+    x = np.stack([signal[:5] for signal in recordings(rng)]).astype("float32")
+    np.testing.assert_array_equal(net.predict(x, verbose=0), x)
+    layer.adapt(x)
+    assert not net.trainable_weights
+    np.testing.assert_allclose(contracts.compiled(net)(x), numpy(net(x)), atol=1e-6)
+    assert abs(numpy(net(x)).mean()) < 1e-4
+
+
+@pytest.mark.parametrize("policy", HALF)
+def test_a_sensor_with_a_great_offset_survives_half_precision(rng, policy):
+    """1e5 is infinite in float16 and one of a thousand units wide in bfloat16."""
+    x = (1e5 + rng.normal(size=(2, 50, 3))).astype("float32")
+    with contracts.dtype_policy(policy):
+        layer = ChannelNormalisation()
+        layer.adapt(x)
+        found = layer(x)
+    assert keras.backend.standardize_dtype(found.dtype) == policy.removeprefix("mixed_")
+    np.testing.assert_allclose(numpy(found).std(axis=(0, 1)), 1, rtol=2e-2)
+
+
+@pytest.mark.parametrize(
+    "signals, message",
+    [
+        ([], "no steps"),
+        ([np.zeros((0, 3))], "no steps"),
+        (np.zeros((7, 3)), r"Recording 0 must have shape[^$]*Received shape \(3,\)"),
+        ([np.zeros((7, 3)), np.zeros((7, 2))], r"Recording 1 must have shape[^$]*\(7, 2\)"),
+        ([np.zeros((7, 3)), np.full((7, 3), np.nan)], "Recording 1 holds NaN or infinity"),
+    ],
+)
+def test_adapting_to_what_is_no_set_of_recordings_is_refused(signals, message):
+    with pytest.raises(ValueError, match=message):
+        ChannelNormalisation().adapt(signals)
+
+
+def test_adapting_a_built_layer_to_other_channels_is_refused(rng):
+    layer = ChannelNormalisation()
+    layer.adapt(recordings(rng))
+    with pytest.raises(ValueError, match=r"Recording 0 must have shape \(time, 3\)"):
+        layer.adapt([np.zeros((7, 2))])
+
+
+# ---- RecordingStandardisation -----------------------------------------------------------------
+
+
+def test_each_recording_ends_with_mean_zero_and_deviation_one_over_its_valid_steps(rng):
+    x = np.stack([signal[:5] for signal in recordings(rng)]).astype("float32")
+    mask = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 1, 0], [0, 1, 1, 1, 1]], bool)
+    x[~mask] = np.nan
+    found = numpy(RecordingStandardisation(epsilon=1e-9)(x, mask=mask))
+    for row, valid in zip(found, mask, strict=True):
+        np.testing.assert_allclose(row[valid].mean(axis=0), 0, atol=1e-2)
+        np.testing.assert_allclose(row[valid].std(axis=0), 1, rtol=1e-2)
+        assert (row[~valid] == 0).all()
+
+
+def test_a_full_mask_changes_nothing(rng):
+    x, layer = rng.normal(size=(2, 9, 3)).astype("float32"), RecordingStandardisation()
+    found = numpy(layer(x, mask=np.ones((2, 9), bool)))
+    np.testing.assert_allclose(found, numpy(layer(x)), atol=1e-6)
+
+
+def test_dead_channels_single_steps_and_empty_recordings_become_zero():
+    layer = RecordingStandardisation()
+    assert (numpy(layer(np.full((2, 9, 1), 9.81, "float32"))).round(2) == 0).all()
+    assert (numpy(layer(np.full((2, 1, 1), 5.0, "float32"))) == 0).all()
+    empty = layer(np.full((1, 4, 1), 5.0, "float32"), mask=np.zeros((1, 4), bool))
+    assert (numpy(empty) == 0).all()
+
+
+@pytest.mark.parametrize("policy", HALF)
+@pytest.mark.parametrize("with_mask", [False, True])
+def test_many_steps_with_an_offset_survive_half_precision(rng, policy, with_mask):
+    """Counting 6000 steps in float16 was off by 8 %."""
+    x = (1e5 + rng.normal(size=(1, 6000, 2))).astype("float32")
+    mask = np.ones((1, 6000), bool) if with_mask else None
+    with contracts.dtype_policy(policy):
+        found = RecordingStandardisation()(x, mask=mask)
+    assert keras.backend.standardize_dtype(found.dtype) == policy.removeprefix("mixed_")
+    np.testing.assert_allclose(numpy(found).std(axis=(0, 1)), 1, rtol=1e-2)

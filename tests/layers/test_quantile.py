@@ -1,0 +1,201 @@
+"""The quantile head as a layer; the function behind it is tested in `tests/geometry`."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from keras_dml import distances
+from keras_dml._keras import keras, ops
+from keras_dml.geometry import quantile
+from keras_dml.layers import QuantileLayer
+from keras_dml.losses import NPairLoss, WassersteinLoss
+from tests import contracts
+from tests.goldens import golden
+from tests.gradients import gradients
+
+BATCH, TIME, FILTERS, KNOTS = 2, 12, 3, 5
+SHAPE = (BATCH, TIME, FILTERS)
+
+
+def activations(rng, shape=SHAPE):
+    return rng.normal(size=shape).astype("float32")
+
+
+def numpy(tensor):
+    return np.asarray(ops.convert_to_numpy(tensor))
+
+
+def test_last_row_holds_the_knots_and_the_others_the_values_at_them(rng):
+    x = activations(rng)
+    layer = QuantileLayer(KNOTS)
+    found = numpy(layer(x))
+    knots = np.arange(KNOTS + 2) / (KNOTS + 1)
+    assert found.shape == (BATCH, FILTERS + 1, KNOTS + 2)
+    np.testing.assert_allclose(found[:, -1], np.stack([knots] * BATCH), atol=1e-6)
+    np.testing.assert_allclose(found[:, :-1], quantile.quantiles(x, knots), atol=1e-5)
+
+
+def test_first_and_last_value_are_minimum_and_maximum(rng):
+    x = activations(rng)
+    found = numpy(QuantileLayer(1)(x))[:, :-1]
+    np.testing.assert_array_equal(found[..., 0], x.min(axis=1))
+    np.testing.assert_array_equal(found[..., -1], x.max(axis=1))
+
+
+@settings(max_examples=25)
+@given(arrays(bool, (BATCH, TIME)), st.integers(0, 2**31))
+def test_a_mask_of_any_pattern_leaves_what_the_valid_steps_give_alone(mask, seed):
+    """The bare recordings in NumPy: another length would compile anew on JAX."""
+    rng = np.random.default_rng(seed)
+    mask[:, rng.integers(TIME)] = True
+    x = activations(rng)
+    x[~mask] = rng.choice([np.nan, np.inf, -np.inf, 1e30, 0.0])
+    found = numpy(QuantileLayer(KNOTS)(x, mask=mask))
+    r = np.arange(KNOTS + 2) / (KNOTS + 1)
+    for row, valid, values in zip(x, mask, found, strict=True):
+        places = np.minimum(r + 1 / valid.sum(), 1)
+        expected = np.quantile(row[valid], places, axis=0, method="interpolated_inverted_cdf").T
+        np.testing.assert_allclose(values[:-1], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("host_sort", [True, False])
+def test_no_gradient_reaches_masked_steps_whatever_they_hold(rng, host_sort):
+    x, mask = activations(rng), contracts.some_steps(rng)[:BATCH, :TIME]
+    x[~mask] = 1e30
+    layer = QuantileLayer(KNOTS, host_sort=host_sort)
+    weight = activations(rng, (BATCH, FILTERS + 1, KNOTS + 2))
+    layer(x)
+    (found,) = gradients(lambda x: ops.sum(weight * layer(x, mask=mask, training=True)), x)
+    assert np.isfinite(found).all()
+    assert (found[~mask] == 0).all()
+    assert (found[mask] != 0).any()
+
+
+@pytest.mark.parametrize("flatten", [False, True])
+def test_a_recording_without_a_valid_step_is_nan_beside_whole_neighbours(rng, flatten):
+    x, mask = activations(rng), np.ones((BATCH, TIME), bool)
+    mask[0] = False
+    found = numpy(QuantileLayer(KNOTS, flatten=flatten)(x, mask=mask))
+    values = found[0] if flatten else found[0, :-1]
+    assert np.isnan(values).all()
+    assert np.isfinite(found[1]).all()
+
+
+def test_one_step_is_a_distribution(rng):
+    x = activations(rng, (BATCH, 1, FILTERS))
+    found = numpy(QuantileLayer(KNOTS)(x))[:, :-1]
+    np.testing.assert_array_equal(found, np.repeat(x.transpose(0, 2, 1), KNOTS + 2, axis=2))
+
+
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16", "float16", "bfloat16"])
+def test_half_precision_policies_compute_and_answer_in_float32(rng, policy):
+    """bfloat16 knots are off in the third digit, float16 ranks of 6000 steps by whole steps."""
+    x = activations(rng, (1, 6000, 1))
+    expected = numpy(QuantileLayer(KNOTS)(x))
+    with contracts.dtype_policy(policy):
+        layer = QuantileLayer(KNOTS)
+        found = layer(x)
+    assert keras.backend.standardize_dtype(found.dtype) == "float32"
+    assert {keras.backend.standardize_dtype(weight.dtype) for weight in layer.weights} == {"float32"}
+    np.testing.assert_array_equal(numpy(found), expected)
+    half = layer(ops.cast(x, "float16"))
+    assert keras.backend.standardize_dtype(half.dtype) == "float32"
+    np.testing.assert_allclose(numpy(half), expected, atol=2e-3)
+
+
+def test_a_dtype_of_its_own_is_widened_to_float32_and_float64_kept(rng):
+    for given_dtype, kept in [("bfloat16", "float32"), ("float64", "float64")]:
+        found = QuantileLayer(KNOTS, dtype=given_dtype)(activations(rng).astype("float64"))
+        assert keras.backend.standardize_dtype(found.dtype) == kept
+
+
+def test_flat_output_is_filter_major_without_borders_and_knots():
+    """`neg_cosine` flattens the matrices A, whose columns 0 and M + 1 are the borders."""
+    example = golden("neg_cosine")
+    values = np.asarray(example["inputs"]["A"])                             # (filters, M + 2)
+    filters, columns = values.shape
+    knots = columns - 2
+    # Steps N = M + 1 with knots at i / N: order statistic i + 1 sits at knot i.
+    x = np.asarray(values[:, :-1].T[None], "float64")                       # (1, M + 1, filters)
+    found = numpy(QuantileLayer(knots, flatten=True, dtype="float64")(x))
+    assert found.shape == (1, filters * knots)
+    whole = numpy(QuantileLayer(knots, dtype="float64")(x))
+    np.testing.assert_array_equal(found, whole[:, :-1, 1:-1].reshape(1, -1))
+    if (np.diff(values[:, :-1]) >= 0).all():
+        np.testing.assert_allclose(found[0], example["expected"]["flat_A"], atol=1e-9)
+
+
+@pytest.mark.parametrize("flatten, kind", [(False, distances.Wasserstein), (True, distances.Cosine)])
+def test_the_head_names_the_distance_of_its_embeddings(flatten, kind):
+    head = QuantileLayer(KNOTS, p=2, flatten=flatten)
+    assert type(head.distance) is kind
+    if not flatten:
+        assert head.distance.p == 2
+
+
+@pytest.mark.parametrize("knots", [0, -1, 1.5, "16", None])
+def test_counts_of_knots_that_are_none_are_refused(knots):
+    with pytest.raises(ValueError, match="`knots` must be a whole number of at least 1"):
+        QuantileLayer(knots)
+
+
+def test_an_order_below_one_is_refused():
+    with pytest.raises(ValueError, match="`p` must be a real number of at least 1"):
+        QuantileLayer(KNOTS, p=0.5)
+
+
+@pytest.mark.parametrize("shape", [(4, 5), (4, 5, 6, 7)])
+def test_input_that_is_no_sequence_is_refused_with_its_shape(shape):
+    with pytest.raises(ValueError, match="shape .batch, time, filters.[^$]*Received shape"):
+        QuantileLayer(KNOTS)(np.zeros(shape, "float32"))
+
+
+@pytest.mark.parametrize("with_mask", [False, True])
+@pytest.mark.parametrize("shape", [SHAPE, (4, 1000, 30)])
+def test_sorting_on_the_host_equals_sorting_in_the_graph(rng, with_mask, shape):
+    """The second shape is above the size from which threads sort; ties and both zeros are in it."""
+    x = activations(rng, shape).round(1)
+    x[0, :2] = [[-0.0], [0.0]]
+    mask = rng.random(shape[:2]) < 0.8 if with_mask else None
+    answers, slopes = [], []
+    for host_sort in (True, False):
+        layer = QuantileLayer(KNOTS, host_sort=host_sort)
+        layer(x[:, :2])
+        answers.append(numpy(layer(x, mask=mask, training=True)))
+        run = lambda x, layer=layer: ops.sum(layer(x, mask=mask, training=True) ** 2)  # noqa: E731
+        (slope,) = gradients(run, x)
+        slopes.append(slope.sum(axis=1))  # which of several tied steps gets a gradient is open
+    np.testing.assert_array_equal(*answers)
+    np.testing.assert_allclose(*slopes, rtol=1e-5, atol=1e-5)
+
+
+def test_inference_never_sorts_on_the_host(rng):
+    """The path that is exported is the path that is tested."""
+    x, layer = activations(rng), QuantileLayer(KNOTS, host_sort=True)
+    model = contracts.as_model(keras.Sequential([keras.Input((None, FILTERS)), layer]))
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        graph = tf.function(lambda x: model(x, training=False)).get_concrete_function(
+            tf.TensorSpec((None, None, FILTERS))
+        )
+        kinds = {operation.type for operation in graph.graph.get_operations()}
+        assert not {kind for kind in kinds if "PyFunc" in kind}
+    np.testing.assert_allclose(contracts.compiled(model)(x), numpy(layer(x)), atol=1e-6)
+
+
+@pytest.mark.parametrize("jit_compile", [True, False])
+@pytest.mark.parametrize("flatten, loss", [(False, WassersteinLoss), (True, NPairLoss)])
+def test_it_trains_compiled_by_xla_without_the_host_sort(rng, jit_compile, flatten, loss):
+    net = keras.Sequential(
+        [keras.Input((TIME, FILTERS)), QuantileLayer(KNOTS, flatten=flatten, host_sort=False)]
+    )
+    net.compile(keras.optimizers.SGD(0.1), loss(), jit_compile=jit_compile)
+    before = net.get_weights()[0]
+    history = net.fit(
+        activations(rng, (4, TIME, FILTERS)), np.array([0, 1, 1, 0]), batch_size=4, verbose=0
+    )
+    assert np.isfinite(history.history["loss"]).all()
+    assert (net.get_weights()[0] != before).any()

@@ -1,0 +1,167 @@
+"""Trains `gait_qp_wl` and its three rivals: who is walking, from five seconds of one foot's sensor.
+
+Trained on the public gait archive's `train` and `validation` people, measured on its `test` people, whom the model
+never sees. From the checkout: `python -m zoo.gait_qp_wl.train --help`.
+"""
+
+import datetime
+import functools
+import json
+import pathlib
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from keras_dml._keras import keras
+from keras_dml.samplers import NPairSampler
+from zoo import augment, evaluate, people, publish, training
+
+NAME = "gait_qp_wl"
+CHANNELS = ["LAX", "LAY", "LAZ", "LRX", "LRY", "LRZ"]
+TRIPLETS = (0, 3)  # acceleration, angular velocity
+RATE_HZ = 100
+WINDOW = 512  # 5.12 s
+CROP = 576  # what playing a window 10 % faster needs
+PAIRS = 32
+STEPS = 3000
+
+# Chosen on people held out of `train` (the recipe's README gives the figures).
+DEGREES, GAIN, NOISE, SPEED = 25.0, 0.2, 0.1, 0.05
+
+
+def walks(split, foot="left"):
+    """Walks of one foot, from the first to the last annotated step: people stand still at both ends of a trial.
+
+    Args:
+        split: A split of the data set.
+        foot: `"left"` or `"right"`.
+    """
+    found = people.People([], [], [])
+    for record in people.read(f"ipol_gait/{foot}_foot", split):
+        steps = np.concatenate([record["left_steps"], record["right_steps"]])
+        found.signals.append(np.array(record["sequence"][steps.min() : steps.max()]))
+        found.subjects.append(record["subject"].decode())
+        found.sessions.append(int(record["trial"]))
+    return found
+
+
+def halves(walk):
+    """Each walk as two overlapping recordings, so that a pair may come from one trial or from two."""
+    cut = people.People([], [], [])
+    for signal, subject, session in zip(walk.signals, walk.subjects, walk.sessions, strict=True):
+        part = max(CROP, int(0.6 * len(signal)))
+        cut += people.People([signal[:part], signal[-part:]], [subject] * 2, [session] * 2)
+    return cut
+
+
+def vary(batch, rng, deviation):
+    """What differs between two windows of one walker: how the sensor sits, gains, noise, speed."""
+    batch = augment.warp_speed(batch, rng, SPEED, WINDOW)
+    batch = augment.rotate(batch, rng, DEGREES, TRIPLETS)
+    return augment.add_noise(augment.scale(batch, rng, GAIN), rng, NOISE * deviation)
+
+
+def training_walks(splits):
+    """Left feet, and right feet as further people: they walk alike, not the same."""
+    left = [walks(split, "left") for split in splits]
+    right = [walks(split, "right") for split in splits]
+    for walk in right:
+        walk.subjects = [f"{subject} right" for subject in walk.subjects]
+    every = functools.reduce(people.People.__add__, left + right)
+    return halves(every).at_least(CROP, 2)
+
+
+def card(figures, thresholds, train_subjects, test_subjects, seed, steps, minutes):
+    """Card of the model; what `publish` measures from the file is left out."""
+    return {
+        "name": NAME,
+        "task": "Tell people apart by how they walk: verify, identify and reject walkers from windows of one foot's sensor.",
+        "paper": "P1 Eqs 2, 9, 13 (Abdelwahab and Landwehr 2019, arXiv 1912.01933)",
+        "input": {
+            "channels": CHANNELS,
+            "units": ["g"] * 3 + ["deg/s"] * 3,
+            "rate_hz": RATE_HZ,
+            "dtype": "float32",
+            "length": [64, None],
+        },
+        "data": {
+            "builder": "ipol_gait",
+            "licence": "CC BY-NC-SA (version not stated by the source). The weights are derived from this data: take them as "
+            "non-commercial and share-alike too, until a lawyer tells you otherwise; for a product, train on data of your own.",
+            "citation": "C. Truong et al., A Data Set for the Study of Human Locomotion with Inertial Measurements Units, "
+            "Image Processing On Line 9 (2019) 381-390, doi:10.5201/ipol.2019.265",
+            "train_subjects": train_subjects,
+            "test_subjects": test_subjects,
+            "consent": "Recorded in hospitals for a published research data set. Enrol only people who have agreed to be "
+            "recognised by their walk, and tell them how to withdraw.",
+        },
+        "figures": figures,
+        "thresholds": thresholds,
+        "limits": [
+            "Both trials of a person were recorded within one visit: same shoes, same placement. Other days are not measured.",
+            "Sensor type and patient group go together in this data; part of the figures may rest on that.",
+            "Windows must show walking; standing or sitting embeds too, and says nothing.",
+            "The acceleration is labelled m/s2 by its authors and has the magnitude of g; give it as the data set does.",
+            "Not evaluated for age, sex or impairment, and not against people who imitate a walk.",
+        ],
+        "recipe": {
+            "command": f"python -m zoo.{NAME}.train --seed {seed} --steps {steps}",
+            "seed": seed,
+            "versions": publish.versions(),
+            "date": datetime.date.today().isoformat(),
+            "minutes": round(minutes, 1),
+        },
+    }
+
+
+def main(
+    method: Annotated[str, typer.Option(help="qp_wl (the model), qp_npl, mp_npl or qp_cls (its rivals).")] = "qp_wl",
+    steps: Annotated[int, typer.Option(help="Training steps.")] = STEPS,
+    seed: Annotated[int, typer.Option(help="Of the initial weights and the batches.")] = 0,
+    out: Annotated[
+        pathlib.Path | None, typer.Option(help="Folder for figures.json and the checkpoint; the model itself goes to zoo/.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
+    publish_model: Annotated[
+        bool, typer.Option("--publish/--no-publish", help="Write model and card into zoo/ (qp_wl only).")
+    ] = False,
+):
+    """Trains, measures by both protocols, and writes figures, model and card."""
+    out = out or pathlib.Path("build") / f"{NAME}_{method}_{seed}"
+    out.mkdir(parents=True, exist_ok=True)
+    keras.utils.set_random_seed(seed)
+    train = training_walks(("train", "validation"))
+    test = walks("test")
+    left = [signal for signal, subject in zip(train.signals, train.subjects, strict=True) if "right" not in subject]
+    deviation = np.concatenate(left).std(axis=0)
+    encoder = training.build_encoder(method, len(CHANNELS))
+    encoder.get_layer("normalisation").adapt(left)
+    sampler = NPairSampler(
+        train.signals,
+        train.subjects,
+        PAIRS,
+        steps=training.STEPS_PER_EPOCH,
+        length=CROP,
+        augment=functools.partial(vary, deviation=deviation),
+        seed=seed,
+    )
+    minutes = training.fit(encoder, method, sampler, steps, scratch=out, resume=resume)
+    windows = test.windows(WINDOW)
+    distances = evaluate.all_distances(encoder, windows.signals)
+    figures = evaluate.figures(distances, windows.subjects, windows.sessions)
+    (out / "figures.json").write_text(json.dumps(figures, indent=1))
+    print(evaluate.summary(figures))
+    if publish_model and method == "qp_wl":
+        known = sorted({subject.removesuffix(" right") for subject in train.subjects}, key=int)
+        unseen = sorted(set(test.subjects), key=int)
+        publish.publish(
+            pathlib.Path(__file__).parent,
+            encoder,
+            card(figures, evaluate.thresholds(distances, windows.subjects), known, unseen, seed, steps, minutes),
+            evaluate.synthetic_recordings(len(CHANNELS), (WINDOW, 100, 64), deviation),
+        )
+
+
+if __name__ == "__main__":
+    typer.run(main)
