@@ -1,6 +1,7 @@
 """Recordings of any length through any model, and the distances of what comes out."""
 
 import itertools
+import warnings
 
 import numpy as np
 
@@ -152,7 +153,10 @@ def _embed_batch(model, signals):
     for row, signal in zip(batch, signals, strict=True):
         row[: len(signal)] = signal
     mask = np.arange(batch.shape[1]) < lengths[:, None]                      # (batch, time)
-    return _numpy(model(batch, mask=ops.convert_to_tensor(mask), training=False))
+    with warnings.catch_warnings():
+        # Keras says of every model, as a layer, that it drops masks; its layers take this one
+        warnings.filterwarnings("ignore", "[\\s\\S]*was passed an input with a mask", UserWarning)
+        return _numpy(model(batch, mask=ops.convert_to_tensor(mask), training=False))
 
 
 def _padded(length):

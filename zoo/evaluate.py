@@ -35,19 +35,21 @@ def figures(distances, subjects, sessions):
     return found
 
 
-def thresholds(distances, subjects):
-    """Thresholds at fixed false accept rates, from one draw of the paper's protocol at n = 1.
-
-    Returns:
-        Entries of a card's `thresholds`; a rate that the number of trials cannot show is left out.
-    """
+def one_draw(distances, subjects):
+    """Scores and truth of the trials of one draw of the paper's protocol at n = 1."""
     draw = splits.random_enrolments(subjects, repetitions=1)
     trials = protocol.verification_trials(distances, draw, n=1)
-    found = []
-    for far in FARS:
-        if (~trials.genuine).sum() * far >= 1:
-            found.append(dataclasses.asdict(evaluation.threshold_at_far(trials.scores, trials.genuine, far)))
-    return found
+    return trials.scores, trials.genuine
+
+
+def thresholds(scores, genuine):
+    """Thresholds at fixed false accept rates; a rate that the number of trials cannot show is left out.
+
+    Returns:
+        Entries of a card's `thresholds`.
+    """
+    shown = [far for far in FARS if (~genuine).sum() * far >= 1]
+    return [dataclasses.asdict(evaluation.threshold_at_far(scores, genuine, far)) for far in shown]
 
 
 def all_distances(model, recordings):

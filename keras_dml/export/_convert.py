@@ -1,12 +1,11 @@
 """From a module with signatures to the bytes of a .tflite file."""
 
-import collections
 import pathlib
 import tempfile
 
 import numpy as np
 
-from keras_dml.export import _flatbuffer, operators, signatures
+from keras_dml.export import _calibration, _flatbuffer, operators, signatures
 from keras_dml.export._half import halve_weights
 from keras_dml.export._quiet import quiet
 
@@ -104,12 +103,14 @@ def _int8(folder, representative):
             denylisted_ops=sorted(present - INT8_OPERATORS)
         ),
     )
+    found = _calibration.ranges(plain, representative, INT8_OPERATORS)
+    debugger.calibrated_model = _calibration.narrow(debugger.calibrated_model, found)
     return debugger.get_nondebug_quantized_model()
 
 
 def _essence(error):
     """The lines of a converter's message that name operators; the rest is a listing of the
     graph."""
-    lines = collections.OrderedDict.fromkeys(str(error).strip().splitlines())
+    lines = dict.fromkeys(str(error).strip().splitlines())
     named = [line.strip() for line in lines if "ops:" in line.lower()]
     return "; ".join(named) or next(iter(lines), "no message")

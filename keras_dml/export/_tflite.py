@@ -83,7 +83,10 @@ def tflite(
         _write(candidate, model, metric, quantization, representative)
         operators.check_builtin(candidate)
         drift = _drift(candidate, tried, metric, parity.BOUNDS[quantization])
-        measured = {"bytes": size(candidate), "latency_ms": litert.latency_ms(candidate, tried.timed)}
+        measured = {
+            "bytes": size(candidate),
+            "latency_ms": litert.latency_ms(candidate, tried.timed),
+        }
     return Export(
         path=pathlib.Path(path),
         format="tflite",

@@ -23,12 +23,13 @@ class Bounds:
     distance: float
 
 
-# About twice what the encoders of this package measured; a wrong slice or lost weights make 1.
+# About twice what trained encoders of this package measured (gait: 0.0017, 0.048 and 0.10, with
+# changes in AUC of .001 and less); a wrong slice or lost weights make 1.
 BOUNDS = {
     None: Bounds(1e-5, 1e-5),
-    "float16": Bounds(5e-3, 5e-3),
-    "dynamic": Bounds(5e-2, 1e-5),
-    "int8": Bounds(1e-1, 1e-5),
+    "float16": Bounds(5e-3, 1e-5),
+    "dynamic": Bounds(1e-1, 1e-5),
+    "int8": Bounds(2e-1, 1e-5),
 }
 
 

@@ -1,14 +1,15 @@
 """All 1-Wasserstein distances with a hand-written gradient.
 
 Autodiff of the block loop keeps every block's intermediates: gigabytes at 256 x 256 embeddings. The gradient has a
-short closed form instead. With the sum `s = u + v` and the change `e = v - u` of a segment's end differences and
-`q = max(|s|, |e|)`, the segment's mean is `(s^2 / q + q) / 4`, its derivatives `s / (2 q)` in s and
-`sign(e) (1 - (s / q)^2) / 4` in e. Both cases, same signs and opposite ones, are in it.
+short closed form instead. With the differences u and v at the ends of a segment, `s = u + v`, `q = |u| + |v|` and
+`ratio = s / q`, the segment's mean is `(s ratio + q) / 4`, for same signs and for opposite ones. Its derivatives are
+`ratio / 2 + turn / 4` in u and `ratio / 2 - turn / 4` in v, with `turn = sign(u) (1 - ratio^2)`, which is 0 unless the
+signs are opposite. As the mean is homogeneous, it is u and v times its derivatives: the gradient in the knots needs
+no pass over the pairs.
 """
 
 from keras_dml._keras import ops
 from keras_dml.geometry import _blocks as blocks
-from keras_dml.geometry.numerics import divide
 
 
 def pairwise_1(x, y, knots, rows):
@@ -28,41 +29,44 @@ def pairwise_1(x, y, knots, rows):
     def table(x, y, knots):
         width = knots[1:] - knots[:-1]
         right = ops.transpose(y, (2, 1, 0))                                 # (knots, filters, m)
-        left = blocks.in_blocks(x, rows)                                    # (blocks, rows, filters, knots)
+        left = ops.transpose(blocks.in_blocks(x, rows), (0, 3, 1, 2))       # (blocks, knots, rows, filters)
 
         def forward(block):
-            mean, _, _ = _segments(block, right)
-            return ops.sum(ops.tensordot(width, mean, axes=1), axis=1)      # (rows, m)
+            total, size, ratio, _ = _segments(block, right)
+            return ops.sum(ops.tensordot(width / 4, total * ratio + size, axes=1), axis=1)  # (rows, m)
 
         def gradient(*args, upstream=None):
             if upstream is None:
                 (upstream,) = args
 
             weights = blocks.in_blocks(upstream, rows)                      # (blocks, rows, m)
+            centre = ops.mean(right, axis=2)                                # (knots, filters)
 
             def backward(i, sums):
-                in_left, in_right, in_width = sums
+                in_left, in_width, ratios, turns = sums
                 weight = weights[i][None, :, None, :]                       # (1, rows, 1, m)
-                mean, in_sum, in_change = _segments(left[i], right)
-                in_width += ops.sum(mean * weight, axis=(1, 2, 3))
-                scale = width[:, None, None, None] * weight
-                in_sum, in_change = in_sum * scale, in_change * scale
-                before, after = in_sum - in_change, in_sum + in_change
-                in_gap = ops.concatenate([before[:1], before[1:] + after[:-1], after[-1:]])
-                in_block = ops.transpose(ops.sum(in_gap, axis=3), (1, 2, 0))[None]
+                _, _, ratio, sign = _segments(left[i], right)
+                turn = sign * (1 - ratio * ratio) * weight                  # (segments, rows, filters, m)
+                ratio = ratio * weight
+                in_block, in_block_width = _at_knots(
+                    ops.sum(ratio, axis=3), ops.sum(turn, axis=3), width, left[i] - centre[:, None]
+                )
                 return (
-                    ops.slice_update(in_left, (i, 0, 0, 0), in_block),
-                    in_right - ops.sum(in_gap, axis=1),
-                    in_width,
+                    ops.slice_update(in_left, (i, 0, 0, 0), in_block[None]),
+                    in_width + in_block_width,
+                    ratios + ops.sum(ratio, axis=1),
+                    turns + ops.sum(turn, axis=1),
                 )
 
-            start = (ops.zeros_like(left), ops.zeros_like(right), ops.zeros_like(width))
-            in_left, in_right, in_width = ops.fori_loop(0, ops.shape(left)[0], backward, start)
-            none = ops.zeros((1,), in_width.dtype)
+            none = ops.zeros_like(right[1:])                                # (segments, filters, m)
+            start = (ops.zeros_like(left), ops.zeros_like(width), none, none)
+            in_left, in_width, ratios, turns = ops.fori_loop(0, ops.shape(left)[0], backward, start)
+            in_right, in_right_width = _at_knots(ratios, turns, width, right - centre[..., None])
+            in_width = in_width - in_right_width
             return (
-                blocks.joined(in_left, ops.shape(x)[0]),
-                ops.transpose(in_right, (2, 1, 0)),
-                ops.concatenate([none, in_width]) - ops.concatenate([in_width, none]),
+                blocks.joined(ops.transpose(in_left, (0, 2, 3, 1)), ops.shape(x)[0]),
+                -ops.transpose(in_right, (2, 1, 0)),
+                ops.pad(in_width, [[1, 0]]) - ops.pad(in_width, [[0, 1]]),
             )
 
         return blocks.joined(ops.map(forward, left), ops.shape(x)[0]), gradient
@@ -71,11 +75,28 @@ def pairwise_1(x, y, knots, rows):
 
 
 def _segments(block, right):
-    """Mean of every segment and its derivatives in sum and change, each `(segments, rows, filters, m)`."""
+    """`s`, `q`, `ratio` and the sign of `u` of every segment, each `(segments, rows, filters, m)`."""
     # Knots first: slices along the leading axis are views, not copies.
-    gap = ops.transpose(block, (2, 0, 1))[..., None] - right[:, None]       # (knots, rows, filters, m)
-    total, change = gap[:-1] + gap[1:], gap[1:] - gap[:-1]
-    greater = ops.maximum(ops.abs(total), ops.abs(change))
-    ratio = divide(total, greater)
-    mean = (total * ratio + greater) / 4
-    return mean, ratio / 2, ops.sign(change) * (1 - ratio * ratio) / 4
+    gap = block[..., None] - right[:, None]                                 # (knots, rows, filters, m)
+    size = ops.abs(gap)
+    total, size = gap[:-1] + gap[1:], size[:-1] + size[1:]
+    return total, size, ops.divide_no_nan(total, size), ops.sign(gap[:-1])
+
+
+def _at_knots(ratio, turn, width, values):
+    """Gradients in one set and in the widths, from sums of the derivatives over the other set.
+
+    Args:
+        ratio: Weighted sums of `ratio`, shape `(segments, ..., ...)`.
+        turn: Weighted sums of `turn`, same shape.
+        width: Widths of the segments, shape `(segments,)`.
+        values: The set's values at the knots less any centre that both sets share, shape `(knots, ..., ...)`.
+
+    Returns:
+        Gradient in the values, shape `(knots, ..., ...)`, and this set's part of that in the widths, `(segments,)`.
+    """
+    before, after = ratio / 2 + turn / 4, ratio / 2 - turn / 4
+    in_width = ops.sum(values[:-1] * before + values[1:] * after, axis=(1, 2))
+    width = width[:, None, None]
+    right, left = [[1, 0], [0, 0], [0, 0]], [[0, 1], [0, 0], [0, 0]]
+    return ops.pad(width * before, left) + ops.pad(width * after, right), in_width

@@ -21,8 +21,9 @@ class ChannelNormalisation(keras.layers.Layer):
 
     def build(self, input_shape):
         channels = (input_shape[-1],)
-        self.mean = self.add_weight(name="mean", shape=channels, initializer="zeros", trainable=False)
-        self.deviation = self.add_weight(name="deviation", shape=channels, initializer="ones", trainable=False)
+        fixed = {"shape": channels, "trainable": False, "autocast": False}
+        self.mean = self.add_weight(name="mean", initializer="zeros", **fixed)
+        self.deviation = self.add_weight(name="deviation", initializer="ones", **fixed)
 
     def adapt(self, recordings):
         """Measures mean and standard deviation over all steps of all recordings.

@@ -167,6 +167,15 @@ def test_a_model_of_stock_layers_exports_with_a_distance_given(recordings, tmp_p
     np.testing.assert_allclose(litert.distance(made.path, vectors, vectors), cosine, atol=1e-6)
 
 
+def test_one_spike_among_the_representative_recordings_does_not_coarsen_int8(small, tmp_path):
+    own = [sample(3000, CHANNELS, seed) for seed in range(30)]
+    own[-1][1500] = 1e3
+    file = export.tflite(small, tmp_path / "model.tflite", "int8", own).path
+    ordinary = [sample(200, CHANNELS, 99)]
+    found, expected = litert.embed(file, ordinary), keras_dml.embed(small, ordinary)
+    assert parity.relative_rms(found, expected) < 0.05
+
+
 def test_an_unknown_quantization_is_refused_with_the_names(small, tmp_path):
     with pytest.raises(ValueError, match="'float16', 'dynamic', 'int8'.*Received 'int4'"):
         export.tflite(small, tmp_path / "model.tflite", "int4")

@@ -123,8 +123,7 @@ def test_flat_output_is_filter_major_without_borders_and_knots():
     assert found.shape == (1, filters * knots)
     whole = numpy(QuantileLayer(knots, dtype="float64")(x))
     np.testing.assert_array_equal(found, whole[:, :-1, 1:-1].reshape(1, -1))
-    if (np.diff(values[:, :-1]) >= 0).all():
-        np.testing.assert_allclose(found[0], example["expected"]["flat_A"], atol=1e-9)
+    np.testing.assert_allclose(found[0], example["expected"]["flat_A"], atol=example["tolerance"])
 
 
 @pytest.mark.parametrize("flatten, kind", [(False, distances.Wasserstein), (True, distances.Cosine)])
@@ -156,6 +155,8 @@ def test_input_that_is_no_sequence_is_refused_with_its_shape(shape):
 @pytest.mark.parametrize("shape", [SHAPE, (4, 1000, 30)])
 def test_sorting_on_the_host_equals_sorting_in_the_graph(rng, with_mask, shape):
     """The second shape is above the size from which threads sort; ties and both zeros are in it."""
+    if keras.backend.backend() != "tensorflow" and shape != SHAPE:
+        return  # one sorter there
     x = activations(rng, shape).round(1)
     x[0, :2] = [[-0.0], [0.0]]
     mask = rng.random(shape[:2]) < 0.8 if with_mask else None
@@ -186,13 +187,12 @@ def test_inference_never_sorts_on_the_host(rng):
     np.testing.assert_allclose(contracts.compiled(model)(x), numpy(layer(x)), atol=1e-6)
 
 
-@pytest.mark.parametrize("jit_compile", [True, False])
 @pytest.mark.parametrize("flatten, loss", [(False, WassersteinLoss), (True, NPairLoss)])
-def test_it_trains_compiled_by_xla_without_the_host_sort(rng, jit_compile, flatten, loss):
+def test_it_trains_compiled_by_xla_without_the_host_sort(rng, flatten, loss):
     net = keras.Sequential(
         [keras.Input((TIME, FILTERS)), QuantileLayer(KNOTS, flatten=flatten, host_sort=False)]
     )
-    net.compile(keras.optimizers.SGD(0.1), loss(), jit_compile=jit_compile)
+    net.compile(keras.optimizers.SGD(0.1), loss(), jit_compile=True)
     before = net.get_weights()[0]
     history = net.fit(
         activations(rng, (4, TIME, FILTERS)), np.array([0, 1, 1, 0]), batch_size=4, verbose=0

@@ -6,16 +6,12 @@ never sees. From the checkout: `python -m zoo.gait_qp_wl.train --help`.
 
 import datetime
 import functools
-import json
 import pathlib
-from typing import Annotated
 
 import numpy as np
 import typer
 
-from keras_dml._keras import keras
-from keras_dml.samplers import NPairSampler
-from zoo import augment, evaluate, people, publish, training
+from zoo import augment, evaluate, people, publish, recipe
 
 NAME = "gait_qp_wl"
 CHANNELS = ["LAX", "LAY", "LAZ", "LRX", "LRY", "LRZ"]
@@ -116,49 +112,39 @@ def card(figures, thresholds, train_subjects, test_subjects, seed, steps, minute
 
 
 def main(
-    method: Annotated[str, typer.Option(help="qp_wl (the model), qp_npl, mp_npl or qp_cls (its rivals).")] = "qp_wl",
-    steps: Annotated[int, typer.Option(help="Training steps.")] = STEPS,
-    seed: Annotated[int, typer.Option(help="Of the initial weights and the batches.")] = 0,
-    out: Annotated[
-        pathlib.Path | None, typer.Option(help="Folder for figures.json and the checkpoint; the model itself goes to zoo/.")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
-    publish_model: Annotated[
-        bool, typer.Option("--publish/--no-publish", help="Write model and card into zoo/ (qp_wl only).")
-    ] = False,
+    method: recipe.Method = "qp_wl",
+    steps: recipe.Steps = STEPS,
+    seed: recipe.Seed = 0,
+    out: recipe.Out = None,
+    resume: recipe.Resume = False,
+    publish_model: recipe.Publish = False,
 ):
-    """Trains, measures by both protocols, and writes figures, model and card."""
-    out = out or pathlib.Path("build") / f"{NAME}_{method}_{seed}"
-    out.mkdir(parents=True, exist_ok=True)
-    keras.utils.set_random_seed(seed)
-    train = training_walks(("train", "validation"))
-    test = walks("test")
-    left = [signal for signal, subject in zip(train.signals, train.subjects, strict=True) if "right" not in subject]
+    """Trains on the walkers of `train` and `validation`, measures those of `test` by both protocols."""
+    out = recipe.out_folder(out, NAME, method, seed)
+    walkers = training_walks(("train", "validation"))
+    left = [s for s, subject in zip(walkers.signals, walkers.subjects, strict=True) if "right" not in subject]
     deviation = np.concatenate(left).std(axis=0)
-    encoder = training.build_encoder(method, len(CHANNELS))
-    encoder.get_layer("normalisation").adapt(left)
-    sampler = NPairSampler(
-        train.signals,
-        train.subjects,
-        PAIRS,
-        steps=training.STEPS_PER_EPOCH,
+    encoder, minutes = recipe.train(
+        method,
+        walkers,
+        functools.partial(vary, deviation=deviation),
+        adapt_to=left,
+        pairs=PAIRS,
         length=CROP,
-        augment=functools.partial(vary, deviation=deviation),
+        steps=steps,
         seed=seed,
+        out=out,
+        resume=resume,
     )
-    minutes = training.fit(encoder, method, sampler, steps, scratch=out, resume=resume)
-    windows = test.windows(WINDOW)
-    distances = evaluate.all_distances(encoder, windows.signals)
-    figures = evaluate.figures(distances, windows.subjects, windows.sessions)
-    (out / "figures.json").write_text(json.dumps(figures, indent=1))
-    print(evaluate.summary(figures))
+    test = walks("test").windows(WINDOW)
+    distances, figures = recipe.measure(encoder, test, out)
     if publish_model and method == "qp_wl":
-        known = sorted({subject.removesuffix(" right") for subject in train.subjects}, key=int)
+        known = sorted({subject.removesuffix(" right") for subject in walkers.subjects}, key=int)
         unseen = sorted(set(test.subjects), key=int)
         publish.publish(
             pathlib.Path(__file__).parent,
             encoder,
-            card(figures, evaluate.thresholds(distances, windows.subjects), known, unseen, seed, steps, minutes),
+            card(figures, evaluate.thresholds(*evaluate.one_draw(distances, test.subjects)), known, unseen, seed, steps, minutes),
             evaluate.synthetic_recordings(len(CHANNELS), (WINDOW, 100, 64), deviation),
         )
 

@@ -1,0 +1,141 @@
+"""Labels and the pairs they make, for both losses alike."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keras_dml._keras import keras, ops
+from keras_dml.layers import QuantileLayer
+from keras_dml.losses import NPairLoss, WassersteinLoss
+from keras_dml.losses.pairs import anchors_and_positives, class_ids
+from tests.losses.graphs import graph
+
+CASES = {"wasserstein": (WassersteinLoss, (3, 5)), "n_pair": (NPairLoss, (6,))}
+GOOD = np.array([4, 0, 4, 9, 0, 9])
+NOT_PAIRS = {
+    "a label once": ([0, 0, 1, 2], "Label 1 comes 1 times"),
+    "a label three times": ([0, 1, 0, 0], "Label 0 comes 3 times"),
+    "a label four times": ([7, 7, 7, 7], "Label 7 comes 4 times"),
+}
+NO_IDS = {
+    "fractions": ([0.5, 0.5, 1.0, 1.0], r"\[0.5, 0.5\]"),
+    "fractions that truncate to pairs": ([0.2, 0.7, 1.1, 1.9], r"\[0.2"),
+    "negative": ([-1.0, -1.0, 0.0, 0.0], r"\[-1.0, -1.0\]"),
+    "2**24 and one more, equal in float32": ([2**24, 2**24, 2**24 + 1, 2**24 + 1], "16777216"),
+    "nan": ([np.nan, np.nan, 1, 1], "nan"),
+    "infinite": ([np.inf, np.inf, 1, 1], "inf"),
+}
+
+
+def numpy(tensor):
+    return np.asarray(ops.convert_to_numpy(tensor))
+
+
+def embeddings(rng, kind, rows=6):
+    found = np.sort(rng.normal(size=(rows, *CASES[kind][1])), axis=-1).astype("float32")
+    if kind == "wasserstein":
+        found[:, -1] = np.linspace(0, 1, found.shape[-1])  # the row of knots
+    return found
+
+
+def compiled(loss, labels, predictions):
+    """In a compiled step on either backend labels are float32, as Keras passes them."""
+    return graph(loss)(np.asarray(labels, "float32"), predictions)
+
+
+@pytest.mark.parametrize("kind", CASES)
+@pytest.mark.parametrize("cast", [lambda y: y[:, None], lambda y: y.astype("float32"),
+                                  lambda y: y.astype("float64")[:, None], lambda y: y.astype("uint8"),
+                                  lambda y: y.astype("int64"), lambda y: y.tolist()])
+def test_labels_may_be_a_column_or_of_any_numeric_type(rng, kind, cast):
+    predictions, loss = embeddings(rng, kind), CASES[kind][0]()
+    np.testing.assert_array_equal(numpy(loss(cast(GOOD), predictions)), numpy(loss(GOOD, predictions)))
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_the_greatest_labels_that_float32_tells_apart_are_fine(rng, kind):
+    predictions, loss = embeddings(rng, kind, 4), CASES[kind][0]()
+    labels = np.array([2**24 - 1, 2**24 - 2, 2**24 - 2, 2**24 - 1])
+    found = numpy(loss(labels, predictions))
+    np.testing.assert_array_equal(found, numpy(loss(np.array([1, 0, 0, 1]), predictions)))
+
+
+@pytest.mark.parametrize("kind", CASES)
+@pytest.mark.parametrize("labels, message", NOT_PAIRS.values(), ids=NOT_PAIRS)
+def test_a_label_not_exactly_twice_is_named_or_nan(rng, kind, labels, message):
+    predictions, loss = embeddings(rng, kind, 4), CASES[kind][0]()
+    with pytest.raises(ValueError, match=message + ".*NPairSampler"):
+        loss(np.array(labels), predictions)
+    assert np.isnan(compiled(loss, labels, predictions))
+
+
+@pytest.mark.parametrize("kind", CASES)
+@pytest.mark.parametrize("labels, message", NO_IDS.values(), ids=NO_IDS)
+def test_numbers_that_are_no_ids_are_shown_or_nan(rng, kind, labels, message):
+    """Compiled, fractions must not be cut to whole numbers that happen to pair up."""
+    predictions, loss = embeddings(rng, kind, 4), CASES[kind][0]()
+    with pytest.raises(ValueError, match=f"whole numbers from 0 to 2\\*\\*24 - 1[^$]*{message}"):
+        loss(np.array(labels), predictions)
+    assert np.isnan(compiled(loss, labels, predictions))
+
+
+def test_the_message_shows_the_strange_label_however_far_down_it_stands():
+    labels = np.repeat(np.arange(50.0), 2)
+    labels[-1] = 3.5
+    with pytest.raises(ValueError, match=r"Received \[3.5\]"):
+        class_ids(labels)
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_one_hot_labels_are_refused_with_the_way_to_ids(rng, kind):
+    with pytest.raises(ValueError, match=r"Received shape \(6, 3\).*argmax"):
+        CASES[kind][0]()(np.eye(6, 3), embeddings(rng, kind))
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_an_odd_number_of_rows_is_refused_even_where_only_shapes_are_known(rng, kind):
+    predictions, loss = embeddings(rng, kind, 5), CASES[kind][0]()
+    with pytest.raises(ValueError, match="Label 2 comes 1 times"):
+        loss(np.array([0, 0, 1, 1, 2]), predictions)
+    with pytest.raises(ValueError, match="even number of rows. Received 5"):
+        compiled(loss, [0, 0, 1, 1, 2], predictions)
+
+
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="JAX compiles static shapes")
+@pytest.mark.parametrize("kind", CASES)
+def test_batches_of_unknown_size_are_compiled_once(rng, kind):
+    import tensorflow as tf
+
+    loss = CASES[kind][0]()
+    shape = (None, *CASES[kind][1])
+    step = tf.function(loss, input_signature=[tf.TensorSpec((None,)), tf.TensorSpec(shape)])
+    for rows in (2, 6):
+        predictions, labels = embeddings(rng, kind, rows), np.repeat(np.arange(rows // 2), 2)
+        expected = numpy(loss(labels, predictions))
+        found = step(labels.astype("float32"), predictions)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    odd = step(np.array([0, 0, 1], "float32"), embeddings(rng, kind, 3))
+    assert np.isnan(odd)
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_fit_reports_nan_for_a_batch_that_is_no_set_of_pairs(rng, kind):
+    head = QuantileLayer(3, flatten=kind == "n_pair")
+    net = keras.Sequential([keras.Input((9, 2)), head])
+    net.compile("sgd", CASES[kind][0](), jit_compile=keras.backend.backend() == "jax")
+    x = rng.normal(size=(4, 9, 2)).astype("float32")
+    for labels, finite in [([0, 1, 1, 0], True), ([0, 1, 1, 1], False), ([0, 0.5, 1, 1.5], False)]:
+        history = net.fit(x, np.array(labels, "float32"), batch_size=4, verbose=0).history
+        assert np.isfinite(history["loss"]).all() == finite
+
+
+@given(st.permutations(list(np.repeat(np.arange(5), 2))))
+def test_anchors_are_first_rows_in_order_and_positives_the_second_ones(labels):
+    labels = np.array(labels, "int32")
+    anchors, positives, valid = (numpy(part) for part in anchors_and_positives(class_ids(labels)))
+    _, first = np.unique(labels, return_index=True)
+    np.testing.assert_array_equal(anchors, np.sort(first))
+    assert bool(valid)
+    assert (positives > anchors).all()
+    np.testing.assert_array_equal(labels[anchors], labels[positives])

@@ -1,0 +1,44 @@
+"""One step of gradient descent on given weights, shared by the scripts that train on several devices."""
+
+import json
+
+import numpy as np
+
+from keras_dml._keras import keras
+from keras_dml.layers import MaskedConv1D, QuantileLayer
+from keras_dml.losses import NPairLoss, WassersteinLoss
+
+RATE, TIME, CHANNELS, PAIRS = 0.5, 12, 2, 4
+LOSSES = {"QP-WL": WassersteinLoss, "QP-NPL": NPairLoss}
+
+
+def batch():
+    """Rows `2 i` and `2 i + 1` are a pair, as the samplers put them."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(2 * PAIRS, TIME, CHANNELS)).astype("float32")
+    return x, np.repeat(np.arange(PAIRS), 2).astype("int32")
+
+
+def network(method):
+    keras.utils.set_random_seed(6)
+    net = keras.Sequential(
+        [
+            keras.Input((TIME, CHANNELS)),
+            MaskedConv1D(3, 3),
+            keras.layers.PReLU(shared_axes=[1]),
+            QuantileLayer(3, flatten=method == "QP-NPL"),
+        ]
+    )
+    net.compile(keras.optimizers.SGD(RATE), LOSSES[method]())
+    return net
+
+
+def after_fit(net, x, y):
+    """Weights and the reported loss after one step on the whole batch."""
+    history = net.fit(x, y, batch_size=len(x), shuffle=False, verbose=0).history["loss"]
+    return [weight.tolist() for weight in net.get_weights()], history[0]
+
+
+def report(**results):
+    """The last line that the script prints."""
+    print(json.dumps(results))

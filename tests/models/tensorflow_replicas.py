@@ -1,0 +1,44 @@
+"""Prints one step on two replicas and the step it must equal; run by `test_distribution.py`."""
+
+import tensorflow as tf
+
+from keras_dml.samplers import NPairSampler
+from tests.models.one_step import LOSSES, RATE, after_fit, batch, network, report
+
+
+def averaging_step(method, x, y):
+    """One device: the mean of the losses of the batch's halves, and a step down its gradient."""
+    net = network(method)
+    loss, half = LOSSES[method](), len(x) // 2
+    with tf.GradientTape() as tape:
+        losses = [loss(y[part], net(x[part], training=True)) for part in (slice(half), slice(half, None))]
+        value = (losses[0] + losses[1]) / 2
+    gradients = tape.gradient(value, net.trainable_weights)
+    weights = [weight - RATE * gradient for weight, gradient in zip(net.trainable_weights, gradients, strict=True)]
+    return [weight.numpy().tolist() for weight in weights], float(value)
+
+
+def main():
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+    x, y = batch()
+    results = {}
+    for method in LOSSES:
+        strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+        with strategy.scope():
+            replicas = network(method)
+        results[method] = {
+            "replicas": strategy.num_replicas_in_sync,
+            "found": after_fit(replicas, x, y),
+            "expected": averaging_step(method, x, y),
+            "one_device": after_fit(network(method), x, y),
+        }
+    sampler = NPairSampler(x, y, pairs=len(y) // 2, steps=3)
+    with strategy.scope():
+        net = network("QP-WL")
+    results["sampler"] = net.fit(sampler, epochs=2, verbose=0).history["loss"]
+    report(**results)
+
+
+if __name__ == "__main__":
+    main()

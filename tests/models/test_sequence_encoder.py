@@ -1,0 +1,188 @@
+import functools
+
+import numpy as np
+import pytest
+
+from keras_dml import distances
+from keras_dml._keras import keras, ops
+from keras_dml.layers import ChannelNormalisation, RecordingStandardisation
+from keras_dml.models import sequence_encoder
+from tests.gradients import gradients
+
+CHANNELS, LONGEST = 3, 24
+ENCODERS = [("quantile", 0), ("quantile", 1), ("quantile", 2), ("quantile", 3), ("max", 3), ("mean", 3)]
+
+
+def numpy(tensor):
+    return np.asarray(ops.convert_to_numpy(tensor))
+
+
+@functools.cache
+def encoder(aggregation="quantile", halvings=3, **options):
+    """With random statistics and slopes, so that padding is not zero after any layer."""
+    keras.utils.set_random_seed(5)
+    model = sequence_encoder(
+        CHANNELS, aggregation=aggregation, halvings=halvings, knots=4, **options
+    )
+    rng = np.random.default_rng(5)
+    for layer in model.layers:
+        if not isinstance(layer, keras.layers.Conv1D) and layer.name != "embedding":
+            layer.set_weights([rng.uniform(0.5, 1.5, w.shape) for w in layer.get_weights()])
+    return model
+
+
+def assert_close(found, expected):
+    """To 1e-5 of the embedding's own size, which random statistics in sixteen layers make some hundreds."""
+    size = max(1, np.abs(expected).max())
+    np.testing.assert_allclose(found / size, expected / size, rtol=1e-5, atol=1e-5)
+
+
+def padded(signal, before, after, rng):
+    """The recording amid garbage, and its mask."""
+    garbage = rng.normal(scale=1e3, size=(1, before + signal.shape[1] + after, CHANNELS))
+    garbage[:, before : before + signal.shape[1]] = signal
+    mask = np.zeros(garbage.shape[:2], bool)
+    mask[:, before : before + signal.shape[1]] = True
+    return garbage.astype("float32"), mask
+
+
+def recording(rng, length):
+    return rng.normal(size=(1, length, CHANNELS)).astype("float32")
+
+
+@pytest.mark.parametrize("aggregation, halvings", ENCODERS)
+@pytest.mark.parametrize("length", [1, 8, 13])
+def test_the_embedding_of_a_padded_recording_is_the_bare_ones(rng, aggregation, halvings, length):
+    model, signal = encoder(aggregation, halvings), recording(rng, length)
+    x, mask = padded(signal, 0, LONGEST - length, rng)
+    assert_close(numpy(model(x, mask=mask)), numpy(model(signal)))
+
+
+@pytest.mark.parametrize("normalisation", ["channel", "recording"])
+def test_recordings_of_one_batch_do_not_see_each_other(rng, normalisation):
+    model = encoder(normalisation=normalisation)
+    lengths = [13, 8, 24, 1]
+    signals = [recording(rng, length) for length in lengths]
+    batch, masks = zip(*(padded(s, 0, LONGEST - s.shape[1], rng) for s in signals), strict=True)
+    found = numpy(model(np.concatenate(batch), mask=np.concatenate(masks)))
+    for row, signal in zip(found, signals, strict=True):
+        assert_close(row, numpy(model(signal))[0])
+
+
+@pytest.mark.parametrize("aggregation, halvings", ENCODERS[3:])
+def test_padding_in_front_by_whole_windows_changes_nothing_either(rng, aggregation, halvings):
+    model, signal = encoder(aggregation, halvings), recording(rng, 13)
+    x, mask = padded(signal, 8, 3, rng)
+    assert_close(numpy(model(x, mask=mask)), numpy(model(signal)))
+
+
+@pytest.mark.parametrize("aggregation, halvings", ENCODERS[::3])
+def test_steps_masked_in_the_middle_do_not_count_whatever_they_hold(rng, aggregation, halvings):
+    model, x = encoder(aggregation, halvings), recording(rng, LONGEST)
+    mask = np.ones((1, LONGEST), bool)
+    mask[:, [3, 9, 10, 11, 12, 13, 14, 15, 16, 21]] = False  # two whole windows of four among them
+    found = numpy(model(x, mask=mask))
+    assert np.isfinite(found).all()
+    for garbage in (0, np.nan, 1e6):
+        changed = np.where(mask[..., None], x, garbage).astype("float32")
+        np.testing.assert_array_equal(numpy(model(changed, mask=mask)), found)
+    assert np.abs(numpy(model(x)) - found).max() > 1e-3  # the mask is not just ignored
+
+
+def test_no_gradient_reaches_masked_steps(rng):
+    model, (x, mask) = encoder(halvings=1), padded(recording(rng, 8), 0, LONGEST - 8, rng)
+    (slopes,) = gradients(lambda x: ops.sum(model(x, mask=mask) ** 2), x)
+    assert np.isfinite(slopes).all()
+    assert (slopes[~mask] == 0).all() and (slopes[mask] != 0).any()
+
+
+def test_a_mask_of_ones_is_no_mask(rng):
+    model, x = encoder(), recording(rng, LONGEST)
+    assert_close(numpy(model(x, mask=np.ones((1, LONGEST), bool))), numpy(model(x)))
+
+
+@pytest.mark.parametrize(
+    "size, filters, halvings",
+    [
+        ("paper", [64] * 4 + [128] * 4 + [256] * 8, 0),
+        ("edge", [32] * 4 + [48] * 4 + [64] * 8, 3),
+    ],
+)
+def test_sizes_are_sixteen_convolutions_of_three_steps(size, filters, halvings):
+    model = sequence_encoder(6, size=size)
+    convolutions = [layer for layer in model.layers if isinstance(layer, keras.layers.Conv1D)]
+    assert [layer.filters for layer in convolutions] == filters
+    assert {layer.kernel_size for layer in convolutions} == {(3,)}
+    assert sum(layer.name.startswith("halving") for layer in model.layers) == halvings
+    assert model.output_shape == (None, filters[-1] + 1, 18)
+
+
+def test_halvings_stand_after_every_fourth_convolution():
+    names = [layer.name for layer in encoder(halvings=2).layers]
+    after = [names[names.index(f"halving_{i}") - 1] for i in (1, 2)]
+    assert after == ["prelu_4", "prelu_8"] and "halving_3" not in names
+
+
+def test_edge_has_the_parameters_of_its_table():
+    """By hand, for six channels: kernels 3 * in * out, then four statistics and one slope a filter."""
+    model = sequence_encoder(6)
+    kernels = 3 * (6 * 32 + 3 * 32 * 32 + 32 * 48 + 3 * 48 * 48 + 48 * 64 + 7 * 64 * 64)
+    filters = 4 * 32 + 4 * 48 + 8 * 64
+    assert kernels == 130_368 and filters == 832
+    assert model.count_params() == kernels + 5 * filters + 2 * 6 + 16
+    trainable = sum(int(np.prod(weight.shape)) for weight in model.trainable_weights)
+    assert trainable == kernels + 3 * filters + 16
+
+
+@pytest.mark.parametrize(
+    "options, shape, kind",
+    [
+        ({"knots": 3}, (None, 65, 5), distances.Wasserstein),
+        ({"knots": 3, "flatten": True}, (None, 192), distances.Cosine),
+        ({"aggregation": "max"}, (None, 64), distances.Cosine),
+        ({"aggregation": "mean"}, (None, 64), distances.Cosine),
+    ],
+)
+def test_the_last_layer_gives_the_embedding_and_names_its_distance(options, shape, kind):
+    model = sequence_encoder(CHANNELS, **options)
+    assert model.output_shape == shape
+    assert type(model.layers[-1].distance) is kind
+
+
+@pytest.mark.parametrize(
+    "normalisation, kind", [("channel", ChannelNormalisation), ("recording", RecordingStandardisation)]
+)
+def test_normalisation_is_part_of_the_model(normalisation, kind):
+    model = sequence_encoder(CHANNELS, normalisation=normalisation)
+    assert type(model.get_layer("normalisation")) is kind
+
+
+def test_standardised_recordings_may_have_any_offset_and_scale(rng):
+    model, signal = encoder(normalisation="recording"), recording(rng, LONGEST)
+    np.testing.assert_allclose(numpy(model(signal * 7 + 30)), numpy(model(signal)), rtol=1e-2, atol=1e-2)
+
+
+def test_the_penalty_falls_on_the_slopes_of_all_sixteen_prelus():
+    model = sequence_encoder(CHANNELS, slope_l2=0.01)
+    assert len(model.losses) == 16
+    slopes = [layer for layer in model.layers if isinstance(layer, keras.layers.PReLU)]
+    assert {tuple(layer.get_weights()[0].shape) for layer in slopes} == {(1, 32), (1, 48), (1, 64)}
+    slopes[0].set_weights([np.full((1, 32), 0.5)])
+    np.testing.assert_allclose(sum(float(loss) for loss in model.losses), 0.01 * 32 * 0.25, rtol=1e-5)
+    assert not sequence_encoder(CHANNELS).losses
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"size": "huge"}, r"`size` must be one of \('paper', 'edge'\)"),
+        ({"aggregation": "median"}, r"`aggregation` must be one of \('quantile', 'max', 'mean'\)"),
+        ({"normalisation": None}, r"`normalisation` must be one of \('channel', 'recording'\)"),
+        ({"halvings": 4}, r"`halvings` must be one of \(0, 1, 2, 3\). Received halvings=4"),
+        ({"halvings": -1}, "`halvings` must be one of"),
+        ({"knots": 0}, "`knots` must be a whole number of at least 1"),
+    ],
+)
+def test_unknown_choices_are_refused_with_the_known_ones(options, message):
+    with pytest.raises(ValueError, match=message):
+        sequence_encoder(CHANNELS, **options)

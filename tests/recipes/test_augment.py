@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+
+from zoo import augment
+
+
+def test_a_turned_sensor_measures_the_same_lengths_in_both_triplets(rng):
+    batch = rng.normal(size=(4, 50, 6))
+    turned = augment.rotate(batch, rng, 90, (0, 3))
+    for first in (0, 3):
+        lengths = np.linalg.norm(batch[..., first : first + 3], axis=-1)
+        np.testing.assert_allclose(np.linalg.norm(turned[..., first : first + 3], axis=-1), lengths)
+    assert not np.allclose(turned, batch)
+
+
+def test_no_degrees_no_turn(rng):
+    batch = rng.normal(size=(2, 9, 6))
+    np.testing.assert_allclose(augment.rotate(batch, rng, 0, (0, 3)), batch)
+
+
+def test_a_warped_line_stays_a_line_of_another_slope(rng):
+    line = np.arange(80.0)[None, :, None].repeat(3, axis=0)
+    warped = augment.warp_speed(line, rng, 0.1, 64)[..., 0]
+    slopes = np.diff(warped, axis=1)
+    assert warped.shape == (3, 64)
+    np.testing.assert_allclose(slopes, slopes[:, :1].repeat(63, axis=1))
+    assert ((0.9 <= slopes) & (slopes <= 1.1)).all() and len(set(slopes[:, 0])) == 3
+
+
+def test_rows_too_short_for_the_greatest_speed_are_refused(rng):
+    with pytest.raises(ValueError, match="Rows need 72 steps for 64"):
+        augment.warp_speed(np.zeros((1, 64, 1)), rng, 0.1, 64)
+
+
+def test_both_rows_of_a_pair_are_mixed_alike_and_pairs_differ(rng):
+    row = rng.normal(size=(1, 20, 5))
+    mixed = augment.mix_channels(np.repeat(row, 4, axis=0), rng, 0.5)
+    np.testing.assert_allclose(mixed[0], mixed[1])
+    np.testing.assert_allclose(mixed[2], mixed[3])
+    assert not np.allclose(mixed[0], mixed[2])
+
+
+def test_gain_noise_and_lost_channels_stay_in_their_bounds(rng):
+    ones = np.ones((200, 30, 4))
+    gains = augment.scale(ones, rng, 0.2)
+    assert gains.min() >= 0.8 and gains.max() <= 1.2 and np.ptp(gains, axis=1).max() == 0
+    assert np.std(augment.add_noise(ones, rng, 0.5)) == pytest.approx(0.5, rel=0.02)
+    dropped = augment.drop_channels(ones, rng, 0.25)
+    assert set(np.unique(dropped)) == {0.0, 1.0} and 1 - dropped.mean() == pytest.approx(0.25, abs=0.05)

@@ -1,0 +1,138 @@
+import json
+
+import numpy as np
+import pytest
+
+from keras_dml import distances
+from keras_dml._keras import keras, ops
+from keras_dml.geometry import wasserstein
+from keras_dml.layers import QuantileLayer
+
+
+def numpy(tensor):
+    return np.asarray(ops.convert_to_numpy(tensor))
+
+
+def embeddings(rng, count, filters=3, knots=5, power=1.0):
+    values = np.sort(rng.normal(size=(count, filters, knots)), axis=-1)
+    row = np.broadcast_to(np.linspace(0, 1, knots) ** power, (count, 1, knots))
+    return np.concatenate([values, row], axis=1).astype("float32")
+
+
+@pytest.mark.parametrize(
+    "name, kind", [("wasserstein", distances.Wasserstein), ("cosine", distances.Cosine)]
+)
+def test_a_name_gives_the_distance_of_that_name(name, kind):
+    assert type(distances.get(name)) is kind
+
+
+def test_an_object_or_a_function_is_taken_as_it_is():
+    ours, own = distances.Wasserstein(2), lambda x, y: x @ y.T
+    assert distances.get(ours) is ours
+    assert distances.get(own) is own
+
+
+@pytest.mark.parametrize("distance", [distances.Wasserstein(2.5), distances.Cosine()], ids=["w", "cos"])
+def test_a_distance_survives_json(distance):
+    config = json.loads(json.dumps(distances.serialize(distance)))
+    clone = distances.get(config)
+    assert type(clone) is type(distance)
+    assert clone.get_config() == distance.get_config()
+
+
+@pytest.mark.parametrize("name, near", [("wassertein", "wasserstein"), ("cosin", "cosine")])
+def test_an_unknown_name_is_answered_with_the_nearest_and_all_known(name, near):
+    with pytest.raises(ValueError, match=f"Known: cosine, wasserstein. Did you mean '{near}'"):
+        distances.get(name)
+
+
+def test_a_name_like_none_of_them_is_answered_without_a_guess():
+    with pytest.raises(ValueError) as error:
+        distances.get("euclidean_squared_of_things")
+    assert "Did you mean" not in str(error.value)
+
+
+@pytest.mark.parametrize("thing", [None, 3, ["cosine"]])
+def test_what_is_no_distance_is_refused_with_its_type(thing):
+    with pytest.raises(TypeError, match=f"Received {type(thing).__name__}"):
+        distances.get(thing)
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_wasserstein_reads_values_and_knots_from_the_embeddings(rng, p):
+    x, y = embeddings(rng, 4, power=1.7), embeddings(rng, 2, power=1.7)
+    found = numpy(distances.Wasserstein(p)(x, y))
+    expected = wasserstein.pairwise(x[:, :-1], y[:, :-1], x[0, -1], p)
+    assert found.shape == (4, 2)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_embeddings_of_a_layer_are_at_distance_zero_from_themselves(rng):
+    x = QuantileLayer(4)(rng.normal(size=(3, 20, 2)).astype("float32"))
+    assert (np.diag(numpy(distances.Wasserstein()(x, x))) == 0).all()
+
+
+def test_cosine_is_minus_the_cosine_and_zero_for_a_zero_vector(rng):
+    x, y = rng.normal(size=(3, 4)), rng.normal(size=(2, 4))
+    y[1] = 0
+    unit = lambda v: v / np.maximum(np.linalg.norm(v, axis=1, keepdims=True), 1e-9)  # noqa: E731
+    np.testing.assert_allclose(distances.Cosine()(x, y), -unit(x) @ unit(y).T, atol=1e-6)
+    assert (numpy(distances.Cosine()(x, y))[:, 1] == 0).all()
+
+
+def test_embeddings_with_other_knots_are_refused(rng):
+    x, y = embeddings(rng, 2), embeddings(rng, 3, power=1.01)
+    with pytest.raises(ValueError, match="different knots[^$]*Embed both sides with one model"):
+        distances.Wasserstein()(x, y)
+
+
+def test_embeddings_of_two_models_on_one_side_are_refused(rng):
+    mixed = np.concatenate([embeddings(rng, 2), embeddings(rng, 2, power=1.5)])
+    for x, y in [(mixed, mixed[:2]), (mixed[:2], mixed)]:
+        with pytest.raises(ValueError, match="different knots"):
+            distances.Wasserstein()(x, y)
+
+
+def test_knots_that_a_float16_file_rounded_are_the_same(rng):
+    x = embeddings(rng, 2, power=1.3)
+    rounded = x.copy()
+    rounded[:, -1] = x[:, -1].astype("float16")
+    assert (rounded != x).any()
+    np.testing.assert_allclose(distances.Wasserstein()(x, rounded), distances.Wasserstein()(x, x))
+
+
+@pytest.mark.parametrize("sizes", [{"knots": 7}, {"filters": 4}, {"filters": 1}])
+def test_embeddings_of_other_sizes_are_refused_not_broadcast(rng, sizes):
+    """One filter against three would broadcast to a number that means nothing."""
+    with pytest.raises(ValueError, match=r"embeddings of one model. Received shapes \(2, 4, 5\) and \(2"):
+        distances.Wasserstein()(embeddings(rng, 2), embeddings(rng, 2, **sizes))
+
+
+@pytest.mark.parametrize("shape", [(5,), (4, 5), (2, 3, 4, 5)])
+@pytest.mark.parametrize("place", ["x", "y"])
+def test_wasserstein_refuses_other_ranks_and_says_which_side(rng, shape, place):
+    sides = {"x": embeddings(rng, 2), "y": embeddings(rng, 2), place: np.zeros(shape, "float32")}
+    with pytest.raises(ValueError, match=f"`{place}` must hold quantile embeddings[^$]*Received shape"):
+        distances.Wasserstein()(sides["x"], sides["y"])
+
+
+@pytest.mark.parametrize("shape", [(5,), (2, 4, 5)])
+def test_cosine_refuses_what_are_no_vectors(shape):
+    with pytest.raises(ValueError, match="`y` must hold vectors, shape .batch, features."):
+        distances.Cosine()(np.zeros((2, 5), "float32"), np.zeros(shape, "float32"))
+
+
+def test_cosine_refuses_vectors_of_other_lengths():
+    with pytest.raises(ValueError, match=r"Received shapes \(2, 5\) and \(2, 6\)"):
+        distances.Cosine()(np.zeros((2, 5), "float32"), np.zeros((2, 6), "float32"))
+
+
+@pytest.mark.parametrize("p", [0.99, "1", None])
+def test_orders_below_one_are_refused(p):
+    with pytest.raises(ValueError, match="`p` must be a real number of at least 1"):
+        distances.Wasserstein(p)
+
+
+def test_classes_are_registered_under_the_packages_name():
+    for kind in (distances.Wasserstein, distances.Cosine):
+        assert keras.saving.get_registered_name(kind) == f"keras_dml>{kind.__name__}"

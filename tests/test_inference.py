@@ -1,0 +1,226 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import keras_dml
+from keras_dml import distances, inference, layers
+from keras_dml._keras import keras, ops
+
+CHANNELS = 2
+LENGTHS = [9, 1, 30, 9, 17, 2, 16, 30]
+
+
+def network(*stack, time=None):
+    keras.utils.set_random_seed(3)
+    return keras.Sequential([keras.Input((time, CHANNELS)), *stack])
+
+
+def ours():
+    return network(
+        layers.ChannelNormalisation(),
+        layers.MaskedConv1D(4, 3, bias_initializer="ones"),
+        layers.MaskedAveragePooling1D(2),
+        keras.layers.PReLU(shared_axes=[1]),
+        layers.QuantileLayer(3),
+    )
+
+
+def stock():
+    """The convolution drops the mask, so the head would take the padding for activations."""
+    return network(
+        keras.layers.Conv1D(4, 3, padding="same", bias_initializer="ones"), layers.QuantileLayer(3)
+    )
+
+
+def stock_pooling():
+    return network(layers.MaskedConv1D(4, 3), keras.layers.GlobalMaxPooling1D())
+
+
+def bare_operation():
+    signal = keras.Input((None, CHANNELS))
+    return keras.Model(signal, layers.QuantileLayer(3)(ops.tanh(signal) + 1))
+
+
+def nested():
+    inner = network(layers.MaskedConv1D(4, 3, bias_initializer="ones"))
+    return network(inner, layers.SequencePooling("mean"))
+
+
+def nested_stock():
+    inner = network(keras.layers.Conv1D(4, 3, padding="same", bias_initializer="ones"))
+    return network(inner, layers.SequencePooling("mean"))
+
+
+def recordings(rng, lengths=LENGTHS):
+    return [rng.normal(size=(length, CHANNELS)).astype("float32") for length in lengths]
+
+
+def embed(model, signals, **options):
+    return keras_dml.embed(model, signals, progress=False, **options)
+
+
+def one_by_one(model, signals):
+    return np.concatenate([np.asarray(ops.convert_to_numpy(model(signal[None]))) for signal in signals])
+
+
+# ---- embed ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [ours, stock, stock_pooling, bare_operation, nested, nested_stock])
+@pytest.mark.parametrize("batch_size", [1, 3, 32])
+@pytest.mark.filterwarnings("error")
+def test_a_batch_of_any_lengths_gives_what_recordings_give_alone_and_in_their_order(
+    rng, make, batch_size
+):
+    """Also in models of stock layers that drop masks without an error."""
+    model, signals = make(), recordings(rng)
+    found = embed(model, signals, batch_size=batch_size)
+    assert isinstance(found, np.ndarray) and len(found) == len(signals)
+    np.testing.assert_allclose(found, one_by_one(model, signals), rtol=1e-5, atol=1e-5)
+
+
+def test_recordings_share_batches_where_masks_are_kept_and_only_then(rng):
+    shapes = []
+
+    class Spy(layers.MaskedConv1D):
+        def call(self, inputs, mask=None):
+            shapes.append(tuple(inputs.shape))
+            return super().call(inputs, mask=mask)
+
+    kept = network(Spy(4, 3), layers.SequencePooling())
+    shapes.clear()
+    embed(kept, recordings(rng))
+    assert len(shapes) == 1
+    dropped = network(Spy(4, 3), keras.layers.Conv1D(4, 3, padding="same"), layers.SequencePooling())
+    shapes.clear()
+    embed(dropped, recordings(rng))
+    assert sorted(time for _, time, _ in shapes) == sorted(set(LENGTHS))
+
+
+@given(st.integers(1, 10**6))
+def test_padded_lengths_are_few_and_close(length):
+    padded = inference._padded(length)
+    assert length <= padded < 1.13 * length + 1
+    assert inference._padded(padded) == padded
+
+
+def test_there_are_at_most_eight_padded_lengths_an_octave():
+    assert len({inference._padded(length) for length in range(512, 1024)}) <= 9
+
+
+def test_anything_like_arrays_will_do(rng):
+    model, signals = ours(), recordings(rng, [9, 9])
+    expected = embed(model, signals)
+    for same in (np.stack(signals), (s for s in signals), [s.astype("float64") for s in signals],
+                 [s.tolist() for s in signals], tuple(signals)):
+        np.testing.assert_allclose(embed(model, same), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_given_recordings_are_left_as_they_are(rng):
+    signals = recordings(rng)
+    before = [signal.copy() for signal in signals]
+    embed(ours(), signals)
+    for signal, copy in zip(signals, before, strict=True):
+        np.testing.assert_array_equal(signal, copy)
+
+
+def test_embedding_is_inference_not_training(rng):
+    model = network(layers.MaskedConv1D(4, 3), keras.layers.BatchNormalization(), keras.layers.Dropout(0.5),
+                    layers.SequencePooling())
+    before, signals = model.get_weights(), recordings(rng, [9, 9])
+    np.testing.assert_array_equal(embed(model, signals), embed(model, signals))
+    for one, other in zip(before, model.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_the_list_must_hold_a_recording():
+    for nothing in ([], (), np.zeros((0, 5, CHANNELS)), iter([])):
+        with pytest.raises(ValueError, match="`recordings` is empty"):
+            embed(ours(), nothing)
+
+
+@pytest.mark.parametrize(
+    "bad, message",
+    [
+        (np.zeros((0, CHANNELS)), "Recording 1 has no steps; leave it out"),
+        (np.zeros((9, CHANNELS + 1)), "Recording 1 has 3 channels, the model takes 2"),
+        (np.zeros(9), r"Recording 1 must have shape \(time, channels\). Received shape \(9,\)"),
+        (np.zeros((1, 9, CHANNELS)), r"Recording 1 must have shape[^$]*\(1, 9, 2\)"),
+        (np.float32(3), r"Recording 1 must have shape[^$]*\(\)"),
+    ],
+)
+def test_a_recording_of_another_shape_is_named(rng, bad, message):
+    with pytest.raises(ValueError, match=message):
+        embed(ours(), [np.zeros((9, CHANNELS)), bad])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300])
+def test_a_number_that_is_none_is_named_by_recording_step_and_channel(rng, value):
+    """1e300 is infinite in float32."""
+    signals = [signal.astype("float64") for signal in recordings(rng)]
+    signals[4][11, 1] = value
+    signals[4][15, 0] = value
+    with pytest.raises(ValueError, match="Recording 4 holds NaN or infinity, first at step 11, channel 1"):
+        embed(ours(), signals)
+
+
+def test_a_single_recording_that_is_not_in_a_list_is_answered_with_what_to_do(rng):
+    with pytest.raises(ValueError, match="A single recording goes in as a list of one"):
+        embed(ours(), recordings(rng)[0])
+
+
+def test_a_model_of_fixed_length_takes_that_length_only(rng):
+    model = network(layers.MaskedConv1D(4, 3), layers.QuantileLayer(3), time=9)
+    assert embed(model, recordings(rng, [9, 9, 9]), batch_size=2).shape == (3, 5, 5)
+    with pytest.raises(ValueError, match=r"Recording 1 has 10 steps, the model takes 9.*start : start \+ 9"):
+        embed(model, recordings(rng, [9, 10]))
+
+
+@pytest.mark.parametrize("batch_size", [0, -1])
+def test_a_batch_of_no_recordings_is_refused(rng, batch_size):
+    with pytest.raises(ValueError, match="`batch_size` must be at least 1"):
+        embed(ours(), recordings(rng), batch_size=batch_size)
+
+
+# ---- distance ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [ours, nested])
+def test_distances_are_those_of_the_models_head_however_they_are_cut(rng, make):
+    model, signals = make(), recordings(rng)
+    gallery = embed(model, signals)
+    probes = gallery[:3]
+    whole = keras_dml.distance(model, probes, gallery)
+    expected = model.layers[-1].distance(probes, gallery)
+    assert isinstance(whole, np.ndarray) and whole.shape == (3, len(signals))
+    np.testing.assert_allclose(whole, ops.convert_to_numpy(expected), rtol=1e-6)
+    for max_bytes in (1, 2 * len(gallery) * gallery[0].nbytes):
+        cut = keras_dml.distance(model, probes, gallery, max_bytes=max_bytes)
+        np.testing.assert_allclose(cut, whole, rtol=1e-5, atol=1e-6)
+
+
+def test_a_distance_may_stand_for_the_model(rng):
+    x, y = rng.normal(size=(3, 4)).astype("float32"), rng.normal(size=(2, 4)).astype("float32")
+    found = keras_dml.distance(distances.Cosine(), x, y)
+    assert found.shape == (3, 2) and (np.abs(found) <= 1 + 1e-6).all()
+
+
+def test_no_probes_or_no_gallery_give_an_empty_table(rng):
+    model = ours()
+    gallery = embed(model, recordings(rng, [9, 9]))
+    assert keras_dml.distance(model, gallery[:0], gallery).shape == (0, 2)
+    assert keras_dml.distance(model, gallery, gallery[:0]).shape == (2, 0)
+
+
+def test_a_model_that_names_no_distance_is_told_what_to_do():
+    with pytest.raises(ValueError, match="GlobalMaxPooling1D[^$]*names no distance[^$]*distances.Cosine"):
+        keras_dml.distance(stock_pooling(), np.zeros((1, 4)), np.zeros((1, 4)))
+
+
+def test_embeddings_of_two_models_are_refused(rng):
+    model, other = ours(), ours()
+    other.layers[-1].set_weights([np.array([-2.0, 0.1, 3.0])])
+    signals = recordings(rng, [9, 9])
+    with pytest.raises(ValueError, match="different knots"):
+        keras_dml.distance(model, embed(model, signals), embed(other, signals))

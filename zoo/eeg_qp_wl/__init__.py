@@ -1,0 +1,1 @@
+"""Whose brain is it, from one second of EEG."""

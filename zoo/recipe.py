@@ -1,0 +1,78 @@
+"""What the recipes of sequence encoders share: one training run, one measurement, one set of options."""
+
+import json
+import pathlib
+from typing import Annotated
+
+import typer
+
+from keras_dml._keras import keras
+from keras_dml.samplers import NPairSampler
+from zoo import evaluate, training
+
+Method = Annotated[str, typer.Option(help="qp_wl (the model), qp_npl, mp_npl or qp_cls (its rivals).")]
+Steps = Annotated[int, typer.Option(help="Training steps.")]
+Seed = Annotated[int, typer.Option(help="Of the initial weights and the batches.")]
+Out = Annotated[
+    pathlib.Path | None,
+    typer.Option(help="Folder for the checkpoint and figures.json [default: build/<model>_<method>_<seed>]."),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")]
+Publish = Annotated[bool, typer.Option("--publish", help="Write model, card and page into zoo/; qp_wl only.")]
+
+
+def out_folder(out, name, method, seed):
+    """The folder of a run, made if it is not there."""
+    out = out or pathlib.Path("build") / f"{name}_{method}_{seed}"
+    out.mkdir(parents=True, exist_ok=True)
+    return out
+
+
+def train(method, recordings, vary, *, adapt_to=None, pairs, length, steps, seed, out, resume=False, **options):
+    """Trains an encoder by one of the four methods.
+
+    Args:
+        method: One of `training.METHODS`.
+        recordings: `people.People` to train on.
+        vary: Augmentation, `vary(batch, rng) -> batch`.
+        adapt_to: Recordings whose statistics normalise the channels; None: all of them.
+        pairs: Pairs in a batch.
+        length: Steps of a crop.
+        steps: Training steps.
+        seed: Of weights and batches.
+        out: Folder of the checkpoint.
+        resume: Whether to go on from it.
+        **options: Of `keras_dml.models.sequence_encoder`.
+
+    Returns:
+        The trained encoder and the minutes it took.
+    """
+    keras.utils.set_random_seed(seed)
+    sampler = NPairSampler(
+        recordings.signals,
+        recordings.subjects,
+        pairs,
+        steps=training.STEPS_PER_EPOCH,
+        length=length,
+        augment=vary,
+        seed=seed,
+    )
+    encoder = training.build_encoder(method, recordings.signals[0].shape[1], **options)
+    normalisation = encoder.get_layer("normalisation")
+    if hasattr(normalisation, "adapt"):
+        normalisation.adapt(recordings.signals if adapt_to is None else adapt_to)
+    minutes = training.fit(encoder, method, sampler, steps, scratch=out, resume=resume)
+    return encoder, minutes
+
+
+def measure(encoder, recordings, out):
+    """Figures of both protocols, printed and written to `out/figures.json`.
+
+    Returns:
+        Distances between all recordings, and the figures.
+    """
+    distances = evaluate.all_distances(encoder, recordings.signals)
+    figures = evaluate.figures(distances, recordings.subjects, recordings.sessions)
+    (out / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
+    print(evaluate.summary(figures))
+    return distances, figures
