@@ -32,7 +32,9 @@ def test_an_object_or_a_function_is_taken_as_it_is():
     assert distances.get(own) is own
 
 
-@pytest.mark.parametrize("distance", [distances.Wasserstein(2.5), distances.Cosine()], ids=["w", "cos"])
+@pytest.mark.parametrize(
+    "distance", [distances.Wasserstein(2.5), distances.Cosine()], ids=["w", "cos"]
+)
 def test_a_distance_survives_json(distance):
     config = json.loads(json.dumps(distances.serialize(distance)))
     clone = distances.get(config)
@@ -104,7 +106,9 @@ def test_knots_that_a_float16_file_rounded_are_the_same(rng):
 @pytest.mark.parametrize("sizes", [{"knots": 7}, {"filters": 4}, {"filters": 1}])
 def test_embeddings_of_other_sizes_are_refused_not_broadcast(rng, sizes):
     """One filter against three would broadcast to a number that means nothing."""
-    with pytest.raises(ValueError, match=r"embeddings of one model. Received shapes \(2, 4, 5\) and \(2"):
+    with pytest.raises(
+        ValueError, match=r"embeddings of one model. Received shapes \(2, 4, 5\) and \(2"
+    ):
         distances.Wasserstein()(embeddings(rng, 2), embeddings(rng, 2, **sizes))
 
 
@@ -112,7 +116,9 @@ def test_embeddings_of_other_sizes_are_refused_not_broadcast(rng, sizes):
 @pytest.mark.parametrize("place", ["x", "y"])
 def test_wasserstein_refuses_other_ranks_and_says_which_side(rng, shape, place):
     sides = {"x": embeddings(rng, 2), "y": embeddings(rng, 2), place: np.zeros(shape, "float32")}
-    with pytest.raises(ValueError, match=f"`{place}` must hold quantile embeddings[^$]*Received shape"):
+    with pytest.raises(
+        ValueError, match=f"`{place}` must hold quantile embeddings[^$]*Received shape"
+    ):
         distances.Wasserstein()(sides["x"], sides["y"])
 
 

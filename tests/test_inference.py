@@ -61,7 +61,9 @@ def embed(model, signals, **options):
 
 
 def one_by_one(model, signals):
-    return np.concatenate([np.asarray(ops.convert_to_numpy(model(signal[None]))) for signal in signals])
+    return np.concatenate(
+        [np.asarray(ops.convert_to_numpy(model(signal[None]))) for signal in signals]
+    )
 
 
 # ---- embed ------------------------------------------------------------------------------------
@@ -92,7 +94,9 @@ def test_recordings_share_batches_where_masks_are_kept_and_only_then(rng):
     shapes.clear()
     embed(kept, recordings(rng))
     assert len(shapes) == 1
-    dropped = network(Spy(4, 3), keras.layers.Conv1D(4, 3, padding="same"), layers.SequencePooling())
+    dropped = network(
+        Spy(4, 3), keras.layers.Conv1D(4, 3, padding="same"), layers.SequencePooling()
+    )
     shapes.clear()
     embed(dropped, recordings(rng))
     assert sorted(time for _, time, _ in shapes) == sorted(set(LENGTHS))
@@ -112,8 +116,13 @@ def test_there_are_at_most_eight_padded_lengths_an_octave():
 def test_anything_like_arrays_will_do(rng):
     model, signals = ours(), recordings(rng, [9, 9])
     expected = embed(model, signals)
-    for same in (np.stack(signals), (s for s in signals), [s.astype("float64") for s in signals],
-                 [s.tolist() for s in signals], tuple(signals)):
+    for same in (
+        np.stack(signals),
+        (s for s in signals),
+        [s.astype("float64") for s in signals],
+        [s.tolist() for s in signals],
+        tuple(signals),
+    ):
         np.testing.assert_allclose(embed(model, same), expected, rtol=1e-5, atol=1e-6)
 
 
@@ -126,8 +135,12 @@ def test_given_recordings_are_left_as_they_are(rng):
 
 
 def test_embedding_is_inference_not_training(rng):
-    model = network(layers.MaskedConv1D(4, 3), keras.layers.BatchNormalization(), keras.layers.Dropout(0.5),
-                    layers.SequencePooling())
+    model = network(
+        layers.MaskedConv1D(4, 3),
+        keras.layers.BatchNormalization(),
+        keras.layers.Dropout(0.5),
+        layers.SequencePooling(),
+    )
     before, signals = model.get_weights(), recordings(rng, [9, 9])
     np.testing.assert_array_equal(embed(model, signals), embed(model, signals))
     for one, other in zip(before, model.get_weights(), strict=True):
@@ -161,7 +174,9 @@ def test_a_number_that_is_none_is_named_by_recording_step_and_channel(rng, value
     signals = [signal.astype("float64") for signal in recordings(rng)]
     signals[4][11, 1] = value
     signals[4][15, 0] = value
-    with pytest.raises(ValueError, match="Recording 4 holds NaN or infinity, first at step 11, channel 1"):
+    with pytest.raises(
+        ValueError, match="Recording 4 holds NaN or infinity, first at step 11, channel 1"
+    ):
         embed(ours(), signals)
 
 
@@ -173,7 +188,9 @@ def test_a_single_recording_that_is_not_in_a_list_is_answered_with_what_to_do(rn
 def test_a_model_of_fixed_length_takes_that_length_only(rng):
     model = network(layers.MaskedConv1D(4, 3), layers.QuantileLayer(3), time=9)
     assert embed(model, recordings(rng, [9, 9, 9]), batch_size=2).shape == (3, 5, 5)
-    with pytest.raises(ValueError, match=r"Recording 1 has 10 steps, the model takes 9.*start : start \+ 9"):
+    with pytest.raises(
+        ValueError, match=r"Recording 1 has 10 steps, the model takes 9.*start : start \+ 9"
+    ):
         embed(model, recordings(rng, [9, 10]))
 
 
@@ -214,7 +231,9 @@ def test_no_probes_or_no_gallery_give_an_empty_table(rng):
 
 
 def test_a_model_that_names_no_distance_is_told_what_to_do():
-    with pytest.raises(ValueError, match="GlobalMaxPooling1D[^$]*names no distance[^$]*distances.Cosine"):
+    with pytest.raises(
+        ValueError, match="GlobalMaxPooling1D[^$]*names no distance[^$]*distances.Cosine"
+    ):
         keras_dml.distance(stock_pooling(), np.zeros((1, 4)), np.zeros((1, 4)))
 
 

@@ -40,22 +40,6 @@ def drop_channels(batch, rng, share):
     return batch * (rng.random((len(batch), 1, batch.shape[-1])) >= share)
 
 
-def warp_speed(batch, rng, share, length):
-    """Plays each row faster or slower by up to the share and cuts it to `length` steps.
-
-    Raises:
-        ValueError: If rows are too short for `length` steps at the greatest speed.
-    """
-    needed = int(np.ceil((length - 1) * (1 + share))) + 2
-    if batch.shape[1] < needed:
-        raise ValueError(f"Rows need {needed} steps for {length} at {1 + share:g} times the speed, not {batch.shape[1]}.")
-    place = np.arange(length) * rng.uniform(1 - share, 1 + share, (len(batch), 1))  # (rows, length)
-    before = place.astype(int)
-    part = (place - before)[..., None]
-    row = np.arange(len(batch))[:, None]
-    return (1 - part) * batch[row, before] + part * batch[row, before + 1]
-
-
 def mix_channels(batch, rng, share):
     """Mixes the channels of both rows of a pair alike: another head, or another sensor, for the pair.
 

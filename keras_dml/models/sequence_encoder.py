@@ -18,6 +18,7 @@ SIZES = {
 }
 HALVINGS = {"paper": 0, "edge": 3}
 LAYERS_PER_HALVING = 4
+SLOPE = 0.25  # of a new PReLU (He et al. 2015); zero, Keras's own, makes it a ReLU and forgets the sign at the start
 
 HEADS = {
     "quantile": lambda knots, flatten: QuantileLayer(knots, flatten=flatten, name="embedding"),
@@ -77,7 +78,12 @@ def sequence_encoder(
         x = MaskedConv1D(width, 3, use_bias=False, kernel_initializer="he_normal", name=f"conv_{i + 1}")(x)
         x = keras.layers.BatchNormalization(name=f"norm_{i + 1}")(x)
         penalty = keras.regularizers.L2(slope_l2) if slope_l2 else None
-        x = keras.layers.PReLU(shared_axes=[1], alpha_regularizer=penalty, name=f"prelu_{i + 1}")(x)
+        x = keras.layers.PReLU(
+            shared_axes=[1],
+            alpha_initializer=keras.initializers.Constant(SLOPE),
+            alpha_regularizer=penalty,
+            name=f"prelu_{i + 1}",
+        )(x)
     return keras.Model(signal, head(x), name=f"{aggregation}_encoder")
 
 

@@ -47,7 +47,7 @@ def test_one_array_or_a_generator_of_recordings_will_do(rng):
 
 @pytest.mark.parametrize("level", [0.0, 0.1, 9.81, -1e5])
 def test_a_dead_channel_is_only_shifted(rng, level):
-    """The deviation of a constant is 1e-17 in NumPy, not 0: dividing by it would blow up any change later."""
+    """NumPy's deviation of a constant may be 1e-17: dividing by it would blow up any change."""
     signal = rng.normal(size=(1000, 2))
     signal[:, 1] = level
     layer = ChannelNormalisation()

@@ -17,7 +17,7 @@ def numpy(tensor):
 
 
 def windows(x, mask, pool_size):
-    """Averages over the valid steps of windows from the first step on, by a loop; NaN where there is none."""
+    """Averages over the valid steps of windows from the first step on; NaN where there is none."""
     averages = np.full((len(x), -(-x.shape[1] // pool_size), x.shape[2]), np.nan)
     for row in range(len(x)):
         for window in range(averages.shape[1]):
@@ -47,7 +47,9 @@ def test_without_a_mask_all_steps_count(rng, mode):
     x = rng.normal(size=(3, 9, 2)).astype("float32")
     found = numpy(SequencePooling(mode)(x))
     np.testing.assert_allclose(found, REDUCTIONS[mode](x, axis=1), rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(numpy(SequencePooling(mode)(x, mask=np.ones((3, 9), bool))), found, atol=1e-6)
+    np.testing.assert_allclose(
+        numpy(SequencePooling(mode)(x, mask=np.ones((3, 9), bool))), found, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("mode", REDUCTIONS)
@@ -91,7 +93,7 @@ def test_the_head_names_cosine():
 @pytest.mark.parametrize("pool_size", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("time", [1, 7, 8])
 def test_windows_start_at_the_first_step_and_the_last_may_be_cut(rng, pool_size, time):
-    """`"same"` of the backends puts half of its padding on the left, which shifts windows of three and more."""
+    """`"same"` pads half on the left, which shifts windows of three and more."""
     x = rng.normal(size=(2, time, 3)).astype("float32")
     expected = windows(x, np.ones((2, time), bool), pool_size)
     layer = MaskedAveragePooling1D(pool_size)

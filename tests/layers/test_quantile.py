@@ -98,7 +98,9 @@ def test_half_precision_policies_compute_and_answer_in_float32(rng, policy):
         layer = QuantileLayer(KNOTS)
         found = layer(x)
     assert keras.backend.standardize_dtype(found.dtype) == "float32"
-    assert {keras.backend.standardize_dtype(weight.dtype) for weight in layer.weights} == {"float32"}
+    assert {keras.backend.standardize_dtype(weight.dtype) for weight in layer.weights} == {
+        "float32"
+    }
     np.testing.assert_array_equal(numpy(found), expected)
     half = layer(ops.cast(x, "float16"))
     assert keras.backend.standardize_dtype(half.dtype) == "float32"
@@ -114,11 +116,11 @@ def test_a_dtype_of_its_own_is_widened_to_float32_and_float64_kept(rng):
 def test_flat_output_is_filter_major_without_borders_and_knots():
     """`neg_cosine` flattens the matrices A, whose columns 0 and M + 1 are the borders."""
     example = golden("neg_cosine")
-    values = np.asarray(example["inputs"]["A"])                             # (filters, M + 2)
+    values = np.asarray(example["inputs"]["A"])  # (filters, M + 2)
     filters, columns = values.shape
     knots = columns - 2
     # Steps N = M + 1 with knots at i / N: order statistic i + 1 sits at knot i.
-    x = np.asarray(values[:, :-1].T[None], "float64")                       # (1, M + 1, filters)
+    x = np.asarray(values[:, :-1].T[None], "float64")  # (1, M + 1, filters)
     found = numpy(QuantileLayer(knots, flatten=True, dtype="float64")(x))
     assert found.shape == (1, filters * knots)
     whole = numpy(QuantileLayer(knots, dtype="float64")(x))
@@ -126,7 +128,9 @@ def test_flat_output_is_filter_major_without_borders_and_knots():
     np.testing.assert_allclose(found[0], example["expected"]["flat_A"], atol=example["tolerance"])
 
 
-@pytest.mark.parametrize("flatten, kind", [(False, distances.Wasserstein), (True, distances.Cosine)])
+@pytest.mark.parametrize(
+    "flatten, kind", [(False, distances.Wasserstein), (True, distances.Cosine)]
+)
 def test_the_head_names_the_distance_of_its_embeddings(flatten, kind):
     head = QuantileLayer(KNOTS, p=2, flatten=flatten)
     assert type(head.distance) is kind

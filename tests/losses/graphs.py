@@ -1,4 +1,4 @@
-"""A function as one compiled graph in its own precision: finite differences call it hundreds of times."""
+"""A function as one graph in its own precision: finite differences call it hundreds of times."""
 
 import numpy as np
 

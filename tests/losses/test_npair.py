@@ -88,7 +88,9 @@ def test_lengths_do_not_matter_to_the_cosine_but_the_scale_does(rng):
     f = rng.normal(size=(6, 4))
     found = float(NPairLoss(dtype="float64")(LABELS, f))
     stretched = f * rng.uniform(0.1, 10, size=(6, 1))
-    np.testing.assert_allclose(float(NPairLoss(dtype="float64")(LABELS, stretched)), found, rtol=1e-9)
+    np.testing.assert_allclose(
+        float(NPairLoss(dtype="float64")(LABELS, stretched)), found, rtol=1e-9
+    )
     unit = f / np.linalg.norm(f, axis=1, keepdims=True)
     scaled = NPairLoss("inner", scale=7, dtype="float64")(LABELS, unit)
     np.testing.assert_allclose(NPairLoss(scale=7, dtype="float64")(LABELS, f), scaled, rtol=1e-9)
@@ -97,7 +99,11 @@ def test_lengths_do_not_matter_to_the_cosine_but_the_scale_does(rng):
 
 def test_large_products_neither_overflow_nor_lose_the_gradient():
     """Anchors 1e4 and -1e4; with the positives crossed the differences are 2e8."""
-    f, apart, crossed = np.array([[1e4], [-1e4], [1e4], [-1e4]], "float32"), [0, 1, 0, 1], [0, 1, 1, 0]
+    f, apart, crossed = (
+        np.array([[1e4], [-1e4], [1e4], [-1e4]], "float32"),
+        [0, 1, 0, 1],
+        [0, 1, 1, 0],
+    )
     each = NPairLoss("inner", reduction=None)
     np.testing.assert_array_equal(numpy(each(np.array(apart), f)), [0, 0])
     np.testing.assert_allclose(numpy(each(np.array(crossed), f)), [2e8, 2e8])

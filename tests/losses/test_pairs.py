@@ -45,12 +45,22 @@ def compiled(loss, labels, predictions):
 
 
 @pytest.mark.parametrize("kind", CASES)
-@pytest.mark.parametrize("cast", [lambda y: y[:, None], lambda y: y.astype("float32"),
-                                  lambda y: y.astype("float64")[:, None], lambda y: y.astype("uint8"),
-                                  lambda y: y.astype("int64"), lambda y: y.tolist()])
+@pytest.mark.parametrize(
+    "cast",
+    [
+        lambda y: y[:, None],
+        lambda y: y.astype("float32"),
+        lambda y: y.astype("float64")[:, None],
+        lambda y: y.astype("uint8"),
+        lambda y: y.astype("int64"),
+        lambda y: y.tolist(),
+    ],
+)
 def test_labels_may_be_a_column_or_of_any_numeric_type(rng, kind, cast):
     predictions, loss = embeddings(rng, kind), CASES[kind][0]()
-    np.testing.assert_array_equal(numpy(loss(cast(GOOD), predictions)), numpy(loss(GOOD, predictions)))
+    np.testing.assert_array_equal(
+        numpy(loss(cast(GOOD), predictions)), numpy(loss(GOOD, predictions))
+    )
 
 
 @pytest.mark.parametrize("kind", CASES)

@@ -41,7 +41,9 @@ def random_batch(rng, pairs=3, filters=2, inner=3):
 def by_loops(labels, values, knots, p, symmetric):
     """Eq. 13 read aloud, one value an anchor."""
     distance = distances.Wasserstein(p)
-    embeddings = np.concatenate([values, np.broadcast_to(knots, (len(values), 1, len(knots)))], axis=1)
+    embeddings = np.concatenate(
+        [values, np.broadcast_to(knots, (len(values), 1, len(knots)))], axis=1
+    )
     rows = {}
     for row, label in enumerate(labels):
         rows.setdefault(label, []).append(row)
@@ -74,7 +76,9 @@ def test_golden_values_and_gradients_of_given_distances(name):
 def test_extreme_distances_are_finite_in_float32_too():
     example = golden("loss_extreme")
     table = np.asarray(example["inputs"]["D"], np.float32)
-    np.testing.assert_allclose(numpy(pair_softplus(table)), example["expected"]["per_anchor"], rtol=2e-5)
+    np.testing.assert_allclose(
+        numpy(pair_softplus(table)), example["expected"]["per_anchor"], rtol=2e-5
+    )
     (slopes,) = gradients(lambda d: ops.sum(pair_softplus(d)), table)
     np.testing.assert_allclose(slopes, example["gradient"]["D_of_sum"], atol=1e-3)
 
@@ -85,7 +89,9 @@ def test_golden_loss_of_embeddings_and_its_gradients():
     labels, p = np.asarray(example["inputs"]["labels"]), example["inputs"]["p"]
     embeddings, expected = with_knots(values, alpha), example["expected"]
     tolerance = {"atol": example["tolerance"]}
-    np.testing.assert_allclose(loss(None, p=p)(labels, embeddings), expected["per_anchor"], **tolerance)
+    np.testing.assert_allclose(
+        loss(None, p=p)(labels, embeddings), expected["per_anchor"], **tolerance
+    )
     np.testing.assert_allclose(loss("sum", p=p)(labels, embeddings), expected["sum"], **tolerance)
     mean = WassersteinLoss(p, dtype="float64")(labels, embeddings)
     np.testing.assert_allclose(mean, expected["mean"], **tolerance)
@@ -135,11 +141,13 @@ def test_the_layer_and_the_loss_together_are_the_golden_loss():
 
 @pytest.mark.parametrize("p, symmetric", [(1, False), (2.5, True)])
 def test_gradients_agree_with_finite_differences_with_ties_and_masks(rng, p, symmetric):
-    """Ties between steps of several recordings and a dead filter; steps counts off the kinks (R8)."""
+    """Steps tie between recordings, one filter is dead; counts of steps are off the kinks (R8)."""
     x = rng.normal(size=(4, 7, 2))
     x[0, 2, 0] = x[1, 3, 0] = x[2, 0, 0]
     x[3, :, 1] = 0.25
-    mask = np.array([[1] * 7, [1, 1, 1, 1, 1, 0, 0], [0, 1, 0, 1, 1, 1, 1], [1, 0, 1, 0, 1, 0, 1]], bool)
+    mask = np.array(
+        [[1] * 7, [1, 1, 1, 1, 1, 0, 0], [0, 1, 0, 1, 1, 1, 1], [1, 0, 1, 0, 1, 0, 1]], bool
+    )
     alpha, labels = float64([0.31, -0.9, 1.7]), np.array([1, 0, 0, 1])
 
     def run(x, a):
@@ -178,17 +186,23 @@ def test_reductions_are_the_paper_and_its_mean(rng):
     each = numpy(loss(None)(labels, with_knots(values, alpha)))
     assert each.shape == (5,)
     np.testing.assert_allclose(loss("sum")(labels, with_knots(values, alpha)), each.sum())
-    np.testing.assert_allclose(loss("sum_over_batch_size")(labels, with_knots(values, alpha)), each.mean())
+    np.testing.assert_allclose(
+        loss("sum_over_batch_size")(labels, with_knots(values, alpha)), each.mean()
+    )
 
 
 def test_the_order_of_the_rows_moves_no_value_but_by_the_choice_of_anchors(rng):
     labels, values, alpha = random_batch(rng)
     found = loss(symmetric=True)(labels, with_knots(values, alpha))
     pairs = np.argsort(labels, kind="stable")
-    np.testing.assert_allclose(loss(symmetric=True)(labels[pairs], with_knots(values[pairs], alpha)), found)
+    np.testing.assert_allclose(
+        loss(symmetric=True)(labels[pairs], with_knots(values[pairs], alpha)), found
+    )
     swapped = pairs.reshape(-1, 2)[:, ::-1].ravel()
-    # With both anchors and positives as anchors, D is transposed: the rows' and the columns' terms change places.
-    np.testing.assert_allclose(loss(symmetric=True)(labels[swapped], with_knots(values[swapped], alpha)), found)
+    # Swapped, D is transposed: the rows' and the columns' terms change places.
+    np.testing.assert_allclose(
+        loss(symmetric=True)(labels[swapped], with_knots(values[swapped], alpha)), found
+    )
 
 
 def test_collapsed_embeddings_cost_log_2_an_imposter_and_have_no_gradient(rng):

@@ -1,4 +1,4 @@
-"""One step of gradient descent on given weights, shared by the scripts that train on several devices."""
+"""One step of gradient descent, shared by the scripts that train on several devices."""
 
 import json
 

@@ -11,10 +11,15 @@ def averaging_step(method, x, y):
     net = network(method)
     loss, half = LOSSES[method](), len(x) // 2
     with tf.GradientTape() as tape:
-        losses = [loss(y[part], net(x[part], training=True)) for part in (slice(half), slice(half, None))]
+        losses = [
+            loss(y[part], net(x[part], training=True)) for part in (slice(half), slice(half, None))
+        ]
         value = (losses[0] + losses[1]) / 2
     gradients = tape.gradient(value, net.trainable_weights)
-    weights = [weight - RATE * gradient for weight, gradient in zip(net.trainable_weights, gradients, strict=True)]
+    weights = [
+        weight - RATE * gradient
+        for weight, gradient in zip(net.trainable_weights, gradients, strict=True)
+    ]
     return [weight.numpy().tolist() for weight in weights], float(value)
 
 

@@ -1,6 +1,6 @@
 """Training on several devices takes the step that the documents promise, on virtual CPU devices.
 
-A backend counts its devices once, before the first operation, so each of the two runs in a process of its own.
+A backend counts its devices once, before the first operation, so each run has its own process.
 """
 
 import json
@@ -18,7 +18,9 @@ METHODS = ["QP-WL", "QP-NPL"]
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(keras.backend.backend() == "jax", reason="both run from the tests on TensorFlow"),
+    pytest.mark.skipif(
+        keras.backend.backend() == "jax", reason="both run from the tests on TensorFlow"
+    ),
 ]
 
 
@@ -29,7 +31,7 @@ def run(script, **environment):
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **environment},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -67,7 +69,7 @@ def test_two_replicas_take_the_step_that_averages_their_losses(replicas, method)
 
 @pytest.mark.parametrize("method", METHODS)
 def test_replicas_see_their_own_negatives_only(replicas, method):
-    """So the step is not that of one device on the whole batch, and the test above compares something."""
+    """So the step is not that of one device on the whole batch, and the test above has a point."""
     (_, found), (_, one_device) = replicas[method]["found"], replicas[method]["one_device"]
     assert found < 0.9 * one_device
 

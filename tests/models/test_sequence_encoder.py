@@ -10,7 +10,14 @@ from keras_dml.models import sequence_encoder
 from tests.gradients import gradients
 
 CHANNELS, LONGEST = 3, 24
-ENCODERS = [("quantile", 0), ("quantile", 1), ("quantile", 2), ("quantile", 3), ("max", 3), ("mean", 3)]
+ENCODERS = [
+    ("quantile", 0),
+    ("quantile", 1),
+    ("quantile", 2),
+    ("quantile", 3),
+    ("max", 3),
+    ("mean", 3),
+]
 
 
 def numpy(tensor):
@@ -32,7 +39,7 @@ def encoder(aggregation="quantile", halvings=3, **options):
 
 
 def assert_close(found, expected):
-    """To 1e-5 of the embedding's own size, which random statistics in sixteen layers make some hundreds."""
+    """To 1e-5 of the embedding's size, which random statistics in sixteen layers make hundreds."""
     size = max(1, np.abs(expected).max())
     np.testing.assert_allclose(found / size, expected / size, rtol=1e-5, atol=1e-5)
 
@@ -124,7 +131,7 @@ def test_halvings_stand_after_every_fourth_convolution():
 
 
 def test_edge_has_the_parameters_of_its_table():
-    """By hand, for six channels: kernels 3 * in * out, then four statistics and one slope a filter."""
+    """By hand, for six channels: kernels 3 * in * out, four statistics and one slope a filter."""
     model = sequence_encoder(6)
     kernels = 3 * (6 * 32 + 3 * 32 * 32 + 32 * 48 + 3 * 48 * 48 + 48 * 64 + 7 * 64 * 64)
     filters = 4 * 32 + 4 * 48 + 8 * 64
@@ -150,7 +157,8 @@ def test_the_last_layer_gives_the_embedding_and_names_its_distance(options, shap
 
 
 @pytest.mark.parametrize(
-    "normalisation, kind", [("channel", ChannelNormalisation), ("recording", RecordingStandardisation)]
+    "normalisation, kind",
+    [("channel", ChannelNormalisation), ("recording", RecordingStandardisation)],
 )
 def test_normalisation_is_part_of_the_model(normalisation, kind):
     model = sequence_encoder(CHANNELS, normalisation=normalisation)
@@ -159,7 +167,9 @@ def test_normalisation_is_part_of_the_model(normalisation, kind):
 
 def test_standardised_recordings_may_have_any_offset_and_scale(rng):
     model, signal = encoder(normalisation="recording"), recording(rng, LONGEST)
-    np.testing.assert_allclose(numpy(model(signal * 7 + 30)), numpy(model(signal)), rtol=1e-2, atol=1e-2)
+    np.testing.assert_allclose(
+        numpy(model(signal * 7 + 30)), numpy(model(signal)), rtol=1e-2, atol=1e-2
+    )
 
 
 def test_the_penalty_falls_on_the_slopes_of_all_sixteen_prelus():
@@ -168,7 +178,9 @@ def test_the_penalty_falls_on_the_slopes_of_all_sixteen_prelus():
     slopes = [layer for layer in model.layers if isinstance(layer, keras.layers.PReLU)]
     assert {tuple(layer.get_weights()[0].shape) for layer in slopes} == {(1, 32), (1, 48), (1, 64)}
     slopes[0].set_weights([np.full((1, 32), 0.5)])
-    np.testing.assert_allclose(sum(float(loss) for loss in model.losses), 0.01 * 32 * 0.25, rtol=1e-5)
+    np.testing.assert_allclose(
+        sum(float(loss) for loss in model.losses), 0.01 * 32 * 0.25, rtol=1e-5
+    )
     assert not sequence_encoder(CHANNELS).losses
 
 

@@ -18,20 +18,6 @@ def test_no_degrees_no_turn(rng):
     np.testing.assert_allclose(augment.rotate(batch, rng, 0, (0, 3)), batch)
 
 
-def test_a_warped_line_stays_a_line_of_another_slope(rng):
-    line = np.arange(80.0)[None, :, None].repeat(3, axis=0)
-    warped = augment.warp_speed(line, rng, 0.1, 64)[..., 0]
-    slopes = np.diff(warped, axis=1)
-    assert warped.shape == (3, 64)
-    np.testing.assert_allclose(slopes, slopes[:, :1].repeat(63, axis=1))
-    assert ((0.9 <= slopes) & (slopes <= 1.1)).all() and len(set(slopes[:, 0])) == 3
-
-
-def test_rows_too_short_for_the_greatest_speed_are_refused(rng):
-    with pytest.raises(ValueError, match="Rows need 72 steps for 64"):
-        augment.warp_speed(np.zeros((1, 64, 1)), rng, 0.1, 64)
-
-
 def test_both_rows_of_a_pair_are_mixed_alike_and_pairs_differ(rng):
     row = rng.normal(size=(1, 20, 5))
     mixed = augment.mix_channels(np.repeat(row, 4, axis=0), rng, 0.5)

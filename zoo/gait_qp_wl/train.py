@@ -18,12 +18,13 @@ CHANNELS = ["LAX", "LAY", "LAZ", "LRX", "LRY", "LRZ"]
 TRIPLETS = (0, 3)  # acceleration, angular velocity
 RATE_HZ = 100
 WINDOW = 512  # 5.12 s
-CROP = 576  # what playing a window 10 % faster needs
 PAIRS = 32
 STEPS = 3000
 
-# Chosen on people held out of `train` (the recipe's README gives the figures).
-DEGREES, GAIN, NOISE, SPEED = 25.0, 0.2, 0.1, 0.05
+# Chosen on 40 people held out of `train`. Between two trials of a person the foot's axis turns by 2 degrees (median): how
+# the sensor sits is a trait of the person here, and turning it further in training unlearns that. What
+# helps is more people: right feet, and pairs whose channels are mixed alike.
+DEGREES, GAIN, NOISE, MIX = 3.0, 0.03, 0.03, 0.4
 
 
 def walks(split, foot="left"):
@@ -46,14 +47,14 @@ def halves(walk):
     """Each walk as two overlapping recordings, so that a pair may come from one trial or from two."""
     cut = people.People([], [], [])
     for signal, subject, session in zip(walk.signals, walk.subjects, walk.sessions, strict=True):
-        part = max(CROP, int(0.6 * len(signal)))
+        part = max(WINDOW, int(0.6 * len(signal)))
         cut += people.People([signal[:part], signal[-part:]], [subject] * 2, [session] * 2)
     return cut
 
 
 def vary(batch, rng, deviation):
-    """What differs between two windows of one walker: how the sensor sits, gains, noise, speed."""
-    batch = augment.warp_speed(batch, rng, SPEED, WINDOW)
+    """Walkers that nobody recorded, and what differs between two windows of one: how the sensor sits, gains, noise."""
+    batch = augment.mix_channels(batch / deviation, rng, MIX) * deviation
     batch = augment.rotate(batch, rng, DEGREES, TRIPLETS)
     return augment.add_noise(augment.scale(batch, rng, GAIN), rng, NOISE * deviation)
 
@@ -65,7 +66,7 @@ def training_walks(splits):
     for walk in right:
         walk.subjects = [f"{subject} right" for subject in walk.subjects]
     every = functools.reduce(people.People.__add__, left + right)
-    return halves(every).at_least(CROP, 2)
+    return halves(every).at_least(WINDOW, 2)
 
 
 def card(figures, thresholds, train_subjects, test_subjects, seed, steps, minutes):
@@ -130,7 +131,7 @@ def main(
         functools.partial(vary, deviation=deviation),
         adapt_to=left,
         pairs=PAIRS,
-        length=CROP,
+        length=WINDOW,
         steps=steps,
         seed=seed,
         out=out,
