@@ -41,6 +41,7 @@ NETWORKS = [
     ),
     Network("SequencePooling max", layers.SequencePooling, layers.SequencePooling),
     Network("SequencePooling mean", layers.SequencePooling, lambda: layers.SequencePooling("mean")),
+    Network("StepDifference", layers.StepDifference, layers.StepDifference),
     encoder("quantile", losses.WassersteinLoss),
     encoder("flat", losses.NPairLoss, flatten=True, normalisation="recording", halvings=0),
 ]

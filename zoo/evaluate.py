@@ -49,7 +49,8 @@ def thresholds(scores, genuine):
         Entries of a card's `thresholds`.
     """
     shown = [far for far in FARS if (~genuine).sum() * far >= 1]
-    return [dataclasses.asdict(evaluation.threshold_at_far(scores, genuine, far)) for far in shown]
+    found = [dataclasses.asdict(evaluation.threshold_at_far(scores, genuine, far)) for far in shown]
+    return [{**entry, "far_ci95": list(entry["far_ci95"])} for entry in found]
 
 
 def all_distances(model, recordings):

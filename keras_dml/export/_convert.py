@@ -12,22 +12,15 @@ from keras_dml.export._quiet import quiet
 # What an int8 file computes in int8: the convolutions and what stands between them. The read-out
 # and the distance stay float: ranks and quotients do not survive 256 values (an int8 read-out moves
 # distances by 11 %, a float one after the same encoder by 2 %).
-INT8_OPERATORS = frozenset(
-    {
-        "AVERAGE_POOL_2D",
-        "BATCH_TO_SPACE_ND",
-        "CONV_2D",
-        "DEPTHWISE_CONV_2D",
-        "EXPAND_DIMS",
-        "LEAKY_RELU",
-        "MAX_POOL_2D",
-        "PAD",
-        "PRELU",
-        "RELU",
-        "RESHAPE",
-        "SPACE_TO_BATCH_ND",
-    }
-)
+CONVOLUTIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D"})
+COMPUTING = CONVOLUTIONS | {"AVERAGE_POOL_2D", "LEAKY_RELU", "MAX_POOL_2D", "PRELU", "RELU"}
+INT8_OPERATORS = COMPUTING | {
+    "BATCH_TO_SPACE_ND",
+    "EXPAND_DIMS",
+    "PAD",
+    "RESHAPE",
+    "SPACE_TO_BATCH_ND",
+}
 
 
 def convert(module, quantization, representative=None):
@@ -93,24 +86,26 @@ def _int8(folder, representative):
 
     plain = pathlib.Path(folder, "float32.tflite")
     plain.write_bytes(_converter(folder, None).convert())
-    present = {name for graph in operators.operators(plain) for name in graph}
+    place, graph = operators.subgraph(plain, "embed")
+    names = operators.operators(plain)[place]
+    end = 1 + max((i for i, name in enumerate(names) if name in COMPUTING), default=-1)
+    options = lite.experimental.QuantizationDebugOptions(
+        denylisted_ops=sorted({*names} - INT8_OPERATORS),
+        denylisted_nodes=[
+            graph.tensors[i].name.decode() for op in graph.operators[end:] for i in op.outputs
+        ],
+    )
     converter = _converter(folder, "int8")
     converter.representative_dataset = calibration
-    debugger = Partly(
-        converter=converter,
-        debug_dataset=calibration,
-        debug_options=lite.experimental.QuantizationDebugOptions(
-            denylisted_ops=sorted(present - INT8_OPERATORS)
-        ),
-    )
-    found = _calibration.ranges(plain, representative, INT8_OPERATORS)
+    debugger = Partly(converter=converter, debug_dataset=calibration, debug_options=options)
+    last = max((i for i, name in enumerate(names) if name in CONVOLUTIONS), default=0)
+    found = _calibration.ranges(plain, representative, last)
     debugger.calibrated_model = _calibration.narrow(debugger.calibrated_model, found)
     return debugger.get_nondebug_quantized_model()
 
 
 def _essence(error):
-    """The lines of a converter's message that name operators; the rest is a listing of the
-    graph."""
+    """The lines of a converter's message that name operators; the rest lists the graph."""
     lines = dict.fromkeys(str(error).strip().splitlines())
     named = [line.strip() for line in lines if "ops:" in line.lower()]
     return "; ".join(named) or next(iter(lines), "no message")

@@ -24,6 +24,14 @@ def operators(file):
     return [[codes[op.opcodeIndex] for op in graph.operators] for graph in model.subgraphs]
 
 
+def subgraph(file, signature):
+    """Number and table of the subgraph of a signature, whose operators `operators` names."""
+    model = _flatbuffer.read(pathlib.Path(file).read_bytes())
+    key = signature.encode()
+    (place,) = (s.subgraphIndex for s in model.signatureDefs if s.signatureKey == key)
+    return place, model.subgraphs[place]
+
+
 def check_builtin(file):
     """Refuses a file with an operator that a plain LiteRT does not have.
 

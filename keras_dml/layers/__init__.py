@@ -1,7 +1,11 @@
 """Keras layers on `keras_dml.geometry`; importing this registers all of them."""
 
 from keras_dml.layers.convolution import MaskedConv1D
-from keras_dml.layers.normalisation import ChannelNormalisation, RecordingStandardisation
+from keras_dml.layers.normalisation import (
+    ChannelNormalisation,
+    RecordingStandardisation,
+    StepDifference,
+)
 from keras_dml.layers.pooling import MaskedAveragePooling1D, SequencePooling
 from keras_dml.layers.quantile import QuantileLayer
 
@@ -12,4 +16,5 @@ __all__ = [
     "QuantileLayer",
     "RecordingStandardisation",
     "SequencePooling",
+    "StepDifference",
 ]

@@ -102,3 +102,33 @@ def _check(recordings, channels):
             raise ValueError(f"Recording {i} holds NaN or infinity. Repair it or leave it out.")
     if not sum(len(recording) for recording in recordings):
         raise ValueError("There are no steps to measure; give at least one recording of shape (time, channels).")
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class StepDifference(keras.layers.Layer):
+    """Change of every channel since the step before: slow drifts go, fast rhythms stay.
+
+    EEG tells people apart by its fast rhythms, which a thousandth of the drifts' power carries. Zero where a step has
+    no valid predecessor, so that the first step, and padding, say nothing.
+
+    Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
+
+    Example:
+        >>> StepDifference()(np.array([[[1.0], [4.0], [2.0]]])).numpy().ravel()
+        array([ 0.,  3., -2.], dtype=float32)
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+
+    def call(self, inputs, mask=None):
+        change = ops.pad(inputs[:, 1:] - inputs[:, :-1], ((0, 0), (1, 0), (0, 0)))
+        if mask is None:
+            return change
+        valid = ops.cast(mask, "bool")
+        both = ops.logical_and(valid, ops.pad(valid[:, :-1], ((0, 0), (1, 0))))
+        return ops.where(both[..., None], change, 0)
+
+    def compute_output_shape(self, input_shape):
+        return input_shape

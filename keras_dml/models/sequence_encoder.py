@@ -8,6 +8,7 @@ from keras_dml.layers import (
     QuantileLayer,
     RecordingStandardisation,
     SequencePooling,
+    StepDifference,
 )
 
 # Filters of the sixteen convolutions, and the layers after which an edge model halves the rate. Paper 1 says
@@ -25,7 +26,11 @@ HEADS = {
     "max": lambda knots, flatten: SequencePooling("max", name="embedding"),
     "mean": lambda knots, flatten: SequencePooling("mean", name="embedding"),
 }
-NORMALISATIONS = {"channel": ChannelNormalisation, "recording": RecordingStandardisation}
+NORMALISATIONS = {
+    "channel": (ChannelNormalisation,),
+    "recording": (RecordingStandardisation,),
+    "change": (StepDifference, RecordingStandardisation),
+}
 
 
 def sequence_encoder(
@@ -57,8 +62,8 @@ def sequence_encoder(
         flatten: Whether quantiles end in one vector, compared by cosine (methods QP-NPL and QP-CLS).
         halvings: How many times, 0 to 3, each after four convolutions, pairs of steps are averaged; None: the
             size's own.
-        normalisation: `"channel"` (training statistics; call `adapt` of the model's layer `normalisation`) or
-            `"recording"` (each recording by itself).
+        normalisation: `"channel"` (training statistics; call `adapt` of the model's layer `normalisation`),
+            `"recording"` (each recording by itself) or `"change"` (the steps' differences, each recording by itself).
         slope_l2: Weight of the L2 penalty on the slopes of the PReLUs (P1 section 5.3).
 
     Returns:
@@ -71,7 +76,11 @@ def sequence_encoder(
     head = _choose("aggregation", aggregation, HEADS)(knots, flatten)
     halvings = HALVINGS[size] if halvings is None else _choose("halvings", halvings, range(4))
     signal = keras.Input((None, channels), name="signal")
-    x = _choose("normalisation", normalisation, NORMALISATIONS)(name="normalisation")(signal)
+    *before, last = _choose("normalisation", normalisation, NORMALISATIONS)
+    x = signal
+    for layer in before:
+        x = layer()(x)
+    x = last(name="normalisation")(x)
     for i, width in enumerate(filters):
         if 0 < i <= halvings * LAYERS_PER_HALVING and i % LAYERS_PER_HALVING == 0:
             x = MaskedAveragePooling1D(2, name=f"halving_{i // LAYERS_PER_HALVING}")(x)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from keras_dml._keras import keras, ops
-from keras_dml.layers import ChannelNormalisation, RecordingStandardisation
+from keras_dml.layers import ChannelNormalisation, RecordingStandardisation, StepDifference
 from tests import contracts
 
 HALF = ["mixed_float16", "mixed_bfloat16"]
@@ -149,3 +149,23 @@ def test_many_steps_with_an_offset_survive_half_precision(rng, policy, with_mask
         found = RecordingStandardisation()(x, mask=mask)
     assert keras.backend.standardize_dtype(found.dtype) == policy.removeprefix("mixed_")
     np.testing.assert_allclose(numpy(found).std(axis=(0, 1)), 1, rtol=1e-2)
+
+
+# ---- StepDifference ---------------------------------------------------------------------------
+
+
+def test_a_step_without_a_valid_predecessor_has_no_change(rng):
+    x = rng.normal(size=(1, 6, 2)).astype("float32")
+    mask = np.array([[1, 1, 0, 1, 1, 1]], bool)
+    found = numpy(StepDifference()(x, mask=mask))[0]
+    change = np.diff(x[0], axis=0)
+    np.testing.assert_allclose(found[[1, 4, 5]], change[[0, 3, 4]], atol=1e-6)
+    assert (found[[0, 2, 3]] == 0).all()
+
+
+def test_padding_does_not_move_the_changes(rng):
+    x = rng.normal(size=(1, 5, 2)).astype("float32")
+    padded = np.concatenate([x, np.full((1, 3, 2), 1e6, "float32")], axis=1)
+    found = numpy(StepDifference()(padded, mask=np.arange(8)[None] < 5))
+    np.testing.assert_array_equal(found[:, :5], numpy(StepDifference()(x)))
+    assert (found[:, 5:] == 0).all()

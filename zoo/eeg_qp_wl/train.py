@@ -71,7 +71,7 @@ def train(method, recordings, steps, seed, out, resume):
         seed=seed,
         out=out,
         resume=resume,
-        normalisation="recording",
+        normalisation="change",
     )
 
 
