@@ -1,7 +1,8 @@
 """The geometry as objects: `d(x, y) -> (N, M)`, small is near.
 
-Losses, evaluation, galleries and exports take one of these objects or its name, so that training, testing and
-the device cannot disagree. An embedding carries all that its distance needs; the objects have no state.
+Losses, evaluation, galleries and exports take one of these objects or its name, so that training,
+testing and the device cannot disagree. An embedding carries all that its distance needs; the
+objects have no state.
 """
 
 import difflib
@@ -19,8 +20,8 @@ SAME_KNOTS = 1e-3  # a float16 file rounds knots by up to 5e-4
 class Wasserstein:
     """Sum over filters of p-Wasserstein distances between quantile embeddings (P1 Eq. 9).
 
-    An embedding has shape `(filters + 1, knots)`: the values at the knots, and the knots themselves as its last
-    row. Embeddings of models with other knots are refused where values are at hand.
+    An embedding has shape `(filters + 1, knots)`: the values at the knots, and the knots themselves
+    as its last row. Embeddings of models with other knots are refused where values are at hand.
 
     Args:
         p: Order, a real number, at least 1.
@@ -68,7 +69,8 @@ def get(identifier):
     """The distance of that name, or the object itself.
 
     Args:
-        identifier: A name such as `"wasserstein"`, a serialised distance, or a callable `d(x, y) -> (N, M)`.
+        identifier: A name such as `"wasserstein"`, a serialised distance, or a callable `d(x, y) ->
+            (N, M)`.
 
     Raises:
         ValueError: If the name is unknown; the message lists the known ones.
@@ -80,10 +82,14 @@ def get(identifier):
             return _NAMES[identifier]()
         near = difflib.get_close_matches(identifier, _NAMES, n=1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"Unknown distance {identifier!r}. Known: {', '.join(sorted(_NAMES))}.{hint}")
+        raise ValueError(
+            f"Unknown distance {identifier!r}. Known: {', '.join(sorted(_NAMES))}.{hint}"
+        )
     if callable(identifier):
         return identifier
-    raise TypeError(f"A distance is a name or a callable d(x, y). Received {type(identifier).__name__}.")
+    raise TypeError(
+        f"A distance is a name or a callable d(x, y). Received {type(identifier).__name__}."
+    )
 
 
 def serialize(distance):
@@ -94,11 +100,14 @@ def serialize(distance):
 def _check_shapes(x, y, rank, expected):
     for name, embeddings in (("x", x), ("y", y)):
         if len(embeddings.shape) != rank:
-            raise ValueError(f"`{name}` must hold {expected}. Received shape {tuple(embeddings.shape)}.")
+            raise ValueError(
+                f"`{name}` must hold {expected}. Received shape {tuple(embeddings.shape)}."
+            )
     sizes = zip(x.shape[1:], y.shape[1:], strict=True)
     if any(None not in pair and pair[0] != pair[1] for pair in sizes):
         raise ValueError(
-            f"`x` and `y` must hold embeddings of one model. Received shapes {tuple(x.shape)} and {tuple(y.shape)}."
+            f"`x` and `y` must hold embeddings of one model. Received shapes {tuple(x.shape)} and "
+            f"{tuple(y.shape)}."
         )
 
 
@@ -111,6 +120,7 @@ def _check_same_knots(x, y):
     rows = np.concatenate([first, second])
     if len(rows) and np.ptp(rows, axis=0).max() > SAME_KNOTS:
         raise ValueError(
-            "The embeddings have different knots (their last rows), so they come from different models and "
+            "The embeddings have different knots (their last rows), so they come from different "
+            "models and "
             "cannot be compared. Embed both sides with one model."
         )

@@ -9,19 +9,22 @@ from keras_dml import progress as bars
 from keras_dml import zoo
 from keras_dml._keras import keras, ops
 
-LENGTHS_PER_OCTAVE = 8  # padded lengths a batch may have: few enough to compile once, padding below 13 %
+LENGTHS_PER_OCTAVE = (
+    8  # padded lengths a batch may have: few enough to compile once, padding below 13 %
+)
 
 
 def embed(model, recordings, batch_size=32, *, progress=True):
     """Embeddings of recordings of any lengths, in their order.
 
-    Recordings of similar length are padded to one batch under a mask, which leaves every embedding as it is
-    alone; in a model with a layer that drops masks, as `keras.layers.Conv1D` does, only recordings of equal length
-    share a batch. Nothing is cut: one recording, one embedding.
+    Recordings of similar length are padded to one batch under a mask, which leaves every embedding
+    as it is alone; in a model with a layer that drops masks, as `keras.layers.Conv1D` does, only
+    recordings of equal length share a batch. Nothing is cut: one recording, one embedding.
 
     Args:
         model: A `keras.Model`, or the name of a zoo model.
-        recordings: Arrays of shape `(time, channels)` in the units of the model's card, one a recording.
+        recordings: Arrays of shape `(time, channels)` in the units of the model's card, one a
+            recording.
         batch_size: Recordings in a batch.
         progress: Whether to report progress on stderr when it takes more than two seconds.
 
@@ -29,9 +32,10 @@ def embed(model, recordings, batch_size=32, *, progress=True):
         NumPy array, shape `(recordings, ...)`.
 
     Raises:
-        ValueError: If there are no recordings, or one is empty, not of shape `(time, channels)`, has another
-            number of channels than the model, another length than a model of fixed length takes, or holds NaN or
-            infinity (in float32); the message names its place in the list.
+        ValueError: If there are no recordings, or one is empty, not of shape `(time, channels)`,
+            has another number of channels than the model, another length than a model of fixed
+            length takes, or holds NaN or infinity (in float32); the message names its place in the
+            list.
     """
     if batch_size < 1:
         raise ValueError(f"`batch_size` must be at least 1. Received batch_size={batch_size}.")
@@ -58,7 +62,8 @@ def distance(model, x, y, *, max_bytes=64 * 2**20):
     """Distances between two sets of embeddings, as the model's head defines them: small is near.
 
     Args:
-        model: A `keras.Model` whose last layer names its `distance`, the name of a zoo model, or a distance.
+        model: A `keras.Model` whose last layer names its `distance`, the name of a zoo model, or a
+            distance.
         x: Embeddings, shape `(n, ...)`.
         y: Embeddings of the same model, shape `(m, ...)`.
         max_bytes: Memory that a block of pairs may take.
@@ -69,7 +74,11 @@ def distance(model, x, y, *, max_bytes=64 * 2**20):
     Raises:
         ValueError: If the model names no distance, or the embeddings are of different models.
     """
-    metric = model if callable(model) and not isinstance(model, keras.Model) else head_distance(_model(model))
+    metric = (
+        model
+        if callable(model) and not isinstance(model, keras.Model)
+        else head_distance(_model(model))
+    )
     x, y = np.asarray(x), np.asarray(y)
     pair = max(1, y[:1].nbytes)
     rows = max(1, int(max_bytes // (pair * max(1, len(y)))))
@@ -86,8 +95,10 @@ def head_distance(model):
     head = model.layers[-1]
     if not hasattr(head, "distance"):
         raise ValueError(
-            f"The last layer of {model.name!r}, {type(head).__name__} {head.name!r}, names no distance. End the model "
-            "in a head of `keras_dml.layers`, or pass a distance such as `keras_dml.distances.Cosine()`."
+            f"The last layer of {model.name!r}, {type(head).__name__} {head.name!r}, names no "
+            "distance. End the model "
+            "in a head of `keras_dml.layers`, or pass a distance such as "
+            "`keras_dml.distances.Cosine()`."
         )
     return head.distance
 
@@ -100,7 +111,9 @@ def _checked(recordings, steps, channels):
     with np.errstate(over="ignore"):  # beyond float32 is infinity, which is refused below
         signals = [np.asarray(recording, np.float32) for recording in recordings]
     if not signals:
-        raise ValueError("`recordings` is empty; give at least one array of shape (time, channels).")
+        raise ValueError(
+            "`recordings` is empty; give at least one array of shape (time, channels)."
+        )
     for i, signal in enumerate(signals):
         if signal.ndim != 2:
             raise ValueError(
@@ -116,7 +129,8 @@ def _checked(recordings, steps, channels):
             raise ValueError(f"Recording {i} has no steps; leave it out.")
         if steps is not None and len(signal) != steps:
             raise ValueError(
-                f"Recording {i} has {len(signal)} steps, the model takes {steps}. Cut windows of that length, "
+                f"Recording {i} has {len(signal)} steps, the model takes {steps}. Cut windows of "
+                "that length, "
                 f"`recording[start : start + {steps}]`, and embed each."
             )
         if not np.isfinite(signal).all():
@@ -129,12 +143,17 @@ def _checked(recordings, steps, channels):
 
 
 def _passes_masks(model):
-    """Whether every operation hands masks on; what a model without a graph does with them cannot be known."""
-    operations = model.layers if isinstance(model, keras.Sequential) else getattr(model, "operations", None)
+    """Whether every operation hands masks on; what a model without a graph does with them cannot be
+    known."""
+    operations = (
+        model.layers if isinstance(model, keras.Sequential) else getattr(model, "operations", None)
+    )
     if operations is None:
         return False
     return all(
-        _passes_masks(operation) if isinstance(operation, keras.Model) else getattr(operation, "supports_masking", False)
+        _passes_masks(operation)
+        if isinstance(operation, keras.Model)
+        else getattr(operation, "supports_masking", False)
         for operation in operations
         if not isinstance(operation, keras.layers.InputLayer)
     )
@@ -152,7 +171,7 @@ def _embed_batch(model, signals):
     batch = np.zeros((len(signals), _padded(lengths.max()), signals[0].shape[1]), np.float32)
     for row, signal in zip(batch, signals, strict=True):
         row[: len(signal)] = signal
-    mask = np.arange(batch.shape[1]) < lengths[:, None]                      # (batch, time)
+    mask = np.arange(batch.shape[1]) < lengths[:, None]  # (batch, time)
     with warnings.catch_warnings():
         # Keras says of every model, as a layer, that it drops masks; its layers take this one
         warnings.filterwarnings("ignore", "[\\s\\S]*was passed an input with a mask", UserWarning)

@@ -34,5 +34,7 @@ def finite_differences(function, array, step=1e-5):
             shifted[place] += by
             return float(function(shifted))
 
-        found[place] = (8 * (moved(step) - moved(-step)) - (moved(2 * step) - moved(-2 * step))) / (12 * step)
+        found[place] = (8 * (moved(step) - moved(-step)) - (moved(2 * step) - moved(-2 * step))) / (
+            12 * step
+        )
     return found

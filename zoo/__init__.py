@@ -1,1 +1,2 @@
-"""Recipes of the zoo's models, one folder a model; run one as `python -m zoo.<name>.train --help`."""
+"""Recipes of the zoo's models, one folder a model; run one as `python -m zoo.<name>.train
+--help`."""

@@ -1,4 +1,5 @@
-"""What may differ between two recordings of one person: changes of a batch `(rows, time, channels)` for training."""
+"""What may differ between two recordings of one person: changes of a batch `(rows, time, channels)`
+for training."""
 
 import numpy as np
 
@@ -35,22 +36,22 @@ def add_noise(batch, rng, deviation):
     return batch + rng.normal(size=batch.shape) * deviation
 
 
-def drop_channels(batch, rng, share):
-    """Sets channels to zero with that probability, for each row anew: a lost electrode."""
-    return batch * (rng.random((len(batch), 1, batch.shape[-1])) >= share)
+def mix_channels(batch, rng, share, together=0.0):
+    """Mixes the channels of both rows of a pair alike: another head, or another sensor, for the
+    pair.
 
-
-def mix_channels(batch, rng, share):
-    """Mixes the channels of both rows of a pair alike: another head, or another sensor, for the pair.
-
-    Every pair becomes a person that nobody has recorded, which keeps an encoder from learning the few people by heart.
+    Every pair becomes a person that nobody has recorded, which keeps an encoder from learning the
+    few people by heart. Where all pairs of a batch are mixed alike, the mixing itself tells nobody
+    apart: the harder task.
 
     Args:
         batch: Pairs in neighbouring rows, shape `(2 pairs, time, channels)`.
         rng: `numpy.random.Generator`.
         share: Size of the change; 0 is none.
+        together: Probability that one mixing serves the whole batch.
     """
     channels = batch.shape[-1]
-    change = rng.normal(size=(len(batch) // 2, channels, channels)) / np.sqrt(channels)
-    mixing = np.repeat(np.eye(channels) + share * change, 2, axis=0)
+    mixings = 1 if rng.random() < together else len(batch) // 2
+    change = rng.normal(size=(mixings, channels, channels)) / np.sqrt(channels)
+    mixing = np.repeat(np.eye(channels) + share * change, len(batch) // mixings, axis=0)
     return batch @ mixing.transpose(0, 2, 1)

@@ -14,7 +14,8 @@ FRACTION_OF_CARDS = 1.0  # identification among all test people; the smaller gal
 def figures(distances, subjects, sessions):
     """Both protocols: n = 1 and n = 5 observed recordings, with all test people enrolled.
 
-    In the stricter one people with fewer than five recordings in their last session stay in for n = 1.
+    In the stricter one people with fewer than five recordings in their last session stay in for n =
+    1.
 
     Args:
         distances: All distances between the recordings, shape `(recordings, recordings)`.
@@ -24,11 +25,18 @@ def figures(distances, subjects, sessions):
     Returns:
         Entries of a card's `figures`.
     """
-    found = protocol.paper_protocol(distances, subjects, n=(1, 5), fractions=(0.5, FRACTION_OF_CARDS))
+    found = protocol.paper_protocol(
+        distances, subjects, n=(1, 5), fractions=(0.5, FRACTION_OF_CARDS)
+    )
     for n in (1, 5):
         try:
             found += protocol.session_protocol(
-                distances, subjects, sessions, observed=n, n=(n,), fractions=(0.5, FRACTION_OF_CARDS)
+                distances,
+                subjects,
+                sessions,
+                observed=n,
+                n=(n,),
+                fractions=(0.5, FRACTION_OF_CARDS),
             )
         except ValueError:  # too few people have n recordings in a later session
             continue
@@ -43,7 +51,8 @@ def one_draw(distances, subjects):
 
 
 def thresholds(scores, genuine):
-    """Thresholds at fixed false accept rates; a rate that the number of trials cannot show is left out.
+    """Thresholds at fixed false accept rates; a rate that the number of trials cannot show is left
+    out.
 
     Returns:
         Entries of a card's `thresholds`.
@@ -62,7 +71,8 @@ def all_distances(model, recordings):
 def summary(found):
     """The entries as lines to read, one a figure."""
     return "\n".join(
-        f"{f['protocol']:>24}  n={f['n']}  {f['metric']:<18} {f['value']:.4f} ± {f['stderr']:.4f}  ({f['trials']} trials)"
+        f"{f['protocol']:>24}  n={f['n']}  {f['metric']:<18} {f['value']:.4f} ± {f['stderr']:.4f}  "
+        f"({f['trials']} trials)"
         for f in found
     )
 
@@ -81,5 +91,8 @@ def synthetic_recordings(channels, lengths, scale, seed=0):
     recordings = []
     for length in lengths:
         white = rng.normal(size=(length + 8, channels))
-        recordings.append(np.apply_along_axis(np.convolve, 0, white, smooth, "valid").astype(np.float32) * np.float32(scale))
+        recordings.append(
+            np.apply_along_axis(np.convolve, 0, white, smooth, "valid").astype(np.float32)
+            * np.float32(scale)
+        )
     return recordings

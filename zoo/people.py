@@ -18,30 +18,40 @@ class People:
 
     def __add__(self, other):
         return People(
-            self.signals + other.signals, self.subjects + other.subjects, self.sessions + other.sessions
+            self.signals + other.signals,
+            self.subjects + other.subjects,
+            self.sessions + other.sessions,
         )
 
     def of(self, wanted):
         """Those of the people in `wanted`."""
         keep = [i for i, subject in enumerate(self.subjects) if subject in wanted]
         return People(
-            [self.signals[i] for i in keep], [self.subjects[i] for i in keep], [self.sessions[i] for i in keep]
+            [self.signals[i] for i in keep],
+            [self.subjects[i] for i in keep],
+            [self.sessions[i] for i in keep],
         )
 
     def windows(self, length):
-        """Neighbouring windows of `length` steps of every recording; what is left over is dropped."""
+        """Neighbouring windows of `length` steps of every recording; what is left over is
+        dropped."""
         cut = People([], [], [])
-        for signal, subject, session in zip(self.signals, self.subjects, self.sessions, strict=True):
+        for signal, subject, session in zip(
+            self.signals, self.subjects, self.sessions, strict=True
+        ):
             parts = [signal[i : i + length] for i in range(0, len(signal) - length + 1, length)]
             cut += People(parts, [subject] * len(parts), [session] * len(parts))
         return cut
 
     def at_least(self, steps, recordings):
-        """Without recordings shorter than `steps`, and then without people who have fewer than `recordings`."""
+        """Without recordings shorter than `steps`, and then without people who have fewer than
+        `recordings`."""
         long = [i for i, signal in enumerate(self.signals) if len(signal) >= steps]
         names, counts = np.unique([self.subjects[i] for i in long], return_counts=True)
         return People(
-            [self.signals[i] for i in long], [self.subjects[i] for i in long], [self.sessions[i] for i in long]
+            [self.signals[i] for i in long],
+            [self.subjects[i] for i in long],
+            [self.sessions[i] for i in long],
         ).of(set(names[counts >= recordings]))
 
 

@@ -1,4 +1,5 @@
-"""What the recipes of sequence encoders share: one training run, one measurement, one set of options."""
+"""What the recipes of sequence encoders share: one training run, one measurement, one set of
+options."""
 
 import json
 import pathlib
@@ -10,15 +11,21 @@ from keras_dml._keras import keras
 from keras_dml.samplers import NPairSampler
 from zoo import evaluate, training
 
-Method = Annotated[str, typer.Option(help="qp_wl (the model), qp_npl, mp_npl or qp_cls (its rivals).")]
+Method = Annotated[
+    str, typer.Option(help="qp_wl (the model), qp_npl, mp_npl or qp_cls (its rivals).")
+]
 Steps = Annotated[int, typer.Option(help="Training steps.")]
 Seed = Annotated[int, typer.Option(help="Of the initial weights and the batches.")]
 Out = Annotated[
     pathlib.Path | None,
-    typer.Option(help="Folder for the checkpoint and figures.json [default: build/<model>_<method>_<seed>]."),
+    typer.Option(
+        help="Folder for the checkpoint and figures.json [default: build/<model>_<method>_<seed>]."
+    ),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")]
-Publish = Annotated[bool, typer.Option("--publish", help="Write model, card and page into zoo/; qp_wl only.")]
+Publish = Annotated[
+    bool, typer.Option("--publish", help="Write model, card and page into zoo/; qp_wl only.")
+]
 
 
 def out_folder(out, name, method, seed):
@@ -28,7 +35,20 @@ def out_folder(out, name, method, seed):
     return out
 
 
-def train(method, recordings, vary, *, adapt_to=None, pairs, length, steps, seed, out, resume=False, **options):
+def train(
+    method,
+    recordings,
+    vary,
+    *,
+    adapt_to=None,
+    pairs,
+    length,
+    steps,
+    seed,
+    out,
+    resume=False,
+    **options,
+):
     """Trains an encoder by one of the four methods.
 
     Args:

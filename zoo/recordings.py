@@ -9,7 +9,8 @@ VARIABLE = "KERAS_DML_DATA"
 def data_dir():
     """The folder with one subfolder a data set, as `tfds_builders` takes it for its manual folder.
 
-    The environment variable KERAS_DML_DATA names it; without it, `../shared/data` beside the checkout is taken.
+    The environment variable KERAS_DML_DATA names it; without it, `../shared/data` beside the
+    checkout is taken.
 
     Returns:
         A `pathlib.Path`, or None where there is no such folder.
@@ -22,7 +23,8 @@ def data_dir():
         folder = pathlib.Path(named)
         if not folder.is_dir():
             raise NotADirectoryError(
-                f"{VARIABLE} must name the folder that holds the data sets. There is no folder {named!r}."
+                f"{VARIABLE} must name the folder that holds the data sets. There is no folder "
+                f"{named!r}."
             )
         return folder
     folder = pathlib.Path(__file__).resolve().parent.parent.parent / "shared" / "data"

@@ -6,7 +6,8 @@ from keras_dml._keras import keras, ops
 
 
 def rows_per_block(x, y, max_bytes):
-    """Rows of `x` whose differences to all of `y` fit `max_bytes`; None where all rows are known to.
+    """Rows of `x` whose differences to all of `y` fit `max_bytes`; None where all rows are known
+    to.
 
     Args:
         x: Tensor `(n, ...)`.
@@ -36,7 +37,8 @@ def joined(blocks, n):
 
 
 def map_rows(function, rows, x, *others):
-    """`function(block, *others)` on each block of rows, joined; the backward pass computes its intermediates again.
+    """`function(block, *others)` on each block of rows, joined; the backward pass computes its
+    intermediates again.
 
     Args:
         function: From `(rows, ...)` and the other tensors to `(rows, ...)`.
@@ -44,7 +46,9 @@ def map_rows(function, rows, x, *others):
         x: Tensor `(n, ...)`.
         *others: Tensors that every block sees whole.
     """
-    again = keras.remat(function)  # sees gradients of its arguments only, so nothing may be captured
+    again = keras.remat(
+        function
+    )  # sees gradients of its arguments only, so nothing may be captured
     return joined(ops.map(lambda block: again(block, *others), in_blocks(x, rows)), ops.shape(x)[0])
 
 

@@ -1,4 +1,5 @@
-"""Where the order statistics of a sample stand: the one place that sorts, and that knows how each backend does it."""
+"""Where the order statistics of a sample stand: the one place that sorts, and that knows how each
+backend does it."""
 
 import concurrent.futures
 import os
@@ -13,8 +14,8 @@ WORTH_THREADS = 100_000  # values; below, starting threads costs more than the s
 def positions(x, ranks, on_host=False):
     """Time steps that hold the given order statistics; carries no gradient.
 
-    Values taken at these positions have the sort's gradient by construction, and a backward pass that
-    touches the picked steps only.
+    Values taken at these positions have the sort's gradient by construction, and a backward pass
+    that touches the picked steps only.
 
     Args:
         x: Samples, shape `(batch, filters, time)`.
@@ -57,17 +58,20 @@ def _numpy_positions(x, ranks):
     if x.size < WORTH_THREADS:
         return _pick(x, ranks).reshape(shape)
     parts = os.cpu_count() or 1
-    with concurrent.futures.ThreadPoolExecutor(parts) as pool:  # NumPy's sort releases the interpreter's lock
+    with concurrent.futures.ThreadPoolExecutor(
+        parts
+    ) as pool:  # NumPy's sort releases the interpreter's lock
         picked = list(pool.map(_pick, np.array_split(x, parts), np.array_split(ranks, parts)))
     return np.concatenate(picked).reshape(shape)
 
 
 def _pick(x, ranks):
-    """Positions of the ranks in each row; float32 by one sort of words, value above and position below."""
+    """Positions of the ranks in each row; float32 by one sort of words, value above and position
+    below."""
     if x.dtype != np.float32:
         return np.take_along_axis(np.argsort(x, axis=1), ranks, axis=1).astype(np.int32)
     bits = x.view(np.int32)
-    words = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).astype(np.int64) << 32     # ascends with the value
+    words = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).astype(np.int64) << 32  # ascends with the value
     words |= np.arange(x.shape[1], dtype=np.int64)
-    words.sort(axis=1)                                                      # SIMD; argsort is not
+    words.sort(axis=1)  # SIMD; argsort is not
     return (np.take_along_axis(words, ranks, axis=1) & 0xFFFFFFFF).astype(np.int32)

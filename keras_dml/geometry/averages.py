@@ -8,11 +8,13 @@ ROUNDING = 1e-12  # of a share of probability: sums of weighted shares in float6
 def merge(values, counts, knots):
     """Quantile function of the mixture of several segments of recordings.
 
-    Mixes the distribution functions with the segments' shares of steps and reads the mixture's quantile function,
-    which is exact, at the knots: `inf {x : F(x) >= s_i}`. Merging an embedding with itself gives itself.
+    Mixes the distribution functions with the segments' shares of steps and reads the mixture's
+    quantile function, which is exact, at the knots: `inf {x : F(x) >= s_i}`. Merging an embedding
+    with itself gives itself.
 
     Args:
-        values: Values at the knots of each segment, shape `(segments, filters, knots)`, in units of the filters.
+        values: Values at the knots of each segment, shape `(segments, filters, knots)`, in units of
+            the filters.
         counts: Steps of each segment, shape `(segments,)`.
         knots: Ascending knots, shape `(knots,)`.
 
@@ -25,7 +27,8 @@ def merge(values, counts, knots):
     values, counts, knots = (np.asarray(a, np.float64) for a in (values, counts, knots))
     if values.ndim != 3 or counts.shape != values.shape[:1] or knots.shape != values.shape[2:]:
         raise ValueError(
-            "`values` must have shape (segments, filters, knots), `counts` (segments,), `knots` (knots,). "
+            "`values` must have shape (segments, filters, knots), `counts` (segments,), `knots` "
+            "(knots,). "
             f"Received {values.shape}, {counts.shape} and {knots.shape}."
         )
     if not (counts > 0).all():
@@ -38,8 +41,8 @@ def merge(values, counts, knots):
 def barycentre(values, weights=None, p=1):
     """Quantile function with the least weighted sum of p-th powers of distances to the given ones.
 
-    For p = 2 the weighted mean at each knot, exact; for p = 1 the median (with weights the lower weighted median),
-    exact up to changes of sign inside a segment.
+    For p = 2 the weighted mean at each knot, exact; for p = 1 the median (with weights the lower
+    weighted median), exact up to changes of sign inside a segment.
 
     Args:
         values: Values at shared knots, shape `(embeddings, filters, knots)`.
@@ -60,13 +63,14 @@ def barycentre(values, weights=None, p=1):
     weights = np.asarray(weights, np.float64)
     if weights.shape != values.shape[:1] or not (weights > 0).all():
         raise ValueError(
-            f"`weights` must be positive, one for each of the {len(values)} embeddings. Received {weights.tolist()}."
+            f"`weights` must be positive, one for each of the {len(values)} embeddings. Received "
+            f"{weights.tolist()}."
         )
     if p == 2:
         return np.average(values, axis=0, weights=weights)
     order = np.argsort(values, axis=0)
     mass = np.cumsum(weights[order], axis=0) / weights.sum()
-    median = np.argmax(mass >= 0.5 - ROUNDING, axis=0)                      # (filters, knots)
+    median = np.argmax(mass >= 0.5 - ROUNDING, axis=0)  # (filters, knots)
     rank = np.take_along_axis(order, median[None], axis=0)
     return np.take_along_axis(values, rank, axis=0)[0]
 
@@ -74,8 +78,14 @@ def barycentre(values, weights=None, p=1):
 def _mixture_quantiles(values, shares, knots):
     """`values` of one filter, shape `(segments, knots)`."""
     places = np.unique(values)
-    below = sum(share * _distribution(v, knots, places, "left") for v, share in zip(values, shares, strict=True))
-    upto = sum(share * _distribution(v, knots, places, "right") for v, share in zip(values, shares, strict=True))
+    below = sum(
+        share * _distribution(v, knots, places, "left")
+        for v, share in zip(values, shares, strict=True)
+    )
+    upto = sum(
+        share * _distribution(v, knots, places, "right")
+        for v, share in zip(values, shares, strict=True)
+    )
     mass = np.maximum.accumulate(np.stack([below, upto], axis=1).ravel())
     places = np.repeat(places, 2)
     end = np.clip(np.searchsorted(mass, knots - ROUNDING), 1, len(mass) - 1)
@@ -85,7 +95,8 @@ def _mixture_quantiles(values, shares, knots):
 
 
 def _distribution(values, knots, places, side):
-    """F(x-) (`side="left"`) or F(x) (`"right"`) of the piecewise-linear quantile function at the places."""
+    """F(x-) (`side="left"`) or F(x) (`"right"`) of the piecewise-linear quantile function at the
+    places."""
     end = np.searchsorted(values, places, side=side)
     segment = np.clip(end, 1, len(values) - 1)
     rise = values[segment] - values[segment - 1]

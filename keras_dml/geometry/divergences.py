@@ -1,7 +1,9 @@
-"""Kullback-Leibler and Jensen-Shannon divergence of quantile functions: what paper 1 argues against (section 4.1).
+"""Kullback-Leibler and Jensen-Shannon divergence of quantile functions: what paper 1 argues against
+(section 4.1).
 
-They see densities, not places: once supports are disjoint the Jensen-Shannon divergence is log 2 whatever the gap,
-and its gradient 0, while the Wasserstein distance grows with the gap. NumPy, for figures and tests; not for training.
+They see densities, not places: once supports are disjoint the Jensen-Shannon divergence is log 2
+whatever the gap, and its gradient 0, while the Wasserstein distance grows with the gap. NumPy, for
+figures and tests; not for training.
 """
 
 import math
@@ -13,8 +15,8 @@ from scipy.special import rel_entr
 def kullback_leibler(x, y, knots):
     """KL(x || y) of two quantile functions of one filter, in nats.
 
-    Between two knots mass is spread evenly; equal neighbouring values are an atom, which only an atom at exactly the same
-    place can cover.
+    Between two knots mass is spread evenly; equal neighbouring values are an atom, which only an
+    atom at exactly the same place can cover.
 
     Args:
         x: Values at the knots, shape `(knots,)`.
@@ -29,14 +31,16 @@ def kullback_leibler(x, y, knots):
 
 
 def jensen_shannon(x, y, knots):
-    """Jensen-Shannon divergence of two quantile functions of one filter, in nats, at most log 2; arguments as above."""
+    """Jensen-Shannon divergence of two quantile functions of one filter, in nats, at most log 2;
+    arguments as above."""
     mass_x, mass_y = _masses(x, y, knots)
     middle = (mass_x + mass_y) / 2
     return float((rel_entr(mass_x, middle) + rel_entr(mass_y, middle)).sum() / 2)
 
 
 def jensen_shannon_distance(x, y, knots):
-    """Sum over filters of the square root of the Jensen-Shannon divergence: a metric, comparable with P1 Eq. 9.
+    """Sum over filters of the square root of the Jensen-Shannon divergence: a metric, comparable
+    with P1 Eq. 9.
 
     Args:
         x: Values at the knots, shape `(filters, knots)`.
@@ -51,9 +55,15 @@ def jensen_shannon_distance(x, y, knots):
 
 def _masses(x, y, knots):
     """Mass of both in every cell between neighbouring breakpoints, then in every atom."""
-    x, y, width = np.asarray(x, np.float64), np.asarray(y, np.float64), np.diff(np.asarray(knots, np.float64))
+    x, y, width = (
+        np.asarray(x, np.float64),
+        np.asarray(y, np.float64),
+        np.diff(np.asarray(knots, np.float64)),
+    )
     cuts = np.unique(np.concatenate([x, y]))
-    return tuple(np.concatenate([_in_cells(v, width, cuts), _in_atoms(v, width, cuts)]) for v in (x, y))
+    return tuple(
+        np.concatenate([_in_cells(v, width, cuts), _in_atoms(v, width, cuts)]) for v in (x, y)
+    )
 
 
 def _in_cells(values, width, cuts):

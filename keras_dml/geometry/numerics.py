@@ -4,12 +4,14 @@ from keras_dml._keras import keras, ops
 
 
 def wide(dtype):
-    """The dtype to compute in: float64 stays, all else becomes float32 (`keras.backend.result_type` narrows on JAX)."""
+    """The dtype to compute in: float64 stays, all else becomes float32 (`keras.backend.result_type`
+    narrows on JAX)."""
     return "float64" if keras.backend.standardize_dtype(dtype) == "float64" else "float32"
 
 
 def at_least_float32(x):
-    """The tensor in float32 or wider: ranks and differences of half-precision numbers are off by whole steps."""
+    """The tensor in float32 or wider: ranks and differences of half-precision numbers are off by
+    whole steps."""
     x = ops.convert_to_tensor(x)
     return ops.cast(x, wide(x.dtype))
 
@@ -26,6 +28,7 @@ def divide(numerator, denominator):
 
 
 def root(x, p):
-    """`x ** (1 / p)` for x >= 0 with value and gradient 0 at 0, no epsilon added; a NaN stays one."""
+    """`x ** (1 / p)` for x >= 0 with value and gradient 0 at 0, no epsilon added; a NaN stays
+    one."""
     zero = ops.equal(x, 0)
     return ops.where(zero, 0, ops.where(zero, 1, x) ** (1.0 / p))

@@ -3,7 +3,9 @@
 from keras_dml._keras import ops
 from keras_dml.geometry.numerics import at_least_float32
 
-SMALLEST_SQUARE = 1e-12  # squared length below which a vector counts as zero (R25 of the cosine N-pair loss)
+SMALLEST_SQUARE = (
+    1e-12  # squared length below which a vector counts as zero (R25 of the cosine N-pair loss)
+)
 
 
 def unit(x):

@@ -1,8 +1,10 @@
-"""Wasserstein distances between quantile functions that are linear between shared knots (P1 Eqs 8-12).
+"""Wasserstein distances between quantile functions that are linear between shared knots (P1 Eqs
+8-12).
 
-Erratum: P1 Eq. 10 prints b for a in its first term (Eq. 12 is right), and divides by differences of slopes that
-vanish for identical, shifted or constant recordings. Everything here is built from the differences at the
-ends of a segment instead: `G_p(u, v)`, the integral of `|u + t (v - u)|^p` over t in [0, 1].
+Erratum: P1 Eq. 10 prints b for a in its first term (Eq. 12 is right), and divides by differences of
+    slopes that
+vanish for identical, shifted or constant recordings. Everything here is built from the differences
+at the ends of a segment instead: `G_p(u, v)`, the integral of `|u + t (v - u)|^p` over t in [0, 1].
 """
 
 import math
@@ -13,10 +15,21 @@ from keras_dml.geometry._pairwise import pairwise_1
 from keras_dml.geometry.averages import barycentre, merge
 from keras_dml.geometry.numerics import absolute, at_least_float32, divide, root
 
-__all__ = ["barycentre", "bounds", "check_order", "distance", "merge", "pairwise", "segment", "trapezoid_weights"]
+__all__ = [
+    "barycentre",
+    "bounds",
+    "check_order",
+    "distance",
+    "merge",
+    "pairwise",
+    "segment",
+    "trapezoid_weights",
+]
 
 BLOCK_BYTES = 4 * 2**20  # a block and its intermediates stay in the cache (tests/bench/pairwise.py)
-SERIES_BELOW = 0.1  # below this slope the closed form of a real power cancels; four terms reach 2e-11 there
+SERIES_BELOW = (
+    0.1  # below this slope the closed form of a real power cancels; four terms reach 2e-11 there
+)
 
 
 def distance(x, y, knots, p=1):
@@ -29,7 +42,8 @@ def distance(x, y, knots, p=1):
         p: Order of the distance, a real number, at least 1.
 
     Returns:
-        Distances, shape `(...)`, in units of the filters, non-negative; 0 with gradient 0 where `x` equals `y`.
+        Distances, shape `(...)`, in units of the filters, non-negative; 0 with gradient 0 where `x`
+        equals `y`.
 
     Raises:
         ValueError: If `p` is below 1, where this is no metric.
@@ -37,12 +51,12 @@ def distance(x, y, knots, p=1):
     check_order(p)
     x, y = at_least_float32(x), at_least_float32(y)
     knots = ops.cast(knots, x.dtype)
-    width = knots[1:] - knots[:-1]                                          # (segments,)
-    gap = x - y                                                             # (..., filters, knots)
+    width = knots[1:] - knots[:-1]  # (segments,)
+    gap = x - y  # (..., filters, knots)
     if p == 1:
         return ops.sum(segment(gap[..., :-1], gap[..., 1:], 1) * width, axis=(-2, -1))
     scale = ops.stop_gradient(ops.max(ops.abs(gap), axis=-1, keepdims=True))
-    scale = ops.where(scale > 0, scale, 1)                                  # u^p underflows without it
+    scale = ops.where(scale > 0, scale, 1)  # u^p underflows without it
     gap = gap / scale
     power = ops.sum(segment(gap[..., :-1], gap[..., 1:], p) * width, axis=-1)
     return ops.sum(scale[..., 0] * root(power, p), axis=-1)
@@ -56,7 +70,8 @@ def pairwise(x, y, knots, p=1, max_bytes=BLOCK_BYTES):
         y: Values at the same knots, shape `(m, filters, knots)`.
         knots: Ascending knots, shape `(knots,)`.
         p: Order of the distance, a real number, at least 1.
-        max_bytes: Greatest size of one block of differences; about ten such blocks are alive at a time.
+        max_bytes: Greatest size of one block of differences; about ten such blocks are alive at a
+            time.
 
     Returns:
         Distances, shape `(n, m)`.
@@ -80,9 +95,10 @@ def pairwise(x, y, knots, p=1, max_bytes=BLOCK_BYTES):
 def bounds(x, y, knots):
     """Bounds of the 1-Wasserstein distance by weighted L1 distances of the values at the knots.
 
-    With the trapezoid weights c, `upper = sum |c (x - y)|` and `lower = max(sum over filters |sum c (x - y)|, upper / 2)`.
-    `upper` is the plain L1 distance of `c x` and `c y`, which an L1 index serves: take candidates by ascending `upper`
-    and stop when the next `upper / 2` is not below the n-th best distance found.
+    With the trapezoid weights c, `upper = sum |c (x - y)|` and `lower = max(sum over filters |sum c
+    (x - y)|, upper / 2)`. `upper` is the plain L1 distance of `c x` and `c y`, which an L1 index
+    serves: take candidates by ascending `upper` and stop when the next `upper / 2` is not below the
+    n-th best distance found.
 
     Args:
         x: Values at the knots, shape `(..., filters, knots)`.
@@ -93,7 +109,7 @@ def bounds(x, y, knots):
         Lower and upper bounds, each of shape `(...)`; `lower <= distance(x, y, knots) <= upper`.
     """
     x, y = at_least_float32(x), at_least_float32(y)
-    weighted = (x - y) * trapezoid_weights(ops.cast(knots, x.dtype))        # (..., filters, knots)
+    weighted = (x - y) * trapezoid_weights(ops.cast(knots, x.dtype))  # (..., filters, knots)
     upper = ops.sum(ops.abs(weighted), axis=(-2, -1))
     means = ops.sum(ops.abs(ops.sum(weighted, axis=-1)), axis=-1)
     return ops.maximum(means, upper / 2), upper
@@ -107,7 +123,8 @@ def trapezoid_weights(knots):
 
 
 def segment(u, v, p):
-    """`G_p(u, v)`: mean of `|u + t (v - u)|^p` over a segment, from its end differences (P1 Eq. 11, stable form).
+    """`G_p(u, v)`: mean of `|u + t (v - u)|^p` over a segment, from its end differences (P1 Eq. 11,
+    stable form).
 
     Args:
         u: Differences at the left ends.
@@ -125,12 +142,16 @@ def segment(u, v, p):
         if int(p) % 2 == 0:
             return even
         return ops.where(_opposite(u, v), _segment_opposite(u, v, p), even)
-    return ops.where(_opposite(u, v), _segment_opposite(u, v, p), _segment_real(half_sum, half_gap, p))
+    return ops.where(
+        _opposite(u, v), _segment_opposite(u, v, p), _segment_real(half_sum, half_gap, p)
+    )
 
 
 def _segment_1(half_sum, half_gap):
-    # Same signs: half_sum >= half_gap and the mean is half_sum. Opposite signs: (s^2 + g^2) / (2 g).
-    # One expression serves both, for with the greater of the two below the line the first case is s itself.
+    # Same signs: half_sum >= half_gap and the mean is half_sum. Opposite signs: (s^2 + g^2) / (2
+    # g).
+    # One expression serves both, for with the greater of the two below the line the first case is s
+    # itself.
     greater = ops.maximum(half_sum, half_gap)
     return (half_sum * divide(half_sum, greater) + greater) / 2
 
@@ -169,9 +190,7 @@ def _segment_opposite(u, v, p):
 
 
 def _opposite(u, v):
-    return ops.logical_or(
-        ops.logical_and(u < 0, v > 0), ops.logical_and(v < 0, u > 0)
-    )
+    return ops.logical_or(ops.logical_and(u < 0, v > 0), ops.logical_and(v < 0, u > 0))
 
 
 def check_order(p):
@@ -182,5 +201,6 @@ def check_order(p):
     """
     if not (isinstance(p, (int, float)) and 1 <= p < math.inf):
         raise ValueError(
-            f"`p` must be a real number of at least 1; below 1 the distance is no metric. Received p={p!r}."
+            "`p` must be a real number of at least 1; below 1 the distance is no metric. Received "
+            f"p={p!r}."
         )

@@ -1,4 +1,5 @@
-"""Heads compute in float32 or wider: knots and ranks in half precision would be wrong in the third digit."""
+"""Heads compute in float32 or wider: knots and ranks in half precision would be wrong in the third
+digit."""
 
 from keras_dml._keras import keras
 from keras_dml.geometry.numerics import wide

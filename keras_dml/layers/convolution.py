@@ -5,17 +5,20 @@ from keras_dml._keras import keras, ops
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class MaskedConv1D(keras.layers.Conv1D):
-    """A `keras.layers.Conv1D` of stride 1 that sets masked steps to zero first and passes the mask on.
+    """A `keras.layers.Conv1D` of stride 1 that sets masked steps to zero first and passes the mask
+    on.
 
-    Keras's own layer drops the mask, and bias and activations then leak from the padding into the recording.
-    With zeros there, as `"same"` pads, a padded batch gives what its recordings give one by one.
+    Keras's own layer drops the mask, and bias and activations then leak from the padding into the
+    recording. With zeros there, as `"same"` pads, a padded batch gives what its recordings give one
+    by one.
 
     Input shape: `(batch, time, channels)`. Output shape: `(batch, time, filters)`.
 
     Args:
         filters: Number of output channels.
         kernel_size: Steps that a kernel covers.
-        **kwargs: Further arguments of `keras.layers.Conv1D`; `strides` is 1 and `padding` is `"same"`.
+        **kwargs: Further arguments of `keras.layers.Conv1D`; `strides` is 1 and `padding` is
+        `"same"`.
     """
 
     def __init__(self, filters, kernel_size, **kwargs):
@@ -23,7 +26,8 @@ class MaskedConv1D(keras.layers.Conv1D):
             given = kwargs.pop(name, only)
             if given not in (only, (only,), [only]):
                 raise ValueError(
-                    f"MaskedConv1D keeps every step: `{name}` must be {only!r}. Received {name}={given!r}. "
+                    f"MaskedConv1D keeps every step: `{name}` must be {only!r}. Received "
+                    f"{name}={given!r}. "
                     "To shorten a sequence use `keras_dml.layers.MaskedAveragePooling1D`."
                 )
         super().__init__(filters, kernel_size, strides=1, padding="same", **kwargs)

@@ -9,12 +9,13 @@ MODES = ("max", "mean")
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class SequencePooling(keras.layers.Layer):
-    """Greatest or mean activation of each filter over the valid steps: one vector a recording, compared by cosine.
+    """Greatest or mean activation of each filter over the valid steps: one vector a recording,
+    compared by cosine.
 
     The baseline that quantile heads are measured against (P1 section 5.3, method MP-NPL).
 
-    Input shape: `(batch, time, filters)`, with or without a Keras mask. Output shape: `(batch, filters)`, float32 or
-    wider whatever the policy. A recording without a valid step gives NaN.
+    Input shape: `(batch, time, filters)`, with or without a Keras mask. Output shape: `(batch,
+    filters)`, float32 or wider whatever the policy. A recording without a valid step gives NaN.
 
     Args:
         mode: `"max"` or `"mean"`.
@@ -35,8 +36,8 @@ class SequencePooling(keras.layers.Layer):
     def call(self, inputs, mask=None):
         if mask is None:
             return ops.max(inputs, axis=1) if self.mode == "max" else ops.mean(inputs, axis=1)
-        valid = ops.cast(mask, "bool")[..., None]                           # (batch, time, 1)
-        count = ops.sum(ops.cast(valid, inputs.dtype), axis=1)              # (batch, 1)
+        valid = ops.cast(mask, "bool")[..., None]  # (batch, time, 1)
+        count = ops.sum(ops.cast(valid, inputs.dtype), axis=1)  # (batch, 1)
         if self.mode == "max":
             floor = -keras.ops.cast(3e38, inputs.dtype)
             pooled = ops.max(ops.where(valid, inputs, floor), axis=1)
@@ -56,11 +57,12 @@ class SequencePooling(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class MaskedAveragePooling1D(keras.layers.Layer):
-    """Averages over valid steps in windows that start at the first step, so that padding changes nothing.
+    """Averages over valid steps in windows that start at the first step, so that padding changes
+    nothing.
 
-    Stock pooling with a stride counts padding, and `"same"` convolutions with a stride shift with the length. Here
-    window i covers steps `i * pool_size` to `(i + 1) * pool_size - 1`; the last one may be cut; a window is valid
-    if it holds a valid step.
+    Stock pooling with a stride counts padding, and `"same"` convolutions with a stride shift with
+    the length. Here window i covers steps `i * pool_size` to `(i + 1) * pool_size - 1`; the last
+    one may be cut; a window is valid if it holds a valid step.
 
     Input shape: `(batch, time, filters)`. Output shape: `(batch, ceil(time / pool_size), filters)`.
 
@@ -71,7 +73,9 @@ class MaskedAveragePooling1D(keras.layers.Layer):
     def __init__(self, pool_size=2, **kwargs):
         super().__init__(**kwargs)
         if not isinstance(pool_size, int) or pool_size < 1:
-            raise ValueError(f"`pool_size` must be a whole number of at least 1. Received {pool_size!r}.")
+            raise ValueError(
+                f"`pool_size` must be a whole number of at least 1. Received {pool_size!r}."
+            )
         self.pool_size = pool_size
         self.supports_masking = True
 
@@ -79,8 +83,8 @@ class MaskedAveragePooling1D(keras.layers.Layer):
         if mask is None and self._same_is_right_aligned():
             return self._pool(ops.average_pool, inputs)
         mask = ops.ones_like(inputs[..., 0]) if mask is None else mask
-        valid = ops.cast(mask, inputs.dtype)[..., None]                     # (batch, time, 1)
-        share = self._pool(ops.average_pool, valid)                         # (batch, windows, 1)
+        valid = ops.cast(mask, inputs.dtype)[..., None]  # (batch, time, 1)
+        share = self._pool(ops.average_pool, valid)  # (batch, windows, 1)
         total = self._pool(ops.average_pool, ops.where(valid > 0, inputs, 0))
         return total / ops.where(share > 0, share, 1)
 
@@ -91,7 +95,8 @@ class MaskedAveragePooling1D(keras.layers.Layer):
         return pool(x, self.pool_size, self.pool_size, padding="valid")
 
     def _same_is_right_aligned(self):
-        """`"same"` leaves its padding out of averages, but puts half of it on the left; of one step, none."""
+        """`"same"` leaves its padding out of averages, but puts half of it on the left; of one
+        step, none."""
         return self.pool_size <= 2
 
     def compute_mask(self, inputs, previous_mask=None):

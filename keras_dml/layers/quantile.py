@@ -11,24 +11,27 @@ from keras_dml.layers._precision import full_precision
 class QuantileLayer(keras.layers.Layer):
     """Reads each filter's quantile function at learned knots (P1 Eqs 2-5).
 
-    Use it as the last layer of a sequence encoder where max or average pooling would stand: the embedding is the
-    distribution of each filter's activations over time, and its distance a sum of Wasserstein distances.
+    Use it as the last layer of a sequence encoder where max or average pooling would stand: the
+    embedding is the distribution of each filter's activations over time, and its distance a sum of
+    Wasserstein distances.
 
     Input shape: `(batch, time, filters)`, any time, with or without a Keras mask of any pattern.
 
-    Output shape: `(batch, filters + 1, knots + 2)`, float32 or wider whatever the policy. Rows 0 to `filters - 1` hold
-    the values at the knots 0, s_1, ..., s_M, 1 in units of the filters, the last row the knots themselves.
-    With `flatten=True`: `(batch, filters * knots)`, the values at the learned knots alone, filter-major.
+    Output shape: `(batch, filters + 1, knots + 2)`, float32 or wider whatever the policy. Rows 0 to
+    `filters - 1` hold the values at the knots 0, s_1, ..., s_M, 1 in units of the filters, the last
+    row the knots themselves. With `flatten=True`: `(batch, filters * knots)`, the values at the
+    learned knots alone, filter-major.
 
     A recording without a valid step has no distribution: its row is NaN.
 
     Args:
         knots: Number M of learned knots.
         p: Order of the Wasserstein distance that `distance` names (P1 Eq. 9).
-        flatten: Whether to return one vector, compared by cosine (P1 section 5.3, methods QP-NPL and QP-CLS).
-        host_sort: Whether training sorts with NumPy on the host, which is several times faster on a CPU but no
-            graph operation. None: where TensorFlow trains on a CPU. Inference and export never do. Set it to False
-            to train under `jit_compile=True`.
+        flatten: Whether to return one vector, compared by cosine (P1 section 5.3, methods QP-NPL
+            and QP-CLS).
+        host_sort: Whether training sorts with NumPy on the host, which is several times faster on a
+            CPU but no graph operation. None: where TensorFlow trains on a CPU. Inference and export
+            never do. Set it to False to train under `jit_compile=True`.
 
     Example:
         >>> layer = QuantileLayer(knots=1)
@@ -40,7 +43,9 @@ class QuantileLayer(keras.layers.Layer):
     def __init__(self, knots=16, *, p=1, flatten=False, host_sort=None, dtype=None, **kwargs):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         if not isinstance(knots, int) or knots < 1:
-            raise ValueError(f"`knots` must be a whole number of at least 1. Received knots={knots!r}.")
+            raise ValueError(
+                f"`knots` must be a whole number of at least 1. Received knots={knots!r}."
+            )
         self.knots = knots
         self.p = p
         self.flatten = bool(flatten)
@@ -64,11 +69,11 @@ class QuantileLayer(keras.layers.Layer):
         return trains_on_cpu() if self.host_sort is None else self.host_sort
 
     def call(self, inputs, mask=None, training=False):
-        r = quantile.knots(self.alpha)                                      # (knots + 2,)
+        r = quantile.knots(self.alpha)  # (knots + 2,)
         values = quantile.quantiles(inputs, r, mask, on_host=training and self._sorts_on_host())
         if self.flatten:
             return ops.reshape(values[..., 1:-1], (-1, values.shape[1] * self.knots))
-        row = ops.cast(r, values.dtype)[None, None, :]                      # (1, 1, knots + 2)
+        row = ops.cast(r, values.dtype)[None, None, :]  # (1, 1, knots + 2)
         return ops.concatenate([values, row + ops.zeros_like(values[:, :1])], axis=1)
 
     def compute_mask(self, inputs, previous_mask=None):

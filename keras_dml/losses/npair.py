@@ -10,29 +10,35 @@ SIMILARITIES = {"cosine": vector.cosine, "inner": vector.inner}
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class NPairLoss(keras.losses.Loss):
-    """Cross-entropy of picking an anchor's own positive among all positives of the batch (Sohn 2016).
+    """Cross-entropy of picking an anchor's own positive among all positives of the batch (Sohn
+    2016).
 
-    With `S_ij` the similarity of anchor i and positive j, anchor i has the value `log(sum_j exp(S_ij - S_ii))`, plus
-    `(l2 / 4)(|f_i|^2 + |f_i+|^2)`. P1's baselines take the cosine; Sohn's own loss is
-    `NPairLoss(similarity="inner", l2=0.002)`.
+    With `S_ij` the similarity of anchor i and positive j, anchor i has the value `log(sum_j
+    exp(S_ij - S_ii))`, plus `(l2 / 4)(|f_i|^2 + |f_i+|^2)`. P1's baselines take the cosine; Sohn's
+    own loss is `NPairLoss(similarity="inner", l2=0.002)`.
 
-    Labels are class ids, shape `(2N,)`; each comes exactly twice. Predictions are vectors, shape `(2N, features)`. A
-    batch with other labels is refused in an eager call and NaN in a compiled step.
+    Labels are class ids, shape `(2N,)`; each comes exactly twice. Predictions are vectors, shape
+    `(2N, features)`. A batch with other labels is refused in an eager call and NaN in a compiled
+    step.
 
     Args:
         similarity: `"cosine"` or `"inner"` (product).
         scale: Factor on the similarities, an inverse temperature.
         l2: Weight of the squared lengths (lambda of Sohn 2016).
         name: Name of the loss.
-        dtype: As of `keras.losses.Loss`, widened to float32: half precision rounds labels from 257 on.
+        dtype: As of `keras.losses.Loss`, widened to float32: half precision rounds labels from 257
+            on.
         **kwargs: `reduction` of `keras.losses.Loss`.
     """
 
-    def __init__(self, similarity="cosine", *, scale=1.0, l2=0.0, name="n_pair", dtype=None, **kwargs):
+    def __init__(
+        self, similarity="cosine", *, scale=1.0, l2=0.0, name="n_pair", dtype=None, **kwargs
+    ):
         super().__init__(name=name, dtype=full_precision(dtype), **kwargs)
         if similarity not in SIMILARITIES:
             raise ValueError(
-                f"`similarity` must be one of {tuple(SIMILARITIES)}. Received similarity={similarity!r}."
+                f"`similarity` must be one of {tuple(SIMILARITIES)}. Received "
+                f"similarity={similarity!r}."
             )
         self.similarity = similarity
         self.scale = float(scale)

@@ -8,10 +8,12 @@ LARGEST_LABEL = 2**24  # Keras casts labels to float32, which holds whole number
 
 
 def class_ids(labels):
-    """Labels as int32, shape `(batch,)`; in a compiled step, where nothing can be raised, -1 for what is no id.
+    """Labels as int32, shape `(batch,)`; in a compiled step, where nothing can be raised, -1 for
+    what is no id.
 
     Args:
-        labels: Dense class ids, shape `(batch,)` or `(batch, 1)`, whole numbers from 0 to 2**24 - 1.
+        labels: Dense class ids, shape `(batch,)` or `(batch, 1)`, whole numbers from 0 to 2**24 -
+            1.
 
     Raises:
         ValueError: For another shape; in an eager call also for numbers that are no such ids.
@@ -30,8 +32,10 @@ def class_ids(labels):
     strange = concrete(ops.logical_not(known))
     if strange is not None and strange.any():
         raise ValueError(
-            "`labels` must be whole numbers from 0 to 2**24 - 1, since Keras passes labels as float32. "
-            f"Received {concrete(labels)[strange][:8].tolist()}. The samplers make such ids of labels of any type; "
+            "`labels` must be whole numbers from 0 to 2**24 - 1, since Keras passes labels as "
+            "float32. "
+            f"Received {concrete(labels)[strange][:8].tolist()}. The samplers make such ids of "
+            "labels of any type; "
             "so does `numpy.unique(labels, return_inverse=True)`."
         )
     return ops.where(known, ids, -1)
@@ -46,12 +50,12 @@ def anchors_and_positives(labels):
         labels: Class ids, int32, shape `(2 pairs,)`; -1 is none.
 
     Returns:
-        Rows of the anchors in their order, shape `(pairs,)`; rows of their positives, same shape; a boolean scalar that
-        is False where a label does not come exactly twice or is none.
+        Rows of the anchors in their order, shape `(pairs,)`; rows of their positives, same shape; a
+        boolean scalar that is False where a label does not come exactly twice or is none.
 
     Raises:
-        ValueError: In an eager call, naming a label that does not come exactly twice; in a compiled step, where
-            nothing can be raised, for an odd number of rows only.
+        ValueError: In an eager call, naming a label that does not come exactly twice; in a compiled
+            step, where nothing can be raised, for an odd number of rows only.
     """
     rows = labels.shape[0]
     values = concrete(labels)
@@ -61,7 +65,7 @@ def anchors_and_positives(labels):
         raise ValueError(f"A batch of pairs has an even number of rows. Received {rows}.")
     rows = ops.shape(labels)[0]
     index = ops.arange(rows, dtype="int32")
-    same = ops.equal(labels[:, None], labels[None, :])                      # (rows, rows)
+    same = ops.equal(labels[:, None], labels[None, :])  # (rows, rows)
     other = ops.logical_and(same, ops.not_equal(index[:, None], index[None, :]))
     partner = ops.cast(ops.argmax(ops.cast(other, "int32"), axis=1), "int32")
     twice = ops.equal(ops.sum(ops.cast(same, "int32"), axis=1), 2)
@@ -89,5 +93,6 @@ def _check_pairs(labels):
         label, count = ids[wrong][0], counts[wrong][0]
         raise ValueError(
             "Every label of a batch of pairs must come exactly twice (an anchor and its positive). "
-            f"Label {label} comes {count} times. Draw the batches with `keras_dml.samplers.NPairSampler`."
+            f"Label {label} comes {count} times. Draw the batches with "
+            "`keras_dml.samplers.NPairSampler`."
         )

@@ -8,20 +8,23 @@ from keras_dml.losses.pairs import anchors_and_positives, class_ids
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class WassersteinLoss(keras.losses.Loss):
-    """Pulls the two recordings of a person together and all other pairs apart, in Wasserstein distance (P1 Eq. 13).
+    """Pulls the two recordings of a person together and all other pairs apart, in Wasserstein
+    distance (P1 Eq. 13).
 
     With N pairs and `D_ij` the distance of anchor i to positive j, anchor i has the value
-    `sum over j != i of softplus(D_ii - D_ij)`. The default reduction is their mean, Eq. 13 divided by N;
-    `reduction="sum"` is Eq. 13 to the letter.
+    `sum over j != i of softplus(D_ii - D_ij)`. The default reduction is their mean, Eq. 13 divided
+    by N; `reduction="sum"` is Eq. 13 to the letter.
 
-    Labels are class ids, shape `(2N,)`; each comes exactly twice. Predictions are quantile embeddings, shape
-    `(2N, filters + 1, knots)`. A batch with other labels is refused in an eager call and NaN in a compiled step.
+    Labels are class ids, shape `(2N,)`; each comes exactly twice. Predictions are quantile
+    embeddings, shape `(2N, filters + 1, knots)`. A batch with other labels is refused in an eager
+    call and NaN in a compiled step.
 
     Args:
         p: Order of the distance, a real number, at least 1.
         symmetric: Whether to add `softplus(D_ii - D_ji)`: positives as anchors, an extension.
         name: Name of the loss.
-        dtype: As of `keras.losses.Loss`, widened to float32: half precision rounds labels from 257 on.
+        dtype: As of `keras.losses.Loss`, widened to float32: half precision rounds labels from 257
+            on.
         **kwargs: `reduction` of `keras.losses.Loss`.
 
     Example:
@@ -38,7 +41,9 @@ class WassersteinLoss(keras.losses.Loss):
 
     def call(self, y_true, y_pred):
         anchors, positives, valid = anchors_and_positives(class_ids(y_true))
-        table = self.distance(ops.take(y_pred, anchors, axis=0), ops.take(y_pred, positives, axis=0))
+        table = self.distance(
+            ops.take(y_pred, anchors, axis=0), ops.take(y_pred, positives, axis=0)
+        )
         return ops.where(valid, pair_softplus(table, self.symmetric), float("nan"))
 
     def get_config(self):
@@ -55,9 +60,11 @@ def pair_softplus(table, symmetric=False):
     Returns:
         Values, shape `(pairs,)`.
     """
-    own = ops.diagonal(table)                                               # (pairs,)
+    own = ops.diagonal(table)  # (pairs,)
     off = ops.logical_not(ops.cast(ops.eye(ops.shape(table)[0]), "bool"))
     values = ops.sum(ops.where(off, ops.softplus(own[:, None] - table), 0), axis=1)
     if symmetric:
-        values += ops.sum(ops.where(off, ops.softplus(own[:, None] - ops.transpose(table)), 0), axis=1)
+        values += ops.sum(
+            ops.where(off, ops.softplus(own[:, None] - ops.transpose(table)), 0), axis=1
+        )
     return values

@@ -1,4 +1,5 @@
-"""The sequence encoder of paper 1: stacked convolutions over time, then an aggregation over all steps."""
+"""The sequence encoder of paper 1: stacked convolutions over time, then an aggregation over all
+steps."""
 
 from keras_dml._keras import keras
 from keras_dml.layers import (
@@ -11,15 +12,19 @@ from keras_dml.layers import (
     StepDifference,
 )
 
-# Filters of the sixteen convolutions, and the layers after which an edge model halves the rate. Paper 1 says
-# "16 stacked convolutions"; the widths of "paper" are our reading of it, those of "edge" fit 180 KB quantised.
+# Filters of the sixteen convolutions, and the layers after which an edge model halves the rate.
+# Paper 1 says
+# "16 stacked convolutions"; the widths of "paper" are our reading of it, those of "edge" fit 180 KB
+# quantised.
 SIZES = {
     "paper": (64,) * 4 + (128,) * 4 + (256,) * 8,
     "edge": (32,) * 4 + (48,) * 4 + (64,) * 8,
 }
 HALVINGS = {"paper": 0, "edge": 3}
 LAYERS_PER_HALVING = 4
-SLOPE = 0.25  # of a new PReLU (He et al. 2015); zero, Keras's own, makes it a ReLU and forgets the sign at the start
+# of a new PReLU (He et al. 2015); zero, Keras's own, makes it a ReLU and forgets the sign at the
+# start
+SLOPE = 0.25
 
 HEADS = {
     "quantile": lambda knots, flatten: QuantileLayer(knots, flatten=flatten, name="embedding"),
@@ -44,26 +49,32 @@ def sequence_encoder(
     normalisation="channel",
     slope_l2=0.0,
 ):
-    """Sixteen convolutions with PReLU, and the distribution of their activations over time (P1 section 5.3).
+    """Sixteen convolutions with PReLU, and the distribution of their activations over time (P1
+    section 5.3).
 
-    Each convolution covers three steps and is followed by batch normalisation (which inference folds into it) and a
-    PReLU with one slope a filter. Masks are exact through every stage: the embedding of a padded recording is that of
-    the bare one.
+    Each convolution covers three steps and is followed by batch normalisation (which inference
+    folds into it) and a PReLU with one slope a filter. Masks are exact through every stage: the
+    embedding of a padded recording is that of the bare one.
 
     Functional model:
-        Input: `signal`, shape `(batch, time, channels)`, in the sensor's units; any time, with or without a mask.
-        Output: `(batch, filters + 1, knots + 2)` for `"quantile"` (see `QuantileLayer`), `(batch, features)` else.
+        Input: `signal`, shape `(batch, time, channels)`, in the sensor's units; any time, with or
+            without a mask.
+        Output: `(batch, filters + 1, knots + 2)` for `"quantile"` (see `QuantileLayer`), `(batch,
+            features)` else.
 
     Args:
         channels: Channels of a recording.
-        size: `"edge"` (32, 48, 64 filters, halves the rate three times) or `"paper"` (64, 128, 256 filters).
+        size: `"edge"` (32, 48, 64 filters, halves the rate three times) or `"paper"` (64, 128, 256
+            filters).
         aggregation: `"quantile"`, `"max"` or `"mean"` over time.
         knots: Learned knots M of the quantile functions.
-        flatten: Whether quantiles end in one vector, compared by cosine (methods QP-NPL and QP-CLS).
-        halvings: How many times, 0 to 3, each after four convolutions, pairs of steps are averaged; None: the
-            size's own.
-        normalisation: `"channel"` (training statistics; call `adapt` of the model's layer `normalisation`),
-            `"recording"` (each recording by itself) or `"change"` (the steps' differences, each recording by itself).
+        flatten: Whether quantiles end in one vector, compared by cosine (methods QP-NPL and
+            QP-CLS).
+        halvings: How many times, 0 to 3, each after four convolutions, pairs of steps are averaged;
+            None: the size's own.
+        normalisation: `"channel"` (training statistics; call `adapt` of the model's layer
+            `normalisation`), `"recording"` (each recording by itself) or `"change"` (the steps'
+            differences, each recording by itself).
         slope_l2: Weight of the L2 penalty on the slopes of the PReLUs (P1 section 5.3).
 
     Returns:
@@ -84,7 +95,9 @@ def sequence_encoder(
     for i, width in enumerate(filters):
         if 0 < i <= halvings * LAYERS_PER_HALVING and i % LAYERS_PER_HALVING == 0:
             x = MaskedAveragePooling1D(2, name=f"halving_{i // LAYERS_PER_HALVING}")(x)
-        x = MaskedConv1D(width, 3, use_bias=False, kernel_initializer="he_normal", name=f"conv_{i + 1}")(x)
+        x = MaskedConv1D(
+            width, 3, use_bias=False, kernel_initializer="he_normal", name=f"conv_{i + 1}"
+        )(x)
         x = keras.layers.BatchNormalization(name=f"norm_{i + 1}")(x)
         penalty = keras.regularizers.L2(slope_l2) if slope_l2 else None
         x = keras.layers.PReLU(

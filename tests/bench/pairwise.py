@@ -1,4 +1,4 @@
-"""All 1-Wasserstein distances of two sets, forward and backward, against weighted L1 distances of the same arrays.
+"""All 1-Wasserstein distances of two sets, forward and backward, against weighted L1 distances.
 
 python -m tests.bench.pairwise --torch /path/to/python
 """
@@ -91,16 +91,19 @@ def main():
     if given.memory_only:
         print(peak_megabytes())
         return
-    with peer(given.torch, "pairwise", **SIZES) as (yardstick, facts):
-        runs = {TENSORFLOW: timing.timed(weighted_l1(SIZES))}
+    if given.cpu_time:
+        timing.one_thread()
+    with peer(given.torch, "pairwise", given.cpu_time, **SIZES) as (yardstick, facts):
+        runs = {TENSORFLOW: timing.timed(weighted_l1(SIZES), given.cpu_time)}
         if yardstick:
             runs[TORCH] = yardstick
-        runs[OURS] = timing.timed(ours(SIZES))
+        runs[OURS] = timing.timed(ours(SIZES), given.cpu_time)
         seconds = timing.alternate(runs, given.repeats)
     timing.show(f"Pairwise distances {SIZES}, forward and backward {facts}", ROWS, seconds)
     command = [sys.executable, "-m", "tests.bench.pairwise", "--memory-only"]
     peak = float(subprocess.check_output(command, text=True))
-    print(f"peak extra memory {peak:.0f} MB; bound {MEMORY_BOUND_MB} MB: {timing.verdict(peak, MEMORY_BOUND_MB)}")
+    print(f"peak extra memory {peak:.0f} MB; bound {MEMORY_BOUND_MB} MB: ", end="")
+    print(timing.verdict(peak, MEMORY_BOUND_MB))
 
 
 if __name__ == "__main__":

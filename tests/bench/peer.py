@@ -1,4 +1,4 @@
-"""The yardstick's side: a process of PyTorch's own environment that runs a task whenever it is asked to."""
+"""The yardstick: a process of PyTorch's own environment that runs a task when asked to."""
 
 import contextlib
 import json
@@ -9,12 +9,13 @@ SERVER = Path(__file__).with_name("torch_peer.py")
 
 
 @contextlib.contextmanager
-def peer(python, task, **sizes):
+def peer(python, task, cpu_time=False, **sizes):
     """A task of `torch_peer.py`, ready to be run.
 
     Args:
         python: Interpreter that has PyTorch; None for no yardstick.
         task: Name of a task of `torch_peer.py`.
+        cpu_time: Whether to measure processor time of one thread instead of elapsed time.
         **sizes: Its arguments.
 
     Yields:
@@ -24,8 +25,10 @@ def peer(python, task, **sizes):
     if python is None:
         yield None, {}
         return
-    command = [python, str(SERVER), task, json.dumps(sizes)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+    command = [python, str(SERVER), task, json.dumps(sizes), "cpu" if cpu_time else "wall"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
 
         def ask():
             server.stdin.write("\n")

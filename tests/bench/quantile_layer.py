@@ -42,12 +42,17 @@ def main():
     options = timing.parser(__doc__.splitlines()[0], 9)
     timing.add_torch(options)
     given = options.parse_args()
-    with peer(given.torch, "sort_gather", ranks=2 * (KNOTS + 2), **SIZES) as (yardstick, facts):
+    if given.cpu_time:
+        timing.one_thread()
+    sizes = {**SIZES, "ranks": 2 * (KNOTS + 2)}
+    with peer(given.torch, "sort_gather", given.cpu_time, **sizes) as (yardstick, facts):
         runs = {"torch.sort + gather": yardstick} if yardstick else {}
-        runs[ROWS[1].name] = timing.timed(layer_step(None))
-        runs[ROWS[2].name] = timing.timed(layer_step(False))
+        runs[ROWS[1].name] = timing.timed(layer_step(None), given.cpu_time)
+        runs[ROWS[2].name] = timing.timed(layer_step(False), given.cpu_time)
         seconds = timing.alternate(runs, given.repeats)
-    timing.show(f"Quantile layer {SIZES}, {KNOTS} knots, forward and backward {facts}", ROWS, seconds)
+    timing.show(
+        f"Quantile layer {SIZES}, {KNOTS} knots, forward and backward {facts}", ROWS, seconds
+    )
 
 
 if __name__ == "__main__":

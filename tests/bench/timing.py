@@ -13,7 +13,7 @@ PAUSE_SECONDS = 0.05  # the threads of the candidate before go to sleep
 
 @dataclass
 class Row:
-    """A candidate in the table; with `against`, the name of its yardstick, and the greatest ratio allowed."""
+    """A line of the table: a candidate, the name of its yardstick, the greatest ratio allowed."""
 
     name: str
     against: str | None = None
@@ -30,7 +30,12 @@ def parser(description, repeats):
 
 
 def add_torch(options):
-    """The option that names the yardstick's interpreter."""
+    """The options of a comparison: the yardstick's interpreter and what is measured."""
+    options.add_argument(
+        "--cpu-time",
+        action="store_true",
+        help="processor time of one thread on either side, for a busy machine",
+    )
     options.add_argument(
         "--torch",
         metavar="PYTHON",
@@ -38,13 +43,22 @@ def add_torch(options):
     )
 
 
-def timed(function):
+def one_thread():
+    """Keeps TensorFlow to one thread; to be called before its first operation."""
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+
+
+def timed(function, cpu_time=False):
     """`function`, which must wait for its result, as a candidate: a call returns its seconds."""
+    clock = time.process_time if cpu_time else time.perf_counter
 
     def candidate():
-        start = time.perf_counter()
+        start = clock()
         function()
-        return time.perf_counter() - start
+        return clock() - start
 
     return candidate
 
@@ -80,7 +94,7 @@ def show(title, rows, seconds):
         if row.name not in seconds:
             continue
         ours = seconds[row.name]
-        cells = [row.name, f"{1e3 * np.median(ours):.1f}", f"{1e3 * ours.min():.1f}", "", "", "", ""]
+        cells = [row.name, f"{1e3 * np.median(ours):.1f}", f"{1e3 * ours.min():.1f}"] + [""] * 4
         if row.against in seconds:
             yardstick = seconds[row.against]
             ratio = np.median(ours) / np.median(yardstick)

@@ -1,7 +1,7 @@
 """The yardsticks in plain PyTorch. Run by `peer.py` with the interpreter of another environment.
 
-Usage: `python torch_peer.py TASK JSON`. Prints one line about itself; then, for every line read, runs the task and
-prints its seconds. Imports PyTorch and the standard library only.
+Usage: `python torch_peer.py TASK JSON wall|cpu`. Prints one line about itself; then, for every line
+read, runs the task and prints its seconds. Imports PyTorch and the standard library only.
 """
 
 import json
@@ -14,7 +14,7 @@ from torch.nn import functional
 
 
 def pairwise(n, filters, knots):
-    """Weighted L1 distances of all pairs, forward and backward; the weights are already in the arrays."""
+    """L1 distances of all pairs, forward and backward; the weights are already in the arrays."""
     x, y = (torch.randn(n, filters * knots, requires_grad=True) for _ in range(2))
 
     def run():
@@ -37,7 +37,7 @@ def sort_gather(batch, time, filters, ranks):
 
 
 class Encoder(nn.Module):
-    """The network of `keras_dml.models.sequence_encoder`, with sequences `(batch, channels, time)` as PyTorch has them."""
+    """The network of `keras_dml.models.sequence_encoder`, on `(batch, channels, time)`."""
 
     def __init__(self, channels, widths, halving_before, knots):
         super().__init__()
@@ -100,14 +100,18 @@ def training_step(pairs, time, channels, widths, halving_before, knots):
 TASKS = {task.__name__: task for task in (pairwise, sort_gather, training_step)}
 
 
-def main(task, sizes):
+def main(task, sizes, kind):
+    clock = {"wall": time.perf_counter, "cpu": time.process_time}[kind]
+    if kind == "cpu":
+        torch.set_num_threads(1)
     torch.manual_seed(0)
     run, facts = TASKS[task](**json.loads(sizes))
-    print(json.dumps({"torch": torch.__version__, "threads": torch.get_num_threads(), **facts}), flush=True)
+    about = {"torch": torch.__version__, "threads": torch.get_num_threads(), "clock": kind}
+    print(json.dumps({**about, **facts}), flush=True)
     for _ in sys.stdin:
-        start = time.perf_counter()
+        start = clock()
         run()
-        print(time.perf_counter() - start, flush=True)
+        print(clock() - start, flush=True)
 
 
 if __name__ == "__main__":

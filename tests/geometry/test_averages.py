@@ -7,7 +7,9 @@ from keras_dml.geometry import averages, quantile, wasserstein
 from tests.goldens import golden
 
 
-@pytest.mark.parametrize("name", ["merge_two", "merge_three", "merge_self", "merge_gap", "merge_atoms"])
+@pytest.mark.parametrize(
+    "name", ["merge_two", "merge_three", "merge_self", "merge_gap", "merge_atoms"]
+)
 def test_golden_mixtures(name):
     example = golden(name)
     inputs = example["inputs"]
@@ -25,7 +27,12 @@ def test_a_mixture_reads_the_quantiles_of_the_pooled_sample(seed, segments):
     values = np.sort(rng.normal(size=(segments, 1, 6)), axis=-1)
     counts = rng.integers(1, 9, segments)
     r = (np.arange(20_000) + 0.5) / 20_000
-    pooled = np.concatenate([np.repeat(quantile.evaluate(v[0], knots, r), n) for v, n in zip(values, counts, strict=True)])
+    pooled = np.concatenate(
+        [
+            np.repeat(quantile.evaluate(v[0], knots, r), n)
+            for v, n in zip(values, counts, strict=True)
+        ]
+    )
     found = averages.merge(values, counts, knots)[0]
     places = np.searchsorted(np.sort(pooled), [found - 1e-9, found + 1e-9]) / len(pooled)
     assert (places[0] <= knots + 2e-4).all() and (places[1] >= knots - 2e-4).all()
@@ -51,7 +58,10 @@ def test_no_near_embedding_is_nearer_to_all_than_the_barycentre(rng):
     values, knots = np.sort(rng.normal(size=(5, 2, 6)), axis=-1), np.linspace(0, 1, 6)
 
     def spread(q):
-        per_filter = [np.asarray(wasserstein.distance(values[:, k : k + 1], q[None, k : k + 1], knots, 2)) for k in (0, 1)]
+        per_filter = [
+            np.asarray(wasserstein.distance(values[:, k : k + 1], q[None, k : k + 1], knots, 2))
+            for k in (0, 1)
+        ]
         return float(sum((d**2).sum() for d in per_filter))
 
     best = averages.barycentre(values, p=2)
@@ -62,10 +72,16 @@ def test_no_near_embedding_is_nearer_to_all_than_the_barycentre(rng):
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: averages.merge(np.zeros((2, 1, 3)), [1], [0, 0.5, 1]), r"Received \(2, 1, 3\), \(1,\) and \(3,\)"),
+        (
+            lambda: averages.merge(np.zeros((2, 1, 3)), [1], [0, 0.5, 1]),
+            r"Received \(2, 1, 3\), \(1,\) and \(3,\)",
+        ),
         (lambda: averages.merge(np.zeros((2, 1, 3)), [1, 0], [0, 0.5, 1]), "must be positive"),
         (lambda: averages.barycentre(np.zeros((2, 1, 3)), p=3), "`p` must be 1 or 2"),
-        (lambda: averages.barycentre(np.zeros((2, 1, 3)), [1.0]), "one for each of the 2 embeddings"),
+        (
+            lambda: averages.barycentre(np.zeros((2, 1, 3)), [1.0]),
+            "one for each of the 2 embeddings",
+        ),
     ],
 )
 def test_impossible_requests_are_refused(call, message):

@@ -39,5 +39,8 @@ def test_the_distance_is_symmetric_and_zero_for_identical_embeddings(rng):
     x, y = np.sort(rng.normal(size=(2, 3, 6)), axis=-1)
     knots = np.linspace(0, 1, 6)
     assert divergences.jensen_shannon_distance(x, x, knots) == 0
-    there, back = divergences.jensen_shannon_distance(x, y, knots), divergences.jensen_shannon_distance(y, x, knots)
+    there, back = (
+        divergences.jensen_shannon_distance(x, y, knots),
+        divergences.jensen_shannon_distance(y, x, knots),
+    )
     assert there == pytest.approx(back, rel=1e-12)

@@ -10,7 +10,15 @@ from tests.goldens import golden
 from tests.gradients import finite_differences, gradients
 
 float64 = lambda x: np.asarray(x, np.float64)  # noqa: E731
-EMBEDDINGS = ["embed_n1", "embed_n_lt_m", "embed_n_eq_m", "embed_n_gt_m", "embed_ties", "embed_default_knots", "embed_mask"]
+EMBEDDINGS = [
+    "embed_n1",
+    "embed_n_lt_m",
+    "embed_n_eq_m",
+    "embed_n_gt_m",
+    "embed_ties",
+    "embed_default_knots",
+    "embed_mask",
+]
 
 
 def embed(x, alpha, mask=None):
@@ -107,7 +115,9 @@ def test_values_are_numpys_interpolated_inverted_cdf_one_step_later(steps, seed)
     rng = np.random.default_rng(seed)
     x, r = rng.normal(size=steps), np.sort(rng.uniform(size=7))
     expected = np.quantile(x, np.minimum(r + 1 / steps, 1), method="interpolated_inverted_cdf")
-    np.testing.assert_allclose(np.asarray(quantile.quantiles(x[None, :, None], r))[0, 0], expected, atol=1e-9)
+    np.testing.assert_allclose(
+        np.asarray(quantile.quantiles(x[None, :, None], r))[0, 0], expected, atol=1e-9
+    )
 
 
 @given(arrays(np.float64, (2, 11, 3), elements=st.floats(-1e6, 1e6)), arrays(bool, (2, 11)))
@@ -115,7 +125,10 @@ def test_values_ascend_for_any_mask(x, mask):
     mask[:, 0] = True
     found = np.asarray(embed(x, quantile.initial_alpha(5), mask))
     assert (np.diff(found, axis=-1) >= 0).all()
-    bare = [np.asarray(embed(row[valid][None], quantile.initial_alpha(5)))[0] for row, valid in zip(x, mask, strict=True)]
+    bare = [
+        np.asarray(embed(row[valid][None], quantile.initial_alpha(5)))[0]
+        for row, valid in zip(x, mask, strict=True)
+    ]
     np.testing.assert_allclose(found, bare, rtol=1e-12, atol=1e-9)
 
 
@@ -131,7 +144,10 @@ def test_gradients_agree_with_finite_differences_under_a_mask(rng):
 
 
 def test_sorting_on_the_host_gives_the_same_values_and_gradients(rng):
-    x, alpha = rng.normal(size=(3, 29, 4)).astype(np.float32), quantile.initial_alpha(5).astype(np.float32)
+    x, alpha = (
+        rng.normal(size=(3, 29, 4)).astype(np.float32),
+        quantile.initial_alpha(5).astype(np.float32),
+    )
     results = []
     for on_host in (False, True):
         run = lambda x, a: ops.sum(quantile.quantiles(x, quantile.knots(a), on_host=on_host) ** 2)  # noqa: B023, E731

@@ -10,7 +10,13 @@ from keras_dml.geometry import quantile, wasserstein
 from tests.goldens import golden
 from tests.gradients import finite_differences, gradients
 
-DISTANCES = ["dist_p", "dist_sign_change", "dist_opposite_crossing", "dist_shift", "dist_nearly_parallel"]
+DISTANCES = [
+    "dist_p",
+    "dist_sign_change",
+    "dist_opposite_crossing",
+    "dist_shift",
+    "dist_nearly_parallel",
+]
 ORDERS = [1, 1.5, 2, 2.5, 3, 4]
 float64 = lambda x: np.asarray(x, np.float64)  # noqa: E731
 
@@ -20,7 +26,9 @@ def from_alpha(a, b, alpha, p):
 
 
 def random_embeddings(rng, count, filters=3, inner=4):
-    return np.sort(rng.normal(size=(count, filters, inner + 2)), axis=-1), np.linspace(0, 1, inner + 2) ** 1.3
+    return np.sort(rng.normal(size=(count, filters, inner + 2)), axis=-1), np.linspace(
+        0, 1, inner + 2
+    ) ** 1.3
 
 
 @pytest.mark.parametrize("name", [*DISTANCES, "dist_identical", "dist_zero_end"])
@@ -31,11 +39,21 @@ def test_golden_distances_and_their_gradients(name):
     for i, p in enumerate(example["expected"]["p"]):
         found = np.asarray(from_alpha(a, b, alpha, p))
         assert found.dtype == np.float64
-        np.testing.assert_allclose(found, example["expected"]["d"][i], rtol=1e-9, atol=example["tolerance"])
-        found = dict(zip(("A", "B", "alpha"), gradients(lambda *v, p=p: from_alpha(*v, p), a, b, alpha), strict=True))
+        np.testing.assert_allclose(
+            found, example["expected"]["d"][i], rtol=1e-9, atol=example["tolerance"]
+        )
+        found = dict(
+            zip(
+                ("A", "B", "alpha"),
+                gradients(lambda *v, p=p: from_alpha(*v, p), a, b, alpha),
+                strict=True,
+            )
+        )
         for key, expected in example["gradient"].items():
             if key in found:
-                np.testing.assert_allclose(found[key], expected[i] if per_order else expected, atol=1e-6)
+                np.testing.assert_allclose(
+                    found[key], expected[i] if per_order else expected, atol=1e-6
+                )
 
 
 def test_identical_embeddings_have_distance_and_gradient_exactly_zero():
@@ -53,7 +71,9 @@ def test_segment_table(dtype, tolerance):
     u, v = np.asarray(example["inputs"]["uv"], dtype).T
     for column, p in enumerate(example["inputs"]["p"]):
         expected = float64([row[column] for row in example["expected"]["G"]])
-        found = np.asarray(wasserstein.segment(ops.convert_to_tensor(u), ops.convert_to_tensor(v), p))
+        found = np.asarray(
+            wasserstein.segment(ops.convert_to_tensor(u), ops.convert_to_tensor(v), p)
+        )
         told = (expected == 0) | (expected > (1e-37 if dtype == "float32" else 0))
         np.testing.assert_allclose(found[told], expected[told], rtol=tolerance)
 
@@ -62,8 +82,12 @@ def test_segment_table(dtype, tolerance):
 def test_segments_agree_with_numerical_integration(seed, p):
     u, v = np.random.default_rng(seed).normal(size=2)
     zero = [u / (u - v)] if u * v < 0 else None
-    expected, _ = quad(lambda t: abs(u + t * (v - u)) ** p, 0, 1, points=zero, epsabs=1e-13, epsrel=1e-12)
-    np.testing.assert_allclose(np.asarray(wasserstein.segment(float64(u), float64(v), p)), expected, rtol=1e-9)
+    expected, _ = quad(
+        lambda t: abs(u + t * (v - u)) ** p, 0, 1, points=zero, epsabs=1e-13, epsrel=1e-12
+    )
+    np.testing.assert_allclose(
+        np.asarray(wasserstein.segment(float64(u), float64(v), p)), expected, rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("p", [1, 2, 3])
@@ -89,9 +113,13 @@ def test_it_is_a_metric(seed, p):
 def test_a_shift_is_its_own_distance_and_scale_factors_out(seed, shift, scale):
     (x, y), knots = random_embeddings(np.random.default_rng(seed), 2)
     for p in (1, 2.5):
-        np.testing.assert_allclose(wasserstein.distance(x, x + shift, knots, p), 3 * abs(shift), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            wasserstein.distance(x, x + shift, knots, p), 3 * abs(shift), rtol=1e-9, atol=1e-12
+        )
         scaled = wasserstein.distance(scale * x, scale * y, knots, p)
-        np.testing.assert_allclose(scaled, scale * np.asarray(wasserstein.distance(x, y, knots, p)), rtol=1e-9)
+        np.testing.assert_allclose(
+            scaled, scale * np.asarray(wasserstein.distance(x, y, knots, p)), rtol=1e-9
+        )
 
 
 @pytest.mark.parametrize("p", [1, 2, 2.5, 3])
@@ -105,7 +133,9 @@ def test_blocks_change_neither_values_nor_gradients(rng, p, max_bytes):
     run = lambda x, y, s: ops.sum(weight * wasserstein.pairwise(x, y, s, p, max_bytes))  # noqa: E731
     loops = lambda x, y, s: ops.sum(weight * wasserstein.distance(x[:, None], y[None], s, p))  # noqa: E731
     np.testing.assert_allclose(run(x, y, knots), loops(x, y, knots), rtol=1e-12)
-    for found, expected in zip(gradients(run, x, y, knots), gradients(loops, x, y, knots), strict=True):
+    for found, expected in zip(
+        gradients(run, x, y, knots), gradients(loops, x, y, knots), strict=True
+    ):
         np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
@@ -115,9 +145,15 @@ def test_gradients_agree_with_finite_differences_where_values_tie(rng, p):
     x[0, 1:3], y[1, 2:4] = x[0, 1], y[1, 2]
     distance = lambda x, y, s: wasserstein.distance(x, y, s, p)  # noqa: E731
     in_x, in_y, in_knots = gradients(distance, x, y, knots)
-    np.testing.assert_allclose(in_x, finite_differences(lambda v: distance(v, y, knots), x), atol=1e-6)
-    np.testing.assert_allclose(in_y, finite_differences(lambda v: distance(x, v, knots), y), atol=1e-6)
-    np.testing.assert_allclose(in_knots, finite_differences(lambda v: distance(x, y, v), knots), atol=1e-6)
+    np.testing.assert_allclose(
+        in_x, finite_differences(lambda v: distance(v, y, knots), x), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        in_y, finite_differences(lambda v: distance(x, v, knots), y), atol=1e-6
+    )
+    np.testing.assert_allclose(
+        in_knots, finite_differences(lambda v: distance(x, y, v), knots), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("name", ["l1_bounds", "l1_bounds_extremes"])
@@ -125,7 +161,9 @@ def test_golden_bounds(name):
     example = golden(name)
     a, b, alpha = (float64(example["inputs"][key]) for key in ("A", "B", "alpha"))
     for i, expected in enumerate(example["expected"]["d1"]):
-        knots = quantile.knots(alpha if alpha.ndim == 1 and name == "l1_bounds_extremes" else alpha[i])
+        knots = quantile.knots(
+            alpha if alpha.ndim == 1 and name == "l1_bounds_extremes" else alpha[i]
+        )
         lower, upper = (float(v) for v in wasserstein.bounds(a[i], b[i], knots))
         assert float(wasserstein.distance(a[i], b[i], knots)) == pytest.approx(expected, abs=1e-9)
         assert lower - 1e-12 <= expected <= upper + 1e-12
@@ -134,7 +172,9 @@ def test_golden_bounds(name):
             means = example["expected"]["lower_means"][i]
             assert lower == pytest.approx(max(means, upper / 2), abs=1e-9)
         else:
-            assert upper / expected == pytest.approx(example["expected"]["upper_over_d1"][i], abs=1e-9)
+            assert upper / expected == pytest.approx(
+                example["expected"]["upper_over_d1"][i], abs=1e-9
+            )
 
 
 @given(st.integers(0, 2**31))

@@ -169,3 +169,12 @@ def test_padding_does_not_move_the_changes(rng):
     found = numpy(StepDifference()(padded, mask=np.arange(8)[None] < 5))
     np.testing.assert_array_equal(found[:, :5], numpy(StepDifference()(x)))
     assert (found[:, 5:] == 0).all()
+
+
+@pytest.mark.parametrize("policy", HALF)
+def test_changes_on_a_great_offset_survive_half_precision(rng, policy):
+    x = (1e5 + rng.normal(size=(1, 50, 2))).astype("float32")
+    with contracts.dtype_policy(policy):
+        found = StepDifference()(x)
+    assert keras.backend.standardize_dtype(found.dtype) == policy.removeprefix("mixed_")
+    np.testing.assert_allclose(numpy(found)[:, 1:], np.diff(x, axis=1), rtol=1e-2, atol=1e-2)

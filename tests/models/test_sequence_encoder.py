@@ -65,7 +65,7 @@ def test_the_embedding_of_a_padded_recording_is_the_bare_ones(rng, aggregation, 
     assert_close(numpy(model(x, mask=mask)), numpy(model(signal)))
 
 
-@pytest.mark.parametrize("normalisation", ["channel", "recording"])
+@pytest.mark.parametrize("normalisation", ["channel", "recording", "change"])
 def test_recordings_of_one_batch_do_not_see_each_other(rng, normalisation):
     model = encoder(normalisation=normalisation)
     lengths = [13, 8, 24, 1]
@@ -189,7 +189,10 @@ def test_the_penalty_falls_on_the_slopes_of_all_sixteen_prelus():
     [
         ({"size": "huge"}, r"`size` must be one of \('paper', 'edge'\)"),
         ({"aggregation": "median"}, r"`aggregation` must be one of \('quantile', 'max', 'mean'\)"),
-        ({"normalisation": None}, r"`normalisation` must be one of \('channel', 'recording'\)"),
+        (
+            {"normalisation": None},
+            r"`normalisation` must be one of \('channel', 'recording', 'change'\)",
+        ),
         ({"halvings": 4}, r"`halvings` must be one of \(0, 1, 2, 3\). Received halvings=4"),
         ({"halvings": -1}, "`halvings` must be one of"),
         ({"knots": 0}, "`knots` must be a whole number of at least 1"),

@@ -41,7 +41,7 @@ def network(method, seed=0):
         [
             keras.Input((None, CHANNELS)),
             normalisation,
-            MaskedConv1D(6, 3),
+            MaskedConv1D(6, 3, use_bias=False),
             keras.layers.BatchNormalization(),
             keras.layers.PReLU(shared_axes=[1]),
             MaskedAveragePooling1D(2),

@@ -1,7 +1,8 @@
 """Trains `eeg_qp_wl`: whose brain is it, from one second of EEG.
 
-Seventeen people are at hand, so the figures are cross-validated over four folds of people, and the model that is
-published is trained on all of them. From the checkout: `python -m zoo.eeg_qp_wl.train --help`.
+Seventeen people are at hand, so the figures are cross-validated over four folds of people, and the
+model that is published is trained on all of them. From the checkout: `python -m zoo.eeg_qp_wl.train
+--help`.
 """
 
 import datetime
@@ -21,11 +22,12 @@ CROP = 224
 PAIRS = 12
 STEPS = 600
 FOLD_SIZES = (4, 4, 4, 5)
-MIX, DROP, GAIN, NOISE = 0.5, 0.1, 0.1, 0.1
+MIX, TOGETHER, GAIN = 0.5, 0.3, 0.05
 
 
 def trials():
-    """All trials; the number of a trial is its session, so the stricter protocol parts early from late ones."""
+    """All trials; the number of a trial is its session, so the stricter protocol parts early from
+    late ones."""
     found = people.People([], [], [])
     for record in people.read("uci_eeg/large", "train"):
         found.signals.append(np.array(record["sequence"]))
@@ -52,11 +54,8 @@ def folds(subjects, seed=7):
 
 
 def vary(batch, rng):
-    """What differs between two trials of one head, and heads that nobody has."""
-    batch = augment.mix_channels(batch, rng, MIX)
-    deviation = batch.std(axis=(0, 1))
-    batch = augment.add_noise(augment.scale(batch, rng, GAIN), rng, NOISE * deviation)
-    return augment.drop_channels(batch, rng, DROP)
+    """Heads that nobody has, and gains that differ between two trials of one."""
+    return augment.scale(augment.mix_channels(batch, rng, MIX, TOGETHER), rng, GAIN)
 
 
 def train(method, recordings, steps, seed, out, resume):
@@ -76,7 +75,8 @@ def train(method, recordings, steps, seed, out, resume):
 
 
 def cross_validate(method, recordings, steps, seed, out, resume):
-    """Figures and thresholds of people that each fold's encoder has not seen: means over folds, pooled trials."""
+    """Figures and thresholds of people that each fold's encoder has not seen: means over folds,
+    pooled trials."""
     every, draws = [], []
     for number, fold in enumerate(folds(recordings.subjects)):
         rest = set(recordings.subjects) - fold
@@ -115,21 +115,29 @@ def card(figures, thresholds, subjects, seed, steps, minutes):
         },
         "data": {
             "builder": "uci_eeg/large",
-            "licence": "None stated; given 'as is' with thanks to H. Begleiter, Neurodynamics Laboratory, SUNY Health Center "
-            "at Brooklyn. UCI's present terms for its data sets are CC BY 4.0. The weights follow the data: name the source.",
-            "citation": "X. L. Zhang et al., Event related potentials during object recognition tasks, Brain Research "
-            "Bulletin 38 (1995) 531-538; L. Ingber, EEG Database, UCI Machine Learning Repository (1997)",
+            "licence": "None stated; given 'as is' with thanks to H. Begleiter, Neurodynamics "
+            "Laboratory, SUNY Health Center "
+            "at Brooklyn. UCI's present terms for its data sets are CC BY 4.0. The weights follow "
+            "the data: name the source.",
+            "citation": "X. L. Zhang et al., Event related potentials during object recognition "
+            "tasks, Brain Research "
+            "Bulletin 38 (1995) 531-538; L. Ingber, EEG Database, UCI Machine Learning Repository "
+            "(1997)",
             "train_subjects": subjects,
             "test_subjects": [],
-            "consent": "Donated research recordings of patients and controls. Enrol only people who have agreed to be "
+            "consent": "Donated research recordings of patients and controls. Enrol only people "
+            "who have agreed to be "
             "recognised by their EEG.",
         },
         "figures": figures,
-        "figures_are": "Cross-validated over four folds of 4, 4, 4 and 5 people, each measured by a model trained on the others; "
-        "this file is trained on all 17. Standard errors are over the folds, trials are those of all folds; thresholds pool them.",
+        "figures_are": "Cross-validated over four folds of 4, 4, 4 and 5 people, each measured by "
+        "a model trained on the others; "
+        "this file is trained on all 17. Standard errors are over the folds, trials are those of "
+        "all folds; thresholds pool them.",
         "thresholds": thresholds,
         "limits": [
-            "Seventeen people: the figures are wide, and the published model has no person left to be measured on.",
+            "Seventeen people: the figures are wide, and the published model has no person left to "
+            "be measured on.",
             "All trials of a person are of one session with one cap; other days are not measured.",
             "Half of the people are alcohol-dependent patients; group and person may mix.",
             "Electrode order and reference must be those of the data set.",
@@ -152,7 +160,8 @@ def main(
     resume: recipe.Resume = False,
     publish_model: recipe.Publish = False,
 ):
-    """Cross-validates over four folds of people; with --publish also trains the final model on all."""
+    """Cross-validates over four folds of people; with --publish also trains the final model on
+    all."""
     out = recipe.out_folder(out, NAME, method, seed)
     every = trials()
     figures, thresholds = cross_validate(method, every, steps, seed, out, resume)

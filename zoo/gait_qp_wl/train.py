@@ -1,7 +1,7 @@
 """Trains `gait_qp_wl` and its three rivals: who is walking, from five seconds of one foot's sensor.
 
-Trained on the public gait archive's `train` and `validation` people, measured on its `test` people, whom the model
-never sees. From the checkout: `python -m zoo.gait_qp_wl.train --help`.
+Trained on the public gait archive's `train` and `validation` people, measured on its `test` people,
+whom the model never sees. From the checkout: `python -m zoo.gait_qp_wl.train --help`.
 """
 
 import datetime
@@ -21,14 +21,18 @@ WINDOW = 512  # 5.12 s
 PAIRS = 32
 STEPS = 3000
 
-# Chosen on 40 people held out of `train`. Between two trials of a person the foot's axis turns by 2 degrees (median): how
-# the sensor sits is a trait of the person here, and turning it further in training unlearns that. What
-# helps is more people: right feet, and pairs whose channels are mixed alike.
-DEGREES, GAIN, NOISE, MIX = 3.0, 0.03, 0.03, 0.4
+# Chosen on 40 people held out of `train`. Between two trials of a person the foot's axis turns by 2
+# degrees (median): how
+# the sensor sits is a trait of the person here, and turning it further in training unlearns that.
+# What
+# helps is more people: right feet, pairs whose channels are mixed alike, and sensors that nobody
+# wears.
+DEGREES, GAIN, NOISE, MIX, TOGETHER = 3.0, 0.03, 0.03, 0.4, 0.5
 
 
 def walks(split, foot="left"):
-    """Walks of one foot, from the first to the last annotated step: people stand still at both ends of a trial.
+    """Walks of one foot, from the first to the last annotated step: people stand still at both ends
+    of a trial.
 
     Args:
         split: A split of the data set.
@@ -44,7 +48,8 @@ def walks(split, foot="left"):
 
 
 def halves(walk):
-    """Each walk as two overlapping recordings, so that a pair may come from one trial or from two."""
+    """Each walk as two overlapping recordings, so that a pair may come from one trial or from
+    two."""
     cut = people.People([], [], [])
     for signal, subject, session in zip(walk.signals, walk.subjects, walk.sessions, strict=True):
         part = max(WINDOW, int(0.6 * len(signal)))
@@ -53,8 +58,9 @@ def halves(walk):
 
 
 def vary(batch, rng, deviation):
-    """Walkers that nobody recorded, and what differs between two windows of one: how the sensor sits, gains, noise."""
-    batch = augment.mix_channels(batch / deviation, rng, MIX) * deviation
+    """Walkers that nobody recorded, and what differs between two windows of one: how the sensor
+    sits, gains, noise."""
+    batch = augment.mix_channels(batch / deviation, rng, MIX, TOGETHER) * deviation
     batch = augment.rotate(batch, rng, DEGREES, TRIPLETS)
     return augment.add_noise(augment.scale(batch, rng, GAIN), rng, NOISE * deviation)
 
@@ -73,7 +79,8 @@ def card(figures, thresholds, train_subjects, test_subjects, seed, steps, minute
     """Card of the model; what `publish` measures from the file is left out."""
     return {
         "name": NAME,
-        "task": "Tell people apart by how they walk: verify, identify and reject walkers from windows of one foot's sensor.",
+        "task": "Tell people apart by how they walk: verify, identify and reject walkers from "
+        "windows of one foot's sensor.",
         "paper": "P1 Eqs 2, 9, 13 (Abdelwahab and Landwehr 2019, arXiv 1912.01933)",
         "input": {
             "channels": CHANNELS,
@@ -84,22 +91,29 @@ def card(figures, thresholds, train_subjects, test_subjects, seed, steps, minute
         },
         "data": {
             "builder": "ipol_gait",
-            "licence": "CC BY-NC-SA (version not stated by the source). The weights are derived from this data: take them as "
-            "non-commercial and share-alike too, until a lawyer tells you otherwise; for a product, train on data of your own.",
-            "citation": "C. Truong et al., A Data Set for the Study of Human Locomotion with Inertial Measurements Units, "
+            "licence": "CC BY-NC-SA (version not stated by the source). The weights are derived "
+            "from this data: take them as "
+            "non-commercial and share-alike too, until a lawyer tells you otherwise; for a "
+            "product, train on data of your own.",
+            "citation": "C. Truong et al., A Data Set for the Study of Human Locomotion with "
+            "Inertial Measurements Units, "
             "Image Processing On Line 9 (2019) 381-390, doi:10.5201/ipol.2019.265",
             "train_subjects": train_subjects,
             "test_subjects": test_subjects,
-            "consent": "Recorded in hospitals for a published research data set. Enrol only people who have agreed to be "
+            "consent": "Recorded in hospitals for a published research data set. Enrol only "
+            "people who have agreed to be "
             "recognised by their walk, and tell them how to withdraw.",
         },
         "figures": figures,
         "thresholds": thresholds,
         "limits": [
-            "Both trials of a person were recorded within one visit: same shoes, same placement. Other days are not measured.",
-            "Sensor type and patient group go together in this data; part of the figures may rest on that.",
+            "Both trials of a person were recorded within one visit: same shoes, same placement. "
+            "Other days are not measured.",
+            "Sensor type and patient group go together in this data; part of the figures may rest "
+            "on that.",
             "Windows must show walking; standing or sitting embeds too, and says nothing.",
-            "The acceleration is labelled m/s2 by its authors and has the magnitude of g; give it as the data set does.",
+            "The acceleration is labelled m/s2 by its authors and has the magnitude of g; give it "
+            "as the data set does.",
             "Not evaluated for age, sex or impairment, and not against people who imitate a walk.",
         ],
         "recipe": {
@@ -120,10 +134,15 @@ def main(
     resume: recipe.Resume = False,
     publish_model: recipe.Publish = False,
 ):
-    """Trains on the walkers of `train` and `validation`, measures those of `test` by both protocols."""
+    """Trains on the walkers of `train` and `validation`, measures those of `test` by both
+    protocols."""
     out = recipe.out_folder(out, NAME, method, seed)
     walkers = training_walks(("train", "validation"))
-    left = [s for s, subject in zip(walkers.signals, walkers.subjects, strict=True) if "right" not in subject]
+    left = [
+        s
+        for s, subject in zip(walkers.signals, walkers.subjects, strict=True)
+        if "right" not in subject
+    ]
     deviation = np.concatenate(left).std(axis=0)
     encoder, minutes = recipe.train(
         method,
@@ -145,7 +164,15 @@ def main(
         publish.publish(
             pathlib.Path(__file__).parent,
             encoder,
-            card(figures, evaluate.thresholds(*evaluate.one_draw(distances, test.subjects)), known, unseen, seed, steps, minutes),
+            card(
+                figures,
+                evaluate.thresholds(*evaluate.one_draw(distances, test.subjects)),
+                known,
+                unseen,
+                seed,
+                steps,
+                minutes,
+            ),
             evaluate.synthetic_recordings(len(CHANNELS), (WINDOW, 100, 64), deviation),
         )
 

@@ -1,7 +1,7 @@
 """Trains `vowels_qp_wl`: who is speaking, from the frames of one vowel.
 
-Trained on five of the nine speakers of the Japanese Vowels set, measured on the other four. From the checkout:
-`python -m zoo.vowels_qp_wl.train --help`.
+Trained on five of the nine speakers of the Japanese Vowels set, measured on the other four. From
+the checkout: `python -m zoo.vowels_qp_wl.train --help`.
 """
 
 import datetime
@@ -20,7 +20,7 @@ PARTS = {"train": 1, "test": 2}  # ae.train was recorded before ae.test
 CROP = 10  # frames; the shortest utterances have 7
 PAIRS = 5
 STEPS = 600
-MIX, NOISE = 0.5, 0.1
+MIX, TOGETHER, NOISE = 0.4, 0.3, 0.05
 
 
 def utterances():
@@ -37,7 +37,9 @@ def utterances():
 def vary(batch, rng):
     """New speakers from few: every pair hears the world through a filter bank of its own."""
     deviation = batch.std(axis=(0, 1))
-    return augment.add_noise(augment.mix_channels(batch, rng, MIX), rng, NOISE * deviation)
+    return augment.add_noise(
+        augment.mix_channels(batch, rng, MIX, TOGETHER), rng, NOISE * deviation
+    )
 
 
 def card(figures, thresholds, test_subjects, seed, steps, minutes):
@@ -55,18 +57,22 @@ def card(figures, thresholds, test_subjects, seed, steps, minutes):
         },
         "data": {
             "builder": "japanese_vowels_lpc",
-            "licence": "CC BY 4.0 by UCI's present terms (doi:10.24432/C5NS47), which let the weights be used freely with the "
+            "licence": "CC BY 4.0 by UCI's present terms (doi:10.24432/C5NS47), which let the "
+            "weights be used freely with the "
             "source named.",
-            "citation": "M. Kudo, J. Toyama, M. Shimbo, Multidimensional curve classification using passing-through "
+            "citation": "M. Kudo, J. Toyama, M. Shimbo, Multidimensional curve classification "
+            "using passing-through "
             "regions, Pattern Recognition Letters 20(11-13) (1999) 1103-1111",
             "train_subjects": list(TRAIN_SPEAKERS),
             "test_subjects": test_subjects,
-            "consent": "Published research recordings without names. Enrol only speakers who have agreed to it.",
+            "consent": "Published research recordings without names. Enrol only speakers who have "
+            "agreed to it.",
         },
         "figures": figures,
         "thresholds": thresholds,
         "limits": [
-            "Nine male speakers, one vowel pair (/ae/), 10 kHz speech from 1999: a demonstration, not a speaker recogniser.",
+            "Nine male speakers, one vowel pair (/ae/), 10 kHz speech from 1999: a demonstration, "
+            "not a speaker recogniser.",
             "Four test speakers: the figures say little about other people.",
             "Both parts of the data set may be from one recording session.",
         ],
@@ -93,7 +99,16 @@ def main(
     every = utterances()
     known = every.of(TRAIN_SPEAKERS).at_least(CROP, 2)
     encoder, minutes = recipe.train(
-        method, known, vary, pairs=PAIRS, length=CROP, steps=steps, seed=seed, out=out, resume=resume, halvings=0
+        method,
+        known,
+        vary,
+        pairs=PAIRS,
+        length=CROP,
+        steps=steps,
+        seed=seed,
+        out=out,
+        resume=resume,
+        halvings=0,
     )
     unseen = sorted(set(every.subjects) - set(TRAIN_SPEAKERS))
     test = every.of(unseen)
@@ -102,8 +117,17 @@ def main(
         publish.publish(
             pathlib.Path(__file__).parent,
             encoder,
-            card(figures, evaluate.thresholds(*evaluate.one_draw(distances, test.subjects)), unseen, seed, steps, minutes),
-            evaluate.synthetic_recordings(len(CHANNELS), (29, 12, 4), np.concatenate(known.signals).std(axis=0)),
+            card(
+                figures,
+                evaluate.thresholds(*evaluate.one_draw(distances, test.subjects)),
+                unseen,
+                seed,
+                steps,
+                minutes,
+            ),
+            evaluate.synthetic_recordings(
+                len(CHANNELS), (29, 12, 4), np.concatenate(known.signals).std(axis=0)
+            ),
         )
 
 
