@@ -11,8 +11,7 @@ from keras_dml.losses import NPairLoss, WassersteinLoss
 from keras_dml.models import sequence_encoder
 
 # P1 section 5.3: what aggregates, and what trains it. QP-CLS classifies the training people; its
-# head is left out
-# of the encoder that is returned.
+# head is left out of the encoder that is returned.
 METHODS = {
     "qp_wl": {"aggregation": "quantile"},
     "qp_npl": {"aggregation": "quantile", "flatten": True},

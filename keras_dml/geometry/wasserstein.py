@@ -148,10 +148,8 @@ def segment(u, v, p):
 
 
 def _segment_1(half_sum, half_gap):
-    # Same signs: half_sum >= half_gap and the mean is half_sum. Opposite signs: (s^2 + g^2) / (2
-    # g).
-    # One expression serves both, for with the greater of the two below the line the first case is s
-    # itself.
+    # With s and g the half sum and the half gap, the mean is s for equal signs, where s >= g, and
+    # (s^2 + g^2) / (2 g) for opposite ones. One expression serves both: the greater for g.
     greater = ops.maximum(half_sum, half_gap)
     return (half_sum * divide(half_sum, greater) + greater) / 2
 

@@ -13,17 +13,15 @@ from keras_dml.layers import (
 )
 
 # Filters of the sixteen convolutions, and the layers after which an edge model halves the rate.
-# Paper 1 says
-# "16 stacked convolutions"; the widths of "paper" are our reading of it, those of "edge" fit 180 KB
-# quantised.
+# Paper 1 says "16 stacked convolutions"; the widths of "paper" are our reading of it, those of
+# "edge" fit 180 KB quantised.
 SIZES = {
     "paper": (64,) * 4 + (128,) * 4 + (256,) * 8,
     "edge": (32,) * 4 + (48,) * 4 + (64,) * 8,
 }
 HALVINGS = {"paper": 0, "edge": 3}
 LAYERS_PER_HALVING = 4
-# of a new PReLU (He et al. 2015); zero, Keras's own, makes it a ReLU and forgets the sign at the
-# start
+# Of a new PReLU (He et al. 2015); Keras's own, zero, starts as a ReLU, which forgets half.
 SLOPE = 0.25
 
 HEADS = {

@@ -37,7 +37,7 @@ def gradient_step(table, *tensors):
 
     tensors = [tf.constant(tensor) for tensor in tensors]
 
-    @tf.function
+    @tf.function(autograph=False)
     def step(*tensors):
         with tf.GradientTape() as tape:
             tape.watch(tensors)

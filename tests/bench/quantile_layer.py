@@ -28,7 +28,7 @@ def layer_step(host_sort):
     layer = QuantileLayer(KNOTS, host_sort=host_sort)
     layer.build(shape)
 
-    @tf.function(input_signature=[tf.TensorSpec((None, None, SIZES["filters"]))])
+    @tf.function(autograph=False, input_signature=[tf.TensorSpec((None, None, SIZES["filters"]))])
     def step(x):
         with tf.GradientTape() as tape:
             tape.watch(x)
