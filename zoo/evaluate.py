@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 from keras_dml import evaluation, inference
-from keras_dml.evaluation import protocol, splits
+from keras_dml.evaluation import protocol
 
 FARS = (0.01, 0.001)
 FRACTION_OF_CARDS = 1.0  # identification among all test people; the smaller galleries are easier
@@ -43,11 +43,29 @@ def figures(distances, subjects, sessions):
     return found
 
 
-def one_draw(distances, subjects):
-    """Scores and truth of the trials of one draw of the paper's protocol at n = 1."""
-    draw = splits.random_enrolments(subjects, repetitions=1)
-    trials = protocol.verification_trials(distances, draw, n=1)
-    return trials.scores, trials.genuine
+def every_probe(distances, subjects, sessions):
+    """Scores and truth of all single recordings of last sessions against all people's earlier ones.
+
+    More trials than a draw of the protocol has, for thresholds; the trials of one person are not
+    independent, so intervals made of them are too narrow.
+
+    Args:
+        distances: All distances between the recordings, shape `(recordings, recordings)`.
+        subjects: Person of each recording.
+        sessions: Session of each recording, in the order of time.
+
+    Returns:
+        Scores, small is near, and whether the claim is true; both of shape `(trials,)`.
+    """
+    subjects, sessions = np.asarray(subjects), np.asarray(sessions)
+    last = {name: sessions[subjects == name].max() for name in set(subjects.tolist())}
+    probes = sessions == [last[name] for name in subjects]
+    people = sorted(set(subjects[~probes].tolist()))
+    nearest = [
+        distances[np.ix_(probes, ~probes & (subjects == name))].min(axis=1) for name in people
+    ]
+    genuine = subjects[probes, None] == people
+    return np.stack(nearest, axis=1).ravel(), genuine.ravel()
 
 
 def thresholds(scores, genuine):

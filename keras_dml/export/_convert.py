@@ -24,7 +24,7 @@ INT8_OPERATORS = COMPUTING | {
 
 
 def convert(module, quantization, representative=None):
-    """The bytes of a .tflite file with the signatures of a module, of builtin operators only.
+    """Candidates for a .tflite file with the signatures of a module, of builtin operators only.
 
     Args:
         module: What `signatures.for_one` gives.
@@ -32,7 +32,7 @@ def convert(module, quantization, representative=None):
         representative: Recordings `(time, channels)` that calibrate int8.
 
     Returns:
-        Bytes.
+        List of bytes: one, or for int8 one for each way to set its ranges.
 
     Raises:
         ValueError: If an operator of the model has no builtin counterpart.
@@ -40,15 +40,18 @@ def convert(module, quantization, representative=None):
     with tempfile.TemporaryDirectory() as folder, quiet():
         signatures.write(module, folder)
         try:
-            blob = (
-                _int8(folder, representative)
-                if quantization == "int8"
-                else _converter(folder, quantization).convert()
-            )
+            if quantization == "int8":
+                blobs = _int8(folder, representative)
+            else:
+                blobs = [_converter(folder, quantization).convert()]
         except Exception as error:
             if type(error).__name__ != "ConverterError":  # a class that TensorFlow does not export
                 raise
             raise ValueError(f"The model does not convert to TFLite: {_essence(error)}") from error
+    return [_finished(blob, quantization) for blob in blobs]
+
+
+def _finished(blob, quantization):
     model = _flatbuffer.read(blob)
     if quantization == "float16":
         halve_weights(model)
@@ -68,7 +71,7 @@ def _converter(folder, quantization):
 
 
 def _int8(folder, representative):
-    """One file: encoder in int8, normalisation, read-out and distance in float.
+    """Files with the encoder in int8; normalisation, read-out and distance in float.
 
     TFLite's converter has no public way to leave operators in float but that of its quantization
     debugger. Only `embed` is calibrated; what has no statistics, all of `distance`, stays float by
@@ -99,9 +102,12 @@ def _int8(folder, representative):
     converter.representative_dataset = calibration
     debugger = Partly(converter=converter, debug_dataset=calibration, debug_options=options)
     last = max((i for i, name in enumerate(names) if name in CONVOLUTIONS), default=0)
-    found = _calibration.ranges(plain, representative, last)
-    debugger.calibrated_model = _calibration.narrow(debugger.calibrated_model, found)
-    return debugger.get_nondebug_quantized_model()
+    seen = _calibration.activations(plain, representative, last)
+    calibrated, blobs = debugger.calibrated_model, []
+    for share in _calibration.SHARES:
+        debugger.calibrated_model = _calibration.narrow(calibrated, seen, share)
+        blobs.append(debugger.get_nondebug_quantized_model())
+    return blobs
 
 
 def _essence(error):

@@ -80,7 +80,7 @@ def tflite(
     metric = signatures.metric_of(model, distance)
     tried = trials(model, representative, only_own=quantization == "int8")
     with staged(path) as candidate:
-        _write(candidate, model, metric, quantization, representative)
+        _write(candidate, model, metric, quantization, representative, tried)
         operators.check_builtin(candidate)
         drift = _drift(candidate, tried, metric, parity.BOUNDS[quantization])
         measured = {
@@ -97,10 +97,17 @@ def tflite(
     )
 
 
-def _write(candidate, model, metric, quantization, representative):
+def _write(candidate, model, metric, quantization, representative, tried):
+    """Writes the file, of several candidates the one that drifts least."""
     if representative is not None:
         representative = [np.asarray(recording, np.float32) for recording in representative]
-    candidate.write_bytes(convert(signatures.for_one(model, metric), quantization, representative))
+    blobs = convert(signatures.for_one(model, metric), quantization, representative)
+    drifts = []
+    for blob in blobs if len(blobs) > 1 else []:
+        candidate.write_bytes(blob)
+        found = litert.embed(candidate, tried.recordings[: tried.typical])
+        drifts.append(parity.relative_rms(found, tried.embeddings[: tried.typical]))
+    candidate.write_bytes(blobs[int(np.argmin(drifts)) if drifts else 0])
 
 
 def _drift(candidate, tried, metric, bounds):

@@ -87,7 +87,7 @@ def cross_validate(method, recordings, steps, seed, out, resume):
         held_out = halves(recordings.of(fold))
         distances, figures = recipe.measure(encoder, held_out, room)
         every.append(figures)
-        draws.append(evaluate.one_draw(distances, held_out.subjects))
+        draws.append(evaluate.every_probe(distances, held_out.subjects, held_out.sessions))
     found = []
     for same in zip(*every, strict=True):
         mean, error = protocol.mean_and_standard_error([f["value"] for f in same])

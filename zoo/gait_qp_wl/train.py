@@ -114,7 +114,7 @@ def card(figures, thresholds, train_subjects, test_subjects, seed, steps, minute
             "Not evaluated for age, sex or impairment, and not against people who imitate a walk.",
         ],
         "recipe": {
-            "command": f"python -m zoo.{NAME}.train --seed {seed} --steps {steps}",
+            "command": f"python -m zoo.{NAME}.train --seed {seed} --steps {steps} --publish",
             "seed": seed,
             "versions": publish.versions(),
             "date": datetime.date.today().isoformat(),
@@ -163,7 +163,7 @@ def main(
             encoder,
             card(
                 figures,
-                evaluate.thresholds(*evaluate.one_draw(distances, test.subjects)),
+                evaluate.thresholds(*evaluate.every_probe(distances, test.subjects, test.sessions)),
                 known,
                 unseen,
                 seed,

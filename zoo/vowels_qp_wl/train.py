@@ -77,7 +77,7 @@ def card(figures, thresholds, test_subjects, seed, steps, minutes):
             "Both parts of the data set may be from one recording session.",
         ],
         "recipe": {
-            "command": f"python -m zoo.{NAME}.train --seed {seed} --steps {steps}",
+            "command": f"python -m zoo.{NAME}.train --seed {seed} --steps {steps} --publish",
             "seed": seed,
             "versions": publish.versions(),
             "date": datetime.date.today().isoformat(),
@@ -119,7 +119,7 @@ def main(
             encoder,
             card(
                 figures,
-                evaluate.thresholds(*evaluate.one_draw(distances, test.subjects)),
+                evaluate.thresholds(*evaluate.every_probe(distances, test.subjects, test.sessions)),
                 unseen,
                 seed,
                 steps,
