@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from keras_dml._keras import keras, ops
+from keras_dml._keras import ops
+from keras_dml.geometry.concrete import concrete
 
 LARGEST_LABEL = 2**24  # Keras casts labels to float32, which holds whole numbers up to here
 
@@ -73,17 +74,6 @@ def anchors_and_positives(labels):
     first = ops.where(index < partner, index, index + rows)
     anchors = ops.cast(ops.argsort(first), "int32")[: rows // 2]
     return anchors, ops.take(partner, anchors), valid
-
-
-def concrete(tensor):
-    """The tensor's values in an eager call; None where it is symbolic."""
-    if keras.backend.backend() == "jax":
-        import jax
-
-        return None if isinstance(tensor, jax.core.Tracer) else np.asarray(tensor)
-    if keras.backend.backend() == "tensorflow":
-        return tensor.numpy() if hasattr(tensor, "numpy") else None
-    return None
 
 
 def _check_pairs(labels):
