@@ -96,8 +96,7 @@ def head_distance(model):
     if not hasattr(head, "distance"):
         raise ValueError(
             f"The last layer of {model.name!r}, {type(head).__name__} {head.name!r}, names no "
-            "distance. End the model "
-            "in a head of `keras_dml.layers`, or pass a distance such as "
+            "distance. End the model in a head of `keras_dml.layers`, or pass a distance such as "
             "`keras_dml.distances.Cosine()`."
         )
     return head.distance
@@ -122,16 +121,15 @@ def _checked(recordings, steps, channels):
             )
         if signal.shape[1] != channels:
             raise ValueError(
-                f"Recording {i} has {signal.shape[1]} channels, the model takes {channels}. "
-                "The model's card names them in order."
+                f"Recording {i} has {signal.shape[1]} channels, the model takes {channels}. The "
+                "model's card names them in order."
             )
         if len(signal) == 0:
             raise ValueError(f"Recording {i} has no steps; leave it out.")
         if steps is not None and len(signal) != steps:
             raise ValueError(
                 f"Recording {i} has {len(signal)} steps, the model takes {steps}. Cut windows of "
-                "that length, "
-                f"`recording[start : start + {steps}]`, and embed each."
+                f"that length, `recording[start : start + {steps}]`, and embed each."
             )
         if not np.isfinite(signal).all():
             step, channel = np.argwhere(~np.isfinite(signal))[0]

@@ -89,8 +89,8 @@ def all_distances(model, recordings):
 def summary(found):
     """The entries as lines to read, one a figure."""
     return "\n".join(
-        f"{f['protocol']:>24}  n={f['n']}  {f['metric']:<18} {f['value']:.4f} ± {f['stderr']:.4f}  "
-        f"({f['trials']} trials)"
+        f"{f['protocol']:>24}  n={f['n']}  {f['metric']:<18} {f['value']:.4f} ± {f['stderr']:.4f} "
+        f" ({f['trials']} trials)"
         for f in found
     )
 

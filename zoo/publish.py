@@ -136,8 +136,8 @@ def _check_name(card, folder):
     schema.validate(card, f"The card of {folder.name}")
     if card["name"] != folder.name:
         raise ValueError(
-            f"The card's name is {card['name']!r} and its folder {folder.name!r}; they must be the "
-            "same."
+            f"The card's name is {card['name']!r} and its folder {folder.name!r}; they must be "
+            "the same."
         )
 
 

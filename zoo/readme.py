@@ -62,8 +62,8 @@ def _input(card):
     else:
         channels = ", ".join(f"{channel} ({unit})" for channel, unit in pairs)
     return (
-        f"{steps[0].upper()}{steps[1:]} at {rate}, {taken['dtype']}. "
-        f"Channels, in order: {channels}."
+        f"{steps[0].upper()}{steps[1:]} at {rate}, {taken['dtype']}. Channels, in order: "
+        f"{channels}."
     )
 
 

@@ -158,8 +158,7 @@ def _check_people(people, which):
     if count < 3:
         raise ValueError(
             f"The demo needs three {which} whom the model was not trained on, two to enrol and an "
-            "imposter. "
-            f"There are {count}: the model's card names the others as `train_subjects`."
+            f"imposter. There are {count}: the model's card names the others as `train_subjects`."
         )
 
 

@@ -12,12 +12,12 @@ def introduce(name, card, recordings):
     people, trained = recordings.people, card["data"]["train_subjects"]
     _screen.say(f"\n[bold]{name}[/bold]: {_screen.plain(card['task'])}")
     _screen.say(
-        f"{catalogue.input_in_words(card)}, {card['model']['parameters']:,} parameters, trained on "
-        f"{len(trained)} people"
+        f"{catalogue.input_in_words(card)}, {card['model']['parameters']:,} parameters, trained "
+        f"on {len(trained)} people"
     )
     _screen.say(
-        f"Here are {len(people)} others: {len(recordings.enrolled):,} {recordings.unit}s to enrol, "
-        f"{len(recordings.probes):,} to observe later"
+        f"Here are {len(people)} others: {len(recordings.enrolled):,} {recordings.unit}s to "
+        f"enrol, {len(recordings.probes):,} to observe later"
     )
     for note in (recordings.source, *recordings.notes):
         _screen.say(f"[dim]{_screen.plain(note)}[/dim]")

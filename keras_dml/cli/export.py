@@ -99,8 +99,8 @@ def read_recordings(path):
             return [arrays[key] for key in sorted(arrays)]
     except (ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
         raise ValueError(
-            f"{path} is no .npz file of recordings ({error}). Write one with "
-            "numpy.savez(path, *recordings), each of shape (time, channels)."
+            f"{path} is no .npz file of recordings ({error}). Write one with numpy.savez(path, "
+            "*recordings), each of shape (time, channels)."
         ) from error
 
 

@@ -23,8 +23,8 @@ def run(
         return
     if not cards:
         raise ValueError(
-            "No model was found. Install the released package, which carries the models, or name a "
-            "folder of models in the environment variable KERAS_DML_ZOO."
+            "No model was found. Install the released package, which carries the models, or name "
+            "a folder of models in the environment variable KERAS_DML_ZOO."
         )
     from keras_dml.cli import _screen
 

@@ -34,7 +34,7 @@ def check_trials(scores, genuine):
     scores, genuine = np.asarray(scores, np.float64), np.asarray(genuine)
     if genuine.dtype != bool:
         raise TypeError(
-            f"`genuine` must be boolean, True where probe and claim are the same person. Received "
+            "`genuine` must be boolean, True where probe and claim are the same person. Received "
             f"dtype {genuine.dtype}. Make it by comparing ids: `probe_ids == claimed_ids`."
         )
     if scores.shape != genuine.shape:
@@ -47,8 +47,8 @@ def check_trials(scores, genuine):
     if count == 0 or imposter == 0:
         raise ValueError(
             "Error rates need genuine and imposter trials, at least one of each. Received "
-            f"{count} genuine and {imposter} imposter trials. Score probes against the same person "
-            "and against other people."
+            f"{count} genuine and {imposter} imposter trials. Score probes against the same "
+            "person and against other people."
         )
     return scores.ravel(), genuine.ravel()
 

@@ -23,8 +23,8 @@ class EqualErrorRate:
 
     def __str__(self):
         return (
-            f"EER {100 * self.rate:.1f} % at threshold {self.threshold:.4g} "
-            f"({self.genuine:,} genuine, {self.imposter:,} imposter trials)"
+            f"EER {100 * self.rate:.1f} % at threshold {self.threshold:.4g} ({self.genuine:,} "
+            f"genuine, {self.imposter:,} imposter trials)"
         )
 
 

@@ -19,8 +19,8 @@ class Identification:
 
     def __str__(self):
         return (
-            f"identification {100 * self.accuracy:.1f} % "
-            f"({self.trials:,} probes, {self.people:,} people enrolled)"
+            f"identification {100 * self.accuracy:.1f} % ({self.trials:,} probes, {self.people:,} "
+            "people enrolled)"
         )
 
 

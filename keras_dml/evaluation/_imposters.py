@@ -36,8 +36,8 @@ class Imposters:
         counts = self.detection.trials
         return (
             f"imposter AUC {self.auc:.4f}, misidentified {100 * self.misidentification:.1f} % "
-            f"({counts.genuine:,} probes of {self.people:,} people enrolled, "
-            f"{counts.imposter:,} probes of imposters)"
+            f"({counts.genuine:,} probes of {self.people:,} people enrolled, {counts.imposter:,} "
+            "probes of imposters)"
         )
 
 
@@ -72,8 +72,8 @@ def imposters(distances, probe_ids, gallery_ids):
     enrolled = np.isin(probe_ids, gallery_ids)
     if enrolled.all() or not enrolled.any():
         raise ValueError(
-            "Probes of enrolled people and of imposters, who are not in `gallery_ids`, are needed. "
-            f"Received {int(enrolled.sum())} and {int((~enrolled).sum())}."
+            "Probes of enrolled people and of imposters, who are not in `gallery_ids`, are "
+            f"needed. Received {int(enrolled.sum())} and {int((~enrolled).sum())}."
         )
     people, nearest = nearest_by_person(distances, gallery_ids)
     right = np.searchsorted(people, probe_ids[enrolled])

@@ -47,8 +47,8 @@ class FarThreshold:
     def __str__(self):
         low, high = (100 * bound for bound in self.far_ci95)
         return (
-            f"threshold {self.value:.4g} for FAR {100 * self.far:g} % "
-            f"(95 % interval {low:.2g} to {high:.2g} %, {self.trials:,} imposter trials)"
+            f"threshold {self.value:.4g} for FAR {100 * self.far:g} % (95 % interval {low:.2g} to "
+            f"{high:.2g} %, {self.trials:,} imposter trials)"
         )
 
 
@@ -105,8 +105,8 @@ def threshold_at_far(scores, genuine, far):
     imposters = scores[~genuine]
     if imposters.size < least_imposters(far):
         raise ValueError(
-            f"A threshold for FAR {100 * far:g} % needs at least {least_imposters(far):,} imposter "
-            f"trials. Received {imposters.size:,}. Use more people, or a greater `far`."
+            f"A threshold for FAR {100 * far:g} % needs at least {least_imposters(far):,} "
+            f"imposter trials. Received {imposters.size:,}. Use more people, or a greater `far`."
         )
     thresholds, far_curve, _ = error_curve(scores, genuine)
     value = float(thresholds[last_point_within(far_curve, far)])

@@ -159,9 +159,9 @@ def _person_codes(people, genuine, shape):
         probe, claimed = (np.broadcast_to(entry, shape).ravel() for entry in ids)
     except ValueError:
         raise ValueError(
-            "`people` must hold the two people of each trial, of shapes that broadcast to that of "
-            f"`scores`, {shape}. Received {ids[0].shape} and {ids[1].shape}; for a table of probes "
-            "by claims give `(probe_ids[:, None], claimed_ids[None, :])`."
+            "`people` must hold the two people of each trial, of shapes that broadcast to that "
+            f"of `scores`, {shape}. Received {ids[0].shape} and {ids[1].shape}; for a table of "
+            "probes by claims give `(probe_ids[:, None], claimed_ids[None, :])`."
         ) from None
     contradictions = int(((probe == claimed) != genuine).sum())
     if contradictions:

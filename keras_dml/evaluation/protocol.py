@@ -257,8 +257,8 @@ def _check_request(distances, subjects, observed, repetitions, n, fractions):
         raise ValueError(f"A standard error needs `repetitions` >= 2. Received {repetitions}.")
     if not n or min(n) < 1 or max(n) > observed:
         raise ValueError(
-            f"Each `n` must lie between 1 and `observed` = {observed}, since n counts the first of "
-            f"the observed recordings. Received n={tuple(n)}. Raise `observed` or lower `n`."
+            f"Each `n` must lie between 1 and `observed` = {observed}, since n counts the first "
+            f"of the observed recordings. Received n={tuple(n)}. Raise `observed` or lower `n`."
         )
     if not all(0.0 < fraction <= 1.0 for fraction in fractions):
         raise ValueError(

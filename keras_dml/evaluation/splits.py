@@ -146,8 +146,8 @@ def session_enrolments(subjects, sessions, *, observed=5, repetitions=10, seed=0
 def _draws(kept, candidates, need, observed, repetitions, seed, enrol_rest=True):
     if observed < 1 or repetitions < 1:
         raise ValueError(
-            "`observed` and `repetitions` must be at least 1. Received "
-            f"observed={observed}, repetitions={repetitions}."
+            f"`observed` and `repetitions` must be at least 1. Received observed={observed}, "
+            f"repetitions={repetitions}."
         )
     if len(kept) < 2:
         raise ValueError(

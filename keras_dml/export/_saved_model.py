@@ -63,8 +63,7 @@ def _check_place(path):
     ):
         raise ValueError(
             f"{str(path)!r} is there and is no SavedModel, so it is left as it is. Give a folder "
-            "that does not exist, "
-            "is empty or holds a SavedModel, which is replaced."
+            "that does not exist, is empty or holds a SavedModel, which is replaced."
         )
 
 
@@ -87,9 +86,9 @@ def _masks(model):
     if not without:
         return ""
     return (
-        f" Padding reaches the embedding through layers that drop masks: {', '.join(without)}. Use "
-        "layers that keep "
-        "them, such as `keras_dml.layers.MaskedConv1D`; a TFLite file needs no masks."
+        f" Padding reaches the embedding through layers that drop masks: {', '.join(without)}. "
+        "Use layers that keep them, such as `keras_dml.layers.MaskedConv1D`; a TFLite file needs "
+        "no masks."
     )
 
 

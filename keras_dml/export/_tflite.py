@@ -70,8 +70,8 @@ def tflite(
         )
     if quantization == "int8" and (representative is None or len(representative) == 0):
         raise ValueError(
-            "int8 needs `representative=`: some 100 recordings, a list of arrays (time, channels), "
-            "as the device will "
+            "int8 needs `representative=`: some 100 recordings, a list of arrays (time, "
+            "channels), as the device will "
             'see them. Their ranges are built into the file. `quantization="dynamic"` needs none.'
         )
     signatures.tensorflow()

@@ -44,9 +44,8 @@ def check_builtin(file):
     if custom:
         raise ValueError(
             f"{pathlib.Path(file).name} needs operators that LiteRT does not carry: "
-            f"{', '.join(custom)}. Replace the "
-            "layers that use them; sorting, convolution, pooling and dense layers convert to "
-            "builtin operators."
+            f"{', '.join(custom)}. Replace the layers that use them; sorting, convolution, "
+            "pooling and dense layers convert to builtin operators."
         )
 
 

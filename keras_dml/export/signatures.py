@@ -17,8 +17,8 @@ def tensorflow():
     if backend != "tensorflow":
         raise RuntimeError(
             f"Exports are written with the TensorFlow backend; Keras runs on {backend!r} here. "
-            "Save the model as a "
-            ".keras file, start Python with KERAS_BACKEND=tensorflow (install it with "
+            "Save the model as a .keras file, start Python with KERAS_BACKEND=tensorflow "
+            "(install it with "
             '`pip install "keras-dml[cpu]"`), load the file there and export it.'
         )
     import tensorflow as tf
@@ -41,16 +41,14 @@ def encoder(model):
     if [len(tensor.shape) for tensor in inputs] != [3] or inputs[0].shape[2] is None:
         given = [tuple(tensor.shape) for tensor in inputs] or "none: the model is not built"
         raise ValueError(
-            "An exported model has one input of shape (batch, time, channels) with a known number "
-            "of channels. "
-            f"The inputs of {model.name!r} are {given}. Begin it with `keras.Input((None, "
-            "channels))`."
+            "An exported model has one input of shape (batch, time, channels) with a known "
+            f"number of channels. The inputs of {model.name!r} are {given}. Begin it with "
+            "`keras.Input((None, channels))`."
         )
     if None in model.output_shape[1:]:
         raise ValueError(
-            f"The embedding of {model.name!r} has shape {model.output_shape}, of unknown size. End "
-            "the model in a "
-            "head of `keras_dml.layers` that reduces the time axis."
+            f"The embedding of {model.name!r} has shape {model.output_shape}, of unknown size. "
+            "End the model in a head of `keras_dml.layers` that reduces the time axis."
         )
     return model
 

@@ -28,8 +28,7 @@ def merge(values, counts, knots):
     if values.ndim != 3 or counts.shape != values.shape[:1] or knots.shape != values.shape[2:]:
         raise ValueError(
             "`values` must have shape (segments, filters, knots), `counts` (segments,), `knots` "
-            "(knots,). "
-            f"Received {values.shape}, {counts.shape} and {knots.shape}."
+            f"(knots,). Received {values.shape}, {counts.shape} and {knots.shape}."
         )
     if not (counts > 0).all():
         raise ValueError(f"`counts` must be positive numbers of steps. Received {counts.tolist()}.")

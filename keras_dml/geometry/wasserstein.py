@@ -199,6 +199,6 @@ def check_order(p):
     """
     if not (isinstance(p, (int, float)) and 1 <= p < math.inf):
         raise ValueError(
-            "`p` must be a real number of at least 1; below 1 the distance is no metric. Received "
-            f"p={p!r}."
+            "`p` must be a real number of at least 1; below 1 the distance is no metric. "
+            f"Received p={p!r}."
         )

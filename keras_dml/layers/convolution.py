@@ -27,8 +27,8 @@ class MaskedConv1D(keras.layers.Conv1D):
             if given not in (only, (only,), [only]):
                 raise ValueError(
                     f"MaskedConv1D keeps every step: `{name}` must be {only!r}. Received "
-                    f"{name}={given!r}. "
-                    "To shorten a sequence use `keras_dml.layers.MaskedAveragePooling1D`."
+                    f"{name}={given!r}. To shorten a sequence use "
+                    "`keras_dml.layers.MaskedAveragePooling1D`."
                 )
         super().__init__(filters, kernel_size, strides=1, padding="same", **kwargs)
         self.supports_masking = True

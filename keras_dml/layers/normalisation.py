@@ -101,8 +101,8 @@ def _check(recordings, channels):
         if recording.ndim != 2 or recording.shape[1] != (channels or recordings[0].shape[1]):
             raise ValueError(
                 f"Recording {i} must have shape (time, {channels or 'channels'}), with the same "
-                "channels in all. "
-                f"Received shape {recording.shape}. A single recording goes in as a list of one."
+                f"channels in all. Received shape {recording.shape}. A single recording goes in "
+                "as a list of one."
             )
         if not np.isfinite(recording).all():
             raise ValueError(f"Recording {i} holds NaN or infinity. Repair it or leave it out.")

@@ -47,8 +47,8 @@ class NPairLoss(keras.losses.Loss):
     def call(self, y_true, y_pred):
         if len(y_pred.shape) != 2:
             raise ValueError(
-                "NPairLoss compares vectors, shape (batch, features). "
-                f"Received shape {tuple(y_pred.shape)}. For quantile embeddings end the model in "
+                "NPairLoss compares vectors, shape (batch, features). Received shape "
+                f"{tuple(y_pred.shape)}. For quantile embeddings end the model in "
                 "`QuantileLayer(flatten=True)`, or take `WassersteinLoss`."
             )
         anchors, positives, valid = anchors_and_positives(class_ids(y_true))

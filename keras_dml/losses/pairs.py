@@ -24,8 +24,8 @@ def class_ids(labels):
         labels = labels[:, 0]
     if len(labels.shape) != 1:
         raise ValueError(
-            "`labels` must be one class id a row, shape (batch,) or (batch, 1). "
-            f"Received shape {tuple(labels.shape)}. One-hot labels become ids by `argmax(axis=-1)`."
+            "`labels` must be one class id a row, shape (batch,) or (batch, 1). Received shape "
+            f"{tuple(labels.shape)}. One-hot labels become ids by `argmax(axis=-1)`."
         )
     ids = ops.cast(labels, "int32")
     known = ops.logical_and(ops.equal(ops.cast(ids, labels.dtype), labels), labels >= 0)
@@ -34,10 +34,8 @@ def class_ids(labels):
     if strange is not None and strange.any():
         raise ValueError(
             "`labels` must be whole numbers from 0 to 2**24 - 1, since Keras passes labels as "
-            "float32. "
-            f"Received {concrete(labels)[strange][:8].tolist()}. The samplers make such ids of "
-            "labels of any type; "
-            "so does `numpy.unique(labels, return_inverse=True)`."
+            f"float32. Received {concrete(labels)[strange][:8].tolist()}. The samplers make such "
+            "ids of labels of any type; so does `numpy.unique(labels, return_inverse=True)`."
         )
     return ops.where(known, ids, -1)
 
@@ -82,7 +80,7 @@ def _check_pairs(labels):
     if wrong.any():
         label, count = ids[wrong][0], counts[wrong][0]
         raise ValueError(
-            "Every label of a batch of pairs must come exactly twice (an anchor and its positive). "
-            f"Label {label} comes {count} times. Draw the batches with "
+            "Every label of a batch of pairs must come exactly twice (an anchor and its "
+            f"positive). Label {label} comes {count} times. Draw the batches with "
             "`keras_dml.samplers.NPairSampler`."
         )

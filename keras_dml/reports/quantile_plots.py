@@ -129,8 +129,8 @@ def _check(first, second):
         )
     if not len(first) or not len(second):
         raise ValueError(
-            "At least one recording of each person is needed. Received "
-            f"{len(first)} and {len(second)}."
+            f"At least one recording of each person is needed. Received {len(first)} and "
+            f"{len(second)}."
         )
     if not (np.isfinite(first).all() and np.isfinite(second).all()):
         raise ValueError("Embeddings must be finite. Received NaN or infinite values.")

@@ -241,8 +241,8 @@ def _curves_title(eers, trials):
     name = f"{best}: " if best else ""
     if eers[best] == 0:
         return (
-            f"{name}All {trials.genuine:,} genuine trials are nearer than all "
-            f"{trials.imposter:,} imposter trials"
+            f"{name}All {trials.genuine:,} genuine trials are nearer than all {trials.imposter:,} "
+            "imposter trials"
         )
     return f"{name}One threshold keeps both errors at {rates[0]}"
 

@@ -32,8 +32,8 @@ def dense_ids(name, values, count):
     except TypeError:
         kinds = sorted({type(value).__name__ for value in flat})
         raise TypeError(
-            f"`{name}` must hold ids of one kind: integers, strings or bytes. "
-            f"Received: {', '.join(kinds)}. Turn them into strings first."
+            f"`{name}` must hold ids of one kind: integers, strings or bytes. Received: "
+            f"{', '.join(kinds)}. Turn them into strings first."
         ) from None
     if len(names) >= FLOAT32_EXACT:
         raise ValueError(
@@ -62,8 +62,8 @@ def _flat_ids(name, values, count):
         )
     if len(array) != count:
         raise ValueError(
-            f"`{name}` must hold one id a recording: `x` has {count} recordings, "
-            f"`{name}` has {len(array)} ids."
+            f"`{name}` must hold one id a recording: `x` has {count} recordings, `{name}` has "
+            f"{len(array)} ids."
         )
     digits = np.finfo(array.dtype).nmant + 1 if array.dtype.kind == "f" else 53
     flat = [value.item() if isinstance(value, np.generic) else value for value in array.tolist()]

@@ -48,9 +48,9 @@ def batch_length(recordings, length):
     if length is None:
         if min(lengths) != max(lengths):
             raise ValueError(
-                f"`x` holds recordings of {min(lengths)} to {max(lengths)} time steps, and a batch "
-                f"needs one length. Give `length=` (at most {min(lengths)}) to cut each of them by "
-                "a random crop."
+                f"`x` holds recordings of {min(lengths)} to {max(lengths)} time steps, and a "
+                f"batch needs one length. Give `length=` (at most {min(lengths)}) to cut each of "
+                "them by a random crop."
             )
         return lengths[0]
     for index, steps in enumerate(lengths):
@@ -66,8 +66,8 @@ def _check_recording(index, recording):
     """Rank, emptiness, dtype and finiteness of one recording."""
     if recording.ndim != 2:
         raise ValueError(
-            f"Recording {index} of `x` must have shape (time, channels). "
-            f"Received shape {recording.shape}. One channel has shape (time, 1)."
+            f"Recording {index} of `x` must have shape (time, channels). Received shape "
+            f"{recording.shape}. One channel has shape (time, 1)."
         )
     if recording.size == 0:
         raise ValueError(

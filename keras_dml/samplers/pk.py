@@ -157,21 +157,21 @@ class PKSampler(keras.utils.PyDataset):
         if len(self._members) < self.classes:
             raise ValueError(
                 f"`{self._classes_argument}` must be at most {len(self._members)}, the number of "
-                f"classes in `y`, since the classes of a batch are distinct. "
-                f"Received: {self._classes_argument}={self.classes}."
+                "classes in `y`, since the classes of a batch are distinct. Received: "
+                f"{self._classes_argument}={self.classes}."
             )
         smallest = min(range(len(self._members)), key=lambda id_: len(self._members[id_]))
         name, members = self.class_names[smallest], len(self._members[smallest])
         if members == 1:
             raise ValueError(
                 f"`y` has a class with one member, {name!r} (recording "
-                f"{self._members[smallest][0]}), and a pair needs two different recordings. "
-                "Add recordings of it or leave it out."
+                f"{self._members[smallest][0]}), and a pair needs two different recordings. Add "
+                "recordings of it or leave it out."
             )
         if members < self.per_class:
             raise ValueError(
-                f"`per_class` must be at most {members}, the size of the smallest class, {name!r}. "
-                f"Received: per_class={self.per_class}."
+                f"`per_class` must be at most {members}, the size of the smallest class, "
+                f"{name!r}. Received: per_class={self.per_class}."
             )
 
     def _batch(self, epoch, index):

@@ -30,8 +30,7 @@ def folders():
         if not own.is_dir():
             raise NotADirectoryError(
                 f"{VARIABLE} must name a folder of models, one subfolder a model. There is no "
-                "folder "
-                f"{named!r}. Correct the variable or unset it."
+                f"folder {named!r}. Correct the variable or unset it."
             )
         found.append(own)
     checkout = _PACKAGE.parent
@@ -65,13 +64,12 @@ def find(name):
     if not known:
         raise ValueError(
             f"Unknown model {name!r}: no model was found. Install the released package, which "
-            "carries "
-            f"the models, or name a folder of models in the environment variable {VARIABLE}."
+            "carries the models, or name a folder of models in the environment variable "
+            f"{VARIABLE}."
         )
     near = difflib.get_close_matches(str(name).lower(), known, n=3, cutoff=0.4)
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     raise ValueError(
-        f"Unknown model {name!r}.{hint} There are: {', '.join(known)}. A file of your own is given "
-        "by "
-        "its path, ending in .keras."
+        f"Unknown model {name!r}.{hint} There are: {', '.join(known)}. A file of your own is "
+        "given by its path, ending in .keras."
     )

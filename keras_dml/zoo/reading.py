@@ -76,8 +76,8 @@ def check(name):
     if not difference <= tolerance:  # NaN fails too
         raise ValueError(
             f"{file} does not give its golden embedding here: they differ by up to "
-            f"{difference:.3g}, the card allows "
-            f"{tolerance:g}. Compare the versions in the card's recipe with those installed."
+            f"{difference:.3g}, the card allows {tolerance:g}. Compare the versions in the card's "
+            "recipe with those installed."
         )
     return difference
 
@@ -125,8 +125,7 @@ def _file_and_card(name):
     if not file.is_file():
         raise FileNotFoundError(
             f"There is no model file {str(file)!r}. Give the path of a {SUFFIX} file; models of "
-            "the zoo go by name: "
-            f"{', '.join(lookup.names())}."
+            f"the zoo go by name: {', '.join(lookup.names())}."
         )
     beside = file.with_name(lookup.CARD)
     if not beside.is_file():
@@ -158,8 +157,7 @@ def _check_digest(file, expected):
     if found != expected:
         raise ValueError(
             f"{file} is not the file that its card describes: its SHA-256 is {found}, the card "
-            f"says {expected}. "
-            f"It is damaged, cut, or was replaced. {_AGAIN}"
+            f"says {expected}. It is damaged, cut, or was replaced. {_AGAIN}"
         )
 
 
@@ -176,8 +174,8 @@ def _read(file):
     except (ValueError, TypeError, KeyError, OSError) as error:
         raise ValueError(
             f"Keras {keras.__version__} cannot read {file}: {_first_line(error)} Classes of your "
-            "own must be imported "
-            "before, and registered with keras.saving.register_keras_serializable."
+            "own must be imported before, and registered with "
+            "keras.saving.register_keras_serializable."
         ) from error
     if not isinstance(model, keras.Model):
         raise ValueError(f"{file} holds a {type(model).__name__}, not a keras.Model.")
@@ -192,8 +190,7 @@ def _check_archive(file):
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         raise ValueError(
             f"{file} is no whole {SUFFIX} file: {_first_line(error)} It is damaged or cut "
-            f"({file.stat().st_size:,} bytes)."
-            " Copy it again from where it was saved."
+            f"({file.stat().st_size:,} bytes). Copy it again from where it was saved."
         ) from error
     if missing or damaged:
         what = f"{damaged} inside it is damaged" if damaged else f"it lacks {', '.join(missing)}"

@@ -119,8 +119,8 @@ def validate(card, title, wanted=CARD):
     found = problems(card, wanted)
     if found:
         raise ValueError(
-            f"{title} is no valid card: {'; '.join(found)}. Correct it, or write it by running the "
-            "model's recipe."
+            f"{title} is no valid card: {'; '.join(found)}. Correct it, or write it by running "
+            "the model's recipe."
         )
     return card
 
@@ -149,8 +149,8 @@ def _contradictions(card):
     taken, data = card["input"], card["data"]
     if not taken["channels"] or len(taken["units"]) != len(taken["channels"]):
         yield (
-            f"card.input.units must have one entry a channel, {len(taken['channels'])}, "
-            f"and has {len(taken['units'])}"
+            f"card.input.units must have one entry a channel, {len(taken['channels'])}, and has "
+            f"{len(taken['units'])}"
         )
     length = taken["length"]
     if len(length) != 2 or not length[0] or (length[1] is not None and length[1] < length[0]):

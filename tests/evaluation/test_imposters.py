@@ -38,8 +38,8 @@ def test_the_threshold_of_equal_errors_comes_with_it():
 def test_it_prints_both_figures_with_their_counts():
     table = np.array([[0.1, 0.9, 0.9], [0.9, 0.2, 0.9], [0.9, 0.9, 0.3], [0.8] * 3, [0.7] * 3])
     assert str(imposters(table, PROBES, GALLERY)) == (
-        "imposter AUC 1.0000, misidentified 0.0 % "
-        "(3 probes of 3 people enrolled, 2 probes of imposters)"
+        "imposter AUC 1.0000, misidentified 0.0 % (3 probes of 3 people enrolled, 2 probes of "
+        "imposters)"
     )
 
 

@@ -22,11 +22,10 @@ def test_an_unknown_name_is_answered_with_the_known_ones():
 
 def test_figures_are_made_without_keras():
     code = (
-        "import sys; from keras_dml import evaluation; early = set(sys.modules);"
-        "print(evaluation.verification([0.1, 0.9], [True, False]).auc);"
-        "loaded = {name.split('.')[0] for name in sys.modules};"
-        "assert not loaded & {'keras', 'tensorflow', 'jax'};"
-        "assert 'sklearn' not in early"
+        "import sys; from keras_dml import evaluation; early = "
+        "set(sys.modules);print(evaluation.verification([0.1, 0.9], [True, False]).auc);loaded = "
+        "{name.split('.')[0] for name in sys.modules};assert not loaded & "
+        "{'keras', 'tensorflow', 'jax'};assert 'sklearn' not in early"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert out.returncode == 0, out.stderr

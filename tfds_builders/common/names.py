@@ -28,8 +28,8 @@ def safe(name: str, archive: str) -> str:
     odd = not name.isprintable() or "\\" in name or name.startswith("/") or _DRIVE.match(name)
     if odd or not parts or ".." in parts:
         raise ArchiveError(
-            f"{archive} has a member named {shown(name)}, which is unsafe. "
-            "Nothing was read; get the archive from its official place."
+            f"{archive} has a member named {shown(name)}, which is unsafe. Nothing was read; get "
+            "the archive from its official place."
         )
     return "/".join(parts)
 

@@ -160,8 +160,8 @@ def trials_of(source: Source) -> dict[tuple[str, str], str]:
     """
     if any(re.fullmatch(r".*_(lb|rb|lf|rf|he)\.txt", name) for name in source.names):
         raise ArchiveError(
-            f"{source.title} is the later gait set of 19 subjects, which has the same archive name "
-            f"(files *_lb.txt, *_lf.txt, *_rf.txt). {_GET}"
+            f"{source.title} is the later gait set of 19 subjects, which has the same archive "
+            f"name (files *_lb.txt, *_lf.txt, *_rf.txt). {_GET}"
         )
     signals, notes = (source.index(rf"(\d+)-(\d+)\.{kind}") for kind in ("csv", "json"))
     if not signals:
@@ -172,16 +172,16 @@ def trials_of(source: Source) -> dict[tuple[str, str], str]:
     alone = sorted("-".join(key) for key in signals.keys() ^ notes.keys())
     if alone:
         raise ArchiveError(
-            f"{source.title}: of trial {', '.join(alone[:5])} only one of .csv and .json is there. "
-            "The archive is cut or was unpacked in part; unpack it again."
+            f"{source.title}: of trial {', '.join(alone[:5])} only one of .csv and .json is "
+            "there. The archive is cut or was unpacked in part; unpack it again."
         )
     keys = sorted(signals, key=lambda key: (int(key[0]), int(key[1])))
     stems = {key: signals[key].removesuffix(".csv") for key in keys}
     apart = [key for key in keys if f"{stems[key]}.json" != notes[key]]
     if apart:
         raise ArchiveError(
-            f"{source.title}: {signals[apart[0]]} and {notes[apart[0]]} lie in two folders. Unpack "
-            "it again."
+            f"{source.title}: {signals[apart[0]]} and {notes[apart[0]]} lie in two folders. "
+            "Unpack it again."
         )
     return stems
 

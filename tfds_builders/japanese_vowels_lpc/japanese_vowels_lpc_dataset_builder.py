@@ -21,9 +21,9 @@ _UCI = (
     "--manual-dir FOLDER`."
 )
 _TS = (
-    "Get JapaneseVowels.zip from https://www.timeseriesclassification.com, put it into the manual "
-    "folder as it is, and run `python -m tfds_builders.build japanese_vowels_lpc/ts --manual-dir "
-    "FOLDER`."
+    "Get JapaneseVowels.zip from https://www.timeseriesclassification.com, put it into the "
+    "manual folder as it is, and run `python -m tfds_builders.build japanese_vowels_lpc/ts "
+    "--manual-dir FOLDER`."
 )
 CONFIGS = {
     "uci": Wanted(

@@ -116,28 +116,24 @@ def card(figures, thresholds, subjects, seed, steps, minutes):
         "data": {
             "builder": "uci_eeg/large",
             "licence": "None stated; given 'as is' with thanks to H. Begleiter, Neurodynamics "
-            "Laboratory, SUNY Health Center "
-            "at Brooklyn. UCI's present terms for its data sets are CC BY 4.0. The weights follow "
-            "the data: name the source.",
+            "Laboratory, SUNY Health Center at Brooklyn. UCI's present terms for its data sets "
+            "are CC BY 4.0. The weights follow the data: name the source.",
             "citation": "X. L. Zhang et al., Event related potentials during object recognition "
-            "tasks, Brain Research "
-            "Bulletin 38 (1995) 531-538; L. Ingber, EEG Database, UCI Machine Learning Repository "
-            "(1997)",
+            "tasks, Brain Research Bulletin 38 (1995) 531-538; L. Ingber, EEG Database, UCI "
+            "Machine Learning Repository (1997)",
             "train_subjects": subjects,
             "test_subjects": [],
             "consent": "Donated research recordings of patients and controls. Enrol only people "
-            "who have agreed to be "
-            "recognised by their EEG.",
+            "who have agreed to be recognised by their EEG.",
         },
         "figures": figures,
         "figures_are": "Cross-validated over four folds of 4, 4, 4 and 5 people, each measured by "
-        "a model trained on the others; "
-        "this file is trained on all 17. Standard errors are over the folds, trials are those of "
-        "all folds; thresholds pool them.",
+        "a model trained on the others; this file is trained on all 17. Standard errors are over "
+        "the folds, trials are those of all folds; thresholds pool them.",
         "thresholds": thresholds,
         "limits": [
-            "Seventeen people: the figures are wide, and the published model has no person left to "
-            "be measured on.",
+            "Seventeen people: the figures are wide, and the published model has no person left "
+            "to be measured on.",
             "All trials of a person are of one session with one cap; other days are not measured.",
             "Half of the people are alcohol-dependent patients; group and person may mix.",
             "Electrode order and reference must be those of the data set.",

@@ -89,28 +89,27 @@ def card(figures, thresholds, train_subjects, test_subjects, seed, steps, minute
         "data": {
             "builder": "ipol_gait",
             "licence": "CC BY-NC-SA (version not stated by the source). The weights are derived "
-            "from this data: take them as "
-            "non-commercial and share-alike too, until a lawyer tells you otherwise; for a "
-            "product, train on data of your own.",
+            "from this data: take them as non-commercial and share-alike too, until a lawyer "
+            "tells you otherwise; for a product, train on data of your own.",
             "citation": "C. Truong et al., A Data Set for the Study of Human Locomotion with "
-            "Inertial Measurements Units, "
-            "Image Processing On Line 9 (2019) 381-390, doi:10.5201/ipol.2019.265",
+            "Inertial Measurements Units, Image Processing On Line 9 (2019) 381-390, "
+            "doi:10.5201/ipol.2019.265",
             "train_subjects": train_subjects,
             "test_subjects": test_subjects,
             "consent": "Recorded in hospitals for a published research data set. Enrol only "
-            "people who have agreed to be "
-            "recognised by their walk, and tell them how to withdraw.",
+            "people who have agreed to be recognised by their walk, and tell them how to "
+            "withdraw.",
         },
         "figures": figures,
         "thresholds": thresholds,
         "limits": [
             "Both trials of a person were recorded within one visit: same shoes, same placement. "
             "Other days are not measured.",
-            "Sensor type and patient group go together in this data; part of the figures may rest "
-            "on that.",
+            "Sensor type and patient group go together in this data; part of the figures may "
+            "rest on that.",
             "Windows must show walking; standing or sitting embeds too, and says nothing.",
-            "The acceleration is labelled m/s2 by its authors and has the magnitude of g; give it "
-            "as the data set does.",
+            "The acceleration is labelled m/s2 by its authors and has the magnitude of g; give "
+            "it as the data set does.",
             "Not evaluated for age, sex or impairment, and not against people who imitate a walk.",
         ],
         "recipe": {

@@ -58,11 +58,10 @@ def card(figures, thresholds, test_subjects, seed, steps, minutes):
         "data": {
             "builder": "japanese_vowels_lpc",
             "licence": "CC BY 4.0 by UCI's present terms (doi:10.24432/C5NS47), which let the "
-            "weights be used freely with the "
-            "source named.",
+            "weights be used freely with the source named.",
             "citation": "M. Kudo, J. Toyama, M. Shimbo, Multidimensional curve classification "
-            "using passing-through "
-            "regions, Pattern Recognition Letters 20(11-13) (1999) 1103-1111",
+            "using passing-through regions, Pattern Recognition Letters 20(11-13) (1999) "
+            "1103-1111",
             "train_subjects": list(TRAIN_SPEAKERS),
             "test_subjects": test_subjects,
             "consent": "Published research recordings without names. Enrol only speakers who have "
@@ -71,8 +70,8 @@ def card(figures, thresholds, test_subjects, seed, steps, minutes):
         "figures": figures,
         "thresholds": thresholds,
         "limits": [
-            "Nine male speakers, one vowel pair (/ae/), 10 kHz speech from 1999: a demonstration, "
-            "not a speaker recogniser.",
+            "Nine male speakers, one vowel pair (/ae/), 10 kHz speech from 1999: a "
+            "demonstration, not a speaker recogniser.",
             "Four test speakers: the figures say little about other people.",
             "Both parts of the data set may be from one recording session.",
         ],
