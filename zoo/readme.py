@@ -32,6 +32,50 @@ def render(card):
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
+def overview(cards):
+    """One row a model, for the project's own page: who it knows, and how well it tells people apart.
+
+    Args:
+        cards: Valid cards.
+
+    Returns:
+        A table in Markdown.
+    """
+    columns = (
+        "model",
+        "data",
+        "trained on",
+        "measured on",
+        "EER, n = 1",
+        "EER, n = 5",
+        "identified, n = 1",
+    )
+    return _table(columns, [_overview_row(card) for card in cards])
+
+
+def _overview_row(card):
+    def figure(protocol, metric, n):
+        (found,) = (
+            f
+            for f in card["figures"]
+            if (f["protocol"], f["metric"], f["n"]) == (protocol, metric, n)
+            and f.get("fraction") in (None, 1.0)
+        )
+        return f"{100 * found['value']:.1f} % ± {100 * found['stderr']:.1f} ({found['trials']:,})"
+
+    data = card["data"]
+    unseen = len(data["test_subjects"])
+    return (
+        f"[`{card['name']}`](zoo/{card['name']}/README.md)",
+        f"`{data['builder']}`",
+        f"{len(data['train_subjects'])} people",
+        f"{unseen} others" if unseen else "cross-validated",
+        figure("verification", "eer", 1),
+        figure("verification", "eer", 5),
+        figure("identification", "accuracy", 1),
+    )
+
+
 def _sentence(card):
     task = card["task"][0].upper() + card["task"][1:]
     return f"{task}, by the method of {card['paper']}. {card['model']['parameters']:,} parameters."

@@ -43,3 +43,10 @@ def test_a_name_says_paper_data_and_licence(name):
     assert card["thresholds"], "no threshold: nobody could decide anything"
     assert "licen" in card["data"]["licence"].lower() or "CC" in card["data"]["licence"]
     assert f"zoo.{name}.train" in card["recipe"]["command"]
+
+
+def test_the_projects_page_has_the_figures_of_the_cards():
+    order = ("gait_qp_wl", "eeg_qp_wl", "vowels_qp_wl")
+    assert readme.overview([zoo.card(name) for name in order]) in (
+        ROOT.parent / "README.md"
+    ).read_text(encoding="utf-8")

@@ -104,7 +104,7 @@ def card(figures, thresholds, subjects, seed, steps, minutes):
     """Card of the model; what `publish` measures from the file is left out."""
     return {
         "name": NAME,
-        "task": "Tell people apart by one second of EEG after a visual stimulus, 64 electrodes.",
+        "task": "Tell people apart by one second of EEG after a visual stimulus, 64 electrodes",
         "paper": "P1 Eqs 2, 9, 13 (Abdelwahab and Landwehr 2019, arXiv 1912.01933)",
         "input": {
             "channels": list(CHANNELS),

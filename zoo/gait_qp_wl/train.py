@@ -77,7 +77,7 @@ def card(figures, thresholds, train_subjects, test_subjects, seed, steps, minute
     return {
         "name": NAME,
         "task": "Tell people apart by how they walk: verify, identify and reject walkers from "
-        "windows of one foot's sensor.",
+        "windows of one foot's sensor",
         "paper": "P1 Eqs 2, 9, 13 (Abdelwahab and Landwehr 2019, arXiv 1912.01933)",
         "input": {
             "channels": CHANNELS,

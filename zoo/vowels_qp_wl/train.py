@@ -46,7 +46,7 @@ def card(figures, thresholds, test_subjects, seed, steps, minutes):
     """Card of the model; what `publish` measures from the file is left out."""
     return {
         "name": NAME,
-        "task": "Tell speakers apart by one vowel: the small model of the demo.",
+        "task": "Tell speakers apart by one vowel: the small model of the demo",
         "paper": "P1 Eqs 2, 9, 13 (Abdelwahab and Landwehr 2019, arXiv 1912.01933)",
         "input": {
             "channels": CHANNELS,
