@@ -33,7 +33,7 @@ def render(card):
 
 
 def overview(cards):
-    """One row a model, for the project's own page: who it knows, and how well it tells people apart.
+    """One row a model, for the project's own page: whom it knows, how well it tells people apart.
 
     Args:
         cards: Valid cards.
