@@ -32,14 +32,15 @@ class People:
             [self.sessions[i] for i in keep],
         )
 
-    def windows(self, length):
-        """Neighbouring windows of `length` steps of every recording; what is left over is
-        dropped."""
+    def windows(self, length, stride=None):
+        """Windows of `length` steps of every recording, side by side or every `stride` steps."""
         cut = People([], [], [])
         for signal, subject, session in zip(
             self.signals, self.subjects, self.sessions, strict=True
         ):
-            parts = [signal[i : i + length] for i in range(0, len(signal) - length + 1, length)]
+            parts = [
+                signal[i : i + length] for i in range(0, len(signal) - length + 1, stride or length)
+            ]
             cut += People(parts, [subject] * len(parts), [session] * len(parts))
         return cut
 

@@ -47,6 +47,8 @@ def train(
     seed,
     out,
     resume=False,
+    teacher=None,
+    learning_rate=training.LEARNING_RATE,
     **options,
 ):
     """Trains an encoder by one of the four methods.
@@ -62,6 +64,8 @@ def train(
         seed: Of weights and batches.
         out: Folder of the checkpoint.
         resume: Whether to go on from it.
+        teacher: See `training.fit`.
+        learning_rate: Greatest learning rate.
         **options: Of `keras_dml.models.sequence_encoder`.
 
     Returns:
@@ -81,7 +85,16 @@ def train(
     normalisation = encoder.get_layer("normalisation")
     if hasattr(normalisation, "adapt"):
         normalisation.adapt(recordings.signals if adapt_to is None else adapt_to)
-    minutes = training.fit(encoder, method, sampler, steps, scratch=out, resume=resume)
+    minutes = training.fit(
+        encoder,
+        method,
+        sampler,
+        steps,
+        teacher=teacher,
+        learning_rate=learning_rate,
+        scratch=out,
+        resume=resume,
+    )
     return encoder, minutes
 
 

@@ -6,7 +6,8 @@ import shutil
 import sys
 import time
 
-from keras_dml._keras import keras
+from keras_dml._keras import keras, ops
+from keras_dml.geometry.wasserstein import trapezoid_weights
 from keras_dml.losses import NPairLoss, WassersteinLoss
 from keras_dml.models import sequence_encoder
 
@@ -21,6 +22,8 @@ METHODS = {
 STEPS_PER_EPOCH = 100
 WARM_UP = 100
 EMA_MOMENTUM = 0.99
+LEARNING_RATE = 1e-3
+TEACHER_WEIGHTS = {"people": 0.5, "means": 50.0}  # the errors of the means are a few hundredths
 NPAIR_SCALE = 16.0  # cosines alone span too little for a softmax over dozens of people; P1 has 1
 
 
@@ -40,7 +43,17 @@ def build_encoder(method, channels, **options):
     return sequence_encoder(channels, **METHODS[method], **options)
 
 
-def fit(encoder, method, sampler, steps, *, learning_rate=1e-3, scratch=None, resume=False):
+def fit(
+    encoder,
+    method,
+    sampler,
+    steps,
+    *,
+    teacher=None,
+    learning_rate=LEARNING_RATE,
+    scratch=None,
+    resume=False,
+):
     """Trains an encoder by its method: Adam, a cosine schedule and averaged weights.
 
     Args:
@@ -48,6 +61,8 @@ def fit(encoder, method, sampler, steps, *, learning_rate=1e-3, scratch=None, re
         method: One of `METHODS`.
         sampler: `keras_dml.samplers.NPairSampler` with `steps=STEPS_PER_EPOCH`.
         steps: Training steps, rounded up to whole epochs.
+        teacher: `teacher(batch) -> (rows, filters)`, what the filters should be on average: an
+            encoder of `"qp_wl"` learns it beside its loss. None: the loss alone.
         learning_rate: Greatest learning rate, after the warm-up.
         scratch: Folder of the checkpoint, one an epoch; None: no checkpoint.
         resume: Whether to go on from the checkpoint in `scratch`.
@@ -56,8 +71,15 @@ def fit(encoder, method, sampler, steps, *, learning_rate=1e-3, scratch=None, re
         Minutes that this run took.
     """
     epochs = -(-steps // STEPS_PER_EPOCH)
-    trained = _with_classifier(encoder, len(sampler.class_names)) if method == "qp_cls" else encoder
-    trained.compile(_optimizer(epochs * STEPS_PER_EPOCH, learning_rate), _loss(method))
+    optimizer = _optimizer(epochs * STEPS_PER_EPOCH, learning_rate)
+    batches = sampler
+    if teacher is not None:
+        trained, batches = _with_filter_means(encoder), _Taught(sampler, teacher)
+        trained.compile(optimizer, {"people": _loss(method), "means": "mse"}, TEACHER_WEIGHTS)
+    else:
+        classes = len(sampler.class_names)
+        trained = _with_classifier(encoder, classes) if method == "qp_cls" else encoder
+        trained.compile(optimizer, _loss(method))
     callbacks = [_Report(epochs)]
     if scratch is not None:
         checkpoint = pathlib.Path(scratch) / "checkpoint"
@@ -66,7 +88,7 @@ def fit(encoder, method, sampler, steps, *, learning_rate=1e-3, scratch=None, re
         sampler.epoch = _epochs_done(checkpoint)
         callbacks.append(keras.callbacks.BackupAndRestore(checkpoint, delete_checkpoint=False))
     start = time.monotonic()
-    trained.fit(sampler, epochs=epochs, shuffle=False, verbose=0, callbacks=callbacks)
+    trained.fit(batches, epochs=epochs, shuffle=False, verbose=0, callbacks=callbacks)
     return (time.monotonic() - start) / 60
 
 
@@ -91,6 +113,40 @@ def _loss(method):
 
 def _with_classifier(encoder, classes):
     return keras.Sequential([encoder, keras.layers.Dense(classes, name="people")])
+
+
+def _with_filter_means(encoder):
+    means = _FilterMeans(name="means")(encoder.output)
+    return keras.Model(encoder.input, {"people": encoder.output, "means": means})
+
+
+class _FilterMeans(keras.layers.Layer):
+    """Mean of each filter over time, from its quantile function, plus a learned constant."""
+
+    def build(self, input_shape):
+        self.constant = self.add_weight(name="constant", shape=(input_shape[1] - 1,))
+
+    def call(self, embedding):
+        weights = trapezoid_weights(embedding[0, -1])
+        return ops.matmul(embedding[:, :-1], weights[:, None])[..., 0] + self.constant
+
+
+class _Taught(keras.utils.PyDataset):
+    """The batches of a sampler with the teacher's answers beside the labels."""
+
+    def __init__(self, sampler, teacher):
+        super().__init__()
+        self.sampler, self.teacher = sampler, teacher
+
+    def __len__(self):
+        return len(self.sampler)
+
+    def __getitem__(self, index):
+        batch, labels = self.sampler[index]
+        return batch, {"people": labels, "means": self.teacher(batch)}
+
+    def on_epoch_end(self):
+        self.sampler.on_epoch_end()
 
 
 def _epochs_done(checkpoint):

@@ -50,15 +50,18 @@ def pairwise_1(x, y, knots, rows):
                 in_left, in_width, ratios, turns = sums
                 weight = weights[i][None, :, None, :]  # (1, rows, 1, m)
                 u, _, _, ratio = _segments(left[i], right)
-                turn = ops.sign(u) * (1 - ratio * ratio) * weight  # (segments, rows, filters, m)
-                ratio = ratio * weight
+                weighted = ratio * weight  # (segments, rows, filters, m)
+                turn = ops.sign(u) * (weight - ratio * weighted)
                 in_block, in_block_width = _at_knots(
-                    ops.sum(ratio, axis=3), ops.sum(turn, axis=3), width, left[i] - centre[:, None]
+                    ops.sum(weighted, axis=3),
+                    ops.sum(turn, axis=3),
+                    width,
+                    left[i] - centre[:, None],
                 )
                 return (
                     ops.slice_update(in_left, (i, 0, 0, 0), in_block[None]),
                     in_width + in_block_width,
-                    ratios + ops.sum(ratio, axis=1),
+                    ratios + ops.sum(weighted, axis=1),
                     turns + ops.sum(turn, axis=1),
                 )
 

@@ -26,7 +26,7 @@ __all__ = [
     "trapezoid_weights",
 ]
 
-BLOCK_BYTES = 4 * 2**20  # a block and its intermediates stay in the cache (tests/bench/pairwise.py)
+BLOCK_BYTES = 2**20  # a block and its intermediates stay in the cache (tests/bench/pairwise.py)
 SERIES_BELOW = (
     0.1  # below this slope the closed form of a real power cancels; four terms reach 2e-11 there
 )

@@ -213,23 +213,14 @@ def test_collapsed_embeddings_cost_log_2_an_imposter_and_have_no_gradient(rng):
     assert (in_values == 0).all() and (in_alpha == 0).all()
 
 
-def test_large_batches_take_the_blocked_path_with_the_same_values_and_gradients(rng):
-    """Above 4 MiB of differences the table is computed in blocks, with a gradient of its own."""
+def test_large_batches_take_the_blocked_path_with_the_same_values(rng):
+    """Above 4 MiB of differences the table is computed in blocks."""
     labels, values, alpha = random_batch(rng, pairs=30, filters=40, inner=16)
-    knots, weight = quantile.knots(alpha), rng.normal(size=30)
     pairs = np.argsort(labels, kind="stable").reshape(-1, 2)
-    order = pairs[np.argsort(pairs[:, 0])]
-
-    def whole(v):
-        left, right = (ops.take(v, order[:, side], axis=0) for side in (0, 1))
-        return ops.sum(weight * pair_softplus(wasserstein.pairwise(left, right, knots, 1, 10**9)))
-
-    def in_blocks(v):
-        return ops.sum(weight * loss(None)(labels, with_knots(v, alpha)))
-
-    np.testing.assert_allclose(in_blocks(values), whole(values), rtol=1e-12)
-    (found,), (expected,) = (gradients(run, values) for run in (in_blocks, whole))
-    np.testing.assert_allclose(found, expected, atol=1e-10)
+    left, right = values[pairs[np.argsort(pairs[:, 0])]].transpose(1, 0, 2, 3)
+    table = wasserstein.pairwise(left, right, quantile.knots(alpha), 1, 10**9)
+    found = loss(None)(labels, with_knots(values, alpha))
+    np.testing.assert_allclose(found, pair_softplus(table), rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "mixed_bfloat16"])

@@ -1,0 +1,52 @@
+"""A linear teacher on second-order statistics, which an encoder learns to imitate in training.
+
+The covariances of a window's channels with each other and with their own past tell walkers apart
+better than an encoder finds out from some hundred people; a linear discriminant on them needs no
+more. The encoder that imitates it on ever-changing windows inherits that, and runs anywhere.
+"""
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.pipeline import make_pipeline
+
+RIDGE = 1e-2  # added to the covariance's diagonal, in squared deviations
+COMPONENTS = 150  # of the log-covariance, before the discriminant
+SHRINKAGE = 0.1  # of the within-person covariance towards a multiple of the identity
+SCALE = 0.25  # brings the discriminants to the size of activations
+
+
+class Teacher:
+    """Linear discriminants of log-covariances with lags, one a filter of the encoder.
+
+    Args:
+        windows: Signals, shape `(windows, time, channels)`.
+        people: Person of each window.
+        deviation: Standard deviation of the channels, shape `(channels,)`.
+        lags: Steps back at which the channels are seen too; 0 is the present.
+        outputs: Number of discriminants; less than the number of people.
+    """
+
+    def __init__(self, windows, people, deviation, lags, outputs):
+        self.deviation, self.lags = deviation, lags
+        self._linear = make_pipeline(
+            PCA(COMPONENTS),
+            LinearDiscriminantAnalysis("eigen", shrinkage=SHRINKAGE, n_components=outputs),
+        )
+        self._linear.fit(self._features(windows), people)
+
+    def __call__(self, batch):
+        """What the encoder's filters should be on average, shape `(rows, outputs)`."""
+        return (SCALE * self._linear.transform(self._features(batch))).astype(np.float32)
+
+    def _features(self, batch):
+        """Upper triangle of the matrix logarithm of each row's covariance."""
+        batch = np.asarray(batch, np.float64) / self.deviation
+        steps = batch.shape[1] - max(self.lags)
+        seen = np.concatenate([batch[:, lag : lag + steps] for lag in self.lags], axis=2)
+        seen -= seen.mean(axis=1, keepdims=True)
+        size = seen.shape[2]
+        covariance = seen.transpose(0, 2, 1) @ seen / steps + RIDGE * np.eye(size)
+        values, vectors = np.linalg.eigh(covariance)
+        logarithm = (vectors * np.log(values)[:, None, :]) @ vectors.transpose(0, 2, 1)
+        return logarithm[(slice(None), *np.triu_indices(size))]
