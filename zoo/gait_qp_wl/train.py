@@ -1,7 +1,9 @@
 """Trains `gait_qp_wl` and its three rivals: who is walking, from five seconds of one foot's sensor.
 
 Trained on the public gait archive's `train` and `validation` people, measured on its `test` people,
-whom the model never sees. From the checkout: `python -m zoo.gait_qp_wl.train --help`.
+whom the model never sees. Beside the Wasserstein loss the encoder of `qp_wl` imitates a linear
+teacher of second-order statistics (`zoo.teacher`). From the checkout:
+`python -m zoo.gait_qp_wl.train --help`.
 """
 
 import datetime
