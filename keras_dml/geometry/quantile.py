@@ -77,7 +77,8 @@ def quantiles(x, r, mask=None, on_host=False):
     values = low + (place - lower) * (high - low)  # (batch, filters, knots)
     if mask is None:
         return values
-    return ops.where(count > 0, values, ops.full_like(values, np.nan))
+    # Where padding is read there is no valid step, or one that sorts behind it: infinite or NaN.
+    return ops.where(high < _largest(x), values, ops.full_like(values, np.nan))
 
 
 def evaluate(values, knots, r):

@@ -1,5 +1,7 @@
 """Pooling over time that counts valid steps only."""
 
+import numbers
+
 from keras_dml import distances
 from keras_dml._keras import keras, ops
 from keras_dml.layers._precision import full_precision
@@ -72,11 +74,11 @@ class MaskedAveragePooling1D(keras.layers.Layer):
 
     def __init__(self, pool_size=2, **kwargs):
         super().__init__(**kwargs)
-        if not isinstance(pool_size, int) or pool_size < 1:
+        if not isinstance(pool_size, numbers.Integral) or pool_size < 1:
             raise ValueError(
                 f"`pool_size` must be a whole number of at least 1. Received {pool_size!r}."
             )
-        self.pool_size = pool_size
+        self.pool_size = int(pool_size)
         self.supports_masking = True
 
     def call(self, inputs, mask=None):

@@ -1,5 +1,7 @@
 """The head that turns a sequence of activations into its quantile functions."""
 
+import numbers
+
 from keras_dml import distances
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import quantile
@@ -42,11 +44,11 @@ class QuantileLayer(keras.layers.Layer):
 
     def __init__(self, knots=16, *, p=1, flatten=False, host_sort=None, dtype=None, **kwargs):
         super().__init__(dtype=full_precision(dtype), **kwargs)
-        if not isinstance(knots, int) or knots < 1:
+        if not isinstance(knots, numbers.Integral) or knots < 1:
             raise ValueError(
                 f"`knots` must be a whole number of at least 1. Received knots={knots!r}."
             )
-        self.knots = knots
+        self.knots = int(knots)
         self.p = p
         self.flatten = bool(flatten)
         self.host_sort = host_sort

@@ -102,6 +102,15 @@ def test_a_recording_without_a_valid_step_is_nan_and_leaves_its_neighbours_alone
     assert np.isfinite(in_x).all()
 
 
+def test_what_is_not_finite_stays_loud_under_a_mask(rng):
+    x = rng.normal(size=(2, 6, 1))
+    x[0, 1], x[1] = np.inf, np.nan  # one step too large; a network that has diverged
+    mask = np.array([[1, 1, 1, 1, 0, 0]] * 2, bool)
+    found = np.asarray(embed(x, quantile.initial_alpha(3), mask))
+    assert np.isfinite(found[0, 0, 0]) and not np.isfinite(found[0, 0, -1])
+    assert np.isnan(found[1]).all()
+
+
 def test_half_precision_input_is_ranked_in_float32(rng):
     x = ops.cast(rng.normal(size=(1, 6000, 1)), "float16")
     found = quantile.quantiles(x, np.linspace(0, 1, 18, dtype=np.float32))

@@ -87,7 +87,7 @@ def test_fit_lowers_the_loss_and_moves_every_weight(method):
     before = [weight.copy() for weight in net.get_weights()]
     losses = fit(net, epochs=20)
     assert np.isfinite(losses).all()
-    assert np.mean(losses[-3:]) < 0.95 * np.mean(losses[:2])
+    assert np.mean(losses[-3:]) < 0.9 * np.mean(losses[:2])
     trained = {weight.path for weight in net.trainable_weights}
     for old, variable in zip(before, net.weights, strict=True):
         if variable.path in trained:

@@ -83,5 +83,7 @@ def test_a_mistake_is_one_line_without_a_traceback(files, message, tmp_path):
 
 
 def test_debug_shows_where_it_arose(tmp_path):
-    result = run("ipol_gait", "--manual-dir", tmp_path / "absent", "--debug")
+    result = run(
+        "ipol_gait", "--manual-dir", tmp_path / "absent", "--data-dir", tmp_path, "--debug"
+    )
     assert result.exit_code == 1 and "absent does not exist" in str(result.exception)
