@@ -19,7 +19,7 @@ Seed = Annotated[int, typer.Option(help="Of the initial weights and the batches.
 Out = Annotated[
     pathlib.Path | None,
     typer.Option(
-        help="Folder for the checkpoint and figures.json [default: build/<model>_<method>_<seed>]."
+        help="Folder for the checkpoint and figures.json; without it build/MODEL_METHOD_SEED."
     ),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")]

@@ -9,6 +9,7 @@ teacher of second-order statistics (`zoo.teacher`). From the checkout:
 import datetime
 import functools
 import pathlib
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -137,6 +138,9 @@ def main(
     out: recipe.Out = None,
     resume: recipe.Resume = False,
     publish_model: recipe.Publish = False,
+    taught: Annotated[
+        bool, typer.Option("--teacher/--no-teacher", help="qp_wl: imitate the linear teacher too.")
+    ] = True,
 ):
     """Trains on the walkers of `train` and `validation`, measures those of `test` by both
     protocols."""
@@ -149,7 +153,7 @@ def main(
     ]
     deviation = np.concatenate(left).std(axis=0)
     teacher = None
-    if method == "qp_wl":
+    if taught and method == "qp_wl":
         seen = walkers.windows(WINDOW, STRIDE)
         filters = SIZES["edge"][-1]
         teacher = Teacher(np.stack(seen.signals), seen.subjects, deviation, LAGS, filters)
