@@ -34,7 +34,7 @@ class Row:
             f"{made.bytes / 1000:.1f}",
             f"{made.latency_ms:.2f} for {made.steps} steps",
             f"{100 * made.drift:.2g}",
-            "–" if self.auc_change is None else f"{self.auc_change:+.4f}",
+            "–" if self.auc_change is None else f"{round(self.auc_change, 4) + 0.0:+.4f}",
         )
 
     def card(self):
