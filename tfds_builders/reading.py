@@ -22,7 +22,6 @@ from tensorflow_datasets.core import constants
 import tfds_builders
 from tfds_builders.common.archive import Source
 from tfds_builders.common.checks import fingerprint
-from tfds_builders.common.errors import MissingArchiveError
 
 log = logging.getLogger("tfds_builders")
 FORMAT = "array_record"
@@ -75,13 +74,7 @@ def prepared(
     if manual_dir is None and ready:
         return builder
     manual_dir = pathlib.Path(manual_dir or data_dir / "downloads" / "manual").expanduser()
-    try:
-        marks = _fingerprints(builder.sources(manual_dir))
-    except MissingArchiveError:
-        if not ready:
-            raise
-        log.warning("%s: no archive in %s; what was prepared before is used.", name, manual_dir)
-        return builder
+    marks = _fingerprints(builder.sources(manual_dir))
     if ready and builder.info.metadata["fingerprints"] != marks:
         digest = hashlib.sha256("".join(sorted(marks.values())).encode()).hexdigest()
         log.warning(

@@ -33,10 +33,12 @@ def test_the_second_call_prepares_nothing(manual, tmp_path, monkeypatch):
     assert len(reading.records(NAME, None, tmp_path, split="test")) == 2
 
 
-def test_prepared_records_are_read_when_the_archive_is_gone(manual, tmp_path, caplog):
+def test_a_folder_without_the_archive_is_refused_even_after_preparing(manual, tmp_path):
+    """Who names a folder means its people; None reads what was prepared."""
     reading.records(NAME, manual, tmp_path)
-    assert len(reading.records(NAME, tmp_path / "gone", tmp_path, split="test")) == 2
-    assert "what was prepared before is used" in caplog.text
+    with pytest.raises(ValueError, match="gone does not exist"):
+        reading.records(NAME, tmp_path / "gone", tmp_path, split="test")
+    assert len(reading.records(NAME, None, tmp_path, split="test")) == 2
 
 
 def test_another_archive_gets_its_own_folder_and_the_first_stays(manual, tmp_path, caplog):
