@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import platform
+import shutil
 import tempfile
 
 import numpy as np
@@ -18,12 +19,12 @@ from keras_dml import distances, inference
 from keras_dml.zoo import catalogue, lookup, reading, schema
 from zoo import readme
 
-MODEL, GOLDEN, README = "model.keras", "golden.npz", "README.md"
+MODEL, GOLDEN, README, PICTURES = "model.keras", "golden.npz", "README.md", "figures"
 RELATIVE_TOLERANCE = 1e-5  # float32 through sixteen layers, on another processor or backend
 SHIPPED = ("keras", "numpy", "tensorflow", "tensorflow-cpu", "jax")
 
 
-def publish(folder, model, card, golden_recordings):
+def publish(folder, model, card, golden_recordings, curves=None):
     """Writes a trained model into its folder of the zoo.
 
     The card's `model`, `embedding` and `golden` are made here from the model; all else is the
@@ -38,6 +39,7 @@ def publish(folder, model, card, golden_recordings):
         golden_recordings: A few arrays `(time, channels)` whose embeddings the golden file keeps.
             They are published: give synthetic ones, unless the licence and the people allow to pass
             theirs on.
+        curves: A picture for the page, such as the error curves of `recipe.measure`.
 
     Returns:
         The card as written.
@@ -67,9 +69,17 @@ def publish(folder, model, card, golden_recordings):
         }
         card = {"thresholds": [], "exports": [], **card}
         _check_name(card, folder)
-        _write_texts(room, card)
+        files = [MODEL, GOLDEN, README, lookup.CARD]
+        shown = set(pictures(folder))
+        if curves is not None:
+            files.insert(0, f"{PICTURES}/{curves.name}")
+            shown.add(files[0])
+            for place in (room, folder):
+                (place / PICTURES).mkdir(exist_ok=True)
+            shutil.copy(curves, room / PICTURES)
+        _write_texts(room, card, sorted(shown))
         reading.check(room)
-        for name in (MODEL, GOLDEN, README, lookup.CARD):
+        for name in files:
             os.replace(room / name, folder / name)
     return card
 
@@ -92,7 +102,7 @@ def update(folder, **changes):
     card = {**catalogue.read_json(folder / lookup.CARD), **changes}
     _check_name(card, folder)
     with _beside(folder) as room:
-        _write_texts(room, card)
+        _write_texts(room, card, pictures(folder))
         for name in (README, lookup.CARD):
             os.replace(room / name, folder / name)
     return card
@@ -141,10 +151,15 @@ def _check_name(card, folder):
         )
 
 
-def _write_texts(room, card):
+def pictures(folder):
+    """Pictures of a model's page, as paths from its folder."""
+    return [f"{PICTURES}/{path.name}" for path in sorted((folder / PICTURES).glob("*.png"))]
+
+
+def _write_texts(room, card, shown):
     text = json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False)
     (room / lookup.CARD).write_text(text + "\n", encoding="utf-8")
-    (room / README).write_text(readme.render(card), encoding="utf-8")
+    (room / README).write_text(readme.render(card, shown), encoding="utf-8")
 
 
 @contextlib.contextmanager

@@ -8,11 +8,12 @@ _NOTE = "<!-- Written from card.json by zoo/publish.py; change the card, not thi
 _SUBJECTS_SHOWN = 12
 
 
-def render(card):
+def render(card, pictures=()):
     """The page of a model, in Markdown.
 
     Args:
         card: A valid card.
+        pictures: Paths from the model's folder, shown below the figures.
 
     Returns:
         The text, ending in a newline.
@@ -23,6 +24,7 @@ def render(card):
         f"## Input\n\n{_input(card)}",
         f"## Embedding\n\n{_embedding(card)}",
         f"## Figures\n\n{_figures(card)}",
+        "\n\n".join(f"![{_caption(path)}]({path})" for path in pictures),
         _thresholds(card),
         _exports(card),
         f"## Data\n\n{_data(card)}",
@@ -117,6 +119,11 @@ def _embedding(card):
     with_rest = "".join(f", {key} = {value}" for key, value in rest.items())
     distance = f"the {card['embedding']['distance']} distance{with_rest}"
     return f"{shape} numbers a recording, compared by {distance}."
+
+
+def _caption(path):
+    """What a picture's name says: `figures/roc_det.png` is `roc det`."""
+    return path.rsplit("/", 1)[-1].removesuffix(".png").replace("_", " ")
 
 
 def _figures(card):

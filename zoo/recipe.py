@@ -5,11 +5,15 @@ import json
 import pathlib
 from typing import Annotated
 
+import numpy as np
 import typer
 
+from keras_dml import evaluation, reports
 from keras_dml._keras import keras
 from keras_dml.samplers import NPairSampler
 from zoo import evaluate, training
+
+FIGURES, TRIALS, CURVES = "figures.json", "trials.npz", "roc_det"
 
 Method = Annotated[
     str, typer.Option(help="qp_wl (the model), qp_npl, mp_npl or qp_cls (its rivals).")
@@ -99,13 +103,34 @@ def train(
 
 
 def measure(encoder, recordings, out):
-    """Figures of both protocols, printed and written to `out/figures.json`.
+    """Figures of both protocols, printed and written to `out/figures.json`, with the trials of all
+    single recordings (`out/trials.npz`) and their error curves (`out/roc_det.png`) beside them.
 
     Returns:
         Distances between all recordings, and the figures.
     """
     distances = evaluate.all_distances(encoder, recordings.signals)
     figures = evaluate.figures(distances, recordings.subjects, recordings.sessions)
-    (out / "figures.json").write_text(json.dumps(figures, indent=1) + "\n")
+    scores, genuine = evaluate.every_probe(distances, recordings.subjects, recordings.sessions)
+    keep_trials(scores, genuine, len(set(recordings.subjects)), out)
+    (out / FIGURES).write_text(json.dumps(figures, indent=1) + "\n")
     print(evaluate.summary(figures))
     return distances, figures
+
+
+def keep_trials(scores, genuine, people, out):
+    """Writes the trials (`trials.npz`) and their error curves (`roc_det.png`) into a folder.
+
+    Args:
+        scores: Shape `(trials,)`, small is near.
+        genuine: Whether each claim is true, same shape.
+        people: Number of people measured.
+        out: Folder of the run.
+    """
+    np.savez_compressed(out / TRIALS, scores=scores, genuine=genuine)
+    curves = reports.verification_curves(
+        evaluation.verification(scores, genuine),
+        caption=f"{people} people whom the model never saw: each single recording of their last "
+        "session against everybody's earlier ones.",
+    )
+    reports.save(curves, out / CURVES)

@@ -1,5 +1,5 @@
-"""Worked examples with known answers, as JSON: `seeds_p1` from the paper's definitions in float64,
-`tfa` from the real TensorFlow Addons 0.23 in float32.
+"""Worked examples with known answers, as JSON: `seeds_p1` and `seeds_p3` from the papers'
+definitions in float64, `tfa` from the real TensorFlow Addons 0.23 in float32.
 
 In the files infinities and not-a-numbers are strings, because JSON has none; here they are floats.
 """
@@ -13,9 +13,10 @@ FOLDER = pathlib.Path(__file__).parent
 NOT_IN_JSON = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 
 
-def golden(example_id):
-    """The example of `seeds_p1.json` with this id: inputs, expected, tolerance, maybe gradient."""
-    examples = {example["id"]: example for example in load("seeds_p1")["examples"]}
+def golden(example_id, seeds="seeds_p1"):
+    """The example of `seeds_p1.json` (or of another paper's seeds) with this id: inputs, expected,
+    tolerance, maybe gradient."""
+    examples = {example["id"]: example for example in load(seeds)["examples"]}
     if example_id not in examples:
         raise KeyError(f"No golden example {example_id!r}. There are {', '.join(examples)}.")
     return examples[example_id]

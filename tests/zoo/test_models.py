@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 from keras_dml import zoo
-from zoo import readme
+from zoo import publish, readme
 
 ROOT = pathlib.Path(__file__).parents[2] / "zoo"
 NAMES = ["eeg_qp_wl", "gait_qp_wl", "vowels_qp_wl"]
@@ -34,7 +34,9 @@ def test_a_model_is_what_its_card_says(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_is_written_from_its_card(name):
-    assert (ROOT / name / "README.md").read_text() == readme.render(zoo.card(name))
+    assert (ROOT / name / "README.md").read_text() == readme.render(
+        zoo.card(name), publish.pictures(ROOT / name)
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -39,6 +39,16 @@ def test_what_was_published_is_loaded_and_checked(tmp_path, model, card, recordi
         np.testing.assert_array_equal(ours, theirs)
 
 
+def test_the_page_shows_the_curves(tmp_path, model, card, recordings):
+    (tmp_path / "roc_det.png").write_bytes(b"a picture")
+    for _ in range(2):
+        publish(tmp_path / "tiny", model, card, recordings, curves=tmp_path / "roc_det.png")
+        assert (tmp_path / "tiny" / "figures" / "roc_det.png").read_bytes() == b"a picture"
+        page = (tmp_path / "tiny" / "README.md").read_text()
+        assert page.count("![roc det](figures/roc_det.png)") == 1
+        assert names(tmp_path / "tiny") == {*FILES, "figures"}
+
+
 def test_a_card_that_lacks_something_changes_nothing(tmp_path, model, card, recordings):
     publish(tmp_path / "tiny", model, card, recordings)
     before = {path.name: path.read_bytes() for path in (tmp_path / "tiny").iterdir()}

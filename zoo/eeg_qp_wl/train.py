@@ -97,6 +97,7 @@ def cross_validate(method, recordings, steps, seed, out, resume):
     (out / "figures.json").write_text(json.dumps(found, indent=1) + "\n")
     print(evaluate.summary(found))
     scores, genuine = (np.concatenate(parts) for parts in zip(*draws, strict=True))
+    recipe.keep_trials(scores, genuine, len(set(recordings.subjects)), out)
     return found, evaluate.thresholds(scores, genuine)
 
 
@@ -170,6 +171,7 @@ def main(
             encoder,
             card(figures, thresholds, sorted(set(every.subjects)), seed, steps, minutes),
             evaluate.synthetic_recordings(len(CHANNELS), (RATE_HZ, 128), 8.0),
+            curves=out / f"{recipe.CURVES}.png",
         )
 
 

@@ -189,6 +189,7 @@ def main(
                 minutes,
             ),
             evaluate.synthetic_recordings(len(CHANNELS), (WINDOW, 100, 64), deviation),
+            curves=out / f"{recipe.CURVES}.png",
         )
 
 

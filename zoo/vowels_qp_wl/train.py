@@ -127,6 +127,7 @@ def main(
             evaluate.synthetic_recordings(
                 len(CHANNELS), (29, 12, 4), np.concatenate(known.signals).std(axis=0)
             ),
+            curves=out / f"{recipe.CURVES}.png",
         )
 
 
