@@ -1,9 +1,14 @@
-"""The numerical part of the library on its second backend, in float64 where a test asks for it."""
+"""The numerical part of the library on its second backend, in float64 where a test asks for it.
+
+The run on JAX takes minutes on one core. `conftest.py` starts it beside the tests on TensorFlow and
+puts this test, which waits for it, at the end.
+"""
 
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 import keras
 import pytest
@@ -20,18 +25,31 @@ SELECTION = (
 )
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(keras.backend.backend() == "jax", reason="this is the run on JAX")
-def test_everything_on_keras_ops_passes_on_jax(capsys):
-    """JAX computes in float32 unless it is told otherwise before it is imported."""
+def start():
+    """The run on JAX, which computes in float32 unless it is told otherwise before it is imported.
+
+    Returns:
+        The process and the open file of what it prints.
+    """
+    printed = tempfile.TemporaryFile("w+")
     selected = [path for path in SELECTION if (ROOT / path).exists()]
-    done = subprocess.run(
+    process = subprocess.Popen(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *selected],
         cwd=ROOT,
         env={**os.environ, "KERAS_BACKEND": "jax", "JAX_ENABLE_X64": "1"},
-        capture_output=True,
-        text=True,
+        stdout=printed,
+        stderr=subprocess.STDOUT,
     )
+    return process, printed
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(keras.backend.backend() == "jax", reason="this is the run on JAX")
+def test_everything_on_keras_ops_passes_on_jax(run_on_jax, capsys):
+    process, printed = run_on_jax
+    process.wait()
+    printed.seek(0)
+    text = printed.read()
     with capsys.disabled():
-        print(f"\non JAX: {done.stdout.splitlines()[-1]}")
-    assert done.returncode == 0, done.stdout + done.stderr
+        print(f"\non JAX: {text.splitlines()[-1]}")
+    assert process.returncode == 0, text

@@ -6,6 +6,8 @@ import shutil
 import sys
 import time
 
+import numpy as np
+
 from keras_dml._keras import keras, ops
 from keras_dml.geometry.wasserstein import trapezoid_weights
 from keras_dml.losses import NPairLoss, WassersteinLoss
@@ -132,7 +134,9 @@ class _FilterMeans(keras.layers.Layer):
 
 
 class _Taught(keras.utils.PyDataset):
-    """The batches of a sampler with the teacher's answers beside the labels."""
+    """The batches of a sampler, pairs in neighbouring rows, with the teacher's answers beside the
+    labels: both rows of a pair learn the mean of the two answers, which is nearer to the person
+    than each of them."""
 
     def __init__(self, sampler, teacher):
         super().__init__()
@@ -143,7 +147,9 @@ class _Taught(keras.utils.PyDataset):
 
     def __getitem__(self, index):
         batch, labels = self.sampler[index]
-        return batch, {"people": labels, "means": self.teacher(batch)}
+        answers = self.teacher(batch)
+        pairs = answers.reshape(-1, 2, answers.shape[-1]).mean(axis=1)
+        return batch, {"people": labels, "means": np.repeat(pairs, 2, axis=0)}
 
     def on_epoch_end(self):
         self.sampler.on_epoch_end()

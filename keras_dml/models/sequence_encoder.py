@@ -20,7 +20,6 @@ SIZES = {
     "edge": (32,) * 4 + (48,) * 4 + (64,) * 8,
 }
 HALVINGS = {"paper": 0, "edge": 3}
-LAYERS_PER_HALVING = 4
 # Of a new PReLU (He et al. 2015); Keras's own, zero, starts as a ReLU, which forgets half.
 SLOPE = 0.25
 
@@ -44,6 +43,7 @@ def sequence_encoder(
     knots=16,
     flatten=False,
     halvings=None,
+    halve_every=4,
     normalisation="channel",
     slope_l2=0.0,
 ):
@@ -68,8 +68,10 @@ def sequence_encoder(
         knots: Learned knots M of the quantile functions.
         flatten: Whether quantiles end in one vector, compared by cosine (methods QP-NPL and
             QP-CLS).
-        halvings: How many times, 0 to 3, each after four convolutions, pairs of steps are averaged;
-            None: the size's own.
+        halvings: How many times, 0 to 3, pairs of steps are averaged; None: the size's own.
+        halve_every: Convolutions before each halving. The sooner the rate falls, the further the
+            last layers see and the less they compute: with three halvings 128 steps at 4, 196 steps
+            and half the time at 2.
         normalisation: `"channel"` (training statistics; call `adapt` of the model's layer
             `normalisation`), `"recording"` (each recording by itself) or `"change"` (the steps'
             differences, each recording by itself).
@@ -83,6 +85,7 @@ def sequence_encoder(
     """
     filters = _choose("size", size, SIZES)
     head = _choose("aggregation", aggregation, HEADS)(knots, flatten)
+    _choose("halve_every", halve_every, range(1, len(filters) // max(HALVINGS.values()) + 1))
     halvings = HALVINGS[size] if halvings is None else _choose("halvings", halvings, range(4))
     signal = keras.Input((None, channels), name="signal")
     *before, last = _choose("normalisation", normalisation, NORMALISATIONS)
@@ -91,8 +94,8 @@ def sequence_encoder(
         x = layer()(x)
     x = last(name="normalisation")(x)
     for i, width in enumerate(filters):
-        if 0 < i <= halvings * LAYERS_PER_HALVING and i % LAYERS_PER_HALVING == 0:
-            x = MaskedAveragePooling1D(2, name=f"halving_{i // LAYERS_PER_HALVING}")(x)
+        if 0 < i <= halvings * halve_every and i % halve_every == 0:
+            x = MaskedAveragePooling1D(2, name=f"halving_{i // halve_every}")(x)
         x = MaskedConv1D(
             width, 3, use_bias=False, kernel_initializer="he_normal", name=f"conv_{i + 1}"
         )(x)

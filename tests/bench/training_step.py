@@ -19,8 +19,9 @@ def compiled_model():
 
     from keras_dml.losses import WassersteinLoss
     from keras_dml.models import sequence_encoder
+    from zoo.gait_qp_wl.train import HALVE_EVERY
 
-    model = sequence_encoder(CHANNELS, knots=KNOTS)
+    model = sequence_encoder(CHANNELS, knots=KNOTS, halve_every=HALVE_EVERY)
     model.compile(keras.optimizers.Adam(), WassersteinLoss())
     return model
 
@@ -34,9 +35,10 @@ def step(model):
 
 def architecture():
     """Widths of the convolutions, and which of them follow a halving."""
-    from keras_dml.models.sequence_encoder import HALVINGS, LAYERS_PER_HALVING, SIZES
+    from keras_dml.models.sequence_encoder import HALVINGS, SIZES
+    from zoo.gait_qp_wl.train import HALVE_EVERY
 
-    halving_before = [LAYERS_PER_HALVING * (i + 1) for i in range(HALVINGS["edge"])]
+    halving_before = [HALVE_EVERY * (i + 1) for i in range(HALVINGS["edge"])]
     return {"widths": SIZES["edge"], "halving_before": halving_before}
 
 

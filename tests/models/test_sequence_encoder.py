@@ -124,10 +124,28 @@ def test_sizes_are_sixteen_convolutions_of_three_steps(size, filters, halvings):
     assert model.output_shape == (None, filters[-1] + 1, 18)
 
 
-def test_halvings_stand_after_every_fourth_convolution():
-    names = [layer.name for layer in encoder(halvings=2).layers]
+@pytest.mark.parametrize(
+    "options, expected",
+    [({}, ["prelu_4", "prelu_8"]), ({"halve_every": 2}, ["prelu_2", "prelu_4"])],
+)
+def test_halvings_stand_after_every_so_many_convolutions(options, expected):
+    names = [layer.name for layer in encoder(halvings=2, **options).layers]
     after = [names[names.index(f"halving_{i}") - 1] for i in (1, 2)]
-    assert after == ["prelu_4", "prelu_8"] and "halving_3" not in names
+    assert after == expected and "halving_3" not in names
+
+
+def test_halving_sooner_sees_further(rng):
+    """How many steps move when one step of the signal does."""
+    signal = recording(rng, 512)
+    seen = {}
+    for every in (2, 4):
+        deep = encoder("max", halve_every=every)
+        filters = keras.Model(deep.input, deep.layers[-2].output)
+        changed = signal.copy()
+        changed[0, 256] += 100.0
+        moved = np.any(np.asarray(filters(signal)) != np.asarray(filters(changed)), -1)
+        seen[every] = 8 * moved.sum()
+    assert seen[4] <= 136 < 190 <= seen[2] <= 204
 
 
 def test_edge_has_the_parameters_of_its_table():
@@ -193,6 +211,7 @@ def test_the_penalty_falls_on_the_slopes_of_all_sixteen_prelus():
         ),
         ({"halvings": 4}, r"`halvings` must be one of \(0, 1, 2, 3\). Received halvings=4"),
         ({"halvings": -1}, "`halvings` must be one of"),
+        ({"halve_every": 0}, r"`halve_every` must be one of .* Received halve_every=0"),
         ({"knots": 0}, "`knots` must be a whole number of at least 1"),
     ],
 )
