@@ -1,11 +1,11 @@
-"""Change in AUC that an export costs, on real recordings of people the model was not trained on."""
+"""Change in AUC that an export costs, on real recordings: of people the model was not trained on,
+or, where the card names none, of those it was."""
 
 import dataclasses
 import itertools
 
 import numpy as np
 
-import keras_dml
 from keras_dml import evaluation
 from zoo import recordings
 
@@ -16,11 +16,18 @@ CALIBRATING = 100  # recordings, spread over the people trained on
 
 @dataclasses.dataclass(frozen=True)
 class Recordings:
-    """Recordings with the person and the original recording that each is a part of."""
+    """Recordings with the person (the motion, of a model of motions) and the original recording
+    that each is a part of."""
 
     signals: list
     people: np.ndarray
     sources: np.ndarray
+
+
+def judged(card):
+    """What a model is judged on, a few recordings each; None without data."""
+    found = of_people(card, "test_subjects" if card["data"]["test_subjects"] else "train_subjects")
+    return None if found is None else a_few(found)
 
 
 def of_people(card, key):
@@ -41,9 +48,10 @@ def of_people(card, key):
 
     builder = reading.prepared(card["data"]["builder"], folder)
     columns = _columns(card, builder)
+    label = card["data"].get("label", "subject")
     splits = builder.as_data_source().values()
     rows = [
-        (signal[:, columns], _text(record["subject"]), _text(record["id"]))
+        (signal[:, columns], _text(record[label]), _text(record["id"]))
         for record in itertools.chain.from_iterable(splits)
         if _text(record["subject"]) in people
         for signal in _parts(record)
@@ -72,15 +80,15 @@ def calibrating(card):
     return a_few(found, each).signals
 
 
-def auc(model, embeddings, judged):
+def auc(distance, embeddings, judged):
     """AUC of verification over all pairs of recordings that are no parts of one.
 
     Args:
-        model: The model that the embeddings are of, for its distance.
+        distance: Of `keras_dml.distances`.
         embeddings: One for each recording, by Keras or by an exported file.
         judged: `Recordings`.
     """
-    scores = keras_dml.distance(model, embeddings, embeddings)
+    scores = np.asarray(distance(embeddings, embeddings))
     pairs = np.triu(judged.sources[:, None] != judged.sources[None, :], 1)
     genuine = judged.people[:, None] == judged.people[None, :]
     return evaluation.verification(scores[pairs], genuine[pairs]).auc

@@ -47,22 +47,22 @@ def export_model(name, out):
 
     import keras_dml
     from export import judge, report
-    from keras_dml import export, zoo
+    from keras_dml import export, inference, zoo
 
     model, card = zoo.load(name), zoo.card(name)
     path = out / f"{name}_saved_model"
     made = export.saved_model(model, path)
-    judged = judge.of_people(card, "test_subjects")
+    judged = judge.judged(card)
     if judged is None:
         return report.Row(name, made, None)
-    judged = judge.a_few(judged)
     embed = export.signatures.tensorflow().saved_model.load(str(path)).signatures["embed"]
     answers = [
         embed(signal=signal[None], length=np.array([len(signal)], np.int32))["embedding"].numpy()
         for signal in judged.signals
     ]
-    by_keras = keras_dml.embed(model, judged.signals)
-    change = judge.auc(model, np.concatenate(answers), judged) - judge.auc(model, by_keras, judged)
+    metric, by_keras = inference.head_distance(model), keras_dml.embed(model, judged.signals)
+    by_file = judge.auc(metric, np.concatenate(answers), judged)
+    change = by_file - judge.auc(metric, by_keras, judged)
     return report.Row(name, made, change)
 
 

@@ -58,17 +58,21 @@ def export_model(name, out, quantizations):
     """
     import keras_dml
     from export import judge, report
-    from keras_dml import export, zoo
+    from keras_dml import distances, export, inference, zoo
     from keras_dml.export import litert
 
     model, card = zoo.load(name), zoo.card(name)
-    judged = judge.of_people(card, "test_subjects")
+    judged = judge.judged(card)
     if judged is not None:
-        judged = judge.a_few(judged)
-        by_keras = judge.auc(model, keras_dml.embed(model, judged.signals), judged)
+        embeddings = keras_dml.embed(model, judged.signals)
+        by_keras = judge.auc(inference.head_distance(model), embeddings, judged)
     calibrating = judge.calibrating(card)
+    matrices = export.works_on_matrices(model)
     rows = []
     for quantization in quantizations:
+        if matrices and quantization in ("dynamic", "int8"):
+            print(f"{name}: no {quantization} file, 8 bits hold no matrices", file=sys.stderr)
+            continue
         if quantization == "int8" and calibrating is None:
             print(f"{name}: no int8 file, its ranges need the recordings", file=sys.stderr)
             continue
@@ -77,7 +81,9 @@ def export_model(name, out, quantizations):
         made = export.tflite(model, path, form, calibrating)
         change = None
         if judged is not None:
-            change = judge.auc(model, litert.embed(path, judged.signals), judged) - by_keras
+            # a file of an SPD model answers with vectors, and compares them as vectors
+            metric = distances.Euclidean() if matrices else inference.head_distance(model)
+            change = judge.auc(metric, litert.embed(path, judged.signals), judged) - by_keras
         rows.append(report.Row(name, made, change))
     return rows
 

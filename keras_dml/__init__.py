@@ -19,6 +19,7 @@ _SUBPACKAGES = (
     "layers",
     "losses",
     "models",
+    "potato",
     "reports",
     "samplers",
     "zoo",

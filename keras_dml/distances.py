@@ -10,7 +10,7 @@ import difflib
 import numpy as np
 
 from keras_dml._keras import keras, ops
-from keras_dml.geometry import vector, wasserstein
+from keras_dml.geometry import spd, vector, wasserstein
 from keras_dml.geometry.concrete import concrete
 
 PACKAGE = "keras_dml"
@@ -63,7 +63,84 @@ class Cosine:
         return cls(**config)
 
 
-_NAMES = {"wasserstein": Wasserstein, "cosine": Cosine}
+@keras.saving.register_keras_serializable(package=PACKAGE)
+class Euclidean:
+    """Euclidean distance of vectors, in their unit.
+
+    Of vectorised logarithms of SPD matrices this is the log-Euclidean distance.
+    """
+
+    def __call__(self, x, y):
+        x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
+        _check_shapes(x, y, 2, "vectors, shape (batch, features)")
+        return vector.euclidean(x, y)
+
+    def get_config(self):
+        return {}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+@keras.saving.register_keras_serializable(package=PACKAGE)
+class AffineInvariant:
+    """Affine-invariant distance of SPD matrices (P3 Eq. 5), without unit.
+
+    Takes an eigendecomposition for each pair: where many are compared, `LogEuclidean` takes one for
+    each matrix.
+    """
+
+    def __call__(self, x, y):
+        return _between_spd(spd.affine_invariant_pairwise, x, y)
+
+    def get_config(self):
+        return {}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+@keras.saving.register_keras_serializable(package=PACKAGE)
+class LogEuclidean:
+    """Log-Euclidean distance of SPD matrices (P3 Eq. 4), without unit; never above the
+    affine-invariant one."""
+
+    def __call__(self, x, y):
+        return _between_spd(spd.log_euclidean_pairwise, x, y)
+
+    def get_config(self):
+        return {}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+@keras.saving.register_keras_serializable(package=PACKAGE)
+class Stein:
+    """Stein distance of SPD matrices, without unit: from determinants, no eigenvalues."""
+
+    def __call__(self, x, y):
+        return _between_spd(spd.stein_pairwise, x, y)
+
+    def get_config(self):
+        return {}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(**config)
+
+
+_NAMES = {
+    "affine_invariant": AffineInvariant,
+    "cosine": Cosine,
+    "euclidean": Euclidean,
+    "log_euclidean": LogEuclidean,
+    "stein": Stein,
+    "wasserstein": Wasserstein,
+}
 
 
 def get(identifier):
@@ -93,9 +170,34 @@ def get(identifier):
     )
 
 
+def name_of(distance):
+    """The name by which `get` knows a distance's class.
+
+    Raises:
+        ValueError: If it is none of this module.
+    """
+    for name, known in _NAMES.items():
+        if type(distance) is known:
+            return name
+    raise ValueError(
+        f"{type(distance).__name__} has no name. Named distances: {', '.join(sorted(_NAMES))}."
+    )
+
+
 def serialize(distance):
     """Plain-Python form of a distance, for `get_config`; `get` reads it."""
     return keras.saving.serialize_keras_object(distance)
+
+
+def _between_spd(pairwise, x, y):
+    x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
+    _check_shapes(x, y, 3, "SPD matrices, shape (batch, n, n)")
+    distances = pairwise(x, y)
+    values = concrete(distances)
+    if values is not None and np.isnan(values).any():
+        _check_definite("x", concrete(x))
+        _check_definite("y", concrete(y))
+    return distances
 
 
 def _check_shapes(x, y, rank, expected):
@@ -122,4 +224,18 @@ def _check_same_knots(x, y):
         raise ValueError(
             "The embeddings have different knots (their last rows), so they come from different "
             "models and cannot be compared. Embed both sides with one model."
+        )
+
+
+def _check_definite(name, matrices):
+    """Looks for the matrix that has no distance; one that is not finite keeps its NaN."""
+    finite = np.isfinite(matrices).all(axis=(1, 2))
+    values = np.linalg.eigvalsh((matrices + matrices.swapaxes(1, 2))[finite])
+    rounding = matrices.shape[-1] * np.finfo(matrices.dtype).eps * values[:, -1]
+    bad = np.flatnonzero(finite)[values[:, 0] <= rounding]
+    if len(bad):
+        raise ValueError(
+            f"`{name}` must hold positive definite matrices. Received {len(bad)} with an "
+            f"eigenvalue that is not above rounding, the first at place {bad[0]}. End the model in "
+            "`keras_dml.layers.ReEig`, or apply `keras_dml.geometry.spd.rectify` first."
         )

@@ -8,10 +8,12 @@ import numpy as np
 from keras_dml import progress as bars
 from keras_dml import zoo
 from keras_dml._keras import keras, ops
+from keras_dml.layers._matrices import MatrixLayer
 
 LENGTHS_PER_OCTAVE = (
     8  # padded lengths a batch may have: few enough to compile once, padding below 13 %
 )
+ASYMMETRY = 1e-3  # of the greatest entry; more is no rounding
 
 
 def embed(model, recordings, batch_size=32, *, progress=True):
@@ -24,7 +26,8 @@ def embed(model, recordings, batch_size=32, *, progress=True):
     Args:
         model: A `keras.Model`, or the name of a zoo model.
         recordings: Arrays of shape `(time, channels)` in the units of the model's card, one a
-            recording.
+            recording; for a model that begins with a layer on matrices, such as `BiMap`, symmetric
+            arrays of shape `(n, n)`.
         batch_size: Recordings in a batch.
         progress: Whether to report progress on stderr when it takes more than two seconds.
 
@@ -34,13 +37,14 @@ def embed(model, recordings, batch_size=32, *, progress=True):
     Raises:
         ValueError: If there are no recordings, or one is empty, not of shape `(time, channels)`,
             has another number of channels than the model, another length than a model of fixed
-            length takes, or holds NaN or infinity (in float32); the message names its place in the
-            list.
+            length takes, or holds NaN or infinity (in float32), or a matrix is not symmetric; the
+            message names its place in the list.
     """
     if batch_size < 1:
         raise ValueError(f"`batch_size` must be at least 1. Received batch_size={batch_size}.")
     model = _model(model)
-    signals = _checked(recordings, *model.inputs[0].shape[1:])
+    check = _checked_matrices if takes_matrices(model) else _checked
+    signals = check(recordings, *model.inputs[0].shape[1:])
     lengths = np.array([len(signal) for signal in signals])
     order = np.argsort(lengths, kind="stable")
     borders = [0, len(order)] if _passes_masks(model) else _changes(lengths[order])
@@ -86,6 +90,15 @@ def distance(model, x, y, *, max_bytes=64 * 2**20):
     return np.concatenate(blocks) if blocks else np.zeros((0, len(y)), x.dtype)
 
 
+def takes_matrices(model):
+    """Whether a model is given symmetric matrices: its first layer is one on matrices."""
+    layer = model
+    while isinstance(layer, keras.Model):
+        inner = [x for x in layer.layers if not isinstance(x, keras.layers.InputLayer)]
+        layer = inner[0] if inner else None
+    return isinstance(layer, MatrixLayer)
+
+
 def head_distance(model):
     """The distance that the model's head names.
 
@@ -107,12 +120,7 @@ def _model(model):
 
 
 def _checked(recordings, steps, channels):
-    with np.errstate(over="ignore"):  # beyond float32 is infinity, which is refused below
-        signals = [np.asarray(recording, np.float32) for recording in recordings]
-    if not signals:
-        raise ValueError(
-            "`recordings` is empty; give at least one array of shape (time, channels)."
-        )
+    signals = _arrays(recordings, "(time, channels)")
     for i, signal in enumerate(signals):
         if signal.ndim != 2:
             raise ValueError(
@@ -138,6 +146,36 @@ def _checked(recordings, steps, channels):
                 "Interpolate such steps or leave the recording out."
             )
     return signals
+
+
+def _checked_matrices(recordings, n, _columns):
+    matrices = _arrays(recordings, "(n, n)")
+    for i, matrix in enumerate(matrices):
+        if matrix.shape != (n, n):
+            raise ValueError(
+                f"Matrix {i} must have shape ({n}, {n}). Received shape {matrix.shape}. A single "
+                "matrix goes in as a list of one; the model's card names the channels in order."
+            )
+        if not np.isfinite(matrix).all():
+            row, column = np.argwhere(~np.isfinite(matrix))[0]
+            raise ValueError(
+                f"Matrix {i} holds NaN or infinity, first at row {row}, column {column}. Leave it "
+                "out, or estimate it again without the steps that are missing."
+            )
+        if np.abs(matrix - matrix.T).max() > ASYMMETRY * np.abs(matrix).max():
+            raise ValueError(
+                f"Matrix {i} is not symmetric, so it is no covariance matrix. Give "
+                "`numpy.cov(recording, rowvar=False)` of a recording (time, channels)."
+            )
+    return matrices
+
+
+def _arrays(recordings, shape):
+    with np.errstate(over="ignore"):  # beyond float32 is infinity, which is refused later
+        arrays = [np.asarray(recording, np.float32) for recording in recordings]
+    if not arrays:
+        raise ValueError(f"`recordings` is empty; give at least one array of shape {shape}.")
+    return arrays
 
 
 def _passes_masks(model):

@@ -15,6 +15,10 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_dml.inference import takes_matrices
+from keras_dml.layers import Proxies
+from keras_dml.layers._matrices import MatrixLayer
+
 BATCH, TIME, CHANNELS = 3, 23, 4
 PADDING = 6
 HALF_POLICIES = ("mixed_bfloat16", "mixed_float16")
@@ -38,12 +42,13 @@ class Network:
 
 @dataclasses.dataclass(frozen=True)
 class Loss:
-    """A loss, and the head whose embeddings it takes; it gives N values for 2N rows."""
+    """A loss, and the head whose embeddings it takes."""
 
     name: str
     subject: Callable
     make: Callable  # (**kwargs) -> keras.losses.Loss
-    head: Callable  # () -> the layer whose embeddings it takes
+    head: Callable  # () -> the layer or model whose embeddings it takes
+    rows: int = 1  # of the batch for each value: 2 for a loss of pairs
 
 
 # ---- networks ---------------------------------------------------------------------------------
@@ -52,7 +57,7 @@ class Loss:
 def configuration_rebuilds_it(case, rng):
     """Through JSON, so that the configuration is plain Python."""
     original = case.make()
-    x = signals(rng)
+    x = examples(original, rng)
     expected = as_numpy(as_model(original)(x))
     config = json.loads(json.dumps(keras.saving.serialize_keras_object(original)))
     clone = keras.saving.deserialize_keras_object(config)
@@ -64,13 +69,17 @@ def configuration_rebuilds_it(case, rng):
 
 def configuration_holds_every_argument(case, rng):
     if inspect.isclass(case.subject):
-        config = case.make().get_config()
-        assert arguments(case.subject) <= set(config)
+        made = case.make()
+        made = (
+            made if isinstance(made, case.subject) else made.layers[-1]
+        )  # a model that ends in it
+        assert arguments(case.subject) <= set(made.get_config())
 
 
 def keras_file_rebuilds_it(case, rng, folder):
     """In safe mode and without custom_objects."""
-    model, x = as_model(case.make()), signals(rng)
+    model = as_model(case.make())
+    x = examples(model, rng)
     expected = as_numpy(model(x))
     model.save(folder / "model.keras")
     loaded = keras.saving.load_model(folder / "model.keras")
@@ -78,23 +87,29 @@ def keras_file_rebuilds_it(case, rng, folder):
 
 
 def eager_equals_compiled(case, rng):
-    model, x, mask = as_model(case.make()), signals(rng), some_steps(rng)
-    np.testing.assert_allclose(compiled(model, free_axes=2)(x), as_numpy(model(x)), **CLOSE)
+    model, mask = as_model(case.make()), some_steps(rng)
+    x, matrices = examples(model, rng), takes_matrices(model)
+    found = compiled(model, free_axes=1 if matrices else 2)(x)
+    np.testing.assert_allclose(found, as_numpy(model(x)), **CLOSE)
+    if matrices:
+        return
     with_mask = compiled(lambda x, mask: model(x, mask=mask), free_axes=2)
     np.testing.assert_allclose(with_mask(x, mask), as_numpy(model(x, mask=mask)), **CLOSE)
 
 
 def half_precision_is_close(case, rng):
-    """Weights stay float32; a head answers in float32, anything else in the policy's dtype."""
-    x = signals(rng)
+    """Weights stay float32; heads and layers on matrices answer in float32, anything else in the
+    policy's dtype."""
     full = as_model(case.make())
+    x = examples(full, rng)
     expected = as_numpy(full(x))
     for policy in HALF_POLICIES:
         with dtype_policy(policy):
             half = as_model(case.make())
         half.set_weights(full.get_weights())
         answer = half(x)
-        dtype = "float32" if is_head(half.layers[-1]) else policy.removeprefix("mixed_")
+        exact = is_head(half.layers[-1]) or isinstance(half.layers[-1], (MatrixLayer, Proxies))
+        dtype = "float32" if exact else policy.removeprefix("mixed_")
         assert keras.backend.standardize_dtype(answer.dtype) == dtype
         assert {weight.dtype for weight in half.weights} <= {"float32"}
         np.testing.assert_allclose(as_numpy(answer), expected, **CLOSE_IN_HALF)
@@ -103,6 +118,8 @@ def half_precision_is_close(case, rng):
 def padding_moves_nothing(case, rng):
     """Whatever the padding holds, a masked batch gives what its recordings give without it."""
     model, x = as_model(case.make()), signals(rng)
+    if takes_matrices(model):
+        return
     expected = as_numpy(model(x))
     garbage = rng.normal(scale=1e3, size=(BATCH, PADDING, CHANNELS)).astype("float32")
     mask = np.arange(TIME + PADDING) < TIME
@@ -111,23 +128,28 @@ def padding_moves_nothing(case, rng):
 
 
 def mask_passes_or_ends(case, rng):
-    """A layer that keeps time hands on one mask value a step; one that ends it hands on none."""
+    """A layer that keeps time hands on one mask value a step; one that ends it, or has none, hands
+    on none."""
     layer = case.make()
     if isinstance(layer, keras.Model):
         return
-    shape = layer.compute_output_shape((BATCH, TIME, CHANNELS))
-    mask = layer.compute_mask(signals(rng), some_steps(rng))
+    x = examples(layer, rng)
+    shape = layer.compute_output_shape(x.shape)
+    mask = layer.compute_mask(x, some_steps(rng))
+    ends = is_head(layer) or isinstance(layer, MatrixLayer)
     assert layer.supports_masking
-    assert mask is None if is_head(layer) else tuple(mask.shape) == tuple(shape[:2])
+    assert mask is None if ends else tuple(mask.shape) == tuple(shape[:2])
 
 
 def one_recording_is_a_batch(case, rng):
-    model, x = as_model(case.make()), signals(rng)
+    model = as_model(case.make())
+    x = examples(model, rng)
     np.testing.assert_allclose(as_numpy(model(x[:1])), as_numpy(model(x))[:1], **CLOSE)
 
 
 def declared_shape_is_the_real_one(case, rng):
-    model, x = as_model(case.make()), signals(rng)
+    model = as_model(case.make())
+    x = examples(model, rng)
     assert tuple(model.compute_output_shape(x.shape)) == tuple(model(x).shape)
     assert len(model.output_shape) == len(model(x).shape)
 
@@ -143,9 +165,10 @@ def loaded_model_trains_on_like_the_original(case, rng, folder):
     """To the bit: knots travel in the embedding, so the loss of a loaded model is the same."""
     if case.loss is None:
         return
-    x = np.repeat(signals(rng), 2, axis=0) + signals(rng, 2 * BATCH) / 4
-    y = np.repeat(np.arange(BATCH), 2)
     model = as_model(case.make())
+    noise = examples(model, rng, 2 * BATCH) / 4
+    x = np.repeat(examples(model, rng), 2, axis=0) + noise
+    y = np.repeat(np.arange(BATCH), 2)
     model.compile(keras.optimizers.Adam(0.01), case.loss())
     model.fit(x, y, batch_size=len(x), epochs=2, shuffle=False, verbose=0)
     model.save(folder / "model.keras")
@@ -203,7 +226,7 @@ def loss_survives_a_keras_file(case, rng, folder):
 def loss_gives_one_value_an_anchor(case, rng):
     labels, embeddings = pairs(case, rng)
     values = as_numpy(case.make(reduction=None)(labels, embeddings))
-    assert values.shape == (len(labels) // 2,)
+    assert values.shape == (len(labels) // case.rows,)
     assert np.isfinite(values).all()
     np.testing.assert_allclose(as_numpy(case.make()(labels, embeddings)), values.mean(), rtol=1e-5)
 
@@ -274,6 +297,12 @@ def signals(rng, batch=BATCH):
     return rng.normal(size=(batch, TIME, CHANNELS)).astype("float32")
 
 
+def examples(network, rng, batch=BATCH):
+    """What a layer or a model is given: recordings, or their covariance matrices."""
+    x = signals(rng, batch)
+    return np.einsum("btc,btd->bcd", x, x) / TIME if takes_matrices(as_model(network)) else x
+
+
 def some_steps(rng):
     """A mask of any pattern, with a valid step in each recording."""
     mask = rng.random((BATCH, TIME)) < 0.7
@@ -290,8 +319,9 @@ def pairs(case, rng):
 def as_model(network):
     if isinstance(network, keras.Model):
         return network
-    signal = keras.Input((None, CHANNELS))
-    return keras.Model(signal, network(signal))
+    rows = CHANNELS if isinstance(network, MatrixLayer) else None
+    given = keras.Input((rows, CHANNELS))
+    return keras.Model(given, network(given))
 
 
 def as_numpy(tensor):

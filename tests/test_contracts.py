@@ -1,8 +1,10 @@
 """Every public layer, loss and model keeps the promises of `contracts.py`."""
 
+import numpy as np
 import pytest
 
 from keras_dml import layers, losses, models
+from keras_dml._keras import keras
 from tests import contracts
 from tests.contracts import Loss, Network
 
@@ -20,51 +22,164 @@ def encoder(name, loss, **options):
     )
 
 
+def proxies(classes):
+    """On vectors, so a model that ends in them."""
+    signal = keras.Input((None, contracts.CHANNELS))
+    return keras.Sequential([signal, layers.SequencePooling(), layers.Proxies(classes)])
+
+
+def spdnet(name, make, subject=models.spdnet):
+    return Network(f"spdnet {name}", subject, make, lambda: losses.NPairLoss("inner"))
+
+
+def some_potatoes():
+    """Matrices and labels to calibrate potatoes with."""
+    x = np.random.default_rng(4).normal(size=(4 * contracts.BATCH, 20, contracts.CHANNELS))
+    return np.swapaxes(x, 1, 2) @ x / 20, np.arange(len(x)) % contracts.BATCH
+
+
+def potatoes():
+    layer = layers.Potatoes(contracts.BATCH, update_rate=0.1)
+    layer.calibrate(*some_potatoes())
+    return layer
+
+
+def potato_network():
+    encoder = models.spdnet((contracts.CHANNELS, 3), output="spd")
+    network = models.PotatoNetwork(encoder, contracts.BATCH, update_rate=0.1)
+    network.calibrate(*some_potatoes())
+    return network
+
+
 NETWORKS = [
+    Network("BiMap", layers.BiMap, lambda: layers.BiMap(3)),
     Network("ChannelNormalisation", layers.ChannelNormalisation, layers.ChannelNormalisation),
+    Network("Covariance", layers.Covariance, lambda: layers.Covariance("oas")),
+    Network("LogEig", layers.LogEig, layers.LogEig),
+    Network(
+        "LogEig rectified",
+        layers.LogEig,
+        lambda: layers.LogEig(0.3, solver="polynomial"),
+    ),
     Network(
         "MaskedAveragePooling1D",
         layers.MaskedAveragePooling1D,
         lambda: layers.MaskedAveragePooling1D(4),
     ),
     Network("MaskedConv1D", layers.MaskedConv1D, lambda: layers.MaskedConv1D(6, 5)),
+    Network("Potatoes", layers.Potatoes, potatoes),
+    Network(
+        "PotatoNetwork", models.PotatoNetwork, potato_network, lambda: losses.PotatoRankingLoss(0.5)
+    ),
+    Network("Proxies", layers.Proxies, lambda: proxies(4)),
     Network("QuantileLayer", layers.QuantileLayer, lambda: layers.QuantileLayer(5, p=2)),
     Network(
         "QuantileLayer flat",
         layers.QuantileLayer,
         lambda: layers.QuantileLayer(5, flatten=True, host_sort=False),
     ),
+    Network("ReEig", layers.ReEig, lambda: layers.ReEig(0.3)),
     Network(
         "RecordingStandardisation",
         layers.RecordingStandardisation,
         lambda: layers.RecordingStandardisation(epsilon=1e-3),
     ),
+    Network(
+        "RiemannianBatchNormalisation",
+        layers.RiemannianBatchNormalisation,
+        lambda: layers.RiemannianBatchNormalisation(0.5),
+    ),
     Network("SequencePooling max", layers.SequencePooling, layers.SequencePooling),
     Network("SequencePooling mean", layers.SequencePooling, lambda: layers.SequencePooling("mean")),
     Network("StepDifference", layers.StepDifference, layers.StepDifference),
+    Network("TangentVector", layers.TangentVector, layers.TangentVector),
     encoder("quantile", losses.WassersteinLoss),
     encoder("flat", losses.NPairLoss, flatten=True, normalisation="recording", halvings=0),
+    spdnet("on matrices", lambda: models.spdnet((4, 3, 2))),
+    spdnet(
+        "on recordings",
+        lambda: models.spdnet((4, 3), estimator="oas", normalisation="recording"),
+    ),
+    spdnet(
+        "with another solver",
+        lambda: models.with_solver(models.spdnet((4, 3, 2)), "polynomial"),
+        models.with_solver,
+    ),
 ]
 
+
+def triplet(mining, **options):
+    return Loss(
+        f"TripletLoss {mining}",
+        losses.TripletLoss,
+        lambda **kwargs: losses.TripletLoss(0.5, mining, **options, **kwargs),
+        layers.SequencePooling,
+    )
+
+
 LOSSES = [
-    Loss("WassersteinLoss", losses.WassersteinLoss, losses.WassersteinLoss, layers.QuantileLayer),
+    Loss(
+        "WassersteinLoss",
+        losses.WassersteinLoss,
+        losses.WassersteinLoss,
+        layers.QuantileLayer,
+        rows=2,
+    ),
     Loss(
         "WassersteinLoss symmetric",
         losses.WassersteinLoss,
         lambda **kwargs: losses.WassersteinLoss(2, symmetric=True, **kwargs),
         lambda: layers.QuantileLayer(5, p=2),
+        rows=2,
     ),
     Loss(
         "NPairLoss",
         losses.NPairLoss,
         lambda **kwargs: losses.NPairLoss(scale=4, **kwargs),
         layers.SequencePooling,
+        rows=2,
     ),
     Loss(
         "NPairLoss inner",
         losses.NPairLoss,
         lambda **kwargs: losses.NPairLoss("inner", l2=0.02, **kwargs),
         lambda: layers.QuantileLayer(5, flatten=True),
+        rows=2,
+    ),
+    Loss(
+        "ContrastiveLoss",
+        losses.ContrastiveLoss,
+        lambda **kwargs: losses.ContrastiveLoss(2, "wasserstein", **kwargs),
+        lambda: layers.QuantileLayer(5),
+    ),
+    Loss(
+        "DSMLTripletLoss",
+        losses.DSMLTripletLoss,
+        lambda **kwargs: losses.DSMLTripletLoss(zero_mean_weight=0.1, **kwargs),
+        layers.SequencePooling,
+    ),
+    Loss(
+        "LiftedStructureLoss",
+        losses.LiftedStructureLoss,
+        lambda **kwargs: losses.LiftedStructureLoss(0.5, **kwargs),
+        layers.SequencePooling,
+    ),
+    Loss("ProxyNCALoss", losses.ProxyNCALoss, losses.ProxyNCALoss, lambda: proxies(3)),
+    triplet("all", squared=False),
+    triplet("random", seed=5),
+    triplet("semi_hard", fallback="farthest"),
+    triplet("hard", soft=True, distance="cosine"),
+    Loss(
+        "PotatoRankingLoss",
+        losses.PotatoRankingLoss,
+        lambda **kwargs: losses.PotatoRankingLoss(0.5, weight=2, **kwargs),
+        lambda: keras.Sequential(
+            [
+                keras.Input((None, contracts.CHANNELS)),
+                layers.Covariance("oas"),
+                potatoes(),
+            ]
+        ),
     ),
 ]
 

@@ -5,8 +5,19 @@ import pytest
 
 from keras_dml import distances
 from keras_dml._keras import keras, ops
-from keras_dml.geometry import wasserstein
+from keras_dml.geometry import spd, wasserstein
 from keras_dml.layers import QuantileLayer
+from tests.geometry import matrices
+
+KINDS = {
+    "affine_invariant": distances.AffineInvariant,
+    "cosine": distances.Cosine,
+    "euclidean": distances.Euclidean,
+    "log_euclidean": distances.LogEuclidean,
+    "stein": distances.Stein,
+    "wasserstein": distances.Wasserstein,
+}
+OF_SPD = ["affine_invariant", "log_euclidean", "stein"]
 
 
 def numpy(tensor):
@@ -19,9 +30,7 @@ def embeddings(rng, count, filters=3, knots=5, power=1.0):
     return np.concatenate([values, row], axis=1).astype("float32")
 
 
-@pytest.mark.parametrize(
-    "name, kind", [("wasserstein", distances.Wasserstein), ("cosine", distances.Cosine)]
-)
+@pytest.mark.parametrize("name, kind", KINDS.items())
 def test_a_name_gives_the_distance_of_that_name(name, kind):
     assert type(distances.get(name)) is kind
 
@@ -33,7 +42,7 @@ def test_an_object_or_a_function_is_taken_as_it_is():
 
 
 @pytest.mark.parametrize(
-    "distance", [distances.Wasserstein(2.5), distances.Cosine()], ids=["w", "cos"]
+    "distance", [distances.Wasserstein(2.5), *(kind() for kind in KINDS.values())]
 )
 def test_a_distance_survives_json(distance):
     config = json.loads(json.dumps(distances.serialize(distance)))
@@ -44,13 +53,13 @@ def test_a_distance_survives_json(distance):
 
 @pytest.mark.parametrize("name, near", [("wassertein", "wasserstein"), ("cosin", "cosine")])
 def test_an_unknown_name_is_answered_with_the_nearest_and_all_known(name, near):
-    with pytest.raises(ValueError, match=f"Known: cosine, wasserstein. Did you mean '{near}'"):
+    with pytest.raises(ValueError, match=f"Known: {', '.join(KINDS)}. Did you mean '{near}'"):
         distances.get(name)
 
 
 def test_a_name_like_none_of_them_is_answered_without_a_guess():
     with pytest.raises(ValueError) as error:
-        distances.get("euclidean_squared_of_things")
+        distances.get("earth_movers")
     assert "Did you mean" not in str(error.value)
 
 
@@ -122,15 +131,72 @@ def test_wasserstein_refuses_other_ranks_and_says_which_side(rng, shape, place):
         distances.Wasserstein()(sides["x"], sides["y"])
 
 
+@pytest.mark.parametrize("name", ["cosine", "euclidean"])
 @pytest.mark.parametrize("shape", [(5,), (2, 4, 5)])
-def test_cosine_refuses_what_are_no_vectors(shape):
+def test_distances_of_vectors_refuse_what_are_none(name, shape):
     with pytest.raises(ValueError, match="`y` must hold vectors, shape .batch, features."):
-        distances.Cosine()(np.zeros((2, 5), "float32"), np.zeros(shape, "float32"))
+        distances.get(name)(np.zeros((2, 5), "float32"), np.zeros(shape, "float32"))
 
 
-def test_cosine_refuses_vectors_of_other_lengths():
+@pytest.mark.parametrize("name", ["cosine", "euclidean"])
+def test_distances_of_vectors_refuse_vectors_of_other_lengths(name):
     with pytest.raises(ValueError, match=r"Received shapes \(2, 5\) and \(2, 6\)"):
-        distances.Cosine()(np.zeros((2, 5), "float32"), np.zeros((2, 6), "float32"))
+        distances.get(name)(np.zeros((2, 5), "float32"), np.zeros((2, 6), "float32"))
+
+
+def test_euclidean_is_the_length_of_the_difference(rng):
+    x, y = rng.normal(size=(3, 4)), rng.normal(size=(2, 4))
+    expected = np.linalg.norm(x[:, None] - y[None], axis=-1)
+    np.testing.assert_allclose(distances.Euclidean()(x, y), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", OF_SPD)
+def test_distances_of_spd_matrices_are_those_of_single_pairs(rng, name):
+    x, y = matrices.spd(rng, 3, 4), matrices.spd(rng, 2, 4)
+    expected = [[float(getattr(spd, name)(a, b)) for b in y] for a in x]
+    np.testing.assert_allclose(distances.get(name)(x, y), expected, rtol=1e-9)
+
+
+def test_euclidean_of_vectorised_logarithms_is_log_euclidean(rng):
+    x, y = matrices.spd(rng, 3, 4), matrices.spd(rng, 2, 4)
+    vectors = (spd.vectorise(spd.log(side)) for side in (x, y))
+    np.testing.assert_allclose(
+        distances.Euclidean()(*vectors), distances.LogEuclidean()(x, y), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("name", OF_SPD)
+@pytest.mark.parametrize("shape", [(6,), (2, 6), (1, 2, 3, 3)])
+def test_distances_of_spd_matrices_refuse_what_are_none(name, shape):
+    with pytest.raises(ValueError, match="`x` must hold SPD matrices, shape .batch, n, n."):
+        distances.get(name)(np.ones(shape), np.eye(3)[None])
+
+
+@pytest.mark.parametrize("name", OF_SPD)
+def test_spd_matrices_that_are_not_square_or_of_other_sizes_are_refused(name):
+    with pytest.raises(ValueError, match="`x` must hold square matrices"):
+        distances.get(name)(np.ones((2, 3, 4)), np.ones((2, 3, 4)))
+    with pytest.raises(ValueError, match="embeddings of one model"):
+        distances.get(name)(np.eye(3)[None], np.eye(4)[None])
+
+
+@pytest.mark.parametrize("name, side", [("affine_invariant", "x"), ("stein", "x"), ("stein", "y")])
+def test_matrices_that_are_not_positive_definite_are_refused_and_say_what_to_do(rng, name, side):
+    sides = {"x": matrices.spd(rng, 3, 3), "y": matrices.spd(rng, 2, 3)}
+    sides[side][1] = matrices.with_spectrum(rng, [-0.1, 1, 2])
+    with pytest.raises(
+        ValueError, match=f"`{side}` must hold positive def[^$]*first at place 1.[^$]*ReEig"
+    ):
+        distances.get(name)(**sides)
+
+
+@pytest.mark.parametrize("name", OF_SPD)
+def test_a_matrix_that_is_not_finite_keeps_its_nan(rng, name):
+    x, y = matrices.spd(rng, 2, 3), matrices.spd(rng, 2, 3)
+    x[0, 1, 1] = np.nan
+    found = numpy(distances.get(name)(x, y))
+    assert np.isnan(found[0]).all()
+    assert np.isfinite(found[1]).all()
 
 
 @pytest.mark.parametrize("p", [0.99, "1", None])
@@ -140,5 +206,15 @@ def test_orders_below_one_are_refused(p):
 
 
 def test_classes_are_registered_under_the_packages_name():
-    for kind in (distances.Wasserstein, distances.Cosine):
+    for kind in KINDS.values():
         assert keras.saving.get_registered_name(kind) == f"keras_dml>{kind.__name__}"
+
+
+@pytest.mark.parametrize("name", ["affine_invariant", "cosine", "euclidean", "wasserstein"])
+def test_a_distance_tells_its_name(name):
+    assert distances.name_of(distances.get(name)) == name
+
+
+def test_a_distance_of_ones_own_has_no_name():
+    with pytest.raises(ValueError, match="function has no name. Named distances: affine_invariant"):
+        distances.name_of(lambda x, y: x)

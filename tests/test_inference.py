@@ -37,6 +37,10 @@ def stock_pooling():
     return network(layers.MaskedConv1D(4, 3), keras.layers.GlobalMaxPooling1D())
 
 
+def covariance():
+    return network(layers.StepDifference(), layers.Covariance("oas"), layers.BiMap(1))
+
+
 def bare_operation():
     signal = keras.Input((None, CHANNELS))
     return keras.Model(signal, layers.QuantileLayer(3)(ops.tanh(signal) + 1))
@@ -69,7 +73,9 @@ def one_by_one(model, signals):
 # ---- embed ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [ours, stock, stock_pooling, bare_operation, nested, nested_stock])
+@pytest.mark.parametrize(
+    "make", [ours, stock, stock_pooling, covariance, bare_operation, nested, nested_stock]
+)
 @pytest.mark.parametrize("batch_size", [1, 3, 32])
 @pytest.mark.filterwarnings("error")
 def test_a_batch_of_any_lengths_gives_what_recordings_give_alone_and_in_their_order(
@@ -198,6 +204,47 @@ def test_a_model_of_fixed_length_takes_that_length_only(rng):
 def test_a_batch_of_no_recordings_is_refused(rng, batch_size):
     with pytest.raises(ValueError, match="`batch_size` must be at least 1"):
         embed(ours(), recordings(rng), batch_size=batch_size)
+
+
+# ---- matrices ---------------------------------------------------------------------------------
+
+
+def of_matrices():
+    keras.utils.set_random_seed(3)
+    return keras.Sequential([keras.Input((3, 3)), layers.BiMap(2), layers.ReEig()])
+
+
+def matrices(rng, count=4):
+    return [np.cov(signal, rowvar=False) for signal in rng.normal(size=(count, 9, 3))]
+
+
+def test_a_model_that_begins_with_a_layer_on_matrices_takes_matrices(rng):
+    model, given = of_matrices(), matrices(rng)
+    found = embed(model, given, batch_size=3)
+    np.testing.assert_allclose(found, one_by_one(model, np.float32(given)), rtol=1e-5, atol=1e-5)
+    inner = keras.Input((3, 3))
+    np.testing.assert_array_equal(
+        embed(keras.Model(inner, model(inner)), given), embed(model, given)
+    )
+
+
+@pytest.mark.parametrize(
+    "bad, message",
+    [
+        (np.eye(4), r"Matrix 1 must have shape \(3, 3\). Received shape \(4, 4\)"),
+        (np.ones((5, 3)), r"Matrix 1 must have shape[^$]*\(5, 3\)"),
+        (np.arange(9.0).reshape(3, 3), "Matrix 1 is not symmetric[^$]*numpy.cov"),
+        (np.diag([1, np.nan, 1]), "Matrix 1 holds NaN or infinity, first at row 1, column 1"),
+    ],
+)
+def test_a_matrix_that_is_no_covariance_is_named(bad, message):
+    with pytest.raises(ValueError, match=message):
+        embed(of_matrices(), [np.eye(3), bad])
+
+
+def test_rounding_is_no_asymmetry(rng):
+    given = [matrix + 1e-7 * rng.normal(size=(3, 3)) for matrix in matrices(rng)]
+    assert np.isfinite(embed(of_matrices(), given)).all()
 
 
 # ---- distance ---------------------------------------------------------------------------------

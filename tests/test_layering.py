@@ -20,6 +20,7 @@ ROWS = [
     ["zoo"],
     ["inference"],
     ["export", "gallery", "reports"],
+    ["reproduce"],
     ["cli"],
 ]
 RANK = {unit: row for row, units in enumerate(ROWS) for unit in units}

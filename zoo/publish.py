@@ -120,11 +120,11 @@ def versions():
 def describe_embedding(model, embedding):
     """The card's `embedding`: the shape of one recording's, the distance's name and its
     parameters."""
-    metric = distances.serialize(inference.head_distance(model))
+    metric = inference.head_distance(model)
     return {
         "shape": [int(size) for size in embedding.shape[1:]],
-        "distance": metric["class_name"].lower(),
-        **metric["config"],
+        "distance": distances.name_of(metric),
+        **metric.get_config(),
     }
 
 

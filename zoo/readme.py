@@ -57,13 +57,16 @@ def overview(cards):
 
 def _overview_row(card):
     def figure(protocol, metric, n):
-        (found,) = (
+        found = [
             f
             for f in card["figures"]
             if (f["protocol"], f["metric"], f["n"]) == (protocol, metric, n)
             and f.get("fraction") in (None, 1.0)
-        )
-        return f"{100 * found['value']:.1f} % ± {100 * found['stderr']:.1f} ({found['trials']:,})"
+        ]
+        if not found:
+            return "–"
+        (one,) = found
+        return f"{100 * one['value']:.1f} % ± {100 * one['stderr']:.1f} ({one['trials']:,})"
 
     data = card["data"]
     unseen = len(data["test_subjects"])

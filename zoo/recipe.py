@@ -112,25 +112,29 @@ def measure(encoder, recordings, out):
     distances = evaluate.all_distances(encoder, recordings.signals)
     figures = evaluate.figures(distances, recordings.subjects, recordings.sessions)
     scores, genuine = evaluate.every_probe(distances, recordings.subjects, recordings.sessions)
-    keep_trials(scores, genuine, len(set(recordings.subjects)), out)
+    keep_trials(scores, genuine, out, single_recordings(len(set(recordings.subjects))))
     (out / FIGURES).write_text(json.dumps(figures, indent=1) + "\n")
     print(evaluate.summary(figures))
     return distances, figures
 
 
-def keep_trials(scores, genuine, people, out):
+def keep_trials(scores, genuine, out, caption):
     """Writes the trials (`trials.npz`) and their error curves (`roc_det.png`) into a folder.
 
     Args:
         scores: Shape `(trials,)`, small is near.
         genuine: Whether each claim is true, same shape.
-        people: Number of people measured.
         out: Folder of the run.
+        caption: Whose trials these are, below the picture.
     """
     np.savez_compressed(out / TRIALS, scores=scores, genuine=genuine)
-    curves = reports.verification_curves(
-        evaluation.verification(scores, genuine),
-        caption=f"{people} people whom the model never saw: each single recording of their last "
-        "session against everybody's earlier ones.",
-    )
+    curves = reports.verification_curves(evaluation.verification(scores, genuine), caption=caption)
     reports.save(curves, out / CURVES)
+
+
+def single_recordings(people):
+    """Caption of the trials of `evaluate.every_probe`."""
+    return (
+        f"{people} people whom the model never saw: each single recording of their last session "
+        "against everybody's earlier ones."
+    )

@@ -82,12 +82,12 @@ def fit(
         classes = len(sampler.class_names)
         trained = _with_classifier(encoder, classes) if method == "qp_cls" else encoder
         trained.compile(optimizer, _loss(method))
-    callbacks = [_Report(epochs)]
+    callbacks = [Report(epochs)]
     if scratch is not None:
         checkpoint = pathlib.Path(scratch) / "checkpoint"
         if not resume:
             shutil.rmtree(checkpoint, ignore_errors=True)
-        sampler.epoch = _epochs_done(checkpoint)
+        sampler.epoch = epochs_done(checkpoint)
         callbacks.append(keras.callbacks.BackupAndRestore(checkpoint, delete_checkpoint=False))
     start = time.monotonic()
     trained.fit(batches, epochs=epochs, shuffle=False, verbose=0, callbacks=callbacks)
@@ -155,18 +155,18 @@ class _Taught(keras.utils.PyDataset):
         self.sampler.on_epoch_end()
 
 
-def _epochs_done(checkpoint):
+def epochs_done(checkpoint):
     """Keras says in which epoch a restored run begins, to the model but not to the data."""
     file = checkpoint / "training_metadata.json"
     return json.loads(file.read_text())["epoch"] if file.exists() else 0
 
 
-class _Report(keras.callbacks.Callback):
+class Report(keras.callbacks.Callback):
     """One line an epoch on stderr: step, loss, time left."""
 
-    def __init__(self, epochs):
+    def __init__(self, epochs, steps_per_epoch=STEPS_PER_EPOCH):
         super().__init__()
-        self.epochs = epochs
+        self.epochs, self.steps_per_epoch = epochs, steps_per_epoch
 
     def on_train_begin(self, logs=None):
         self.start, self.first = time.monotonic(), None
@@ -175,9 +175,9 @@ class _Report(keras.callbacks.Callback):
         self.first = epoch if self.first is None else self.first
         spent = time.monotonic() - self.start
         left = spent / (epoch - self.first + 1) * (self.epochs - epoch - 1)
-        step = (epoch + 1) * STEPS_PER_EPOCH
+        step = (epoch + 1) * self.steps_per_epoch
         print(
-            f"step {step}/{self.epochs * STEPS_PER_EPOCH}  loss {logs['loss']:.4f}  "
+            f"step {step}/{self.epochs * self.steps_per_epoch}  loss {logs['loss']:.4f}  "
             f"{spent / 60:.1f} min, {left / 60:.1f} min left",
             file=sys.stderr,
             flush=True,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from keras_dml import __version__
-from keras_dml.cli import card, demo, export, list_models
+from keras_dml.cli import card, demo, export, list_models, reproduce
 
 # The library's own errors are of these types, and speak to a person.
 MISTAKES = (ImportError, OSError, RuntimeError, TypeError, ValueError)
@@ -26,6 +26,7 @@ app.add_typer(demo.app, name="demo")
 app.command("list")(list_models.run)
 app.command("card")(card.run)
 app.command("export")(export.run)
+app.add_typer(reproduce.app, name="reproduce")
 
 
 def _version(wanted: bool):

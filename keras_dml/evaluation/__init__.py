@@ -1,7 +1,9 @@
-"""Figures from scores: verification, identification, imposters, and the protocols that draw trials.
+"""Figures from scores and embeddings: verification, identification, imposters, retrieval,
+clustering, and the protocols that draw trials.
 
-NumPy, SciPy and scikit-learn only: nothing here loads Keras. Scores are distances: small is near, a
-trial is accepted where `score <= threshold`; a similarity S enters as -S. Names load on first use.
+NumPy, SciPy and scikit-learn only: nothing here loads Keras, but for the distances of
+`keras_dml.distances` that `retrieval` takes. Scores are distances: small is near, a trial is
+accepted where `score <= threshold`; a similarity S enters as -S. Names load on first use.
 """
 
 from __future__ import annotations
@@ -20,6 +22,11 @@ _HOME = {
     "identification": "_identification",
     "Imposters": "_imposters",
     "imposters": "_imposters",
+    "Retrieval": "_retrieval",
+    "retrieval": "_retrieval",
+    "Clustering": "_clustering",
+    "clustering": "_clustering",
+    "embedding_clustering": "_clustering",
     "paper_protocol": "protocol",
     "session_protocol": "protocol",
     "split_subjects": "splits",

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from keras_dml.export import parity, signatures
+from keras_dml.export import _devices, parity, signatures
 from keras_dml.export._files import size, staged
 from keras_dml.export._quiet import quiet
 from keras_dml.export.result import Export
@@ -22,7 +22,8 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
 
     - `embed(signal, length)`: signal (n, time, channels) float32, recordings padded to one length;
     length (n,)
-      int32. Gives `embedding` (n, ...), which padding does not change.
+      int32. Gives `embedding` (n, ...), which padding does not change. A model of matrices has
+      `embed(matrix)`: (n, size, size) float32.
     - `distance(embedding, gallery)`: (n, ...) and (m, ...), gives `distance` (n, m), small is near.
 
     It needs TensorFlow alone: `tf.saved_model.load(path).signatures["embed"](signal=...,
@@ -30,7 +31,8 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
     what `path` held.
 
     Args:
-        model: A `keras.Model` of one input `(batch, time, channels)`, or the name of a zoo model.
+        model: A `keras.Model` of one input, `(batch, time, channels)` or, of symmetric matrices,
+            `(batch, size, size)`; or the name of a zoo model.
         path: The folder to write.
         distance: A distance or its name, for a model whose last layer names none.
 
@@ -53,7 +55,7 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
             signatures.write(signatures.for_batches(model, metric), candidate)
         loaded = tf.saved_model.load(str(candidate)).signatures
         drift = _drift(candidate, loaded, tried, metric, model)
-        latency_ms = _latency_ms(loaded["embed"], tried.timed)
+        latency_ms = _latency_ms(loaded["embed"], signatures.batch(model, [tried.timed]))
     return Export(path, "saved_model", None, size(path), drift, latency_ms, len(tried.timed))
 
 
@@ -68,8 +70,9 @@ def _check_place(path):
 
 
 def _drift(candidate, loaded, tried, metric, model):
-    bounds = parity.BOUNDS[None]
-    embeddings = loaded["embed"](**_padded(tried.recordings))["embedding"].numpy()
+    on_matrices = _devices.works_on_matrices(model)
+    bounds = (parity.BOUNDS_ON_MATRICES if on_matrices else parity.BOUNDS)[None]
+    embeddings = loaded["embed"](**signatures.batch(model, tried.recordings))["embedding"].numpy()
     try:
         drift = parity.check_embeddings(candidate, embeddings, tried, metric, bounds.embedding)
     except parity.ParityError as error:
@@ -92,16 +95,7 @@ def _masks(model):
     )
 
 
-def _padded(recordings):
-    lengths = np.array([len(recording) for recording in recordings], np.int32)
-    signal = np.zeros((len(recordings), lengths.max(), recordings[0].shape[1]), np.float32)
-    for row, recording in zip(signal, recordings, strict=True):
-        row[: len(recording)] = recording
-    return {"signal": signal, "length": lengths}
-
-
-def _latency_ms(embed, recording):
-    one = _padded([recording])
+def _latency_ms(embed, one):
     seconds = []
     for _ in range(WARM_UPS + RUNS):
         start = time.perf_counter()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from keras_dml.export import litert, operators, parity, signatures
+from keras_dml.export import _devices, litert, operators, parity, signatures
 from keras_dml.export._convert import convert
 from keras_dml.export._files import size, staged
 from keras_dml.export.result import Export
@@ -30,14 +30,20 @@ def tflite(
     time; steps from
       `length` on are cut off, so a buffer of fixed size serves recordings of any length. Gives
       `embedding` (1, ...). LiteRT accepts a batch of two and lengths beyond the signal without a
-      word: check them in the caller.
+      word: check them in the caller. A model of matrices has `embed(matrix)`: (1, n, n) float32.
     - `distance(embedding, gallery)`: (1, ...) and (n, ...), gives `distance` (n,), small is near.
+
+    A model on matrices is written with the polynomial solver, since no device has an
+    eigendecomposition, and with float32 weights for `"dynamic"`, since 8 bits do not hold small
+    eigenvalues. Where it ends in positive definite matrices, the file's embedding is their tangent
+    vector, and its distance the log-Euclidean one.
 
     The file is run by LiteRT in a process of its own, on recordings of several lengths, silence and
     a constant one, and compared with Keras; only then it takes the place of what `path` held.
 
     Args:
-        model: A `keras.Model` of one input `(batch, time, channels)`, or the name of a zoo model.
+        model: A `keras.Model` of one input, `(batch, time, channels)` or, of symmetric matrices,
+            `(batch, n, n)`; or the name of a zoo model.
         path: The file to write.
         quantization: What the weights become.
 
@@ -49,9 +55,9 @@ def tflite(
             and distance
               stay float. Slower than `"dynamic"` on a CPU.
             - `None`: float32, as exact as Keras.
-        representative: Some 100 recordings `(time, channels)`, as the device will see them, in the
-            model's units; needed by `"int8"`, whose ranges they set. With any quantization a few of
-            them serve as further trials.
+        representative: Some 100 recordings `(time, channels)` (or matrices), as the device will see
+            them, in the model's units; needed by `"int8"`, whose ranges they set. With any
+            quantization a few of them serve as further trials.
         distance: A distance or its name, for a model whose last layer names none.
 
     Returns:
@@ -76,13 +82,17 @@ def tflite(
         )
     signatures.tensorflow()
     litert.require()
-    model = signatures.encoder(model)
+    model = _devices.flat(signatures.encoder(model))
+    bounds = parity.BOUNDS
+    if _devices.works_on_matrices(model):
+        quantization, bounds = _of_matrices(quantization), parity.BOUNDS_ON_MATRICES
     metric = signatures.metric_of(model, distance)
-    tried = trials(model, representative, only_own=quantization == "int8")
+    tried = trials(_devices.exact(model), representative, only_own=quantization == "int8")
     with staged(path) as candidate:
-        _write(candidate, model, metric, quantization, representative, tried)
+        runs = _devices.without_eigh(model)
+        _write(candidate, runs, metric, quantization, representative, tried)
         operators.check_builtin(candidate)
-        drift = _drift(candidate, tried, metric, parity.BOUNDS[quantization])
+        drift = _drift(candidate, tried, metric, bounds[quantization])
         measured = {
             "bytes": size(candidate),
             "latency_ms": litert.latency_ms(candidate, tried.timed),
@@ -95,6 +105,16 @@ def tflite(
         steps=len(tried.timed),
         **measured,
     )
+
+
+def _of_matrices(quantization):
+    """How the weights of a model on matrices are written."""
+    if quantization == "int8":
+        raise ValueError(
+            "int8 does not hold the small eigenvalues of matrices, on which their logarithms rest. "
+            'Export this model with quantization=None (float32) or "float16".'
+        )
+    return None if quantization == "dynamic" else quantization
 
 
 def _write(candidate, model, metric, quantization, representative, tried):

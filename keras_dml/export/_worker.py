@@ -17,13 +17,15 @@ WARM_UPS = 3
 
 def embed(interpreter, request):
     runner = interpreter.get_signature_runner("embed")
-    lengths = request["lengths"]
-    signals = np.split(request["steps"], np.cumsum(lengths)[:-1])
-    embeddings = [
-        runner(signal=signal[None], length=np.array(length, np.int32))["embedding"]
-        for signal, length in zip(signals, lengths, strict=True)
-    ]
-    return np.concatenate(embeddings)
+    recordings = np.split(request["steps"], np.cumsum(request["lengths"])[:-1])
+    return np.concatenate([runner(**arguments(runner, one))["embedding"] for one in recordings])
+
+
+def arguments(runner, recording):
+    """What `embed` is called with: a matrix, or a recording and its length."""
+    if "matrix" in runner.get_input_details():
+        return {"matrix": recording[None]}
+    return {"signal": recording[None], "length": np.array(len(recording), np.int32)}
 
 
 def distance(interpreter, request):
@@ -37,12 +39,11 @@ def distance(interpreter, request):
 
 def latency(interpreter, request):
     runner = interpreter.get_signature_runner("embed")
-    signal = request["steps"][None]
-    length = np.array(signal.shape[1], np.int32)
+    one = arguments(runner, request["steps"])
     seconds = []
     for _ in range(WARM_UPS + RUNS):
         start = time.perf_counter()
-        runner(signal=signal, length=length)
+        runner(**one)
         seconds.append(time.perf_counter() - start)
     return np.array(1000 * np.median(seconds[WARM_UPS:]))
 

@@ -11,12 +11,13 @@ class Export:
     Attributes:
         path: The file, or the folder of a SavedModel.
         format: `"tflite"` or `"saved_model"`.
-        quantization: `None` (float32), `"float16"`, `"dynamic"` or `"int8"`.
+        quantization: What was written: `None` (float32), `"float16"`, `"dynamic"` or `"int8"`.
         bytes: Size, of all files together.
-        drift: RMS difference of its embeddings from Keras's, as a share of the RMS of Keras's.
+        drift: RMS difference of its embeddings from Keras's, as a share of the RMS of Keras's (in
+            float64 for a TFLite file of a model on matrices).
         latency_ms: Median time of one `embed` of a recording of `steps` steps, on one thread for
             TFLite.
-        steps: Length of the recording that was timed.
+        steps: Length of the recording that was timed; of a matrix, its rows.
     """
 
     path: pathlib.Path

@@ -1,5 +1,10 @@
 """What an exported file answers: `embed` and `distance`, as TensorFlow functions with pinned names
-and shapes."""
+and shapes.
+
+`embed` takes what the model takes: recordings with their lengths, or matrices.
+"""
+
+import numpy as np
 
 from keras_dml import distances, inference, zoo
 from keras_dml._keras import keras, ops
@@ -27,11 +32,12 @@ def tensorflow():
 
 
 def encoder(model):
-    """The model to export, after a check that it takes sequences and gives embeddings of a known
-    shape.
+    """The model to export, after a check that it takes recordings or matrices and gives embeddings
+    of a known shape.
 
     Args:
-        model: A `keras.Model` of one input `(batch, time, channels)`, or the name of a zoo model.
+        model: A `keras.Model` of one input, `(batch, time, channels)` or `(batch, n, n)`, or the
+            name of a zoo model.
 
     Raises:
         ValueError: If the model is not built, has another input, or an embedding of unknown size.
@@ -71,12 +77,59 @@ def for_one(model, metric):
     """Signatures of a TFLite file: one recording, one embedding against a gallery.
 
     `embed(signal (1, time, channels), length ())` cuts the recording to its length before the first
-    layer, so no mask is needed and the padding of a device's fixed buffer changes nothing.
-    `distance(embedding (1, ...), gallery (n, ...))` gives `(n,)`.
+    layer, so no mask is needed and the padding of a device's fixed buffer changes nothing; a model
+    of matrices has `embed(matrix (1, n, n))`. `distance(embedding (1, ...), gallery (n, ...))`
+    gives `(n,)`.
 
     Returns:
         A `tf.Module` whose `embed` and `distance` are functions.
     """
+
+    def distance(embedding, gallery):
+        return {"distance": metric(embedding, gallery)[0]}
+
+    embed = _embed_matrices(model, 1) if inference.takes_matrices(model) else _embed_one(model)
+    return _module(model, embed, _function(distance, _embeddings(model, 1)))
+
+
+def for_batches(model, metric):
+    """Signatures of a SavedModel: any number of recordings of any lengths, padded to one.
+
+    `embed(signal (n, time, channels), length (n,))` masks the steps from `length` on, and refuses
+    lengths that do not fit the signal at run time; a model of matrices has `embed(matrix (n, size,
+    size))`. `distance(embedding (n, ...), gallery (m, ...))` gives `(n, m)`.
+
+    Returns:
+        A `tf.Module` whose `embed` and `distance` are functions.
+    """
+
+    def distance(embedding, gallery):
+        return {"distance": metric(embedding, gallery)}
+
+    matrices = inference.takes_matrices(model)
+    embed = _embed_matrices(model, None) if matrices else _embed_padded(model)
+    return _module(model, embed, _function(distance, _embeddings(model, None)))
+
+
+def batch(model, recordings):
+    """The arguments of the `embed` of `for_batches`, by name, for some recordings or matrices."""
+    if inference.takes_matrices(model):
+        return {"matrix": np.stack(recordings)}
+    lengths = np.array([len(recording) for recording in recordings], np.int32)
+    signal = np.zeros((len(recordings), lengths.max(), recordings[0].shape[1]), np.float32)
+    for row, recording in zip(signal, recordings, strict=True):
+        row[: len(recording)] = recording
+    return {"signal": signal, "length": lengths}
+
+
+def write(module, folder):
+    """Writes a module's two signatures as a SavedModel."""
+    tf = tensorflow()
+    functions = {name: getattr(module, name).get_concrete_function() for name in NAMES}
+    tf.saved_model.save(module, str(folder), signatures=functions)
+
+
+def _embed_one(model):
     tf = tensorflow()
     steps, channels = model.inputs[0].shape[1:]
 
@@ -88,33 +141,11 @@ def for_one(model, metric):
             )  # another length fails here, at run time
         return {"embedding": model(signal, training=False)}
 
-    def distance(embedding, gallery):
-        return {"distance": metric(embedding, gallery)[0]}
-
-    return _module(
-        model,
-        tf.function(
-            embed,
-            autograph=False,
-            input_signature=[
-                tf.TensorSpec((1, steps, channels), tf.float32, "signal"),
-                tf.TensorSpec((), tf.int32, "length"),
-            ],
-        ),
-        tf.function(distance, autograph=False, input_signature=_embeddings(model, 1)),
-    )
+    signal = tf.TensorSpec((1, steps, channels), tf.float32, "signal")
+    return _function(embed, [signal, tf.TensorSpec((), tf.int32, "length")])
 
 
-def for_batches(model, metric):
-    """Signatures of a SavedModel: any number of recordings of any lengths, padded to one.
-
-    `embed(signal (n, time, channels), length (n,))` masks the steps from `length` on;
-    `distance(embedding (n, ...), gallery (m, ...))` gives `(n, m)`. Lengths that do not fit the
-    signal are refused at run time.
-
-    Returns:
-        A `tf.Module` whose `embed` and `distance` are functions.
-    """
+def _embed_padded(model):
     tf = tensorflow()
     steps, channels = model.inputs[0].shape[1:]
 
@@ -128,28 +159,22 @@ def for_batches(model, metric):
         mask = None if steps is not None else tf.sequence_mask(length, time)
         return {"embedding": model(signal, mask=mask, training=False)}
 
-    def distance(embedding, gallery):
-        return {"distance": metric(embedding, gallery)}
-
-    return _module(
-        model,
-        tf.function(
-            embed,
-            autograph=False,
-            input_signature=[
-                tf.TensorSpec((None, steps, channels), tf.float32, "signal"),
-                tf.TensorSpec((None,), tf.int32, "length"),
-            ],
-        ),
-        tf.function(distance, autograph=False, input_signature=_embeddings(model, None)),
-    )
+    signal = tf.TensorSpec((None, steps, channels), tf.float32, "signal")
+    return _function(embed, [signal, tf.TensorSpec((None,), tf.int32, "length")])
 
 
-def write(module, folder):
-    """Writes a module's two signatures as a SavedModel."""
+def _embed_matrices(model, rows):
     tf = tensorflow()
-    functions = {name: getattr(module, name).get_concrete_function() for name in NAMES}
-    tf.saved_model.save(module, str(folder), signatures=functions)
+
+    def embed(matrix):
+        return {"embedding": model(matrix, training=False)}
+
+    shape = (rows, *model.inputs[0].shape[1:])
+    return _function(embed, [tf.TensorSpec(shape, tf.float32, "matrix")])
+
+
+def _function(function, signature):
+    return tensorflow().function(function, autograph=False, input_signature=signature)
 
 
 def _module(model, embed, distance):

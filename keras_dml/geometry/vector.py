@@ -1,11 +1,17 @@
-"""Similarities of plain vectors."""
+"""Similarities and distances of plain vectors."""
 
-from keras_dml._keras import ops
+import numpy as np
+
+from keras_dml._keras import keras, ops
+from keras_dml.geometry import _blocks as blocks
 from keras_dml.geometry.numerics import at_least_float32
 
 SMALLEST_SQUARE = (
     1e-12  # squared length below which a vector counts as zero (R25 of the cosine N-pair loss)
 )
+SMALLEST_VARIANCE = 1e-12  # of an anchor that is constant over its features (R36 of P3)
+DIFFERENCES_BYTES = 2**20  # up to here differences cost no more than a product (tests/bench/losses)
+PRODUCT_NOISE = 16  # machine epsilons; seen: up to 9 between equal rows of 4 to 2,080 features
 
 
 def unit(x):
@@ -27,3 +33,72 @@ def inner(x, y):
 def cosine(x, y):
     """All cosines, `(n, features)` and `(m, features)` to `(n, m)`, in [-1, 1]."""
     return inner(unit(x), unit(y))
+
+
+def squared_euclidean(x, y):
+    """All squared Euclidean distances; exactly 0 between equal rows.
+
+    One row against many, and tables whose differences take at most 1 MiB, are computed from
+    differences, to machine precision. Larger ones come from one matrix of inner products, which is
+    twenty times faster and cancels: the error is some `1e-6 (|x|^2 + |y|^2)` in float32, lengths
+    taken from the mean of `x`, and what is below it counts as 0. Pairs nearer than a thousandth of
+    their distance from the mean are one point there; in float64, than 6e-8.
+
+    Args:
+        x: Vectors, shape `(n, features)`.
+        y: Vectors, shape `(m, features)`, same units.
+
+    Returns:
+        Squared distances, shape `(n, m)`, non-negative.
+    """
+    x, y = at_least_float32(x), at_least_float32(y)
+    if blocks.rows_per_block(x, y, DIFFERENCES_BYTES) is None:
+        return ops.sum(ops.square(x[:, None] - y[None]), axis=-1)
+    centre = ops.stop_gradient(_mean(x, axis=0))
+    centre = ops.where(ops.equal(centre - centre, 0), centre, 0)  # one row of NaN is not all rows'
+    x, y = x - centre, y - centre
+    squares = ops.sum(x * x, axis=1)[:, None] + ops.sum(y * y, axis=1)[None]  # (n, m)
+    table = squares - 2 * ops.matmul(x, ops.transpose(y))
+    epsilon = float(np.finfo(keras.backend.standardize_dtype(x.dtype)).eps)
+    return ops.where(table <= PRODUCT_NOISE * epsilon * squares, 0, table)
+
+
+def euclidean(x, y):
+    """All Euclidean distances; 0 with gradient 0 between equal rows.
+
+    Args:
+        x: Vectors, shape `(n, features)`.
+        y: Vectors, shape `(m, features)`, same units.
+
+    Returns:
+        Distances, shape `(n, m)`, in the vectors' units; `squared_euclidean` says how exact.
+    """
+    table = squared_euclidean(x, y)
+    zero = ops.equal(table, 0)
+    return ops.where(zero, 0, ops.sqrt(ops.where(zero, 1, table)))
+
+
+def snr(x, y):
+    """All distances by signal-to-noise ratio, `var(y_j - x_i) / var(x_i)` over features (Yuan
+    2019).
+
+    Not symmetric: rows of `x` are anchors, whose variance is the signal. An anchor that is constant
+    over its features is divided by 1e-12 instead, without a gradient through it (R36 of P3).
+
+    Args:
+        x: Anchors, shape `(n, features)`.
+        y: Vectors, shape `(m, features)`.
+
+    Returns:
+        Distances, shape `(n, m)`, without unit, non-negative; 0 where `y_j - x_i` is constant.
+    """
+    x, y = at_least_float32(x), at_least_float32(y)
+    x, y = x - _mean(x, axis=1), y - _mean(y, axis=1)
+    signal = ops.maximum(_mean(x * x, axis=1), SMALLEST_VARIANCE)  # (n, 1)
+    return squared_euclidean(x, y) / (x.shape[1] * signal)
+
+
+def _mean(x, axis):
+    """The mean with its axis kept; `keras.ops.mean` narrows float64 to float32 on JAX."""
+    count = ops.cast(ops.shape(x)[axis], x.dtype)
+    return ops.sum(x, axis=axis, keepdims=True) / count

@@ -1,6 +1,21 @@
 """Losses on a distance, one value an anchor; importing this registers all of them."""
 
+from keras_dml.losses.contrastive import ContrastiveLoss
+from keras_dml.losses.dsml import DSMLTripletLoss
+from keras_dml.losses.lifted_structure import LiftedStructureLoss
 from keras_dml.losses.npair import NPairLoss
+from keras_dml.losses.potato import PotatoRankingLoss
+from keras_dml.losses.proxy_nca import ProxyNCALoss
+from keras_dml.losses.triplet import TripletLoss
 from keras_dml.losses.wasserstein import WassersteinLoss
 
-__all__ = ["NPairLoss", "WassersteinLoss"]
+__all__ = [
+    "ContrastiveLoss",
+    "DSMLTripletLoss",
+    "LiftedStructureLoss",
+    "NPairLoss",
+    "PotatoRankingLoss",
+    "ProxyNCALoss",
+    "TripletLoss",
+    "WassersteinLoss",
+]

@@ -63,15 +63,17 @@ def anchors_and_positives(labels):
     if rows is not None and rows % 2:
         raise ValueError(f"A batch of pairs has an even number of rows. Received {rows}.")
     rows = ops.shape(labels)[0]
-    index = ops.arange(rows, dtype="int32")
-    same = ops.equal(labels[:, None], labels[None, :])  # (rows, rows)
-    other = ops.logical_and(same, ops.not_equal(index[:, None], index[None, :]))
-    partner = ops.cast(ops.argmax(ops.cast(other, "int32"), axis=1), "int32")
-    twice = ops.equal(ops.sum(ops.cast(same, "int32"), axis=1), 2)
-    valid = ops.all(ops.logical_and(twice, labels >= 0))
-    first = ops.where(index < partner, index, index + rows)
-    anchors = ops.cast(ops.argsort(first), "int32")[: rows // 2]
-    return anchors, ops.take(partner, anchors), valid
+    even = rows - rows % 2
+    order = ops.cast(ops.argsort(labels), "int32")[:even]
+    order = ops.reshape(order, (-1, 2))  # (pairs, 2), the rows of one label
+    ids = ops.take(labels, order)
+    own, other = ids[:, 0], ids[:, 1]
+    valid = ops.all(ops.logical_and(ops.equal(own, other), own >= 0))
+    valid = ops.logical_and(valid, ops.all(own[1:] > own[:-1]))
+    valid = ops.logical_and(valid, ops.equal(rows, even))
+    first, second = ops.min(order, axis=1), ops.max(order, axis=1)
+    place = ops.argsort(first)
+    return ops.take(first, place), ops.take(second, place), valid
 
 
 def _check_pairs(labels):

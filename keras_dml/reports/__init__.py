@@ -6,13 +6,18 @@ import importlib
 
 _HOME = {
     "save": "style",
+    "loss_comparison": "loss_plots",
+    "loss_curves": "loss_plots",
+    "loss_people": "loss_plots",
+    "loss_spread": "loss_plots",
+    "loss_sweep": "loss_plots",
     "quantile_curves": "quantile_plots",
     "score_histogram": "verification_plots",
     "scores_table": "verification_plots",
     "verification_curves": "verification_plots",
     "verification_table": "verification_plots",
 }
-_SUBMODULES = ("quantile_plots", "style", "verification_plots")
+_SUBMODULES = ("loss_plots", "quantile_plots", "style", "verification_plots")
 
 __all__ = [*_HOME, *_SUBMODULES]
 

@@ -1,9 +1,11 @@
 """The yardsticks in plain PyTorch. Run by `peer.py` with the interpreter of another environment.
 
 Usage: `python torch_peer.py TASK JSON wall|cpu`. Prints one line about itself; then, for every line
-read, runs the task and prints its seconds. Imports PyTorch and the standard library only.
+read, runs the task and prints its seconds. Imports PyTorch and the standard library only, and
+spd_learn for the task that is measured against it.
 """
 
+import itertools
 import json
 import sys
 import time
@@ -97,7 +99,30 @@ def training_step(pairs, time, channels, widths, halving_before, knots):
     return run, {"parameters": sum(p.numel() for p in model.parameters())}
 
 
-TASKS = {task.__name__: task for task in (pairwise, sort_gather, training_step)}
+def spd_network(sizes, batch, epsilon):
+    """spd_learn's BiMap and ReEig for each size, then LogEig; forward, and backward to the kernels.
+
+    Its kernels are plain, so that what keeps them orthonormal is timed on neither side.
+    """
+    import spd_learn
+    from spd_learn.modules import BiMap, LogEig, ReEig
+
+    stages = []
+    for n, units in itertools.pairwise(sizes):
+        bimap = BiMap(n, units, parametrized=False, init_method="stiefel")
+        stages += [bimap, ReEig(threshold=epsilon)]
+    model = nn.Sequential(*stages, LogEig())
+    x = torch.randn(batch, 3 * sizes[0], sizes[0])
+    x = x.mT @ x / (3 * sizes[0])
+
+    def run():
+        model.zero_grad()
+        model(x).square().sum().backward()
+
+    return run, {"spd_learn": spd_learn.__version__}
+
+
+TASKS = {task.__name__: task for task in (pairwise, sort_gather, spd_network, training_step)}
 
 
 def main(task, sizes, kind):

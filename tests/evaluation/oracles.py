@@ -1,5 +1,9 @@
 """Slow loops straight from the definitions, as independent references."""
 
+import collections
+import itertools
+import math
+
 import numpy as np
 
 
@@ -42,3 +46,58 @@ def accuracy(table, right):
         tied = [index for index, value in enumerate(row) if value == min(row)]
         total += (person in tied) / len(tied)
     return total / len(table)
+
+
+def retrieval(table, labels, entry_labels, ks, skip=None):
+    """Recall at each k, MAP@R and R-precision of each query, by walking all orders of ties.
+
+    `skip` gives the entry that a query leaves out; a query without a relevant entry gives None.
+    """
+    rows = []
+    for query, (distances, label) in enumerate(zip(table, labels, strict=True)):
+        items = [i for i in range(len(entry_labels)) if skip is None or i != skip[query]]
+        total = sum(entry_labels[i] == label for i in items)
+        found = [
+            _ranking_figures([entry_labels[i] == label for i in order], total, ks)
+            for order in _orders(distances, items)
+        ]
+        rows.append(np.mean(found, axis=0).tolist() if total else None)
+    return rows
+
+
+def _orders(distances, items):
+    groups = [
+        [i for i in items if distances[i] == value]
+        for value in sorted({distances[i] for i in items})
+    ]
+    for parts in itertools.product(*map(itertools.permutations, groups)):
+        yield [i for part in parts for i in part]
+
+
+def _ranking_figures(hits, total, ks):
+    if not total:
+        return None
+    average = sum(sum(hits[: i + 1]) / (i + 1) for i in range(total) if hits[i]) / total
+    return [*(float(any(hits[:k])) for k in ks), average, sum(hits[:total]) / total]
+
+
+def pairs(labels, clusters):
+    """True positive, false positive and false negative pairs, by counting."""
+    counts = [0, 0, 0]
+    for i, j in itertools.combinations(range(len(labels)), 2):
+        same, together = labels[i] == labels[j], clusters[i] == clusters[j]
+        counts[0] += same and together
+        counts[1] += together and not same
+        counts[2] += same and not together
+    return tuple(counts)
+
+
+def nmi(labels, clusters):
+    """Mutual information over the mean entropy, from the definitions."""
+
+    def entropy(*columns):
+        counts = collections.Counter(zip(*columns, strict=True)).values()
+        return -sum(n / len(labels) * math.log(n / len(labels)) for n in counts)
+
+    both = entropy(labels) + entropy(clusters)
+    return 2 * (both - entropy(labels, clusters)) / both if both > 0 else 1.0

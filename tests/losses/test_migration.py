@@ -5,7 +5,8 @@ import pytest
 
 from keras_dml import distances
 from keras_dml._keras import keras, ops
-from keras_dml.losses import NPairLoss
+from keras_dml.geometry import vector
+from keras_dml.losses import ContrastiveLoss, LiftedStructureLoss, NPairLoss, TripletLoss
 from tests.goldens import load
 from tests.gradients import gradients
 
@@ -79,10 +80,117 @@ def test_angular_distance_is_one_more_than_the_cosine_distance(number):
     np.testing.assert_allclose(found, case["grad"]["feature"], rtol=1e-4, atol=2e-6)
 
 
-def test_every_golden_function_that_this_part_maps_is_compared():
-    """A name of the table that is missing in the file would leave its test without a case."""
-    known = {case["fn"] for case in load("tfa")["cases"]}
-    assert {"tfa.losses.npairs_loss", "tfa.losses.metric_learning.angular_distance"} <= known
+# There `distance_metric`, here two arguments.
+METRICS = {
+    "L2": {"squared": False},
+    "squared-L2": {"squared": True},
+    "angular": {"distance": "cosine", "squared": False},
+}
+
+
+def check(case, loss, labels, embeddings):
+    """Value and gradient; where theirs is NaN for want of a pair, ours is 0 without a gradient."""
+    x = case["inputs"][embeddings].astype("float32")
+    labels = case["inputs"][labels]
+    value, slopes = np.asarray(case["value"]), np.asarray(case["grad"][embeddings])
+    if np.isnan(value):
+        value, slopes = 0.0, np.zeros_like(x)
+    np.testing.assert_allclose(float(loss(labels, x)), value, **CLOSE)
+    (found,) = gradients(lambda x: loss(labels, x), x)
+    np.testing.assert_allclose(found, slopes, rtol=1e-4, atol=2e-6)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_triplet_semihard_loss_is_the_semi_hard_triplet_loss_with_its_fallback(metric):
+    found = [
+        case
+        for case in cases("tfa.losses.triplet_semihard_loss")
+        if case["args"]["distance_metric"] == metric
+    ]
+    assert len(found) == 14
+    for case in found:
+        loss = TripletLoss(case["args"]["margin"], fallback="farthest", **METRICS[metric])
+        check(case, loss, "y_true", "y_pred")
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_triplet_hard_loss_is_the_hard_triplet_loss_with_its_fallback(metric):
+    found = [
+        case
+        for case in cases("tfa.losses.triplet_hard_loss")
+        if case["args"]["distance_metric"] == metric
+    ]
+    assert len(found) == 21
+    for case in found:
+        margin, soft = case["args"]["margin"], case["args"]["soft"]
+        loss = TripletLoss(margin, "hard", soft=soft, fallback="farthest", **METRICS[metric])
+        check(case, loss, "y_true", "y_pred")
+
+
+def test_lifted_struct_loss_is_the_lifted_structure_loss():
+    found = list(cases("tfa.losses.lifted_struct_loss"))
+    assert len(found) == 14
+    for case in found:
+        check(case, LiftedStructureLoss(case["args"]["margin"]), "labels", "embeddings")
+
+
+def contrastive(loss, distance, equal):
+    """The loss of one pair at a given distance, and its slope in the distance."""
+    labels, run = np.array([0, not equal]), lambda x: loss(labels, x)
+    x = np.array([[0.0], [distance]], "float32")
+    return float(run(x)), gradients(run, x)[0][1, 0]
+
+
+def test_contrastive_losses_are_twice_the_contrastive_loss_of_each_pair():
+    """They take distances, and pay d^2 and (margin - d)^2 without the half; equal is 1."""
+    found = list(cases("tfa.losses.contrastive_loss"))
+    assert len(found) == 3
+    for case in found:
+        equal, distance = (case["inputs"][key] for key in ("y_true", "y_pred"))
+        loss = ContrastiveLoss(case["args"]["margin"])
+        pairs = [contrastive(loss, d, y) for d, y in zip(distance, equal, strict=True)]
+        values, slopes = np.transpose(pairs)
+        np.testing.assert_allclose(2 * values, case["value"], **CLOSE)
+        apart = distance > 0  # at 0 a distance of embeddings has no slope
+        np.testing.assert_allclose(2 * slopes[apart], np.array(case["grad"]["y_pred"])[apart])
+    by_reduction = {
+        case["args"]["reduction"]: np.asarray(case["value"])
+        for case in cases("tfa.losses.ContrastiveLoss")
+    }
+    np.testing.assert_array_equal(by_reduction["none"], found[0]["value"])
+    values = np.array(
+        [contrastive(ContrastiveLoss(), *pair)[0] for pair in zip(distance, equal, strict=True)]
+    )
+    np.testing.assert_allclose(by_reduction["sum"], 2 * values.sum(), **CLOSE)
+    np.testing.assert_allclose(by_reduction["sum_over_batch_size"], 2 * values.mean(), **CLOSE)
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_pairwise_distance_is_the_euclidean_one_or_its_square(number):
+    """Their gradient between equal rows is that of ours, 0."""
+    case = list(cases("tfa.losses.metric_learning.pairwise_distance"))[number]
+    x = case["inputs"]["feature"].astype("float32")
+    of = vector.squared_euclidean if case["args"]["squared"] else vector.euclidean
+    np.testing.assert_allclose(np.asarray(of(x, x)), case["value"], rtol=1e-5, atol=2e-6)
+    (found,) = gradients(lambda x: ops.sum(of(x, x)), x)
+    np.testing.assert_allclose(found, case["grad"]["feature"], rtol=1e-4, atol=2e-5)
+
+
+def test_every_golden_loss_is_compared_or_has_no_counterpart():
+    """Their losses on quantiles and probabilities are no metric learning."""
+    known = {case["fn"] for case in load("tfa")["cases"] if ".losses." in case["fn"]}
+    compared = {
+        "ContrastiveLoss",
+        "contrastive_loss",
+        "lifted_struct_loss",
+        "metric_learning.angular_distance",
+        "metric_learning.pairwise_distance",
+        "npairs_loss",
+        "triplet_hard_loss",
+        "triplet_semihard_loss",
+    }
+    none = {"npairs_multilabel_loss", "pinball_loss", "sigmoid_focal_crossentropy"}
+    assert known == {f"tfa.losses.{name}" for name in compared | none}
 
 
 def test_sohns_penalty_is_what_addons_left_to_the_caller(rng):

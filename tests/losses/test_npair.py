@@ -35,6 +35,30 @@ def test_golden_losses_and_their_gradients(name):
     np.testing.assert_allclose(slopes, example["gradient"]["f"], atol=1e-6)
 
 
+def test_golden_n_pair_mc_of_sohn_weighs_the_squared_lengths_by_half_of_its_l2():
+    """P3's lambda 0.001, on the mean over all rows, is `l2=0.002`."""
+    example = golden("npair_mc", "seeds_p3")
+    expected, weight = example["expected"], example["inputs"]["l2_weight"]
+    labels = np.asarray(example["inputs"]["labels"])
+    for dtype, tolerance in example["tolerance"].items():
+        x = np.asarray(example["inputs"]["x"], dtype)
+        close = {"rtol": tolerance["rtol"], "atol": tolerance["atol"]}
+        loss = NPairLoss("inner", l2=2 * weight, dtype=dtype)
+        np.testing.assert_allclose(loss(labels, x), expected["value"], **close)
+        bare = NPairLoss("inner", reduction=None, dtype=dtype)(labels, x)
+        np.testing.assert_allclose(bare, expected["per_anchor_without_l2"], **close)
+        (slopes,) = gradients(lambda x, loss=loss: loss(labels, x), x)
+        np.testing.assert_allclose(slopes, example["gradient"]["x"], atol=tolerance["grad_atol"])
+
+
+def test_sohns_loss_is_not_the_sum_over_all_positive_pairs_that_p3_prints():
+    """R35: Eq. 2 of P3 as a sum over all positive pairs has another value."""
+    example = golden("npair_mc", "seeds_p3")
+    x, labels = (np.asarray(example["inputs"][key]) for key in ("x", "labels"))
+    found = float(NPairLoss("inner", l2=0.002)(labels, x))
+    assert abs(found - example["expected"]["all_pairs_equation_2"]) > 0.5
+
+
 def test_golden_negative_cosine():
     example = golden("neg_cosine")
     flat = lambda key: float64(example["inputs"][key])[:, 1:-1].reshape(1, -1)  # noqa: E731

@@ -6,7 +6,17 @@ import json
 import tarfile
 import zipfile
 
+from tfds_builders.hdm05_mocap.hdm05_mocap_dataset_builder import TURNS
 from tfds_builders.parsers import gait, smni, vowels
+
+HIERARCHY = (
+    "root lhipjoint rhipjoint lowerback", "lhipjoint lfemur", "lfemur ltibia", "ltibia lfoot",
+    "lfoot ltoes", "rhipjoint rfemur", "rfemur rtibia", "rtibia rfoot", "rfoot rtoes",
+    "lowerback upperback", "upperback thorax", "thorax lowerneck lclavicle rclavicle",
+    "lowerneck upperneck", "upperneck head", "lclavicle lhumerus", "lhumerus lradius",
+    "lradius lwrist", "lwrist lhand lthumb", "lhand lfingers", "rclavicle rhumerus",
+    "rhumerus rradius", "rradius rwrist", "rwrist rhand rthumb", "rhand rfingers",
+)  # fmt: skip
 
 
 def gait_csv(rows=8, seed=0):
@@ -91,6 +101,73 @@ def vowel_ts(speakers=range(1, 10), frames=3, seed=0):
         for b, speaker in enumerate(speakers)
     ]
     return (head + "\n".join(lines) + "\n").encode()
+
+
+def skeleton(bones=TURNS, hierarchy=HIERARCHY, length=0.45, axis="0 0 0"):
+    """An .asf; bone b (from 1) points along x, y or z in turn and is b tenths long."""
+    head = f"""# made by hand
+:version 1.10
+:name VICON
+:units
+  mass 1.0
+  length {length}
+  angle deg
+:documentation
+   none
+:root
+   order TX TY TZ RX RY RZ
+   axis XYZ
+   position 0 0 0
+   orientation 0 0 0
+:bonedata
+"""
+    blocks = []
+    for number, (bone, turns) in enumerate(bones.items(), 1):
+        direction = ("1 0 0", "0 1 0", "0 0 1")[number % 3]
+        lines = [f"id {number} ", f"name {bone}", f"direction {direction} "]
+        lines += [f"length {number / 10}  ", f"axis {axis}  XYZ"]
+        if turns:
+            lines.append("dof " + " ".join(f"r{turn}" for turn in turns))
+            lines += ["limits (-160.0 20.0)", *["       (-70.0 70.0)"] * (len(turns) - 1)]
+        blocks.append("\n".join(["  begin", *(f"     {line}" for line in lines), "  end\n"]))
+    tree = "".join(f"    {line}\n" for line in hierarchy)
+    text = head + "".join(blocks) + ":hierarchy\n  begin\n" + tree + "  end\n"
+    return text.replace("\n", "\r\n").encode()
+
+
+def motion(frames=3, bones=TURNS, seed=0):
+    """An .amc with the oddities of HDM05: frame numbers end in LF, all else in CR LF; a comment in
+    Latin-1; exponents of three digits. Column c of frame f is 0 where c is a multiple of 5."""
+    lines = [b"#!OML:ASF X:\\M\xfcller.ASF\r\n:FULLY-SPECIFIED\r\n:DEGREES\r\n"]
+    for frame in range(1, frames + 1):
+        lines.append(f"{frame}\n".encode())
+        column = 0
+        for part, turns in {"root": "......", **bones}.items():
+            columns = range(column, column + len(turns))
+            column += len(turns)
+            words = [_angle(frame + seed, c) for c in columns]
+            lines += [f"{part} {' '.join(words)}\r\n".encode()] * bool(turns)
+    return b"".join(lines)
+
+
+def _angle(frame, column):
+    angle = (frame * frame * (column + 3) + 7 * column) % 61 - 30
+    return f"{angle / 4:g}" if column % 5 else "9.64106e-015"
+
+
+def mocap_files(actors=("bd", "mm"), motions=("squat1Reps",), takes=2, folder="HDM05_cut_amc/"):
+    """Names and bytes of a small motion capture archive; the last clip ends in .AMC."""
+    files = {}
+    for name in motions:
+        for at, actor in enumerate(actors):
+            files[f"{folder}{name}/HDM_{actor}.asf"] = skeleton(length=0.45 + at / 100)
+            for take in range(1 + at * takes, 1 + (at + 1) * takes):
+                last = at == len(actors) - 1 and take == (at + 1) * takes
+                clip = (
+                    f"{folder}{name}/HDM_{actor}_{name}_{take:03d}_120.{'AMC' if last else 'amc'}"
+                )
+                files[clip] = motion(frames=2 + take, seed=len(name) + take)
+    return files
 
 
 def tar(files, mode="w:xz"):

@@ -13,13 +13,14 @@ WANTED = Wanted(
     get="Get it there.",
     loose=r"\d+\.txt",
     outer=("all",),
+    aliases=("set",),
 )
 MEMBER = {"Data/1.txt": b"x"}
 
 
-@pytest.mark.parametrize("place", ["", "my_set/"])
+@pytest.mark.parametrize("place", ["", "my_set/", "set/"])
 @pytest.mark.parametrize("name", ["Data.tar.xz", "data.tar.gz", "DATA.TAR"])
-def test_an_archive_is_found_in_both_places_and_in_any_case(place, name, tmp_path):
+def test_an_archive_is_found_in_all_places_and_in_any_case(place, name, tmp_path):
     mode = {"xz": "w:xz", "gz": "w:gz"}.get(name.rsplit(".", 1)[-1], "w:")
     source = find(samples.write(tmp_path, {place + name: samples.tar(MEMBER, mode)}), WANTED)
     assert source.names == ("Data/1.txt",) and source.title == name

@@ -12,7 +12,7 @@ from tensorflow_datasets.core import registered
 import tfds_builders
 
 ROOT = pathlib.Path(__file__).parents[2]
-NAMES = ["ipol_gait", "japanese_vowels_lpc", "uci_eeg"]
+NAMES = ["hdm05_mocap", "ipol_gait", "japanese_vowels_lpc", "uci_eeg"]
 
 
 def in_a_new_process(code, *arguments):
@@ -52,7 +52,12 @@ def test_registering_twice_adds_no_second_provider():
 
 @pytest.mark.parametrize(
     ("name", "near"),
-    [("ipol_gate", "'ipol_gait'"), ("EEG", "'uci_eeg'"), ("vowels/ts", "'japanese_vowels_lpc'")],
+    [
+        ("ipol_gate", "'ipol_gait'"),
+        ("EEG", "'uci_eeg'"),
+        ("hdm05", "'hdm05_mocap'"),
+        ("vowels/ts", "'japanese_vowels_lpc'"),
+    ],
 )
 def test_an_unknown_name_proposes_the_nearest(name, near):
     with pytest.raises(ValueError, match=f"Did you mean {near}"):

@@ -53,6 +53,19 @@ def test_values_come_back_bit_for_bit(tmp_path):
     np.testing.assert_array_equal(record["sequence"], trial.sequence)
 
 
+def test_a_covariance_config_has_a_matrix_for_each_trial(tmp_path):
+    trials = everything(prepared(tmp_path, TRAIN))["train"]
+    builder = prepared(tmp_path, TRAIN, "uci_eeg/large_spd64")
+    for key, record in everything(builder)["train"].items():
+        expected = np.cov(trials[key]["sequence"].T, dtype=np.float64)
+        expected += 1e-6 * np.trace(expected) / 64 * np.eye(64)
+        assert "sequence" not in record and record["matrix"].dtype == np.float64
+        np.testing.assert_allclose(record["matrix"], expected, rtol=1e-12, atol=1e-12)
+        assert np.linalg.eigvalsh(record["matrix"]).min() > 0  # 63 electrodes are dead
+        assert record["subject"] == trials[key]["subject"]
+    assert builder.info.metadata["subjects"] == {"train": sorted(PEOPLE)}
+
+
 def test_without_the_test_archive_its_split_is_left_out_and_named(tmp_path, caplog):
     builder = prepared(tmp_path, TRAIN)
     assert list(builder.info.splits) == ["train"]
@@ -161,3 +174,11 @@ def test_the_real_recordings_are_prepared(data_dir, tmp_path):
     assert np.ptp(records["co2a0000368/000"]["sequence"][:, smni.CHANNELS.index("CZ")]) == 0
     conditions = np.bincount([record["condition"] for record in records.values()])
     assert conditions.tolist() == [170, 170, 170]
+
+
+@pytest.mark.slow
+def test_covariances_of_the_real_recordings_are_definite(data_dir, tmp_path):
+    records = everything(reading.prepared("uci_eeg/large_spd64", data_dir, tmp_path))["train"]
+    matrices = np.stack([record["matrix"] for record in records.values()])
+    assert matrices.shape == (510, 64, 64)
+    assert np.linalg.eigvalsh(matrices).min() > 0

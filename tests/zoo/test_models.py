@@ -4,11 +4,11 @@ import pathlib
 
 import pytest
 
-from keras_dml import zoo
+from keras_dml import distances, zoo
 from zoo import publish, readme
 
 ROOT = pathlib.Path(__file__).parents[2] / "zoo"
-NAMES = ["eeg_qp_wl", "gait_qp_wl", "vowels_qp_wl"]
+NAMES = ["eeg_qp_wl", "eeg_spdnet_rpl", "gait_qp_wl", "hdm05_spdnet_rpl", "vowels_qp_wl"]
 
 
 def test_the_models_are_there():
@@ -29,7 +29,9 @@ def test_a_model_is_what_its_card_says(name):
     assert card["name"] == name
     assert model.input_shape[-1] == len(card["input"]["channels"])
     assert list(model.output_shape[1:]) == card["embedding"]["shape"]
-    assert model.layers[-1].distance.get_config().get("p") == card["embedding"].get("p")
+    distance = model.layers[-1].distance
+    assert distances.name_of(distance) == card["embedding"]["distance"]
+    assert distance.get_config().get("p") == card["embedding"].get("p")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -48,7 +50,7 @@ def test_a_name_says_paper_data_and_licence(name):
 
 
 def test_the_projects_page_has_the_figures_of_the_cards():
-    order = ("gait_qp_wl", "eeg_qp_wl", "vowels_qp_wl")
+    order = ("gait_qp_wl", "eeg_qp_wl", "eeg_spdnet_rpl", "hdm05_spdnet_rpl", "vowels_qp_wl")
     assert readme.overview([zoo.card(name) for name in order]) in (
         ROOT.parent / "README.md"
     ).read_text(encoding="utf-8")

@@ -28,6 +28,13 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             "180 of 230 subjects, 355 of 1,020 trials",
         ),
     ),
+    "hdm05_mocap": (
+        Release(
+            10_640_048,
+            "537671710c617e9d7fc3bf14dad9d1570c06df9f840c48471ff3d9e65e7e36b9",
+            "233 of 2,337 clips: 11 of 130 classes, 4 of 5 actors",
+        ),
+    ),
     "uci_eeg": (
         Release(
             21_305_560,

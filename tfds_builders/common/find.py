@@ -28,6 +28,7 @@ class Wanted:
         loose: Pattern of a direct child that marks a folder as the unpacked set itself.
         outer: Stems of archives in which the wanted archive may lie.
         limits: Caps, see `Limits`.
+        aliases: Other names that the folder `<manual>/<dataset>/` may have.
     """
 
     dataset: str
@@ -37,6 +38,7 @@ class Wanted:
     loose: str = ""
     outer: tuple[str, ...] = ()
     limits: Limits = Limits()
+    aliases: tuple[str, ...] = ()
 
 
 def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
@@ -54,7 +56,8 @@ def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
         ArchiveError: When two candidates lie side by side, or the one there cannot be opened.
     """
     manual = pathlib.Path(manual_dir).expanduser()
-    places = [place for place in (manual / wanted.dataset, manual) if place.is_dir()]
+    folders = (wanted.dataset, *wanted.aliases, "")
+    places = [manual / folder for folder in folders if (manual / folder).is_dir()]
     for place in places:
         path = _only([*_named(place, wanted.stems), *_itself(place, wanted.loose)], place)
         if path is not None:

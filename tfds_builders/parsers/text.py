@@ -11,16 +11,25 @@ from tfds_builders.common.errors import FormatError, shown
 
 _LARGEST = float(np.finfo(np.float32).max)
 _BOM = b"\xef\xbb\xbf"
+_COMMENT = re.compile(rb"^#[^\r\n]*", re.MULTILINE)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-def read_text(file: BinaryIO, name: str) -> str:
+def read_text(file: BinaryIO, name: str, comments: bool = False) -> str:
     """Reads ASCII text: a byte order mark is passed over, line ends become LF.
+
+    Args:
+        file: The open file.
+        name: Its name, for errors.
+        comments: Whether lines that begin with `#` are comments; these become empty lines,
+            whatever their encoding.
 
     Raises:
         FormatError: On a NUL, on UTF-16, on any byte beyond ASCII.
     """
     data = file.read().removeprefix(_BOM)
+    if comments:
+        data = _COMMENT.sub(b"", data)
     if not data.isascii() or b"\0" in data:
         at = next(i for i, byte in enumerate(data) if byte > 127 or byte == 0)
         raise FormatError(

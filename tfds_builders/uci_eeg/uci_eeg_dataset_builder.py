@@ -17,6 +17,7 @@ from tfds_builders.common.errors import ArchiveError, FormatError, MissingArchiv
 from tfds_builders.common.find import Wanted, find, find_config
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.progress import track
+from tfds_builders.common.spd import JITTER, covariance
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers import smni
 
@@ -57,13 +58,32 @@ TEST_OF_LARGE = _wanted("SMNI_CMI_TEST", "SMNI_CMI_TEST.tar.gz")
 
 @dataclasses.dataclass
 class Config(tfds.core.BuilderConfig):
-    """Which of the three archives.
+    """Which of the three archives, and what a record has of its trial.
 
     Attributes:
+        archive: `"full"`, `"large"` or `"small"`.
         people: Number of subjects in the official archive.
+        jitter: None for the sequences; for covariance matrices, what is added to the diagonal as a
+            share of the mean variance.
     """
 
+    archive: str = ""
     people: int = 0
+    jitter: float | None = None
+
+
+def _both(archive: str, people: int, description: str) -> list[Config]:
+    """The sequences of an archive, and their covariance matrices."""
+    return [
+        Config(name=archive, description=description, archive=archive, people=people),
+        Config(
+            name=f"{archive}_spd64",
+            description=f"One 64 x 64 covariance matrix a trial. {description}",
+            archive=archive,
+            people=people,
+            jitter=JITTER,
+        ),
+    ]
 
 
 class Builder(tfds.core.GeneratorBasedBuilder):
@@ -73,23 +93,22 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     RELEASE_NOTES = {"1.0.0": "First release."}
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     BUILDER_CONFIGS = [
-        Config(name="full", description="122 subjects, splits disjoint by subject.", people=122),
-        Config(
-            name="large",
-            description="20 subjects; the official train and test share them.",
-            people=20,
-        ),
-        Config(name="small", description="2 subjects, one split.", people=2),
+        *_both("full", 122, "122 subjects, splits disjoint by subject."),
+        *_both("large", 20, "20 subjects; the official train and test share them."),
+        *_both("small", 2, "2 subjects, one split."),
     ]
 
     def _info(self):
+        channels = len(smni.CHANNELS)
+        if self.builder_config.jitter is None:
+            name, shape, dtype = "sequence", (smni.SAMPLES, channels), np.float32
+        else:
+            name, shape, dtype = "matrix", (channels, channels), np.float64
         return self.dataset_info_from_configs(
             features=tfds.features.FeaturesDict(
                 {
                     "id": tfds.features.Text(),
-                    "sequence": tfds.features.Tensor(
-                        shape=(smni.SAMPLES, len(smni.CHANNELS)), dtype=np.float32, encoding="bytes"
-                    ),
+                    name: tfds.features.Tensor(shape=shape, dtype=dtype, encoding="bytes"),
                     "subject": tfds.features.Text(),
                     "group": tfds.features.ClassLabel(names=list(GROUPS.values())),
                     "condition": tfds.features.ClassLabel(names=list(smni.CONDITIONS)),
@@ -107,9 +126,9 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         Raises:
             ArchiveError: When the archive is missing or cannot be opened.
         """
-        config = self.builder_config.name
-        found = {config: find_config(manual_dir, CONFIGS, config)}
-        if config == "large":
+        archive = self.builder_config.archive
+        found = {archive: find_config(manual_dir, CONFIGS, archive)}
+        if archive == "large":
             with contextlib.suppress(MissingArchiveError):
                 found["test"] = find(manual_dir, TEST_OF_LARGE)
         return found
@@ -125,7 +144,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 source.title, len(people), self.builder_config.people,
             )  # fmt: skip
         parts = {"train": (source, people)}
-        if self.builder_config.name == "full":
+        if self.builder_config.archive == "full":
             splits = by_subject(people, FRACTIONS)
             parts = {
                 split: (source, {s: people[s] for s in sorted(chosen)})
@@ -133,7 +152,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             }
         if others:
             parts["test"] = (others[0], usable["test"])
-        elif self.builder_config.name == "large":
+        elif self.builder_config.archive == "large":
             log.warning(
                 "%s: no %s there, so the split `test` is left out.",
                 self.name,
@@ -158,7 +177,11 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                     log.warning("%s: %s has no samples and is left out.", source.title, name)
                     continue
                 key = f"{subject}/{number}"
-                yield key, {"id": key, **example(trial, subject, int(number), name)}
+                record = example(trial, subject, int(number), name)
+                if self.builder_config.jitter is not None:
+                    sequence, jitter = record.pop("sequence"), self.builder_config.jitter
+                    record["matrix"] = covariance(sequence, jitter, name=name)
+                yield key, {"id": key, **record}
 
 
 def example(trial: smni.Trial, subject: str, number: int, name: str) -> dict:

@@ -58,7 +58,7 @@ def vary(batch, rng):
     return augment.scale(augment.mix_channels(batch, rng, MIX, TOGETHER), rng, GAIN)
 
 
-def train(method, recordings, steps, seed, out, resume):
+def train(recordings, method, steps, seed, resume, out):
     """One training run on the given people."""
     return recipe.train(
         method,
@@ -74,16 +74,23 @@ def train(method, recordings, steps, seed, out, resume):
     )
 
 
-def cross_validate(method, recordings, steps, seed, out, resume):
+def cross_validate(recordings, out, train, *options):
     """Figures and thresholds of people that each fold's encoder has not seen: means over folds,
-    pooled trials."""
+    pooled trials.
+
+    Args:
+        recordings: `people.People`, all of them.
+        out: Folder of the run; each fold has one in it.
+        train: `train(people, *options, out=folder) -> (encoder, minutes)`.
+        *options: Of `train`.
+    """
     every, draws = [], []
     for number, fold in enumerate(folds(recordings.subjects)):
         rest = set(recordings.subjects) - fold
         print(f"fold {number + 1}: trained without {', '.join(sorted(fold))}")
         room = out / f"fold_{number + 1}"
         room.mkdir(exist_ok=True)
-        encoder, _ = train(method, recordings.of(rest), steps, seed, room, resume)
+        encoder, _ = train(recordings.of(rest), *options, out=room)
         held_out = halves(recordings.of(fold))
         distances, figures = recipe.measure(encoder, held_out, room)
         every.append(figures)
@@ -97,7 +104,8 @@ def cross_validate(method, recordings, steps, seed, out, resume):
     (out / "figures.json").write_text(json.dumps(found, indent=1) + "\n")
     print(evaluate.summary(found))
     scores, genuine = (np.concatenate(parts) for parts in zip(*draws, strict=True))
-    recipe.keep_trials(scores, genuine, len(set(recordings.subjects)), out)
+    caption = recipe.single_recordings(len(set(recordings.subjects)))
+    recipe.keep_trials(scores, genuine, out, caption)
     return found, evaluate.thresholds(scores, genuine)
 
 
@@ -161,11 +169,11 @@ def main(
     all."""
     out = recipe.out_folder(out, NAME, method, seed)
     every = trials()
-    figures, thresholds = cross_validate(method, every, steps, seed, out, resume)
+    figures, thresholds = cross_validate(every, out, train, method, steps, seed, resume)
     if publish_model and method == "qp_wl":
         room = out / "final"
         room.mkdir(exist_ok=True)
-        encoder, minutes = train(method, every, steps, seed, room, resume)
+        encoder, minutes = train(every, method, steps, seed, resume, room)
         publish.publish(
             pathlib.Path(__file__).parent,
             encoder,

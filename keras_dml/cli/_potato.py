@@ -1,0 +1,141 @@
+"""The potato ranking loss against others: reads the clips, runs what is missing, says the table."""
+
+import dataclasses
+import importlib.util
+import time
+
+import numpy as np
+
+from keras_dml.cli import _screen
+
+SOURCE = "HDM05 (Müller et al. 2007; CC BY-SA 3.0): a covariance matrix of 31 joints a clip."
+
+
+def show(manual_dir, data_dir, out, scale, seeds=None):
+    """Runs the comparison and prints its table.
+
+    Args:
+        manual_dir: Folder that holds the archive.
+        data_dir: Where the prepared data set is kept; TFDS's own folder when None.
+        out: Folder that is written into; made when it is not there.
+        scale: A name of `plan.SCALES`.
+        seeds: Starts of every network tested; the scale's own when None.
+
+    Raises:
+        ImportError: If TensorFlow Datasets is not installed.
+        ValueError: If the archive is missing or wrong, or holds too few clips or actors.
+        OSError: If the folder cannot be written to.
+    """
+    start = time.monotonic()
+    out.mkdir(parents=True, exist_ok=True)
+    with _screen.stage("read the clips"):
+        matrices, motions, actors = read(manual_dir, data_dir)
+    with _screen.stage("load the losses"), _screen.quietly():
+        from keras_dml.reproduce.potato import clips, pictures, plan
+        from keras_dml.reproduce.runs import Runs
+
+    chosen = plan.SCALES[scale]
+    if seeds is not None:
+        chosen = dataclasses.replace(
+            chosen, seeds=seeds, ablation_seeds=min(seeds, chosen.ablation_seeds)
+        )
+    moved = clips.clips_of(matrices, motions, actors, plan.PER_CLASS)
+    _introduce(moved, scale, chosen)
+    experiment = plan.Experiment(moved, Runs(out / "runs"), chosen)
+    choices = experiment.choose()
+    rows, spreads = experiment.compare(choices)
+    ablations = experiment.ablate(choices)
+    with _screen.stage(f"draw into {out}"):
+        table, written = pictures.write(
+            out,
+            choices,
+            rows,
+            spreads,
+            ablations,
+            seeds=chosen.seeds,
+            ablation_seeds=chosen.ablation_seeds,
+            source=SOURCE,
+        )
+    _tell(table, experiment.people, chosen.seeds)
+    _conclude(written, time.monotonic() - start)
+
+
+def read(manual_dir, data_dir=None):
+    """Covariance matrices of all clips, their motions and their actors, in the archive's order."""
+    if importlib.util.find_spec("tensorflow_datasets") is None:
+        raise ImportError(
+            'The motions are read by TensorFlow Datasets: pip install "keras-dml[data]".'
+        )
+    from tfds_builders import reading
+
+    records = [
+        record
+        for split in reading.records("hdm05_mocap/spd93", manual_dir, data_dir).values()
+        for record in split
+    ]
+    matrices = np.stack([record["matrix"] for record in records])
+    motions, actors = (
+        np.array([record[key].decode() for record in records]) for key in ("motion", "actor")
+    )
+    return matrices, motions, actors
+
+
+def _introduce(clips, scale, chosen):
+    _screen.say(
+        f"\n[bold]The potato ranking loss (P3) against eight others[/bold], scale {scale}\n"
+        f"{len(clips.labels):,} clips of {len(clips.classes)} motions by {len(clips.names)} "
+        f"actors: {', '.join(clips.names)}"
+    )
+    _screen.say(f"[dim]{SOURCE}[/dim]")
+    if clips.left_out:
+        _screen.say(
+            f"[dim]Motions left out, with too few clips when two actors are held out: "
+            f"{len(clips.left_out)}[/dim]"
+        )
+    if scale == "smoke":
+        _screen.say("[dim]The smoke scale shows that it runs; its figures mean nothing.[/dim]")
+
+
+def _tell(table, people, seeds):
+    from keras_dml.reproduce.potato.tables import NAMES
+
+    count = f"{seeds} seeds ± standard error" if seeds > 1 else "one seed"
+    _screen.say(
+        f"\n[bold]Actors never seen[/bold]: {', '.join(people)} held out in turn, mean over them "
+        f"and {count}; in %\nRight: the paper's Table I, random halves of HDM05's 130 motions"
+    )
+    papers = [name for name in NAMES if any(x is not None for x in table[f"{name}_paper"])]
+    columns = ("loss", *NAMES.values(), "", *(NAMES[name] for name in papers))
+    rows = []
+    for i, method in enumerate(table["method"]):
+        here = [_with_error(table[name][i], table[f"{name}_stderr"][i]) for name in NAMES]
+        there = [_with_error(table[f"{name}_paper"][i]) for name in papers]
+        rows.append((method, *here, "|", *there))
+    _screen.table(columns, rows, gap=2)
+    _screen.say(
+        "[dim]No network: log-Euclidean distances of the matrices themselves. Untrained: the "
+        "network's random start.\nNRA: its paper gives no formula that could be built.[/dim]"
+    )
+
+
+def _conclude(written, seconds):
+    out = written[0].parent
+    _screen.say(f"\n[bold]Written to {_screen.plain(str(out))}[/bold] in {seconds:.0f} s")
+    what = {
+        "table1.png": "the table above, beside the paper's",
+        "people.png": "Recall@1 of every actor",
+        "figure2_distances.png": "distances to the own class's centre and to others",
+        "figure3_batch_size.png": "RPL by batch size",
+        "figure4_weight.png": "RPL by the weight of its negatives",
+        "figure5_calibration.png": "RPL by the clips that calibrate it",
+        "figures.json": "all of it, and the settings chosen, for programs",
+    }
+    names = [path.name for path in written]
+    _screen.table((), [(file, text) for file, text in what.items() if file in names], header=False)
+    _screen.say("[dim]Beside the pictures: the same as .svg, and their numbers as .csv.[/dim]")
+
+
+def _with_error(value, error=None):
+    if value is None:
+        return "–"
+    return f"{100 * value:.1f}" if error is None else f"{100 * value:.1f} ± {100 * error:.1f}"

@@ -1,0 +1,75 @@
+"""`keras-dml reproduce potato`: a paper's comparison, run again on public recordings."""
+
+import enum
+import pathlib
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    help="A paper's comparison, run again on public recordings: tables and pictures.\n\n"
+    "Example: keras-dml reproduce potato --manual-dir ~/Downloads --scale smoke",
+    no_args_is_help=True,
+)
+
+
+class Size(enum.StrEnum):
+    """How much is run."""
+
+    smoke = "smoke"
+    full = "full"
+
+
+@app.callback()
+def _group():
+    pass
+
+
+@app.command()
+def potato(
+    manual_dir: Annotated[
+        pathlib.Path,
+        typer.Option("--manual-dir", metavar="DIR", help="Folder that holds HDM05_cut_amc."),
+    ],
+    out: Annotated[
+        pathlib.Path,
+        typer.Option("--out", metavar="DIR", help="Folder for tables, pictures and runs."),
+    ] = pathlib.Path("keras-dml-potato"),
+    scale: Annotated[
+        Size,
+        typer.Option(
+            "--scale",
+            help="smoke: all losses, few steps, some minutes. full: everybody held out in turn, "
+            "five seeds, an hour or so.",
+        ),
+    ] = Size.full,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds", min=1, help="Starts of every network tested.", show_default="1 or 5"
+        ),
+    ] = None,
+    data_dir: Annotated[
+        pathlib.Path | None,
+        typer.Option("--data-dir", metavar="DIR", help="Where the prepared data set is kept."),
+    ] = None,
+):
+    """The potato ranking loss against eight others: Table I and Figures 2 to 5 of its paper (P3).
+
+    Every loss trains the same SPD network on covariance matrices of motions, tells the motions of
+    an actor whom it has never seen by those of the others, and uses the settings that were best on
+    another actor. A stopped command goes on where it was: finished runs lie in DIR/runs.
+
+    The public archive (HDM05, CC BY-SA 3.0, https://resources.mpi-inf.mpg.de/HDM05/) is not
+    carried; put HDM05_cut_amc.zip or the unpacked folder into a folder of your choice. The first
+    run prepares it, which takes a minute.
+
+    Example: keras-dml reproduce potato --manual-dir ~/Downloads --scale smoke
+    """
+    from keras_dml.cli import _potato, _screen
+
+    try:
+        _potato.show(manual_dir, data_dir, out, scale.value, seeds)
+    except KeyboardInterrupt:
+        _screen.note(f"Stopped. Finished runs lie in {out}; run the command again for the rest.")
+        raise typer.Exit(130) from None

@@ -1,0 +1,138 @@
+"""Figures of a clustering: do clusters and classes agree?"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.metrics.cluster import pair_confusion_matrix
+
+from keras_dml.evaluation._checks import check_finite
+
+STARTS = 10
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """How well clusters agree with classes.
+
+    Attributes:
+        nmi: Mutual information over the mean of the two entropies; 1 where both are 0.
+        f1: 2 TP / (2 TP + FP + FN) over pairs of samples: a pair of one class in one cluster is a
+            true positive. 1 where no pair shares a class or a cluster.
+        precision: Share of the pairs in one cluster that are of one class; 1 where there is none.
+        recall: Share of the pairs of one class that are in one cluster; 1 where there is none.
+        pairs: True positive, false positive and false negative pairs.
+        samples: Number of samples.
+        classes: Number of classes.
+        clusters: Number of clusters that hold a sample.
+    """
+
+    nmi: float
+    f1: float
+    precision: float
+    recall: float
+    pairs: tuple[int, int, int]
+    samples: int
+    classes: int
+    clusters: int
+
+    def __str__(self):
+        return (
+            f"NMI {self.nmi:.3f}, pair F1 {self.f1:.3f} ({self.samples:,} samples of "
+            f"{self.classes:,} classes in {self.clusters:,} clusters)"
+        )
+
+
+def clustering(labels, clusters):
+    """NMI and pair-counting F1 of given clusters.
+
+    The names of the clusters do not matter, nor does their order.
+
+    Args:
+        labels: Class of each sample, shape `(samples,)`.
+        clusters: Cluster of each sample, shape `(samples,)`.
+
+    Returns:
+        `Clustering`; printed, it says the figures with their counts.
+
+    Raises:
+        ValueError: Shapes differ, or there are no samples.
+
+    >>> found = clustering([0, 0, 1, 1], ["a", "a", "a", "b"])
+    >>> round(found.nmi, 3), found.f1
+    (0.344, 0.4)
+    """
+    labels, clusters = np.asarray(labels), np.asarray(clusters)
+    if labels.ndim != 1 or labels.shape != clusters.shape or labels.size == 0:
+        raise ValueError(
+            "`labels` and `clusters` must have one entry a sample, at least one. Received shapes "
+            f"{labels.shape} and {clusters.shape}."
+        )
+    labels, clusters = (np.unique(ids, return_inverse=True)[1] for ids in (labels, clusters))
+    (_, fp), (fn, tp) = (pair_confusion_matrix(labels, clusters) // 2).tolist()  # pairs come twice
+    return Clustering(
+        nmi=float(normalized_mutual_info_score(labels, clusters)),
+        f1=_share(2 * tp, 2 * tp + fp + fn),
+        precision=_share(tp, tp + fp),
+        recall=_share(tp, tp + fn),
+        pairs=(tp, fp, fn),
+        samples=labels.size,
+        classes=int(labels.max()) + 1,
+        clusters=int(clusters.max()) + 1,
+    )
+
+
+def embedding_clustering(embeddings, labels, *, clusters=None, seed=0):
+    """NMI and pair-counting F1 of the clusters that k-means finds in embeddings.
+
+    The best of ten seeded starts by the sum of squares, as many clusters as classes unless said
+    otherwise; P3 does not describe its clustering (R38). SPD embeddings enter as vectors of their
+    logarithms, so that the figures of several losses compare.
+
+    Args:
+        embeddings: Vectors, shape `(samples, features)`.
+        labels: Class of each sample, shape `(samples,)`.
+        clusters: Number of clusters; that of the classes by default.
+        seed: Seed of the starts.
+
+    Returns:
+        `Clustering`. Where there are fewer different vectors than clusters it has fewer clusters;
+        a network that maps everything to one point gets one, and NMI 0.
+
+    Raises:
+        ValueError: Shapes do not fit, a value is not finite, or there are more clusters than
+            samples.
+
+    >>> vectors = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 5.0], [5.0, 5.1]])
+    >>> embedding_clustering(vectors, ["walk", "walk", "run", "run"]).nmi
+    1.0
+    """
+    embeddings, labels = np.asarray(embeddings), np.asarray(labels)
+    if embeddings.ndim != 2 or labels.shape != embeddings.shape[:1] or embeddings.size == 0:
+        raise ValueError(
+            "`embeddings` must be vectors, shape (samples, features), with one of `labels` for "
+            f"each. Received shapes {embeddings.shape} and {labels.shape}. SPD matrices become "
+            "vectors by `geometry.spd.vectorise(geometry.spd.log(x))`."
+        )
+    check_finite("embeddings", embeddings)
+    count = len(np.unique(labels)) if clusters is None else clusters
+    if not 1 <= count <= len(labels):
+        raise ValueError(
+            f"`clusters` must be from 1 to the number of samples, {len(labels):,}. Received "
+            f"{count!r}."
+        )
+    means = KMeans(count, n_init=STARTS, random_state=seed)
+    with warnings.catch_warnings():
+        # fewer different vectors than clusters: a finding about the network, told by the figures
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = means.fit_predict(embeddings)
+    return clustering(labels, found)
+
+
+def _share(part, whole):
+    return part / whole if whole else 1.0

@@ -1,0 +1,66 @@
+"""Figures of one ranking, as means over all orders of tied entries (R37), in closed form.
+
+Entries at one distance are a group of `size` entries, `hits` of them relevant, with `before`
+entries strictly nearer, `hits_before` of them relevant. At rank k within the group, k - before of
+its entries are drawn, and each order of them is as likely as any other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+STRIDE = 16  # of the sample from which the nearest are guessed
+
+
+def figures_of_query(distances, relevant, total, ks):
+    """Recall at each k, MAP@R and R-precision of one query.
+
+    Args:
+        distances: To each entry, shape `(entries,)`; infinite where it is not to be ranked.
+        relevant: Booleans, shape `(entries,)`.
+        total: R, the number of relevant entries to be ranked, at least 1.
+        ks: Ranks for recall, none beyond the number of entries to be ranked.
+
+    Returns:
+        List of `len(ks) + 2` floats.
+    """
+    top = max(total, *ks)
+    near = nearest(distances, top)
+    near = near[np.argsort(distances[near], kind="stable")]
+    before = np.flatnonzero(np.diff(distances[near], prepend=-np.inf))  # (groups,)
+    size = np.diff(before, append=len(near))
+    hits = np.add.reduceat(relevant[near].astype(np.int64), before)
+    hits_before = np.cumsum(hits) - hits
+    group = np.repeat(np.arange(len(size)), size)  # of each rank from 1 on
+    recalls = [
+        1.0 if hits_before[g] else 1.0 - _chance_of_none(size[g], hits[g], k - before[g])
+        for k, g in ((k, group[k - 1]) for k in ks)
+    ]
+    ranks, at = np.arange(1, total + 1), group[:total]
+    share = hits[at] / size[at]  # chance that the entry at a rank is relevant
+    others = (ranks - before[at] - 1) * (hits[at] - 1) / np.maximum(size[at] - 1, 1)
+    average = np.sum(share * (hits_before[at] + 1 + others) / ranks) / total
+    end = at[-1]
+    precision = (hits_before[end] + (total - before[end]) * share[-1]) / total
+    return [*recalls, average, precision]
+
+
+def nearest(distances, count):
+    """Indices, in no order, of the `count` nearest and of all tied with the last of them.
+
+    A sample gives a bound above which nothing need be looked at: a fifth of the time of a
+    partition of 100,000 distances. Where the bound is too low, all are partitioned.
+    """
+    sample = distances[::STRIDE]
+    at = min(2 * count // STRIDE + STRIDE, len(sample) - 1)
+    near = np.flatnonzero(distances <= np.partition(sample, at)[at])
+    if len(near) < count:
+        near = np.arange(len(distances))
+    values = distances[near]
+    return near[values <= np.partition(values, count - 1)[count - 1]]
+
+
+def _chance_of_none(size, hits, drawn):
+    """C(size - hits, drawn) / C(size, drawn), as a product of `drawn` ratios."""
+    left = size - np.arange(drawn)
+    return np.prod(np.maximum(left - hits, 0) / left)

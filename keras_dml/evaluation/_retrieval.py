@@ -1,0 +1,171 @@
+"""Figures of a retrieval experiment: are the nearest of a gallery of the query's class?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from keras_dml.evaluation._checks import check_finite
+from keras_dml.evaluation._ranking import figures_of_query
+from keras_dml.evaluation._tables import PRECOMPUTED, table_of_distances
+
+
+class PerQuery(NamedTuple):
+    """The figures of each query; NaN for a query without a relevant entry."""
+
+    recall_at_k: np.ndarray
+    map_at_r: np.ndarray
+    r_precision: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Retrieval:
+    """How well the nearest entries of a gallery are those of the query's class.
+
+    Attributes:
+        recall_at_k: By k, the share of queries with at least one relevant entry among the k
+            nearest.
+        map_at_r: Mean over queries of the average precision at R, where R is the number of the
+            query's relevant entries.
+        r_precision: Mean share of relevant entries among the R nearest.
+        queries: Number of queries that count.
+        without_relevant: Number of queries left out because nothing in the gallery is relevant.
+        per_query: `PerQuery` of arrays `recall_at_k` of shape `(queries, ks)`, `map_at_r` and
+            `r_precision` of shape `(queries,)`, in the order of all queries.
+    """
+
+    recall_at_k: dict[int, float]
+    map_at_r: float
+    r_precision: float
+    queries: int
+    without_relevant: int
+    per_query: PerQuery = field(repr=False)
+
+    def __str__(self):
+        recalls = ", ".join(f"R@{k} {100 * r:.1f} %" for k, r in self.recall_at_k.items())
+        without = f", {self.without_relevant:,} more without a relevant entry"
+        return (
+            f"{recalls}, MAP@R {self.map_at_r:.3f}, R-precision {self.r_precision:.3f} "
+            f"({self.queries:,} queries{without if self.without_relevant else ''})"
+        )
+
+
+def retrieval(
+    embeddings,
+    labels,
+    *,
+    gallery=None,
+    gallery_labels=None,
+    distance="euclidean",
+    k=(1, 3),
+    max_bytes=128 * 2**20,
+):
+    """Recall@K, MAP@R and R-precision (P3 Table I quotes R@1 and R@3), every entry ranked exactly.
+
+    A ranking with equal distances is not defined by them, so each figure is its mean over all
+    orders of tied entries, in closed form: a network that maps everything to one point scores
+    chance, neither 0 nor 1. Distances are made a block of queries at a time, in float64 where
+    they have a formula here (`"euclidean"`, `"cosine"`); memory grows with queries plus entries,
+    not with their product.
+
+    Args:
+        embeddings: Queries, shape `(queries, features)`, or of any shape that `distance` takes.
+        labels: Class of each query, shape `(queries,)`.
+        gallery: Entries, shape `(entries, ...)`. Without it the queries are the gallery, and no
+            query is its own neighbour.
+        gallery_labels: Class of each entry, shape `(entries,)`; given where there is a gallery.
+        distance: `"euclidean"` or `"cosine"` on vectors, another name of `keras_dml.distances`, a
+            callable `d(x, y) -> (n, m)` with small for near, or `"precomputed"`: then `embeddings`
+            is the table of distances, shape `(queries, entries)`.
+        k: Ranks for recall, at most the number of entries other than the query.
+        max_bytes: Memory for a block of distances; at least one row is made at a time.
+
+    Returns:
+        `Retrieval`; printed, it says the figures with their counts.
+
+    Raises:
+        ValueError: Shapes do not fit together, a value or a distance is not finite, a rank is
+            beyond the gallery, or no query has a relevant entry.
+
+    >>> import numpy as np
+    >>> found = retrieval(np.array([[0.0], [1.0], [1.0], [5.0]]), [0, 0, 1, 1], k=(1, 2))
+    >>> found.recall_at_k
+    {1: 0.25, 2: 0.75}
+    """
+    embeddings, labels = np.asarray(embeddings), np.asarray(labels)
+    within = gallery_labels is None  # the queries are the gallery
+    entry_labels = labels if within else np.asarray(gallery_labels)
+    _check_sizes(embeddings, labels, gallery, entry_labels, within, distance)
+    ks = _checked_ranks(k, len(entry_labels) - within)
+    codes = np.unique(np.concatenate([labels, entry_labels]), return_inverse=True)[1]
+    query_codes, entry_codes = codes[: len(labels)], codes[len(codes) - len(entry_labels) :]
+    relevant = np.bincount(entry_codes, minlength=codes.max() + 1)[query_codes] - within
+    if not relevant.any():
+        raise ValueError(
+            f"None of the {len(labels):,} queries has a relevant entry. Labels of queries and "
+            "gallery must share classes, and within one set a class needs two members."
+        )
+    table = table_of_distances(embeddings, embeddings if gallery is None else gallery, distance)
+    figures = np.full((len(labels), len(ks) + 2), np.nan)
+    rows = max(1, int(max_bytes // (2 * 8 * len(entry_labels))))  # a block and its temporary
+    for start in range(0, len(labels), rows):
+        block = table(slice(start, start + rows))  # (rows, entries) float64
+        check_finite("distances", block)
+        for query, distances in enumerate(block, start):
+            if within:
+                distances[query] = np.inf
+            if relevant[query]:
+                hits = entry_codes == query_codes[query]
+                figures[query] = figures_of_query(distances, hits, relevant[query], ks)
+    *recalls, map_at_r, r_precision = np.nanmean(figures, axis=0).tolist()
+    return Retrieval(
+        recall_at_k=dict(zip(ks, recalls, strict=True)),
+        map_at_r=map_at_r,
+        r_precision=r_precision,
+        queries=int((relevant > 0).sum()),
+        without_relevant=int((relevant == 0).sum()),
+        per_query=PerQuery(figures[:, :-2], figures[:, -2], figures[:, -1]),
+    )
+
+
+def _check_sizes(embeddings, labels, gallery, entry_labels, within, distance):
+    if (gallery is None) != within and distance != PRECOMPUTED:
+        raise ValueError(
+            "`gallery` and `gallery_labels` belong together: give both, or neither to rank the "
+            "queries among themselves."
+        )
+    if distance == PRECOMPUTED:
+        expected, shape = (len(labels), len(entry_labels)), embeddings.shape
+        if shape != expected or gallery is not None:
+            raise ValueError(
+                'With `distance="precomputed"` the table of distances comes in place of '
+                f"`embeddings`, and there is no `gallery`. Expected shape {expected} by the "
+                f"labels. Received shape {shape}."
+            )
+    sides = [("embeddings", embeddings, "labels", labels)]
+    if gallery is not None:
+        sides.append(("gallery", np.asarray(gallery), "gallery_labels", entry_labels))
+    for name, values, labels_name, ids in sides:
+        if ids.ndim != 1 or values.ndim < 2 or len(values) != len(ids) or values.size == 0:
+            raise ValueError(
+                f"`{name}` must hold one embedding for each of `{labels_name}`, at least one. "
+                f"Received shapes {values.shape} and {ids.shape}."
+            )
+        check_finite(name, values)
+    if gallery is not None and np.shape(gallery)[1:] != embeddings.shape[1:]:
+        raise ValueError(
+            "`embeddings` and `gallery` must come from one model. Received shapes "
+            f"{embeddings.shape} and {np.shape(gallery)}."
+        )
+
+
+def _checked_ranks(k, most):
+    ks = tuple(int(rank) for rank in k)
+    if not ks or min(ks) < 1 or max(ks) > most:
+        raise ValueError(
+            f"`k` must hold ranks from 1 to {most:,}, the number of entries a query is compared "
+            f"with. Received {tuple(k)}."
+        )
+    return ks

@@ -1,0 +1,79 @@
+"""Stacks of symmetric matrices: what is one, its decompositions, and back from them."""
+
+import numpy as np
+
+from keras_dml._keras import keras, ops
+from keras_dml.geometry.numerics import at_least_float32
+
+
+def square_matrices(name, x):
+    """The tensor in float32 or wider, once it is known to hold square matrices.
+
+    Raises:
+        ValueError: If the last two axes are not alike, or are missing.
+    """
+    x = at_least_float32(x)
+    if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
+        raise ValueError(
+            f"`{name}` must hold square matrices, shape (..., n, n). Received shape "
+            f"{tuple(x.shape)}. For signals of shape (batch, time, channels) apply "
+            "`keras_dml.layers.Covariance` first."
+        )
+    return x
+
+
+def transposed(x):
+    """Matrices `(..., m, n)` as `(..., n, m)`."""
+    return ops.swapaxes(x, -1, -2)
+
+
+def symmetric_part(x):
+    """`(x + x') / 2`, shape `(..., n, n)`."""
+    return (x + transposed(x)) / 2
+
+
+def congruence(frame, x):
+    """`frame x frame'`: `(..., m, n)` and `(..., n, n)` to `(..., m, m)`."""
+    return ops.matmul(ops.matmul(frame, x), transposed(frame))
+
+
+def composed(vectors, values):
+    """`vectors diag(values) vectors'`: `(..., n, m)` and `(..., m)` to `(..., n, n)`."""
+    return ops.matmul(vectors * values[..., None, :], transposed(vectors))
+
+
+def eigh(x):
+    """Ascending eigenvalues `(..., n)` and eigenvectors `(..., n, n)` of symmetric matrices.
+
+    A matrix with a number that is not finite has eigenvalues NaN; TensorFlow's own solver would
+    stop the program there, and with it the other matrices of the batch.
+    """
+    finite = ops.all(ops.isfinite(x), axis=(-2, -1), keepdims=True)
+    values, vectors = ops.linalg.eigh(ops.where(finite, x, ops.zeros_like(x)))
+    return ops.where(finite[..., 0], values, ops.full_like(values, np.nan)), vectors
+
+
+def rounding(values):
+    """Least eigenvalue that is told from rounding: `(..., n)`, ascending, to `(..., 1)`."""
+    limits = np.finfo(keras.backend.standardize_dtype(values.dtype))
+    return float(limits.eps) * ops.maximum(values[..., -1:], 0) + float(limits.tiny)
+
+
+def cholesky(x):
+    """Lower triangular L with `L L' = x`, shape `(..., n, n)`; NaN where there is none.
+
+    Keras's own function raises there, which one bad matrix of a batch does not deserve.
+    """
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.linalg.cholesky(x)
+    import jax.numpy as jnp
+
+    return jnp.linalg.cholesky(x)
+
+
+def inverse_lower(factor):
+    """Inverses of lower triangular matrices, shape `(..., n, n)`."""
+    identity = ops.broadcast_to(ops.eye(factor.shape[-1], dtype=factor.dtype), ops.shape(factor))
+    return ops.linalg.solve_triangular(factor, identity, lower=True)

@@ -1,0 +1,52 @@
+"""What the layers on symmetric matrices share, and how they find eigenvalues."""
+
+from keras_dml._keras import keras
+from keras_dml.geometry import spd, spd_polynomial
+from keras_dml.layers._precision import full_precision
+
+SOLVERS = {"eigh": spd, "polynomial": spd_polynomial}
+
+
+class MatrixLayer(keras.layers.Layer):
+    """A layer on symmetric matrices, `(batch, ..., n, n)`, of a known size n.
+
+    It computes and answers in float32 or wider whatever the policy: the small eigenvalues, which
+    logarithms look at, are lost in half precision. Matrices have no time axis, so a mask ends here.
+    """
+
+    def __init__(self, *, dtype=None, **kwargs):
+        super().__init__(dtype=full_precision(dtype), **kwargs)
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        n = input_shape[-1]
+        if len(input_shape) < 3 or n is None or input_shape[-2] != n:
+            raise ValueError(
+                f"{type(self).__name__} needs square matrices of known size, shape (batch, n, n). "
+                f"Received shape {tuple(input_shape)}. `keras_dml.layers.Covariance` makes them "
+                "from recordings of shape (batch, time, channels)."
+            )
+        self.input_spec = keras.layers.InputSpec(min_ndim=3, axes={-1: n, -2: n})
+
+    def compute_mask(self, inputs, previous_mask=None):
+        return None
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+
+def functions(name):
+    """The functions `rectify`, `log` and `rectify_log` of a solver.
+
+    Raises:
+        ValueError: If the name is unknown.
+    """
+    if name not in SOLVERS:
+        raise ValueError(f"`solver` must be one of {tuple(SOLVERS)}. Received solver={name!r}.")
+    return SOLVERS[name]
+
+
+def compiles(name):
+    """Whether XLA should compile the solver: its own eigendecomposition, which TensorFlow gets,
+    takes many times as long (64 matrices of 80 x 80 on a CPU: 744 ms for 12)."""
+    return name != "eigh" or keras.backend.backend() != "tensorflow"

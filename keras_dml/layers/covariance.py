@@ -1,0 +1,62 @@
+"""From a recording to the covariance matrix of its channels."""
+
+from keras_dml import distances
+from keras_dml._keras import keras
+from keras_dml.geometry.covariance import check_estimator, covariance
+from keras_dml.layers._precision import full_precision
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class Covariance(keras.layers.Layer):
+    """Covariance matrix of the channels over the valid steps of each recording.
+
+    Use it before `BiMap` where channels that move together tell people or actions apart. The
+    functions that follow have absolute floors (`ReEig`), so the unit of the signal matters:
+    normalise the channels before, or take `"trace_normalised"`.
+
+    Input shape: `(batch, time, channels)`, any time, with or without a Keras mask of any pattern.
+    Output shape: `(batch, channels, channels)`, float32 or wider whatever the policy, in squared
+    units of the input.
+
+    A recording with fewer valid steps than channels has a singular matrix, unless it is shrunk; a
+    silent one is the zero matrix; one with fewer than two valid steps has no covariance: its matrix
+    is NaN.
+
+    Args:
+        estimator: `"sample"` (divisor N - 1); `"trace_normalised"` (trace 1, without unit); `"oas"`
+            (Chen et al. 2010, in the form of scikit-learn) or `"ledoit_wolf"` (Ledoit and Wolf
+            2004), both shrunk towards a multiple of the identity, for short recordings.
+
+    Example:
+        >>> x = np.array([[[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]]])
+        >>> Covariance()(x)[0].numpy()
+        array([[1., 2.],
+               [2., 4.]], dtype=float32)
+    """
+
+    def __init__(self, estimator="sample", *, dtype=None, **kwargs):
+        super().__init__(dtype=full_precision(dtype), **kwargs)
+        check_estimator(estimator)
+        self.estimator = estimator
+        self.distance = distances.AffineInvariant()
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        if len(input_shape) != 3 or input_shape[-1] is None:
+            raise ValueError(
+                "Covariance needs recordings of a known number of channels, shape (batch, time, "
+                f"channels). Received shape {tuple(input_shape)}."
+            )
+
+    def call(self, inputs, mask=None):
+        return covariance(inputs, mask, self.estimator)
+
+    def compute_mask(self, inputs, previous_mask=None):
+        return None
+
+    def compute_output_shape(self, input_shape):
+        batch, _, channels = input_shape
+        return (batch, channels, channels)
+
+    def get_config(self):
+        return {**super().get_config(), "estimator": self.estimator}

@@ -1,0 +1,46 @@
+"""Logarithms of symmetric matrices."""
+
+from keras_dml._keras import keras
+from keras_dml.geometry import spd
+from keras_dml.layers._matrices import MatrixLayer, compiles, functions
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class LogEig(MatrixLayer):
+    """Matrix logarithm, from positive definite matrices to the flat space of symmetric ones (Huang
+    and Van Gool 2017).
+
+    Follow it with `TangentVector`: Euclidean distances of these vectors are log-Euclidean distances
+    (P3 Eq. 4) of the matrices.
+
+    Input and output shape: `(batch, ..., n, n)`; only the symmetric part of the input counts. The
+    output is symmetric, float32 or wider whatever the policy, and finite for every finite input:
+    eigenvalues below the floor, zero and negative ones too, count as the floor.
+
+    Args:
+        epsilon: The floor, in squared units of the signal: `ReEig(epsilon)` and the logarithm in
+            one eigendecomposition, at half the time. None: no more than keeps the logarithm finite,
+            the rounding unit times the greatest eigenvalue (for `"polynomial"` 1e-6 times the norm
+            of the matrix).
+        solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition: products of
+            matrices only, the same weights (see `keras_dml.models.with_solver`).
+
+    Example:
+        >>> np.diag(LogEig()(np.array([[[2.0, 0.0], [0.0, 10.0]]]))[0]).round(4)
+        array([0.6931, 2.3026], dtype=float32)
+    """
+
+    def __init__(self, epsilon=None, *, solver="eigh", **kwargs):
+        super().__init__(**kwargs)
+        self.epsilon = None if epsilon is None else spd.check_epsilon(epsilon)
+        self.solver = solver
+        self._functions = functions(solver)
+        self.supports_jit = compiles(solver)
+
+    def call(self, inputs):
+        if self.epsilon is None:
+            return self._functions.log(inputs)
+        return self._functions.rectify_log(inputs, self.epsilon)
+
+    def get_config(self):
+        return {**super().get_config(), "epsilon": self.epsilon, "solver": self.solver}

@@ -1,0 +1,83 @@
+"""Where the joints of a body are, whoever looks from wherever."""
+
+import numbers
+
+from keras_dml._keras import keras, ops
+from keras_dml.layers._precision import full_precision
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class CanonicalPose(keras.layers.Layer):
+    """Joint positions relative to the root joint, turned so that the first step's hips face alike.
+
+    Where a person stands in the laboratory, and which way they face, says nothing about what they
+    do or who they are; before a covariance both would. The turn is about the vertical axis y, and
+    takes the line from the first of the two hip joints to the second, as it lies on the floor at
+    the first valid step, to the x axis.
+
+    Input shape: `(batch, time, 3 joints)`, x, y, z of each joint in any unit of length, with or
+    without a Keras mask, which passes on. Output shape: the same, float32 or wider whatever the
+    policy. A recording whose hips stand one above the other is not turned.
+
+    Args:
+        root: Number of the joint that becomes the origin.
+        hips: Numbers of the left and the right hip joint.
+
+    Example:
+        >>> root, left, right = [5.0, 1.0, 5.0], [5.0, 1.0, 4.0], [5.0, 1.0, 6.0]
+        >>> CanonicalPose(0, hips=(1, 2))(np.array([[root + left + right]])).numpy().round(3) + 0
+        array([[[ 0.,  0.,  0., -1.,  0.,  0.,  1.,  0.,  0.]]], dtype=float32)
+    """
+
+    def __init__(self, root=0, hips=(1, 6), *, dtype=None, **kwargs):
+        super().__init__(dtype=full_precision(dtype), **kwargs)
+        joints = (root, *hips)
+        whole = all(isinstance(joint, numbers.Integral) and joint >= 0 for joint in joints)
+        if len(joints) != 3 or not whole or hips[0] == hips[1]:
+            raise ValueError(
+                "`root` is the number of a joint and `hips` those of two others, counted from 0. "
+                f"Received root={root!r}, hips={hips!r}."
+            )
+        self.root, self.hips = int(root), tuple(int(joint) for joint in hips)
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        needed = max(self.root, *self.hips) + 1
+        channels = input_shape[-1]
+        if len(input_shape) != 3 or channels is None or channels % 3 or channels < 3 * needed:
+            raise ValueError(
+                "CanonicalPose needs x, y, z of each joint, shape (batch, time, 3 joints) with at "
+                f"least {needed} joints. Received shape {tuple(input_shape)}."
+            )
+
+    def call(self, inputs, mask=None):
+        batch, time, channels = ops.shape(inputs)
+        places = ops.reshape(inputs, (batch, time, channels // 3, 3))
+        places = places - places[:, :, self.root : self.root + 1]
+        left, right = (places[:, :, hip] for hip in self.hips)
+        across = _first(right - left, mask)  # (batch, 3)
+        x, z = across[:, 0, None, None], across[:, 2, None, None]
+        length = ops.sqrt(x * x + z * z)
+        flat = length > 0
+        length = ops.where(flat, length, 1)
+        cosine, sine = ops.where(flat, x / length, 1), z / length
+        along, up, aside = places[..., 0], places[..., 1], places[..., 2]  # (batch, time, joints)
+        turned = (cosine * along + sine * aside, up, cosine * aside - sine * along)
+        return ops.reshape(ops.stack(turned, axis=-1), (batch, time, channels))
+
+    def compute_mask(self, inputs, previous_mask=None):
+        return previous_mask
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def get_config(self):
+        return {**super().get_config(), "root": self.root, "hips": self.hips}
+
+
+def _first(x, mask):
+    """Values of the first valid step, `(batch, time, features)` to `(batch, features)`."""
+    if mask is None:
+        return x[:, 0]
+    step = ops.argmax(ops.cast(mask, "int32"), axis=1)
+    return ops.take_along_axis(x, ops.cast(step, "int32")[:, None, None], axis=1)[:, 0]

@@ -1,0 +1,65 @@
+"""One learned vector a class."""
+
+import numbers
+
+from keras_dml._keras import keras
+from keras_dml.geometry import vector
+from keras_dml.layers._precision import full_precision
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class Proxies(keras.layers.Layer):
+    """Squared distances of embeddings to one learned proxy a class, all on the unit sphere
+    (Movshovitz-Attias 2017).
+
+    It stands behind the encoder while `keras_dml.losses.ProxyNCALoss` trains; embeddings are what
+    goes in, so the encoder alone is the model to keep. The proxies are weights of the layer, and so
+    saved with the model.
+
+    Input shape: `(batch, features)`, vectors of any length.
+
+    Output shape: `(batch, classes)`, float32 or wider whatever the policy, in [0, 4] up to
+    rounding; a zero vector, which has no direction, is at 2 from every proxy.
+
+    Args:
+        classes: Number of proxies, at least 2; labels are 0 to `classes - 1`.
+
+    Example:
+        >>> layer = Proxies(classes=2)
+        >>> layer.build((None, 2))
+        >>> layer.set_weights([np.array([[1.0, 0.0], [0.0, -3.0]])])
+        >>> layer(np.array([[0.0, 2.0]])).numpy()
+        array([[2., 4.]], dtype=float32)
+    """
+
+    def __init__(self, classes, *, dtype=None, **kwargs):
+        super().__init__(dtype=full_precision(dtype), **kwargs)
+        if not isinstance(classes, numbers.Integral) or classes < 2:
+            raise ValueError(
+                f"`classes` must be a whole number of at least 2. Received classes={classes!r}."
+            )
+        self.classes = int(classes)
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        if len(input_shape) != 2 or input_shape[1] is None:
+            raise ValueError(
+                "Proxies needs vectors of known width, shape (batch, features). Received shape "
+                f"{tuple(input_shape)}. Put `LogEig` and `TangentVector` before it for matrices, "
+                "`SequencePooling` or `QuantileLayer(flatten=True)` for sequences."
+            )
+        self.proxies = self.add_weight(
+            name="proxies", shape=(self.classes, input_shape[1]), initializer="random_normal"
+        )
+
+    def call(self, inputs):
+        return 2 - 2 * vector.cosine(inputs, self.proxies)
+
+    def compute_mask(self, inputs, previous_mask=None):
+        return None
+
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], self.classes)
+
+    def get_config(self):
+        return {**super().get_config(), "classes": self.classes}

@@ -1,0 +1,45 @@
+"""Rectified eigenvalues."""
+
+from keras_dml import distances
+from keras_dml._keras import keras
+from keras_dml.geometry import spd
+from keras_dml.layers._matrices import MatrixLayer, compiles, functions
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class ReEig(MatrixLayer):
+    """Lifts eigenvalues to a floor: U max(L, epsilon) U' (Huang and Van Gool 2017).
+
+    The non-linear layer of matrices, and their safety: whatever comes in, singular or indefinite,
+    positive definite matrices with a bounded condition go out. A matrix that holds NaN stays NaN.
+
+    Input and output shape: `(batch, ..., n, n)`; only the symmetric part of the input counts. The
+    output is symmetric, float32 or wider whatever the policy. The gradient is exact where
+    eigenvalues are equal, and 0 for one that is at the floor.
+
+    Args:
+        epsilon: Least eigenvalue of the result, in squared units of the signal: an absolute number,
+            so bring the matrices to a common scale first (`Covariance("trace_normalised")`, or
+            channels of standard deviation 1). The default is the paper's (P3 section 4). Where
+            eigenvalues reach 10,000,000 times as high, float32 cannot see the floor.
+        solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition: products of
+            matrices only, the same weights (see `keras_dml.models.with_solver`).
+
+    Example:
+        >>> np.diag(ReEig(0.5)(np.array([[[2.0, 0.0], [0.0, -1.0]]]))[0]).round(6)
+        array([2. , 0.5], dtype=float32)
+    """
+
+    def __init__(self, epsilon=1e-4, *, solver="eigh", **kwargs):
+        super().__init__(**kwargs)
+        self.epsilon = spd.check_epsilon(epsilon)
+        self.solver = solver
+        self._rectify = functions(solver).rectify
+        self.supports_jit = compiles(solver)
+        self.distance = distances.AffineInvariant()
+
+    def call(self, inputs):
+        return self._rectify(inputs, self.epsilon)
+
+    def get_config(self):
+        return {**super().get_config(), "epsilon": self.epsilon, "solver": self.solver}

@@ -1,0 +1,34 @@
+"""Symmetric matrices as vectors."""
+
+from keras_dml import distances
+from keras_dml._keras import keras
+from keras_dml.geometry import spd
+from keras_dml.layers._matrices import MatrixLayer
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class TangentVector(MatrixLayer):
+    """The upper triangle by rows, entries beside the diagonal times sqrt 2, which keeps inner
+    products.
+
+    The head after `LogEig`: one vector a recording, compared by Euclidean distance, which is the
+    log-Euclidean distance of the matrices (P3 Eq. 4).
+
+    Input shape: `(batch, ..., n, n)`, symmetric. Output shape: `(batch, ..., n (n + 1) / 2)`,
+    float32 or wider whatever the policy.
+
+    Example:
+        >>> TangentVector()(np.array([[[1.0, 2.0], [2.0, 3.0]]])).numpy().round(4)
+        array([[1.    , 2.8284, 3.    ]], dtype=float32)
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.distance = distances.Euclidean()
+
+    def call(self, inputs):
+        return spd.vectorise(inputs)
+
+    def compute_output_shape(self, input_shape):
+        n = input_shape[-1]
+        return (*input_shape[:-2], n * (n + 1) // 2)

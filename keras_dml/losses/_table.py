@@ -1,0 +1,61 @@
+"""What the losses on all distances of a batch share."""
+
+from keras_dml import distances
+from keras_dml._keras import keras, ops
+from keras_dml.layers._precision import full_precision
+from keras_dml.losses.pairs import class_ids
+
+
+class TableLoss(keras.losses.Loss):
+    """A loss of the distances between all rows of a batch; subclasses give `values`.
+
+    Labels are class ids, shape `(batch,)`, in any number and order; predictions are embeddings that
+    the distance takes. An anchor without a valid pair has the value 0 and no gradient. One with a
+    NaN among its distances has the value NaN; so has, in a compiled step, one whose label is no id
+    (an eager call refuses it).
+
+    Args:
+        distance: Name of a distance or an object `d(x, y) -> (n, m)`.
+        name: Name of the loss.
+        dtype: As of `keras.losses.Loss`, widened to float32.
+        **kwargs: `reduction` of `keras.losses.Loss`.
+    """
+
+    def __init__(self, distance, *, name, dtype=None, **kwargs):
+        super().__init__(name=name, dtype=full_precision(dtype), **kwargs)
+        self.distance = distances.get(distance)
+
+    def call(self, y_true, y_pred):
+        labels = class_ids(y_true)
+        rows = (labels.shape[0], y_pred.shape[0])
+        if None not in rows and rows[0] != rows[1]:
+            raise ValueError(
+                f"`labels` and embeddings must have the same number of rows. Received {rows[0]} "
+                f"labels and embeddings of shape {tuple(y_pred.shape)}."
+            )
+        table = self.distance(y_pred, y_pred)
+        values = self.values(labels, table, y_pred)
+        sums = ops.sum(ops.stop_gradient(table), axis=1)
+        lost = ops.logical_or(ops.isnan(sums), labels < 0)
+        return ops.where(lost, float("nan"), values)
+
+    def values(self, labels, table, embeddings):
+        """One value an anchor.
+
+        Args:
+            labels: Class ids, int32, shape `(batch,)`; -1 is none.
+            table: Distances, shape `(batch, batch)`.
+            embeddings: What the distances are of, shape `(batch, ...)`.
+        """
+        raise NotImplementedError
+
+
+def mean_of_terms(sums, counts):
+    """Anchors' sums, scaled so that their mean is the sum of all over the number of all terms.
+
+    Args:
+        sums: Sum of an anchor's terms, shape `(batch,)`.
+        counts: Number of its terms, shape `(batch,)`.
+    """
+    rows = ops.cast(ops.shape(sums)[0], sums.dtype)
+    return sums * (rows / ops.maximum(ops.sum(counts), 1))

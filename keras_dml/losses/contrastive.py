@@ -1,0 +1,57 @@
+"""The contrastive loss."""
+
+from keras_dml import distances
+from keras_dml._keras import keras, ops
+from keras_dml.losses import mining
+from keras_dml.losses._table import TableLoss
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class ContrastiveLoss(TableLoss):
+    """Pulls equal classes together and pushes others out of a margin (Hadsell 2006).
+
+    An ordered pair at distance d pays `d^2 / 2` if its classes are equal, else `max(margin - d,
+    0)^2 / 2`. The default reduction is the mean over all ordered pairs of a batch.
+
+    Labels are class ids, shape `(batch,)`; predictions are embeddings that `distance` takes. A
+    batch of one row has the value 0.
+
+    Args:
+        margin: Distance from which another class costs nothing, in units of the distance.
+        distance: Name of a distance that is 0 between equal embeddings, or an object `d(x, y) ->
+            (n, m)`.
+        name: Name of the loss.
+        dtype: As of `keras.losses.Loss`, widened to float32.
+        **kwargs: `reduction` of `keras.losses.Loss`.
+
+    Example:
+        >>> embeddings = np.array([[0.0], [1.0], [0.25]])
+        >>> ContrastiveLoss(reduction=None)(np.array([0, 0, 1]), embeddings).numpy()
+        array([0.390625, 0.265625, 0.15625 ], dtype=float32)
+    """
+
+    def __init__(
+        self, margin=1.0, distance="euclidean", *, name="contrastive", dtype=None, **kwargs
+    ):
+        super().__init__(distance, name=name, dtype=dtype, **kwargs)
+        if isinstance(self.distance, distances.Cosine):
+            raise ValueError(
+                "ContrastiveLoss needs a distance that is 0 between equal embeddings; the negative "
+                "cosine is -1 there. End the model in `keras.layers.UnitNormalization()` and take "
+                'distance="euclidean".'
+            )
+        self.margin = float(margin)
+
+    def values(self, labels, table, embeddings):
+        pull = ops.where(mining.positives(labels), ops.square(table), 0)
+        push = ops.square(ops.relu(self.margin - table))
+        terms = ops.where(mining.negatives(labels), push, pull)
+        others = ops.cast(ops.shape(labels)[0] - 1, terms.dtype)
+        return ops.sum(terms, axis=1) / (2 * ops.maximum(others, 1))
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "margin": self.margin,
+            "distance": distances.serialize(self.distance),
+        }

@@ -1,0 +1,62 @@
+"""The triplet loss of deep metric learning by signal-to-noise ratio."""
+
+from keras_dml._keras import keras, ops
+from keras_dml.geometry import vector
+from keras_dml.geometry.numerics import absolute
+from keras_dml.losses import mining
+from keras_dml.losses._table import TableLoss, mean_of_terms
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class DSMLTripletLoss(TableLoss):
+    """All triplets by signal-to-noise distance, and a pull of embeddings to zero mean (Yuan 2019).
+
+    With `d_ij = var(h_j - h_i) / var(h_i)` over features, i the anchor, the mean over all triplets
+    of `max(d_ap - d_an + margin, 0)`, plus `zero_mean_weight` times the mean over rows of the
+    absolute sum of a row's features. Without a triplet only the second part is left.
+
+    Labels are class ids, shape `(batch,)`; predictions are vectors, shape `(batch, features)`: the
+    distance compares features, so other embeddings are refused.
+
+    Args:
+        margin: Margin, a ratio.
+        zero_mean_weight: Weight of the second part (lambda of Yuan 2019).
+        name: Name of the loss.
+        dtype: As of `keras.losses.Loss`, widened to float32.
+        **kwargs: `reduction` of `keras.losses.Loss`.
+
+    Example:
+        >>> embeddings = np.array([[1.0, -1.0], [2.0, -2.0], [-1.0, 1.0]])
+        >>> float(DSMLTripletLoss(margin=4.0)(np.array([0, 0, 1]), embeddings))  # d: 1, 4; 1/4, 9/4
+        1.5
+    """
+
+    def __init__(
+        self, margin=0.2, *, zero_mean_weight=0.005, name="dsml_triplet", dtype=None, **kwargs
+    ):
+        super().__init__(vector.snr, name=name, dtype=dtype, **kwargs)
+        self.margin = float(margin)
+        self.zero_mean_weight = float(zero_mean_weight)
+
+    def call(self, y_true, y_pred):
+        if len(y_pred.shape) != 2:
+            raise ValueError(
+                "DSMLTripletLoss compares vectors, shape (batch, features). Received shape "
+                f"{tuple(y_pred.shape)}. End the model in `LogEig` and `TangentVector` for "
+                "matrices, in `QuantileLayer(flatten=True)` for sequences, or take `TripletLoss`, "
+                "which knows their distances."
+            )
+        return super().call(y_true, y_pred)
+
+    def values(self, labels, table, embeddings):
+        weights, opened, counted = mining.all_triplets(table, labels, self.margin)
+        sums = ops.sum(weights * table, axis=1) + self.margin * opened
+        off_zero = absolute(ops.sum(embeddings, axis=1))
+        return mean_of_terms(sums, counted) + self.zero_mean_weight * off_zero
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "margin": self.margin,
+            "zero_mean_weight": self.zero_mean_weight,
+        }

@@ -1,0 +1,55 @@
+"""The lifted structure loss."""
+
+from keras_dml import distances
+from keras_dml._keras import keras, ops
+from keras_dml.losses import mining
+from keras_dml.losses._table import TableLoss, mean_of_terms
+
+NO_NEGATIVE = -1e30  # in place of -inf, whose differences are NaN
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class LiftedStructureLoss(TableLoss):
+    """Each positive pair against all negatives of both its rows (Song 2016; P3 Eq. 3).
+
+    With `J_ij = d_ij + log(sum_k exp(margin - d_ik) + sum_l exp(margin - d_jl))`, k over the
+    negatives of i and l over those of j, the mean over positive pairs of `max(J_ij, 0)^2 / 2`. In
+    a batch without negatives it is 0. Erratum: P3 Eq. 3 closes a bracket after the first sum; the
+    logarithm takes both.
+
+    Labels are class ids, shape `(batch,)`; predictions are embeddings that `distance` takes.
+
+    Args:
+        margin: Margin, in units of the distance.
+        distance: Name of a distance or an object `d(x, y) -> (n, m)`.
+        name: Name of the loss.
+        dtype: As of `keras.losses.Loss`, widened to float32.
+        **kwargs: `reduction` of `keras.losses.Loss`.
+
+    Example:
+        >>> embeddings = np.array([[0.0], [0.0], [1.0]])
+        >>> value = LiftedStructureLoss()(np.array([0, 0, 1]), embeddings)  # log(2)^2 / 2
+        >>> round(float(value), 4)
+        0.2402
+    """
+
+    def __init__(
+        self, margin=1.0, distance="euclidean", *, name="lifted_structure", dtype=None, **kwargs
+    ):
+        super().__init__(distance, name=name, dtype=dtype, **kwargs)
+        self.margin = float(margin)
+
+    def values(self, labels, table, embeddings):
+        near, away = mining.positives(labels), mining.negatives(labels)
+        rows = ops.logsumexp(ops.where(away, self.margin - table, NO_NEGATIVE), axis=1)  # (batch,)
+        both = rows[None, :] + ops.softplus(rows[:, None] - rows[None, :])  # log of a sum
+        pairs = both + table  # (batch, batch)
+        terms = ops.where(near, ops.square(ops.relu(pairs)) / 2, 0)
+        return mean_of_terms(ops.sum(terms, axis=1), ops.sum(ops.cast(near, terms.dtype), axis=1))
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "margin": self.margin,
+            "distance": distances.serialize(self.distance),
+        }

@@ -1,0 +1,148 @@
+"""The potato ranking loss."""
+
+import numpy as np
+
+from keras_dml._keras import keras, ops
+from keras_dml.geometry.concrete import concrete
+from keras_dml.layers._precision import full_precision
+from keras_dml.losses import mining
+from keras_dml.losses.pairs import class_ids
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class PotatoRankingLoss(keras.losses.Loss):
+    """Own class inside the hull of one's potato, others beyond it by a margin (P3 Eqs 10-18).
+
+    With `z_jc` the score of row j in the potato of class c, a query of class c has the value `mean
+    over P of (z_jc - z_threshold) + weight * mean over N of (z_threshold + margin - z_jc)`. P are
+    the other rows of class c outside the hull, `z_jc > z_threshold`; N the rows of other classes
+    not yet beyond it, `z_jc < z_threshold + margin`. An empty set adds 0 and no gradient. It is
+    class-level: a query alone in its class still has negatives.
+
+    Labels are class ids, shape `(batch,)`, below the number of potatoes. Predictions are z-scores,
+    shape `(batch, classes)`, as `keras_dml.layers.Potatoes` gives them; inside a
+    `keras_dml.models.PotatoNetwork`, which trains by this loss, the model scores its embeddings
+    itself. The loss has no state: the statistics are weights of the layer. A query with a NaN among
+    its scores has the value NaN; so has, in a compiled step, one whose label has no potato (an
+    eager call refuses it).
+
+    Erratum: P3 Eq. 10 has no hinge on negatives and its two bounds do not fit the mined sets of Eqs
+    13 and 14; these follow the sets and the text.
+
+    Args:
+        z_threshold: Radius of the hull, in deviations of the logarithm of distance. The paper's 2.5
+            leaves 0.6 % of a class outside, so negatives do most of the work; a lower one, such as
+            1, gives positives some.
+        margin: How far beyond the hull other classes belong, in deviations (m in P3).
+        weight: Weight of the negatives (lambda in P3 Eq. 17).
+        name: Name of the loss.
+        dtype: As of `keras.losses.Loss`, widened to float32.
+        **kwargs: `reduction` of `keras.losses.Loss`.
+
+    Example:
+        >>> scores = np.array([[0.0, 4.0], [3.0, 2.0], [1.5, 0.0]])
+        >>> PotatoRankingLoss(reduction=None)(np.array([0, 0, 1]), scores).numpy()
+        array([2.5, 2. , 1.5], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        z_threshold=2.5,
+        *,
+        margin=1.0,
+        weight=1.0,
+        name="potato_ranking",
+        dtype=None,
+        **kwargs,
+    ):
+        super().__init__(name=name, dtype=full_precision(dtype), **kwargs)
+        for argument, value in (("margin", margin), ("weight", weight)):
+            if not 0 <= value < float("inf"):
+                raise ValueError(
+                    f"`{argument}` must be a number of at least 0. Received {argument}={value!r}."
+                )
+        if not abs(z_threshold) < float("inf"):
+            raise ValueError(
+                "`z_threshold` is a number of deviations, such as 2.5. Received "
+                f"z_threshold={z_threshold!r}."
+            )
+        self.z_threshold = float(z_threshold)
+        self.margin = float(margin)
+        self.weight = float(weight)
+
+    def call(self, y_true, y_pred):
+        labels = potato_ids(y_true, _classes(y_pred))
+        scores = of_queries(labels, y_pred)  # (batch, batch)
+        outside, inside = self.mined(labels, scores)
+        positive = _mean(scores - self.z_threshold, outside)
+        negative = _mean(self.z_threshold + self.margin - scores, inside)
+        sums = ops.sum(ops.stop_gradient(scores), axis=1)
+        lost = ops.logical_or(ops.isnan(sums), labels < 0)
+        return ops.where(lost, float("nan"), positive + self.weight * negative)
+
+    def mined(self, labels, scores):
+        """Who takes part: positives outside the hull and negatives not yet beyond it (P3 Eqs 13 and
+        14).
+
+        Args:
+            labels: Class ids, int32, shape `(batch,)`.
+            scores: Of row j in the potato of row i, shape `(batch, batch)`; see `of_queries`.
+
+        Returns:
+            Two masks, shape `(batch, batch)`.
+        """
+        outside = ops.logical_and(mining.positives(labels), scores > self.z_threshold)
+        near = scores < self.z_threshold + self.margin
+        return outside, ops.logical_and(mining.negatives(labels), near)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "z_threshold": self.z_threshold,
+            "margin": self.margin,
+            "weight": self.weight,
+        }
+
+
+def of_queries(labels, scores):
+    """Score of row j in the potato of row i, shape `(batch, batch)`.
+
+    Args:
+        labels: Class ids, int32, shape `(batch,)`; -1 is none and gets some potato.
+        scores: Of rows in potatoes, shape `(batch, classes)`.
+    """
+    return ops.take(ops.transpose(scores), ops.maximum(labels, 0), axis=0)
+
+
+def potato_ids(labels, classes):
+    """Labels as int32, shape `(batch,)`; in a compiled step -1 for what has no potato.
+
+    Raises:
+        ValueError: For another shape; in an eager call also for a label that has no potato.
+    """
+    ids = class_ids(labels)
+    known = ids < classes
+    values = concrete(ids)
+    if values is not None and (values >= classes).any():
+        raise ValueError(
+            f"Labels must be below the number of potatoes, {classes}. Received "
+            f"{np.unique(values[values >= classes])[:8].tolist()}. Give `classes=` as many as "
+            "there are, or number the classes from 0."
+        )
+    return ops.where(known, ids, -1)
+
+
+def _classes(scores):
+    if len(scores.shape) != 2:
+        raise ValueError(
+            "PotatoRankingLoss takes z-scores, shape (batch, classes). Received shape "
+            f"{tuple(scores.shape)}. Wrap the encoder of matrices in "
+            "`keras_dml.models.PotatoNetwork(encoder, classes)`, which scores its embeddings."
+        )
+    return scores.shape[1] if scores.shape[1] is not None else ops.shape(scores)[1]
+
+
+def _mean(terms, mask):
+    """Mean of each row under a mask, 0 where it is empty, shape `(batch,)`."""
+    count = ops.sum(ops.cast(mask, terms.dtype), axis=1)
+    return ops.sum(ops.where(mask, terms, 0), axis=1) / ops.maximum(count, 1)

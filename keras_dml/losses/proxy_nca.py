@@ -1,0 +1,64 @@
+"""The Proxy-NCA loss."""
+
+import numpy as np
+
+from keras_dml._keras import keras, ops
+from keras_dml.geometry.concrete import concrete
+from keras_dml.layers._precision import full_precision
+from keras_dml.losses.pairs import class_ids
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class ProxyNCALoss(keras.losses.Loss):
+    """Nearer to the proxy of one's class than to all others (Movshovitz-Attias 2017).
+
+    With `d_z` the squared distance of a row to the proxy of class z, as `keras_dml.layers.Proxies`
+    gives it, a row of class y has the value `d_y + log(sum over z != y of exp(-d_z))`, which may be
+    below 0.
+
+    Labels are class ids, shape `(batch,)`, below the number of proxies; predictions have shape
+    `(batch, classes)`. A label without a proxy is refused in an eager call and NaN in a compiled
+    step.
+
+    Args:
+        softmax: Whether the sum takes z = y too, which makes it a cross-entropy, at least 0.
+        name: Name of the loss.
+        dtype: As of `keras.losses.Loss`, widened to float32.
+        **kwargs: `reduction` of `keras.losses.Loss`.
+
+    Example:
+        >>> round(float(ProxyNCALoss()(np.array([0]), np.array([[0.5, 2.0, 2.0]]))), 4)
+        -0.8069
+    """
+
+    def __init__(self, softmax=False, *, name="proxy_nca", dtype=None, **kwargs):
+        super().__init__(name=name, dtype=full_precision(dtype), **kwargs)
+        self.softmax = bool(softmax)
+
+    def call(self, y_true, y_pred):
+        if len(y_pred.shape) != 2 or y_pred.shape[1] is None or y_pred.shape[1] < 2:
+            raise ValueError(
+                "ProxyNCALoss takes squared distances to at least two proxies, shape (batch, "
+                f"classes). Received shape {tuple(y_pred.shape)}. End the model in "
+                "`keras_dml.layers.Proxies(classes)`, which takes vectors."
+            )
+        labels, classes = class_ids(y_true), y_pred.shape[1]
+        _check_known(labels, classes)
+        own = ops.equal(labels[:, None], ops.arange(classes, dtype="int32")[None, :])
+        distance = ops.sum(ops.where(own, y_pred, 0), axis=1)
+        others = -y_pred if self.softmax else ops.where(own, -float("inf"), -y_pred)
+        values = distance + ops.logsumexp(others, axis=1)
+        return ops.where(ops.any(own, axis=1), values, float("nan"))
+
+    def get_config(self):
+        return {**super().get_config(), "softmax": self.softmax}
+
+
+def _check_known(labels, classes):
+    values = concrete(labels)
+    if values is not None and (values >= classes).any():
+        raise ValueError(
+            f"Labels must be below the number of proxies, {classes}. Received "
+            f"{np.unique(values[values >= classes])[:8].tolist()}. Make `Proxies(classes)` as wide "
+            "as there are classes, or number the classes from 0."
+        )

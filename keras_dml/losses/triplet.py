@@ -1,0 +1,142 @@
+"""The triplet loss and its minings."""
+
+from keras_dml import distances
+from keras_dml._keras import keras, ops
+from keras_dml.losses import mining
+from keras_dml.losses._table import TableLoss, mean_of_terms
+
+MININGS = ("all", "random", "semi_hard", "hard")
+FALLBACKS = (None, "farthest")
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class TripletLoss(TableLoss):
+    """Anchor nearer to a positive than to a negative by a margin (Schroff 2015, P3 Eq. 1; Hermans
+    2017).
+
+    A triplet pays `max(d_ap - d_an + margin, 0)`. Which triplets pay is the mining:
+
+    - `"all"`: every one; the mean is over all triplets, those that pay nothing too.
+    - `"random"`: each pair of anchor and positive with one negative, uniformly drawn; the mean is
+      over these pairs.
+    - `"semi_hard"`: each pair with its nearest negative that is farther than the positive, by less
+      than the margin; pairs without one are left out of the mean.
+    - `"hard"`: each anchor with its farthest positive and its nearest negative; the mean is over
+      anchors.
+
+    Labels are class ids, shape `(batch,)`; predictions are embeddings that `distance` takes. With
+    the default reduction the loss is that mean. `keras_dml.samplers.PKSampler` makes batches
+    with positives.
+
+    The random draw has no state: it is a hash of `seed` and the embeddings. Each step of a training
+    draws anew, because embeddings move; the same batch under the same weights draws the same.
+
+    Args:
+        margin: Margin, in units of what is compared: of the distance or of its square.
+        mining: `"all"`, `"random"`, `"semi_hard"` or `"hard"`.
+        distance: Name of a distance or an object `d(x, y) -> (n, m)`.
+        squared: Whether squares of the distance are compared. None: as the papers do, squares but
+            for `"hard"`.
+        soft: With `"hard"`: `softplus(d_ap - d_an)` instead of the hinge, without a margin.
+        fallback: `"farthest"` for what TensorFlow Addons does in want of a partner. `"semi_hard"`
+            then knows no upper bound and takes the farthest negative where none is farther than the
+            positive; `"hard"` takes the farthest row for a missing negative. An anchor without a
+            positive (`"hard"`) or a batch without a negative (`"semi_hard"`) takes the anchor
+            itself. None: such pairs and anchors pay nothing.
+        seed: Seed of `"random"`, an integer from 0 to 2**32 - 1.
+        name: Name of the loss.
+        dtype: As of `keras.losses.Loss`, widened to float32.
+        **kwargs: `reduction` of `keras.losses.Loss`.
+
+    Example:
+        >>> embeddings = np.array([[0.0], [1.0], [1.5], [3.0]])
+        >>> float(TripletLoss(mining="hard")(np.array([0, 0, 1, 1]), embeddings))
+        1.25
+    """
+
+    def __init__(
+        self,
+        margin=1.0,
+        mining="semi_hard",
+        *,
+        distance="euclidean",
+        squared=None,
+        soft=False,
+        fallback=None,
+        seed=0,
+        name="triplet",
+        dtype=None,
+        **kwargs,
+    ):
+        super().__init__(distance, name=name, dtype=dtype, **kwargs)
+        _check_choice("mining", mining, MININGS)
+        _check_choice("fallback", fallback, FALLBACKS)
+        if soft and mining != "hard":
+            raise ValueError(f'`soft` belongs to mining="hard". Received mining={mining!r}.')
+        if fallback and mining not in ("semi_hard", "hard"):
+            raise ValueError(
+                '`fallback` belongs to mining="semi_hard" and mining="hard". Received '
+                f"mining={mining!r}."
+            )
+        if not 0 <= seed < 2**32:
+            raise ValueError(f"`seed` must be from 0 to 2**32 - 1. Received seed={seed!r}.")
+        self.margin = float(margin)
+        self.mining = mining
+        self.squared = squared
+        self.soft = bool(soft)
+        self.fallback = fallback
+        self.seed = int(seed)
+        self._squares = mining != "hard" if squared is None else bool(squared)
+        if self._squares and isinstance(self.distance, distances.Cosine):
+            raise ValueError(
+                "Squares of the negative cosine have another order than the cosine. Pass "
+                "`squared=False`."
+            )
+
+    def values(self, labels, table, embeddings):
+        table = ops.square(table) if self._squares else table
+        if self.mining == "hard":
+            return self._hard(labels, table)
+        if self.mining == "random":
+            return self._random(labels, table, embeddings)
+        if self.mining == "all":
+            triplets = mining.all_triplets(table, labels, self.margin)
+        else:
+            triplets = mining.semi_hard(table, labels, self.margin, self.fallback is not None)
+        weights, opened, counted = triplets
+        sums = ops.sum(weights * table, axis=1) + self.margin * opened
+        return mean_of_terms(sums, counted)
+
+    def _hard(self, labels, table):
+        near, away = mining.positives(labels), mining.negatives(labels)
+        if self.fallback:
+            near, away = mining.with_partners(table, near, away)
+        both = ops.logical_and(ops.any(near, axis=1), ops.any(away, axis=1))
+        farthest = ops.where(both, mining.farthest(table, near), 0)
+        gap = farthest - ops.where(both, mining.nearest(table, away), 0)
+        return ops.where(both, ops.softplus(gap) if self.soft else ops.relu(gap + self.margin), 0)
+
+    def _random(self, labels, table, embeddings):
+        away = ops.any(mining.negatives(labels), axis=1, keepdims=True)
+        pairs = ops.logical_and(mining.positives(labels), away)
+        drawn = mining.random_negatives(labels, embeddings, self.seed)
+        gap = table - ops.take_along_axis(table, drawn, axis=1)  # (batch, batch)
+        sums = ops.sum(ops.where(pairs, ops.relu(gap + self.margin), 0), axis=1)
+        return mean_of_terms(sums, ops.sum(ops.cast(pairs, sums.dtype), axis=1))
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "margin": self.margin,
+            "mining": self.mining,
+            "distance": distances.serialize(self.distance),
+            "squared": self.squared,
+            "soft": self.soft,
+            "fallback": self.fallback,
+            "seed": self.seed,
+        }
+
+
+def _check_choice(name, value, choices):
+    if value not in choices:
+        raise ValueError(f"`{name}` must be one of {choices}. Received {name}={value!r}.")

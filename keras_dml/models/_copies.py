@@ -1,0 +1,68 @@
+"""Copies of a model that compute the same in another way."""
+
+from keras_dml._keras import keras
+from keras_dml.layers._matrices import functions
+
+SPECTRAL = ("keras_dml>LogEig", "keras_dml>ReEig")
+
+
+def with_solver(model, solver):
+    """A copy of a model whose `ReEig` and `LogEig` layers use another solver, with the same
+    weights.
+
+    `"eigh"` is exact and the one to train with; `"polynomial"` needs no eigendecomposition, which
+    no device has. `keras_dml.export.tflite` makes such a copy by itself. The copy is not compiled.
+
+    Args:
+        model: A built `keras.Model` of registered classes.
+        solver: `"eigh"` or `"polynomial"`.
+
+    Returns:
+        A `keras.Model`.
+
+    Raises:
+        ValueError: If the solver is unknown.
+
+    Example:
+        >>> model = keras_dml.models.spdnet((4, 3, 2))
+        >>> with_solver(model, "polynomial").get_layer("logeig").solver
+        'polynomial'
+    """
+    functions(solver)
+
+    def change(part):
+        if part.get("registered_name") in SPECTRAL:
+            part["config"]["solver"] = solver
+
+    return _copy(model, change)
+
+
+def in_float64(model):
+    """A copy of a model that computes in float64, with the same weights."""
+
+    def change(part):
+        if part.get("class_name") == "DTypePolicy":
+            part["config"]["name"] = "float64"
+        if part.get("class_name") == "InputLayer":
+            part["config"]["dtype"] = "float64"
+
+    return _copy(model, change)
+
+
+def _copy(model, change):
+    """A copy of a model from its configuration, after `change` saw every dict of it."""
+    config = keras.saving.serialize_keras_object(model)
+    config.pop("compile_config", None)
+    _visit(config, change)
+    # Made from an object that is here, not from somebody's file.
+    copy = keras.saving.deserialize_keras_object(config, safe_mode=False)
+    copy.set_weights(model.get_weights())
+    return copy
+
+
+def _visit(part, change):
+    if isinstance(part, dict):
+        change(part)
+    if isinstance(part, (dict, list, tuple)):
+        for inner in part.values() if isinstance(part, dict) else part:
+            _visit(inner, change)

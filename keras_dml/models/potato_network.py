@@ -1,0 +1,188 @@
+"""An encoder of matrices with the potatoes of its classes, trained by the potato ranking loss."""
+
+import numpy as np
+
+from keras_dml._keras import keras, ops
+from keras_dml.layers.potatoes import Potatoes, checked_labels
+from keras_dml.losses.potato import PotatoRankingLoss, of_queries, potato_ids
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class PotatoNetwork(keras.Model):
+    """Trains an encoder of positive definite matrices by `PotatoRankingLoss` (P3 Algorithm 1).
+
+    To embed and compare it is its encoder: same input, same output, same distance. In addition it
+    holds the statistics of all classes, `network.potatoes`, as weights. Each step scores the
+    embeddings by the statistics as they are, and then moves them once by the batch's own embeddings
+    (P3's Algorithm 1 moves them inside its loop over the batch, which depends on the order of the
+    rows). All of it is saved, and a loaded network goes on training like the original. To publish a
+    model, take `network.encoder`, which shares the trained weights.
+
+    Training needs statistics: call `calibrate` once before `fit`. They follow the moving embeddings
+    late; `recalibration` measures them anew after each epoch.
+
+    `fit` also tells, as means over the batches: `positives` and `negatives`, how many rows a query
+    mined, and `log_mu` and `log_sigma`, over the classes.
+
+    Args:
+        encoder: A functional or sequential `keras.Model` that gives positive definite matrices,
+            shape `(batch, n, n)`, such as `spdnet(sizes, output="spd")`.
+        classes: Number of classes; labels are 0 to `classes - 1`.
+        update_rate: As of `keras_dml.layers.Potatoes`: None for the paper's one over the number
+            seen, or a constant share.
+
+    Example:
+        >>> encoder = keras_dml.models.spdnet((4, 2), output="spd")
+        >>> network = PotatoNetwork(encoder, classes=2)
+        >>> x = np.stack([np.diag([1.0, 2, 3, 4 + i]) for i in range(6)]).astype("float32")
+        >>> y = np.array([0, 0, 0, 1, 1, 1])
+        >>> network.calibrate(x, y)
+        >>> network.compile("sgd", keras_dml.losses.PotatoRankingLoss())
+        >>> history = network.fit(x, y, verbose=0)
+        >>> network.potatoes.count.numpy()
+        array([6., 6.], dtype=float32)
+    """
+
+    def __init__(self, encoder, classes, *, update_rate=None, name="potato_network", **kwargs):
+        _check_encoder(encoder)
+        super().__init__(encoder.inputs[0], encoder.outputs[0], name=name, **kwargs)
+        self.encoder = encoder
+        self.potatoes = Potatoes(classes, update_rate=update_rate, name="potatoes")
+        self.potatoes.build(encoder.output_shape)
+        self._logged = [
+            keras.metrics.Mean(name) for name in ("positives", "negatives", "log_mu", "log_sigma")
+        ]
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        """The loss of a batch; in training the statistics move after it."""
+        if not isinstance(self.loss, PotatoRankingLoss):
+            raise ValueError(
+                "PotatoNetwork trains by one loss: `compile(optimizer, PotatoRankingLoss())`. "
+                f"Received loss={self.loss!r}. For another loss train `network.encoder`."
+            )
+        labels = potato_ids(y, self.potatoes.classes)
+        present, columns = _classes_present(labels, self.potatoes.classes)
+        values = self.potatoes.log_distances(y_pred, present)  # (present, batch)
+        scores = self.potatoes.scores(values, present)  # (batch, present)
+        loss = super().compute_loss(x, columns, scores, sample_weight, training)
+        self._log(columns, ops.stop_gradient(scores))
+        if training:
+            own = ops.take_along_axis(values, ops.maximum(columns, 0)[None, :], axis=0)[0]
+            self.potatoes.update(y_pred, labels, own)
+        return loss
+
+    def calibrate(self, x, y, *, samples=100, seed=0, batch_size=32):
+        """Measures the statistics of every class from some of its samples (P3 Eqs 7-9).
+
+        Args:
+            x: Inputs of the encoder, an array or a list of arrays, which may differ in length.
+            y: Class ids, shape `(len(x),)`.
+            samples: Greatest number of samples of a class (N_I in P3), drawn without replacement.
+            seed: Seed of the draw.
+            batch_size: Inputs of one call of the encoder.
+
+        Raises:
+            ValueError: If a class has fewer than two samples, a label is none of the classes, or an
+                embedding is not finite or not positive definite.
+        """
+        y = checked_labels(y, len(x), self.potatoes.classes)
+        rng = np.random.default_rng(seed)
+        rows = [rng.permutation(np.flatnonzero(y == label))[:samples] for label in np.unique(y)]
+        rows = np.concatenate(rows)
+        self.potatoes.calibrate(self._embedded([x[row] for row in rows], batch_size), y[rows])
+
+    def recalibration(self, x, y, *, samples=100, seed=0, batch_size=32):
+        """A callback of `fit` that calibrates after each epoch, arguments as of `calibrate`.
+
+        Place it before a callback that saves the model.
+
+        Returns:
+            A `keras.callbacks.Callback`.
+        """
+        return keras.callbacks.LambdaCallback(
+            on_epoch_end=lambda epoch, logs: self.calibrate(
+                x, y, samples=samples, seed=seed, batch_size=batch_size
+            )
+        )
+
+    def make_train_function(self, *args, **kwargs):
+        self.potatoes.check_calibrated()
+        return super().make_train_function(*args, **kwargs)
+
+    def make_test_function(self, *args, **kwargs):
+        self.potatoes.check_calibrated()
+        return super().make_test_function(*args, **kwargs)
+
+    def _embedded(self, inputs, batch_size):
+        """Embeddings of inputs of any lengths, those of one length together."""
+        by_length = {}
+        for place, one in enumerate(inputs):
+            by_length.setdefault(len(one), []).append(place)
+        embeddings = np.empty((len(inputs), *self.output_shape[1:]), np.float32)
+        for places in by_length.values():
+            for start in range(0, len(places), batch_size):
+                batch = places[start : start + batch_size]
+                answer = self(np.stack([inputs[place] for place in batch]), training=False)
+                embeddings[batch] = ops.convert_to_numpy(answer)
+        return embeddings
+
+    def _log(self, columns, scores):
+        outside, inside = self.loss.mined(columns, of_queries(columns, scores))
+        values = (
+            *(ops.sum(ops.cast(mask, "float32"), axis=1) for mask in (outside, inside)),
+            self.potatoes.log_mu,
+            self.potatoes.log_sigma,
+        )
+        for metric, value in zip(self._logged, values, strict=True):
+            metric.update_state(value)
+
+    def get_config(self):
+        return {
+            "name": self.name,
+            "encoder": keras.saving.serialize_keras_object(self.encoder),
+            "classes": self.potatoes.classes,
+            "update_rate": self.potatoes.update_rate,
+        }
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        encoder = keras.saving.deserialize_keras_object(
+            config["encoder"], custom_objects=custom_objects
+        )
+        return cls(**{**config, "encoder": encoder})
+
+
+def _check_encoder(encoder):
+    shape = getattr(encoder, "output_shape", None) if getattr(encoder, "inputs", None) else None
+    if not isinstance(shape, tuple) or len(shape) != 3 or None in shape[1:] or shape[1] != shape[2]:
+        raise ValueError(
+            "`encoder` must be a built model of one output that gives positive definite matrices, "
+            'shape (batch, n, n), such as `spdnet(sizes, output="spd")`. Received '
+            f"{type(encoder).__name__} with output shape {shape}."
+        )
+
+
+def _classes_present(labels, classes):
+    """Ids of the classes of a batch, and each row's place among them.
+
+    Only these are scored, each pair at the price of an eigendecomposition. JAX, whose shapes are
+    static, may have some class several times, which no row's place names twice.
+
+    Args:
+        labels: Class ids, int32, shape `(batch,)`; -1 is none.
+        classes: Number of all classes.
+
+    Returns:
+        Ids, shape `(present,)`, and places, shape `(batch,)`, -1 for none; int32.
+    """
+    ids = ops.maximum(labels, 0)
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        present, places = tf.unique(ids)
+    else:
+        import jax.numpy as jnp
+
+        size = min(classes, ids.shape[0])
+        present, places = jnp.unique(ids, size=size, return_inverse=True)
+    return present, ops.where(labels < 0, -1, ops.cast(ops.reshape(places, (-1,)), "int32"))

@@ -1,0 +1,106 @@
+"""The SPD network of paper 3: covariance matrices made smaller, rectified, and laid flat."""
+
+import itertools
+import numbers
+
+from keras_dml._keras import keras
+from keras_dml.layers import BiMap, Covariance, LogEig, ReEig, TangentVector
+from keras_dml.models.sequence_encoder import NORMALISATIONS, _choose
+
+# Channels in, then units of each BiMap (P3 section 4). The paper prints "64 x 32" for DEAP, whose
+# recordings have 32 channels: that is one lag stacked; without it we read 32 -> 16.
+SIZES = {
+    "deap": (32, 16),
+    "deap_lagged": (64, 32),
+    "afew": (400, 200, 100, 50),
+    "hdm05": (93, 80, 40, 20),
+}
+OUTPUTS = ("tangent", "spd")
+
+
+def spdnet(
+    sizes,
+    *,
+    output="tangent",
+    epsilon=1e-4,
+    estimator=None,
+    normalisation=None,
+    solver="eigh",
+):
+    """BiMap, ReEig and again BiMap (Huang and Van Gool 2017; P3 section 4), on covariance matrices
+    or on recordings.
+
+    The paper's later ReEigs are left out, because they are the identity: with orthonormal columns
+    the least eigenvalue of W'XW is at least that of X (Poincaré), so what the first one lifted to
+    `epsilon` stays there. A gradient masked at the floor, which they would add, is not that of the
+    function. A tangent head rectifies in the eigendecomposition of its logarithm.
+
+    Functional model:
+        Input: `matrix`, shape `(batch, n, n)`, symmetric; or with an estimator `signal`, shape
+            `(batch, time, n)`, any time, with or without a mask.
+        Output: `(batch, k (k + 1) / 2)` for `"tangent"`, compared by Euclidean distance, which is
+            the log-Euclidean one of the matrices; `(batch, k, k)` for `"spd"`, positive definite,
+            compared by the affine-invariant distance. k is the last size.
+
+    Args:
+        sizes: n, then the units of each `BiMap`, not growing; or `"deap"` (32, 16), `"deap_lagged"`
+            (64, 32), `"afew"` (400, 200, 100, 50) or `"hdm05"` (93, 80, 40, 20).
+        output: `"tangent"` or `"spd"`.
+        epsilon: Least eigenvalue, in squared units of the signal: see `ReEig`.
+        estimator: None for matrices, else how `Covariance` estimates them from recordings.
+        normalisation: Of recordings, before their covariance: None, `"channel"`, `"recording"` or
+            `"change"`, as in `sequence_encoder`.
+        solver: `"eigh"`, or `"polynomial"` for devices; `with_solver` changes it later.
+
+    Returns:
+        A `keras.Model` whose last layer names its distance.
+
+    Raises:
+        ValueError: If a choice is unknown, a size is missing or grows, or matrices are to be
+            normalised.
+
+    Example:
+        >>> spdnet("hdm05").output_shape
+        (None, 210)
+        >>> spdnet((8, 4), estimator="oas", normalisation="recording").input_shape
+        (None, None, 8)
+    """
+    sizes = _sizes(sizes)
+    if output not in OUTPUTS:
+        raise ValueError(f"`output` must be one of {OUTPUTS}. Received output={output!r}.")
+    if estimator is None and normalisation is not None:
+        raise ValueError(
+            f"normalisation={normalisation!r} is of recordings, and this model takes matrices. "
+            'Give an `estimator`, such as "sample", to put `Covariance` first.'
+        )
+    stack = [BiMap(units, name=f"bimap_{i}") for i, units in enumerate(sizes[1:], start=1)]
+    if output == "spd" or len(stack) > 1:
+        stack.insert(1, ReEig(epsilon, solver=solver, name="reeig"))
+    if output == "tangent":
+        stack += [LogEig(epsilon, solver=solver, name="logeig"), TangentVector(name="tangent")]
+    if estimator is None:
+        x = inputs = keras.Input((sizes[0], sizes[0]), name="matrix")
+    else:
+        x = inputs = keras.Input((None, sizes[0]), name="signal")
+        stack = [*_front(normalisation), Covariance(estimator, name="covariance"), *stack]
+    for layer in stack:
+        x = layer(x)
+    return keras.Model(inputs, x, name="spdnet")
+
+
+def _front(normalisation):
+    if normalisation is None:
+        return []
+    *before, last = _choose("normalisation", normalisation, NORMALISATIONS)
+    return [*(layer() for layer in before), last(name="normalisation")]
+
+
+def _sizes(given):
+    sizes = SIZES.get(given, ()) if isinstance(given, str) else tuple(given)
+    whole = all(isinstance(size, numbers.Integral) and size >= 1 for size in sizes)
+    if len(sizes) < 2 or not whole or any(a < b for a, b in itertools.pairwise(sizes)):
+        raise ValueError(
+            "`sizes` must be the size of the matrices and then of each BiMap's result, whole and "
+            f"not growing, as (93, 80, 40, 20), or one of {tuple(SIZES)}. Received {given!r}."
+        )
+    return sizes

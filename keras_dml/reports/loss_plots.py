@@ -1,0 +1,239 @@
+"""Pictures of losses compared on held-out people (P3 Table I and Figures 2 to 5).
+
+Each is drawn from a table, columns by name, which `reports.save` writes beside it. Figures are
+shares; where a table has `..._stderr`, its bars are standard errors over seeds, and an empty one
+has no bar.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from matplotlib.ticker import FuncFormatter, NullLocator
+
+from keras_dml.reports import style
+
+OURS, OWN = style.BLUE, style.VERMILLION  # of a comparison: every loss, and the paper's own
+_LINES = (
+    (style.VERMILLION, "-", "o"),
+    (style.SKY_BLUE, "--", "s"),
+    (style.GREEN, "-.", "^"),
+    (style.BLACK, ":", "D"),
+    (style.PURPLE, (0, (6, 1)), "v"),
+)
+
+
+def loss_comparison(table, *, figures, own, title, caption=""):
+    """Figures of every loss side by side, those of a paper beside them.
+
+    Args:
+        table: Columns `method`, and of each figure `x`, `x_stderr`, `x_paper`; None where there is
+            none.
+        figures: Names of the figures by their columns, a panel each.
+        own: Method that the paper proposes, drawn in another colour.
+        title: The finding.
+        caption: Data, people, protocol and seeds.
+
+    Returns:
+        `matplotlib.figure.Figure`; `reports.save` writes it.
+    """
+    methods, at = table["method"], np.arange(len(table["method"]))
+    colours = [OWN if name == own else OURS for name in methods]
+    with style.house_style():
+        figure = style.new_figure(title, caption, width=11, height=1.9 + 0.36 * len(methods))
+        panels = np.ravel(figure.subplots(1, len(figures), sharey=True))
+        for axes, (column, name) in zip(panels, figures.items(), strict=True):
+            found, errors = _numbers(table[column]), _numbers(table[f"{column}_stderr"])
+            axes.errorbar(
+                found, at, xerr=np.nan_to_num(errors), fmt="none", ecolor=colours, linewidth=1.5
+            )
+            axes.scatter(found, at, c=colours, s=42, zorder=3, label="here, ± standard error")
+            axes.scatter(
+                _numbers(table[f"{column}_paper"]),
+                at,
+                facecolors="none",
+                edgecolors=style.GREY,
+                marker="D",
+                s=30,
+                label="the paper, on its clips",
+            )
+            axes.set_title(name, color=style.GREY)
+            axes.xaxis.set_major_formatter(FuncFormatter(_percent))
+            axes.set_xlabel("%")
+        panels[0].set_yticks(at, methods)
+        panels[0].invert_yaxis()
+        for label in panels[0].get_yticklabels():
+            label.set_fontweight("bold" if label.get_text() == own else "normal")
+        figure.legend(*panels[-1].get_legend_handles_labels(), loc="outside upper right", ncols=2)
+    return figure
+
+
+def loss_people(table, *, own, title, caption=""):
+    """One figure of every loss on every person.
+
+    Args:
+        table: Columns `method`, `person`, `value` and `value_stderr`.
+        own: Method that the paper proposes.
+        title: The finding.
+        caption: Data, people, protocol and seeds.
+
+    Returns:
+        `matplotlib.figure.Figure`.
+    """
+    methods, people = (list(dict.fromkeys(table[name])) for name in ("method", "person"))
+    values, errors = _numbers(table["value"]), _numbers(table["value_stderr"])
+    with style.house_style():
+        figure = style.new_figure(title, caption, width=8.4, height=1.9 + 0.36 * len(methods))
+        axes = figure.subplots()
+        for place, person in enumerate(people):
+            colour, _, marker = _LINES[place % len(_LINES)]
+            rows = [i for i, name in enumerate(table["person"]) if name == person]
+            at = np.array([methods.index(table["method"][i]) for i in rows])
+            axes.errorbar(
+                values[rows],
+                at + 0.14 * (place - (len(people) - 1) / 2),
+                xerr=np.nan_to_num(errors[rows]),
+                fmt=marker,
+                color=colour,
+                markersize=6,
+                linewidth=1.2,
+                label=person,
+            )
+        axes.set_yticks(np.arange(len(methods)), methods)
+        axes.invert_yaxis()
+        for label in axes.get_yticklabels():
+            label.set_fontweight("bold" if label.get_text() == own else "normal")
+        axes.xaxis.set_major_formatter(FuncFormatter(_percent))
+        axes.set_xlabel("Recall@1, % of the person's clips")
+        axes.legend(title="held out", loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+def loss_spread(table, *, title, caption=""):
+    """Distances to the centre of the own class and to those of others, by loss (P3 Fig. 2).
+
+    Args:
+        table: Columns `method`, `kind` (`"own"` or `"other"`), `share` from 0 to 1 and `distance`,
+            which that share does not exceed.
+        title: The finding.
+        caption: Data, people, protocol and seeds.
+
+    Returns:
+        `matplotlib.figure.Figure`.
+    """
+    methods = list(dict.fromkeys(table["method"]))
+    kinds = (("own", style.GENUINE, -0.17), ("other", style.IMPOSTER, 0.17))
+    columns = {name: np.array(table[name]) for name in table}
+    with style.house_style():
+        figure = style.new_figure(title, caption, width=9, height=1.9 + 0.5 * len(methods))
+        axes = figure.subplots()
+        for kind, colour, shift in kinds:
+            for place, name in enumerate(methods):
+                rows = (columns["method"] == name) & (columns["kind"] == kind)
+                shares, distances = columns["share"][rows], columns["distance"][rows]
+                low, first, median, third, high = np.interp(
+                    (0.05, 0.25, 0.5, 0.75, 0.95), shares, distances
+                )
+                at = place + shift
+                axes.plot((low, high), (at, at), color=colour, linewidth=1.2)
+                axes.plot((first, third), (at, at), color=colour, linewidth=6, alpha=0.7)
+                label = f"{kind} class" if not place else None
+                axes.plot(median, at, "o", color=colour, markersize=7, label=label, zorder=3)
+        axes.set_yticks(np.arange(len(methods)), methods)
+        axes.invert_yaxis()
+        axes.set_xlim(left=0)
+        axes.set_xlabel("affine-invariant distance to the centre of a class")
+        axes.legend(loc="best")
+    return figure
+
+
+def loss_sweep(table, *, value, unit, title, caption="", logarithmic=False):
+    """Recall@1 over the values of one constant (P3 Figs 3 and 4).
+
+    Args:
+        table: Columns `value`, `recall_at_1` and `recall_at_1_stderr`.
+        value: What is varied, for the axis.
+        unit: Its unit, or what it counts.
+        title: The finding.
+        caption: Data, people, protocol and seeds.
+        logarithmic: Whether the values lie on a logarithmic axis.
+
+    Returns:
+        `matplotlib.figure.Figure`.
+    """
+    values = _numbers(table["value"])
+    with style.house_style():
+        figure = style.new_figure(title, caption, width=6.6, height=4.4)
+        axes = figure.subplots()
+        axes.errorbar(
+            values,
+            _numbers(table["recall_at_1"]),
+            yerr=np.nan_to_num(_numbers(table["recall_at_1_stderr"])),
+            fmt="o-",
+            color=OWN,
+            capsize=3,
+        )
+        if logarithmic:
+            axes.set_xscale("log")
+            axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xticks(values, [f"{one:g}" for one in values])
+        axes.set_xlabel(f"{value}, {unit}" if unit else value)
+        _recall_axis(axes)
+    return figure
+
+
+def loss_curves(table, *, value, title, caption=""):
+    """Loss and Recall@1 during training, a line for each value of one constant (P3 Fig. 5).
+
+    Args:
+        table: Columns `value`, `seen`, `loss`, `loss_stderr`, `recall_at_1` and
+            `recall_at_1_stderr`.
+        value: What is varied, for the legend.
+        title: The finding.
+        caption: Data, people, protocol and seeds.
+
+    Returns:
+        `matplotlib.figure.Figure`.
+    """
+    columns = {name: np.array(table[name]) for name in ("value", "seen")}
+    with style.house_style():
+        figure = style.new_figure(title, caption, width=10, height=4.6)
+        left, right = figure.subplots(1, 2)
+        for place, one in enumerate(dict.fromkeys(table["value"])):
+            colour, dash, marker = _LINES[place % len(_LINES)]
+            rows = np.flatnonzero(columns["value"] == one)
+            for axes, column in ((left, "loss"), (right, "recall_at_1")):
+                axes.errorbar(
+                    columns["seen"][rows],
+                    _numbers(table[column])[rows],
+                    yerr=np.nan_to_num(_numbers(table[f"{column}_stderr"])[rows]),
+                    color=colour,
+                    linestyle=dash,
+                    marker=marker,
+                    capsize=2,
+                    label=f"{one:g}",
+                )
+        for axes in (left, right):
+            axes.set_xlabel("matrices trained on, repeats counted")
+        left.set_ylabel("loss, mean since the mark before")
+        left.set_ylim(bottom=0)
+        _recall_axis(right)
+        right.legend(title=value, loc="best")
+    return figure
+
+
+def _recall_axis(axes):
+    axes.set_ylabel("Recall@1, % of the clips")
+    axes.yaxis.set_major_formatter(FuncFormatter(_percent))
+    low, high = axes.get_ylim()
+    axes.set_ylim(min(low, math.floor(20 * low) / 20), max(high, low + 0.02))
+
+
+def _percent(share, _):
+    return f"{100 * share:.3g}"
+
+
+def _numbers(column):
+    """A column as floats, None as NaN."""
+    return np.array([math.nan if value is None else value for value in column], float)

@@ -1,0 +1,1 @@
+"""The papers' experiments on arrays: what is run, kept, put into tables and drawn."""

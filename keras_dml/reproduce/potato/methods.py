@@ -1,0 +1,77 @@
+"""The losses of P3's Table I: which network each trains, on which batches, and its own constant."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from keras_dml import layers, losses, models
+from keras_dml._keras import keras
+
+RPL = "RPL"
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """A loss as the experiment trains by it.
+
+    Attributes:
+        loss: Makes the loss from its constants.
+        constants: Two candidates, as keywords of `loss`; the grid takes both.
+        head: What stands behind the network's matrices: `"tangent"`, `"proxies"` or `"potato"`.
+        pairs: Whether batches hold every class twice, as the N-pair loss wants them.
+    """
+
+    loss: Callable[..., Any]
+    constants: tuple[dict[str, Any], dict[str, Any]]
+    head: str = "tangent"
+    pairs: bool = False
+
+
+def _triplet(mining):
+    return lambda **constants: losses.TripletLoss(mining=mining, **constants)
+
+
+def _n_pair(scale):
+    return losses.NPairLoss("inner", scale=scale, l2=0.002)
+
+
+# Distances between untrained embeddings are about 9 within a class and 13 between two; margins lie
+# below and at that scale, their squares for what compares squares.
+METHODS = {
+    "Contrastive": Method(losses.ContrastiveLoss, ({"margin": 5.0}, {"margin": 15.0})),
+    "DSML-Triplet": Method(losses.DSMLTripletLoss, ({"margin": 0.2}, {"margin": 1.0})),
+    "Triplet-Random": Method(_triplet("random"), ({"margin": 10.0}, {"margin": 100.0})),
+    "Triplet-Semihard": Method(_triplet("semi_hard"), ({"margin": 10.0}, {"margin": 100.0})),
+    "Triplet-Hard": Method(_triplet("hard"), ({"margin": 1.0}, {"margin": 10.0})),
+    "Lifted Struct": Method(losses.LiftedStructureLoss, ({"margin": 1.0}, {"margin": 10.0})),
+    "N-pair-mc": Method(_n_pair, ({"scale": 0.01}, {"scale": 0.1}), pairs=True),
+    "Proxy NCA": Method(
+        losses.ProxyNCALoss, ({"softmax": False}, {"softmax": True}), head="proxies"
+    ),
+    RPL: Method(
+        losses.PotatoRankingLoss,
+        ({"z_threshold": 1.0, "weight": 1.0}, {"z_threshold": 2.5, "weight": 1.0}),
+        head="potato",
+    ),
+}
+
+
+def network(method, sizes, classes):
+    """The network of P3 under a head.
+
+    Args:
+        method: A `Method`.
+        sizes: As of `models.spdnet`.
+        classes: Number of classes.
+
+    Returns:
+        The model that is trained and the model that gives its matrices, which shares the weights.
+    """
+    encoder = models.spdnet(sizes, output="spd" if method.head == "potato" else "tangent")
+    given, last = encoder.inputs[0], encoder.get_layer(f"bimap_{len(sizes) - 1}")
+    matrices = keras.Model(given, last.output)
+    if method.head == "potato":
+        return models.PotatoNetwork(encoder, classes), matrices
+    if method.head == "proxies":
+        return keras.Model(given, layers.Proxies(classes)(encoder.output)), matrices
+    return encoder, matrices

@@ -1,0 +1,128 @@
+"""Tables of what came out: means over people, then over seeds with their standard error."""
+
+import math
+
+import numpy as np
+
+from keras_dml.reproduce.potato import figures
+from keras_dml.reproduce.potato.methods import METHODS
+from keras_dml.reproduce.potato.plan import REFERENCES
+
+NAMES = {
+    "f1": "F1",
+    "recall_at_1": "R@1",
+    "recall_at_3": "R@3",
+    "nmi": "NMI",
+    "map_at_r": "MAP@R",
+}
+NRA = "NRA"  # Schall et al. 2019 give no formula that could be built; its row stays open
+PAPER = {  # P3 Table I, HDM05, per cent
+    "DSML-Triplet": {"f1": 53.0, "recall_at_1": 57.3, "recall_at_3": 58.5, "nmi": 52.4},
+    "Triplet-Random": {"f1": 48.3, "recall_at_1": 44.5, "recall_at_3": 47.5, "nmi": 45.6},
+    "Triplet-Semihard": {"f1": 51.3, "recall_at_1": 50.4, "recall_at_3": 55.3, "nmi": 47.5},
+    "Lifted Struct": {"f1": 55.5, "recall_at_1": 59.3, "recall_at_3": 59.2, "nmi": 53.4},
+    "N-pair-mc": {"f1": 59.8, "recall_at_1": 60.0, "recall_at_3": 61.0, "nmi": 59.4},
+    "Proxy NCA": {"f1": 59.0, "recall_at_1": 63.3, "recall_at_3": 64.5, "nmi": 62.0},
+    NRA: {"f1": 59.2, "recall_at_1": 64.3, "recall_at_3": 65.2, "nmi": 64.1},
+    "RPL": {"f1": 59.4, "recall_at_1": 66.7, "recall_at_3": 68.8, "nmi": 65.4},
+}
+ORDER = (*REFERENCES, *(name for name in METHODS if name != "RPL"), NRA, "RPL")
+
+
+def averaged(rows, by, columns):
+    """Means over people for each seed, then over seeds.
+
+    Args:
+        rows: Dicts with `seed`.
+        by: Names of the keys whose values are kept apart.
+        columns: Names of the figures.
+
+    Returns:
+        Table, columns by name: `by`, each figure, and its standard error over seeds as
+        `..._stderr`, None for a single seed. Groups are in the order of their first row.
+    """
+    groups = {}
+    for row in rows:
+        key = tuple(row[name] for name in by)
+        groups.setdefault(key, {}).setdefault(row["seed"], []).append(row)
+    table = {name: [key[i] for key in groups] for i, name in enumerate(by)}
+    for column in columns:
+        of_seeds = [
+            [_mean([row[column] for row in seed]) for seed in seeds.values()]
+            for seeds in groups.values()
+        ]
+        table[column] = [_mean(values) for values in of_seeds]
+        table[f"{column}_stderr"] = [_standard_error(values) for values in of_seeds]
+    return table
+
+
+def comparison(rows):
+    """Table I: every loss with its figures here, and the paper's as `..._paper`, shares."""
+    found = averaged(rows, ("method",), tuple(NAMES))
+    here = {name: i for i, name in enumerate(found["method"])}
+    methods = [name for name in ORDER if name in here or (name == NRA and "RPL" in here)]
+    table = {"method": methods}
+    for column in NAMES:
+        for name in (column, f"{column}_stderr"):
+            table[name] = [found[name][here[one]] if one in here else None for one in methods]
+        papers = [PAPER.get(one, {}).get(column) for one in methods]
+        table[f"{column}_paper"] = [None if x is None else round(x / 100, 4) for x in papers]
+    return table
+
+
+def people(rows):
+    """Recall@1 of every loss on every person: columns method, person, value, value_stderr."""
+    found = averaged(rows, ("method", "person"), ("recall_at_1",))
+    order = sorted(
+        range(len(found["method"])),
+        key=lambda i: (ORDER.index(found["method"][i]), found["person"][i]),
+    )
+    found["value"] = found.pop("recall_at_1")
+    found["value_stderr"] = found.pop("recall_at_1_stderr")
+    return {name: [values[i] for i in order] for name, values in found.items()}
+
+
+def settings(choices):
+    """What was chosen for whom, a row a loss and person."""
+    table = {
+        name: [] for name in ("method", "person", "chosen_on", "constants", "learning_rate", "seen")
+    }
+    for (method, person), choice in choices.items():
+        constants = ", ".join(f"{key} {value:g}" for key, value in choice.constants.items())
+        values = (method, person, choice.person, constants, choice.learning_rate, choice.seen)
+        for column, value in zip(table.values(), values, strict=True):
+            column.append(value)
+    return table
+
+
+def spread(rows):
+    """Quantiles of distances to the centres of classes, their means over people (P3 Fig. 2)."""
+    table = {"method": [], "kind": [], "share": [], "distance": []}
+    for method in [name for name in ORDER if any(row["method"] == name for row in rows)]:
+        theirs = [row for row in rows if row["method"] == method]
+        for kind, key in (("own", "within"), ("other", "between")):
+            distances = np.mean([row[key] for row in theirs], axis=0)
+            count = len(distances)
+            table["method"] += [method] * count
+            table["kind"] += [kind] * count
+            table["share"] += figures.QUANTILES.round(4).tolist()
+            table["distance"] += distances.tolist()
+    return table
+
+
+def separated(rows):
+    """By method, the mean over people of the share of pairs that `figures.spread` counts."""
+    methods = dict.fromkeys(row["method"] for row in rows)
+    return {
+        name: _mean([row["separated"] for row in rows if row["method"] == name]) for name in methods
+    }
+
+
+def _mean(values):
+    return None if any(value is None for value in values) else float(np.mean(values))
+
+
+def _standard_error(values):
+    if len(values) < 2 or any(value is None for value in values):
+        return None
+    return float(np.std(values, ddof=1) / math.sqrt(len(values)))

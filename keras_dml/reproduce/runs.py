@@ -1,0 +1,79 @@
+"""Runs that are done once: a small file each, so that a stopped experiment goes on."""
+
+import hashlib
+import json
+import os
+import pathlib
+import time
+
+from keras_dml import progress
+
+
+class Runs:
+    """Results of runs by their settings, in a folder.
+
+    A file holds the settings and the result. It is named by a digest of the settings, written
+    beside its place and renamed, so that a broken run leaves nothing behind; other settings, other
+    data among them, are another file.
+
+    Args:
+        folder: Where the files lie; made when it is not there.
+    """
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def path(self, settings):
+        """The file of a run.
+
+        Args:
+            settings: Plain numbers, strings, lists and dicts; `"name"`, if there is one, begins the
+                file's name.
+        """
+        text = json.dumps(settings, sort_keys=True)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        return self.folder / f"{settings.get('name', 'run')}-{digest}.json"
+
+    def find(self, settings):
+        """The result of a finished run, None of one that is not.
+
+        Raises:
+            ValueError: If its file is damaged.
+        """
+        path = self.path(settings)
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))["result"]
+        except FileNotFoundError:
+            return None
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{path} is damaged ({error}). Delete it; its run is then made anew."
+            ) from error
+
+    def make(self, plan, run, description):
+        """Results of a plan, in its order; only what is not there is run.
+
+        Args:
+            plan: List of settings; equal ones are run once.
+            run: Function of settings that gives a result which JSON holds.
+            description: What is done, in a few words, for the progress.
+
+        Returns:
+            List of results.
+        """
+        missing = {
+            path: settings for settings in plan if not (path := self.path(settings)).exists()
+        }
+        for path, settings in progress.track(missing.items(), description, len(missing)):
+            start = time.monotonic()
+            result = run(settings)
+            kept = {
+                "settings": settings,
+                "result": result,
+                "seconds": round(time.monotonic() - start, 2),
+            }
+            part = path.with_name(f".{path.name}.{os.getpid()}.part")
+            part.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+            os.replace(part, path)
+        return [self.find(settings) for settings in plan]

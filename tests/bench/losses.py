@@ -1,0 +1,161 @@
+"""The loss family, forward and backward, against pytorch-metric-learning and TensorFlow Similarity.
+
+python -m tests.bench.losses --torch /path/to/python --similarity /path/to/python
+
+The first interpreter has PyTorch and pytorch-metric-learning 2.9, the second TensorFlow 2.11 and
+tensorflow-similarity 0.17 (`pip install --no-deps`: two of its requirements have no wheel, and no
+loss uses them). A library's own reductions differ from ours; what is compared is the time of the
+loss of that name on a batch of that size.
+"""
+
+import contextlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from tests.bench import timing
+from tests.bench.memory import growth_megabytes
+
+SIZES = {"batch": 256, "features": 128, "classes": 16}
+BOUND, MEMORY_BOUND_MB = 1.0, 60
+LIBRARIES = {"torch": "metric_learning", "similarity": "similarity"}
+SLOW = {"metric_learning": {"lifted structure"}}  # half a minute a call: timed once
+STANDS_FOR = {"lifted structure": "generalised lifted"}  # the nearest that is fast there
+SERVER = Path(__file__).with_name("losses_peer.py")
+
+
+def losses():
+    """Our losses by the peers' names, each with the labels of its batch: `"classes"` or
+    `"pairs"`."""
+    from keras_dml import losses
+
+    return {
+        "contrastive": (losses.ContrastiveLoss(), "classes"),
+        "triplet all": (losses.TripletLoss(0.2, "all"), "classes"),
+        "triplet random": (losses.TripletLoss(0.2, "random"), "classes"),
+        "triplet semi-hard": (losses.TripletLoss(0.2, "semi_hard"), "classes"),
+        "triplet hard": (losses.TripletLoss(0.2, "hard"), "classes"),
+        "lifted structure": (losses.LiftedStructureLoss(), "classes"),
+        "n-pair": (losses.NPairLoss("inner"), "pairs"),
+        "proxy-nca": (losses.ProxyNCALoss(softmax=True), "classes"),
+        "snr triplet": (losses.DSMLTripletLoss(), "classes"),
+    }
+
+
+def step(name, batch, features, classes):
+    """One loss and its gradients in the embeddings (and in the proxies), as a compiled function."""
+    import tensorflow as tf
+
+    from keras_dml.layers import Proxies
+
+    loss, kind = losses()[name]
+    per_label = batch // classes if kind == "classes" else 2
+    labels = tf.constant(np.repeat(np.arange(batch // per_label), per_label).astype("float32"))
+    x = np.random.default_rng(0).normal(size=(batch, features)).astype("float32")
+    x = tf.constant(x / np.linalg.norm(x, axis=1, keepdims=True))
+    head = Proxies(classes) if name == "proxy-nca" else lambda x: x
+    head(x)
+    weights = [weight.value for weight in getattr(head, "trainable_weights", [])]
+
+    @tf.function(autograph=False)
+    def gradients(labels, x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            value = loss(labels, head(x))
+        return [tf.convert_to_tensor(part) for part in tape.gradient(value, [x, *weights])]
+
+    return lambda: [part.numpy() for part in gradients(labels, x)]
+
+
+def peak_megabytes(name):
+    """Growth of this process in the first step of a batch, tracing included; in a fresh one."""
+    step(name, **{**SIZES, "batch": 2 * SIZES["classes"]})()  # loads code and starts threads
+    return growth_megabytes(step(name, **SIZES))[0]
+
+
+@contextlib.contextmanager
+def library(name, python, cpu_time):
+    """A function from the name of a loss to the seconds of one step there, and what it says of
+    itself; `(None, {"tasks": []})` without an interpreter."""
+    if python is None:
+        yield None, {"tasks": []}
+        return
+    command = [python, str(SERVER), name, json.dumps(SIZES), "cpu" if cpu_time else "wall"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
+
+        def answer():
+            line = server.stdout.readline()
+            if not line:
+                raise RuntimeError(f"The process of {python!r} ended; its message is above.")
+            return json.loads(line)
+
+        def ask(task):
+            server.stdin.write(task + "\n")
+            server.stdin.flush()
+            return answer()
+
+        try:
+            yield ask, answer()
+        finally:
+            server.stdin.close()
+
+
+def compare(name, peers, repeats, cpu_time):
+    """Times one loss in turn with the peers' and prints the table, ours against the fastest.
+
+    Args:
+        name: Name of the loss.
+        peers: Dict from a library's name to its function and facts.
+        repeats: Rounds.
+        cpu_time: Whether to measure processor time of one thread.
+    """
+    runs = {}
+    for peer, (ask, facts) in peers.items():
+        task = name
+        if name in SLOW.get(peer, ()):
+            print(f"{peer}: {name}, once: {1e3 * ask(name):.0f} ms")
+            task = STANDS_FOR[name]
+        if task in facts["tasks"]:
+            runs[f"{task}, {peer}"] = lambda ask=ask, task=task: ask(task)
+    ours = f"{name}, ours"
+    theirs = list(runs)
+    runs[ours] = timing.timed(step(name, **SIZES), cpu_time)
+    seconds = timing.alternate(runs, repeats)
+    fastest = min(theirs, key=lambda run: np.median(seconds[run]), default=None)
+    rows = [*map(timing.Row, theirs), timing.Row(ours, fastest, BOUND)]
+    timing.show(f"{name} {SIZES}, forward and backward", rows, seconds)
+    command = [sys.executable, "-m", "tests.bench.losses", "--memory-only", name]
+    peak = float(subprocess.check_output(command, text=True))
+    print(f"peak extra memory {peak:.0f} MB; bound {MEMORY_BOUND_MB} MB: ", end="")
+    print(timing.verdict(peak, MEMORY_BOUND_MB))
+
+
+def main():
+    options = timing.parser(__doc__.splitlines()[0], 15)
+    timing.add_torch(options)
+    options.add_argument("--similarity", metavar="PYTHON", help="interpreter of the other peer")
+    options.add_argument("--only", metavar="NAME", help="one loss, by its name in the tables")
+    options.add_argument("--memory-only", metavar="NAME", help="print its peak in MB and end")
+    given = options.parse_args()
+    if given.memory_only:
+        print(peak_megabytes(given.memory_only))
+        return
+    if given.cpu_time:
+        timing.one_thread()
+    with contextlib.ExitStack() as stack:
+        peers = {
+            name: stack.enter_context(library(name, getattr(given, option), given.cpu_time))
+            for option, name in LIBRARIES.items()
+        }
+        print(*({key: facts} for key, (_, facts) in peers.items()), sep="\n")
+        for name in [given.only] if given.only else losses():
+            compare(name, peers, given.repeats, given.cpu_time)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""Retrieval figures of many queries among themselves: seconds, and memory beyond the embeddings.
+
+python -m tests.bench.retrieval
+"""
+
+import argparse
+import os
+import time
+
+import numpy as np
+
+from tests.bench import timing
+from tests.bench.memory import growth_megabytes
+
+QUERIES, FEATURES, CLASSES = 100_000, 128, 1000
+MEMORY_BOUND_MB = 500  # the embeddings in float64 are 102 MB, all distances would be 80 GB
+
+
+def embeddings(queries, features, classes):
+    """Vectors of classes that overlap, float32, and their labels."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, classes, queries)
+    centres = rng.normal(size=(classes, features)).astype(np.float32)
+    return 0.5 * centres[labels] + rng.normal(size=(queries, features)).astype("f4"), labels
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--queries", type=int, default=QUERIES)
+    options.add_argument("--features", type=int, default=FEATURES)
+    options.add_argument("--classes", type=int, default=CLASSES)
+    options.add_argument("--distance", default="euclidean", help="euclidean or cosine")
+    given = options.parse_args()
+    from keras_dml.evaluation import retrieval
+
+    vectors, labels = embeddings(given.queries, given.features, given.classes)
+    retrieval(vectors[:500], labels[:500] % 9)  # loads code and starts threads
+    begin = [time.perf_counter(), time.process_time()]
+    peak, found = growth_megabytes(lambda: retrieval(vectors, labels, distance=given.distance))
+    seconds, cpu = time.perf_counter() - begin[0], time.process_time() - begin[1]
+    print(f"Retrieval {vars(given)}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    print(found)
+    print(
+        f"{seconds:.0f} s, {cpu:.0f} s of processor time, {given.queries / seconds:,.0f} queries/s"
+    )
+    print(f"peak extra memory {peak:.0f} MB; bound {MEMORY_BOUND_MB} MB: ", end="")
+    print(timing.verdict(peak, MEMORY_BOUND_MB))
+
+
+if __name__ == "__main__":
+    main()

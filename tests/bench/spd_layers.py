@@ -1,0 +1,107 @@
+"""BiMap, ReEig and LogEig, forward and backward, against spd_learn; and the two solvers.
+
+python -m tests.bench.spd_layers --torch /path/to/python
+"""
+
+import pathlib
+import tempfile
+
+import numpy as np
+
+from tests.bench import timing
+from tests.bench.peer import peer
+
+BATCH, EPSILON = 64, 1e-4
+NETWORKS = ((20, 10), (64, 32), (93, 80), (93, 80, 40, 20))
+RANK = 30  # of the singular matrices, as clips shorter than their channels have
+PEER, OURS, SINGULAR = "spd_learn", "spdnet", "spdnet, singular matrices"
+ROWS = (timing.Row(PEER), timing.Row(OURS, PEER, 0.6), timing.Row(SINGULAR, PEER, 0.6))
+EIGH, POLYNOMIAL = "eigh", "polynomial"
+SOLVERS = (timing.Row(EIGH), timing.Row(POLYNOMIAL, EIGH))
+EAGER, DEVICE = "tf.function, eigh", "LiteRT, polynomial, one thread"
+DEVICES = (timing.Row(EAGER), timing.Row(DEVICE, EAGER, 1.0))
+
+
+def covariances(n, batch, steps):
+    x = np.random.default_rng(0).normal(size=(batch, steps, n))
+    return (np.swapaxes(x, 1, 2) @ x / steps).astype(np.float32)
+
+
+def training_step(sizes, steps, solver="eigh"):
+    """Gradient of the sum of squares of the embeddings in the kernels, as a compiled function."""
+    import tensorflow as tf
+
+    from keras_dml.models import spdnet
+
+    model = spdnet(sizes, epsilon=EPSILON, solver=solver)
+    kernels = [weight.value for weight in model.trainable_weights]
+    x = tf.constant(covariances(sizes[0], BATCH, steps))
+
+    @tf.function(autograph=False)
+    def step(x):
+        with tf.GradientTape() as tape:
+            value = tf.reduce_sum(tf.square(model(x, training=True)))
+        return tape.gradient(value, kernels)
+
+    return lambda: [gradient.numpy() for gradient in step(x)]
+
+
+def against_spd_learn(given, sizes):
+    name = " -> ".join(map(str, sizes))
+    arguments = {"sizes": sizes, "batch": BATCH, "epsilon": EPSILON}
+    with peer(given.torch, "spd_network", given.cpu_time, **arguments) as (yardstick, facts):
+        runs = {PEER: yardstick} if yardstick else {}
+        for row, steps in ((OURS, 3 * sizes[0]), (SINGULAR, min(RANK, sizes[0] // 2))):
+            runs[row] = timing.timed(training_step(sizes, steps), given.cpu_time)
+        seconds = timing.alternate(runs, given.repeats)
+    timing.show(f"{name}, {BATCH} matrices, forward and backward {facts}", ROWS, seconds)
+
+
+def solvers(given, sizes):
+    name = " -> ".join(map(str, sizes))
+    runs = {
+        solver: timing.timed(training_step(sizes, 3 * sizes[0], solver), given.cpu_time)
+        for solver in (EIGH, POLYNOMIAL)
+    }
+    title = f"{name}, {BATCH} matrices, forward and backward by solver"
+    timing.show(title, SOLVERS, timing.alternate(runs, given.repeats))
+
+
+def devices(given, sizes):
+    """One matrix, as a device sees it."""
+    import tensorflow as tf
+    from ai_edge_litert.interpreter import Interpreter
+
+    from keras_dml import export, models
+
+    model = models.spdnet(sizes, epsilon=EPSILON)
+    x = covariances(sizes[0], 1, 3 * sizes[0])
+    with tempfile.TemporaryDirectory() as folder:
+        made = export.tflite(model, pathlib.Path(folder, "model.tflite"))
+        file = Interpreter(model_path=str(made.path), num_threads=1)
+    embed = file.get_signature_runner("embed")
+    call = tf.function(lambda x: model(x, training=False), autograph=False)
+    tensor = tf.constant(x)
+    runs = {
+        EAGER: timing.timed(lambda: call(tensor).numpy(), given.cpu_time),
+        DEVICE: timing.timed(lambda: embed(matrix=x), given.cpu_time),
+    }
+    title = f"{' -> '.join(map(str, sizes))}, one matrix; {made.bytes / 1000:.0f} kB, drift "
+    timing.show(f"{title}{made.drift:.1e}", DEVICES, timing.alternate(runs, given.repeats))
+
+
+def main():
+    options = timing.parser(__doc__.splitlines()[0], 13)
+    timing.add_torch(options)
+    given = options.parse_args()
+    if given.cpu_time:
+        timing.one_thread()
+    for sizes in NETWORKS:
+        against_spd_learn(given, sizes)
+    for sizes in NETWORKS:
+        solvers(given, sizes)
+    devices(given, NETWORKS[-1])
+
+
+if __name__ == "__main__":
+    main()

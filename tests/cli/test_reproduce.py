@@ -1,0 +1,78 @@
+"""`keras-dml reproduce potato`, run as a person runs it, on made-up motions."""
+
+import json
+
+import pytest
+
+from keras_dml.cli import _potato
+from tests.reproduce import motions as small
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """A handful of runs in place of the scale `smoke`."""
+    from keras_dml.reproduce.potato import plan
+
+    monkeypatch.setitem(plan.SCALES, "smoke", small.SCALE)
+    monkeypatch.setattr(plan.Experiment.__init__, "__defaults__", (small.SIZES, ("RPL",)))
+    monkeypatch.setattr(_potato, "read", lambda *folders: small.motions())
+    with small.step_by_step():
+        yield
+
+
+def reproduce(command, out, *words):
+    return command("reproduce", "potato", "--manual-dir", "none", "--out", out, *words)
+
+
+@pytest.mark.parametrize("words", [["reproduce"], ["reproduce", "potato"]])
+def test_help_has_an_example(command, words):
+    code, out, _ = command(*words, "--help")
+    assert code == 0 and "Example: keras-dml reproduce potato --manual-dir" in out
+
+
+@pytest.mark.parametrize(
+    "words", [["potato"], ["potato", "--manual-dir", ".", "--scale", "huge"], ["prototype"]]
+)
+def test_wrong_use_exits_with_2(command, words):
+    assert command("reproduce", *words)[0] == 2
+
+
+def test_the_table_is_printed_and_everything_is_written(command, few, tmp_path):
+    out = tmp_path / "a [folder]"
+    code, printed, told = reproduce(command, out, "--scale", "smoke")
+    assert code == 0, told
+    for part in ("36 clips of 3 motions by 4 actors", "RPL", "66.7", "NRA", "Untrained", "R@1"):
+        assert part in printed, part
+    table = json.loads((out / "figures.json").read_text())["figures"]
+    assert table["method"][-1] == "RPL" and table["recall_at_1_stderr"][-1] is not None
+    summary = printed.split("Written to")[1]
+    for picture in out.glob("*.png"):
+        assert picture.name in summary
+    assert not list(out.rglob("*.part"))
+
+    before = {path: path.stat().st_mtime_ns for path in (out / "runs").iterdir()}
+    code, again, _ = reproduce(command, out, "--scale", "smoke", "--seeds", 1)
+    assert code == 0 and "one seed" in again
+    assert before == {path: path.stat().st_mtime_ns for path in before}
+
+
+def test_too_few_actors_are_one_clear_error(command, few, tmp_path, monkeypatch):
+    monkeypatch.setattr(_potato, "read", lambda *folders: small.motions(people="ab"))
+    code, _, told = reproduce(command, tmp_path / "out", "--scale", "smoke")
+    assert code == 1
+    assert "Error: At least 3 people" in told and "Traceback" not in told
+
+
+def test_a_missing_archive_is_one_clear_error(command, tmp_path):
+    words = ("--manual-dir", tmp_path, "--data-dir", tmp_path / "prepared")
+    code, _, told = command("reproduce", "potato", *words, "--out", tmp_path / "out")
+    assert code == 1
+    assert "HDM05_cut_amc" in told and "Traceback" not in told
+
+
+def test_ctrl_c_says_how_to_go_on(command, tmp_path, monkeypatch):
+    def stopped(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_potato, "read", stopped)
+    assert reproduce(command, tmp_path / "out")[0] == 130

@@ -1,0 +1,88 @@
+"""Random SPD matrices and their gradients, for the tests of SPD geometry."""
+
+import numpy as np
+
+from keras_dml._keras import keras, ops
+from tests.goldens import golden
+
+SEEDS = "seeds_p3"
+DTYPES = ["float64", "float32"]
+
+
+def frames(rng, *shape):
+    """Random orthogonal matrices, shape `(*shape, shape[-1])`."""
+    return np.linalg.qr(rng.normal(size=(*shape, shape[-1])))[0]
+
+
+def with_spectrum(rng, spectrum, *leading):
+    """Symmetric matrices `(*leading, n, n)` with the given eigenvalues, shape `(n,)`."""
+    u = frames(rng, *leading, len(spectrum))
+    x = (u * np.asarray(spectrum)) @ np.swapaxes(u, -1, -2)
+    return (x + np.swapaxes(x, -1, -2)) / 2
+
+
+def spd(rng, *shape, spread=2.0):
+    """SPD matrices `(*shape, shape[-1])` with logarithms of eigenvalues in `[-spread, spread]`."""
+    u = frames(rng, *shape)
+    values = np.exp(rng.uniform(-spread, spread, size=shape))
+    x = (u * values[..., None, :]) @ np.swapaxes(u, -1, -2)
+    return (x + np.swapaxes(x, -1, -2)) / 2
+
+
+def by_eigh(function, x):
+    """A function of symmetric matrices, in float64 with NumPy."""
+    values, vectors = np.linalg.eigh(np.asarray(x, np.float64))
+    return (vectors * function(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+
+
+def example(name, dtype):
+    """Inputs as arrays of that dtype, expected, gradient and tolerance of a golden; None where the
+    golden is not for that dtype."""
+    found = golden(name, SEEDS)
+    tolerance = found["tolerance"][dtype]
+    if tolerance.get("skip"):
+        return None
+    inputs = {
+        key: np.asarray(value, dtype) if isinstance(value, list) else value
+        for key, value in found["inputs"].items()
+    }
+    return inputs, found["expected"], found.get("gradient", {}), tolerance
+
+
+def assert_values(found, expected, tolerance):
+    np.testing.assert_allclose(
+        np.asarray(found), expected, rtol=tolerance.get("rtol", 0), atol=tolerance.get("atol", 0)
+    )
+
+
+def assert_gradients(found, expected, tolerance):
+    expected = np.asarray(expected)
+    limit = tolerance["grad_rtol"] * np.abs(expected).max() + tolerance.get("grad_atol", 0)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=limit)
+
+
+def compiled(function):
+    """`tf.function` on TensorFlow, `jax.jit` on JAX."""
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return jax.jit(function)
+    import tensorflow as tf
+
+    return tf.function(function, autograph=False)
+
+
+def compiled_gradients(function, *arrays):
+    """Gradients of a scalar function, taken inside one compiled step."""
+    if keras.backend.backend() == "jax":
+        import jax
+
+        step = jax.jit(jax.grad(function, argnums=tuple(range(len(arrays)))))
+    else:
+        import tensorflow as tf
+
+        @tf.function(autograph=False)
+        def step(*tensors):
+            return tf.gradients(function(*tensors), tensors)
+
+    return [np.asarray(g) for g in step(*map(ops.convert_to_tensor, arrays))]

@@ -1,0 +1,204 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyriemann.geometry import distance as pyriemann
+
+from keras_dml._keras import ops
+from keras_dml.geometry import spd
+from tests.geometry import matrices
+from tests.geometry.matrices import DTYPES
+from tests.gradients import finite_differences, gradients
+
+DISTANCES = ["affine_invariant", "log_euclidean", "stein"]
+PYRIEMANN = {
+    "affine_invariant": pyriemann.distance_riemann,
+    "log_euclidean": pyriemann.distance_logeuclid,
+    "stein": pyriemann.distance_logdet,
+}
+BLOCKS = [None, 1, 10**9]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("case", ["", "_near", "_wide", "_zero"])
+@pytest.mark.parametrize("name", DISTANCES)
+def test_golden_distances_and_their_gradients(name, case, dtype):
+    example = matrices.example(name + case, dtype)
+    if example is None:
+        return
+    inputs, expected, gradient, tolerance = example
+    found = getattr(spd, name)(inputs["a"], inputs["b"])
+    assert np.asarray(found).dtype == dtype
+    matrices.assert_values(found, expected["value"], tolerance)
+    for found, key in zip(gradients(getattr(spd, name), *inputs.values()), "ab", strict=True):
+        if tolerance.get("grad_finite"):
+            assert np.isfinite(found).all()
+        else:
+            matrices.assert_gradients(found, gradient[key], tolerance)
+
+
+def test_golden_near_stein_distance_by_the_form_that_does_not_cancel():
+    inputs, expected, _, tolerance = matrices.example("stein_near", "float64")
+    whitener = np.asarray(spd.whitening(inputs["a"]))
+    logs = np.log(np.linalg.eigvalsh(whitener @ inputs["b"] @ whitener.T))
+    exact = np.sqrt(np.sum(np.log1p(2 * np.sinh(logs / 4) ** 2)))
+    assert exact == pytest.approx(expected["value"], rel=tolerance["eigenvalue_form_rtol"])
+
+
+@pytest.mark.parametrize("max_bytes", BLOCKS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", DISTANCES)
+def test_golden_table(name, dtype, max_bytes):
+    inputs, expected, gradient, tolerance = matrices.example("pairwise", dtype)
+    table = lambda a, x: getattr(spd, f"{name}_pairwise")(a, x, max_bytes)  # noqa: E731
+    found = table(inputs["references"], inputs["x"])
+    matrices.assert_values(found, expected[name], tolerance)
+    if name == "affine_invariant":
+        value = lambda a, x: ops.sum(inputs["weights"] * table(a, x))  # noqa: E731
+        found = gradients(value, inputs["references"], inputs["x"])[1][1]
+        matrices.assert_gradients(found, gradient["x[1]"], tolerance)
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+@pytest.mark.parametrize("n", [1, 2, 20])
+def test_distances_agree_with_pyriemanns(rng, name, n):
+    x, y = matrices.spd(rng, 2, 6, n)
+    expected = [PYRIEMANN[name](a, b) for a, b in zip(x, y, strict=True)]
+    np.testing.assert_allclose(getattr(spd, name)(x, y), expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+def test_tables_and_their_gradients_are_those_of_single_pairs_in_blocks_or_not(rng, name):
+    x, y = matrices.spd(rng, 5, 3), matrices.spd(rng, 4, 3)
+    y[0] = x[0]
+    weights = rng.normal(size=(5, 4))
+    weights[0, 0] = 0  # rounding decides the direction of the gradient at distance 0
+    pairs = lambda x, y: getattr(spd, name)(x[:, None], y[None])  # noqa: E731
+    expected = gradients(lambda x, y: ops.sum(weights * pairs(x, y)), x, y)
+    for max_bytes in (None, 700):
+        table = lambda x, y, b=max_bytes: getattr(spd, f"{name}_pairwise")(x, y, b)  # noqa: E731
+        np.testing.assert_allclose(table(x, y), pairs(x, y), rtol=1e-12, atol=1e-7)
+        weighted = lambda x, y, table=table: ops.sum(weights * table(x, y))  # noqa: E731
+        for f in (gradients, matrices.compiled_gradients):
+            for found, one_by_one in zip(f(weighted, x, y), expected, strict=True):
+                np.testing.assert_allclose(found, one_by_one, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+def test_gradients_agree_with_finite_differences_at_repeated_eigenvalues(rng, name):
+    x, y = np.eye(3), matrices.with_spectrum(rng, [0.5, 0.5, 2])
+    distance = getattr(spd, name)
+    in_x, in_y = gradients(distance, x, y)
+    np.testing.assert_allclose(in_x, in_x.T, atol=1e-12)
+    expected = finite_differences(lambda v: distance(v, y), x, 1e-4)
+    np.testing.assert_allclose(in_x, expected, atol=1e-7)
+    expected = finite_differences(lambda v: distance(x, v), y, 1e-4)
+    np.testing.assert_allclose(in_y, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", DISTANCES)
+def test_of_the_identity_to_itself_distance_and_gradient_are_exactly_zero(name, dtype):
+    eye = np.eye(4, dtype=dtype)
+    assert float(getattr(spd, name)(eye, eye)) == 0
+    for gradient in gradients(getattr(spd, name), eye, eye):
+        assert (gradient == 0).all()
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 2**31), st.sampled_from([1, 4]))
+def test_they_are_metrics(seed, n):
+    x = matrices.spd(np.random.default_rng(seed), 8, n)
+    for name in DISTANCES:
+        d = np.asarray(getattr(spd, f"{name}_pairwise")(x, x))
+        np.testing.assert_allclose(d, d.T, rtol=1e-9, atol=1e-6)
+        np.testing.assert_allclose(np.diag(d), 0, atol=1e-6)
+        assert (d[:, None] <= d[:, :, None] + d[None] + 1e-6).all()
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 2**31))
+def test_what_leaves_distances_unchanged(seed):
+    rng, n = np.random.default_rng(seed), 4
+    x, y = matrices.spd(rng, 2, 6, n)
+    square = matrices.frames(rng, n) * rng.uniform(0.5, 2, n)
+    rotation, scale = matrices.frames(rng, n), rng.uniform(0.1, 10)
+    moves = {
+        "inversion": np.linalg.inv,
+        "congruence": lambda a: square @ a @ square.T,
+        "rotation": lambda a: rotation @ a @ rotation.T,
+        "scale": lambda a: scale * a,
+    }
+    for name in DISTANCES:
+        distance = getattr(spd, name)
+        for move, moved in moves.items():
+            if move == "congruence" and name == "log_euclidean":
+                continue
+            np.testing.assert_allclose(
+                distance(moved(x), moved(y)), distance(x, y), rtol=1e-8, err_msg=f"{name} {move}"
+            )
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 2**31))
+def test_the_log_euclidean_distance_is_the_lesser_and_the_same_where_matrices_commute(seed):
+    rng = np.random.default_rng(seed)
+    x, y = matrices.spd(rng, 2, 6, 4)
+    least, most = np.asarray(spd.log_euclidean(x, y)), np.asarray(spd.affine_invariant(x, y))
+    assert (least <= most + 1e-9).all()
+    other = x @ x
+    np.testing.assert_allclose(
+        spd.log_euclidean(x, other), spd.affine_invariant(x, other), rtol=1e-8
+    )
+
+
+def test_leading_axes_broadcast(rng):
+    x, y = matrices.spd(rng, 2, 1, 3), matrices.spd(rng, 4, 3)
+    for name in DISTANCES:
+        found = np.asarray(getattr(spd, name)(x, y))
+        assert found.shape == (2, 4)
+        np.testing.assert_allclose(found[1, 2], getattr(spd, name)(x[1, 0], y[2]), rtol=1e-9)
+        in_x, in_y = gradients(lambda x, y, n=name: ops.sum(getattr(spd, n)(x, y)), x, y)
+        assert in_x.shape == x.shape
+        assert in_y.shape == y.shape
+
+
+def test_whitening_whitens_and_carries_no_gradient(rng):
+    x = matrices.spd(rng, 2, 4)
+    whitener = np.asarray(spd.whitening(x))
+    found = whitener @ x @ whitener.swapaxes(1, 2)
+    np.testing.assert_allclose(found, np.broadcast_to(np.eye(4), x.shape), atol=1e-9)
+    (gradient,) = gradients(lambda x: ops.sum(spd.whitening(x)), x)
+    assert (gradient == 0).all()
+
+
+@pytest.mark.parametrize("name", ["affine_invariant", "stein"])
+@pytest.mark.parametrize("spectrum", [[-1, 1, 2], [np.nan, 1, 2]])
+def test_without_a_factor_the_distance_is_not_a_number_and_spoils_no_other(rng, name, spectrum):
+    x, y = matrices.spd(rng, 2, 3), matrices.spd(rng, 2, 3)
+    x[0] = matrices.with_spectrum(rng, spectrum)
+    table = np.asarray(getattr(spd, f"{name}_pairwise")(x, y))
+    assert np.isnan(table[0]).all()
+    assert np.isfinite(table[1]).all()
+
+
+def test_a_singular_matrix_is_far_but_at_a_finite_distance(rng):
+    x, y = matrices.spd(rng, 3), matrices.with_spectrum(rng, [0, 1, 2])
+    for name in ("affine_invariant", "log_euclidean"):
+        assert 20 < float(getattr(spd, name)(x, y)) < 1000
+        for gradient in gradients(getattr(spd, name), x, y):
+            assert np.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+def test_matrices_of_other_sizes_are_refused(name):
+    with pytest.raises(ValueError, match=r"of one size. Received shapes \(3, 3\) and \(4, 4\)"):
+        getattr(spd, name)(np.eye(3), np.eye(4))
+    with pytest.raises(ValueError, match="`y` must hold square matrices"):
+        getattr(spd, name)(np.eye(3), np.ones((3, 4)))
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+def test_a_table_of_what_is_no_set_is_refused(name):
+    with pytest.raises(ValueError, match="`y` must be a set of matrices, shape .count, n, n."):
+        getattr(spd, f"{name}_pairwise")(np.eye(3)[None], np.eye(3))

@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from keras_dml._keras import ops
+from keras_dml.geometry import spd
+from tests.geometry import matrices
+from tests.geometry.matrices import DTYPES
+from tests.gradients import finite_differences, gradients
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_golden_vectors(dtype):
+    inputs, expected, _, tolerance = matrices.example("vectorise", dtype)
+    found = np.asarray(spd.vectorise(inputs["x"]))
+    assert found.dtype == dtype
+    matrices.assert_values(found, expected["vector"], tolerance)
+    matrices.assert_values(found[0] @ found[1], expected["inner_product"], tolerance)
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 2**31), st.sampled_from([1, 2, 5]))
+def test_inner_products_are_kept_and_the_way_back_is_exact(seed, n):
+    x, y = matrices.spd(np.random.default_rng(seed), 2, n)
+    in_x, in_y = np.asarray(spd.vectorise(np.stack([x, y])))
+    assert in_x @ in_y == pytest.approx(np.sum(x * y), rel=1e-12)
+    np.testing.assert_allclose(spd.unvectorise(in_x), x, rtol=1e-15)
+
+
+def test_the_symmetric_part_is_taken(rng):
+    x = rng.normal(size=(2, 3, 3))
+    np.testing.assert_allclose(
+        spd.unvectorise(spd.vectorise(x)), (x + x.swapaxes(1, 2)) / 2, rtol=1e-12
+    )
+
+
+def test_gradients_agree_with_finite_differences(rng):
+    weights = rng.normal(size=(2, 3))
+    forth = lambda x: ops.sum(weights * spd.vectorise(x) ** 2)  # noqa: E731
+    x = rng.normal(size=(2, 2, 2))
+    np.testing.assert_allclose(gradients(forth, x)[0], finite_differences(forth, x), atol=1e-8)
+    other = rng.normal(size=(2, 2, 2))
+    back = lambda v: ops.sum(other * spd.unvectorise(v) ** 2)  # noqa: E731
+    v = rng.normal(size=(2, 3))
+    np.testing.assert_allclose(gradients(back, v)[0], finite_differences(back, v), atol=1e-8)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (2,), (4, 5)])
+def test_vectors_that_are_no_triangle_are_refused(shape):
+    with pytest.raises(ValueError, match="1, 3, 6, 10, ... Received shape"):
+        spd.unvectorise(np.zeros(shape))

@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keras_dml._keras import ops
+from keras_dml.geometry import vector
+from tests.goldens import golden
+from tests.gradients import finite_differences, gradients
+
+
+def numpy(tensor):
+    return np.asarray(ops.convert_to_numpy(tensor))
+
+
+def by_differences(x, y):
+    return np.sqrt(((x[:, None] - y[None]) ** 2).sum(axis=-1))
+
+
+@pytest.fixture(params=["differences", "inner products"])
+def way(request, monkeypatch):
+    """Both ways of `squared_euclidean`, whatever the size."""
+    most = 2**40 if request.param == "differences" else 0
+    monkeypatch.setattr(vector, "DIFFERENCES_BYTES", most)
+    return request.param
+
+
+@pytest.mark.parametrize("dtype, rtol", [("float32", 2e-6), ("float64", 1e-13)])
+def test_euclidean_distances_are_those_of_the_differences(rng, way, dtype, rtol):
+    x, y = rng.normal(size=(7, 5)), rng.normal(size=(4, 5))
+    found = numpy(vector.euclidean(x.astype(dtype), y.astype(dtype)))
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, by_differences(x, y), rtol=rtol)
+    squares = numpy(vector.squared_euclidean(x.astype(dtype), y.astype(dtype)))
+    np.testing.assert_allclose(squares, by_differences(x, y) ** 2, rtol=rtol)
+
+
+def test_large_tables_come_from_inner_products_to_the_stated_error(rng):
+    """300 x 300 x 200 differences are more than a mebibyte."""
+    x = rng.normal(size=(300, 200))
+    x[1] = x[0] + 0.1 * rng.normal(size=200)
+    squares = numpy(vector.squared_euclidean(x.astype("float32"), x.astype("float32")))
+    expected, lengths = by_differences(x, x) ** 2, (x**2).sum(axis=1)
+    assert (np.abs(squares - expected) <= 2e-6 * (lengths[:, None] + lengths)).all()
+    assert (np.diagonal(squares) == 0).all()
+
+
+def test_a_common_offset_costs_no_digits(rng):
+    """Lengths count from the mean, not from the origin."""
+    x = rng.normal(size=(300, 200)).astype("float32")
+    moved = x + np.float32(512)  # exact to 3e-5
+    np.testing.assert_allclose(
+        numpy(vector.euclidean(moved, moved)), numpy(vector.euclidean(x, x)), rtol=1e-4, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_equal_rows_are_at_distance_zero_with_gradient_zero(rng, way, dtype):
+    x = rng.normal(size=(6, 40)).astype(dtype)
+    y = x[[3, 0, 0]]
+    table = numpy(vector.euclidean(x, y))
+    assert (table[[3, 0, 0], [0, 1, 2]] == 0).all() and (table == 0).sum() == 3
+    weights = (table == 0).astype(dtype)
+    for one in gradients(lambda x, y: ops.sum(weights * vector.euclidean(x, y)), x, y):
+        assert (one == 0).all()
+
+
+def test_one_row_against_many_is_exact_even_to_its_neighbours(rng):
+    """As a device compares a probe with its gallery."""
+    x = rng.normal(size=(1, 64)).astype("float32")
+    gallery = x + np.geomspace(1e-5, 10, 5000, dtype="float32")[:, None] * rng.normal(
+        size=(5000, 64)
+    ).astype("float32")
+    expected = by_differences(x.astype("float64"), gallery.astype("float64"))
+    np.testing.assert_allclose(numpy(vector.euclidean(x, gallery)), expected, rtol=1e-6)
+
+
+def test_a_row_of_nan_is_lost_alone(rng, way):
+    x = rng.normal(size=(4, 3))
+    x[2] = np.nan
+    lost = np.isnan(numpy(vector.euclidean(x, x)))
+    expected = np.zeros((4, 4), bool)
+    expected[2] = expected[:, 2] = True
+    np.testing.assert_array_equal(lost, expected)
+
+
+@pytest.mark.parametrize("function", [vector.euclidean, vector.squared_euclidean, vector.snr])
+def test_gradients_agree_with_finite_differences(rng, way, function):
+    x, y, probe = rng.normal(size=(3, 4)), rng.normal(size=(2, 4)), rng.normal(size=(3, 2))
+    of = lambda x, y: ops.sum(probe * function(x, y))  # noqa: E731
+    in_x, in_y = gradients(of, x, y)
+    np.testing.assert_allclose(in_x, finite_differences(lambda v: of(v, y), x), atol=1e-6)
+    np.testing.assert_allclose(in_y, finite_differences(lambda v: of(x, v), y), atol=1e-6)
+
+
+@given(st.integers(0, 2**31))
+def test_euclidean_distances_are_symmetric_and_hold_the_triangle(seed):
+    x = np.random.default_rng(seed).normal(size=(5, 3))
+    d = numpy(vector.euclidean(x, x))
+    np.testing.assert_array_equal(d, d.T)
+    assert (d[:, :, None] <= d[:, None, :] + d.T[None] + 1e-12).all()
+
+
+def test_golden_distances_by_signal_to_noise(way):
+    example = golden("snr_distance", "seeds_p3")
+    for dtype, tolerance in example["tolerance"].items():
+        x = np.asarray(example["inputs"]["x"], dtype)
+        close = {"rtol": tolerance["rtol"], "atol": tolerance["atol"]}
+        np.testing.assert_allclose(
+            numpy(vector.snr(x, x)), example["expected"]["distance"], **close
+        )
+
+
+def test_signal_to_noise_knows_neither_scale_nor_offset(rng):
+    x, y = rng.normal(size=(3, 6)), rng.normal(size=(4, 6))
+    expected = numpy(vector.snr(x, y))
+    np.testing.assert_allclose(numpy(vector.snr(100 * x, 100 * y)), expected, rtol=1e-12)
+    np.testing.assert_allclose(numpy(vector.snr(x + 3, y - 7)), expected, rtol=1e-9)
+
+
+def test_an_anchor_without_signal_is_far_and_its_gradient_finite(rng):
+    """R36: the variance is 0, and 1e-12 stands for it."""
+    x, y = np.full((1, 5), 0.7), rng.normal(size=(3, 5))
+    np.testing.assert_allclose(numpy(vector.snr(x, y))[0], y.var(axis=1) * 1e12, rtol=1e-6)
+    assert np.isfinite(gradients(lambda x: ops.sum(vector.snr(x, y)), x)[0]).all()

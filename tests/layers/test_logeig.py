@@ -1,0 +1,88 @@
+"""LogEig takes logarithms, by either solver; its function and gradient are tested with the
+geometry."""
+
+import numpy as np
+import pytest
+
+from keras_dml._keras import keras, ops
+from keras_dml.layers import LogEig, ReEig
+from tests.gradients import gradients
+from tests.layers.test_reeig import SOLVERS, with_spectrum
+
+EPSILON = 1e-2
+
+
+def numpy(tensor):
+    return np.asarray(ops.convert_to_numpy(tensor))
+
+
+def logarithm(x, floor):
+    values, vectors = np.linalg.eigh(x.astype("float64"))
+    return vectors * np.log(np.maximum(values, floor)) @ vectors.T
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("values", [[0.01, 0.5, 0.5, 20.0], [1.0, 1.0, 1.0, 1.0]])
+def test_it_is_the_matrix_logarithm(solver, values):
+    x = with_spectrum(values)
+    found = numpy(LogEig(solver=solver)(x[None]))[0]
+    np.testing.assert_allclose(found, logarithm(x, 0), atol=1e-4)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("values", [[0.0, 0.0, 0.3, 1.0], [-1.0, 0.005, 0.5, 3.0], [0.0] * 4])
+def test_with_a_floor_it_is_reeig_and_logarithm_in_one(solver, values):
+    x = with_spectrum(values)[None]
+    fused = numpy(LogEig(EPSILON, solver=solver)(x))
+    np.testing.assert_allclose(fused[0], logarithm(x[0], EPSILON), atol=1e-3)
+    apart = numpy(LogEig(solver=solver)(ReEig(EPSILON, solver=solver)(x)))
+    np.testing.assert_allclose(fused, apart, atol=1e-4)
+
+
+def test_fused_and_apart_have_one_gradient(rng):
+    x, probe = with_spectrum([0.0, 0.005, 0.3, 1.0])[None], rng.normal(size=(4, 4))
+    fused, reeig, log = LogEig(EPSILON), ReEig(EPSILON), LogEig()
+    probe = probe.astype("float32")
+    (one,) = gradients(lambda x: ops.sum(probe * fused(x)), x)
+    (other,) = gradients(lambda x: ops.sum(probe * log(reeig(x))), x)
+    np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4 * np.abs(one).max())
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(
+    "values", [[0.0, 0.0, 0.0], [0.0, 1.0, 1.0], [-1.0, -1.0, -1.0], [-2.0, 0.1, 1.0]]
+)
+def test_without_a_floor_every_finite_matrix_has_a_finite_logarithm(solver, values):
+    found = numpy(LogEig(solver=solver)(with_spectrum(values)[None]))
+    assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_single_channel_is_a_logarithm(solver):
+    found = numpy(LogEig(EPSILON, solver=solver)(np.array([[[0.0]], [[3.0]]])))
+    np.testing.assert_allclose(found.ravel(), np.log([EPSILON, 3]), atol=1e-5)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("epsilon", [None, EPSILON])
+def test_a_matrix_that_is_not_finite_becomes_nan_alone(solver, epsilon):
+    x = np.stack([with_spectrum([1.0, 2.0, 3.0])] * 3)
+    x[1, 0, 2] = np.nan
+    y = numpy(LogEig(epsilon, solver=solver)(x))
+    assert np.isnan(y[1]).all() and np.isfinite(y[[0, 2]]).all()
+
+
+@pytest.mark.parametrize("epsilon", [0, -1.0])
+def test_a_floor_that_is_not_positive_is_refused(epsilon):
+    with pytest.raises(ValueError, match="`epsilon`.*positive"):
+        LogEig(epsilon)
+
+
+def test_an_unknown_solver_is_refused_with_the_names():
+    with pytest.raises(ValueError, match="'eigh', 'polynomial'.*'svd'"):
+        LogEig(solver="svd")
+
+
+def test_it_names_no_distance_because_vectors_do():
+    model = keras.Sequential([keras.Input((3, 3)), LogEig()])
+    assert not hasattr(model.layers[-1], "distance")

@@ -1,0 +1,145 @@
+"""What the losses on all distances of a batch share, on embeddings of every kind."""
+
+import numpy as np
+import pytest
+
+from keras_dml._keras import keras
+from keras_dml.losses import ContrastiveLoss, DSMLTripletLoss, LiftedStructureLoss, TripletLoss
+from tests.gradients import gradients
+from tests.losses.examples import numpy
+from tests.losses.graphs import graph
+
+LOSSES = {
+    "contrastive": ContrastiveLoss,
+    "lifted": LiftedStructureLoss,
+    **{
+        f"triplet {mining}": lambda mining=mining, **kwargs: TripletLoss(mining=mining, **kwargs)
+        for mining in ("all", "random", "semi_hard", "hard")
+    },
+}
+KINDS = ["euclidean", "wasserstein", "affine_invariant", "log_euclidean", "stein"]
+LABELS = np.array([0, 1, 0, 1, 2, 0])
+
+losses = pytest.mark.parametrize("make", LOSSES.values(), ids=LOSSES)
+
+
+def embeddings(rng, distance, rows=6):
+    if distance == "euclidean":
+        return rng.normal(size=(rows, 4))
+    if distance == "wasserstein":
+        values = np.sort(rng.normal(size=(rows, 3, 5)), axis=-1)
+        values[:, -1] = np.linspace(0, 1, 5)
+        return values
+    roots = rng.normal(size=(rows, 3, 3))
+    return roots @ roots.transpose(0, 2, 1) + 0.3 * np.eye(3)
+
+
+@losses
+@pytest.mark.parametrize("distance", KINDS)
+def test_every_loss_trains_on_embeddings_of_every_kind(rng, make, distance):
+    x, loss = embeddings(rng, distance), make(margin=3.0, distance=distance, dtype="float64")
+    (slopes,) = gradients(lambda x: loss(LABELS, x), x)
+    assert np.isfinite(slopes).all() and (slopes != 0).any()
+    if make is not LOSSES["triplet random"]:  # which draws anew
+        assert float(loss(LABELS, x - 1e-4 * slopes)) < float(loss(LABELS, x))
+
+
+@losses
+@pytest.mark.parametrize("distance", KINDS)
+def test_batches_without_a_valid_pair_cost_nothing_and_have_no_gradient(rng, make, distance):
+    """One class has no negatives, single rows have no positives; one row has neither."""
+    loss = make(distance=distance, dtype="float64", reduction=None)
+    for rows, labels in ((4, [0] * 4), (4, [0, 1, 2, 3]), (1, [0])):
+        if isinstance(loss, ContrastiveLoss) and rows > 1:
+            continue  # any two rows are a pair
+        x, labels = embeddings(rng, distance, rows), np.array(labels)
+        np.testing.assert_array_equal(numpy(loss(labels, x)), np.zeros(rows))
+        total = make(distance=distance, dtype="float64")
+        assert (gradients(lambda x, y=labels, f=total: f(y, x), x)[0] == 0).all()
+
+
+@losses
+def test_an_anchor_without_a_positive_pays_nothing_itself(rng, make):
+    values = numpy(make(reduction=None)(LABELS, embeddings(rng, "euclidean")))
+    assert (values[4] == 0) == (make is not ContrastiveLoss)
+
+
+@losses
+def test_equal_rows_have_finite_gradients(rng, make):
+    x = embeddings(rng, "euclidean").astype("float32")
+    x[2], x[3] = x[0], x[0]
+    (slopes,) = gradients(lambda x: make()(LABELS, x), x)
+    assert np.isfinite(slopes).all()
+    assert np.isfinite(gradients(lambda x: make()(LABELS, x), 0 * x)[0]).all()
+
+
+@pytest.mark.parametrize("name", [name for name in LOSSES if name != "triplet random"])
+def test_the_order_of_the_rows_changes_no_anchor(rng, name):
+    """Of the random triplets it does: the draw goes with the rows."""
+    x, order, make = embeddings(rng, "euclidean"), rng.permutation(6), LOSSES[name]
+    loss = make(reduction=None, dtype="float64")
+    found = numpy(loss(LABELS[order], x[order]))
+    np.testing.assert_allclose(found, numpy(loss(LABELS, x))[order], rtol=1e-9)
+
+
+@losses
+def test_a_compiled_step_gives_the_same_value_and_gradient(rng, make):
+    x = embeddings(rng, "euclidean").astype("float32")
+    labels, loss = LABELS.astype("float32"), make()
+    np.testing.assert_allclose(graph(loss)(labels, x), float(loss(LABELS, x)), rtol=1e-5)
+    (expected,) = gradients(lambda x: loss(LABELS, x), x)
+    if keras.backend.backend() == "tensorflow":
+        found = graph_gradient(loss)(labels, x)
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def graph_gradient(loss):
+    """The gradient as a graph for batches of unknown size, as `fit` makes it from a sampler."""
+    import tensorflow as tf
+
+    @tf.function(input_signature=[tf.TensorSpec((None,)), tf.TensorSpec((None, 4))])
+    def step(labels, x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            value = loss(labels, x)
+        return tape.gradient(value, x)
+
+    return step
+
+
+@losses
+def test_labels_that_are_no_ids_are_shown_or_nan(rng, make):
+    x = embeddings(rng, "euclidean").astype("float32")
+    labels = np.where(LABELS == 2, 0.5, LABELS)
+    with pytest.raises(ValueError, match=r"whole numbers from 0 to 2\*\*24 - 1.*\[0.5\]"):
+        make()(labels, x)
+    assert np.isnan(graph(make())(labels.astype("float32"), x))
+
+
+@losses
+def test_a_nan_stays_one(rng, make):
+    x = embeddings(rng, "euclidean").astype("float32")
+    x[4, 1] = np.nan
+    assert np.isnan(float(make()(LABELS, x)))
+
+
+@losses
+def test_half_precision_reads_labels_and_embeddings_in_float32(rng, make):
+    """256 and 257 are one number in bfloat16."""
+    x = embeddings(rng, "euclidean").astype("float32")
+    found = make(dtype="mixed_bfloat16")(LABELS + 256, x)
+    assert keras.backend.standardize_dtype(found.dtype) == "float32"
+    np.testing.assert_array_equal(numpy(found), numpy(make()(LABELS, x)))
+
+
+@pytest.mark.parametrize("make", [*LOSSES.values(), DSMLTripletLoss], ids=[*LOSSES, "dsml"])
+def test_labels_of_another_number_of_rows_are_refused(make):
+    with pytest.raises(ValueError, match=r"Received 3 labels and embeddings of shape \(4, 2\)"):
+        make()(np.array([0, 0, 1]), np.zeros((4, 2), "float32"))
+
+
+@losses
+@pytest.mark.parametrize("shape", [(4,), (4, 3, 3)])
+def test_embeddings_that_the_distance_does_not_take_are_refused(make, shape):
+    with pytest.raises(ValueError, match="must hold vectors"):
+        make()(np.array([0, 0, 1, 1]), np.zeros(shape, "float32"))

@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keras_dml.losses import LiftedStructureLoss
+from tests.goldens import golden
+from tests.gradients import finite_differences, gradients
+from tests.losses.examples import check_example, inputs
+from tests.losses.graphs import graph
+
+
+@pytest.mark.parametrize("name", ["lifted_structure", "lifted_structure_far"])
+def test_golden_values_and_gradients(name):
+    """Far apart, the exponentials underflow without a shift."""
+    check_example(name, LiftedStructureLoss)
+
+
+def test_it_is_the_smooth_form_not_that_of_the_two_maxima():
+    x, labels = inputs("lifted_structure")
+    expected = golden("lifted_structure", "seeds_p3")["expected"]
+    found = float(LiftedStructureLoss()(labels, x))
+    assert found > expected["not_smooth"] + 1
+    np.testing.assert_allclose(found, expected["value"], rtol=1e-5)
+
+
+@given(st.integers(0, 2**31), st.sampled_from([0.3, 1.0]))
+def test_it_is_equation_3_read_aloud(seed, margin):
+    rng = np.random.default_rng(seed)
+    x, labels = rng.normal(size=(7, 3)), np.array([0, 0, 0, 1, 1, 2, 3])
+    d = np.linalg.norm(x[:, None] - x[None], axis=-1)
+    terms = []
+    for i, j in np.ndindex(7, 7):
+        if i != j and labels[i] == labels[j]:
+            away = labels != labels[i]
+            sums = np.exp(margin - d[i, away]).sum() + np.exp(margin - d[j, away]).sum()
+            terms.append(max(d[i, j] + np.log(sums), 0) ** 2 / 2)
+    found = float(LiftedStructureLoss(margin, dtype="float64")(labels, x))
+    np.testing.assert_allclose(found, np.mean(terms), rtol=1e-9)
+
+
+def test_gradients_agree_with_finite_differences_at_equal_rows_of_log_sums(rng):
+    """Rows 0 and 1 mirror each other, so their log-sums tie."""
+    x, labels = rng.normal(size=(5, 3)), np.array([0, 0, 1, 1, 2])
+    x[1] = x[0] * [-1, 1, 1]
+    x[2:, 0] = 0
+    loss = LiftedStructureLoss(2.0, dtype="float64")
+    (found,) = gradients(lambda x: loss(labels, x), x)
+    run = graph(lambda x: loss(labels, x))
+    np.testing.assert_allclose(found, finite_differences(run, x), atol=1e-6)

@@ -1,0 +1,124 @@
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from keras_dml._keras import ops
+from keras_dml.losses import mining
+from tests.losses.examples import numpy
+from tests.losses.graphs import graph
+
+LABELS = np.array([3, 0, 3, 1, 0, 3], "int32")
+DRAWN = [  # of LABELS with seed 5, for the embeddings of the test
+    [3, 1, 3, 4, 3, 4],
+    [0, 0, 2, 5, 2, 3],
+    [1, 4, 4, 4, 1, 4],
+    [1, 1, 2, 5, 1, 4],
+    [3, 5, 0, 2, 3, 0],
+    [3, 4, 4, 4, 3, 3],
+]
+
+
+def batch(seed, rows, classes):
+    """A table of distances, not symmetric, and labels in which one class fills several blocks."""
+    rng = np.random.default_rng(seed)
+    labels = np.where(rng.random(rows) < 0.5, 0, rng.integers(0, classes, rows)).astype("int32")
+    return rng.uniform(0, 3, size=(rows, rows)), labels
+
+
+def pairs(labels):
+    rows = range(len(labels))
+    return [(i, j) for i in rows for j in rows if i != j and labels[i] == labels[j]]
+
+
+def others(labels, i):
+    return [k for k in range(len(labels)) if labels[k] != labels[i]]
+
+
+def triplets_by_loops(table, labels, margin, semi_hard, fallback):
+    """Signed weights, open and counted hinges of each anchor, one triplet after the other."""
+    weights = np.zeros_like(table)
+    opened, counted = np.zeros(len(labels)), np.zeros(len(labels))
+    for i, j in pairs(labels):
+        chosen = others(labels, i)
+        if semi_hard:
+            farther = [k for k in chosen if table[i, k] > table[i, j]]
+            chosen = [min(farther, key=lambda k: table[i, k])] if farther else []
+            if not chosen and fallback:
+                chosen = [max(others(labels, i) or [i], key=lambda k: table[i, k])]
+        for k in chosen:
+            is_open = table[i, k] < table[i, j] + margin
+            counted[i] += is_open or fallback or not semi_hard
+            opened[i] += is_open
+            weights[i, j] += is_open
+            weights[i, k] -= is_open
+    return weights, opened, counted
+
+
+def test_masks_of_positives_and_negatives():
+    near, away = numpy(mining.positives(LABELS)), numpy(mining.negatives(LABELS))
+    same = LABELS[:, None] == LABELS
+    np.testing.assert_array_equal(away, ~same)
+    np.testing.assert_array_equal(near, same & ~np.eye(6, dtype=bool))
+
+
+@pytest.mark.parametrize("kind", ["all", "semi-hard", "semi-hard, fallback"])
+@pytest.mark.parametrize("seed, slots", [(0, 16), (1, 16), (2, 3), (3, 3)])
+def test_triplets_are_those_of_loops(kind, seed, slots):
+    """In one block of positives, and in several."""
+    table, labels = batch(seed, rows=13, classes=4)
+    given_ = ops.convert_to_tensor(table), ops.convert_to_tensor(labels), 0.5
+    with mock.patch.object(mining, "SLOTS", slots):
+        if kind == "all":
+            found = mining.all_triplets(*given_)
+        else:
+            found = mining.semi_hard(*given_, fallback="fallback" in kind)
+    expected = triplets_by_loops(table, labels, 0.5, kind != "all", "fallback" in kind)
+    for one, its in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(numpy(one), its)
+
+
+def test_equally_near_negatives_share_the_gradient():
+    table = np.full((3, 3), 1.5)
+    table[0, 1] = 1.0
+    labels = np.array([0, 0, 1], "int32")
+    four = np.concatenate([table, table[:, 2:]], axis=1)[[0, 1, 2, 2]]
+    weights, *_ = mining.semi_hard(ops.convert_to_tensor(four), np.append(labels, 1), 1.0)
+    np.testing.assert_array_equal(numpy(weights)[0], [0, 1, -0.5, -0.5])
+
+
+def test_random_negatives_are_of_other_classes_and_uniform(rng):
+    labels = rng.permutation(np.repeat(np.arange(3, dtype="int32"), 40))
+    drawn = numpy(mining.random_negatives(labels, rng.normal(size=(120, 3)), 0))
+    assert (labels[drawn] != labels[:, None]).all()
+    counts = np.stack([np.bincount(row, minlength=120) for row in drawn])
+    counts = counts[labels[:, None] != labels]  # 120 draws from 80 rows each: mean 1.5
+    assert 0.9 < counts.var() / (1.5 * 79 / 80) < 1.1
+    assert abs(np.corrcoef(drawn[:, 0], drawn[:, 1])[0, 1]) < 0.3
+
+
+def test_random_negatives_are_the_same_on_every_backend_eager_and_compiled():
+    embeddings = np.arange(18, dtype="float32").reshape(6, 3) / 7
+    drawn = numpy(mining.random_negatives(LABELS, embeddings, 5))
+    np.testing.assert_array_equal(drawn, DRAWN)
+    run = graph(lambda x, y: mining.random_negatives(ops.cast(y, "int32"), x, 5))
+    np.testing.assert_array_equal(run(embeddings, LABELS), drawn)
+
+
+def test_random_negatives_change_with_the_seed_and_with_the_smallest_step_of_training(rng):
+    labels = np.repeat(np.arange(8, dtype="int32"), 4)
+    embeddings = rng.normal(size=(32, 4)).astype("float32")
+    moved = embeddings.copy()
+    moved[0] = np.nextafter(moved[0], np.inf)
+    draws = [
+        numpy(mining.random_negatives(labels, x, seed))
+        for x, seed in ((embeddings, 0), (embeddings, 1), (moved, 0))
+    ]
+    assert (draws[0] != draws[1]).mean() > 0.5
+    assert (draws[0] != draws[2])[0].mean() > 0.5
+
+
+@pytest.mark.parametrize("shape", [(6, 2, 2), (6, 3, 5)])
+def test_random_negatives_take_embeddings_of_any_rank(rng, shape):
+    drawn = numpy(mining.random_negatives(LABELS, rng.normal(size=shape), 0))
+    assert (LABELS[drawn] != LABELS[:, None]).all()

@@ -1,0 +1,43 @@
+"""Prints potatoes after a step on two replicas and on one device; run by
+`test_potato_network.py`."""
+
+import json
+
+import numpy as np
+import tensorflow as tf
+
+from keras_dml import losses, models
+from keras_dml._keras import keras
+
+CLASSES, N = 2, 4
+
+
+def batch():
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=(12, 30, N))
+    return (np.swapaxes(x, 1, 2) @ x / 30).astype("float32"), np.arange(12) % CLASSES
+
+
+def after_a_step():
+    keras.utils.set_random_seed(2)
+    x, y = batch()
+    network = models.PotatoNetwork(models.spdnet((N, 2), output="spd"), CLASSES, update_rate=0.1)
+    network.calibrate(x, y)
+    network.compile(keras.optimizers.SGD(0.1), losses.PotatoRankingLoss(0.5))
+    network.fit(x, y, batch_size=len(x), shuffle=False, verbose=0)
+    return [weight.numpy().tolist() for weight in network.potatoes.weights]
+
+
+def main():
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    with strategy.scope():
+        two = after_a_step()
+    print(
+        json.dumps({"replicas": strategy.num_replicas_in_sync, "two": two, "one": after_a_step()})
+    )
+
+
+if __name__ == "__main__":
+    main()

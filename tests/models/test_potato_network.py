@@ -1,0 +1,242 @@
+"""Training by potatoes under plain `fit`: what is scored, what moves, and what a file keeps."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import keras_dml
+from keras_dml import distances, losses, models
+from keras_dml._keras import keras, ops
+from keras_dml.geometry import potato
+from keras_dml.losses.potato import of_queries
+
+N, CLASSES, EACH = 5, 3, 8
+
+
+def recordings(seed=3):
+    """Covariances of classes that differ in the scale of one channel."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(CLASSES * EACH) % CLASSES
+    x = rng.normal(size=(len(labels), 40, N))
+    x[:, :, 2] *= 1 + labels[:, None] / 2
+    return (np.swapaxes(x, 1, 2) @ x / 40).astype("float32"), labels
+
+
+def network(seed=0, calibrate=True, **options):
+    keras.utils.set_random_seed(seed)
+    net = models.PotatoNetwork(models.spdnet((N, 3), output="spd"), CLASSES, **options)
+    if calibrate:
+        net.calibrate(*recordings())
+    net.compile(keras.optimizers.SGD(0.02, momentum=0.9), losses.PotatoRankingLoss(0.5, margin=2))
+    return net
+
+
+def fit(net, epochs=1, **options):
+    x, y = recordings()
+    return net.fit(x, y, batch_size=12, epochs=epochs, shuffle=False, verbose=0, **options).history
+
+
+def weights(net):
+    return {weight.path: np.asarray(ops.convert_to_numpy(weight)) for weight in net.weights}
+
+
+def assert_same(one, other, **close):
+    one, other = weights(one), weights(other)
+    assert list(one) == list(other)
+    for path, value in one.items():
+        np.testing.assert_allclose(value, other[path], err_msg=path, **{"rtol": 0, **close})
+
+
+# ---- one step ---------------------------------------------------------------------------------
+
+
+def one_step(update_rate):
+    """A step on rows of two of the three classes, and what it must give."""
+    x, y = recordings()
+    rows = np.flatnonzero(y != 1)[:6]
+    net = network(update_rate=update_rate)
+    before, embeddings = weights(net), keras_dml.embed(net, x[rows])
+    found = net.train_on_batch(x[rows], y[rows], return_dict=True)
+    state = [before[f"potatoes/{name}"] for name in ("center", "log_mu", "log_sigma", "count")]
+    return net, before, potato.Statistics(*state), embeddings, y[rows].astype("int32"), found
+
+
+@pytest.mark.parametrize("update_rate", [None, 0.1])
+def test_a_step_scores_before_it_moves_and_moves_each_class_once(update_rate):
+    net, before, state, embeddings, labels, told = one_step(update_rate)
+    logs = potato.log_distances(state.center, embeddings)
+    z = potato.z_score(ops.transpose(logs), state.mean, state.deviation)
+    np.testing.assert_allclose(told["loss"], float(net.loss(labels, z)), rtol=1e-4)
+    mined = net.loss.mined(labels, of_queries(labels, z))
+    for name, mask in zip(("positives", "negatives"), mined, strict=True):
+        np.testing.assert_allclose(told[name], np.asarray(mask).sum(axis=1).mean(), rtol=1e-6)
+    np.testing.assert_allclose(told["log_mu"], state.mean.mean(), rtol=1e-5)
+    np.testing.assert_allclose(told["log_sigma"], state.deviation.mean(), rtol=1e-5)
+
+    own = np.asarray(logs)[labels, np.arange(6)]
+    expected = potato.update(state, embeddings, labels, own, update_rate)
+    names = ("center", "log_mu", "log_sigma", "count")
+    after = weights(net)
+    for name, value in zip(names, expected, strict=True):
+        found = after[f"potatoes/{name}"]
+        np.testing.assert_allclose(found, value, rtol=1e-4, atol=1e-5)
+        np.testing.assert_array_equal(found[1], before[f"potatoes/{name}"][1])
+    assert (after["bimap_1/kernel"] != before["bimap_1/kernel"]).any()
+
+
+def test_evaluation_moves_nothing():
+    net = network()
+    before = weights(net)
+    x, y = recordings()
+    told = net.evaluate(x, y, batch_size=12, verbose=0, return_dict=True)
+    assert set(told) == {"loss", "positives", "negatives", "log_mu", "log_sigma"}
+    for path, value in weights(net).items():
+        np.testing.assert_array_equal(value, before[path])
+
+
+def test_repeated_eigenvalues_and_silence_take_a_finite_step():
+    net = network()
+    x, y = recordings()
+    x[:3], x[3:6] = np.eye(N), 0
+    net.train_on_batch(x[:12], y[:12])
+    assert all(np.isfinite(value).all() for value in weights(net).values())
+
+
+def test_a_nan_is_a_loud_loss():
+    x, y = recordings()
+    x[1, 0, 0] = np.nan
+    assert np.isnan(network().evaluate(x, y, batch_size=12, verbose=0, return_dict=True)["loss"])
+
+
+# ---- training ---------------------------------------------------------------------------------
+
+
+def test_training_pushes_other_classes_out():
+    net = network(update_rate=0.05)
+    history = fit(net, epochs=12, callbacks=[net.recalibration(*recordings())])
+    assert np.mean(history["loss"][-2:]) < 0.9 * np.mean(history["loss"][:2])
+
+
+def test_recalibration_measures_anew_after_each_epoch():
+    net, x, y = network(), *recordings()
+    fit(net)
+    np.testing.assert_array_equal(weights(net)["potatoes/count"], 2 * EACH)
+    fit(net, callbacks=[net.recalibration(x, y, samples=5)])
+    after = weights(net)
+    np.testing.assert_array_equal(after["potatoes/count"], 5)
+    net.calibrate(x, y, samples=5)
+    assert weights(net).keys() == after.keys()
+    for path, value in weights(net).items():
+        np.testing.assert_array_equal(value, after[path])
+
+
+def test_a_saved_and_loaded_network_goes_on_training_bit_for_bit(tmp_path):
+    original = network(update_rate=0.1)
+    fit(original)
+    original.save(tmp_path / "network.keras")
+    loaded = keras.saving.load_model(tmp_path / "network.keras")
+    assert type(loaded) is models.PotatoNetwork
+    assert loaded.potatoes.update_rate == 0.1 and loaded.loss.margin == 2
+    assert_same(original, loaded)
+    assert fit(original) == fit(loaded)
+    assert_same(original, loaded)
+
+
+def test_recordings_of_different_lengths_calibrate_through_their_encoder(rng):
+    encoder = models.spdnet((N, 3), output="spd", estimator="oas")
+    net = models.PotatoNetwork(encoder, 2)
+    signals = [rng.normal(size=(20 + i % 3, N)).astype("float32") for i in range(8)]
+    labels = np.arange(8) % 2
+    net.calibrate(signals, labels)
+    embeddings = keras_dml.embed(encoder, signals)
+    expected = potato.calibrate(embeddings[labels == 1])
+    np.testing.assert_allclose(weights(net)["potatoes/center"][1], expected.center, rtol=1e-3)
+
+
+# ---- what it is to others ---------------------------------------------------------------------
+
+
+def test_to_embed_and_compare_it_is_its_encoder(tmp_path):
+    net, (x, _) = network(), recordings()
+    embeddings = keras_dml.embed(net, x[:4])
+    np.testing.assert_array_equal(embeddings, keras_dml.embed(net.encoder, x[:4]))
+    assert isinstance(net.layers[-1].distance, distances.AffineInvariant)
+    assert keras_dml.distance(net, embeddings, embeddings).shape == (4, 4)
+    net.encoder.save(tmp_path / "encoder.keras")
+    plain = keras.saving.load_model(tmp_path / "encoder.keras")
+    np.testing.assert_array_equal(keras_dml.embed(plain, x[:4]), embeddings)
+    assert not any("potatoes" in weight.path for weight in plain.weights)
+
+
+def test_the_encoder_shares_the_weights_that_are_trained():
+    net = network()
+    fit(net)
+    np.testing.assert_array_equal(net.encoder.get_weights()[0], net.get_weights()[0])
+
+
+# ---- bad input --------------------------------------------------------------------------------
+
+
+def test_training_before_the_calibration_is_refused():
+    for train in (lambda net: fit(net), lambda net: net.evaluate(*recordings(), verbose=0)):
+        with pytest.raises(ValueError, match="3 of 3 potatoes are not calibrated.*`calibrate"):
+            train(network(calibrate=False))
+
+
+@pytest.mark.parametrize(
+    "labels, message",
+    [
+        (np.zeros(24, int), "Class 1 cannot be calibrated.*at least 2"),
+        (np.arange(24) % 4, r"ids from 0 to 2. Received \[3\]"),
+        (np.zeros(3, int), r"shape \(24,\)"),
+    ],
+)
+def test_labels_that_do_not_calibrate_are_refused(labels, message):
+    with pytest.raises(ValueError, match=message):
+        network().calibrate(recordings()[0], labels)
+
+
+def test_a_label_without_a_potato_is_nan_in_a_compiled_step():
+    x, y = recordings()
+    y = np.where(y == 2, 3, y)
+    told = network().evaluate(x, y, batch_size=12, verbose=0, return_dict=True)
+    assert np.isnan(told["loss"])
+
+
+def test_another_loss_is_refused():
+    net = network()
+    net.compile("sgd", "mse")
+    with pytest.raises(ValueError, match="PotatoRankingLoss.*Received loss='mse'"):
+        fit(net)
+
+
+@pytest.mark.parametrize("make", [lambda: models.spdnet((4, 2)), lambda: "hdm05", keras.Sequential])
+def test_an_encoder_that_gives_no_matrices_is_refused(make):
+    with pytest.raises(ValueError, match=r"`encoder` must be a built model.*\(batch, n, n\)"):
+        models.PotatoNetwork(make(), 2)
+
+
+# ---- several devices --------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(keras.backend.backend() == "jax", reason="a step there sees the global batch")
+def test_two_replicas_move_the_statistics_as_one_device_does():
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.models.potato_replicas"],
+        cwd=pathlib.Path(__file__).parents[2],
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["replicas"] == 2
+    for one, other in zip(found["two"], found["one"], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)

@@ -1,0 +1,173 @@
+"""The online detector, against pyRiemann and the paper."""
+
+import numpy as np
+import pytest
+from pyriemann.artifact_detection import Potato as PyRiemann
+
+from keras_dml.geometry import potato as geometry
+from keras_dml.potato import Potato
+from tests.geometry.matrices import assert_values, example, spd
+
+EXAMPLE = "artefact_potato"
+
+
+def fitted(**options):
+    inputs, expected, _, tolerance = example(EXAMPLE, "float64")
+    # The centre is known to 1e-9, and the score divides by log_sigma, 0.2.
+    tolerance = {**tolerance, "atol": 1e-8}
+    return Potato(inputs["threshold"], **options).fit(inputs["x"]), inputs, expected, tolerance
+
+
+def windows(rng, count, n, artefacts=0):
+    """Sample covariances, the first few of them at ten times the amplitude."""
+    x = rng.normal(size=(count, 4 * n, n))
+    x[:artefacts] *= 10
+    return np.swapaxes(x, 1, 2) @ x / (4 * n)
+
+
+def test_fit_scores_and_probabilities_are_those_of_the_definition():
+    potato, inputs, expected, tolerance = fitted()
+    assert potato.clean_.tolist() == expected["clean"]
+    assert potato.count_ == expected["kept_after_round"][-1] == 10
+    assert_values(potato.center_, expected["center"], tolerance)
+    assert_values(potato.mean_, expected["log_mu"], tolerance)
+    assert_values(potato.deviation_, expected["log_sigma"], tolerance)
+    assert_values(potato.z_score(inputs["x"]), expected["z"], tolerance)
+    assert_values(potato.probability(inputs["x"]), expected["probability_clean"], tolerance)
+    assert potato.accept(inputs["x"]).tolist() == expected["clean"]
+
+
+def test_arithmetic_scores_are_those_of_the_authors_of_2013():
+    potato, inputs, expected, tolerance = fitted(scale="arithmetic")
+    assert potato.clean_.tolist() == expected["clean"]
+    assert_values(potato.z_score(inputs["x"]), expected["arithmetic_z"], tolerance)
+
+
+def test_partial_fit_follows_the_papers_order_and_not_pyriemanns():
+    potato, inputs, expected, tolerance = fitted(update_rate=0.1)
+    potato.partial_fit(inputs["new"][None])
+    assert_values(potato.mean_, expected["updated_log_mu"], tolerance)
+    assert_values(potato.deviation_, expected["updated_log_sigma"], tolerance)
+    assert potato.count_ == 11
+    assert abs(potato.mean_ - expected["pyriemann_updated_log_mu"]) > 0.01
+    theirs = PyRiemann(threshold=inputs["threshold"]).fit(inputs["x"])
+    theirs.partial_fit(inputs["new"][None], alpha=0.1)
+    np.testing.assert_allclose(theirs._mean, expected["pyriemann_updated_log_mu"], rtol=1e-6)
+    np.testing.assert_allclose(theirs._std, expected["pyriemann_updated_log_sigma"], rtol=1e-6)
+    np.testing.assert_allclose(theirs.covmean_, potato.center_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n, threshold", [(1, 1.5), (4, 2.5), (20, 2.0)])
+def test_fit_and_scores_agree_with_pyriemann(rng, n, threshold):
+    x, new = windows(rng, 60, n, artefacts=5), windows(rng, 30, n, artefacts=3)
+    ours, theirs = Potato(threshold).fit(x), PyRiemann(threshold=threshold).fit(x)
+    assert not ours.clean_[:5].any()
+    np.testing.assert_allclose(ours.center_, theirs.covmean_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(ours.z_score(new), theirs.transform(new), rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(ours.accept(new), theirs.predict(new) == 1)
+    np.testing.assert_allclose(ours.probability(new), theirs.predict_proba(new), atol=1e-6)
+
+
+@pytest.mark.parametrize("update_rate", [None, 0.05])
+def test_updates_are_the_papers_step_on_accepted_matrices_only(rng, update_rate):
+    potato = Potato(2.5, update_rate=update_rate).fit(windows(rng, 30, 3))
+    state = geometry.Statistics(potato.center_, potato.mean_, potato.deviation_, 30)
+    state = state._replace(count=potato.count_)
+    for matrix in windows(rng, 12, 3, artefacts=4):
+        expected = potato.z_score(matrix[None])[0]
+        accepted = potato.accept(matrix[None])[0]
+        assert potato.update(matrix) == pytest.approx(expected, rel=1e-9)
+        state = geometry.step(state, matrix, update_rate) if accepted else state
+    assert potato.count_ == state.count < 42
+    np.testing.assert_allclose(potato.center_, state.center, rtol=1e-12)
+    np.testing.assert_allclose(
+        [potato.mean_, potato.deviation_], [state.mean, state.deviation], rtol=1e-12
+    )
+
+
+def test_it_follows_a_slow_drift_that_a_fixed_one_rejects(rng):
+    still = windows(rng, 60, 4)
+    moving, fixed = Potato(update_rate=0.2).fit(still), Potato(update_rate=0.0).fit(still)
+    for share, matrix in zip(np.linspace(1, 4, 80), windows(rng, 80, 4), strict=True):
+        scores = moving.update(share * matrix), fixed.update(share * matrix)
+    assert scores[0] < 3 < scores[1]
+
+
+def test_what_is_no_covariance_matrix_is_infinitely_far(rng):
+    """Silence, a dead channel, a sign, a NaN: rejected without a word or a warning."""
+    potato = Potato().fit(windows(rng, 30, 3))
+    before = potato.center_.copy()
+    dead = np.diag([1.0, 1.0, 0.0])
+    strange = [np.zeros((3, 3)), dead, -np.eye(3), np.full((3, 3), np.nan), np.full((3, 3), np.inf)]
+    assert np.isposinf(potato.z_score(strange)).all()
+    assert not potato.accept(strange).any() and (potato.probability(strange) == 0).all()
+    potato.partial_fit(strange)
+    np.testing.assert_array_equal(potato.center_, before)
+
+
+def test_matrices_without_spread_have_finite_scores():
+    potato = Potato().fit(np.stack([np.eye(3)] * 4))
+    assert potato.z_score(np.eye(3)[None])[0] == 0
+    assert not potato.accept(2 * np.eye(3)[None])[0]
+
+
+@pytest.mark.parametrize("options", [{}, {"update_rate": 0.1, "scale": "arithmetic"}])
+def test_a_saved_potato_goes_on_like_the_original(rng, tmp_path, options):
+    potato = Potato(2.5, **options).fit(windows(rng, 30, 3))
+    potato.partial_fit(windows(rng, 5, 3))
+    potato.save(tmp_path / "eeg.npz")
+    loaded = Potato.load(tmp_path / "eeg.npz")
+    assert [file.name for file in tmp_path.iterdir()] == ["eeg.npz"]
+    assert (tmp_path / "eeg.npz").stat().st_size < 2500
+    for matrix in windows(rng, 5, 3):
+        assert potato.update(matrix) == loaded.update(matrix)
+    np.testing.assert_array_equal(potato.center_, loaded.center_)
+    assert (potato.mean_, potato.count_) == (loaded.mean_, loaded.count_)
+    assert (loaded.threshold, loaded.update_rate) == (2.5, options.get("update_rate"))
+
+
+def test_before_fit_there_is_nothing_to_ask():
+    for ask in ("z_score", "accept", "probability", "partial_fit"):
+        with pytest.raises(ValueError, match=r"knows no clean matrices yet. Call `fit\(x\)`"):
+            getattr(Potato(), ask)(np.eye(2)[None])
+    with pytest.raises(ValueError, match="knows no clean matrices"):
+        Potato().save("never.npz")
+
+
+@pytest.mark.parametrize(
+    "x, message",
+    [
+        (np.eye(3)[None], "at least 2 matrices"),
+        (np.stack([np.eye(3), np.diag([1.0, 1, 0])]), "positive definite.*place 1"),
+        (np.stack([np.eye(3), np.eye(3) * np.nan]), "not finite"),
+        (np.eye(3), r"shape \(count, n, n\)"),
+    ],
+)
+def test_what_cannot_be_fitted_is_refused(x, message):
+    with pytest.raises(ValueError, match=message):
+        Potato().fit(x)
+
+
+def test_a_threshold_that_rejects_all_is_refused(rng):
+    with pytest.raises(ValueError, match="threshold=-2.0 rejects all but . of 20.*higher"):
+        Potato(-2.0).fit(spd(rng, 20, 3))
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (5, 2, 2), (5, 3, 4)])
+def test_matrices_of_another_shape_are_refused(rng, shape):
+    potato = Potato().fit(windows(rng, 9, 3))
+    with pytest.raises(ValueError, match=r"shape \(3, 3\), in a stack.*Received shape"):
+        potato.z_score(np.ones(shape))
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"threshold": float("nan")}, "`threshold` is a number of deviations"),
+        ({"scale": "log"}, r"`scale` must be one of \('geometric', 'arithmetic'\)"),
+        ({"update_rate": 2}, "`update_rate` must be between 0"),
+    ],
+)
+def test_wrong_options_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        Potato(**options)

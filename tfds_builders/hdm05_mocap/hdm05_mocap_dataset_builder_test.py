@@ -1,0 +1,13 @@
+"""TFDS's own test case on hand-made data."""
+
+import tensorflow_datasets as tfds
+
+from tfds_builders.hdm05_mocap import hdm05_mocap_dataset_builder
+
+
+class Test(tfds.testing.DatasetBuilderTestCase):
+    """Prepares the configs from `dummy_data/`, reads them back, checks tags, names and splits."""
+
+    DATASET_CLASS = hdm05_mocap_dataset_builder.Builder
+    SKIP_TF1_GRAPH_MODE = True
+    SPLITS = {"actor_bd": 2, "actor_mm": 2}

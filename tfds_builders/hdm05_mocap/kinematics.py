@@ -1,0 +1,56 @@
+"""Forward kinematics: from the angles of the joints to where they are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfds_builders.parsers.amc import Motion
+from tfds_builders.parsers.asf import ROOT, ROTATIONS, Skeleton
+
+
+def joint_positions(skeleton: Skeleton, motion: Motion) -> np.ndarray:
+    """Places of the root and of the end of each bone.
+
+    A bone turns about its own axes C: its frame is `R_parent C M C'` with M the rotation of the
+    motion, and its end lies at the parent's end plus the frame times the offset at rest. Rotations
+    go about x first, then y, then z, all about fixed axes.
+
+    Args:
+        skeleton: The person's bones.
+        motion: What they do.
+
+    Returns:
+        (frames, joints, 3) float64, metres, joints in the order of `skeleton.joints`.
+    """
+    values = dict(zip(skeleton.channels, motion.values.T, strict=True))  # name: (frames,)
+    place = np.stack([values[f"{ROOT}.T{axis}"] for axis in "XYZ"], axis=-1) * skeleton.metres
+    turn = np.stack([values[f"{ROOT}.R{axis}"] for axis in "XYZ"], axis=-1)  # (frames, 3)
+    places = {ROOT: skeleton.position + place}
+    frames = {ROOT: _about(skeleton.orientation, turn)}
+    for bone in skeleton.bones:
+        frames[bone.name] = frames[bone.parent]
+        if bone.dof:
+            still = np.zeros(len(motion.values))
+            turn = np.stack([values.get(f"{bone.name}.{r}", still) for r in ROTATIONS], axis=-1)
+            frames[bone.name] = frames[bone.parent] @ _about(bone.axis, turn)
+        places[bone.name] = places[bone.parent] + frames[bone.name] @ bone.offset
+    return np.stack([places[joint] for joint in skeleton.joints], axis=1)
+
+
+def _about(axis: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    """C M C' for angles (3,) of C and (frames, 3) of M, shape (frames, 3, 3)."""
+    own = rotation(axis)
+    return own @ rotation(turn) @ own.T
+
+
+def rotation(degrees: np.ndarray) -> np.ndarray:
+    """Rotation about x, then y, then z, all fixed: angles (..., 3) in degrees to (..., 3, 3)."""
+    (sx, sy, sz), (cx, cy, cz) = (
+        f(np.radians(np.moveaxis(degrees, -1, 0))) for f in (np.sin, np.cos)
+    )
+    rows = [
+        [cy * cz, sx * sy * cz - cx * sz, cx * sy * cz + sx * sz],
+        [cy * sz, sx * sy * sz + cx * cz, cx * sy * sz - sx * cz],
+        [-sy, sx * cy, cx * cy],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)

@@ -1,0 +1,106 @@
+"""Motions of motion capture: Acclaim's `.amc` as VICON writes it (HDM05, Müller et al. 2007).
+
+A head of `:FULLY-SPECIFIED` and `:DEGREES`, then for each frame a line with its number and a line
+`part value value …` for the root and each bone that can turn, in the same order in every frame.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import BinaryIO
+
+import numpy as np
+
+from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.parsers.asf import LARGEST, Skeleton
+from tfds_builders.parsers.text import is_number, read_text
+
+_HEAD = {":FULLY-SPECIFIED", ":DEGREES"}
+_FIRST_FRAME = re.compile(r"^1[ \t]*$", re.MULTILINE)
+_FIX = "The file seems cut or edited; unpack the archive again."
+
+
+@dataclasses.dataclass(frozen=True)
+class Motion:
+    """One motion of one person.
+
+    Attributes:
+        values: (frames, channels) float64, columns `Skeleton.channels`: the root's place in units
+            of the file, all else degrees.
+    """
+
+    values: np.ndarray
+
+
+def parse(file: BinaryIO, skeleton: Skeleton, *, name: str) -> Motion:
+    """Reads a motion.
+
+    Args:
+        file: The open file; comments may be in any encoding, line ends mixed.
+        skeleton: That of the person who moves.
+        name: Its name, for errors.
+
+    Returns:
+        The motion: at least one frame, every value finite.
+
+    Raises:
+        FormatError: Naming the line or the channels that do not fit.
+    """
+    text = read_text(file, name, comments=True)
+    first = _FIRST_FRAME.search(text)
+    head = set(text[: first.start() if first else 200].split())
+    if head != _HEAD or not first:
+        raise FormatError(
+            name, "", shown(" ".join(sorted(head))), ":FULLY-SPECIFIED, :DEGREES and frame 1", _FIX
+        )
+    body = text[first.start() :]
+    widths = skeleton.widths
+    frame = [line.split() for line in body.split("\n", len(widths) + 1)[1 : len(widths) + 1]]
+    found = {words[0]: len(words) - 1 for words in frame if words}
+    if found != widths:
+        odd = ", ".join(sorted({part for part, _ in found.items() ^ widths.items()})[:5])
+        raise FormatError(
+            name, "frame 1", f"other channels for {shown(odd)}", "those of the skeleton", _FIX
+        )
+    values = _values(body.split(), found)
+    if values is None:
+        raise _first_error(body, text[: first.start()].count("\n") + 1, found, name)
+    ends = dict(zip(found, np.cumsum([*found.values()]), strict=True))
+    columns = [range(ends[part] - width, ends[part]) for part, width in widths.items()]
+    return Motion(values[:, np.concatenate(columns)])
+
+
+def _values(words: list[str], widths: dict[str, int]) -> np.ndarray | None:
+    """The numbers of all frames, shape (frames, channels); None where anything does not fit."""
+    step = 1 + len(widths) + sum(widths.values())
+    frames, rest = divmod(len(words), step)
+    if rest or words[::step] != [str(number) for number in range(1, frames + 1)]:
+        return None
+    columns, at = [], 1
+    for part, width in widths.items():
+        if words[at::step] != [part] * frames:
+            return None
+        columns += [words[at + 1 + k :: step] for k in range(width)]
+        at += 1 + width
+    if any("_" in word for column in columns for word in column):  # which float() lets pass
+        return None
+    try:
+        values = np.array([[*map(float, column)] for column in columns]).T  # (frames, channels)
+    except ValueError:
+        return None
+    return values if (np.abs(values) <= LARGEST).all() else None
+
+
+def _first_error(body: str, number: int, widths: dict[str, int], name: str) -> FormatError:
+    parts = list(widths.items())
+    filled = [(at, line) for at, line in enumerate(body.split("\n"), number) if line.strip()]
+    for index, (at, line) in enumerate(filled):
+        frame, place = divmod(index, 1 + len(parts))
+        part, width = parts[place - 1] if place else (str(frame + 1), 0)
+        first, *cells = line.split()
+        good = all(is_number(cell) and abs(float(cell)) <= LARGEST for cell in cells)
+        if first != part or len(cells) != width or not good:
+            expected = f"`{part}` and {width} numbers" if width else f"frame {part}"
+            return FormatError(name, f"line {at}", shown(line), expected, _FIX)
+    return FormatError(name, "", "a last frame that is cut", "all channels of each frame", _FIX)

@@ -1,0 +1,225 @@
+"""Skeletons of motion capture: Acclaim's `.asf` as VICON writes it (HDM05, Müller et al. 2007).
+
+Sections begin with a colon: `:units` has the scale of the lengths, `:root` the order of the root's
+channels, `:bonedata` a block for each bone, `:hierarchy` lines `parent child child …`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import BinaryIO
+
+import numpy as np
+
+from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.parsers.text import is_number, read_text
+
+ROOT = "root"
+ROTATIONS = ("rx", "ry", "rz")
+ROOT_ORDER = ("TX", "TY", "TZ", "RX", "RY", "RZ")
+LARGEST = 1e6  # no angle, length or place is beyond
+METRES_PER_INCH = 0.0254
+_SECTIONS = ("units", "root", "bonedata", "hierarchy")
+_FIX = "The file seems cut or edited; unpack the archive again."
+
+Line = tuple[int, list[str]]  # its number in the file, its words
+
+
+@dataclasses.dataclass(frozen=True)
+class Bone:
+    """One bone, from the end of its parent to its own.
+
+    Attributes:
+        name: Its name.
+        parent: Name of the bone that it hangs on, or `"root"`.
+        offset: (3,) float64, from its start to its end at rest, metres.
+        axis: (3,) float64, angles of its own axes at rest about x, y, z, degrees.
+        dof: Its rotations, some of `ROTATIONS`; none where it is fixed to its parent.
+    """
+
+    name: str
+    parent: str
+    offset: np.ndarray
+    axis: np.ndarray
+    dof: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Skeleton:
+    """The bones of one person.
+
+    Attributes:
+        metres: Metres a unit of length, in this file and in the motions that go with it.
+        position: (3,) float64, place of the root at rest, metres.
+        orientation: (3,) float64, angles of the root at rest about x, y, z, degrees.
+        bones: Each after its parent.
+    """
+
+    metres: float
+    position: np.ndarray
+    orientation: np.ndarray
+    bones: tuple[Bone, ...]
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the points that move: the root, and the end of each bone."""
+        return (ROOT, *(bone.name for bone in self.bones))
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """Number of channels of the root and of each bone that can turn."""
+        turning = {bone.name: len(bone.dof) for bone in self.bones if bone.dof}
+        return {ROOT: len(ROOT_ORDER)} | turning
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Names of the channels that a motion has, as `root.TX`, `ltibia.rx`."""
+        turning = (f"{bone.name}.{rotation}" for bone in self.bones for rotation in bone.dof)
+        return (*(f"{ROOT}.{channel}" for channel in ROOT_ORDER), *turning)
+
+
+def parse(file: BinaryIO, *, name: str) -> Skeleton:
+    """Reads a skeleton.
+
+    A unit of length is an inch divided by the `length` of `:units`, as is the custom of the format
+    (0.45 in HDM05: 5.6 cm).
+
+    Args:
+        file: The open file; comments may be in any encoding.
+        name: Its name, for errors.
+
+    Returns:
+        The skeleton: every bone hangs on the root, every number is finite.
+
+    Raises:
+        FormatError: Naming the line or section that does not fit; also for angles in radians and
+            for orders of rotation other than x, y, z, which are not read.
+    """
+    sections = _sections(read_text(file, name, comments=True).split("\n"), name)
+    units, root = (_fields(sections[key], f":{key}", name) for key in ("units", "root"))
+    _expect(units, "angle", ("deg",), name)
+    _expect(root, "order", ROOT_ORDER, name)
+    _expect(root, "axis", ("XYZ",), name)
+    (length,) = _numbers(units, "length", 1, name)
+    if not 1e-3 < length < 1e3:
+        raise FormatError(name, "section :units", f"a length of {length:g}", "about 0.45", _FIX)
+    metres = METRES_PER_INCH / length
+    position = np.array(_numbers(root, "position", 3, name))
+    orientation = np.array(_numbers(root, "orientation", 3, name))
+    parents = _parents(sections["hierarchy"], name)
+    bones = [_bone(lines, parents, metres, name) for lines in _blocks(sections["bonedata"], name)]
+    return Skeleton(metres, position * metres, orientation, _from_the_root(bones, parents, name))
+
+
+def _sections(lines: list[str], name: str) -> dict[str, list[Line]]:
+    sections: dict[str, list[Line]] = {}
+    current: list[Line] = []
+    for number, line in enumerate(lines, 1):
+        words = line.split()
+        if line.startswith(":"):
+            key = words[0][1:].lower()
+            if key in sections:
+                raise FormatError(name, f"line {number}", f"a second :{shown(key)}", "one", _FIX)
+            current = sections[key] = []
+        elif words:
+            current.append((number, words))
+    for key in _SECTIONS:
+        if not sections.get(key):
+            raise FormatError(name, "", f"no section :{key}", "one with lines in it", _FIX)
+    return sections
+
+
+def _fields(lines: Iterable[Line], where: str, name: str) -> dict[str, Line]:
+    """Lines by their first word."""
+    fields: dict[str, Line] = {"": (0, [where])}
+    for number, (key, *words) in lines:
+        if key in fields:
+            raise FormatError(name, f"line {number}", f"a second {shown(key)}", "one", _FIX)
+        fields[key] = (number, words)
+    return fields
+
+
+def _line(fields: dict[str, Line], key: str, name: str) -> Line:
+    if key not in fields:
+        raise FormatError(name, fields[""][1][0], f"no `{key}`", "one", _FIX)
+    return fields[key]
+
+
+def _expect(fields: dict[str, Line], key: str, words: Sequence[str], name: str) -> None:
+    number, found = _line(fields, key, name)
+    if tuple(found) != tuple(words):
+        expected = f"`{key} {' '.join(words)}`"
+        raise FormatError(name, f"line {number}", shown(" ".join(found)), expected, _FIX)
+
+
+def _numbers(fields: dict[str, Line], key: str, count: int, name: str) -> list[float]:
+    number, words = _line(fields, key, name)
+    good = len(words) == count and all(is_number(word) for word in words)
+    values = [float(word) for word in words] if good else []
+    if not good or max(map(abs, values)) > LARGEST:
+        expected = f"{count} number(s) up to {LARGEST:g}"
+        raise FormatError(name, f"line {number}", shown(" ".join(words)), expected, _FIX)
+    return values
+
+
+def _blocks(lines: list[Line], name: str) -> list[list[Line]]:
+    """The lines between each begin and end."""
+    blocks: list[list[Line]] = []
+    inside = False
+    for number, words in lines:
+        if words == ["end" if inside else "begin"]:
+            inside = not inside
+            blocks += [[]] if inside else []
+        elif inside:
+            blocks[-1].append((number, words))
+        else:
+            raise FormatError(name, f"line {number}", shown(" ".join(words)), "`begin`", _FIX)
+    if inside:
+        raise FormatError(name, "section :bonedata", "a bone without end", "`end`", _FIX)
+    return blocks
+
+
+def _bone(lines: list[Line], parents: dict[str, str], metres: float, name: str) -> Bone:
+    where = f"line {lines[0][0]}" if lines else "section :bonedata"
+    fields = _fields((line for line in lines if line[1][0][0] != "("), where, name)  # ( is a limit
+    number, words = _line(fields, "name", name)
+    bone = " ".join(words)
+    if bone not in parents:
+        raise FormatError(name, f"line {number}", shown(bone), "a bone of :hierarchy", _FIX)
+    number, words = _line(fields, "axis", name)
+    if words[3:] != ["XYZ"]:
+        raise FormatError(name, f"line {number}", shown(" ".join(words)), "angles and XYZ", _FIX)
+    axis = _numbers({"axis": (number, words[:3])}, "axis", 3, name)
+    dof = fields.setdefault("dof", (0, []))[1]
+    _expect(fields, "dof", [rotation for rotation in ROTATIONS if rotation in dof], name)
+    direction = np.array(_numbers(fields, "direction", 3, name))
+    (length,) = _numbers(fields, "length", 1, name)
+    return Bone(bone, parents[bone], direction * length * metres, np.array(axis), tuple(dof))
+
+
+def _parents(lines: list[Line], name: str) -> dict[str, str]:
+    parents: dict[str, str] = {}
+    for number, (parent, *children) in lines:
+        for child in children:
+            if child == ROOT or child in parents:
+                raise FormatError(name, f"line {number}", shown(child), "one parent a bone", _FIX)
+            parents[child] = parent
+    return parents
+
+
+def _from_the_root(bones: list[Bone], parents: dict[str, str], name: str) -> tuple[Bone, ...]:
+    if sorted(bone.name for bone in bones) != sorted(parents):
+        found = f"{len(bones)} bones in :bonedata, {len(parents)} in :hierarchy"
+        raise FormatError(name, "", found, "each bone once in both", _FIX)
+    children: dict[str, list[Bone]] = {}
+    for bone in reversed(bones):
+        children.setdefault(bone.parent, []).append(bone)
+    placed, waiting = [], list(children.get(ROOT, []))
+    while waiting:
+        placed.append(waiting.pop())
+        waiting += children.get(placed[-1].name, [])
+    if len(placed) < len(bones):
+        found = f"{len(bones) - len(placed)} bones apart"
+        raise FormatError(name, "section :hierarchy", found, "every bone on the root", _FIX)
+    return tuple(placed)

@@ -1,0 +1,1 @@
+"""Whose brain is it, from the covariance of one second of EEG."""

@@ -1,0 +1,1 @@
+"""Which motion is it, from the joints of a body."""
