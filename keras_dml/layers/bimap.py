@@ -45,7 +45,7 @@ class BiMap(MatrixLayer):
         >>> layer = BiMap(1)
         >>> layer.build((None, 2, 2))
         >>> layer.set_weights([np.array([[0.6], [0.8]])])
-        >>> layer(np.array([[[1.0, 0.0], [0.0, 2.0]]])).numpy()
+        >>> layer(np.array([[[1.0, 0.0], [0.0, 2.0]]])).numpy().round(4)
         array([[[1.64]]], dtype=float32)
     """
 

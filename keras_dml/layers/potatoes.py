@@ -34,7 +34,7 @@ class Potatoes(MatrixLayer):
         >>> layer.calibrate(np.array([[[1.0]], [[1.0]], [[4.0]]]), np.array([0, 0, 0]))
         >>> layer(np.array([[[1.0]], [[16.0]]])).numpy().round(2)
         array([[-0.71],
-               [ 4.21]], dtype=float32)
+               [ 4.22]], dtype=float32)
     """
 
     def __init__(self, classes, *, update_rate=None, **kwargs):

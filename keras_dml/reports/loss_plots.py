@@ -33,11 +33,12 @@ def loss_comparison(table, *, figures, own, title, caption=""):
         figures: Names of the figures by their columns, a panel each.
         own: Method that the paper proposes, drawn in another colour.
         title: The finding.
-        caption: Data, people, protocol and seeds.
+        caption: Data, people, protocol and seeds; what dots and diamonds are is put before it.
 
     Returns:
         `matplotlib.figure.Figure`; `reports.save` writes it.
     """
+    caption = f"Dots: here, ± standard error. Diamonds: the paper, on its clips. {caption}".strip()
     methods, at = table["method"], np.arange(len(table["method"]))
     colours = [OWN if name == own else OURS for name in methods]
     with style.house_style():
@@ -48,7 +49,7 @@ def loss_comparison(table, *, figures, own, title, caption=""):
             axes.errorbar(
                 found, at, xerr=np.nan_to_num(errors), fmt="none", ecolor=colours, linewidth=1.5
             )
-            axes.scatter(found, at, c=colours, s=42, zorder=3, label="here, ± standard error")
+            axes.scatter(found, at, c=colours, s=42, zorder=3)
             axes.scatter(
                 _numbers(table[f"{column}_paper"]),
                 at,
@@ -56,7 +57,6 @@ def loss_comparison(table, *, figures, own, title, caption=""):
                 edgecolors=style.GREY,
                 marker="D",
                 s=30,
-                label="the paper, on its clips",
             )
             axes.set_title(name, color=style.GREY)
             axes.xaxis.set_major_formatter(FuncFormatter(_percent))
@@ -65,7 +65,6 @@ def loss_comparison(table, *, figures, own, title, caption=""):
         panels[0].invert_yaxis()
         for label in panels[0].get_yticklabels():
             label.set_fontweight("bold" if label.get_text() == own else "normal")
-        figure.legend(*panels[-1].get_legend_handles_labels(), loc="outside upper right", ncols=2)
     return figure
 
 
@@ -224,10 +223,11 @@ def loss_curves(table, *, value, title, caption=""):
 
 
 def _recall_axis(axes):
+    """From the twentieth below all points to just above them."""
     axes.set_ylabel("Recall@1, % of the clips")
     axes.yaxis.set_major_formatter(FuncFormatter(_percent))
-    low, high = axes.get_ylim()
-    axes.set_ylim(min(low, math.floor(20 * low) / 20), max(high, low + 0.02))
+    points = axes.dataLim
+    axes.set_ylim(math.floor(20 * points.y0) / 20, points.y1 + 0.005)
 
 
 def _percent(share, _):

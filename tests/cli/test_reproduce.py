@@ -39,21 +39,23 @@ def test_wrong_use_exits_with_2(command, words):
 
 def test_the_table_is_printed_and_everything_is_written(command, few, tmp_path):
     out = tmp_path / "a [folder]"
-    code, printed, told = reproduce(command, out, "--scale", "smoke")
+    code, printed, told = reproduce(command, out, "--scale", "smoke", "--seeds", 1)
     assert code == 0, told
-    for part in ("36 clips of 3 motions by 4 actors", "RPL", "66.7", "NRA", "Untrained", "R@1"):
+    for part in (
+        "36 clips of 3 motions by 4 actors",
+        "RPL",
+        "66.7",
+        "NRA",
+        "Untrained",
+        "one seed",
+    ):
         assert part in printed, part
     table = json.loads((out / "figures.json").read_text())["figures"]
-    assert table["method"][-1] == "RPL" and table["recall_at_1_stderr"][-1] is not None
+    assert table["method"][-1] == "RPL" and 0 <= table["recall_at_1"][-1] <= 1
     summary = printed.split("Written to")[1]
     for picture in out.glob("*.png"):
         assert picture.name in summary
     assert not list(out.rglob("*.part"))
-
-    before = {path: path.stat().st_mtime_ns for path in (out / "runs").iterdir()}
-    code, again, _ = reproduce(command, out, "--scale", "smoke", "--seeds", 1)
-    assert code == 0 and "one seed" in again
-    assert before == {path: path.stat().st_mtime_ns for path in before}
 
 
 def test_too_few_actors_are_one_clear_error(command, few, tmp_path, monkeypatch):

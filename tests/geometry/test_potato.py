@@ -12,7 +12,6 @@ from tests.geometry.matrices import (
     assert_gradients,
     assert_values,
     compiled,
-    compiled_gradients,
     example,
     spd,
 )
@@ -31,21 +30,28 @@ def statistics(inputs, dtype, count=6):
 def one_class(update_rate):
     @compiled
     def run(state, x):
-        values = potato.log_distances(state.center, x)[0]
-        return potato.update(state, x, ops.zeros(x.shape[:1], "int32"), values, update_rate)
+        logs = potato.log_distances(state.center, x)[0]
+        z = potato.z_score(logs, state.mean, state.deviation)
+        labels = ops.zeros(x.shape[:1], "int32")
+        return logs, z, potato.update(state, x, labels, logs, update_rate)
 
     return run
 
 
-def moved_by(state, x, update_rate):
-    """`update` in a compiled step, by matrices of one class."""
+def scored_and_moved(state, x, update_rate):
+    """Logarithms of distances, scores, and the statistics after an update, by matrices of one
+    class in a compiled step."""
     return one_class(update_rate)(state, ops.convert_to_tensor(x))
+
+
+@functools.cache
+def any_classes(update_rate):
+    return compiled(lambda state, *rows: potato.update(state, *rows, update_rate))
 
 
 def updated(state, *rows, update_rate):
     """`update` in a compiled step, by rows of any classes."""
-    run = compiled(lambda state, *rows: potato.update(state, *rows, update_rate))
-    return run(state, *map(ops.convert_to_tensor, rows))
+    return any_classes(update_rate)(state, *map(ops.convert_to_tensor, rows))
 
 
 # ---- calibration and scores -------------------------------------------------------------------
@@ -60,12 +66,11 @@ def test_calibration_and_scores_are_those_of_the_definition(dtype):
     for part, key in (("center", "center"), ("mean", "log_mu"), ("deviation", "log_sigma")):
         assert_values(getattr(found, part), expected[key], close)
     assert found.count == 6
-    center = np.asarray(expected["center"], dtype)[None]
-    logs = potato.log_distances(center, inputs["x"])[0]
+    state = statistics({**inputs, **expected}, dtype)
+    logs, *_ = scored_and_moved(state, inputs["x"], None)
     assert_values(logs, expected["log_distances"], tolerance)
-    logs = potato.log_distances(center, inputs["new"])[0]
-    z = potato.z_score(logs, expected["log_mu"], expected["log_sigma"])
     # A score has the error of the logarithms divided by log_sigma, 0.04.
+    _, z, _ = scored_and_moved(state, inputs["new"], None)
     assert_values(z, expected["z"], {**tolerance, "atol": tolerance["atol"] * 30})
 
 
@@ -75,12 +80,11 @@ def test_the_gradient_takes_the_statistics_for_constants(dtype):
     arrays = [np.asarray(inputs[name], dtype) for name in ("x", "center", "log_mu", "log_sigma")]
 
     def score(x, center, log_mu, log_sigma):
-        z = potato.z_score(potato.log_distances(center[None], x[None])[0, 0], log_mu, log_sigma)
-        return z + 0 * (ops.sum(center) + log_mu + log_sigma)  # so that each has a gradient
+        return potato.z_score(potato.log_distances(center[None], x[None])[0, 0], log_mu, log_sigma)
 
     value = compiled(score)(*map(ops.convert_to_tensor, arrays))
     assert_values(value, expected["value"], tolerance)
-    found = compiled_gradients(score, *arrays)
+    found = gradients(compiled(score), *arrays)
     assert_gradients(found[0], gradient["x"], tolerance)
     for constant in found[1:]:
         np.testing.assert_array_equal(constant, 0)
@@ -96,13 +100,14 @@ def test_floors_keep_scores_finite_without_gradient_below(dtype):
         return potato.z_score(potato.log_distance(d), inputs["log_mu"], log_sigma)
 
     assert_values(scores(ops.convert_to_tensor(d)), expected["z"], tolerance)
-    (found,) = gradients(lambda d: ops.sum(scores(d)), d)
+    (found,) = gradients(compiled(lambda d: ops.sum(scores(d))), d)
     np.testing.assert_array_equal(found == 0, d < 1e-4)
 
 
 def test_a_nan_is_not_floored():
     x = np.stack([np.full((2, 2), np.nan), np.eye(2)]).astype("float32")
-    found = np.asarray(potato.log_distances(np.eye(2, dtype="float32")[None], x))[0]
+    found = compiled(potato.log_distances)(*map(ops.convert_to_tensor, (x[1:], x)))
+    found = np.asarray(found)[0]
     assert np.isnan(found[0])
     np.testing.assert_allclose(found[1], np.log(1e-4), rtol=1e-6)
 
@@ -119,14 +124,12 @@ def test_online_steps_and_batches_of_one_follow_the_equations(name, update_rate,
     state = statistics(inputs, dtype)
     values = potato.Statistics(inputs["center"], inputs["log_mu"], inputs["log_sigma"], 6)
     for x, after in zip(inputs["x"], expected["steps"], strict=True):
-        logs = potato.log_distances(state.center, x[None])[0]
-        assert_values(np.exp(logs)[0], after["d"], tolerance)
-        z = potato.z_score(logs, state.mean, state.deviation)
+        logs, z, state = scored_and_moved(state, x[None], update_rate)
+        assert_values(np.exp(logs[0]), after["d"], tolerance)
         scores = {**tolerance, "rtol": tolerance["rtol"] * 5, "atol": tolerance["atol"] * 30}
         assert_values(z[0], after["z"], scores)
-        state = moved_by(state, x[None], update_rate)
         values = potato.step(values, x, update_rate)
-        for found in (values, potato.Statistics(*(part[0] for part in state))):
+        for found in (values, potato.Statistics(*(np.asarray(part)[0] for part in state))):
             assert_values(found.center, after["center"], tolerance)
             assert_values(found.mean, after["log_mu"], tolerance)
             assert_values(found.deviation, after["log_sigma"], tolerance)
@@ -137,7 +140,7 @@ def test_equation_20_is_read_with_the_bracket_before_the_sum():
     inputs, expected, _, tolerance = example("eq20_readings", "float64")
     x, rate = np.exp([[[inputs["d"]]]]), inputs["update_rate"]
     before = {"center": np.eye(1), **inputs}
-    found = moved_by(statistics(before, "float64"), x, rate).deviation[0]
+    found = scored_and_moved(statistics(before, "float64"), x, rate)[2].deviation[0]
     assert_values(found, expected["built"], tolerance)
     state = potato.Statistics(np.eye(1), inputs["log_mu"], inputs["log_sigma"], 6)
     assert_values(potato.step(state, x[0], rate).deviation, expected["built"], tolerance)
@@ -153,7 +156,8 @@ def test_equation_20_is_read_with_the_bracket_before_the_sum():
 def test_a_batch_moves_a_class_once(name, dtype):
     inputs, expected, _, tolerance = example("potato_batch_update", dtype)
     update_rate = inputs["update_rate"] if name == "constant" else None
-    found = moved_by(statistics(inputs, dtype, inputs["count"]), inputs["x"], update_rate)
+    state = statistics(inputs, dtype, inputs["count"])
+    _, _, found = scored_and_moved(state, inputs["x"], update_rate)
     for part, key in (("center", "center"), ("mean", "log_mu"), ("deviation", "log_sigma")):
         assert_values(getattr(found, part)[0], expected[name][key], tolerance)
     assert found.count[0] == inputs["count"] + 3
@@ -171,8 +175,8 @@ def some_classes(rng, classes=3, n=4):
 
 def test_each_class_moves_by_its_own_rows_in_any_order(rng):
     state, x = some_classes(rng), spd(rng, 6, 4)
-    labels = np.array([2, 0, 2, -1, 2, 0], "int32")
-    values = np.asarray(potato.log_distances(state.center, x))[labels, np.arange(6)]
+    labels = np.array([2, 0, 2, -1, -1, 0], "int32")
+    values = rng.normal(size=6)
     order = np.array([5, 4, 3, 2, 1, 0])
     found = updated(state, x, labels, values, update_rate=0.1)
     again = updated(state, x[order], labels[order], values[order], update_rate=0.1)
@@ -180,7 +184,9 @@ def test_each_class_moves_by_its_own_rows_in_any_order(rng):
         np.testing.assert_allclose(one, other, rtol=1e-12)
     for label in (0, 2):
         alone = potato.Statistics(*(part[label : label + 1] for part in state))
-        expected = moved_by(alone, x[labels == label], 0.1)
+        rows = labels == label
+        own = (x[rows], np.zeros(2, "int32"), values[rows])
+        expected = updated(alone, *own, update_rate=0.1)
         for part, its in zip(found, expected, strict=True):
             np.testing.assert_allclose(part[label], its[0], rtol=1e-10)
 

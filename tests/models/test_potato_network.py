@@ -52,23 +52,30 @@ def assert_same(one, other, **close):
         np.testing.assert_allclose(value, other[path], err_msg=path, **{"rtol": 0, **close})
 
 
+@pytest.fixture(scope="module")
+def trained():
+    """A network after an epoch, to ask and not to train."""
+    net = network()
+    fit(net)
+    return net
+
+
+def evaluated(net, x, y):
+    return net.evaluate(x, y, batch_size=12, verbose=0, return_dict=True)
+
+
 # ---- one step ---------------------------------------------------------------------------------
 
 
-def one_step(update_rate):
-    """A step on rows of two of the three classes, and what it must give."""
-    x, y = recordings()
+def test_a_step_scores_before_it_moves_and_moves_each_class_once():
+    """On rows of two of the three classes."""
+    net, (x, y) = network(update_rate=0.1), recordings()
     rows = np.flatnonzero(y != 1)[:6]
-    net = network(update_rate=update_rate)
+    labels = y[rows].astype("int32")
     before, embeddings = weights(net), keras_dml.embed(net, x[rows])
-    found = net.train_on_batch(x[rows], y[rows], return_dict=True)
-    state = [before[f"potatoes/{name}"] for name in ("center", "log_mu", "log_sigma", "count")]
-    return net, before, potato.Statistics(*state), embeddings, y[rows].astype("int32"), found
-
-
-@pytest.mark.parametrize("update_rate", [None, 0.1])
-def test_a_step_scores_before_it_moves_and_moves_each_class_once(update_rate):
-    net, before, state, embeddings, labels, told = one_step(update_rate)
+    names = ("center", "log_mu", "log_sigma", "count")
+    state = potato.Statistics(*(before[f"potatoes/{name}"] for name in names))
+    told = net.train_on_batch(x[rows], labels, return_dict=True)
     logs = potato.log_distances(state.center, embeddings)
     z = potato.z_score(ops.transpose(logs), state.mean, state.deviation)
     np.testing.assert_allclose(told["loss"], float(net.loss(labels, z)), rtol=1e-4)
@@ -79,8 +86,7 @@ def test_a_step_scores_before_it_moves_and_moves_each_class_once(update_rate):
     np.testing.assert_allclose(told["log_sigma"], state.deviation.mean(), rtol=1e-5)
 
     own = np.asarray(logs)[labels, np.arange(6)]
-    expected = potato.update(state, embeddings, labels, own, update_rate)
-    names = ("center", "log_mu", "log_sigma", "count")
+    expected = potato.update(state, embeddings, labels, own, 0.1)
     after = weights(net)
     for name, value in zip(names, expected, strict=True):
         found = after[f"potatoes/{name}"]
@@ -89,13 +95,11 @@ def test_a_step_scores_before_it_moves_and_moves_each_class_once(update_rate):
     assert (after["bimap_1/kernel"] != before["bimap_1/kernel"]).any()
 
 
-def test_evaluation_moves_nothing():
-    net = network()
-    before = weights(net)
-    x, y = recordings()
-    told = net.evaluate(x, y, batch_size=12, verbose=0, return_dict=True)
+def test_evaluation_moves_nothing(trained):
+    before = weights(trained)
+    told = evaluated(trained, *recordings())
     assert set(told) == {"loss", "positives", "negatives", "log_mu", "log_sigma"}
-    for path, value in weights(net).items():
+    for path, value in weights(trained).items():
         np.testing.assert_array_equal(value, before[path])
 
 
@@ -103,14 +107,16 @@ def test_repeated_eigenvalues_and_silence_take_a_finite_step():
     net = network()
     x, y = recordings()
     x[:3], x[3:6] = np.eye(N), 0
-    net.train_on_batch(x[:12], y[:12])
+    net.fit(x[:12], y[:12], batch_size=12, verbose=0)
     assert all(np.isfinite(value).all() for value in weights(net).values())
 
 
-def test_a_nan_is_a_loud_loss():
+def test_a_nan_and_a_label_without_a_potato_are_a_loud_loss(trained):
+    """A compiled step can raise nothing."""
     x, y = recordings()
+    assert np.isnan(evaluated(trained, x, np.where(y == 2, 3, y))["loss"])
     x[1, 0, 0] = np.nan
-    assert np.isnan(network().evaluate(x, y, batch_size=12, verbose=0, return_dict=True)["loss"])
+    assert np.isnan(evaluated(trained, x, y)["loss"])
 
 
 # ---- training ---------------------------------------------------------------------------------
@@ -118,14 +124,13 @@ def test_a_nan_is_a_loud_loss():
 
 def test_training_pushes_other_classes_out():
     net = network(update_rate=0.05)
-    history = fit(net, epochs=12, callbacks=[net.recalibration(*recordings())])
+    history = fit(net, epochs=12)
+    np.testing.assert_array_equal(weights(net)["potatoes/count"], 13 * EACH)
     assert np.mean(history["loss"][-2:]) < 0.9 * np.mean(history["loss"][:2])
 
 
 def test_recalibration_measures_anew_after_each_epoch():
     net, x, y = network(), *recordings()
-    fit(net)
-    np.testing.assert_array_equal(weights(net)["potatoes/count"], 2 * EACH)
     fit(net, callbacks=[net.recalibration(x, y, samples=5)])
     after = weights(net)
     np.testing.assert_array_equal(after["potatoes/count"], 5)
@@ -161,22 +166,17 @@ def test_recordings_of_different_lengths_calibrate_through_their_encoder(rng):
 # ---- what it is to others ---------------------------------------------------------------------
 
 
-def test_to_embed_and_compare_it_is_its_encoder(tmp_path):
-    net, (x, _) = network(), recordings()
+def test_to_embed_and_compare_it_is_its_encoder(trained, tmp_path):
+    net, (x, _) = trained, recordings()
     embeddings = keras_dml.embed(net, x[:4])
     np.testing.assert_array_equal(embeddings, keras_dml.embed(net.encoder, x[:4]))
     assert isinstance(net.layers[-1].distance, distances.AffineInvariant)
     assert keras_dml.distance(net, embeddings, embeddings).shape == (4, 4)
+    assert net.encoder.get_weights()[0].tobytes() == net.get_weights()[0].tobytes()
     net.encoder.save(tmp_path / "encoder.keras")
     plain = keras.saving.load_model(tmp_path / "encoder.keras")
     np.testing.assert_array_equal(keras_dml.embed(plain, x[:4]), embeddings)
     assert not any("potatoes" in weight.path for weight in plain.weights)
-
-
-def test_the_encoder_shares_the_weights_that_are_trained():
-    net = network()
-    fit(net)
-    np.testing.assert_array_equal(net.encoder.get_weights()[0], net.get_weights()[0])
 
 
 # ---- bad input --------------------------------------------------------------------------------
@@ -199,13 +199,6 @@ def test_training_before_the_calibration_is_refused():
 def test_labels_that_do_not_calibrate_are_refused(labels, message):
     with pytest.raises(ValueError, match=message):
         network().calibrate(recordings()[0], labels)
-
-
-def test_a_label_without_a_potato_is_nan_in_a_compiled_step():
-    x, y = recordings()
-    y = np.where(y == 2, 3, y)
-    told = network().evaluate(x, y, batch_size=12, verbose=0, return_dict=True)
-    assert np.isnan(told["loss"])
 
 
 def test_another_loss_is_refused():
