@@ -28,6 +28,13 @@ def proxies(classes):
     return keras.Sequential([signal, layers.SequencePooling(), layers.Proxies(classes)])
 
 
+def pose():
+    """On three joints, so a model that makes their coordinates."""
+    signal = keras.Input((None, contracts.CHANNELS))
+    joints = layers.MaskedConv1D(9, 1, name="joints")
+    return keras.Sequential([signal, joints, layers.CanonicalPose(0, hips=(1, 2))])
+
+
 def spdnet(name, make, subject=models.spdnet):
     return Network(f"spdnet {name}", subject, make, lambda: losses.NPairLoss("inner"))
 
@@ -53,13 +60,14 @@ def potato_network():
 
 NETWORKS = [
     Network("BiMap", layers.BiMap, lambda: layers.BiMap(3)),
+    Network("CanonicalPose", layers.CanonicalPose, pose),
     Network("ChannelNormalisation", layers.ChannelNormalisation, layers.ChannelNormalisation),
     Network("Covariance", layers.Covariance, lambda: layers.Covariance("oas")),
     Network("LogEig", layers.LogEig, layers.LogEig),
     Network(
         "LogEig rectified",
         layers.LogEig,
-        lambda: layers.LogEig(0.3, solver="polynomial"),
+        lambda: layers.LogEig(0.3),
     ),
     Network(
         "MaskedAveragePooling1D",

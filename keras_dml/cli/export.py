@@ -57,7 +57,7 @@ def run(
     out = out or _default_path(name, to)
     try:
         with _screen.stage(f"load {name}"), _screen.quietly():
-            from keras_dml import export, zoo
+            from keras_dml import export, inference, zoo
 
             model = zoo.load(name)
         with _screen.stage(f"write {out} and hold it against Keras"):
@@ -73,12 +73,13 @@ def run(
     if as_json:
         print(json.dumps({**dataclasses.asdict(made), "path": str(made.path)}))
         return
+    given = "matrix" if inference.takes_matrices(model) else "signal, length"
     facts = [
         ("written", str(made.path)),
         ("size", f"{made.bytes / 1000:,.0f} kB"),
         ("latency", f"{made.latency_ms:.2g} ms for {made.steps} steps"),
         ("drift", f"{100 * made.drift:.2g} % of the embeddings' RMS"),
-        ("signatures", "embed(signal, length), distance(embedding, gallery)"),
+        ("signatures", f"embed({given}), distance(embedding, gallery)"),
     ]
     _screen.table((), facts, header=False)
 

@@ -3,7 +3,7 @@
 import numbers
 
 from keras_dml._keras import keras, ops
-from keras_dml.layers._precision import full_precision
+from keras_dml.geometry.numerics import wide
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
@@ -29,8 +29,8 @@ class CanonicalPose(keras.layers.Layer):
         array([[[ 0.,  0.,  0., -1.,  0.,  0.,  1.,  0.,  0.]]], dtype=float32)
     """
 
-    def __init__(self, root=0, hips=(1, 6), *, dtype=None, **kwargs):
-        super().__init__(dtype=full_precision(dtype), **kwargs)
+    def __init__(self, root=0, hips=(1, 6), **kwargs):
+        super().__init__(autocast=False, **kwargs)
         joints = (root, *hips)
         whole = all(isinstance(joint, numbers.Integral) and joint >= 0 for joint in joints)
         if len(joints) != 3 or not whole or hips[0] == hips[1]:
@@ -52,7 +52,8 @@ class CanonicalPose(keras.layers.Layer):
 
     def call(self, inputs, mask=None):
         batch, time, channels = ops.shape(inputs)
-        places = ops.reshape(inputs, (batch, time, channels // 3, 3))
+        places = ops.cast(inputs, wide(self.variable_dtype))
+        places = ops.reshape(places, (batch, time, channels // 3, 3))
         places = places - places[:, :, self.root : self.root + 1]
         left, right = (places[:, :, hip] for hip in self.hips)
         across = _first(right - left, mask)  # (batch, 3)
@@ -63,7 +64,8 @@ class CanonicalPose(keras.layers.Layer):
         cosine, sine = ops.where(flat, x / length, 1), z / length
         along, up, aside = places[..., 0], places[..., 1], places[..., 2]  # (batch, time, joints)
         turned = (cosine * along + sine * aside, up, cosine * aside - sine * along)
-        return ops.reshape(ops.stack(turned, axis=-1), (batch, time, channels))
+        turned = ops.reshape(ops.stack(turned, axis=-1), (batch, time, channels))
+        return ops.cast(turned, self.compute_dtype)
 
     def compute_mask(self, inputs, previous_mask=None):
         return previous_mask

@@ -11,6 +11,7 @@ from keras_dml.layers import (
     SequencePooling,
     StepDifference,
 )
+from keras_dml.models._choices import choose
 
 # Filters of the sixteen convolutions, and the layers after which an edge model halves the rate.
 # Paper 1 says "16 stacked convolutions"; the widths of "paper" are our reading of it, those of
@@ -20,6 +21,7 @@ SIZES = {
     "edge": (32,) * 4 + (48,) * 4 + (64,) * 8,
 }
 HALVINGS = {"paper": 0, "edge": 3}
+HALVE_EVERY = {1: 1, 2: 2, 3: 3, 4: 4, 5: 5}  # three halvings fit between sixteen convolutions
 # Of a new PReLU (He et al. 2015); Keras's own, zero, starts as a ReLU, which forgets half.
 SLOPE = 0.25
 
@@ -83,12 +85,12 @@ def sequence_encoder(
     Raises:
         ValueError: If a choice is unknown.
     """
-    filters = _choose("size", size, SIZES)
-    head = _choose("aggregation", aggregation, HEADS)(knots, flatten)
-    _choose("halve_every", halve_every, range(1, len(filters) // max(HALVINGS.values()) + 1))
-    halvings = HALVINGS[size] if halvings is None else _choose("halvings", halvings, range(4))
+    filters = choose("size", size, SIZES)
+    head = choose("aggregation", aggregation, HEADS)(knots, flatten)
+    choose("halve_every", halve_every, HALVE_EVERY)
+    halvings = HALVINGS[size] if halvings is None else choose("halvings", halvings, range(4))
     signal = keras.Input((None, channels), name="signal")
-    *before, last = _choose("normalisation", normalisation, NORMALISATIONS)
+    *before, last = choose("normalisation", normalisation, NORMALISATIONS)
     x = signal
     for layer in before:
         x = layer()(x)
@@ -108,9 +110,3 @@ def sequence_encoder(
             name=f"prelu_{i + 1}",
         )(x)
     return keras.Model(signal, head(x), name=f"{aggregation}_encoder")
-
-
-def _choose(name, value, choices):
-    if value not in choices:
-        raise ValueError(f"`{name}` must be one of {tuple(choices)}. Received {name}={value!r}.")
-    return choices[value]

@@ -5,7 +5,8 @@ import numbers
 
 from keras_dml._keras import keras
 from keras_dml.layers import BiMap, Covariance, LogEig, ReEig, TangentVector
-from keras_dml.models.sequence_encoder import NORMALISATIONS, _choose
+from keras_dml.models._choices import choose
+from keras_dml.models.sequence_encoder import NORMALISATIONS
 
 # Channels in, then units of each BiMap (P3 section 4). The paper prints "64 x 32" for DEAP, whose
 # recordings have 32 channels: that is one lag stacked; without it we read 32 -> 16.
@@ -91,7 +92,7 @@ def spdnet(
 def _front(normalisation):
     if normalisation is None:
         return []
-    *before, last = _choose("normalisation", normalisation, NORMALISATIONS)
+    *before, last = choose("normalisation", normalisation, NORMALISATIONS)
     return [*(layer() for layer in before), last(name="normalisation")]
 
 

@@ -1,5 +1,6 @@
 """`keras-dml reproduce potato`, run as a person runs it, on made-up motions."""
 
+import dataclasses
 import json
 
 import pytest
@@ -13,7 +14,7 @@ def few(monkeypatch):
     """A handful of runs in place of the scale `smoke`."""
     from keras_dml.reproduce.potato import plan
 
-    monkeypatch.setitem(plan.SCALES, "smoke", small.SCALE)
+    monkeypatch.setitem(plan.SCALES, "smoke", dataclasses.replace(small.SCALE, people=1))
     monkeypatch.setattr(plan.Experiment.__init__, "__defaults__", (small.SIZES, ("RPL",)))
     monkeypatch.setattr(_potato, "read", lambda *folders: small.motions())
     with small.step_by_step():

@@ -31,7 +31,7 @@ SPECTRA = {
     "identity": (np.ones, 2.5e-7, 1e-5),
     "half the rank": (halves(np.zeros, full), 2e-7, 2e-4),
     "half the rank, greatest 10": (halves(np.zeros, lambda n: 10 * full(n)), 2e-6, 1.5e-3),
-    "near epsilon": (halves(lambda n: np.linspace(9e-5, 1.1e-4, n), full), 1.2e-7, 2e-4),
+    "near epsilon": (halves(lambda n: np.linspace(9e-5, 1.1e-4, n), full), 1.5e-7, 2e-4),
     "indefinite": (halves(lambda n: -full(n), full), 2.5e-7, 5e-4),
 }
 WORST = 5  # times the typical matrix's error; 3.5 in 300 draws

@@ -79,14 +79,13 @@ def test_equation_10_as_printed_is_another_loss():
     assert abs(printed.mean() - expected["value"]) > 1
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_empty_sets_pay_nothing(dtype):
-    inputs, expected, _, tolerance = example("rpl_empty_sets", dtype)
+def test_empty_sets_pay_nothing():
+    inputs, expected, _, tolerance = example("rpl_empty_sets", "float64")
     all_scores = golden_scores(inputs)
     for case in expected["cases"]:
         scores, labels = all_scores[case["rows"]], inputs["labels"][case["rows"]]
         options = {"z_threshold": case["threshold"], "margin": case["margin"]}
-        loss = loss_of(inputs, dtype, reduction=None, **options)
+        loss = loss_of(inputs, "float64", reduction=None, **options)
         values = numpy(loss(labels, scores))
         assert_values(values, case["per_query"], tolerance)
         assert_values(values.mean(), case["value"], tolerance)

@@ -126,7 +126,7 @@ def test_sizes_are_sixteen_convolutions_of_three_steps(size, filters, halvings):
 
 @pytest.mark.parametrize(
     "options, expected",
-    [({}, ["prelu_4", "prelu_8"]), ({"halve_every": 2}, ["prelu_2", "prelu_4"])],
+    [({}, ["prelu_4", "prelu_8"]), ({"halve_every": 5}, ["prelu_5", "prelu_10"])],
 )
 def test_halvings_stand_after_every_so_many_convolutions(options, expected):
     names = [layer.name for layer in encoder(halvings=2, **options).layers]
