@@ -51,7 +51,7 @@ class TripletLoss(TableLoss):
     Example:
         >>> embeddings = np.array([[0.0], [1.0], [1.5], [3.0]])
         >>> float(TripletLoss(mining="hard")(np.array([0, 0, 1, 1]), embeddings))
-        1.25
+        1.125
     """
 
     def __init__(

@@ -39,9 +39,10 @@ WORST = 5  # times the typical matrix's error; 3.5 in 300 draws
 
 @functools.cache
 def quick(name, *arguments):
-    """A function of the solver, with its epsilon where it takes one."""
+    """A function of the solver, with its epsilon where it takes one; as it is, since `jax.jit`
+    costs its logarithm two digits."""
     function = getattr(spd_polynomial, name)
-    return matrices.quick(lambda x: function(x, *arguments))
+    return lambda x: function(x, *arguments)
 
 
 def float32(rng, spectrum, count):
