@@ -1,23 +1,35 @@
-"""Change in AUC that an export costs, on real recordings: of people the model was not trained on,
-or, where the card names none, of those it was."""
+"""What an export changes in a model's figure, on real recordings or images: of people the model was
+not trained on, or, where the card names none, of those it was.
+
+The figure is the AUC of verification, or, of a model whose card tells how often it names the right
+class, that accuracy. The recordings come from the card's data set; those of a classifier or of a
+model of images from its recipe, `examples(split) -> (inputs, labels)` in `zoo/<name>/train.py`, as
+the model takes them and numbered like its classes.
+"""
 
 import dataclasses
+import functools
+import importlib
 import itertools
 
 import numpy as np
 
-from keras_dml import evaluation
+import keras_dml
+from keras_dml import distances, evaluation, export, inference
+from keras_dml.export import litert
+from keras_dml.zoo import catalogue
 from zoo import recordings
 
 WINDOW = 512  # steps of a walk, 5.12 s at 100 Hz
 MOST_A_PERSON = 12  # recordings; pairs grow with their square
+MOST = 1000  # examples of a recipe, spread over its classes, at least two each
 CALIBRATING = 100  # recordings, spread over the people trained on
 
 
 @dataclasses.dataclass(frozen=True)
 class Recordings:
-    """Recordings with the person (the motion, of a model of motions) and the original recording
-    that each is a part of."""
+    """Recordings with the person (the motion, of a model of motions; the class) and the original
+    recording that each is a part of."""
 
     signals: list
     people: np.ndarray
@@ -26,8 +38,61 @@ class Recordings:
 
 def judged(card):
     """What a model is judged on, a few recordings each; None without data."""
+    if _from_recipe(card):
+        return _spread(of_recipe(card, "test"), MOST)
     found = of_people(card, "test_subjects" if card["data"]["test_subjects"] else "train_subjects")
     return None if found is None else a_few(found)
+
+
+def calibrating(card):
+    """Recordings of the people trained on, to set the ranges of an int8 file; None without data."""
+    of = of_recipe(card, "train") if _from_recipe(card) else of_people(card, "train_subjects")
+    found = _spread(of, CALIBRATING)
+    return None if found is None else found.signals
+
+
+def measure(card):
+    """Name of the figure: `"accuracy"` or `"auc"`."""
+    kinds = {(row["protocol"], row["metric"]) for row in card["figures"]}
+    return "accuracy" if ("classification", "accuracy") in kinds else "auc"
+
+
+def by_keras(model, judged, measure):
+    """The figure of a model."""
+    embeddings = keras_dml.embed(model, judged.signals)
+    if measure == "accuracy":
+        return accuracy(model.head_scores(embeddings), judged)
+    return auc(inference.head_distance(model), embeddings, judged)
+
+
+def by_file(file, model, judged, measure):
+    """The figure of a model's .tflite file."""
+    if measure == "accuracy":
+        return accuracy(litert.classify(file, judged.signals), judged)
+    metric = inference.head_distance(model)
+    if isinstance(model, keras_dml.models.PrototypicalClassifier):
+        metric = functools.partial(litert.distance, file)
+    elif export.works_on_matrices(model):  # its file answers with vectors, compared as vectors
+        metric = distances.Euclidean()
+    return auc(metric, litert.embed(file, judged.signals), judged)
+
+
+def accuracy(scores, judged):
+    """Share of the recordings whose class has the greatest score, `(recordings, classes)`."""
+    return float(np.mean(np.argmax(scores, axis=1) == judged.people))
+
+
+def of_recipe(card, split):
+    """The examples of a model's recipe; None where the data is not at hand.
+
+    Args:
+        card: Card of the model.
+        split: `"train"` or `"test"`.
+    """
+    if recordings.data_dir() is None:
+        return None
+    inputs, labels = importlib.import_module(f"zoo.{card['name']}.train").examples(split)
+    return Recordings(inputs, np.asarray(labels), np.arange(len(labels)))
 
 
 def of_people(card, key):
@@ -71,15 +136,6 @@ def a_few(found, each=MOST_A_PERSON):
     return Recordings([found.signals[i] for i in kept], found.people[kept], found.sources[kept])
 
 
-def calibrating(card):
-    """Recordings of the people trained on, to set the ranges of an int8 file; None without data."""
-    found = of_people(card, "train_subjects")
-    if found is None:
-        return None
-    each = -(-CALIBRATING // len(np.unique(found.people)))
-    return a_few(found, each).signals
-
-
 def auc(distance, embeddings, judged):
     """AUC of verification over all pairs of recordings that are no parts of one.
 
@@ -92,6 +148,16 @@ def auc(distance, embeddings, judged):
     pairs = np.triu(judged.sources[:, None] != judged.sources[None, :], 1)
     genuine = judged.people[:, None] == judged.people[None, :]
     return evaluation.verification(scores[pairs], genuine[pairs]).auc
+
+
+def _from_recipe(card):
+    return catalogue.is_classifier(card) or "size" in card["input"]
+
+
+def _spread(found, most):
+    if found is None:
+        return None
+    return a_few(found, max(2, -(-most // len(np.unique(found.people)))))
 
 
 def _columns(card, builder):

@@ -18,12 +18,13 @@ COLUMNS = (
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One exported file: what `keras_dml.export` measured, and its change in AUC where that is
-    known."""
+    """One exported file: what `keras_dml.export` measured, and its change in the figure by which
+    the model is judged (`judge.measure`), where that is known."""
 
     model: str
     export: object
-    auc_change: float | None
+    change: float | None
+    measure: str = "auc"
 
     def cells(self):
         made = self.export
@@ -32,10 +33,16 @@ class Row:
             made.format,
             made.quantization or "float32",
             f"{made.bytes / 1000:.1f}",
-            f"{made.latency_ms:.2f} for {made.steps} steps",
+            f"{made.latency_ms:.2f} for {_what(made)}",
             f"{100 * made.drift:.2g}",
-            "–" if self.auc_change is None else f"{round(self.auc_change, 4) + 0.0:+.4f}",
+            self._change(),
         )
+
+    def _change(self):
+        if self.change is None:
+            return "–"
+        number = f"{round(self.change, 4) + 0.0:+.4f}"
+        return number if self.measure == "auc" else f"{number} ({self.measure})"
 
     def card(self):
         """Entry of a card's `exports`."""
@@ -46,8 +53,12 @@ class Row:
             "bytes": made.bytes,
             "latency_ms": round(made.latency_ms, 3),
             "drift": float(f"{made.drift:.2g}"),
-            "auc_change": round(self.auc_change, 5),
+            f"{self.measure}_change": round(self.change, 5),
         }
+
+
+def _what(made):
+    return "an image" if made.steps is None else f"{made.steps} steps"
 
 
 def write_table(rows, readme=README):
@@ -74,12 +85,12 @@ def write_table(rows, readme=README):
 
 
 def write_cards(rows):
-    """Puts the rows with a known change in AUC into the cards of their models."""
+    """Puts the rows with a known change into the cards of their models."""
     from keras_dml.zoo import catalogue, lookup
     from zoo import publish
 
     for name in sorted({row.model for row in rows}):
-        new = [row.card() for row in rows if row.model == name and row.auc_change is not None]
+        new = [row.card() for row in rows if row.model == name and row.change is not None]
         made = {(entry["format"], entry["quantization"]) for entry in new}
         old = [
             entry

@@ -1,7 +1,8 @@
 """Exports the models of the zoo as SavedModels and measures them.
 
-Writes MODEL_saved_model folders, and the table of size, latency, drift and change in AUC into
-export/README.md. The change in AUC needs the recordings (zoo/recordings.py says where they lie).
+Writes MODEL_saved_model folders, and the table of size, latency, drift and change in AUC (or, of
+models that classify, in accuracy) into export/README.md. The change in AUC needs the recordings
+(zoo/recordings.py says where they lie).
 
 Example: python export/saved_model.py gait_qp_wl
 """
@@ -45,25 +46,33 @@ def export_model(name, out):
     """
     import numpy as np
 
-    import keras_dml
     from export import judge, report
     from keras_dml import export, inference, zoo
+    from keras_dml.export import inputs
 
     model, card = zoo.load(name), zoo.card(name)
     path = out / f"{name}_saved_model"
     made = export.saved_model(model, path)
-    judged = judge.judged(card)
+    judged, measure = judge.judged(card), judge.measure(card)
     if judged is None:
-        return report.Row(name, made, None)
-    embed = export.signatures.tensorflow().saved_model.load(str(path)).signatures["embed"]
-    answers = [
-        embed(signal=signal[None], length=np.array([len(signal)], np.int32))["embedding"].numpy()
-        for signal in judged.signals
-    ]
-    metric, by_keras = inference.head_distance(model), keras_dml.embed(model, judged.signals)
-    by_file = judge.auc(metric, np.concatenate(answers), judged)
-    change = by_file - judge.auc(metric, by_keras, judged)
-    return report.Row(name, made, change)
+        return report.Row(name, made, None, measure)
+    loaded = export.signatures.tensorflow().saved_model.load(str(path)).signatures
+    encoder, _ = export.signatures.parts(model)
+    kind = inputs.of(encoder)
+
+    def answers(signature):
+        return np.concatenate(
+            [
+                next(iter(loaded[signature](**kind.batch([one])).values())).numpy()
+                for one in judged.signals
+            ]
+        )
+
+    if measure == "accuracy":
+        by_file = judge.accuracy(answers("classify"), judged)
+    else:
+        by_file = judge.auc(inference.head_distance(model), answers("embed"), judged)
+    return report.Row(name, made, by_file - judge.by_keras(model, judged, measure), measure)
 
 
 if __name__ == "__main__":

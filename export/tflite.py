@@ -1,8 +1,8 @@
 """Exports the models of the zoo as TFLite files and measures what each quantization costs.
 
-Writes MODEL_QUANTIZATION.tflite files, and the table of size, latency, drift and change in AUC into
-export/README.md. The change in AUC needs the recordings (zoo/recordings.py says where they lie),
-and so does int8.
+Writes MODEL_QUANTIZATION.tflite files, and the table of size, latency, drift and change in AUC (or,
+of models that classify, in accuracy) into export/README.md. The change in AUC needs the recordings
+(zoo/recordings.py says where they lie), and so does int8.
 
 Example: python export/tflite.py gait_qp_wl --quantization dynamic int8
 """
@@ -56,16 +56,13 @@ def export_model(name, out, quantizations):
         out: Folder for the files.
         quantizations: Names of `QUANTIZATIONS`.
     """
-    import keras_dml
     from export import judge, report
-    from keras_dml import distances, export, inference, zoo
-    from keras_dml.export import litert
+    from keras_dml import export, zoo
 
     model, card = zoo.load(name), zoo.card(name)
-    judged = judge.judged(card)
+    judged, measure = judge.judged(card), judge.measure(card)
     if judged is not None:
-        embeddings = keras_dml.embed(model, judged.signals)
-        by_keras = judge.auc(inference.head_distance(model), embeddings, judged)
+        by_keras = judge.by_keras(model, judged, measure)
     calibrating = judge.calibrating(card)
     matrices = export.works_on_matrices(model)
     rows = []
@@ -81,10 +78,8 @@ def export_model(name, out, quantizations):
         made = export.tflite(model, path, form, calibrating)
         change = None
         if judged is not None:
-            # a file of an SPD model answers with vectors, and compares them as vectors
-            metric = distances.Euclidean() if matrices else inference.head_distance(model)
-            change = judge.auc(metric, litert.embed(path, judged.signals), judged) - by_keras
-        rows.append(report.Row(name, made, change))
+            change = judge.by_file(path, model, judged, measure) - by_keras
+        rows.append(report.Row(name, made, change, measure))
     return rows
 
 

@@ -179,6 +179,8 @@ def name_of(distance):
     for name, known in _NAMES.items():
         if type(distance) is known:
             return name
+    if getattr(distance, "name", None):  # one that is part of its model, as a learned similarity
+        return distance.name
     raise ValueError(
         f"{type(distance).__name__} has no name. Named distances: {', '.join(sorted(_NAMES))}."
     )

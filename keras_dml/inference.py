@@ -1,4 +1,5 @@
-"""Recordings of any length through any model, and the distances of what comes out."""
+"""Recordings of any length, matrices and images through any model, and the distances of what comes
+out."""
 
 import itertools
 import warnings
@@ -9,6 +10,8 @@ from keras_dml import progress as bars
 from keras_dml import zoo
 from keras_dml._keras import keras, ops
 from keras_dml.layers._matrices import MatrixLayer
+from keras_dml.models import _images as image_checks
+from keras_dml.models import _parts as parts
 
 LENGTHS_PER_OCTAVE = (
     8  # padded lengths a batch may have: few enough to compile once, padding below 13 %
@@ -24,10 +27,12 @@ def embed(model, recordings, batch_size=32, *, progress=True):
     recordings of equal length share a batch. Nothing is cut: one recording, one embedding.
 
     Args:
-        model: A `keras.Model`, or the name of a zoo model.
+        model: A `keras.Model`, or the name of a zoo model; of a `PrototypicalClassifier` its
+            encoder is asked.
         recordings: Arrays of shape `(time, channels)` in the units of the model's card, one a
             recording; for a model that begins with a layer on matrices, such as `BiMap`, symmetric
-            arrays of shape `(n, n)`.
+            arrays of shape `(n, n)`; for a model of images floats in [0, 1] of shape `(height,
+            width, channels)`.
         batch_size: Recordings in a batch.
         progress: Whether to report progress on stderr when it takes more than two seconds.
 
@@ -37,13 +42,15 @@ def embed(model, recordings, batch_size=32, *, progress=True):
     Raises:
         ValueError: If there are no recordings, or one is empty, not of shape `(time, channels)`,
             has another number of channels than the model, another length than a model of fixed
-            length takes, or holds NaN or infinity (in float32), or a matrix is not symmetric; the
-            message names its place in the list.
+            length takes, or holds NaN or infinity (in float32), or a matrix is not symmetric, or an
+            image has another size or values outside [0, 1]; the message names its place in the
+            list.
     """
     if batch_size < 1:
         raise ValueError(f"`batch_size` must be at least 1. Received batch_size={batch_size}.")
-    model = _model(model)
+    model = parts.encoder(_model(model))
     check = _checked_matrices if takes_matrices(model) else _checked
+    check = _checked_images if takes_images(model) else check
     signals = check(recordings, *model.inputs[0].shape[1:])
     lengths = np.array([len(signal) for signal in signals])
     order = np.argsort(lengths, kind="stable")
@@ -84,10 +91,15 @@ def distance(model, x, y, *, max_bytes=64 * 2**20):
         else head_distance(_model(model))
     )
     x, y = np.asarray(x), np.asarray(y)
-    pair = max(1, y[:1].nbytes)
+    pair = getattr(metric, "bytes_per_pair", max(1, y[:1].nbytes))
     rows = max(1, int(max_bytes // (pair * max(1, len(y)))))
     blocks = [_numpy(metric(x[i : i + rows], y)) for i in range(0, len(x), rows)]
     return np.concatenate(blocks) if blocks else np.zeros((0, len(y)), x.dtype)
+
+
+def takes_images(model):
+    """Whether a model is given images, `(batch, height, width, channels)`."""
+    return len(model.inputs[0].shape) == 4
 
 
 def takes_matrices(model):
@@ -105,6 +117,8 @@ def head_distance(model):
     Raises:
         ValueError: If the last layer names none.
     """
+    if hasattr(model, "distance"):
+        return model.distance
     head = model.layers[-1]
     if not hasattr(head, "distance"):
         raise ValueError(
@@ -170,6 +184,13 @@ def _checked_matrices(recordings, n, _columns):
     return matrices
 
 
+def _checked_images(recordings, *shape):
+    recordings = list(recordings)
+    images = _arrays(recordings, "(height, width, channels)")
+    image_checks.check_images(recordings, shape)
+    return images
+
+
 def _arrays(recordings, shape):
     with np.errstate(over="ignore"):  # beyond float32 is infinity, which is refused later
         arrays = [np.asarray(recording, np.float32) for recording in recordings]
@@ -202,7 +223,7 @@ def _changes(values):
 
 def _embed_batch(model, signals):
     lengths = np.array([len(signal) for signal in signals])
-    if (lengths == lengths[0]).all():
+    if (lengths == lengths[0]).all():  # always so for images and matrices
         return _numpy(model(np.stack(signals), training=False))
     batch = np.zeros((len(signals), _padded(lengths.max()), signals[0].shape[1]), np.float32)
     for row, signal in zip(batch, signals, strict=True):

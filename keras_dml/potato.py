@@ -161,7 +161,7 @@ class Potato:
 
         The file is written beside `path` and renamed, so `path` is always whole.
         """
-        path = pathlib.Path(path)
+        path, arrays = pathlib.Path(path), self._fitted._asdict()
         settings = {
             "threshold": self.threshold,
             "update_rate": self.update_rate,
@@ -169,7 +169,7 @@ class Potato:
         }
         beside = path.with_name(f".{path.name}.{os.getpid()}")
         with beside.open("wb") as file:
-            np.savez(file, settings=json.dumps(settings), **self._fitted._asdict())
+            np.savez(file, settings=json.dumps(settings), **arrays)
         beside.replace(path)
 
     @classmethod

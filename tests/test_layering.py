@@ -11,7 +11,7 @@ PACKAGE = ROOT / "keras_dml"
 
 # A unit may import the units of earlier rows and itself, never a neighbour of its own row.
 ROWS = [
-    ["geometry"],
+    ["geometry", "schedules"],
     ["distances"],
     ["layers"],
     ["losses"],

@@ -126,12 +126,13 @@ def test_a_saved_potato_goes_on_like_the_original(rng, tmp_path, options):
     assert (loaded.threshold, loaded.update_rate) == (2.5, options.get("update_rate"))
 
 
-def test_before_fit_there_is_nothing_to_ask():
+def test_before_fit_there_is_nothing_to_ask(tmp_path):
     for ask in ("z_score", "accept", "probability", "partial_fit"):
         with pytest.raises(ValueError, match=r"knows no clean matrices yet. Call `fit\(x\)`"):
             getattr(Potato(), ask)(np.eye(2)[None])
     with pytest.raises(ValueError, match="knows no clean matrices"):
-        Potato().save("never.npz")
+        Potato().save(tmp_path / "never.npz")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

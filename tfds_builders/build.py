@@ -101,15 +101,16 @@ def _failed(error: Exception, file_format: FileFormat) -> typer.Exit:
 
 
 def _report(builder, file_format: FileFormat) -> None:
-    people = builder.info.metadata["subjects"]
+    metadata = builder.info.metadata
+    held = "subjects" if "subjects" in metadata else "domains"
     table = Table(title=f"{builder.info.full_name} ({int(builder.info.dataset_size) / 1e6:.1f} MB)")
-    for column in ("split", "examples", "subjects"):
+    for column in ("split", "examples", held):
         table.add_column(column, justify="left" if column == "split" else "right")
     for split, info in builder.info.splits.items():
-        table.add_row(split, f"{info.num_examples:,}", f"{len(people[split]):,}")
+        table.add_row(split, f"{info.num_examples:,}", f"{len(metadata[held][split]):,}")
     out = Console(soft_wrap=True, highlight=False)
     out.print(table)
-    for archive in builder.info.metadata["archives"]:
+    for archive in metadata["archives"]:
         holds = f": {archive['holds']}" if archive["holds"] else ""
         out.print(f"from {archive['name']}{holds}", markup=False)
     call = "tfds.data_source" if file_format is FileFormat.array_record else "tfds.load"

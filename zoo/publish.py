@@ -33,12 +33,12 @@ def publish(folder, model, card, golden_recordings, curves=None):
 
     Args:
         folder: Folder of the model; its name is that of the model.
-        model: The trained `keras.Model`, ending in a head of `keras_dml.layers`. Its optimizer is
-            left out.
+        model: The trained `keras.Model`, ending in a head of `keras_dml.layers`, or a
+            `PrototypicalClassifier`. Its optimizer is left out.
         card: Dict by `keras_dml.zoo.schema.CARD`; `thresholds` and `exports` may be missing.
-        golden_recordings: A few arrays `(time, channels)` whose embeddings the golden file keeps.
-            They are published: give synthetic ones, unless the licence and the people allow to pass
-            theirs on.
+        golden_recordings: A few arrays `(time, channels)`, or images `(height, width, channels)`,
+            whose embeddings the golden file keeps. They are published: give synthetic ones, unless
+            the licence and the people allow to pass theirs on.
         curves: A picture for the page, such as the error curves of `recipe.measure`.
 
     Returns:

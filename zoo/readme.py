@@ -55,6 +55,42 @@ def overview(cards):
     return _table(columns, [_overview_row(card) for card in cards])
 
 
+def overview_of_classifiers(cards):
+    """One row a model that classifies: what for, how well, how large.
+
+    Args:
+        cards: Valid cards.
+
+    Returns:
+        A table in Markdown.
+    """
+    columns = ("model", "data", "task", "figures", "weights", "as a file for devices")
+    rows = [
+        (
+            _link(card),
+            f"`{card['data']['builder']}`",
+            card["task"],
+            "; ".join(catalogue.figures_in_words(card)) or "–",
+            f"{card['model']['parameters']:,}",
+            _smallest_file(card),
+        )
+        for card in cards
+    ]
+    return _table(columns, rows)
+
+
+def _smallest_file(card):
+    files = [entry for entry in card["exports"] if entry["format"] == "tflite"]
+    if not files:
+        return "–"
+    smallest = min(files, key=lambda entry: entry["bytes"])
+    return f"{smallest['bytes'] / 1000:,.0f} kB, {smallest.get('quantization') or 'float32'}"
+
+
+def _link(card):
+    return f"[`{card['name']}`](zoo/{card['name']}/README.md)"
+
+
 def _overview_row(card):
     def figure(protocol, metric, n):
         found = [
@@ -71,7 +107,7 @@ def _overview_row(card):
     data = card["data"]
     unseen = len(data["test_subjects"])
     return (
-        f"[`{card['name']}`](zoo/{card['name']}/README.md)",
+        _link(card),
         f"`{data['builder']}`",
         f"{len(data['train_subjects'])} people",
         f"{unseen} others" if unseen else "cross-validated",
@@ -87,41 +123,73 @@ def _sentence(card):
 
 
 def _use(card):
-    return (
-        "```python\nimport keras_dml\nfrom keras_dml import zoo\n\n"
-        f'model = zoo.load("{card["name"]}")\n'
-        "gallery = keras_dml.embed(model, enrolled)      "
-        f"# list of (time, {len(card['input']['channels'])}) arrays\n"
+    lines = [
+        "import keras_dml",
+        "from keras_dml import zoo",
+        "",
+        f'model = zoo.load("{card["name"]}")',
+        *(_use_of_classifier(card) if catalogue.is_classifier(card) else _use_of_encoder(card)),
+    ]
+    return "```python\n" + "\n".join(lines) + "\n```"
+
+
+def _use_of_encoder(card):
+    return [
+        f"gallery = keras_dml.embed(model, enrolled)      # list of {_shape(card)} arrays",
         "scores = keras_dml.distance(model, keras_dml.embed(model, probes), gallery)      "
-        "# small is near\n```"
-    )
+        "# small is near",
+    ]
+
+
+def _use_of_classifier(card):
+    """Of images in one array; recordings differ in length."""
+    if "size" in card["input"]:
+        shape = _shape(card, "count")
+        return [
+            f"names = [model.class_names[i] for i in model.classify(images)]      # {shape}",
+            'model.add_classes(["new"], few, [0] * len(few))      # by examples, without training',
+            "same = model.similarity(model.embed(probes), model.embed(enrolled))      "
+            "# great is alike",
+        ]
+    return [
+        f"heard = keras_dml.embed(model, recordings)      # list of {_shape(card)} arrays",
+        "scores = model.head_scores(heard)      # one a class, great is likely",
+        'model.add_classes(["new"], recording[None], [0])      # by an example, without training',
+        "same = model.similarity(heard, keras_dml.embed(model, enrolled))      # great is alike",
+    ]
+
+
+def _shape(card, *before):
+    taken = card["input"]
+    axes = (*before, *taken.get("size", ("time",)), len(taken["channels"]))
+    return f"({', '.join(map(str, axes))})"
 
 
 def _input(card):
     taken = card["input"]
-    least, greatest = taken["length"]
-    if greatest is None:
-        steps = f"at least {least} steps"
-    else:
-        steps = f"{least} steps" if least == greatest else f"{least} to {greatest} steps"
-    rate = f"{taken['rate_hz']:g} Hz"
+    extent = catalogue.extent_in_words(card)
+    if "length" in taken and taken["length"][1] is None:
+        extent = f"At least {taken['length'][0]} steps at {taken['rate_hz']:g} Hz"
     pairs = list(zip(taken["channels"], taken["units"], strict=True))
     if len(set(taken["units"])) == 1:
         channels = f"{', '.join(taken['channels'])}, in {taken['units'][0]}"
     else:
         channels = ", ".join(f"{channel} ({unit})" for channel, unit in pairs)
-    return (
-        f"{steps[0].upper()}{steps[1:]} at {rate}, {taken['dtype']}. Channels, in order: "
-        f"{channels}."
-    )
+    return f"{extent}, {taken['dtype']}. Channels, in order: {channels}."
 
 
 def _embedding(card):
     shape = " × ".join(map(str, card["embedding"]["shape"]))
     rest = {k: v for k, v in card["embedding"].items() if k not in ("shape", "distance")}
     with_rest = "".join(f", {key} = {value}" for key, value in rest.items())
+    what = "an image" if "size" in card["input"] else "a recording"
+    if catalogue.is_classifier(card):
+        return (
+            f"{shape} numbers {what}, compared by a learned similarity{with_rest}: great is alike. "
+            "`keras_dml.distance` gives its negative."
+        )
     distance = f"the {card['embedding']['distance']} distance{with_rest}"
-    return f"{shape} numbers a recording, compared by {distance}."
+    return f"{shape} numbers {what}, compared by {distance}."
 
 
 def _caption(path):
@@ -130,12 +198,22 @@ def _caption(path):
 
 
 def _figures(card):
-    columns = ("protocol", "n", "fraction", "metric", "value ± standard error", "people", "trials")
+    columns = (
+        "protocol",
+        "n",
+        "fraction",
+        "setting",
+        "metric",
+        "value ± standard error",
+        "people",
+        "trials",
+    )
     rows = [
         (
             row["protocol"].replace("_", " "),
             row["n"],
             _or_dash(row.get("fraction")),
+            catalogue.setting(row) or "–",
             _metric(row["metric"]),
             _value(row),
             _or_dash(row.get("people")),
@@ -180,6 +258,7 @@ def _thresholds(card):
 def _exports(card):
     if not card["exports"]:
         return ""
+    change = next(key for key in ("auc_change", "accuracy_change") if key in card["exports"][0])
     rows = [
         (
             row["format"],
@@ -187,30 +266,47 @@ def _exports(card):
             f"{row['bytes']:,}",
             f"{row['latency_ms']:.2g}",
             f"{row['drift']:.2g}",
-            f"{row['auc_change']:+.4f}",
+            f"{row[change]:+.4f}",
         )
         for row in card["exports"]
     ]
-    columns = ("format", "numbers", "bytes", "latency (ms)", "drift", "change in AUC")
+    title = f"change in {_metric(change.removesuffix('_change'))}"
+    columns = ("format", "numbers", "bytes", "latency (ms)", "drift", title)
     return f"## Exports\n\n{_table(columns, rows)}"
 
 
 def _data(card):
     data = card["data"]
+    if "train_subjects" in data:
+        known = (
+            f"Trained on {_subjects(data['train_subjects'])}. Tested on "
+            f"{_subjects(data['test_subjects'])}."
+        )
+    else:
+        known = _classes(data)
     return (
         f"`{data['builder']}`. Licence and what it means for the weights: {data['licence']}\n\n"
-        f"Consent: {data['consent']}\n\n"
-        f"Trained on {_subjects(data['train_subjects'])}. Tested on "
-        f"{_subjects(data['test_subjects'])}."
+        f"Consent: {data['consent']}\n\n{known}"
     )
 
 
 def _subjects(names):
-    if not names:
-        return "nobody apart: see the limits"
+    return _named(names, "people") if names else "nobody apart: see the limits"
+
+
+def _classes(data):
+    trained, tested = data["train_classes"], data["test_classes"]
+    if trained == tested:
+        known = f"Trained and tested on {_named(trained, 'classes')}"
+    else:
+        known = f"Trained on {_named(trained, 'classes')}. Tested on {_named(tested, 'classes')}"
+    return f"{known}. {data['split']}"
+
+
+def _named(names, what):
     if len(names) > _SUBJECTS_SHOWN:
-        return f"{len(names)} people (named in `card.json`)"
-    return f"{len(names)} people ({', '.join(names)})"
+        return f"{len(names)} {what} (named in `card.json`)"
+    return f"{len(names)} {what} ({', '.join(names)})"
 
 
 def _recipe(card):

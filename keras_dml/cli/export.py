@@ -36,7 +36,8 @@ def run(
         pathlib.Path | None,
         typer.Option(
             metavar="FILE.npz",
-            help="For int8: some 100 recordings (time, channels), as the device will see them.",
+            help="For int8: some 100 recordings (time, channels), or images, as the device will "
+            "see them.",
         ),
     ] = None,
     out: Annotated[
@@ -45,7 +46,8 @@ def run(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
 ):
-    """A model as a file with the signatures embed and distance, checked against Keras.
+    """A model as a file with the signatures embed and distance, of a classifier also score and
+    classify, checked against Keras.
 
     Example: keras-dml export gait_qp_wl --to tflite --quantization float16
     """
@@ -57,7 +59,7 @@ def run(
     out = out or _default_path(name, to)
     try:
         with _screen.stage(f"load {name}"), _screen.quietly():
-            from keras_dml import export, inference, zoo
+            from keras_dml import export, zoo
 
             model = zoo.load(name)
         with _screen.stage(f"write {out} and hold it against Keras"):
@@ -73,13 +75,13 @@ def run(
     if as_json:
         print(json.dumps({**dataclasses.asdict(made), "path": str(made.path)}))
         return
-    given = "matrix" if inference.takes_matrices(model) else "signal, length"
+    timed = "an image" if made.steps is None else f"{made.steps} steps"
     facts = [
         ("written", str(made.path)),
         ("size", f"{made.bytes / 1000:,.0f} kB"),
-        ("latency", f"{made.latency_ms:.2g} ms for {made.steps} steps"),
+        ("latency", f"{made.latency_ms:.2g} ms for {timed}"),
         ("drift", f"{100 * made.drift:.2g} % of the embeddings' RMS"),
-        ("signatures", f"embed({given}), distance(embedding, gallery)"),
+        ("signatures", ", ".join(export.signatures.described(model))),
     ]
     _screen.table((), facts, header=False)
 
@@ -101,7 +103,7 @@ def read_recordings(path):
     except (ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
         raise ValueError(
             f"{path} is no .npz file of recordings ({error}). Write one with numpy.savez(path, "
-            "*recordings), each of shape (time, channels)."
+            "*recordings), each of shape (time, channels), or images (height, width, channels)."
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""`keras-dml reproduce potato`: a paper's comparison, run again on public recordings."""
+"""`keras-dml reproduce potato|prototypes`: a paper's comparison, run again on public data."""
 
 import enum
 import pathlib
@@ -70,6 +70,51 @@ def potato(
 
     try:
         _potato.show(manual_dir, data_dir, out, scale.value, seeds)
+    except KeyboardInterrupt:
+        _screen.note(f"Stopped. Finished runs lie in {out}; run the command again for the rest.")
+        raise typer.Exit(130) from None
+
+
+@app.command()
+def prototypes(
+    manual_dir: Annotated[
+        pathlib.Path,
+        typer.Option(
+            "--manual-dir", metavar="DIR", help="Folder that holds the four files of MNIST."
+        ),
+    ],
+    out: Annotated[
+        pathlib.Path,
+        typer.Option("--out", metavar="DIR", help="Folder for tables, pictures and runs."),
+    ] = pathlib.Path("keras-dml-prototypes"),
+    scale: Annotated[
+        Size,
+        typer.Option(
+            "--scale",
+            help="smoke: all rows on few digits, some minutes. full: all of MNIST, some hours.",
+        ),
+    ] = Size.full,
+    restarts: Annotated[
+        int | None,
+        typer.Option("--restarts", min=2, help="Of the longest attack.", show_default="2 or 10"),
+    ] = None,
+):
+    """Prototypical classifiers under attack beside AT, ALP, TLA and TRADES: Table 1 of P2, MNIST.
+
+    All rows have one architecture and one recipe. Attacks are made against raw logits with steps
+    that converge, where the paper's were probably weaker: undefended networks fall to 0. A stopped
+    command goes on where it was: trained epochs and finished attacks lie in DIR/runs.
+
+    MNIST (commonly stated as CC BY-SA 3.0, http://yann.lecun.com/exdb/mnist/) is not carried; put
+    train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz and the two of t10k into a folder of your
+    choice.
+
+    Example: keras-dml reproduce prototypes --manual-dir ~/Downloads --scale smoke
+    """
+    from keras_dml.cli import _prototypes, _screen
+
+    try:
+        _prototypes.show(manual_dir, out, scale.value, restarts)
     except KeyboardInterrupt:
         _screen.note(f"Stopped. Finished runs lie in {out}; run the command again for the rest.")
         raise typer.Exit(130) from None

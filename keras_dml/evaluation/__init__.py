@@ -1,8 +1,8 @@
-"""Figures from scores and embeddings: verification, identification, imposters, retrieval,
-clustering, and the protocols that draw trials.
+"""Figures from scores and embeddings: verification, identification, imposters, few-shot episodes,
+retrieval, novelty, two samples, clustering, and the protocols that draw trials.
 
 NumPy, SciPy and scikit-learn only: nothing here loads Keras, but for the distances of
-`keras_dml.distances` that `retrieval` takes. Scores are distances: small is near, a trial is
+`keras_dml.distances` that are asked for. Scores are distances: small is near, a trial is
 accepted where `score <= threshold`; a similarity S enters as -S. Names load on first use.
 """
 
@@ -22,8 +22,29 @@ _HOME = {
     "identification": "_identification",
     "Imposters": "_imposters",
     "imposters": "_imposters",
+    "DetectionCost": "_detection_cost",
+    "detection_cost": "_detection_cost",
+    "bayes_threshold": "_detection_cost",
+    "FusionStatistics": "_fusion",
+    "fusion_statistics": "_fusion",
+    "fuse": "_fusion",
+    "paired_cosine": "_fusion",
+    "FewShot": "_few_shot",
+    "few_shot": "_few_shot",
+    "support_means": "_few_shot",
     "Retrieval": "_retrieval",
     "retrieval": "_retrieval",
+    "TwoStages": "_reranking",
+    "nearest_entries": "_nearest",
+    "AttackResult": "_robustness",
+    "Robustness": "_robustness",
+    "robustness": "_robustness",
+    "NoveltyDetection": "_novelty",
+    "novelty": "_novelty",
+    "novelty_by_one_class_svm": "_novelty",
+    "novelty_detection": "_novelty",
+    "TwoSamples": "_two_samples",
+    "two_samples": "_two_samples",
     "Clustering": "_clustering",
     "clustering": "_clustering",
     "embedding_clustering": "_clustering",
@@ -31,7 +52,7 @@ _HOME = {
     "session_protocol": "protocol",
     "split_subjects": "splits",
 }
-_SUBMODULES = ("protocol", "splits")
+_SUBMODULES = ("attacks", "protocol", "splits")
 
 __all__ = [*_HOME, *_SUBMODULES]
 

@@ -53,6 +53,18 @@ def check_trials(scores, genuine):
     return scores.ravel(), genuine.ravel()
 
 
+def check_embeddings(embeddings, gallery):
+    """Raise unless two sets of embeddings (the second may be None) are finite and of one shape."""
+    for name, values in (("embeddings", embeddings), ("gallery", gallery)):
+        if values is not None:
+            check_finite(name, values)
+    if gallery is not None and gallery.shape[1:] != embeddings.shape[1:]:
+        raise ValueError(
+            "`embeddings` and `gallery` must come from one model. Received shapes "
+            f"{embeddings.shape} and {gallery.shape}."
+        )
+
+
 def check_table(distances, probe_ids, gallery_ids):
     """A table of distances, probes in rows and gallery entries in columns, with their ids.
 

@@ -12,26 +12,23 @@ import numpy as np
 STRIDE = 16  # of the sample from which the nearest are guessed
 
 
-def figures_of_query(distances, relevant, total, ks):
+def figures_of_places(hits, starts, total, ks):
     """Recall at each k, MAP@R and R-precision of one query.
 
     Args:
-        distances: To each entry, shape `(entries,)`; infinite where it is not to be ranked.
-        relevant: Booleans, shape `(entries,)`.
+        hits: Booleans of the entries at the first places, shape `(places,)`, at least as many as
+            `total` and the greatest of `ks`: whether the entry is relevant.
+        starts: First place of each group of tied entries, shape `(groups,)`; no group is cut off.
         total: R, the number of relevant entries to be ranked, at least 1.
         ks: Ranks for recall, none beyond the number of entries to be ranked.
 
     Returns:
         List of `len(ks) + 2` floats.
     """
-    top = max(total, *ks)
-    near = nearest(distances, top)
-    near = near[np.argsort(distances[near], kind="stable")]
-    before = np.flatnonzero(np.diff(distances[near], prepend=-np.inf))  # (groups,)
-    size = np.diff(before, append=len(near))
-    hits = np.add.reduceat(relevant[near].astype(np.int64), before)
-    hits_before = np.cumsum(hits) - hits
+    size = np.diff(starts, append=len(hits))
     group = np.repeat(np.arange(len(size)), size)  # of each rank from 1 on
+    before, hits = starts, np.add.reduceat(hits.astype(np.int64), starts)  # (groups,)
+    hits_before = np.cumsum(hits) - hits
     recalls = [
         1.0 if hits_before[g] else 1.0 - _chance_of_none(size[g], hits[g], k - before[g])
         for k, g in ((k, group[k - 1]) for k in ks)
@@ -45,8 +42,20 @@ def figures_of_query(distances, relevant, total, ks):
     return [*recalls, average, precision]
 
 
+def in_order(distances, count):
+    """Indices of the `count` nearest and of all tied with the last of them, nearest first and
+    equally near ones by index."""
+    near = nearest(distances, count)
+    return near[np.argsort(distances[near], kind="stable")]
+
+
+def group_starts(ordered):
+    """Where each run of equal values begins in values in order, shape `(groups,)`."""
+    return np.flatnonzero(np.diff(ordered, prepend=-np.inf))
+
+
 def nearest(distances, count):
-    """Indices, in no order, of the `count` nearest and of all tied with the last of them.
+    """Indices, ascending, of the `count` nearest and of all tied with the last of them.
 
     A sample gives a bound above which nothing need be looked at: a fifth of the time of a
     partition of 100,000 distances. Where the bound is too low, all are partitioned.

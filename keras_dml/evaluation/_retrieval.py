@@ -7,9 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_dml.evaluation._checks import check_finite
-from keras_dml.evaluation._ranking import figures_of_query
-from keras_dml.evaluation._tables import PRECOMPUTED, table_of_distances
+from keras_dml.evaluation._checks import check_embeddings
+from keras_dml.evaluation._places import places
+from keras_dml.evaluation._ranking import figures_of_places
+from keras_dml.evaluation._tables import PRECOMPUTED
+
+TIES = ("mean", "index")
 
 
 class PerQuery(NamedTuple):
@@ -60,15 +63,17 @@ def retrieval(
     gallery_labels=None,
     distance="euclidean",
     k=(1, 3),
+    ties="mean",
     max_bytes=128 * 2**20,
 ):
     """Recall@K, MAP@R and R-precision (P3 Table I quotes R@1 and R@3), every entry ranked exactly.
 
     A ranking with equal distances is not defined by them, so each figure is its mean over all
     orders of tied entries, in closed form: a network that maps everything to one point scores
-    chance, neither 0 nor 1. Distances are made a block of queries at a time, in float64 where
-    they have a formula here (`"euclidean"`, `"cosine"`); memory grows with queries plus entries,
-    not with their product.
+    chance, neither 0 nor 1. P2's k-argmax (Eq. 6) takes them by index instead, which may be an
+    advantage where the gallery is sorted by class. Distances are made a block of queries at a time,
+    in float64 where they have a formula here (`"euclidean"`, `"cosine"`); memory grows with queries
+    plus entries, not with their product.
 
     Args:
         embeddings: Queries, shape `(queries, features)`, or of any shape that `distance` takes.
@@ -77,9 +82,11 @@ def retrieval(
             query is its own neighbour.
         gallery_labels: Class of each entry, shape `(entries,)`; given where there is a gallery.
         distance: `"euclidean"` or `"cosine"` on vectors, another name of `keras_dml.distances`, a
-            callable `d(x, y) -> (n, m)` with small for near, or `"precomputed"`: then `embeddings`
-            is the table of distances, shape `(queries, entries)`.
+            callable `d(x, y) -> (n, m)` with small for near; `TwoStages`, where a learned
+            similarity orders the candidates of a cheap distance; or `"precomputed"`: then
+            `embeddings` is the table of distances, shape `(queries, entries)`.
         k: Ranks for recall, at most the number of entries other than the query.
+        ties: `"mean"` over all orders of equally near entries, or `"index"`: the lowest first.
         max_bytes: Memory for a block of distances; at least one row is made at a time.
 
     Returns:
@@ -87,7 +94,7 @@ def retrieval(
 
     Raises:
         ValueError: Shapes do not fit together, a value or a distance is not finite, a rank is
-            beyond the gallery, or no query has a relevant entry.
+            beyond the gallery, `ties` is unknown, or no query has a relevant entry.
 
     >>> import numpy as np
     >>> found = retrieval(np.array([[0.0], [1.0], [1.0], [5.0]]), [0, 0, 1, 1], k=(1, 2))
@@ -95,10 +102,13 @@ def retrieval(
     {1: 0.25, 2: 0.75}
     """
     embeddings, labels = np.asarray(embeddings), np.asarray(labels)
+    gallery = None if gallery is None else np.asarray(gallery)
     within = gallery_labels is None  # the queries are the gallery
     entry_labels = labels if within else np.asarray(gallery_labels)
     _check_sizes(embeddings, labels, gallery, entry_labels, within, distance)
     ks = _checked_ranks(k, len(entry_labels) - within)
+    if ties not in TIES:
+        raise ValueError(f"`ties` must be one of {TIES}. Received {ties!r}.")
     codes = np.unique(np.concatenate([labels, entry_labels]), return_inverse=True)[1]
     query_codes, entry_codes = codes[: len(labels)], codes[len(codes) - len(entry_labels) :]
     relevant = np.bincount(entry_codes, minlength=codes.max() + 1)[query_codes] - within
@@ -107,18 +117,15 @@ def retrieval(
             f"None of the {len(labels):,} queries has a relevant entry. Labels of queries and "
             "gallery must share classes, and within one set a class needs two members."
         )
-    table = table_of_distances(embeddings, embeddings if gallery is None else gallery, distance)
     figures = np.full((len(labels), len(ks) + 2), np.nan)
-    rows = max(1, int(max_bytes // (2 * 8 * len(entry_labels))))  # a block and its temporary
-    for start in range(0, len(labels), rows):
-        block = table(slice(start, start + rows))  # (rows, entries) float64
-        check_finite("distances", block)
-        for query, distances in enumerate(block, start):
-            if within:
-                distances[query] = np.inf
-            if relevant[query]:
-                hits = entry_codes == query_codes[query]
-                figures[query] = figures_of_query(distances, hits, relevant[query], ks)
+    wanted = np.where(relevant > 0, np.maximum(relevant, max(ks)), 0)
+    for query, entries, starts in places(
+        embeddings, gallery, distance, wanted, within=within, max_bytes=max_bytes
+    ):
+        hits = entry_codes[entries] == query_codes[query]
+        if ties == "index":
+            starts = np.arange(len(entries))
+        figures[query] = figures_of_places(hits, starts, relevant[query], ks)
     *recalls, map_at_r, r_precision = np.nanmean(figures, axis=0).tolist()
     return Retrieval(
         recall_at_k=dict(zip(ks, recalls, strict=True)),
@@ -146,19 +153,14 @@ def _check_sizes(embeddings, labels, gallery, entry_labels, within, distance):
             )
     sides = [("embeddings", embeddings, "labels", labels)]
     if gallery is not None:
-        sides.append(("gallery", np.asarray(gallery), "gallery_labels", entry_labels))
+        sides.append(("gallery", gallery, "gallery_labels", entry_labels))
     for name, values, labels_name, ids in sides:
         if ids.ndim != 1 or values.ndim < 2 or len(values) != len(ids) or values.size == 0:
             raise ValueError(
                 f"`{name}` must hold one embedding for each of `{labels_name}`, at least one. "
                 f"Received shapes {values.shape} and {ids.shape}."
             )
-        check_finite(name, values)
-    if gallery is not None and np.shape(gallery)[1:] != embeddings.shape[1:]:
-        raise ValueError(
-            "`embeddings` and `gallery` must come from one model. Received shapes "
-            f"{embeddings.shape} and {np.shape(gallery)}."
-        )
+    check_embeddings(embeddings, gallery)
 
 
 def _checked_ranks(k, most):

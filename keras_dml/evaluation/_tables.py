@@ -24,13 +24,13 @@ def table_of_distances(embeddings, gallery, distance):
     """
     if isinstance(distance, str) and distance == PRECOMPUTED:
         return lambda rows: np.array(embeddings[rows], np.float64)
-    gallery, copies = _distinct(np.asarray(gallery))
+    gallery, copies = distinct(np.asarray(gallery))
     make = _by_formula if isinstance(distance, str) and distance in _FORMULAS else _by_callable
     table = make(embeddings, gallery, distance)
     return table if copies is None else lambda rows: table(rows)[:, copies]
 
 
-def _distinct(gallery):
+def distinct(gallery):
     """The different entries, and the place of each entry among them; None where all differ."""
     flat = np.ascontiguousarray(gallery.reshape(len(gallery), -1) + 0.0)  # -0.0 is 0.0
     rows = flat.view(np.dtype((np.void, flat.dtype.itemsize * flat.shape[1])))[:, 0]
@@ -78,19 +78,23 @@ _FORMULAS = {"euclidean": _euclidean, "cosine": _cosine}
 
 
 def _by_callable(embeddings, gallery, distance):
-    from keras_dml import distances  # loads Keras
+    if not callable(distance):
+        from keras_dml import distances  # loads Keras
 
-    metric = distances.get(distance)
-    expected = len(gallery)
+        distance = distances.get(distance)
+    return lambda rows: values_of_pairs("distance", distance, embeddings[rows], gallery)
 
-    def table(rows):
-        queries = embeddings[rows]
-        block = np.array(metric(queries, gallery), np.float64)
-        if block.shape != (len(queries), expected):
-            raise ValueError(
-                f"`distance` must give one value for each pair, here {(len(queries), expected)}. "
-                f"Received shape {block.shape}."
-            )
-        return block
 
-    return table
+def values_of_pairs(name, function, x, y):
+    """What a distance or a similarity gives for all pairs, float64 of shape `(n, m)`.
+
+    Raises:
+        ValueError: It gives another shape; the message calls it `name`.
+    """
+    values = np.array(function(x, y), np.float64)
+    if values.shape != (len(x), len(y)):
+        raise ValueError(
+            f"`{name}` must give one value for each pair, here {(len(x), len(y))}. "
+            f"Received shape {values.shape}."
+        )
+    return values

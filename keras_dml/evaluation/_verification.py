@@ -72,6 +72,11 @@ class Verification:
     scores: np.ndarray = field(default=None, repr=False)
     genuine: np.ndarray = field(default=None, repr=False)
 
+    def errors_at(self, threshold):
+        """FAR and FRR when trials with `score <= threshold` are accepted."""
+        at = np.searchsorted(self.det.thresholds, threshold, side="right") - 1
+        return float(self.det.far[at]), float(self.det.frr[at])
+
     def __str__(self):
         eer = f"EER {100 * self.eer:.1f} %{self._interval('eer', 100, '.1f', ' %')}"
         auc = f"AUC {self.auc:.4f}{self._interval('auc', 1, '.4f', '')}"

@@ -1,9 +1,11 @@
 """Models as files for serving and for devices: `saved_model` and `tflite`; `potato` for the online
 detector of artefacts.
 
-The models carry two signatures, `embed(signal, length) -> embedding` (of a model on matrices
-`embed(matrix)`) and `distance(embedding, gallery) -> distance`, and are compared with Keras before
-they are put in place. TensorFlow is loaded by the first export.
+The files carry two signatures, `embed(signal, length) -> embedding` (of a model on matrices
+`embed(matrix)`, on images `embed(image)`) and `distance(embedding, gallery) -> distance`; those of
+a `PrototypicalClassifier` also `score(embedding, prototypes) -> similarity` and `classify(...) ->
+scores`. They are compared with Keras before they are put in place. TensorFlow is loaded by the
+first export.
 """
 
 from keras_dml.export._devices import works_on_matrices

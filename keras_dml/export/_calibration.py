@@ -16,23 +16,25 @@ SHARES = (0.0, 1e-4, 5e-4, 2e-3)  # of the values, left out at each end
 MOST_STEPS = 200  # of one recording
 
 
-def activations(file, recordings, last):
+def activations(file, signature, kind, recordings, last):
     """Values that the activations of the encoder take on recordings.
 
     Those from the last convolution on are left out, to keep their extremes: the lowest and the
     highest value of a filter are knots of a quantile function.
 
     Args:
-        file: A float32 .tflite file with the signature `embed`.
-        recordings: Arrays `(time, channels)`, float32.
-        last: Place of the last convolution among the operators of `embed`.
+        file: A float32 .tflite file.
+        signature: The one of its signatures that is asked, which takes the model's input.
+        kind: Of that input, one of `inputs`.
+        recordings: Arrays, float32.
+        last: Place of the last convolution among the operators of the signature.
 
     Returns:
         Dict from the name of a tensor to a part of its values.
     """
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-    place, graph = operators.subgraph(file, "embed")
+    place, graph = operators.subgraph(file, signature)
     float32 = _flatbuffer.schema().TensorType.FLOAT32
     watched = {
         int(i)
@@ -47,10 +49,10 @@ def activations(file, recordings, last):
         # a delegate does not fill the tensors inside its part
         experimental_op_resolver_type=OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
     )
-    embed = interpreter.get_signature_runner("embed")
+    runner = interpreter.get_signature_runner(signature)
     seen = {i: [] for i in watched}
     for recording in recordings:
-        embed(signal=recording[None], length=np.array(len(recording), np.int32))
+        runner(**kind.one(recording))
         for i, values in seen.items():
             values.append(_some(interpreter.get_tensor(i, place)))
     return {graph.tensors[i].name: np.concatenate(values) for i, values in seen.items()}

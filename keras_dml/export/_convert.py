@@ -3,33 +3,46 @@
 import pathlib
 import tempfile
 
-import numpy as np
-
-from keras_dml.export import _calibration, _flatbuffer, operators, signatures
+from keras_dml.export import _calibration, _flatbuffer, inputs, operators, signatures
+from keras_dml.export._backend import tensorflow
 from keras_dml.export._half import halve_weights
 from keras_dml.export._quiet import quiet
 
-# What an int8 file computes in int8: the convolutions and what stands between them. The read-out
-# and the distance stay float: ranks and quotients do not survive 256 values (an int8 read-out moves
-# distances by 11 %, a float one after the same encoder by 2 %).
+# What an int8 file computes in int8: from the first convolution to the last, and dense layers. What
+# comes before (normalisation, mel bands: quiet ones move by 10 log units), the read-out of a
+# recording and the distance stay float: ranks and quotients do not survive 256 values (an int8
+# read-out moves distances by 11 %, a float one after the same encoder by 2 %).
 CONVOLUTIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D"})
-COMPUTING = CONVOLUTIONS | {"AVERAGE_POOL_2D", "LEAKY_RELU", "MAX_POOL_2D", "PRELU", "RELU"}
-INT8_OPERATORS = COMPUTING | {
-    "BATCH_TO_SPACE_ND",
-    "EXPAND_DIMS",
-    "PAD",
-    "RESHAPE",
-    "SPACE_TO_BATCH_ND",
-}
+ACTIVATIONS = frozenset({"LEAKY_RELU", "PRELU", "RELU", "RELU6"})
+BETWEEN = (
+    CONVOLUTIONS
+    | ACTIVATIONS
+    | {
+        "ADD",
+        "AVERAGE_POOL_2D",
+        "BATCH_TO_SPACE_ND",
+        "EXPAND_DIMS",
+        "MAX_POOL_2D",
+        "MUL",
+        "PAD",
+        "RESHAPE",
+        "SPACE_TO_BATCH_ND",
+        "SQUEEZE",
+    }
+)
+DENSE = "FULLY_CONNECTED"
+# Of images the means over pixels too: the embedding is the first that is float again.
+OF_IMAGES = BETWEEN | {DENSE, "MEAN"}
 
 
-def convert(module, quantization, representative=None):
+def convert(module, kind, quantization, representative=None):
     """Candidates for a .tflite file with the signatures of a module, of builtin operators only.
 
     Args:
         module: What `signatures.for_one` gives.
+        kind: Of the model's input, one of `inputs`.
         quantization: `None` (float32), `"float16"`, `"dynamic"` or `"int8"`.
-        representative: Recordings `(time, channels)` that calibrate int8.
+        representative: Recordings, or what else the model takes, that calibrate int8.
 
     Returns:
         List of bytes: one, or for int8 one for each way to set its ranges.
@@ -37,13 +50,14 @@ def convert(module, quantization, representative=None):
     Raises:
         ValueError: If an operator of the model has no builtin counterpart.
     """
+    names = signatures.names(module)
     with tempfile.TemporaryDirectory() as folder, quiet():
         signatures.write(module, folder)
         try:
             if quantization == "int8":
-                blobs = _int8(folder, representative)
+                blobs = _int8(folder, names, kind, representative)
             else:
-                blobs = [_converter(folder, quantization).convert()]
+                blobs = [_converter(folder, names, quantization).convert()]
         except Exception as error:
             if type(error).__name__ != "ConverterError":  # a class that TensorFlow does not export
                 raise
@@ -53,61 +67,91 @@ def convert(module, quantization, representative=None):
 
 def _finished(blob, quantization):
     model = _flatbuffer.read(blob)
-    if quantization == "float16":
+    if quantization in ("float16", "int8"):  # of int8 the weights that stayed float: a similarity's
         halve_weights(model)
     _flatbuffer.drop_names(model)
     return _flatbuffer.write(model)
 
 
-def _converter(folder, quantization):
-    tf = signatures.tensorflow()
-    converter = tf.lite.TFLiteConverter.from_saved_model(
-        str(folder), signature_keys=list(signatures.NAMES)
-    )
+def _converter(folder, names, quantization):
+    tf = tensorflow()
+    converter = tf.lite.TFLiteConverter.from_saved_model(str(folder), signature_keys=names)
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
     if quantization in ("dynamic", "int8"):
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
     return converter
 
 
-def _int8(folder, representative):
-    """Files with the encoder in int8; normalisation, read-out and distance in float.
+def _int8(folder, names, kind, representative):
+    """Files with the encoder in int8; what comes before it, read-out, distance and similarity in
+    float.
 
     TFLite's converter has no public way to leave operators in float but that of its quantization
-    debugger. Only `embed` is calibrated; what has no statistics, all of `distance`, stays float by
-    itself.
+    debugger. Only the signatures that begin with the model's input are calibrated; what has no
+    statistics, all of `distance` and `score`, stays float by itself.
     """
-    lite = signatures.tensorflow().lite
+    lite = tensorflow().lite
+    encoding = [name for name in signatures.ENCODING if name in names]
 
     def calibration():
         for recording in representative:
-            yield "embed", {"signal": recording[None], "length": np.array(len(recording), np.int32)}
+            for name in encoding:
+                yield name, kind.one(recording)
 
     class Partly(lite.experimental.QuantizationDebugger):
         def _initialize_stats(self):
             """Skips the debugger's own statistics, which fail on a first subgraph without int8."""
 
     plain = pathlib.Path(folder, "float32.tflite")
-    plain.write_bytes(_converter(folder, None).convert())
-    place, graph = operators.subgraph(plain, "embed")
-    names = operators.operators(plain)[place]
-    end = 1 + max((i for i, name in enumerate(names) if name in COMPUTING), default=-1)
-    options = lite.experimental.QuantizationDebugOptions(
-        denylisted_ops=sorted({*names} - INT8_OPERATORS),
-        denylisted_nodes=[
-            graph.tensors[i].name.decode() for op in graph.operators[end:] for i in op.outputs
-        ],
-    )
-    converter = _converter(folder, "int8")
+    plain.write_bytes(_converter(folder, names, None).convert())
+    in_float, seen = [], {}
+    for name in encoding:
+        place, graph = operators.subgraph(plain, name)
+        kinds = operators.operators(plain)[place]
+        if name == "embed":
+            count = len(kinds)  # `classify` begins with the same operators; a similarity follows
+        chosen = _in_int8(kinds[:count], isinstance(kind, inputs.Images))
+        chosen += [False] * (len(kinds) - count)
+        in_float += [
+            graph.tensors[i].name.decode()
+            for op, is_chosen in zip(graph.operators, chosen, strict=True)
+            for i in ([] if is_chosen else op.outputs)
+        ]
+        seen |= _calibration.activations(plain, name, kind, representative, _last(kinds))
+    options = lite.experimental.QuantizationDebugOptions(denylisted_nodes=in_float)
+    converter = _converter(folder, names, "int8")
     converter.representative_dataset = calibration
     debugger = Partly(converter=converter, debug_dataset=calibration, debug_options=options)
-    last = max((i for i, name in enumerate(names) if name in CONVOLUTIONS), default=0)
-    seen = _calibration.activations(plain, representative, last)
     calibrated, blobs = debugger.calibrated_model, []
     for share in _calibration.SHARES:
         debugger.calibrated_model = _calibration.narrow(calibrated, seen, share)
         blobs.append(debugger.get_nondebug_quantized_model())
     return blobs
+
+
+def _in_int8(kinds, of_images):
+    """Which operators of an encoder an int8 file computes in int8.
+
+    Args:
+        kinds: Names of the operators, in order of execution.
+        of_images: Whether the encoder is one of images.
+
+    Returns:
+        List of booleans.
+    """
+    first = next((i for i, kind in enumerate(kinds) if kind in CONVOLUTIONS), len(kinds))
+    if of_images:
+        return [i >= first and kind in OF_IMAGES for i, kind in enumerate(kinds)]
+    last = max(
+        (i for i, kind in enumerate(kinds) if kind in CONVOLUTIONS | ACTIVATIONS), default=-1
+    )
+    return [
+        kind == DENSE or (first <= i <= last and kind in BETWEEN) for i, kind in enumerate(kinds)
+    ]
+
+
+def _last(kinds):
+    return max((i for i, kind in enumerate(kinds) if kind in CONVOLUTIONS), default=0)
 
 
 def _essence(error):

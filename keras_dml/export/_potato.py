@@ -5,10 +5,10 @@ import pathlib
 
 import numpy as np
 
+from keras_dml.export._backend import tensorflow
 from keras_dml.export._files import staged
 from keras_dml.export._quiet import quiet
 from keras_dml.export._saved_model import _check_place
-from keras_dml.export.signatures import tensorflow
 from keras_dml.geometry import potato as geometry
 from keras_dml.geometry import spd
 from keras_dml.geometry._potato_float64 import SINGULAR

@@ -6,7 +6,8 @@ import time
 
 import numpy as np
 
-from keras_dml.export import _devices, parity, signatures
+from keras_dml.export import _devices, inputs, parity, signatures
+from keras_dml.export._backend import tensorflow
 from keras_dml.export._files import size, staged
 from keras_dml.export._quiet import quiet
 from keras_dml.export.result import Export
@@ -21,18 +22,26 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
     length.
 
     - `embed(signal, length)`: signal (n, time, channels) float32, recordings padded to one length;
-    length (n,)
-      int32. Gives `embedding` (n, ...), which padding does not change. A model of matrices has
-      `embed(matrix)`: (n, size, size) float32.
+      length (n,) int32. Gives `embedding` (n, ...), which padding does not change. A model of
+      matrices has `embed(matrix)`: (n, size, size) float32; one of images `embed(image)`: (n,
+      height, width, channels) float32 in [0, 1].
     - `distance(embedding, gallery)`: (n, ...) and (m, ...), gives `distance` (n, m), small is near.
+
+    A `PrototypicalClassifier` has two more, and its distance is the negative of `score`:
+
+    - `score(embedding, prototypes)`: (n, features) and (m, features), gives `similarity` (n, m),
+      great is alike. The prototypes are the caller's, so classes come without a new file.
+    - `classify`, with the arguments of `embed`: gives `scores` (n, classes) by the model's own
+      prototypes.
 
     It needs TensorFlow alone: `tf.saved_model.load(path).signatures["embed"](signal=...,
     length=...)["embedding"]`. It is loaded and compared with Keras before it takes the place of
     what `path` held.
 
     Args:
-        model: A `keras.Model` of one input, `(batch, time, channels)` or, of symmetric matrices,
-            `(batch, size, size)`; or the name of a zoo model.
+        model: A `keras.Model` of one input, `(batch, time, channels)`, of symmetric matrices
+            `(batch, size, size)`, or of images `(batch, height, width, channels)`; a
+            `PrototypicalClassifier`; or the name of a zoo model.
         path: The folder to write.
         distance: A distance or its name, for a model whose last layer names none.
 
@@ -44,19 +53,21 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
             is not built; `parity.ParityError` if the SavedModel would not answer as Keras does.
         RuntimeError: If Keras does not run on TensorFlow.
     """
-    tf = signatures.tensorflow()
+    tf = tensorflow()
     path = pathlib.Path(path)
     _check_place(path)
-    model = signatures.encoder(model)
-    metric = signatures.metric_of(model, distance)
-    tried = trials(model)
+    encoder, classifier = signatures.parts(model)
+    metric = signatures.metric_of(classifier or encoder, distance)
+    tried = trials(encoder)
+    kind = inputs.of(encoder)
     with staged(path) as candidate:
         with quiet():
-            signatures.write(signatures.for_batches(model, metric), candidate)
-        loaded = tf.saved_model.load(str(candidate)).signatures
-        drift = _drift(candidate, loaded, tried, metric, model)
-        latency_ms = _latency_ms(loaded["embed"], signatures.batch(model, [tried.timed]))
-    return Export(path, "saved_model", None, size(path), drift, latency_ms, len(tried.timed))
+            signatures.write(signatures.for_batches(encoder, metric, classifier), candidate)
+        ask = _asker(tf.saved_model.load(str(candidate)).signatures, kind)
+        drift = _drift(candidate, ask, tried, metric, encoder, classifier)
+        latency_ms = _latency_ms(ask["embed"], tried.timed)
+    steps = kind.length(tried.timed)
+    return Export(path, "saved_model", None, size(path), drift, latency_ms, steps)
 
 
 def _check_place(path):
@@ -69,24 +80,40 @@ def _check_place(path):
         )
 
 
-def _drift(candidate, loaded, tried, metric, model):
-    on_matrices = _devices.works_on_matrices(model)
+def _asker(loaded, kind):
+    """Functions that ask a loaded SavedModel, by signature; see `parity.check`."""
+
+    def output(name, **given):
+        (only,) = loaded[name](**given).values()
+        return only.numpy()
+
+    def of_recordings(name):
+        return lambda recordings: output(name, **kind.batch(recordings))
+
+    def of_embeddings(name, others):
+        return lambda x, y: output(name, embedding=x, **{others: y})
+
+    return {
+        "embed": of_recordings("embed"),
+        "distance": of_embeddings("distance", "gallery"),
+        "score": of_embeddings("score", "prototypes"),
+        "classify": of_recordings("classify"),
+    }
+
+
+def _drift(candidate, ask, tried, metric, encoder, classifier):
+    on_matrices = _devices.works_on_matrices(encoder)
     bounds = (parity.BOUNDS_ON_MATRICES if on_matrices else parity.BOUNDS)[None]
-    embeddings = loaded["embed"](**signatures.batch(model, tried.recordings))["embedding"].numpy()
     try:
-        drift = parity.check_embeddings(candidate, embeddings, tried, metric, bounds.embedding)
+        return parity.check(candidate, ask, tried, metric, bounds, classifier)
     except parity.ParityError as error:
-        raise parity.ParityError(f"{error}{_masks(model)}") from None
-    gallery = parity.gallery(embeddings, metric)
-    found = loaded["distance"](embedding=gallery, gallery=gallery)["distance"].numpy()
-    parity.check_distances(candidate, found, gallery, metric, bounds.distance)
-    return drift
+        raise parity.ParityError(f"{error}{_masks(encoder)}") from None
 
 
 def _masks(model):
     """The likely cause where padding changes an embedding."""
     without = [layer.name for layer in model.layers if not layer.supports_masking]
-    if not without:
+    if not without or not isinstance(inputs.of(model), inputs.Signals):
         return ""
     return (
         f" Padding reaches the embedding through layers that drop masks: {', '.join(without)}. "
@@ -95,10 +122,10 @@ def _masks(model):
     )
 
 
-def _latency_ms(embed, one):
+def _latency_ms(embed, recording):
     seconds = []
     for _ in range(WARM_UPS + RUNS):
         start = time.perf_counter()
-        embed(**one)["embedding"].numpy()
+        embed([recording])
         seconds.append(time.perf_counter() - start)
     return float(1000 * np.median(seconds[WARM_UPS:]))

@@ -1,12 +1,14 @@
 """One model as a .tflite file for devices."""
 
+import functools
 import os
 import pathlib
 from collections.abc import Sequence
 
 import numpy as np
 
-from keras_dml.export import _devices, litert, operators, parity, signatures
+from keras_dml.export import _devices, inputs, litert, operators, parity, signatures
+from keras_dml.export._backend import tensorflow
 from keras_dml.export._convert import convert
 from keras_dml.export._files import size, staged
 from keras_dml.export.result import Export
@@ -27,11 +29,18 @@ def tflite(
     `distance`.
 
     - `embed(signal, length)`: signal (1, time, channels) float32, length a scalar int32 from 1 to
-    time; steps from
-      `length` on are cut off, so a buffer of fixed size serves recordings of any length. Gives
-      `embedding` (1, ...). LiteRT accepts a batch of two and lengths beyond the signal without a
-      word: check them in the caller. A model of matrices has `embed(matrix)`: (1, n, n) float32.
+      time; steps from `length` on are cut off, so a buffer of fixed size serves recordings of any
+      length. Gives `embedding` (1, ...). LiteRT accepts a batch of two and lengths beyond the
+      signal without a word: check them in the caller. A model of matrices has `embed(matrix)`: (1,
+      n, n) float32; one of images `embed(image)`: (1, height, width, channels) float32 in [0, 1].
     - `distance(embedding, gallery)`: (1, ...) and (n, ...), gives `distance` (n,), small is near.
+
+    A `PrototypicalClassifier` has two more, and its distance is the negative of `score`:
+
+    - `score(embedding, prototypes)`: (1, features) and (n, features), gives `similarity` (n,),
+      great is alike. The prototypes are the caller's, so classes come without a new file.
+    - `classify`, with the arguments of `embed`: gives `scores` (classes,) by the model's own
+      prototypes.
 
     A model on matrices is written with the polynomial solver, since no device has an
     eigendecomposition, and with float32 weights for `"dynamic"`, since 8 bits do not hold small
@@ -42,22 +51,22 @@ def tflite(
     a constant one, and compared with Keras; only then it takes the place of what `path` held.
 
     Args:
-        model: A `keras.Model` of one input, `(batch, time, channels)` or, of symmetric matrices,
-            `(batch, n, n)`; or the name of a zoo model.
+        model: A `keras.Model` of one input, `(batch, time, channels)`, of symmetric matrices
+            `(batch, n, n)`, or of images `(batch, height, width, channels)`; a
+            `PrototypicalClassifier`; or the name of a zoo model.
         path: The file to write.
         quantization: What the weights become.
 
             - `"dynamic"`: int8 weights, activations quantised as they come: a quarter of the size,
-            and the
-              fastest on a CPU.
+              and the fastest on a CPU.
             - `"float16"`: half the size, differences of a thousandth.
-            - `"int8"`: the encoder in int8 throughout, for hardware that has nothing else; read-out
-            and distance
-              stay float. Slower than `"dynamic"` on a CPU.
+            - `"int8"`: the encoder in int8 throughout, for hardware that has nothing else; what
+              stands before its first convolution (normalisation, mel bands), read-out, distance
+              and similarity stay float. Slower than `"dynamic"` on a CPU.
             - `None`: float32, as exact as Keras.
-        representative: Some 100 recordings `(time, channels)` (or matrices), as the device will see
-            them, in the model's units; needed by `"int8"`, whose ranges they set. With any
-            quantization a few of them serve as further trials.
+        representative: Some 100 recordings `(time, channels)` (or matrices, or images), as the
+            device will see them, in the model's units; needed by `"int8"`, whose ranges they set.
+            With any quantization a few of them serve as further trials.
         distance: A distance or its name, for a model whose last layer names none.
 
     Returns:
@@ -77,22 +86,29 @@ def tflite(
     if quantization == "int8" and (representative is None or len(representative) == 0):
         raise ValueError(
             "int8 needs `representative=`: some 100 recordings, a list of arrays (time, "
-            "channels), as the device will "
+            "channels), or images, as the device will "
             'see them. Their ranges are built into the file. `quantization="dynamic"` needs none.'
         )
-    signatures.tensorflow()
+    tensorflow()
     litert.require()
-    model = _devices.flat(signatures.encoder(model))
+    encoder, classifier = signatures.parts(model)
+    encoder = _devices.flat(encoder)
     bounds = parity.BOUNDS
-    if _devices.works_on_matrices(model):
+    if _devices.works_on_matrices(encoder):
         quantization, bounds = _of_matrices(quantization), parity.BOUNDS_ON_MATRICES
-    metric = signatures.metric_of(model, distance)
-    tried = trials(_devices.exact(model), representative, only_own=quantization == "int8")
+    metric = signatures.metric_of(classifier or encoder, distance)
+    tried = trials(_devices.exact(encoder), representative, only_own=quantization == "int8")
+    kind = inputs.of(encoder)
     with staged(path) as candidate:
-        runs = _devices.without_eigh(model)
-        _write(candidate, runs, metric, quantization, representative, tried)
+        runs = _devices.without_eigh(encoder)
+        module = signatures.for_one(runs, metric, classifier)
+        _write(candidate, module, kind, quantization, representative, tried)
         operators.check_builtin(candidate)
-        drift = _drift(candidate, tried, metric, bounds[quantization])
+        ask = {
+            name: functools.partial(getattr(litert, name), candidate)
+            for name in signatures.names(module)
+        }
+        drift = parity.check(candidate, ask, tried, metric, bounds[quantization], classifier)
         measured = {
             "bytes": size(candidate),
             "latency_ms": litert.latency_ms(candidate, tried.timed),
@@ -102,7 +118,7 @@ def tflite(
         format="tflite",
         quantization=quantization,
         drift=drift,
-        steps=len(tried.timed),
+        steps=kind.length(tried.timed),
         **measured,
     )
 
@@ -117,23 +133,14 @@ def _of_matrices(quantization):
     return None if quantization == "dynamic" else quantization
 
 
-def _write(candidate, model, metric, quantization, representative, tried):
+def _write(candidate, module, kind, quantization, representative, tried):
     """Writes the file, of several candidates the one that drifts least."""
     if representative is not None:
         representative = [np.asarray(recording, np.float32) for recording in representative]
-    blobs = convert(signatures.for_one(model, metric), quantization, representative)
+    blobs = convert(module, kind, quantization, representative)
     drifts = []
     for blob in blobs if len(blobs) > 1 else []:
         candidate.write_bytes(blob)
         found = litert.embed(candidate, tried.recordings[: tried.typical])
         drifts.append(parity.relative_rms(found, tried.embeddings[: tried.typical]))
     candidate.write_bytes(blobs[int(np.argmin(drifts)) if drifts else 0])
-
-
-def _drift(candidate, tried, metric, bounds):
-    embeddings = litert.embed(candidate, tried.recordings)
-    drift = parity.check_embeddings(candidate, embeddings, tried, metric, bounds.embedding)
-    gallery = parity.gallery(embeddings, metric)
-    found = litert.distance(candidate, gallery, gallery)
-    parity.check_distances(candidate, found, gallery, metric, bounds.distance)
-    return drift

@@ -15,26 +15,46 @@ RUNS = 21  # of which the median counts
 WARM_UPS = 3
 
 
-def embed(interpreter, request):
-    runner = interpreter.get_signature_runner("embed")
-    recordings = np.split(request["steps"], np.cumsum(request["lengths"])[:-1])
-    return np.concatenate([runner(**arguments(runner, one))["embedding"] for one in recordings])
+def one_by_one(signature):
+    """The answers of a signature to recordings."""
+
+    def ask(interpreter, request):
+        runner = interpreter.get_signature_runner(signature)
+        recordings = np.split(request["steps"], np.cumsum(request["lengths"])[:-1])
+        rows = [np.atleast_2d(output(runner(**arguments(runner, one)))) for one in recordings]
+        return np.concatenate(rows)
+
+    return ask
+
+
+def against(signature, others):
+    """The answers of a signature to each embedding and all of `others`, the name of its second
+    argument."""
+
+    def ask(interpreter, request):
+        runner = interpreter.get_signature_runner(signature)
+        return np.stack(
+            [
+                output(runner(embedding=one[None], **{others: request["others"]}))
+                for one in request["embeddings"]
+            ]
+        )
+
+    return ask
+
+
+def output(answer):
+    (only,) = answer.values()
+    return only
 
 
 def arguments(runner, recording):
-    """What `embed` is called with: a matrix, or a recording and its length."""
-    if "matrix" in runner.get_input_details():
-        return {"matrix": recording[None]}
-    return {"signal": recording[None], "length": np.array(len(recording), np.int32)}
-
-
-def distance(interpreter, request):
-    runner = interpreter.get_signature_runner("distance")
-    gallery = request["gallery"]
-    rows = [
-        runner(embedding=one[None], gallery=gallery)["distance"] for one in request["embeddings"]
-    ]
-    return np.stack(rows)
+    """What a recording is called with: with its length, or alone."""
+    names = runner.get_input_details()
+    if "length" in names:
+        return {"signal": recording[None], "length": np.array(len(recording), np.int32)}
+    (name,) = names
+    return {name: recording[None]}
 
 
 def latency(interpreter, request):
@@ -48,7 +68,13 @@ def latency(interpreter, request):
     return np.array(1000 * np.median(seconds[WARM_UPS:]))
 
 
-TASKS = {"embed": embed, "distance": distance, "latency": latency}
+TASKS = {
+    "classify": one_by_one("classify"),
+    "distance": against("distance", "gallery"),
+    "embed": one_by_one("embed"),
+    "latency": latency,
+    "score": against("score", "prototypes"),
+}
 
 
 def main(task, file, request, answer):

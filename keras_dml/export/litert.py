@@ -17,7 +17,7 @@ def embed(file, recordings):
 
     Args:
         file: A .tflite file that `keras_dml.export.tflite` wrote.
-        recordings: Arrays `(time, channels)`.
+        recordings: Arrays `(time, channels)`, or what else the model takes.
 
     Returns:
         Array, shape `(recordings, ...)`.
@@ -25,9 +25,7 @@ def embed(file, recordings):
     Raises:
         RuntimeError: If the file cannot be run.
     """
-    recordings = [np.asarray(recording, np.float32) for recording in recordings]
-    lengths = np.array([len(recording) for recording in recordings], np.int32)
-    return _ask(file, "embed", steps=np.concatenate(recordings), lengths=lengths)
+    return _ask(file, "embed", **_joined(recordings))
 
 
 def distance(file, embeddings, gallery):
@@ -37,11 +35,30 @@ def distance(file, embeddings, gallery):
     Raises:
         RuntimeError: If the file cannot be run.
     """
-    return _ask(file, "distance", embeddings=embeddings, gallery=gallery)
+    return _ask(file, "distance", embeddings=embeddings, others=gallery)
+
+
+def score(file, embeddings, prototypes):
+    """Learned similarities of embeddings to prototypes, `(n, features)` and `(m, features)` to `(n,
+    m)`, by the signature `score`.
+
+    Raises:
+        RuntimeError: If the file cannot be run, or is not that of a classifier.
+    """
+    return _ask(file, "score", embeddings=embeddings, others=prototypes)
+
+
+def classify(file, recordings):
+    """Scores of the classes, shape `(recordings, classes)`, by the signature `classify`.
+
+    Raises:
+        RuntimeError: If the file cannot be run, or is not that of a classifier.
+    """
+    return _ask(file, "classify", **_joined(recordings))
 
 
 def latency_ms(file, recording):
-    """Median milliseconds of one `embed` of a recording `(time, channels)`.
+    """Median milliseconds of one `embed` of a recording.
 
     Raises:
         RuntimeError: If the file cannot be run.
@@ -60,6 +77,12 @@ def require():
             "TFLite files are checked with LiteRT, which is not installed: "
             'pip install "keras-dml[edge]".'
         )
+
+
+def _joined(recordings):
+    recordings = [np.asarray(recording, np.float32) for recording in recordings]
+    lengths = np.array([len(recording) for recording in recordings], np.int32)
+    return {"steps": np.concatenate(recordings), "lengths": lengths}
 
 
 def _ask(file, task, **arrays):

@@ -17,7 +17,7 @@ class Export:
             float64 for a TFLite file of a model on matrices).
         latency_ms: Median time of one `embed` of a recording of `steps` steps, on one thread for
             TFLite.
-        steps: Length of the recording that was timed; of a matrix, its rows.
+        steps: Length of the recording that was timed; of a matrix, its rows; None of an image.
     """
 
     path: pathlib.Path
@@ -26,4 +26,4 @@ class Export:
     bytes: int
     drift: float
     latency_ms: float
-    steps: int
+    steps: int | None

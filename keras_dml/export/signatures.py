@@ -1,62 +1,41 @@
-"""What an exported file answers: `embed` and `distance`, as TensorFlow functions with pinned names
-and shapes.
+"""What an exported file answers, as TensorFlow functions with pinned names and shapes.
 
-`embed` takes what the model takes: recordings with their lengths, or matrices.
+Every file has `embed` and `distance`; that of a `PrototypicalClassifier` has `score` and `classify`
+too. `embed` and `classify` take what the model takes: recordings with their lengths, matrices or
+images (`inputs`).
 """
 
-import numpy as np
+import pathlib
 
-from keras_dml import distances, inference, zoo
-from keras_dml._keras import keras, ops
+from keras_dml import distances, inference, models, zoo
+from keras_dml._keras import ops
+from keras_dml.export import inputs
+from keras_dml.export._backend import function, tensorflow
 
 NAMES = ("embed", "distance")
+OF_CLASSIFIERS = ("score", "classify")
+ENCODING = ("embed", "classify")  # those that begin with the model's input
 
 
-def tensorflow():
-    """TensorFlow, which writes both formats.
-
-    Raises:
-        RuntimeError: If Keras runs on another backend.
-    """
-    backend = keras.backend.backend()
-    if backend != "tensorflow":
-        raise RuntimeError(
-            f"Exports are written with the TensorFlow backend; Keras runs on {backend!r} here. "
-            "Save the model as a .keras file, start Python with KERAS_BACKEND=tensorflow "
-            "(install it with "
-            '`pip install "keras-dml[cpu]"`), load the file there and export it.'
-        )
-    import tensorflow as tf
-
-    return tf
-
-
-def encoder(model):
-    """The model to export, after a check that it takes recordings or matrices and gives embeddings
-    of a known shape.
+def parts(model):
+    """The parts of a model that a file is made of, after a check that they give embeddings of a
+    known shape.
 
     Args:
-        model: A `keras.Model` of one input, `(batch, time, channels)` or `(batch, n, n)`, or the
-            name of a zoo model.
+        model: A `keras.Model` of one input, `(batch, time, channels)`, `(batch, n, n)` or `(batch,
+            height, width, channels)`; a `keras_dml.models.PrototypicalClassifier`; or the name of a
+            zoo model.
+
+    Returns:
+        `(encoder, classifier)`; the classifier is None where the model is an encoder alone.
 
     Raises:
         ValueError: If the model is not built, has another input, or an embedding of unknown size.
     """
     model = zoo.load(model) if isinstance(model, str) else model
-    inputs = getattr(model, "inputs", None) or []
-    if [len(tensor.shape) for tensor in inputs] != [3] or inputs[0].shape[2] is None:
-        given = [tuple(tensor.shape) for tensor in inputs] or "none: the model is not built"
-        raise ValueError(
-            "An exported model has one input of shape (batch, time, channels) with a known "
-            f"number of channels. The inputs of {model.name!r} are {given}. Begin it with "
-            "`keras.Input((None, channels))`."
-        )
-    if None in model.output_shape[1:]:
-        raise ValueError(
-            f"The embedding of {model.name!r} has shape {model.output_shape}, of unknown size. "
-            "End the model in a head of `keras_dml.layers` that reduces the time axis."
-        )
-    return model
+    if isinstance(model, models.PrototypicalClassifier):
+        return _encoder(model.encoder), model
+    return _encoder(model), None
 
 
 def metric_of(model, distance=None):
@@ -73,122 +52,142 @@ def metric_of(model, distance=None):
         raise ValueError(f"{error} Exports take it as `distance=`.") from None
 
 
-def for_one(model, metric):
+def for_one(encoder, metric, classifier=None):
     """Signatures of a TFLite file: one recording, one embedding against a gallery.
 
-    `embed(signal (1, time, channels), length ())` cuts the recording to its length before the first
-    layer, so no mask is needed and the padding of a device's fixed buffer changes nothing; a model
-    of matrices has `embed(matrix (1, n, n))`. `distance(embedding (1, ...), gallery (n, ...))`
-    gives `(n,)`.
+    - `embed(signal (1, time, channels), length ())` cuts the recording to its length before the
+      first layer, so no mask is needed and the padding of a device's fixed buffer changes nothing;
+      a model of matrices has `embed(matrix (1, n, n))`, one of images `embed(image (1, height,
+      width, channels))`.
+    - `distance(embedding (1, ...), gallery (n, ...))` gives `(n,)`.
+    - Of a classifier, `score(embedding (1, features), prototypes (n, features))` gives `similarity
+      (n,)`, and `classify`, with the arguments of `embed`, gives `scores (classes,)`.
 
     Returns:
-        A `tf.Module` whose `embed` and `distance` are functions.
+        A `tf.Module` whose functions have these names.
     """
-
-    def distance(embedding, gallery):
-        return {"distance": metric(embedding, gallery)[0]}
-
-    embed = _embed_matrices(model, 1) if inference.takes_matrices(model) else _embed_one(model)
-    return _module(model, embed, _function(distance, _embeddings(model, 1)))
+    return _module(encoder, metric, classifier, rows=1)
 
 
-def for_batches(model, metric):
+def for_batches(encoder, metric, classifier=None):
     """Signatures of a SavedModel: any number of recordings of any lengths, padded to one.
 
-    `embed(signal (n, time, channels), length (n,))` masks the steps from `length` on, and refuses
-    lengths that do not fit the signal at run time; a model of matrices has `embed(matrix (n, size,
-    size))`. `distance(embedding (n, ...), gallery (m, ...))` gives `(n, m)`.
+    As `for_one`, with a batch axis: `embed(signal (n, time, channels), length (n,))` masks the
+    steps from `length` on, and refuses lengths that do not fit the signal at run time;
+    `distance(embedding (n, ...), gallery (m, ...))` gives `(n, m)`, `score` too; `classify` gives
+    `(n, classes)`.
 
     Returns:
-        A `tf.Module` whose `embed` and `distance` are functions.
+        A `tf.Module` whose functions have these names.
     """
-
-    def distance(embedding, gallery):
-        return {"distance": metric(embedding, gallery)}
-
-    matrices = inference.takes_matrices(model)
-    embed = _embed_matrices(model, None) if matrices else _embed_padded(model)
-    return _module(model, embed, _function(distance, _embeddings(model, None)))
+    return _module(encoder, metric, classifier, rows=None)
 
 
-def batch(model, recordings):
-    """The arguments of the `embed` of `for_batches`, by name, for some recordings or matrices."""
-    if inference.takes_matrices(model):
-        return {"matrix": np.stack(recordings)}
-    lengths = np.array([len(recording) for recording in recordings], np.int32)
-    signal = np.zeros((len(recordings), lengths.max(), recordings[0].shape[1]), np.float32)
-    for row, recording in zip(signal, recordings, strict=True):
-        row[: len(recording)] = recording
-    return {"signal": signal, "length": lengths}
+def names(module):
+    """The signatures that a module of this file has."""
+    return [name for name in NAMES + OF_CLASSIFIERS if hasattr(module, name)]
+
+
+def described(model):
+    """The signatures of a model's file with their arguments: `["embed(signal, length)", ...]`."""
+    encoder, classifier = parts(model)
+    given = ", ".join(inputs.of(encoder).arguments)
+    found = [f"embed({given})", "distance(embedding, gallery)"]
+    if classifier is not None:
+        found += ["score(embedding, prototypes)", f"classify({given})"]
+    return found
 
 
 def write(module, folder):
-    """Writes a module's two signatures as a SavedModel."""
+    """Writes a module's signatures as a SavedModel, without gradients: it answers, it does not
+    train."""
     tf = tensorflow()
-    functions = {name: getattr(module, name).get_concrete_function() for name in NAMES}
-    tf.saved_model.save(module, str(folder), signatures=functions)
+    functions = {name: getattr(module, name).get_concrete_function() for name in names(module)}
+    options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+    tf.saved_model.save(module, str(folder), signatures=functions, options=options)
+    _forget_gradients(pathlib.Path(folder))
 
 
-def _embed_one(model):
-    tf = tensorflow()
-    steps, channels = model.inputs[0].shape[1:]
+def _forget_gradients(folder):
+    """Takes the names of gradients that were not saved out of a SavedModel, which would warn of
+    each when it is loaded."""
+    from tensorflow.core.protobuf import saved_model_pb2
 
-    def embed(signal, length):
-        signal = signal[:, :length]
-        if steps is not None:
-            signal = ops.reshape(
-                signal, (1, steps, channels)
-            )  # another length fails here, at run time
-        return {"embedding": model(signal, training=False)}
-
-    signal = tf.TensorSpec((1, steps, channels), tf.float32, "signal")
-    return _function(embed, [signal, tf.TensorSpec((), tf.int32, "length")])
+    file = folder / "saved_model.pb"
+    saved = saved_model_pb2.SavedModel.FromString(file.read_bytes())
+    for graph in saved.meta_graphs:
+        for body in graph.graph_def.library.function:
+            for node in body.node_def:
+                node.attr.pop("_gradient_op_type", None)
+    file.write_bytes(saved.SerializeToString(deterministic=True))
+    (folder / "fingerprint.pb").unlink()  # of the file as it was
 
 
-def _embed_padded(model):
-    tf = tensorflow()
-    steps, channels = model.inputs[0].shape[1:]
-
-    def embed(signal, length):
-        time = tf.shape(signal)[1]
-        shortest = time if steps is not None else 1
-        tf.debugging.assert_greater_equal(
-            length, shortest, "A `length` is too short for the model."
+def _encoder(model):
+    tensors = getattr(model, "inputs", None) or []
+    shape = tuple(tensors[0].shape[1:]) if len(tensors) == 1 else ()
+    known = {2: shape[1:], 3: shape}.get(len(shape), (None,))
+    if None in known:
+        given = [tuple(tensor.shape) for tensor in tensors] or "none: the model is not built"
+        raise ValueError(
+            "An exported model has one input of shape (batch, time, channels) with a known "
+            "number of channels, or of images, (batch, height, width, channels) of known size. The "
+            f"inputs of {model.name!r} are {given}. Begin it with `keras.Input((None, channels))`."
         )
-        tf.debugging.assert_less_equal(length, time, "A `length` is beyond the end of `signal`.")
-        mask = None if steps is not None else tf.sequence_mask(length, time)
-        return {"embedding": model(signal, mask=mask, training=False)}
-
-    signal = tf.TensorSpec((None, steps, channels), tf.float32, "signal")
-    return _function(embed, [signal, tf.TensorSpec((None,), tf.int32, "length")])
-
-
-def _embed_matrices(model, rows):
-    tf = tensorflow()
-
-    def embed(matrix):
-        return {"embedding": model(matrix, training=False)}
-
-    shape = (rows, *model.inputs[0].shape[1:])
-    return _function(embed, [tf.TensorSpec(shape, tf.float32, "matrix")])
+    if None in model.output_shape[1:]:
+        raise ValueError(
+            f"The embedding of {model.name!r} has shape {model.output_shape}, of unknown size. "
+            "End the model in a head of `keras_dml.layers` that reduces the time axis."
+        )
+    return model
 
 
-def _function(function, signature):
-    return tensorflow().function(function, autograph=False, input_signature=signature)
+def _module(encoder, metric, classifier, rows):
+    kind, shape = inputs.of(encoder), tuple(encoder.output_shape[1:])
+    made = kind.for_batches if rows is None else kind.for_one
 
+    def one_row(table):
+        return table if rows is None else table[0]
 
-def _module(model, embed, distance):
+    def embedded(x, mask):
+        if mask is None:
+            return encoder(x, training=False)
+        return encoder(x, mask=mask, training=False)
+
+    def embed(x, mask):
+        return {"embedding": embedded(x, mask)}
+
+    def distance(embedding, gallery):
+        return {"distance": one_row(metric(embedding, gallery))}
+
+    def score(embedding, prototypes):
+        return {"similarity": one_row(classifier.similarity(embedding, prototypes))}
+
+    def classify(x, mask):
+        z = ops.reshape(embedded(x, mask), (rows or -1, *shape))  # audio forgets that there is one
+        return {"scores": one_row(classifier.head_scores(z))}
+
     module = tensorflow().Module()
-    # The raw variables: with the Keras model instead, the converter writes a file without weights.
-    module.weights = [variable.value for variable in model.weights]
-    module.embed, module.distance = embed, distance
+    module.embed = made(embed)
+    module.distance = function(distance, _embeddings(shape, rows, "gallery"))
+    weights = list(encoder.weights)
+    if classifier is not None:
+        module.score = function(score, _embeddings(shape, rows, "prototypes"))
+        module.classify = made(classify)
+        weights += classifier.prototypes_layer.weights
+    _track(module, weights)
     return module
 
 
-def _embeddings(model, rows):
+def _track(module, weights):
+    """Ties the raw variables to the module: with Keras's own objects instead, the converter writes
+    a file without weights."""
+    module.weights = [variable.value for variable in weights]
+
+
+def _embeddings(shape, rows, others):
     tf = tensorflow()
-    one = tuple(model.output_shape[1:])
     return [
-        tf.TensorSpec((rows, *one), tf.float32, "embedding"),
-        tf.TensorSpec((None, *one), tf.float32, "gallery"),
+        tf.TensorSpec((rows, *shape), tf.float32, "embedding"),
+        tf.TensorSpec((None, *shape), tf.float32, others),
     ]

@@ -22,7 +22,8 @@ def unit(x):
     """
     x = at_least_float32(x)
     square = ops.sum(x * x, axis=-1, keepdims=True)
-    return x * ops.rsqrt(ops.maximum(square, SMALLEST_SQUARE))
+    zero = square < SMALLEST_SQUARE
+    return ops.where(zero, 0, x) * ops.rsqrt(ops.where(zero, 1, square))
 
 
 def inner(x, y):

@@ -1,5 +1,6 @@
 """Keras layers on `keras_dml.geometry`; importing this registers all of them."""
 
+from keras_dml.layers.audio import LogMel
 from keras_dml.layers.bimap import BiMap
 from keras_dml.layers.convolution import MaskedConv1D
 from keras_dml.layers.covariance import Covariance
@@ -12,10 +13,14 @@ from keras_dml.layers.normalisation import (
 from keras_dml.layers.pooling import MaskedAveragePooling1D, SequencePooling
 from keras_dml.layers.pose import CanonicalPose
 from keras_dml.layers.potatoes import Potatoes
+from keras_dml.layers.prototypes import PrototypeSimilarity
 from keras_dml.layers.proxies import Proxies
 from keras_dml.layers.quantile import QuantileLayer
 from keras_dml.layers.reeig import ReEig
 from keras_dml.layers.riemannian_normalisation import RiemannianBatchNormalisation
+from keras_dml.layers.similarity import LearnedSimilarity
+from keras_dml.layers.standardisation import Standardisation
+from keras_dml.layers.statistics_pooling import StatisticsPooling
 from keras_dml.layers.tangent import TangentVector
 
 __all__ = [
@@ -23,16 +28,21 @@ __all__ = [
     "CanonicalPose",
     "ChannelNormalisation",
     "Covariance",
+    "LearnedSimilarity",
     "LogEig",
+    "LogMel",
     "MaskedAveragePooling1D",
     "MaskedConv1D",
     "Potatoes",
+    "PrototypeSimilarity",
     "Proxies",
     "QuantileLayer",
     "ReEig",
     "RecordingStandardisation",
     "RiemannianBatchNormalisation",
     "SequencePooling",
+    "Standardisation",
+    "StatisticsPooling",
     "StepDifference",
     "TangentVector",
 ]

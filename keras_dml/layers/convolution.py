@@ -1,6 +1,11 @@
 """Convolution over time that keeps padding out."""
 
+import functools
+
 from keras_dml._keras import keras, ops
+
+# What each option may be.
+OPTIONS = {"strides": (1, (1,), [1]), "padding": ("same", "valid")}
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
@@ -10,33 +15,53 @@ class MaskedConv1D(keras.layers.Conv1D):
 
     Keras's own layer drops the mask, and bias and activations then leak from the padding into the
     recording. With zeros there, as `"same"` pads, a padded batch gives what its recordings give one
-    by one.
+    by one. With `"valid"` a step is valid where all steps that it sees are.
 
-    Input shape: `(batch, time, channels)`. Output shape: `(batch, time, filters)`.
+    Input shape: `(batch, time, channels)`. Output shape: `(batch, time, filters)`; with `"valid"`
+    the time is shorter by `(kernel_size - 1) * dilation_rate`.
 
     Args:
         filters: Number of output channels.
         kernel_size: Steps that a kernel covers.
-        **kwargs: Further arguments of `keras.layers.Conv1D`; `strides` is 1 and `padding` is
-        `"same"`.
+        strides: 1, as Keras writes it into configurations.
+        padding: `"same"` or `"valid"`.
+        **kwargs: Further arguments of `keras.layers.Conv1D`.
+
+    Raises:
+        ValueError: If an option would lose steps, or a recording whose length is known is shorter
+            than a kernel of `"valid"` reaches.
     """
 
-    def __init__(self, filters, kernel_size, **kwargs):
-        for name, only in (("strides", 1), ("padding", "same")):
-            given = kwargs.pop(name, only)
-            if given not in (only, (only,), [only]):
+    def __init__(self, filters, kernel_size, *, strides=1, padding="same", **kwargs):
+        for name, given in (("strides", strides), ("padding", padding)):
+            if given not in OPTIONS[name]:
                 raise ValueError(
-                    f"MaskedConv1D keeps every step: `{name}` must be {only!r}. Received "
-                    f"{name}={given!r}. To shorten a sequence use "
+                    "MaskedConv1D drops no step between others: `strides` must be 1, `padding` "
+                    f"'same' or 'valid'. Received {name}={given!r}. To shorten a sequence use "
                     "`keras_dml.layers.MaskedAveragePooling1D`."
                 )
-        super().__init__(filters, kernel_size, strides=1, padding="same", **kwargs)
+        super().__init__(filters, kernel_size, strides=1, padding=padding, **kwargs)
         self.supports_masking = True
 
+    @property
+    def reach(self):
+        """Steps from the first to the last that a kernel sees, both counted."""
+        return 1 + (self.kernel_size[0] - 1) * self.dilation_rate[0]
+
     def call(self, inputs, mask=None):
+        if self.padding == "valid" and inputs.shape[1] is not None and inputs.shape[1] < self.reach:
+            raise ValueError(
+                f"{self.name} sees {self.reach} steps at once; a sequence has {inputs.shape[1]}. "
+                'Leave out what is shorter, or use padding="same".'
+            )
         if mask is not None:
             inputs = ops.where(ops.cast(mask, "bool")[..., None], inputs, 0)
         return super().call(inputs)
 
     def compute_mask(self, inputs, previous_mask=None):
-        return previous_mask
+        if previous_mask is None or self.padding == "same":
+            return previous_mask
+        mask, step = ops.cast(previous_mask, "bool"), self.dilation_rate[0]
+        steps = ops.shape(mask)[1] - self.reach + 1
+        seen = [mask[:, i * step : i * step + steps] for i in range(self.kernel_size[0])]
+        return functools.reduce(ops.logical_and, seen)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from keras_dml._keras import ops
+from keras_dml._keras import keras, ops
 from keras_dml.geometry.concrete import concrete
 
 LARGEST_LABEL = 2**24  # Keras casts labels to float32, which holds whole numbers up to here
@@ -38,6 +38,36 @@ def class_ids(labels):
             "ids of labels of any type; so does `numpy.unique(labels, return_inverse=True)`."
         )
     return ops.where(known, ids, -1)
+
+
+def classes_present(labels, classes, *, static=False):
+    """Ids of the classes of a batch, and each row's place among them.
+
+    Where shapes are static, always so on JAX, some class may come several times; no row's place
+    names but the first of them.
+
+    Args:
+        labels: Class ids, int32, shape `(batch,)`; -1 is none.
+        classes: Number of all classes.
+        static: Whether XLA compiles the step, so that no shape may depend on values.
+
+    Returns:
+        Ids, shape `(present,)`, and places, shape `(batch,)`, -1 for none; int32.
+    """
+    ids = ops.maximum(labels, 0)
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        if static:
+            present, places = ids, ops.argmax(ops.equal(ids[:, None], ids[None]), axis=1)
+        else:
+            present, places = tf.unique(ids)
+    else:
+        import jax.numpy as jnp
+
+        size = min(classes, ids.shape[0])
+        present, places = jnp.unique(ids, size=size, return_inverse=True)
+    return present, ops.where(labels < 0, -1, ops.cast(ops.reshape(places, (-1,)), "int32"))
 
 
 def anchors_and_positives(labels):

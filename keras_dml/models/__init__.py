@@ -1,8 +1,33 @@
 """Architectures, one a file; importing this registers the layers they are made of."""
 
 from keras_dml.models._copies import with_solver
+from keras_dml.models.adversarial_training import AdversarialTraining
+from keras_dml.models.convolutional import convolutional
+from keras_dml.models.efficientnet_lite import efficientnet_lite0
+from keras_dml.models.lenet import lenet
 from keras_dml.models.potato_network import PotatoNetwork
+from keras_dml.models.prototypical_classifier import PrototypicalClassifier
+from keras_dml.models.resnet12 import resnet12
+from keras_dml.models.resnet50 import resnet50
 from keras_dml.models.sequence_encoder import sequence_encoder
 from keras_dml.models.spdnet import spdnet
+from keras_dml.models.threshold_network import threshold_network
+from keras_dml.models.wide_resnet import wide_resnet
+from keras_dml.models.xvector import xvector
 
-__all__ = ["PotatoNetwork", "sequence_encoder", "spdnet", "with_solver"]
+__all__ = [
+    "AdversarialTraining",
+    "PotatoNetwork",
+    "PrototypicalClassifier",
+    "convolutional",
+    "efficientnet_lite0",
+    "lenet",
+    "resnet12",
+    "resnet50",
+    "sequence_encoder",
+    "spdnet",
+    "threshold_network",
+    "wide_resnet",
+    "with_solver",
+    "xvector",
+]

@@ -4,6 +4,7 @@ import numpy as np
 
 from keras_dml._keras import keras, ops
 from keras_dml.layers.potatoes import Potatoes, checked_labels
+from keras_dml.losses.pairs import classes_present
 from keras_dml.losses.potato import PotatoRankingLoss, of_queries, potato_ids
 
 
@@ -61,7 +62,7 @@ class PotatoNetwork(keras.Model):
                 f"Received loss={self.loss!r}. For another loss train `network.encoder`."
             )
         labels = potato_ids(y, self.potatoes.classes)
-        present, columns = _classes_present(labels, self.potatoes.classes)
+        present, columns = classes_present(labels, self.potatoes.classes)
         values = self.potatoes.log_distances(y_pred, present)  # (present, batch)
         scores = self.potatoes.scores(values, present)  # (batch, present)
         loss = super().compute_loss(x, columns, scores, sample_weight, training)
@@ -160,29 +161,3 @@ def _check_encoder(encoder):
             'shape (batch, n, n), such as `spdnet(sizes, output="spd")`. Received '
             f"{type(encoder).__name__} with output shape {shape}."
         )
-
-
-def _classes_present(labels, classes):
-    """Ids of the classes of a batch, and each row's place among them.
-
-    Only these are scored, each pair at the price of an eigendecomposition. JAX, whose shapes are
-    static, may have some class several times, which no row's place names twice.
-
-    Args:
-        labels: Class ids, int32, shape `(batch,)`; -1 is none.
-        classes: Number of all classes.
-
-    Returns:
-        Ids, shape `(present,)`, and places, shape `(batch,)`, -1 for none; int32.
-    """
-    ids = ops.maximum(labels, 0)
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        present, places = tf.unique(ids)
-    else:
-        import jax.numpy as jnp
-
-        size = min(classes, ids.shape[0])
-        present, places = jnp.unique(ids, size=size, return_inverse=True)
-    return present, ops.where(labels < 0, -1, ops.cast(ops.reshape(places, (-1,)), "int32"))

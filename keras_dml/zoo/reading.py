@@ -10,6 +10,7 @@ import numpy as np
 
 from keras_dml import layers, losses, models  # noqa: F401  importing registers all classes
 from keras_dml._keras import keras
+from keras_dml.models import _parts as parts
 from keras_dml.zoo import catalogue, lookup, schema
 
 SUFFIX = ".keras"
@@ -104,8 +105,9 @@ def read_golden(path):
 
 def embed_one(model, recording):
     """The embedding of one recording `(time, channels)`, shape `(1, ...)`."""
+    encoder = parts.encoder(model)
     return keras.ops.convert_to_numpy(
-        model(np.asarray(recording, np.float32)[None], training=False)
+        encoder(np.asarray(recording, np.float32)[None], training=False)
     )
 
 

@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keras_dml.evaluation import _bootstrap, equal_error_rate, verification
+from keras_dml.evaluation._equal_error_rate import crossing, crossing_threshold
+from tests.goldens import golden
 
 
 def table(people=24, seed=1, shift=1.6):
@@ -16,9 +18,26 @@ def table(people=24, seed=1, shift=1.6):
 
 
 def test_a_trial_counts_as_often_as_its_people_were_drawn():
-    enrol, test = np.array([0, 0, 1, 2, 1, 0]), np.array([0, 1, 2, 2, 1, 2])
-    weights = _bootstrap.trial_weights(enrol == test, (enrol, test), np.array([2, 0, 1]))
-    np.testing.assert_array_equal(weights, [2, 0, 0, 1, 0, 2])
+    example = golden("bootstrap-weights-of-identities", "seeds_p2")
+    enrol, test, multiplicities = map(np.array, example["inputs"].values())
+    weights = _bootstrap.trial_weights(enrol == test, (enrol, test), multiplicities)
+    np.testing.assert_array_equal(weights, example["expected"]["weights"])
+
+
+def test_a_weighted_replicate_of_similarities_has_the_golden_rate_and_threshold():
+    """Similarities enter with the kinds exchanged, since accepting s > t is rejecting s <= t."""
+    example = golden("eer-weighted-trials", "seeds_p2")
+    scores, genuine, weights = map(np.array, example["inputs"].values())
+    order = np.argsort(scores)
+    assert (np.diff(scores[order]) > 0).all()
+    imposter = ~genuine[order].astype(bool)
+    every = np.arange(scores.size)
+    far, tar = _bootstrap._weighted_curves(weights[None, order].astype(float), imposter, every)
+    rate, index = crossing(far, tar)
+    assert rate[0] == pytest.approx(example["expected"]["eer"], rel=1e-9)
+    thresholds = np.concatenate([[-np.inf], scores[order]])
+    found = crossing_threshold(thresholds, far[0], tar[0], index[0])
+    assert found == pytest.approx(example["expected"]["threshold"], rel=1e-9)
 
 
 @given(

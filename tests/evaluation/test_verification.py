@@ -120,3 +120,41 @@ def test_people_must_be_a_pair(people_table):
 def test_a_negative_number_of_replicates_is_refused():
     with pytest.raises(ValueError, match="`bootstrap`.*-1"):
         verification([0.1, 0.2], [True, False], bootstrap=-1)
+
+
+EERS = (
+    "perfect-separation",
+    "reversed",
+    "all-tied",
+    "exact-vertex",
+    "ties-between-kinds",
+    "unequal-counts",
+    "one-of-each",
+    "gaussians",
+)
+
+
+@pytest.mark.parametrize("name", EERS)
+def test_similarities_have_the_golden_rates_with_the_kinds_exchanged(name):
+    """P2 accepts s > t, so it rejects s <= t: FAR and FRR change places, the EER does not."""
+    example = golden(f"eer-{name}", "seeds_p2")
+    expected = example["expected"]
+    scores, genuine = (np.array(example["inputs"][key]) for key in ("scores", "genuine"))
+    found = verification(scores, ~genuine.astype(bool))
+    assert found.eer == pytest.approx(expected["eer"], rel=1e-9, abs=1e-12)
+    assert found.eer_threshold == pytest.approx(expected["threshold"], rel=1e-9)
+    frr, far = found.errors_at(found.eer_threshold)
+    assert far == pytest.approx(expected["far_at_threshold"], rel=1e-9, abs=1e-12)
+    assert frr == pytest.approx(expected["frr_at_threshold"], rel=1e-9, abs=1e-12)
+    if "vertices_threshold_far_frr" in expected:
+        vertices = np.array(expected["vertices_threshold_far_frr"])
+        curve = np.column_stack([found.det.thresholds, found.det.frr, found.det.far])
+        np.testing.assert_allclose(curve, vertices, rtol=1e-9, atol=1e-12)
+
+
+@given(st.lists(st.integers(-4, 4), min_size=2, max_size=9), st.integers(1, 8), st.integers(-5, 5))
+def test_errors_at_a_threshold_are_counted(scores, cut, threshold):
+    genuine = np.arange(len(scores)) < min(cut, len(scores) - 1)
+    scores = np.array(scores, float)
+    found = verification(scores, genuine).errors_at(threshold)
+    assert found == pytest.approx(oracles.rates(scores[genuine], scores[~genuine], threshold))

@@ -60,5 +60,61 @@ def recordings():
     return [sample(length, CHANNELS, seed) for seed, length in enumerate((1, 9, 40, 120))]
 
 
+CLASSES, FEATURES, SIDE = 3, 6, 8
+
+
+@pytest.fixture(scope="session")
+def images():
+    """Bright squares in a corner that tells the class, with noise: images and labels."""
+    rng = np.random.default_rng(11)
+    labels = np.arange(48) % CLASSES
+    found = rng.uniform(0, 0.4, size=(len(labels), SIDE, SIDE, 1)).astype(np.float32)
+    for image, label in zip(found, labels, strict=True):
+        image[: SIDE // 2, (label % 2) * SIDE // 2 :][:, : SIDE // 2] += 0.5 * (label < 2)
+    return found, labels
+
+
+@pytest.fixture(scope="session")
+def classifier(images):
+    """A classifier of images after ten steps of training."""
+    x, y = images
+    keras.utils.set_random_seed(4)
+    encoder = keras.Sequential(
+        [
+            keras.Input((SIDE, SIDE, 1)),
+            layers.Standardisation(0.5, 0.25),
+            keras.layers.Conv2D(8, 3, padding="same", use_bias=False),
+            keras.layers.BatchNormalization(),
+            keras.layers.ReLU(6.0),
+            keras.layers.MaxPooling2D(),
+            keras.layers.Conv2D(12, 3, padding="same", activation="relu"),
+            keras.layers.GlobalAveragePooling2D(),
+            keras.layers.Dense(FEATURES),
+        ]
+    )
+    model = models.PrototypicalClassifier(encoder, CLASSES, hidden=(128, 16))
+    model.compile(keras.optimizers.Adam(0.01))
+    model.fit(x, y, batch_size=24, epochs=5, verbose=0)
+    model.refit_prototypes(x, y)
+    return model
+
+
+@pytest.fixture(scope="session")
+def speaker():
+    """A classifier of audio, two voices."""
+    keras.utils.set_random_seed(5)
+    encoder = models.xvector(((8, 3, 1), (8, 3, 2)), embedding=FEATURES, bands=6)
+    for seed in range(3):
+        encoder(np.stack([voice(4000, seed + i) for i in range(2)]), training=True)
+    return models.PrototypicalClassifier(encoder, 2, hidden=(16,), class_names=["ann", "bob"])
+
+
+def voice(length, seed=0, loudness=0.1):
+    """A hum in noise, `(length, 1)`."""
+    rng = np.random.default_rng(seed)
+    hum = np.sin(2 * np.pi * rng.uniform(80, 300) * np.arange(length) / 16000)
+    return (loudness * (hum + 0.1 * rng.normal(size=length)))[:, None].astype(np.float32)
+
+
 def sample(length, channels, seed=0):
     return np.random.default_rng(seed).normal(size=(length, channels)).astype(np.float32)

@@ -12,9 +12,11 @@ from keras_dml.export import Export
 ROOT = pathlib.Path(__file__).parent.parent.parent
 
 
-def row(model="gait", quantization="int8", size=150_000, change=-0.0012):
-    made = Export(pathlib.Path("x"), "tflite", quantization, size, 0.0251, 0.31, 512)
-    return report.Row(model, made, change)
+def row(
+    model="gait", quantization="int8", size=150_000, change=-0.0012, *, steps=512, measure="auc"
+):
+    made = Export(pathlib.Path("x"), "tflite", quantization, size, 0.0251, 0.31, steps)
+    return report.Row(model, made, change, measure)
 
 
 @pytest.fixture
@@ -43,6 +45,13 @@ def test_rows_of_other_models_and_formats_stay(readme):
 
 def test_an_unknown_change_in_auc_is_a_dash(readme):
     assert report.write_table([row(change=None)], readme).endswith("| 2.5 | – |")
+
+
+def test_a_classifier_of_images_has_an_image_timed_and_its_accuracy_told(readme):
+    pictures = row("mnist", steps=None, measure="accuracy")
+    table = report.write_table([pictures, row()], readme)
+    assert "| 150.0 | 0.31 for an image | 2.5 | -0.0012 (accuracy) |" in table
+    assert pictures.card()["accuracy_change"] == -0.0012 and "auc_change" not in pictures.card()
 
 
 def test_the_readme_of_the_scripts_has_a_place_for_the_table():

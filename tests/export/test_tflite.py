@@ -7,7 +7,7 @@ from ai_edge_litert.interpreter import Interpreter
 import keras_dml
 from keras_dml import distances, export, layers
 from keras_dml._keras import ops
-from keras_dml.export import _calibration, _flatbuffer, litert, operators, parity
+from keras_dml.export import _backend, _calibration, _flatbuffer, litert, operators, parity
 from tests.export.conftest import CHANNELS, build, sample
 
 QUANTIZATIONS = [None, "float16", "dynamic", "int8"]
@@ -212,14 +212,10 @@ def test_a_file_that_answers_wrongly_is_not_kept(small, tmp_path, monkeypatch):
 
 
 def test_a_file_without_weights_is_not_kept(small, tmp_path, monkeypatch):
-    def forgetful(model, embed, distance):
-        from keras_dml.export.signatures import tensorflow
+    def forgetful(module, weights):
+        module.model = small
 
-        module = tensorflow().Module()
-        module.model, module.embed, module.distance = model, embed, distance
-        return module
-
-    monkeypatch.setattr(export.signatures, "_module", forgetful)
+    monkeypatch.setattr(export.signatures, "_track", forgetful)
     with pytest.raises(parity.ParityError, match="NaN"):
         export.tflite(small, tmp_path / "model.tflite")
     assert not any(tmp_path.iterdir())
@@ -271,7 +267,7 @@ def test_without_litert_the_extra_is_named(small, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("write", [export.tflite, export.saved_model])
 def test_another_backend_is_told_what_to_do(write, small, tmp_path, monkeypatch):
-    monkeypatch.setattr(export.signatures.keras.backend, "backend", lambda: "jax")
+    monkeypatch.setattr(_backend.keras.backend, "backend", lambda: "jax")
     with pytest.raises(RuntimeError, match="'jax'.*KERAS_BACKEND=tensorflow"):
         write(small, tmp_path / "model")
 

@@ -63,6 +63,7 @@ def assert_gradients(found, expected, tolerance):
     np.testing.assert_allclose(found, expected, rtol=0, atol=limit)
 
 
+@functools.cache
 def compiled(function):
     """`tf.function` on TensorFlow, `jax.jit` on JAX."""
     if keras.backend.backend() == "jax":

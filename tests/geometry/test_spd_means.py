@@ -16,6 +16,7 @@ from tests.geometry.matrices import DTYPES
 from tests.gradients import finite_differences
 
 geodesic = matrices.quick(spd.geodesic)
+log_euclidean_mean = matrices.quick(spd.log_euclidean_mean)
 
 
 @pytest.fixture(scope="module")
@@ -42,17 +43,18 @@ def test_golden_means(dtype):
     assert found.dtype == np.float64
     matrices.assert_values(found, expected["mean"], tolerance)
     matrices.assert_values(spd.karcher_mean(x, weights), expected["weighted_mean"], tolerance)
-    found = np.asarray(spd.log_euclidean_mean(x))
+    found = np.asarray(log_euclidean_mean(x))
     assert found.dtype == dtype
     matrices.assert_values(found, expected["log_euclidean_mean"], tolerance)
-    cost = np.sum(np.asarray(spd.affine_invariant(x, np.asarray(expected["mean"], dtype))) ** 2)
+    distance = matrices.quick(spd.affine_invariant)
+    cost = np.sum(np.asarray(distance(x, np.asarray(expected["mean"], dtype))) ** 2)
     matrices.assert_values(cost, expected["cost_at_mean"], tolerance)
 
 
 def test_golden_norms_of_plain_steps_bound_the_distance_still_to_go():
     inputs, expected, _, _ = matrices.example("karcher_mean", "float64")
     x, mean = inputs["x"], np.asarray(expected["mean"])
-    point = np.asarray(spd.log_euclidean_mean(x))
+    point = np.asarray(log_euclidean_mean(x))
     for norm in expected["norm_of_step"]:
         assert float(spd.affine_invariant(point, mean)) <= norm
         root, inverse = np.asarray(spd.sqrt(point)), np.asarray(spd.inverse_sqrt(point))
@@ -83,14 +85,14 @@ def test_golden_geodesic_and_its_gradients(dtype):
         matrices.assert_gradients(found, gradient[key], tolerance)
 
 
-@pytest.mark.parametrize("n, spread", [(1, 2), (4, 3), (20, 2)])
+@pytest.mark.parametrize("n, spread", [(1, 2), (20, 2)])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_means_agree_with_pyriemanns(rng, n, spread, weighted):
     x = matrices.spd(rng, 30, n, spread=spread)
     weights = rng.uniform(size=30) if weighted else None
     for ours, theirs in (
         (spd.karcher_mean, lambda *a, **k: mean_riemann(*a, tol=1e-12, maxiter=300, **k)),
-        (spd.log_euclidean_mean, mean_logeuclid),
+        (log_euclidean_mean, mean_logeuclid),
     ):
         expected = theirs(x, sample_weight=weights)
         np.testing.assert_allclose(ours(x, weights), expected, rtol=1e-8, atol=1e-8)
@@ -141,13 +143,13 @@ def test_the_karcher_mean_moves_with_its_matrices(seed):
 def test_weights_count_like_repetitions(rng):
     x = matrices.spd(rng, 3, 4)
     repeated, weights = np.repeat(x, [1, 3, 2], axis=0), [1, 3, 2]
-    for mean in (spd.karcher_mean, spd.log_euclidean_mean):
+    for mean in (spd.karcher_mean, log_euclidean_mean):
         np.testing.assert_allclose(mean(x, weights), mean(repeated), atol=1e-8)
 
 
 def test_the_mean_of_one_matrix_and_of_equal_ones_is_that_matrix(rng):
     x = matrices.spd(rng, 1, 4)
-    for mean in (spd.karcher_mean, spd.log_euclidean_mean):
+    for mean in (spd.karcher_mean, log_euclidean_mean):
         np.testing.assert_allclose(mean(x), x[0], atol=1e-9)
         np.testing.assert_allclose(mean(np.repeat(x, 3, axis=0)), x[0], atol=1e-9)
 
@@ -177,10 +179,10 @@ def test_a_tensor_is_taken_and_its_mean_is_float64(rng):
 
 def test_the_log_euclidean_mean_has_gradients_and_leading_axes(rng):
     x, weights = matrices.spd(rng, 2, 3, 2), rng.uniform(size=(2, 3))
-    found = np.asarray(spd.log_euclidean_mean(x, weights))
-    np.testing.assert_allclose(found[1], spd.log_euclidean_mean(x[1], weights[1]), rtol=1e-9)
+    found = np.asarray(log_euclidean_mean(x, weights))
+    np.testing.assert_allclose(found[1], log_euclidean_mean(x[1], weights[1]), rtol=1e-9)
     probe = rng.normal(size=(2, 2, 2))
-    mean = matrices.quick(lambda x: spd.log_euclidean_mean(x, weights))
+    mean = matrices.quick(lambda x: log_euclidean_mean(x, weights))
     _, (in_x,) = matrices.with_gradients(mean, probe, x)
     value = lambda x: np.sum(probe * np.asarray(mean(x)))  # noqa: E731
     np.testing.assert_allclose(in_x, finite_differences(value, x, 1e-4), atol=1e-7)

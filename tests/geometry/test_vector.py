@@ -123,3 +123,35 @@ def test_an_anchor_without_signal_is_far_and_its_gradient_finite(rng):
     x, y = np.full((1, 5), 0.7), rng.normal(size=(3, 5))
     np.testing.assert_allclose(numpy(vector.snr(x, y))[0], y.var(axis=1) * 1e12, rtol=1e-6)
     assert np.isfinite(gradients(lambda x: ops.sum(vector.snr(x, y)), x)[0]).all()
+
+
+# ---- unit vectors -----------------------------------------------------------------------------
+
+
+def test_golden_cosine_of_a_zero_vector():
+    example = golden("cosine-of-a-zero-vector", "seeds_p2")
+    first, second = (np.array([example["inputs"][key]], "float32") for key in ("first", "second"))
+    of = lambda first, second: ops.sum(vector.cosine(first, second))  # noqa: E731
+    assert float(of(first, second)) == example["expected"]["value"]
+    in_first, in_second = gradients(of, first, second)
+    np.testing.assert_array_equal(in_first[0], example["gradient"]["first"])
+    np.testing.assert_array_equal(in_second, 0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("length", [0.0, 1e-30, 1e-7])
+def test_a_vector_too_short_for_a_direction_is_zero_with_gradient_zero(length, dtype):
+    """Beside one that is not: it keeps its own gradient."""
+    x = np.array([[length, 0.0], [3.0, 4.0]], dtype)
+    np.testing.assert_allclose(numpy(vector.unit(x)), [[0, 0], [0.6, 0.8]], rtol=1e-6)
+    (found,) = gradients(lambda x: ops.sum(vector.unit(x)[:, 0]), x)
+    np.testing.assert_allclose(found, [[0, 0], [16 / 125, -12 / 125]], rtol=1e-5)
+
+
+def test_unit_vectors_agree_with_finite_differences_and_keep_a_nan(rng):
+    x, probe = rng.normal(size=(3, 4)), rng.normal(size=(3, 4))
+    of = lambda x: ops.sum(probe * vector.unit(x))  # noqa: E731
+    np.testing.assert_allclose(gradients(of, x)[0], finite_differences(of, x), atol=1e-7)
+    np.testing.assert_allclose((numpy(vector.unit(x)) ** 2).sum(axis=1), 1, rtol=1e-12)
+    x[1, 2] = np.nan
+    assert np.isnan(numpy(vector.unit(x))[1]).all()

@@ -3,6 +3,7 @@ import pytest
 
 from keras_dml._keras import keras, ops
 from keras_dml.layers import MaskedConv1D
+from tests.goldens import golden
 from tests.gradients import gradients
 
 
@@ -61,14 +62,42 @@ def test_the_mask_is_handed_on_through_a_model(rng):
     np.testing.assert_allclose(numpy(net(x, mask=mask))[:1], expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "options", [{"strides": 2}, {"strides": (2,)}, {"padding": "causal"}, {"padding": "valid"}]
-)
+def test_a_tdnn_context_is_a_dilated_valid_convolution():
+    example = golden("tdnn-context", "seeds_p2")
+    kernel, bias = (np.array(example["inputs"][name], "float32") for name in ("kernel", "bias"))
+    layer = MaskedConv1D(2, 3, dilation_rate=2, padding="valid")
+    layer.build((None, None, 2))
+    layer.set_weights([kernel, bias])
+    found = numpy(layer(np.array([example["inputs"]["x"]], "float32")))[0]
+    np.testing.assert_allclose(found, example["expected"]["affine"], rtol=1e-5, atol=1e-6)
+
+
+def test_without_padding_a_step_is_valid_where_all_that_it_sees_are(rng):
+    layer = MaskedConv1D(2, 3, dilation_rate=2, padding="valid")
+    x, mask = rng.normal(size=(1, 10, 3)).astype("float32"), np.ones((1, 10), bool)
+    mask[0, [3, 8, 9]] = False
+    found = numpy(layer.compute_mask(x, mask))
+    expected = [[mask[0, t] and mask[0, t + 2] and mask[0, t + 4] for t in range(6)]]
+    np.testing.assert_array_equal(found, expected)
+    x[~mask] = np.nan
+    assert np.isfinite(numpy(layer(x, mask=mask))).all()
+
+
+def test_without_padding_a_sequence_shorter_than_a_kernel_reaches_is_refused(rng):
+    layer = MaskedConv1D(2, 3, dilation_rate=2, padding="valid", name="frames")
+    assert numpy(layer(rng.normal(size=(1, 5, 3)))).shape == (1, 1, 2)
+    with pytest.raises(ValueError, match='frames sees 5 steps at once; [^$]*4.*padding="same"'):
+        layer(rng.normal(size=(1, 4, 3)))
+
+
+@pytest.mark.parametrize("options", [{"strides": 2}, {"strides": (2,)}, {"padding": "causal"}])
 def test_options_that_lose_steps_are_refused_with_a_way_out(options):
-    with pytest.raises(ValueError, match="keeps every step[^$]*MaskedAveragePooling1D"):
+    with pytest.raises(ValueError, match="drops no step[^$]*MaskedAveragePooling1D"):
         MaskedConv1D(4, 3, **options)
 
 
-@pytest.mark.parametrize("options", [{"strides": 1}, {"strides": (1,)}, {"padding": "same"}])
+@pytest.mark.parametrize(
+    "options", [{"strides": 1}, {"strides": (1,)}, {"padding": "same"}, {"padding": "valid"}]
+)
 def test_the_options_it_has_may_be_said(options):
     assert MaskedConv1D(4, 3, **options).strides == (1,)

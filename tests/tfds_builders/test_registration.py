@@ -12,7 +12,9 @@ from tensorflow_datasets.core import registered
 import tfds_builders
 
 ROOT = pathlib.Path(__file__).parents[2]
-NAMES = ["hdm05_mocap", "ipol_gait", "japanese_vowels_lpc", "uci_eeg"]
+NAMES = [
+    "hdm05_mocap", "ipol_gait", "japanese_vowels_lpc", "pacs_images", "ravdess_speech", "uci_eeg"
+]  # fmt: skip
 
 
 def in_a_new_process(code, *arguments):
@@ -56,6 +58,8 @@ def test_registering_twice_adds_no_second_provider():
         ("ipol_gate", "'ipol_gait'"),
         ("EEG", "'uci_eeg'"),
         ("hdm05", "'hdm05_mocap'"),
+        ("ravdess", "'ravdess_speech'"),
+        ("pacs", "'pacs_images'"),
         ("vowels/ts", "'japanese_vowels_lpc'"),
     ],
 )

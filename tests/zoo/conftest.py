@@ -1,16 +1,21 @@
-"""A small untrained model, published as a recipe publishes its trained one."""
+"""Small untrained models, published as a recipe publishes its trained ones."""
 
 import copy
 
 import numpy as np
 import pytest
 
-from tests.zoo.cards import CARD
+from tests.zoo.cards import CARD, IMAGES
 
 
 @pytest.fixture
 def card():
     return copy.deepcopy(CARD)
+
+
+@pytest.fixture
+def images_card():
+    return copy.deepcopy(IMAGES)
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +30,33 @@ def tiny_zoo(tmp_path_factory):
     model = models.sequence_encoder(3, size="edge", knots=4, halvings=0)
     publish(root / "tiny", model, CARD, recordings)
     return root
+
+
+@pytest.fixture(scope="session")
+def pictures():
+    """A classifier of images after ten steps of training, and what it was trained on."""
+    from keras_dml import models
+    from keras_dml._keras import keras
+
+    keras.utils.set_random_seed(3)
+    rng = np.random.default_rng(3)
+    labels = np.arange(30) % 3
+    x = rng.uniform(0, 0.5, (30, 8, 8, 1)).astype(np.float32)
+    x[labels == 0, :, :4] += 0.5
+    x[labels == 1, :, 4:] += 0.5
+    encoder = keras.Sequential(
+        [
+            keras.Input((8, 8, 1)),
+            keras.layers.Conv2D(4, 3, activation="relu"),
+            keras.layers.Flatten(),
+            keras.layers.Dense(5),
+        ]
+    )
+    names = IMAGES["data"]["train_classes"]
+    model = models.PrototypicalClassifier(encoder, 3, hidden=(8,), class_names=names)
+    model.compile("adam")
+    model.fit(x, labels, batch_size=15, epochs=5, verbose=0)
+    return model, x, labels
 
 
 @pytest.fixture

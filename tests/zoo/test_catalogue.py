@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from keras_dml import zoo
-from keras_dml.zoo import lookup
+from keras_dml.zoo import catalogue, lookup
 
 
 def test_a_model_is_listed_by_its_folder(zoo_folder):
@@ -22,6 +22,40 @@ def test_info_is_one_line_with_input_size_and_figures_with_their_counts(zoo_fold
         assert part in line
     assert "EER 2.1 % ± 0.3 (1,260 trials)" in line
     assert "identification 95.0 % ± 1.0 (36 trials)" in line
+
+
+def test_a_line_about_images_says_their_size(images_card):
+    assert catalogue.input_in_words(images_card) == "images of 8 × 8 pixels, 1 channel"
+    assert catalogue.known_in_words(images_card) == ("classes", "3 trained on, 3 tested on")
+
+
+def test_people_and_lengths_are_told_in_words(card):
+    assert catalogue.known_in_words(card) == ("people", "2 trained on, 1 tested on")
+    for length, words in (
+        ((7, None), "7 steps or more"),
+        ((7, 9), "7 to 9 steps"),
+        ((7, 7), "7 steps"),
+    ):
+        card["input"]["length"] = length
+        assert catalogue.extent_in_words(card) == f"{words} at 100 Hz"
+
+
+def test_of_each_kind_of_figure_the_first_row_is_the_headline(images_card):
+    first = dict(images_card["figures"][2])
+    images_card["figures"].append({**first, "shots": 5, "value": 0.99})
+    images_card["figures"].append({**first, "protocol": "transfer", "domain": "sketch"})
+    lines = list(catalogue.figures_in_words(images_card))
+    assert lines == [
+        "accuracy 99.31 % ± 0.08 (10,000 trials)",
+        "20-way 1-shot accuracy 96.3 % ± 0.1 (600 trials)",
+        "pgd-40 at 0.3, sim head accuracy 95.1 % ± 0.2 (10,000 trials)",
+    ]
+
+
+def test_a_setting_names_what_else_a_figure_was_measured_under():
+    assert catalogue.setting({"domain": "sketch", "head": "dol"}) == "sketch, dol head"
+    assert catalogue.setting({"attack": "worst of all"}) == "worst of all"
+    assert catalogue.setting({"n": 1}) == ""
 
 
 def test_an_unknown_name_is_refused_with_the_nearest(zoo_folder):

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from keras_dml import losses, models, zoo
+from tests.zoo.cards import IMAGES
+from zoo import readme
 from zoo.publish import publish, update, versions
 
 FILES = {"README.md", "card.json", "golden.npz", "model.keras"}
@@ -89,6 +91,101 @@ def test_the_page_says_what_the_card_says(tiny_zoo):
         "python -m zoo.tiny.train",
     ):
         assert line in page, line
+
+
+@pytest.fixture(scope="module")
+def published(pictures, tmp_path_factory):
+    """The folder of a published classifier of images."""
+    model, x, _ = pictures
+    folder = tmp_path_factory.mktemp("zoo") / "pictures"
+    publish(folder, model, IMAGES, list(x[:2]))
+    return folder
+
+
+def test_a_classifier_is_published_with_its_prototypes_and_names(published, pictures):
+    model, x, _ = pictures
+    loaded = zoo.load(published)
+    np.testing.assert_array_equal(loaded.prototypes, model.prototypes)
+    np.testing.assert_allclose(loaded(x), model(x), atol=1e-6)
+    assert loaded.class_names == ["left", "right", "none"] and not loaded.compiled
+    assert zoo.check(published) <= 1e-5
+    card = json.loads((published / "card.json").read_text())
+    assert card["embedding"] == {
+        "shape": [5],
+        "distance": "learned_similarity",
+        "symmetry": "none",
+    }
+
+
+def test_classes_added_after_training_are_published_too(pictures, images_card, tmp_path):
+    model, x, _ = pictures
+    grown = model.__class__.from_config(model.get_config())
+    grown.set_weights(model.get_weights())
+    grown.add_classes(["dark"], x[:3], [0, 0, 0])
+    publish(tmp_path / "pictures", grown, images_card, list(x[:1]))
+    loaded = zoo.load(tmp_path / "pictures")
+    assert loaded.class_names[-1] == "dark"
+    np.testing.assert_allclose(loaded(x), grown(x), atol=1e-6)
+
+
+def test_the_page_of_a_classifier_says_what_its_card_says(published):
+    exports = {"format": "tflite", "quantization": "int8", "bytes": 71_000, "latency_ms": 0.1}
+    update(published, exports=[{**exports, "drift": 0.01, "accuracy_change": -0.0012}])
+    page = (published / "README.md").read_text()
+    for line in (
+        "model.classify(images)]      # (count, 8, 8, 1)",
+        'model.add_classes(["new"], few, [0] * len(few))',
+        "model.similarity(model.embed(probes), model.embed(enrolled))",
+        "8 × 8 pixels, float32. Channels, in order: grey, in [0, 1].",
+        "5 numbers an image, compared by a learned similarity, symmetry = none: great is alike.",
+        "| protocol | n | setting | metric | value ± standard error | trials |",
+        "| classification | 1 | – | accuracy | 99.31 % ± 0.08 | 10,000 |",
+        "| robustness | 1 | pgd-40 at 0.3, sim head | accuracy | 95.1 % ± 0.2 | 10,000 |",
+        "| few shot | 1 | 20-way 1-shot | accuracy | 96.3 % ± 0.1 | 600 |",
+        "Trained and tested on 3 classes (left, right, none). Other images of the same classes.",
+        "| format | numbers | bytes | latency (ms) | drift | change in accuracy |",
+        "| tflite | int8 | 71,000 | 0.1 | 0.01 | -0.0012 |",
+    ):
+        assert line in page, line
+    assert "## Thresholds" not in page
+
+
+def test_a_page_of_audio_embeds_a_list_of_recordings(published):
+    card = json.loads((published / "card.json").read_text())
+    card["input"] = {
+        "channels": ["sound"],
+        "units": ["[-1, 1]"],
+        "rate_hz": 16000,
+        "dtype": "float32",
+        "length": [2640, None],
+    }
+    page = readme.render(card)
+    assert "heard = keras_dml.embed(model, recordings)      # list of (time, 1) arrays" in page
+    assert "At least 2640 steps at 16000 Hz, float32. Channels, in order: sound, in [-1, 1]" in page
+
+
+def test_other_classes_than_those_trained_on_are_told(images_card):
+    images_card["data"] |= {"test_classes": [str(i) for i in range(20)], "split": "New alphabets."}
+    known = readme._data(images_card)
+    assert known.endswith(
+        "Trained on 3 classes (left, right, none). Tested on 20 classes (named in `card.json`). "
+        "New alphabets."
+    )
+
+
+def test_the_table_of_classifiers_has_their_headlines_and_sizes(published):
+    card = json.loads((published / "card.json").read_text())
+    table = readme.overview_of_classifiers([{**card, "exports": []}, card])
+    headlines = (
+        "accuracy 99.31 % ± 0.08 (10,000 trials); 20-way 1-shot accuracy 96.3 % ± 0.1 (600 "
+        "trials); pgd-40 at 0.3, sim head accuracy 95.1 % ± 0.2 (10,000 trials)"
+    )
+    row = (
+        "| [`pictures`](zoo/pictures/README.md) | `corners` | name the corner that is bright | "
+        f"{headlines} | {card['model']['parameters']:,} |"
+    )
+    assert table.splitlines()[2] == f"{row} – |"
+    assert "as a file for devices" in table.splitlines()[0]
 
 
 def test_versions_name_what_a_model_depends_on():

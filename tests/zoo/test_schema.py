@@ -4,6 +4,9 @@ import pytest
 
 from keras_dml.zoo import schema
 
+# Keys that no valid card needs.
+FREE = ("fraction", "people", "quantization", "ways", "shots", "attack", "epsilon", "head")
+
 
 @pytest.fixture
 def whole(card):
@@ -23,6 +26,18 @@ def whole(card):
     return card
 
 
+@pytest.fixture
+def of_images(whole, images_card):
+    made = {key: whole[key] for key in ("model", "golden", "exports")}
+    del made["exports"][0]["auc_change"]
+    made["exports"][0]["accuracy_change"] = -0.002
+    return {
+        **images_card,
+        **made,
+        "embedding": {"shape": [5], "distance": "learned_similarity", "symmetry": "none"},
+    }
+
+
 def leaves(value, path=()):
     """Paths of all entries of a nested card."""
     items = value.items() if isinstance(value, dict) else enumerate(value)
@@ -37,16 +52,21 @@ def test_a_whole_card_is_valid_with_further_keys(whole):
     assert schema.validate(whole, "card.json") is whole
 
 
+def test_a_card_of_images_needs_no_people_rate_or_length(of_images):
+    assert schema.problems(of_images) == []
+
+
 @pytest.mark.parametrize("key", list(schema.CARD))
 def test_a_missing_key_is_named(whole, key):
     del whole[key]
     assert schema.problems(whole) == [f"card.{key} is missing"]
 
 
-def test_every_value_of_a_wrong_type_is_found(whole):
-    free = ("figures", 1, "fraction"), ("figures", 1, "people"), ("exports", 0, "quantization")
+@pytest.mark.parametrize("kind", ["whole", "of_images"])
+def test_every_value_of_a_wrong_type_is_found(kind, request):
+    whole = request.getfixturevalue(kind)
     for path in leaves(whole):
-        if path in free:
+        if path[-1] in FREE or path == ("embedding", "symmetry"):
             continue
         *parents, key = path
         part = whole
@@ -56,6 +76,22 @@ def test_every_value_of_a_wrong_type_is_found(whole):
         assert schema.problems(whole), path
         part[key] = kept
     assert schema.problems(whole) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "part", "key", "found"),
+    [
+        ("whole", "input", "rate_hz", "card.input.rate_hz is missing"),
+        ("of_images", "input", "dtype", "card.input.dtype is missing"),
+        ("whole", "data", "test_subjects", "card.data.test_subjects is missing"),
+        ("of_images", "data", "split", "card.data.split is missing"),
+        ("of_images", "data", "test_classes", "card.data.test_classes is missing"),
+    ],
+)
+def test_what_is_missing_is_said_of_the_alternative_that_is_meant(kind, part, key, found, request):
+    whole = request.getfixturevalue(kind)
+    del whole[part][key]
+    assert schema.problems(whole) == [found]
 
 
 @pytest.mark.parametrize(
@@ -75,6 +111,13 @@ def test_a_contradiction_is_found(whole, part, key, value, message):
     whole[part][key] = value
     with pytest.raises(ValueError, match=message):
         schema.validate(whole, "card.json")
+
+
+@pytest.mark.parametrize("size", [[28], [0, 28], [28, 28, 1]])
+def test_a_size_that_is_none_is_found(of_images, size):
+    of_images["input"]["size"] = size
+    with pytest.raises(ValueError, match=r"card.input.size must be \[height, width\]"):
+        schema.validate(of_images, "card.json")
 
 
 def test_all_that_is_wrong_is_said_at_once(whole):

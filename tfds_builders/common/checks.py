@@ -35,6 +35,20 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             "233 of 2,337 clips: 11 of 130 classes, 4 of 5 actors",
         ),
     ),
+    "pacs_images": (
+        Release(
+            10_965_296,
+            "3510e09b6966668c0aa4546152560ef11cbd1dec61e21ed823013da2b01a1fb7",
+            "588 of 9,991 images: 21 for each domain and class",
+        ),
+    ),
+    "ravdess_speech": (
+        Release(
+            18_875_960,
+            "6ad432f380ef08f88621d4f7a2b488a4298a46ed0cebc54671892113cf77e11b",
+            "240 of 1,440 recordings: 20 of 24 actors, 3 of 8 emotions",
+        ),
+    ),
     "uci_eeg": (
         Release(
             21_305_560,

@@ -1,0 +1,124 @@
+"""Prototypical classifiers under attack: reads the digits, runs what is missing, says the table."""
+
+import dataclasses
+import pathlib
+import time
+
+from keras_dml.cli import _screen
+
+SOURCE = (
+    "MNIST (LeCun and Cortes; commonly stated as CC BY-SA 3.0), attacks within 0.3 of every pixel."
+)
+FILES = {
+    split: tuple(f"{split}-{kind}-ubyte" for kind in ("images-idx3", "labels-idx1"))
+    for split in ("train", "t10k")
+}
+SHOWN = ("clean", "fgsm", "short", "long", "restarts", "margin", "square", "worst")
+
+
+def show(manual_dir, out, scale, restarts=None):
+    """Runs the comparison and prints its table.
+
+    Args:
+        manual_dir: Folder that holds the four files of MNIST.
+        out: Folder that is written into; made when it is not there.
+        scale: A name of `plan.SCALES`.
+        restarts: Of the long attack; the scale's own when None.
+
+    Raises:
+        ValueError: If a file is missing, or is not what it should be.
+        OSError: If the folder cannot be written to.
+    """
+    start = time.monotonic()
+    out.mkdir(parents=True, exist_ok=True)
+    with _screen.stage("read the digits"):
+        train, test = read(manual_dir)
+    with _screen.stage("load the networks"), _screen.quietly():
+        from keras_dml.reproduce.prototypes import digits, pictures, plan, tables
+        from keras_dml.reproduce.runs import Runs
+
+    chosen = plan.SCALES[scale]
+    if restarts is not None:
+        chosen = dataclasses.replace(chosen, restarts=restarts)
+    shown = digits.digits_of(train, test).first(chosen.train, chosen.test)
+    experiment = plan.Experiment(shown, Runs(out / "runs"), chosen)
+    heads = tables.heads(experiment.attacks)
+    _introduce(shown, scale)
+    history = experiment.train()
+    table = tables.comparison(experiment.attack(), heads)
+    with _screen.stage(f"draw into {out}"):
+        written = pictures.write(out, table, heads, history, source=SOURCE)
+    _tell(table, heads)
+    _conclude(written, time.monotonic() - start)
+
+
+def read(manual_dir):
+    """Pictures and labels of the training and of the test set, as the archive has them."""
+    from tfds_builders.parsers import idx
+
+    manual_dir = pathlib.Path(manual_dir).expanduser()
+    folder = manual_dir / "mnist" if (manual_dir / "mnist").is_dir() else manual_dir
+    return [tuple(idx.read(_one_of(folder, name)) for name in names) for names in FILES.values()]
+
+
+def _one_of(folder, name):
+    for path in (folder / f"{name}.gz", folder / name):
+        if path.is_file():
+            return path
+    raise ValueError(
+        f"MNIST: no {name}.gz, nor {name}, in {folder}. Put the four files of MNIST there "
+        "(http://yann.lecun.com/exdb/mnist/), or name their folder by --manual-dir."
+    )
+
+
+def _introduce(digits, scale):
+    _screen.say(
+        f"\n[bold]Prototypical classifiers (P2) under attack, beside four others[/bold], scale "
+        f"{scale}\n{len(digits.x):,} digits to train on, {len(digits.x_test):,} to attack; one "
+        "architecture, one recipe"
+    )
+    _screen.say(f"[dim]{SOURCE}[/dim]")
+    if scale == "smoke":
+        _screen.say("[dim]The smoke scale shows that it runs; its figures mean nothing.[/dim]")
+
+
+def _tell(table, heads):
+    from keras_dml.reproduce.prototypes.tables import OF_PAPER
+
+    _screen.say(
+        f"\n[bold]Right answers[/bold] of {table['count'][0]:,}, in %: clean, under each attack, "
+        "under all of them\nRight: the paper's Table 1, whose attacks were probably weaker"
+    )
+    columns = ("", *(heads[name] for name in SHOWN), "", *(heads[name] for name in OF_PAPER))
+    rows = []
+    for i, method in enumerate(table["method"]):
+        here = [_percent(table[name][i]) for name in SHOWN]
+        there = [_percent(table[f"{name}_paper"][i]) for name in OF_PAPER]
+        rows.append((method, *here, "|", *there))
+    _screen.table(columns, rows, gap=1)
+    widest = max(
+        table[f"{name}_high"][i] - table[f"{name}_low"][i]
+        for name in SHOWN
+        for i in range(len(table["method"]))
+    )
+    _screen.say(
+        f"[dim]95 % intervals are at most ± {50 * widest:.1f}; table1.csv has them, and the "
+        "paper's own protocol as (weak).[/dim]"
+    )
+
+
+def _conclude(written, seconds):
+    out = written[0].parent
+    _screen.say(f"\n[bold]Written to {_screen.plain(str(out))}[/bold] in {seconds:.0f} s")
+    what = {
+        "table1.png": "the table above, beside the paper's",
+        "table1.csv": "its numbers, with intervals",
+        "figures.json": "all of it, and what every epoch told, for programs",
+    }
+    names = [path.name for path in written]
+    _screen.table((), [(file, text) for file, text in what.items() if file in names], header=False)
+    _screen.say("[dim]The networks lie in runs/, as .keras files.[/dim]")
+
+
+def _percent(share):
+    return "–" if share is None else f"{100 * share:.1f}"

@@ -1,0 +1,141 @@
+"""One score of two: a learned similarity and the cosine of the same embeddings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from keras_dml.evaluation._checks import check_finite
+
+METHODS = ("sum", "zscore", "bounded")
+SMALLEST_SQUARE = 1e-24  # squared length below which a vector has no direction
+
+
+@dataclass(frozen=True)
+class FusionStatistics:
+    """Mean and standard deviation of both scores on a development set, kinds of trial together.
+
+    `dataclasses.asdict` gives what a model card keeps.
+    """
+
+    similarity_mean: float
+    similarity_deviation: float
+    cosine_mean: float
+    cosine_deviation: float
+
+
+def fusion_statistics(similarity, cosine):
+    """The statistics that `fuse(..., method="zscore")` needs, from trials that no figure uses.
+
+    Args:
+        similarity: Learned similarities of development trials, any shape.
+        cosine: Cosines of the same trials, same shape.
+
+    Returns:
+        `FusionStatistics`, with sample standard deviations (n - 1).
+
+    Raises:
+        ValueError: Shapes differ, there are fewer than two trials, a score is not finite, or one
+            of the scores is the same in all trials.
+
+    >>> fusion_statistics([-1.0, 1.0], [0.0, 0.5]).cosine_mean
+    0.25
+    """
+    similarity, cosine = _checked(similarity, cosine)
+    if similarity.size < 2:
+        raise ValueError(f"A deviation needs two trials or more. Received {similarity.size}.")
+    figures = []
+    for name, scores in (("similarity", similarity), ("cosine", cosine)):
+        if np.ptp(scores) == 0:
+            raise ValueError(
+                f"`{name}` is the same in all {scores.size:,} development trials, so it has no "
+                "scale. Take trials of both kinds."
+            )
+        figures += [float(scores.mean()), float(scores.std(ddof=1))]
+    return FusionStatistics(*figures)
+
+
+def fuse(similarity, cosine, method="sum", *, development=None):
+    """One score of a learned similarity and a cosine; large is alike.
+
+    As a distance, for `verification`, it enters with a minus.
+
+    Args:
+        similarity: Learned similarities S of trials, any shape.
+        cosine: Cosines of the same trials, same shape.
+        method: `"sum"`: S + cos, as in P2's Table 3, where S may outweigh the cosine by its scale;
+            `"zscore"`: the sum of both in deviations from the mean of a development set;
+            `"bounded"`: the mean of sigma(S) and (cos + 1) / 2, in [0, 1].
+        development: `FusionStatistics`, for `"zscore"`.
+
+    Returns:
+        Scores, float64, of the same shape.
+
+    Raises:
+        ValueError: Shapes differ, a score is not finite, `method` is unknown, or `development` is
+            missing or not used.
+
+    >>> fuse([2.0, -3.0], [0.5, -0.5]).tolist()
+    [2.5, -3.5]
+    """
+    similarity, cosine = _checked(similarity, cosine)
+    if method not in METHODS:
+        raise ValueError(f"`method` must be one of {METHODS}. Received {method!r}.")
+    if (development is not None) != (method == "zscore"):
+        raise ValueError(
+            'The method "zscore" needs `development`, and no other takes it: make it by '
+            f"`fusion_statistics` from development trials. Received method={method!r}, "
+            f"development={development!r}."
+        )
+    if method == "sum":
+        return similarity + cosine
+    if method == "bounded":
+        return (expit(similarity) + (cosine + 1.0) / 2.0) / 2.0
+    deviations = (similarity - development.similarity_mean) / development.similarity_deviation
+    return deviations + (cosine - development.cosine_mean) / development.cosine_deviation
+
+
+def paired_cosine(x, y):
+    """The cosine of each row of `x` with the row of `y` beside it, for a list of trials.
+
+    Args:
+        x: Embeddings, shape `(trials, features)`.
+        y: Embeddings, same shape.
+
+    Returns:
+        Cosines, float64 of shape `(trials,)`; 0 with a vector of squared length below 1e-24.
+
+    Raises:
+        ValueError: Shapes differ or a value is not finite.
+
+    >>> paired_cosine([[1.0, 0.0], [0.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]]).round(3).tolist()
+    [0.707, 0.0]
+    """
+    x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    if x.ndim != 2 or x.shape != y.shape:
+        raise ValueError(
+            "`x` and `y` must hold the two embeddings of each trial, shape (trials, features). "
+            f"Received shapes {x.shape} and {y.shape}."
+        )
+    check_finite("x", x)
+    check_finite("y", y)
+    squares = np.sum(x * x, axis=1), np.sum(y * y, axis=1)
+    directed = np.minimum(*squares) >= SMALLEST_SQUARE
+    lengths = np.sqrt(np.where(directed, squares[0], 1.0)) * np.sqrt(
+        np.where(directed, squares[1], 1.0)
+    )
+    return np.where(directed, np.sum(x * y, axis=1) / lengths, 0.0)
+
+
+def _checked(similarity, cosine):
+    similarity, cosine = np.asarray(similarity, np.float64), np.asarray(cosine, np.float64)
+    if similarity.shape != cosine.shape:
+        raise ValueError(
+            "`similarity` and `cosine` must hold the scores of the same trials. Received shapes "
+            f"{similarity.shape} and {cosine.shape}."
+        )
+    check_finite("similarity", similarity)
+    check_finite("cosine", cosine)
+    return similarity, cosine

@@ -1,0 +1,66 @@
+"""The nearest entries themselves, for whoever wants to see them."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from keras_dml.evaluation._checks import check_embeddings
+from keras_dml.evaluation._places import places
+from keras_dml.evaluation._tables import PRECOMPUTED
+
+
+def nearest_entries(embeddings, *, gallery=None, distance="euclidean", k=10, max_bytes=128 * 2**20):
+    """The k nearest entries of a gallery for each query (P2 Eq. 6), equally near ones by index.
+
+    Exact: every entry is looked at, or with `TwoStages` every entry by the cheap distance. For
+    figures of the ranking use `retrieval`.
+
+    Args:
+        embeddings: Queries, shape `(queries, features)`, or of any shape that `distance` takes.
+        gallery: Entries, shape `(entries, ...)`. Without it the queries are the gallery, and no
+            query finds itself, by its index and not by its distance.
+        distance: As `retrieval` takes it; with `"precomputed"` `embeddings` is the square table of
+            distances of the queries among themselves.
+        k: Number of entries, at most those other than the query.
+        max_bytes: Memory for a block of distances; at least one row is made at a time.
+
+    Returns:
+        Indices of entries, nearest first, int64 of shape `(queries, k)`.
+
+    Raises:
+        ValueError: Shapes do not fit together, a value or a distance is not finite, or `k` is
+            beyond the gallery.
+
+    >>> nearest_entries(np.array([[0.0], [1.0], [3.0]]), k=2).tolist()
+    [[1, 2], [0, 2], [1, 0]]
+    """
+    embeddings = np.asarray(embeddings)
+    gallery = None if gallery is None else np.asarray(gallery)
+    entries, within = embeddings if gallery is None else gallery, gallery is None
+    if min(embeddings.ndim, entries.ndim) < 2 or not embeddings.size or not entries.size:
+        raise ValueError(
+            "`embeddings` and `gallery` must hold embeddings, shape (n, ...), at least one. "
+            f"Received shapes {embeddings.shape} and {entries.shape}."
+        )
+    if isinstance(distance, str) and distance == PRECOMPUTED:
+        if not within or embeddings.shape != (len(embeddings), len(embeddings)):
+            raise ValueError(
+                'With `distance="precomputed"` the square table of distances comes in place of '
+                f"`embeddings`, and there is no `gallery`. Received shape {embeddings.shape}."
+            )
+    check_embeddings(embeddings, gallery)
+    k = operator.index(k)
+    if not 1 <= k <= len(entries) - within:
+        raise ValueError(
+            f"`k` must be from 1 to {len(entries) - within:,}, the number of entries a query is "
+            f"compared with. Received {k!r}."
+        )
+    found = np.empty((len(embeddings), k), np.int64)
+    wanted = np.full(len(embeddings), k)
+    for query, order, _ in places(
+        embeddings, gallery, distance, wanted, within=within, max_bytes=max_bytes
+    ):
+        found[query] = order[:k]
+    return found

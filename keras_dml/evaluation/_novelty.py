@@ -1,0 +1,150 @@
+"""Is the example of a class that was never seen?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import OneClassSVM
+
+from keras_dml.evaluation._checks import check_finite
+from keras_dml.evaluation._thresholds import TarAtFar, tar_at_far
+from keras_dml.evaluation._verification import Verification, verification
+
+KINDS = ("max", "energy")
+
+
+@dataclass(frozen=True, eq=False)
+class NoveltyDetection:
+    """How well examples of new classes are told from those of known ones.
+
+    Attributes:
+        detection: `Verification` of the novelty scores: examples of known classes are its genuine
+            trials, those of new classes its imposter trials.
+        at_far: `TarAtFar`: the share of known examples taken as known where at most the wanted
+            share of new ones is.
+    """
+
+    detection: Verification
+    at_far: TarAtFar
+
+    @property
+    def auroc(self):
+        """Probability that a new example has a larger novelty than a known one."""
+        return self.detection.auc
+
+    @property
+    def frr_at_far(self):
+        """Share of known examples taken as new; NaN where the new ones are too few."""
+        return 1.0 - self.at_far.tar
+
+    def __str__(self):
+        counts, far = self.detection.trials, 100 * self.at_far.far
+        frr = f"FRR {100 * self.frr_at_far:.1f} % at FAR {far:g} %"
+        return (
+            f"novelty AUROC {self.auroc:.4f}, {frr if self.at_far.measurable else self.at_far} "
+            f"({counts.genuine:,} known, {counts.imposter:,} new examples)"
+        )
+
+
+def novelty(similarities, kind="max"):
+    """Novelty of examples from their similarities to the prototypes (P2 section 5); large is new.
+
+    Not 1 - max softmax: a softmax does not see a constant added to all similarities of an example,
+    and that constant is what P2's pair term (Eq. 3) calibrates.
+
+    Args:
+        similarities: S(x, C_j), shape `(examples, classes)`, as `PrototypicalClassifier.scores`.
+        kind: `"max"`: minus the largest similarity; `"energy"`: minus log sum exp of them.
+
+    Returns:
+        Novelty, float64 of shape `(examples,)`.
+
+    Raises:
+        ValueError: Wrong shape, no class, a similarity is not finite, or `kind` is unknown.
+
+    >>> novelty([[0.2, 0.7], [-3.0, -1.0]]).tolist()
+    [-0.7, 1.0]
+    """
+    similarities = _table("similarities", similarities)
+    if kind not in KINDS:
+        raise ValueError(f"`kind` must be one of {KINDS}. Received {kind!r}.")
+    if kind == "max":
+        return -similarities.max(axis=1)
+    return -logsumexp(similarities, axis=1)
+
+
+def novelty_by_one_class_svm(known, similarities, *, outliers=0.1):
+    """Novelty by a one-class SVM on the vector of similarities (P2 section 5); large is new.
+
+    The kernel is an RBF of these vectors, standardised by `known`: a learned similarity itself need
+    not be positive definite, so it is no kernel.
+
+    Args:
+        known: Similarities of examples of known classes, shape `(examples, classes)`: examples
+            that neither trained the model nor enter the figure.
+        similarities: Those of the examples to judge, shape `(others, classes)`.
+        outliers: Upper bound of the share of `known` left outside, above 0 and at most 1 (nu).
+
+    Returns:
+        Novelty, float64 of shape `(others,)`; above 0 the SVM calls it new.
+
+    Raises:
+        ValueError: Wrong shapes, a similarity is not finite, or `outliers` is no such share.
+    """
+    known, similarities = _table("known", known), _table("similarities", similarities)
+    if known.shape[1] != similarities.shape[1]:
+        raise ValueError(
+            "`known` and `similarities` must be to the same prototypes. Received shapes "
+            f"{known.shape} and {similarities.shape}."
+        )
+    if not 0.0 < outliers <= 1.0:
+        raise ValueError(f"`outliers` must be above 0 and at most 1. Received {outliers!r}.")
+    machine = make_pipeline(StandardScaler(), OneClassSVM(kernel="rbf", nu=outliers)).fit(known)
+    return -machine.decision_function(similarities)
+
+
+def novelty_detection(known, new, *, far=0.05):
+    """AUROC and FRR at a FAR of novelty scores, from `novelty` or any other source.
+
+    A new example taken as known is a false accept, a known one taken as new a false reject.
+
+    Args:
+        known: Novelty of examples of known classes, shape `(examples,)`; large is new.
+        new: Novelty of examples of other classes, shape `(others,)`.
+        far: Wanted share of new examples taken as known, above 0 and below 1.
+
+    Returns:
+        `NoveltyDetection`; printed, it says the figures with their counts.
+
+    Raises:
+        ValueError: One of the kinds is missing, a score is not finite, or `far` is no share.
+
+    >>> round(novelty_detection([-3.0, -2.0, 0.5], [0.0, 1.0]).auroc, 3)
+    0.833
+    """
+    if not 0.0 < far < 1.0:
+        raise ValueError(f"`far` must be a share above 0 and below 1. Received {far!r}.")
+    known, new = np.asarray(known, np.float64).ravel(), np.asarray(new, np.float64).ravel()
+    detection = verification(
+        np.concatenate([known, new]), np.arange(known.size + new.size) < known.size
+    )
+    curve = detection.roc
+    return NoveltyDetection(
+        detection=detection,
+        at_far=tar_at_far(curve.thresholds, curve.far, curve.tar, float(far), new.size),
+    )
+
+
+def _table(name, similarities):
+    similarities = np.asarray(similarities, np.float64)
+    if similarities.ndim != 2 or similarities.size == 0:
+        raise ValueError(
+            f"`{name}` must have shape (examples, classes), at least one of each. Received shape "
+            f"{similarities.shape}."
+        )
+    check_finite(name, similarities)
+    return similarities

@@ -1,0 +1,203 @@
+"""A learned similarity of all pairs of vectors: a perceptron on the two of them, one after the
+other.
+
+The first layer splits, `W [x; y] = V x + U y`, so the concatenated pairs never exist. Its leaky
+rectifier splits too: with `a = V x` and `b = U y`, `max(a + b, 0) = max(a, -b) + b`, and only the
+maximum is computed for each pair; all else is once a vector.
+"""
+
+import functools
+from typing import NamedTuple
+
+from keras_dml._keras import keras, ops
+from keras_dml.geometry import _blocks as blocks
+from keras_dml.geometry.concrete import concrete
+from keras_dml.geometry.numerics import absolute, at_least_float32
+
+BLOCK_BYTES = 4 * 2**20  # of one block of hidden units: stays in a cache (tests/bench/prototypes)
+# Hidden units of all pairs from where XLA, which makes one of the maximum and the product and is
+# six times faster, pays its 0.3 s of compiling at once.
+FUSED_FROM = 2**29
+
+
+class Perceptron(NamedTuple):
+    """Weights of the similarity.
+
+    Attributes:
+        kernels: Shapes `(2 features, h_1)`, `(h_1, h_2)`, ..., `(h_l, 1)`; for differences
+            the first is `(features, h_1)`.
+        biases: Shapes `(h_1,)`, ..., `(1,)`.
+        slope: Of the leaky rectifier below 0, in [0, 1].
+    """
+
+    kernels: tuple
+    biases: tuple
+    slope: float
+
+
+def compiled(table, x, y, perceptron):
+    """One of the tables below; compiled where values are at hand and it takes several blocks.
+
+    Args:
+        table: `concatenation`, `concatenation_swapped` or `absolute_difference`.
+        x: As of `table`.
+        y: As of `table`.
+        perceptron: As of `table`.
+    """
+    if concrete(x[:1]) is None:
+        return table(x, y, perceptron)
+    units = x.shape[0] * y.shape[0] * perceptron.biases[0].shape[0]
+    if 4 * units <= BLOCK_BYTES:
+        return table(x, y, perceptron)
+    function = _compiled(table, perceptron.slope, units >= FUSED_FROM)
+    return function(x, y, *perceptron.kernels, *perceptron.biases)
+
+
+@functools.cache
+def _compiled(table, slope, fused):
+    def function(x, y, *weights):
+        count = len(weights) // 2
+        return table(x, y, Perceptron(weights[:count], weights[count:], slope))
+
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return jax.jit(function)
+    import tensorflow as tf
+
+    plain, fast = (
+        tf.function(function, jit_compile=jit, autograph=False, reduce_retracing=True)
+        for jit in (False, True)
+    )
+
+    @tf.custom_gradient  # what XLA keeps of a loop for the backward pass cannot leave it
+    def with_gradient(*arguments):
+        def gradient(upstream):
+            with tf.GradientTape() as tape:
+                tape.watch(arguments)
+                answers = plain(*arguments)
+            return tape.gradient(answers, arguments, upstream)
+
+        return fast(*arguments), gradient
+
+    return with_gradient if fused else plain
+
+
+def concatenation(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):
+    """The perceptron's answer to every `[x_i; y_j]` (P2 Eq. 1), which is not symmetric.
+
+    Args:
+        x: Vectors, shape `(n, features)`: examples, probes or queries.
+        y: Vectors, shape `(m, features)`: prototypes or enrolled.
+        perceptron: A `Perceptron`.
+        drop: Dropout of the last hidden units, `drop(units, block)`, where `block` is the number of
+            the block of rows of `y`; None for none.
+        max_bytes: Memory of one block of hidden units.
+
+    Returns:
+        Similarities, shape `(n, m)`, without bounds; great is alike.
+    """
+    x, y = at_least_float32(x), at_least_float32(y)
+    features = x.shape[-1]
+    kernel, *kernels = perceptron.kernels
+    bias, *biases = perceptron.biases
+    left = ops.matmul(x, kernel[:features])
+    right = ops.matmul(y, kernel[features:]) + bias
+    return _of_sums(left, right, Perceptron(kernels, biases, perceptron.slope), drop, max_bytes)
+
+
+def concatenation_swapped(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):
+    """The perceptron's answer to every `[y_j; x_i]`, shape `(n, m)`; arguments as of
+    `concatenation`."""
+    kernel, *rest = perceptron.kernels
+    features = x.shape[-1]
+    turned = ops.concatenate([kernel[features:], kernel[:features]])
+    return concatenation(
+        x, y, perceptron._replace(kernels=(turned, *rest)), drop=drop, max_bytes=max_bytes
+    )
+
+
+def absolute_difference(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):
+    """The perceptron's answer to every `|x_i - y_j|` (Koch 2015), symmetric; arguments as of
+    `concatenation`."""
+    x, y = at_least_float32(x), at_least_float32(y)
+    kernel, *kernels = perceptron.kernels
+    bias, *biases = perceptron.biases
+    inner = Perceptron(kernels, biases, perceptron.slope)
+
+    def table(y, block, x, kernel, bias, *weights):
+        first = ops.matmul(absolute(y[:, None] - x[None]), kernel) + bias
+        return _outputs(_leaky(first, inner.slope), _filled(inner, weights), drop, block)
+
+    width = max(x.shape[-1], kernel.shape[-1])
+    return _in_blocks(table, y, (x, kernel, bias, *kernels, *biases), width, max_bytes)
+
+
+def _of_sums(left, right, rest, drop, max_bytes):
+    """Answers of the layers behind the first to every `left_i + right_j`, `(n, m)`."""
+    function = _table_of_maxima if drop is None else _table_of_sums
+
+    def table(right, block, left, *weights):
+        return function(left, right, _filled(rest, weights), drop, block)
+
+    others = (left, *rest.kernels, *rest.biases)
+    return _in_blocks(table, right, others, left.shape[-1], max_bytes)
+
+
+def _table_of_maxima(left, right, rest, drop, block):
+    """`(rows, n)` from `(n, h)` and `(rows, h)`, linear parts taken out of the pairs."""
+    kernel, bias, slope = rest.kernels[0], rest.biases[0], rest.slope
+    of_left, of_right = ops.matmul(left, kernel), ops.matmul(right, kernel)  # (n, h'), (rows, h')
+    greatest = ops.maximum(left[None], -right[:, None])  # (rows, n, h)
+    of_pairs = (1 - slope) * ops.matmul(greatest, kernel)
+    first = of_pairs + slope * of_left[None] + (of_right + bias)[:, None]
+    later = Perceptron(rest.kernels[1:], rest.biases[1:], slope)
+    if not later.kernels:
+        return first[..., 0]
+    return _outputs(_leaky(first, slope), later, drop, block)
+
+
+def _table_of_sums(left, right, rest, drop, block):
+    return _outputs(_leaky(left[None] + right[:, None], rest.slope), rest, drop, block)
+
+
+def _outputs(units, rest, drop, block):
+    """`(rows, n)` from hidden units `(rows, n, h)`; the last hidden units are dropped out."""
+    for kernel, bias in zip(rest.kernels[:-1], rest.biases[:-1], strict=True):
+        units = _leaky(ops.matmul(units, kernel) + bias, rest.slope)
+    if drop is not None:
+        units = drop(units, block)
+    return (ops.matmul(units, rest.kernels[-1]) + rest.biases[-1])[..., 0]
+
+
+def _in_blocks(table, y, others, width, max_bytes):
+    """`table(rows of y, block, *others) -> (rows, n)` for all rows, as `(n, m)`; the backward pass
+    computes each block again."""
+    x = others[0]
+    units = ops.zeros((1, width), x.dtype)  # what a pair takes
+    rows = None
+    if x.shape[0] != 1:
+        rows = blocks.rows_per_block(
+            y, ops.broadcast_to(units, (ops.shape(x)[0], width)), max_bytes
+        )
+    if rows is None:
+        return ops.transpose(table(y, 0, *others))
+
+    def one(pair):
+        rows_of_y, block = pair
+        again = keras.remat(lambda rows_of_y, *others: table(rows_of_y, block, *others))
+        return again(rows_of_y, *others)
+
+    parts = blocks.in_blocks(y, rows)
+    answers = ops.map(one, (parts, ops.arange(ops.shape(parts)[0], dtype="int32")))
+    return ops.transpose(blocks.joined(answers, ops.shape(y)[0]))
+
+
+def _filled(rest, weights):
+    """The perceptron of these weights: kernels, then biases."""
+    count = len(rest.kernels)
+    return Perceptron(weights[:count], weights[count:], rest.slope)
+
+
+def _leaky(x, slope):
+    return ops.maximum(x, slope * x)

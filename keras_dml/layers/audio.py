@@ -1,0 +1,198 @@
+"""From samples of sound to what a speech network sees, inside the model."""
+
+import numpy as np
+
+from keras_dml._keras import keras, ops
+from keras_dml.geometry.concrete import concrete
+from keras_dml.geometry.numerics import wide
+
+FRAME, HOP = 0.025, 0.010  # seconds; a frame is two hops and a half
+RATE_STEP = 200  # Hz: at its multiples half a hop is a whole number of samples
+EMPHASIS_LOSS = 0.03  # one minus the factor 0.97 of the pre-emphasis
+# Of a band's power, for samples in [-1, 1]: it survives a float16 file, where 1e-10 would be 0.
+FLOOR = 1e-6
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class LogMel(keras.layers.Layer):
+    """Logarithms of the power in mel bands, 25 ms at a time every 10 ms (math of P2's x-vector).
+
+    Each frame by itself: pre-emphasis 0.97, Hamming window, Fourier transform, squared magnitude,
+    triangles on the mel axis (`mel_filters`), log(max(., 1e-6)). The mean of each band over the
+    recording's frames is then taken off, so that neither microphone nor loudness counts. Computed
+    in float32 or wider whatever the policy.
+
+    A frame is valid if all its samples are. Of the time axis only whole frames are kept: 1 +
+    (samples - 400) // 160 at 16 kHz. TFLite runs it with builtin operators and keeps it in float in
+    every quantisation, as no operator of it holds weights that a converter would round to int8
+    (as one convolution, which is as fast, an int8 pass moves quiet bands by 10 log units).
+
+    Input shape: `(batch, samples, 1)`, in [-1, 1], with or without a Keras mask. Output shape:
+    `(batch, frames, bands)`.
+
+    Args:
+        bands: Number of mel bands.
+        rate: Samples a second, a multiple of 200 Hz.
+        low: Lower edge of the lowest band, in Hz.
+        high: Upper edge of the highest band, in Hz; half the rate at most.
+        least_frames: Frames that the layers behind need; a shorter recording is refused here, in
+            samples.
+
+    Raises:
+        ValueError: If the rate or the bands are impossible, the input is not of shape `(batch,
+            samples, 1)`, or a recording whose length is known is too short.
+
+    Example:
+        >>> LogMel(30)(np.zeros((1, 16000, 1))).shape
+        TensorShape([1, 98, 30])
+    """
+
+    def __init__(self, bands=30, rate=16000, low=20.0, high=7600.0, *, least_frames=1, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        if rate <= 0 or rate % RATE_STEP:
+            raise ValueError(
+                f"`rate` must be a multiple of {RATE_STEP} Hz. Received rate={rate!r}. Resample "
+                "the audio to 16000 Hz, as `scipy.signal.resample_poly` does."
+            )
+        self.bands, self.rate, self.least_frames = int(bands), int(rate), int(least_frames)
+        self.low, self.high = float(low), float(high)
+        self.hop = round(HOP * rate)
+        self.frame = round(FRAME * rate)
+        self.transform = 2 ** (self.frame - 1).bit_length()  # samples, padded with zeros
+        self.bins, self.weights_of_bins = _banded(
+            mel_filters(self.transform, bands, rate, low, high)
+        )
+        self.window = np.hamming(self.frame)
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        if len(input_shape) != 3 or input_shape[-1] != 1:
+            raise ValueError(
+                "Audio must have shape (batch, samples, 1). Received shape "
+                f"{tuple(input_shape)}. Average the channels of a stereo recording, and write "
+                "`audio[..., None]` where the last axis is missing."
+            )
+
+    def call(self, inputs, mask=None):
+        audio = ops.cast(inputs, wide(self.variable_dtype))[..., 0]  # (batch, samples)
+        self._check(audio.shape[1])
+        if mask is None:
+            bands = self._log_power(self._framed(audio))  # (batch, frames, bands)
+            count = ops.cast(ops.shape(bands)[1], bands.dtype)
+            # no `ops.mean`, which on JAX narrows float64 to float32
+            bands = bands - ops.sum(bands, axis=1, keepdims=True) / count
+            return ops.cast(bands, self.compute_dtype)
+        valid = self.compute_mask(inputs, mask)
+        self._check_rows(mask, valid)
+        audio = ops.where(ops.cast(mask, "bool"), audio, 0)
+        bands = self._log_power(self._framed(audio))
+        valid = valid[..., None]  # (batch, frames, 1)
+        count = ops.maximum(ops.sum(ops.cast(valid, bands.dtype), axis=1, keepdims=True), 1)
+        mean = ops.sum(ops.where(valid, bands, 0), axis=1, keepdims=True) / count
+        return ops.cast(ops.where(valid, bands - mean, 0), self.compute_dtype)
+
+    def _framed(self, x):
+        """Frames of `(batch, samples)`, shape `(batch, frames, frame)`: two hops and a half."""
+        half, count = self.hop // 2, 1 + (ops.shape(x)[1] - self.frame) // self.hop
+        padded = ops.pad(x, ((0, 0), (0, half)))[:, : (count + 2) * self.hop]
+        hops = ops.reshape(padded, (-1, count + 2, self.hop))
+        return ops.concatenate(
+            [hops[:, :count], hops[:, 1 : count + 1], hops[:, 2:, :half]], axis=-1
+        )
+
+    def _log_power(self, frames):
+        before = ops.concatenate([frames[..., :1], frames[..., :-1]], axis=-1)
+        # x - 0.97 y as it is in a float16 file too, whose 0.97 is off by a percent of the rest
+        emphasised = frames - before + EMPHASIS_LOSS * before
+        windowed = emphasised * ops.cast(self.window, frames.dtype)
+        real, imaginary = ops.rfft(windowed, self.transform)
+        power = real * real + imaginary * imaginary  # (batch, frames, transform // 2 + 1)
+        # one band at a time sees its own bins: a matrix would be int8 in a dynamic-range file
+        seen = ops.take(power, self.bins, axis=-1)  # (batch, frames, bands, width)
+        bands = ops.sum(seen * ops.cast(self.weights_of_bins, power.dtype), axis=-1)
+        return ops.log(ops.maximum(bands, FLOOR))
+
+    def compute_mask(self, inputs, previous_mask=None):
+        if previous_mask is None:
+            return None
+        return ops.all(self._framed(ops.cast(previous_mask, "bool")), axis=-1)
+
+    def compute_output_shape(self, input_shape):
+        batch, samples, _ = input_shape
+        self._check(samples)
+        frames = None if samples is None else 1 + (samples - self.frame) // self.hop
+        return (batch, frames, self.bands)
+
+    def _check(self, samples):
+        least = self.frame + (self.least_frames - 1) * self.hop
+        if samples is not None and samples < least:
+            raise ValueError(
+                f"A recording has {samples} samples, {1e3 * samples / self.rate:.0f} ms at "
+                f"{self.rate} Hz; the network needs at least {least}, "
+                f"{1e3 * least / self.rate:.0f} ms. Leave it out or join it with another."
+            )
+
+    def _check_rows(self, mask, valid):
+        counts = concrete(ops.sum(ops.cast(valid, "int32"), axis=1))
+        if counts is not None and np.min(counts) < self.least_frames:
+            self._check(int(np.sum(np.asarray(concrete(mask))[np.argmin(counts)])))
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "bands": self.bands,
+            "rate": self.rate,
+            "low": self.low,
+            "high": self.high,
+            "least_frames": self.least_frames,
+        }
+
+
+def mel_filters(transform, bands, rate=16000, low=20.0, high=7600.0):
+    """Triangles of height one on the mel axis, 2595 log10(1 + f / 700), each from the peak before
+    to the peak behind.
+
+    Args:
+        transform: Samples of the Fourier transform.
+        bands: Number of triangles.
+        rate: Samples a second.
+        low: Where the first one begins, in Hz.
+        high: Where the last one ends, in Hz.
+
+    Returns:
+        Weights of the frequencies 0 to rate / 2, shape `(bands, transform // 2 + 1)`.
+
+    Raises:
+        ValueError: If the edges are not within 0 and half the rate, or a band is so narrow that no
+            frequency of the transform falls into it.
+    """
+    if not 0 <= low < high <= rate / 2 or bands < 1:
+        raise ValueError(
+            f"Bands must lie within 0 and {rate / 2:g} Hz, half the rate, and be at least one. "
+            f"Received bands={bands}, low={low}, high={high}, rate={rate}."
+        )
+    edges = np.linspace(_mel(low), _mel(high), bands + 2)[:, None]
+    mel = _mel(np.arange(transform // 2 + 1) * rate / transform)
+    rising = (mel - edges[:-2]) / (edges[1:-1] - edges[:-2])  # (bands, frequencies)
+    falling = (edges[2:] - mel) / (edges[2:] - edges[1:-1])
+    filters = np.maximum(np.minimum(rising, falling), 0)
+    if (filters.max(axis=1) == 0).any():
+        raise ValueError(
+            f"{bands} bands between {low:g} and {high:g} Hz are too many: the lowest hold none of "
+            f"the frequencies, {rate / transform:g} Hz apart. Ask for fewer."
+        )
+    return filters
+
+
+def _banded(filters):
+    """The bins between the ends of each filter and their weights, all as wide as the widest."""
+    first = (filters > 0).argmax(axis=1)
+    width = np.max(np.sum(filters > 0, axis=1))
+    bins = first[:, None] + np.arange(width)
+    inside = bins < filters.shape[1]
+    bins = np.where(inside, bins, 0)
+    return bins, np.where(inside, np.take_along_axis(filters, bins, axis=1), 0)
+
+
+def _mel(frequency):
+    return 2595 * np.log10(1 + frequency / 700)

@@ -1,0 +1,191 @@
+"""A similarity that is learned: a small network on two embeddings."""
+
+import numbers
+
+from keras_dml._keras import keras, ops
+from keras_dml.geometry import similarity, vector
+from keras_dml.layers._precision import full_precision
+
+SYMMETRIES = ("none", "max", "mean", "absdiff")
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class LearnedSimilarity(keras.layers.Layer):
+    """S(x, y) of all pairs of two sets of embeddings: a perceptron on `[x; y]` (P2 Eq. 1).
+
+    Great is alike; there are no bounds. S is not symmetric and S(x, x) says nothing: the first
+    argument is the example or the probe, the second the prototype or the enrolled one. Trained by
+    P2's pair term, S is a log likelihood ratio of "the same class", 0 where both are as likely.
+
+    The concatenated pairs are never made, and hidden units exist for one block of rows of `y` at a
+    time, in the backward pass too.
+
+    Input shapes: `(n, features)` and `(m, features)`. Output shape: `(n, m)`, float32 or wider
+    whatever the policy.
+
+    Args:
+        hidden: Widths of the hidden layers.
+        slope: Of the leaky rectifiers below 0, from 0 to 1.
+        dropout: Share of the last hidden units left out in training, each pair by itself.
+        symmetry: `"none"`; `"max"` or `"mean"` of both orders of the arguments; `"absdiff"`, a
+            perceptron on `|x - y|` (Koch 2015).
+        normalize: Whether embeddings are scaled to length 1 first.
+
+    Example:
+        >>> layer = LearnedSimilarity(hidden=(2,), dropout=0.0)
+        >>> x = np.eye(2, dtype="float32")
+        >>> layer(x, np.ones((3, 2), "float32")).shape
+        TensorShape([2, 3])
+    """
+
+    def __init__(
+        self,
+        hidden=(512,),
+        *,
+        slope=0.1,
+        dropout=0.25,
+        symmetry="none",
+        normalize=False,
+        dtype=None,
+        **kwargs,
+    ):
+        super().__init__(dtype=full_precision(dtype), **kwargs)
+        self.hidden = _widths(hidden)
+        self.slope = _share("slope", slope, closed=True)
+        self.dropout = _share("dropout", dropout, closed=False)
+        if symmetry not in SYMMETRIES:
+            raise ValueError(
+                f"`symmetry` must be one of {SYMMETRIES}. Received symmetry={symmetry!r}."
+            )
+        self.symmetry = symmetry
+        self.normalize = bool(normalize)
+        self.seed_generator = keras.random.SeedGenerator() if self.dropout else None
+
+    def build(self, x_shape, y_shape):
+        for shape in (x_shape, y_shape):
+            if len(shape) != 2 or shape[1] is None or shape[1] != x_shape[1]:
+                raise ValueError(
+                    "LearnedSimilarity compares vectors of one known width, shapes (n, features) "
+                    f"and (m, features). Received shapes {tuple(x_shape)} and {tuple(y_shape)}."
+                )
+        features = x_shape[1] if self.symmetry == "absdiff" else 2 * x_shape[1]
+        widths = (features, *self.hidden, 1)
+        self.kernels, self.biases = [], []
+        for i, (inputs, outputs) in enumerate(zip(widths, widths[1:], strict=False)):
+            kernel = self.add_weight(
+                name=f"kernel_{i}", shape=(inputs, outputs), initializer="glorot_uniform"
+            )
+            self.kernels.append(kernel)
+            self.biases.append(
+                self.add_weight(name=f"bias_{i}", shape=(outputs,), initializer="zeros")
+            )
+
+    def call(self, x, y, training=None):
+        if self.normalize:
+            x, y = vector.unit(x), vector.unit(y)
+        perceptron = similarity.Perceptron(
+            tuple(map(ops.convert_to_tensor, self.kernels)),
+            tuple(map(ops.convert_to_tensor, self.biases)),
+            self.slope,
+        )
+        drop = self._drop(training)
+
+        def table(function):
+            if drop is None:
+                return similarity.compiled(function, x, y, perceptron)
+            return function(x, y, perceptron, drop=drop)
+
+        if self.symmetry == "absdiff":
+            return table(similarity.absolute_difference)
+        answers = table(similarity.concatenation)
+        if self.symmetry == "none":
+            return answers
+        swapped = table(similarity.concatenation_swapped)
+        return ops.maximum(answers, swapped) if self.symmetry == "max" else (answers + swapped) / 2
+
+    @property
+    def distance(self):
+        """The similarity as a distance object: `d(x, y) = -S(x, y)`."""
+        return NegativeSimilarity(self)
+
+    def _drop(self, training):
+        """Dropout of one call, with masks of their own for each block; None where there is none."""
+        if not training or not self.dropout:
+            return None
+        seed = self.seed_generator.next()
+
+        def drop(units, block):
+            # the generator moves the second number from call to call; the first tells the blocks
+            number = ops.cast(ops.stack([block, 0]), seed.dtype)
+            return _dropped(units, self.dropout, seed + number)
+
+        return drop
+
+    def compute_output_shape(self, x_shape, y_shape):
+        return (x_shape[0], y_shape[0])
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "hidden": self.hidden,
+            "slope": self.slope,
+            "dropout": self.dropout,
+            "symmetry": self.symmetry,
+            "normalize": self.normalize,
+        }
+
+
+class NegativeSimilarity:
+    """A learned similarity as a distance object: `d(x, y) = -S(x, y)`, small is near.
+
+    No metric: it has no zero, may be negative and keeps no triangle inequality.
+
+    Args:
+        layer: A built `LearnedSimilarity`.
+    """
+
+    name = "learned_similarity"
+    is_metric = False
+    bytes_per_pair = 4  # the hidden units of a pair are not kept
+
+    def __init__(self, layer):
+        self.layer = layer
+
+    @property
+    def is_symmetric(self):
+        return self.layer.symmetry != "none"
+
+    def __call__(self, x, y):
+        x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
+        return -self.layer(x, y, training=False)
+
+    def get_config(self):
+        return {"symmetry": self.layer.symmetry}
+
+
+def _dropped(units, rate, seed):
+    """Dropout by a seed that is a tensor, which `keras.random` takes on JAX only."""
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.nn.experimental.stateless_dropout(units, rate, seed=seed)
+    return keras.random.dropout(units, rate, seed=seed)
+
+
+def _widths(hidden):
+    hidden = [hidden] if isinstance(hidden, numbers.Integral) else list(hidden)
+    if not hidden or any(not isinstance(h, numbers.Integral) or h < 1 for h in hidden):
+        raise ValueError(
+            "`hidden` must be widths of at least one hidden layer, whole numbers of at least 1. "
+            f"Received hidden={hidden!r}."
+        )
+    return [int(width) for width in hidden]
+
+
+def _share(name, value, *, closed):
+    if not isinstance(value, numbers.Real) or not (0 <= value < 1 or (closed and value == 1)):
+        raise ValueError(
+            f"`{name}` must be a number from 0 to {'1' if closed else 'below 1'}. Received "
+            f"{name}={value!r}."
+        )
+    return float(value)

@@ -1,0 +1,68 @@
+"""Standardisation of images by fixed numbers, inside the model."""
+
+import numpy as np
+
+from keras_dml._keras import keras, ops
+from keras_dml.geometry.numerics import wide
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class Standardisation(keras.layers.Layer):
+    """Subtracts a fixed mean and divides by a fixed deviation, one of each a channel.
+
+    Inside the model, so that its user gives images in [0, 1] and an attack's budget is in the same
+    unit. `ChannelNormalisation` measures its numbers on training data instead. Computed in float32
+    or wider whatever the policy.
+
+    Input and output shape: `(..., channels)`; the input in [0, 1], the output in deviations.
+
+    Args:
+        mean: A number, or one a channel, in the unit of the input.
+        deviation: A positive number, or one a channel, in the unit of the input.
+
+    Raises:
+        ValueError: If a number is not finite, a deviation is not positive, or there are as many
+            numbers as neither one nor the channels.
+
+    Example:
+        >>> Standardisation(0.5, 0.25)(np.ones((1, 2, 2, 1))).numpy().max()
+        2.0
+    """
+
+    def __init__(self, mean=0.5, deviation=0.5, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        self.mean = _numbers("mean", mean)
+        self.deviation = _numbers("deviation", deviation)
+        if np.min(self.deviation) <= 0:
+            raise ValueError(f"`deviation` must be positive. Received deviation={deviation!r}.")
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        for name in ("mean", "deviation"):
+            count = np.size(getattr(self, name))
+            if count not in (1, input_shape[-1]):
+                raise ValueError(
+                    f"`{name}` has {count} numbers, the images have {input_shape[-1]} channels "
+                    f"(shape {tuple(input_shape)}). Give one number, or one a channel."
+                )
+
+    def call(self, inputs):
+        dtype = wide(self.variable_dtype)
+        mean, deviation = np.asarray(self.mean, dtype), np.asarray(self.deviation, dtype)
+        return ops.cast((ops.cast(inputs, dtype) - mean) / deviation, self.compute_dtype)
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def get_config(self):
+        return {**super().get_config(), "mean": self.mean, "deviation": self.deviation}
+
+
+def _numbers(name, value):
+    """A float, or a list of floats."""
+    numbers = np.asarray(value, np.float64)
+    if numbers.ndim > 1 or not numbers.size or not np.isfinite(numbers).all():
+        raise ValueError(
+            f"`{name}` must be a finite number, or a list of one a channel. Received {value!r}."
+        )
+    return numbers.tolist()

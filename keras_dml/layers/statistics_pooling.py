@@ -1,0 +1,67 @@
+"""Mean and standard deviation over time."""
+
+import numpy as np
+
+from keras_dml import distances
+from keras_dml._keras import keras, ops
+from keras_dml.geometry.concrete import concrete
+from keras_dml.layers._precision import full_precision
+
+# Of the variance, in squared units of the input: a channel that stands still gets no gradient
+# through its root, instead of an infinite one.
+FLOOR = 1e-5
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class StatisticsPooling(keras.layers.Layer):
+    """Mean and standard deviation of each channel over the valid steps, side by side: one vector a
+    recording (Snyder et al. 2018; P2 section 4.3).
+
+    The deviation is sqrt(max(variance, 1e-5)), of the variance over all steps (1/T) about the mean.
+
+    Input shape: `(batch, time, channels)`, with or without a Keras mask. Output shape: `(batch, 2 *
+    channels)`, means first, float32 or wider whatever the policy.
+
+    Raises:
+        ValueError: If a recording has no valid step; in a compiled call it gives NaN.
+
+    Example:
+        >>> StatisticsPooling()(np.array([[[1.0], [5.0]]])).numpy()
+        array([[3., 2.]], dtype=float32)
+    """
+
+    def __init__(self, *, dtype=None, **kwargs):
+        super().__init__(dtype=full_precision(dtype), **kwargs)
+        self.distance = distances.Cosine()
+        self.supports_masking = True
+
+    def call(self, inputs, mask=None):
+        if mask is None:
+            count = ops.cast(ops.shape(inputs)[1], inputs.dtype)
+            # no `ops.mean`, which on JAX narrows float64 to float32
+            mean = ops.sum(inputs, axis=1, keepdims=True) / count  # (batch, 1, channels)
+            gap = inputs - mean
+        else:
+            valid = ops.cast(mask, "bool")[..., None]  # (batch, time, 1)
+            count = ops.sum(ops.cast(valid, inputs.dtype), axis=1)  # (batch, 1)
+            _check(count)
+            mean = ops.sum(ops.where(valid, inputs, 0), axis=1, keepdims=True) / count[:, None]
+            gap = ops.where(valid, inputs - mean, 0)
+        variance = ops.sum(gap * gap, axis=1) / count  # (batch, channels)
+        deviation = ops.sqrt(ops.maximum(variance, FLOOR))
+        return ops.concatenate([mean[:, 0], deviation], axis=-1)
+
+    def compute_mask(self, inputs, previous_mask=None):
+        return None
+
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], 2 * input_shape[-1])
+
+
+def _check(count):
+    counts = concrete(count)
+    if counts is not None and np.min(counts) == 0:
+        raise ValueError(
+            f"Recording {int(np.argmin(counts))} of the batch has no valid step to pool. Leave out "
+            "what is shorter than the network sees at once."
+        )

@@ -1,0 +1,216 @@
+"""What prototypical classifiers are trained by: a class term, a pair term, an auxiliary term."""
+
+from keras_dml._keras import keras, ops
+from keras_dml.geometry.concrete import concrete
+from keras_dml.layers._precision import full_precision
+from keras_dml.layers.potatoes import checked_labels
+from keras_dml.losses.pairs import class_ids
+
+TRIALS = ("ordered", "unordered")
+CANDIDATES = ("all", "batch")
+MARGIN, SCALE = 0.35, 30.0  # of the additive margin softmax (Wang 2018, CosFace)
+
+
+def known_ids(labels, classes):
+    """Class ids, int32, shape `(batch,)`, 0 for what is no class; and a boolean scalar, whether all
+    are classes.
+
+    Args:
+        labels: Class ids, shape `(batch,)` or `(batch, 1)`.
+        classes: Number of classes.
+
+    Raises:
+        ValueError: For another shape; in an eager call also for a label that is no class.
+    """
+    ids = class_ids(labels)
+    known = ops.logical_and(ids >= 0, ids < classes)
+    values = concrete(ids)
+    if values is not None:
+        checked_labels(values, len(values), classes)
+    return ops.where(known, ids, 0), ops.all(known)
+
+
+def class_term(scores, labels, smoothing=0.0):
+    """Cross-entropy of picking each row's class, shape `(batch,)` (P2 Eq. 2).
+
+    A constant added to a row changes nothing: this term does not calibrate similarities.
+
+    Args:
+        scores: Logits, shape `(batch, classes)`; `-inf` for what is no class.
+        labels: Class ids, int32, shape `(batch,)`.
+        smoothing: Share of the target spread over all classes alike, own class included.
+    """
+    own = ops.take_along_axis(scores, labels[:, None], axis=1)[:, 0]
+    targets = own
+    if smoothing:
+        there = scores > -float("inf")
+        count = ops.sum(ops.cast(there, scores.dtype), axis=1)
+        mean = ops.sum(ops.where(there, scores, 0), axis=1) / count
+        targets = (1 - smoothing) * own + smoothing * mean
+    return ops.logsumexp(scores, axis=1) - targets
+
+
+def pair_term(table, labels, *, trials="ordered", smoothing=0.0):
+    """Binary cross-entropy of "the same class" over the pairs of a batch (P2 Eq. 3).
+
+    Same and different pairs weigh alike whatever their numbers, so that a similarity of 0 means as
+    likely as not. A kind without pairs gives 0, and no gradient.
+
+    Args:
+        table: Similarities `S(z_i, z_j)`, shape `(batch, batch)`.
+        labels: Class ids, int32, shape `(batch,)`.
+        trials: `"ordered"`: all pairs but of a row with itself; `"unordered"`: those with `i < j`.
+        smoothing: Targets are `1 - smoothing` and `smoothing`.
+
+    Returns:
+        The term, a scalar, and the number of pairs of the same class.
+    """
+    rows = ops.arange(ops.shape(table)[0])
+    chosen = rows[:, None] < rows[None] if trials == "unordered" else rows[:, None] != rows[None]
+    same = ops.equal(labels[:, None], labels[None])
+    positive = ops.cast(ops.logical_and(chosen, same), table.dtype)
+    negative = ops.cast(ops.logical_and(chosen, ops.logical_not(same)), table.dtype)
+    # softplus(-s) with target 1 - a is softplus(-s) + a s, and likewise for the other kind
+    of_same = ops.softplus(-table) + smoothing * table
+    of_different = ops.softplus(table) - smoothing * table
+    count = ops.sum(positive)
+    return _mean(of_same, positive, count) + _mean(of_different, negative, ops.sum(negative)), count
+
+
+def additive_margin(cosines, labels, margin=MARGIN, scale=SCALE):
+    """Logits `scale (cos - margin [own class])` of the additive margin softmax (Wang 2018).
+
+    Args:
+        cosines: Shape `(batch, classes)`.
+        labels: Class ids, int32, shape `(batch,)`.
+    """
+    own = ops.one_hot(labels, cosines.shape[1], dtype=cosines.dtype)
+    return scale * (cosines - margin * own)
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class PrototypicalLoss(keras.losses.Loss):
+    """The loss of `keras_dml.models.PrototypicalClassifier`: `L_class + L_pair + L_aux` (P2
+    Algorithm 1).
+
+    The class term picks a row's own prototype among all, the pair term tells rows of one class from
+    others and calibrates the similarity, the auxiliary term is the cross-entropy of a dense layer
+    on the embeddings, which speeds training up.
+
+    Labels are class ids, shape `(batch,)`; one that is no class is refused, or makes the loss NaN
+    in a compiled step, where nothing can be raised. Predictions are a dict of what the model
+    computes: `scores`, shape `(batch, classes)`; `pairs`, shape `(batch, batch)`; `logits`, shape
+    `(batch, classes)`, where the model has an auxiliary head.
+
+    Args:
+        class_weight: Weight of the class term.
+        pair_weight: Weight of the pair term.
+        aux_weight: Weight of the auxiliary term.
+        label_smoothing: Share of the target spread over all classes, in the class and the auxiliary
+            term.
+        pair_smoothing: Targets of pairs are `1 - pair_smoothing` and `pair_smoothing`.
+        candidates: Classes that the class term picks among: `"all"`, as in P2; `"batch"`, those of
+            the batch, which costs less where there are thousands.
+        trials: `"ordered"`: every pair in both orders, as the similarity is asked in use;
+            `"unordered"`: only `i < j`.
+        name: Name of the loss.
+        dtype: As of `keras.losses.Loss`, widened to float32.
+        **kwargs: `reduction` of `keras.losses.Loss`.
+
+    Example:
+        >>> loss = PrototypicalLoss()
+        >>> table = np.zeros((2, 2), "float32")
+        >>> round(float(loss(np.array([0, 1]), {"scores": table, "pairs": table})), 3)
+        1.386
+    """
+
+    def __init__(
+        self,
+        *,
+        class_weight=1.0,
+        pair_weight=1.0,
+        aux_weight=1.0,
+        label_smoothing=0.0,
+        pair_smoothing=0.0,
+        candidates="all",
+        trials="ordered",
+        name="prototypical",
+        dtype=None,
+        **kwargs,
+    ):
+        super().__init__(name=name, dtype=full_precision(dtype), **kwargs)
+        self.class_weight = _at_least_0("class_weight", class_weight)
+        self.pair_weight = _at_least_0("pair_weight", pair_weight)
+        self.aux_weight = _at_least_0("aux_weight", aux_weight)
+        self.label_smoothing = _smoothing("label_smoothing", label_smoothing)
+        self.pair_smoothing = _smoothing("pair_smoothing", pair_smoothing)
+        if candidates not in CANDIDATES:
+            raise ValueError(
+                f"`candidates` must be one of {CANDIDATES}. Received candidates={candidates!r}."
+            )
+        self.candidates = candidates
+        if trials not in TRIALS:
+            raise ValueError(f"`trials` must be one of {TRIALS}. Received trials={trials!r}.")
+        self.trials = trials
+
+    def terms(self, labels, scores, pairs, logits=None, places=None):
+        """The three terms, each a scalar without its weight, and the number of pairs of one class.
+
+        Args:
+            labels: Class ids, int32, shape `(batch,)`.
+            scores: Similarities to the prototypes, shape `(batch, classes)`.
+            pairs: Similarities of the rows to each other, shape `(batch, batch)`.
+            logits: Of the auxiliary head, margins included; None: the term is 0.
+            places: Column of each row's class in `scores`, int32, where they are not those of all
+                classes; a column that repeats an earlier one is `-inf`.
+        """
+        places = labels if places is None else places
+        own_class = ops.mean(class_term(scores, places, self.label_smoothing))
+        same_class, positives = pair_term(
+            pairs, labels, trials=self.trials, smoothing=self.pair_smoothing
+        )
+        auxiliary = ops.zeros_like(own_class)
+        if logits is not None:
+            auxiliary = ops.mean(class_term(logits, labels, self.label_smoothing))
+        return own_class, same_class, auxiliary, positives
+
+    def total(self, own_class, same_class, auxiliary):
+        """The weighted sum of the three terms."""
+        return (
+            self.class_weight * own_class
+            + self.pair_weight * same_class
+            + self.aux_weight * auxiliary
+        )
+
+    def call(self, y_true, y_pred):
+        labels, valid = known_ids(y_true, ops.shape(y_pred["scores"])[1])
+        terms = self.terms(labels, y_pred["scores"], y_pred["pairs"], y_pred.get("logits"))
+        return ops.where(valid, self.total(*terms[:3]), float("nan"))
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "class_weight": self.class_weight,
+            "pair_weight": self.pair_weight,
+            "aux_weight": self.aux_weight,
+            "label_smoothing": self.label_smoothing,
+            "pair_smoothing": self.pair_smoothing,
+            "candidates": self.candidates,
+            "trials": self.trials,
+        }
+
+
+def _mean(values, mask, count):
+    return ops.sum(values * mask) / ops.maximum(count, 1)
+
+
+def _at_least_0(name, value):
+    if not value >= 0:
+        raise ValueError(f"`{name}` must be a number of at least 0. Received {name}={value!r}.")
+    return float(value)
+
+
+def _smoothing(name, value):
+    if not 0 <= value < 1:
+        raise ValueError(f"`{name}` must be a number from 0 to below 1. Received {name}={value!r}.")
+    return float(value)

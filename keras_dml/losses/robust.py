@@ -1,0 +1,165 @@
+"""Losses of adversarial training that P2's Table 1 compares with, each in its own paper's reading.
+
+Functions of logits on clean inputs and on their adversarial twins, shape `(batch, classes)`; all
+give one value an example, shape `(batch,)`, whose mean is the loss.
+`keras_dml.models.AdversarialTraining` trains by them.
+"""
+
+import numpy as np
+
+from keras_dml._keras import ops
+from keras_dml.geometry import vector
+from keras_dml.geometry.numerics import absolute, at_least_float32
+
+
+def cross_entropy(labels, logits):
+    """Cross-entropy of logits, as `softplus(logsumexp(others) - own)`.
+
+    The usual difference of logsumexp and own logit cancels where the network is sure, and the signs
+    of its gradient are rounding there, which blinds an attack.
+
+    Args:
+        labels: Class ids, integers, shape `(batch,)`.
+        logits: Shape `(batch, classes)`, two classes at least.
+
+    >>> cross_entropy(np.array([0]), np.array([[0.0, 0.0]], "float32")).numpy().round(3)
+    array([0.693], dtype=float32)
+    """
+    logits = at_least_float32(logits)
+    return ops.softplus(ops.logsumexp(_others(labels, logits), axis=1) - _own(labels, logits))
+
+
+def margin(labels, logits):
+    """The best other class's logit minus the own one's: above 0 exactly where the answer is wrong.
+
+    Args:
+        labels: Class ids, integers, shape `(batch,)`.
+        logits: Shape `(batch, classes)`, two classes at least.
+    """
+    logits = at_least_float32(logits)
+    return ops.max(_others(labels, logits), axis=1) - _own(labels, logits)
+
+
+def kl_divergence(logits, other):
+    """KL(softmax(logits) || softmax(other)), from log-softmax.
+
+    Args:
+        logits: Shape `(batch, classes)`.
+        other: Same shape.
+    """
+    first, second = (ops.log_softmax(at_least_float32(x), axis=1) for x in (logits, other))
+    return ops.sum(ops.exp(first) * (first - second), axis=1)
+
+
+def alp(labels, clean, adversarial, weight=0.5):
+    """Adversarial logit pairing (Kannan et al. 2018): half clean, half adversarial cross-entropy,
+    and the mean square over classes of what the attack moved the logits by.
+
+    Args:
+        labels: Class ids, integers, shape `(batch,)`.
+        clean: Logits of the inputs, shape `(batch, classes)`.
+        adversarial: Logits of their adversarial twins, same shape. Both sides carry gradient.
+        weight: Of the pairing.
+    """
+    pairing = _mean(ops.square(at_least_float32(clean) - at_least_float32(adversarial)))
+    both = cross_entropy(labels, clean) + cross_entropy(labels, adversarial)
+    return both / 2 + weight * pairing
+
+
+def trades(labels, clean, adversarial, beta=6.0):
+    """Clean cross-entropy and `beta` times KL(clean || adversarial) (Zhang et al. 2019).
+
+    Args:
+        labels: Class ids, integers, shape `(batch,)`.
+        clean: Logits of the inputs, shape `(batch, classes)`.
+        adversarial: Logits of their adversarial twins, same shape. Both sides carry gradient.
+        beta: 1 / lambda of P2's Table 1, which has 6 for MNIST.
+    """
+    return cross_entropy(labels, clean) + beta * kl_divergence(clean, adversarial)
+
+
+def tla(
+    labels, clean, adversarial, logits, *, margin=0.05, weight=0.5, norm_weight=1e-4
+):  # the constants of Mao et al. for MNIST
+    """Triplet loss adversarial training (Mao et al. 2019).
+
+    Adversarial cross-entropy, a hinge `D(anchor, positive) - D(anchor, negative) + margin` with
+    `D = 1 - |cos|`, adversarial anchors and the clean examples of `tla_pairs`, and the squares of
+    all three, mean over dimensions. An anchor in a batch of one class has no hinge.
+
+    Args:
+        labels: Class ids, integers, shape `(batch,)`.
+        clean: Embeddings of the inputs, shape `(batch, features)`.
+        adversarial: Embeddings of their adversarial twins, same shape.
+        logits: Logits of the adversarial twins, shape `(batch, classes)`.
+        margin: Of the hinge.
+        weight: Of the hinge.
+        norm_weight: Of the squares.
+    """
+    positive, negative = tla_pairs(labels, clean)
+    hinge, norm = tla_terms(
+        adversarial,
+        ops.take(clean, positive, axis=0),
+        ops.take(clean, ops.maximum(negative, 0), axis=0),
+        margin,
+    )
+    hinge = ops.where(negative < 0, 0, hinge)
+    return cross_entropy(labels, logits) + weight * hinge + norm_weight * norm
+
+
+def tla_terms(anchor, positive, negative, margin):
+    """Hinges and mean squares of triplets, both of shape `(batch,)`.
+
+    Args:
+        anchor, positive, negative: Vectors, shape `(batch, features)`.
+        margin: Of the hinge.
+    """
+    anchor, positive, negative = (at_least_float32(x) for x in (anchor, positive, negative))
+    gap = _absolute_cosine(anchor, negative) - _absolute_cosine(anchor, positive)
+    squares = ops.square(anchor) + ops.square(positive) + ops.square(negative)
+    return ops.relu(gap + margin), _mean(squares)
+
+
+def tla_pairs(labels, clean):
+    """Which clean examples an anchor is compared with.
+
+    The positive is the next example of the class in the batch, after the last the first, and the
+    anchor's own twin if it is alone. The negative is the example of another class with the largest
+    |cos| to the anchor's clean twin, ties to the lowest index.
+
+    Args:
+        labels: Class ids, integers, shape `(batch,)`.
+        clean: Embeddings of the inputs, shape `(batch, features)`.
+
+    Returns:
+        Rows of the positives and of the negatives, integers, shape `(batch,)`; a negative is -1
+        in a batch of one class.
+    """
+    similar = absolute(vector.cosine(clean, clean))  # (batch, batch)
+    same = ops.equal(labels[:, None], labels[None])
+    rows = ops.shape(similar)[0]
+    place = ops.arange(rows, dtype="int32")
+    ahead = ops.mod(place[None] - place[:, None] - 1, rows)  # the anchor itself comes last
+    positive = ops.argmin(ops.where(same, ahead, rows), axis=1)
+    negative = ops.argmax(ops.where(same, -1.0, similar), axis=1)
+    return positive, ops.where(ops.all(same, axis=1), -1, negative)
+
+
+def _absolute_cosine(x, y):
+    return absolute(ops.sum(vector.unit(x) * vector.unit(y), axis=1))
+
+
+def _others(labels, logits):
+    """The logits, -inf in the column of the own class."""
+    columns = ops.arange(ops.shape(logits)[1], dtype="int32")[None]
+    return ops.where(ops.equal(columns, ops.cast(labels, "int32")[:, None]), -np.inf, logits)
+
+
+def _own(labels, logits):
+    ids = ops.cast(labels, "int32")[:, None]
+    return ops.take_along_axis(logits, ids, axis=1)[:, 0]
+
+
+def _mean(values):
+    """Over the last axis; `keras.ops.mean` narrows float64 to float32 on JAX."""
+    return ops.sum(values, axis=-1) / ops.cast(ops.shape(values)[-1], values.dtype)

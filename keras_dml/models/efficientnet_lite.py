@@ -1,0 +1,107 @@
+"""EfficientNet-Lite0: pretrained images for devices."""
+
+import pathlib
+
+from keras_dml._keras import keras
+from keras_dml.layers.standardisation import Standardisation
+from keras_dml.models._images import embedding_of, image_input
+
+# Of each stage (Tan & Le 2019, Table 1; Lite keeps B0's): kernel, stride of its first block, factor
+# of the expansion, filters, blocks.
+STAGES = (
+    (3, 1, 1, 16, 1),
+    (3, 2, 6, 24, 2),
+    (5, 2, 6, 40, 2),
+    (3, 2, 6, 80, 3),
+    (5, 1, 6, 112, 3),
+    (5, 2, 6, 192, 4),
+    (3, 1, 6, 320, 1),
+)
+STEM, HEAD = 32, 1280
+# What the published weights were trained on: (pixel - 127) / 128 of pixels from 0 to 255.
+MEAN, DEVIATION = 127 / 255, 128 / 255
+
+
+def efficientnet_lite0(input_shape=(224, 224, 3), weights=None, *, embedding=None):
+    """EfficientNet-Lite0 up to its pooled features: no squeeze-and-excite, ReLU6 throughout, so
+    that it quantises to int8 and runs on accelerators.
+
+    Seven stages of inverted bottlenecks (Tan & Le 2019; the Lite variants are TensorFlow's of
+    2020). `zoo/efficientnet_lite0.py` makes the file of its ImageNet weights.
+
+    Functional model:
+        Input: `image`, shape `(batch, height, width, 3)`, RGB in [0, 1]. The weights were trained
+            on the middle 7/8 of an image, resized (bicubic) to 224 by 224.
+        Output: `(batch, 1280)` features, each in [0, 6], or `(batch, embedding)`.
+
+    Args:
+        input_shape: `(height, width, 3)`, each at least 32; the weights fit any.
+        weights: Path of a `.weights.h5` file of the network without `embedding`; None: random.
+        embedding: Units of a linear layer on the features, randomly initialised; None: no such
+            layer.
+
+    Returns:
+        A `keras.Model` with 3.4 million weights.
+
+    Raises:
+        ValueError: If the shape is another one, or the weights' file does not exist.
+    """
+    if weights is not None and not pathlib.Path(weights).is_file():
+        raise ValueError(
+            f"There is no file of weights {str(weights)!r}. Make it with "
+            "`python -m zoo.efficientnet_lite0`, or give weights=None for random ones."
+        )
+    image = image_input(input_shape, 32, channels=3)
+    x = Standardisation([MEAN] * 3, [DEVIATION] * 3, name="standardisation")(image)
+    x = _convolved(x, STEM, 3, "stem", stride=2)
+    names = (f"block_{i}" for i in range(sum(stage[-1] for stage in STAGES)))
+    for kernel, stride, expansion, filters, blocks in STAGES:
+        for i in range(blocks):
+            x = _block(x, filters, kernel, expansion, stride if i == 0 else 1, next(names))
+    x = _convolved(x, HEAD, 1, "head")
+    features = keras.layers.GlobalAveragePooling2D(name="features")(x)
+    network = keras.Model(image, features, name="efficientnet_lite0")
+    if weights is not None:
+        network.load_weights(weights)
+    return keras.Model(image, embedding_of(features, embedding), name="efficientnet_lite0")
+
+
+def _block(x, filters, kernel, expansion, stride, name):
+    """Expand by 1x1, filter each channel, project by 1x1; added to the input where they fit."""
+    shortcut = x
+    if expansion > 1:
+        x = _convolved(x, expansion * x.shape[-1], 1, f"{name}_expand")
+    x = keras.layers.DepthwiseConv2D(
+        kernel,
+        stride,
+        padding="same",
+        use_bias=False,
+        depthwise_initializer="he_normal",
+        name=f"{name}_filter_conv",
+    )(x)
+    x = _activated(x, f"{name}_filter")
+    x = _convolved(x, filters, 1, f"{name}_project", activated=False)
+    if stride == 1 and filters == shortcut.shape[-1]:
+        x = keras.layers.Add(name=f"{name}_add")([shortcut, x])
+    return x
+
+
+def _convolved(x, filters, kernel, name, stride=1, activated=True):
+    x = keras.layers.Conv2D(
+        filters,
+        kernel,
+        stride,
+        padding="same",
+        use_bias=False,
+        kernel_initializer="he_normal",
+        name=f"{name}_conv",
+    )(x)
+    return _activated(x, name) if activated else _normalised(x, name)
+
+
+def _activated(x, name):
+    return keras.layers.ReLU(6.0, name=f"{name}_relu6")(_normalised(x, name))
+
+
+def _normalised(x, name):
+    return keras.layers.BatchNormalization(epsilon=1e-3, name=f"{name}_norm")(x)

@@ -1,0 +1,44 @@
+"""LeNet: the small network of MNIST."""
+
+from keras_dml._keras import keras
+from keras_dml.models._choices import choose
+from keras_dml.models._images import image_input
+
+# Filters and padding of the two convolutions, and units of the hidden layer.
+PRESETS = {
+    "standard": ((6, "same"), (16, "valid"), (120,)),
+    "madry": ((32, "same"), (64, "same"), (1024,)),
+}
+
+
+def lenet(input_shape=(28, 28, 1), *, embedding=84, preset="standard"):
+    """Two 5 by 5 convolutions with ReLU, each halved by its maxima, a hidden layer with ReLU and a
+    linear embedding (P2 section 4.1, "a standard LeNet").
+
+    The end is linear since a ReLU would confine embeddings and prototypes to one orthant.
+
+    Functional model:
+        Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardised.
+        Output: `(batch, embedding)`.
+
+    Args:
+        input_shape: `(height, width, channels)`, each side at least 12.
+        embedding: Units of the last layer.
+        preset: `"standard"` (6 and 16 filters, 120 units: 60,856 weights) or `"madry"` (32 and 64
+            filters, 1024 units: the capacity that adversarial training asks for, Madry et al.
+            2018).
+
+    Returns:
+        A `keras.Model`.
+
+    Raises:
+        ValueError: If the shape or the preset is another one.
+    """
+    *convolutions, (hidden,) = choose("preset", preset, PRESETS)
+    x = image = image_input(input_shape, 12)
+    for i, (filters, padding) in enumerate(convolutions, start=1):
+        x = keras.layers.Conv2D(filters, 5, padding=padding, activation="relu", name=f"conv_{i}")(x)
+        x = keras.layers.MaxPooling2D(name=f"pool_{i}")(x)
+    x = keras.layers.Flatten(name="flat")(x)
+    x = keras.layers.Dense(hidden, activation="relu", name="hidden")(x)
+    return keras.Model(image, keras.layers.Dense(embedding, name="embedding")(x), name="lenet")

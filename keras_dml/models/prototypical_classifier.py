@@ -1,0 +1,377 @@
+"""An encoder with prototypes and a learned similarity: one model that classifies, verifies,
+retrieves and takes new classes."""
+
+import warnings
+
+import numpy as np
+
+from keras_dml._keras import keras, ops
+from keras_dml.geometry import vector
+from keras_dml.layers._replicas import share
+from keras_dml.layers.potatoes import checked_labels
+from keras_dml.layers.prototypes import PrototypeSimilarity
+from keras_dml.losses.pairs import classes_present
+from keras_dml.losses.prototypes import PrototypicalLoss, additive_margin, class_term, known_ids
+from keras_dml.models._choices import choose
+from keras_dml.models._images import check_images
+
+AUXILIARIES = ("softmax", "am", None)
+HEADS = {"sim": "similarities to the prototypes", "dol": "logits of the auxiliary dense layer"}
+BATCH = 256
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class PrototypicalClassifier(keras.Model):
+    """An encoder E, prototypes C and a learned similarity S, trained together (P2 Algorithm 1).
+
+    `model(x)` are the scores `S(E(x), C)`, logits of the classes. In training the call gives the
+    embeddings too, `{"embedding": E(x), "scores": ...}`: each step first moves the prototypes by
+    the embeddings of the batch, then computes the three terms of `PrototypicalLoss` with them, and
+    no gradient goes through a prototype. Prototypes are weights, so a saved and loaded model goes
+    on training like the original. Compile with an optimizer and, for other weights or smoothing, a
+    `keras_dml.losses.PrototypicalLoss`.
+
+    Batches need several examples of a class (`keras_dml.samplers.PKSampler`; with ten classes any
+    batch of 64 will do). `fit` tells the three terms and `positives`, the pairs of one class in a
+    batch. A batch with a label that is no class is refused in an eager call; in a compiled step,
+    where nothing can be raised, its loss is NaN with gradient 0, and no prototype moves. `evaluate`
+    tells the class term alone. On several replicas prototypes follow the global batch, and pairs
+    are those of each replica.
+
+    Args:
+        encoder: A built `keras.Model` of one input that gives vectors, shape `(batch, features)`.
+        classes: Number of classes; labels are 0 to `classes - 1`.
+        aux: Auxiliary head "DOL" on the embeddings: `"softmax"`, a dense layer; `"am"`, additive
+            margin softmax; None for none.
+        name: Name of the model.
+        **options: Of `keras_dml.layers.PrototypeSimilarity`: `hidden`, `dropout`, `symmetry`,
+            `decay`, `init`, `class_names`, ...
+
+    Example:
+        >>> encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+        >>> model = keras_dml.models.PrototypicalClassifier(encoder, classes=2, hidden=8)
+        >>> model.compile("adam", metrics=["accuracy"])
+        >>> x = np.eye(3, dtype="float32")[[0, 0, 1, 1]]
+        >>> history = model.fit(x, np.array([0, 0, 1, 1]), verbose=0)
+        >>> model(x).shape, model.embed(x).shape
+        (TensorShape([4, 2]), TensorShape([4, 2]))
+    """
+
+    def __init__(
+        self, encoder, classes, *, aux="softmax", name="prototypical_classifier", **options
+    ):
+        _check_encoder(encoder)
+        super().__init__(name=name)
+        if aux not in AUXILIARIES:
+            raise ValueError(f"`aux` must be one of {AUXILIARIES}. Received aux={aux!r}.")
+        self.encoder = encoder
+        self.prototypes_layer = PrototypeSimilarity(classes, **options, name="prototypes")
+        self.aux = aux
+        self.aux_head = None
+        if aux is not None:
+            self.aux_head = keras.layers.Dense(
+                self.prototypes_layer.classes,
+                use_bias=aux == "softmax",
+                dtype=self.prototypes_layer.dtype,
+                name="dol",
+            )
+        self._told = [
+            keras.metrics.Mean(name)
+            for name in ("class_loss", "pair_loss", "aux_loss", "positives")
+        ]
+        self.build(encoder.input_shape)
+
+    def build(self, input_shape):
+        shape = self.encoder.compute_output_shape(input_shape)
+        for layer in (self.prototypes_layer, self.aux_head):
+            if layer is not None and not layer.built:
+                layer.build(shape)
+        self.built = True
+
+    def call(self, inputs, training=None, mask=None):
+        """Scores, shape `(batch, classes)`; in training a dict of the embeddings and of their
+        scores by the prototypes before the step, for metrics."""
+        embedding = self._encoded(inputs, training, mask)
+        scores = self.prototypes_layer(embedding, training=False)
+        if not training:
+            return scores
+        return {"embedding": embedding, "scores": ops.stop_gradient(scores)}
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        """The loss of a batch; in training the prototypes move before it."""
+        if sample_weight is not None:
+            raise ValueError(
+                "PrototypicalClassifier takes no `sample_weight`: the pair term has no weight a "
+                "row. Draw rows more often instead."
+            )
+        training = isinstance(y_pred, dict)
+        known = self._trained_classes if training else self.prototypes_layer.classes
+        labels, valid = known_ids(y, known)
+        if not training:
+            value = ops.mean(class_term(y_pred, labels, self._objective.label_smoothing))
+            self._told[0].update_state(value)
+            return share(ops.where(valid, value, float("nan")))
+        z = y_pred["embedding"]
+        self.prototypes_layer.update(z, ops.where(valid, labels, -1))
+        terms = self.terms(z, labels, training=True)
+        for metric, value in zip(self._told, terms, strict=True):
+            metric.update_state(ops.stop_gradient(value))
+        extra = [ops.cast(value, terms[0].dtype) for value in self.losses]
+        total = sum(extra, start=self._objective.total(*terms[:3]))
+        return share(ops.where(valid, total, float("nan")))
+
+    def terms(self, z, labels, *, training=False):
+        """The terms of the loss for embeddings, by the prototypes as they are.
+
+        Args:
+            z: Embeddings, shape `(batch, features)`.
+            labels: Class ids, int32, shape `(batch,)`.
+            training: Whether dropout is at work.
+
+        Returns:
+            Class, pair and auxiliary term, and the number of pairs of one class; scalars.
+        """
+        z = ops.cast(z, self.prototypes_layer.dtype)
+        logits = None
+        if self.aux == "softmax":
+            logits = self.aux_head(z)
+        elif self.aux == "am":
+            logits = additive_margin(self._cosines(z), labels)
+        similarity = self.prototypes_layer.similarity
+        pairs = similarity(z, z, training=training)
+        if self._objective.candidates == "all":
+            scores, places = self.prototypes_layer(z, training=training), None
+        else:
+            present, places = classes_present(
+                labels, self.prototypes_layer.classes, static=self.jit_compile
+            )
+            chosen = ops.take(self.prototypes_layer.prototypes, present, axis=0)
+            scores = similarity(z, chosen, training=training)
+            scores = ops.where(_repeated(present), -float("inf"), scores)
+        return self._objective.terms(labels, scores, pairs, logits, places)
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        scores = y_pred["scores"] if isinstance(y_pred, dict) else y_pred
+        return super().compute_metrics(x, y, scores, sample_weight)
+
+    def fit(self, x=None, y=None, **kwargs):
+        """As of `keras.Model`; arrays of labels and of images are checked before the first step."""
+        if isinstance(y, (np.ndarray, list)):
+            labels = np.asarray(y)
+            column = labels.ndim == 2 and labels.shape[1] == 1
+            checked_labels(labels[:, 0] if column else labels, len(x), self._trained_classes)
+        if isinstance(x, np.ndarray):
+            self._check_images(x)
+        return super().fit(x, y, **kwargs)
+
+    def embed(self, x):
+        """Embeddings E(x) of a batch in inference mode, shape `(batch, features)`; differentiable.
+
+        `keras_dml.embed(model, inputs)` does it for any number, in batches.
+        """
+        return self._encoded(ops.convert_to_tensor(x), False, None)
+
+    def scores(self, x, head="sim"):
+        """Logits of a batch in inference mode, shape `(batch, classes)`; differentiable in `x`.
+
+        Args:
+            x: A batch of inputs.
+            head: `"sim"`, similarities to the prototypes; `"dol"`, the auxiliary dense layer, which
+                knows the classes of training alone (with `aux="am"` its cosines).
+        """
+        return self.head_scores(self.embed(x), head)
+
+    def head_scores(self, z, head="sim"):
+        """As `scores`, of embeddings, shape `(batch, features)`."""
+        choose("head", head, HEADS)
+        if head == "sim":
+            return self.prototypes_layer(z, training=False)
+        if self.aux_head is None:
+            raise ValueError('The model was made with `aux=None` and has no "dol" head.')
+        z = ops.cast(z, self.prototypes_layer.dtype)
+        return self.aux_head(z) if self.aux == "softmax" else self._cosines(z)
+
+    def similarity(self, x, y):
+        """S of all pairs of embeddings, `(n, features)` and `(m, features)` to `(n, m)`: probes
+        first, enrolled second; great is alike."""
+        return self.prototypes_layer.similarity(
+            ops.convert_to_tensor(x), ops.convert_to_tensor(y), training=False
+        )
+
+    def classify(self, x, *, among=None, batch_size=BATCH):
+        """The most similar class of each input (P2 Eq. 4); ties go to the lowest row.
+
+        Args:
+            x: Inputs, shape `(count, ...)`.
+            among: Names of the classes to choose from; None: all.
+            batch_size: Inputs of one call.
+
+        Returns:
+            Rows of `class_names`, shape `(count,)`.
+        """
+        rows = self._rows(among)
+        chosen = {self.class_names[row] for row in rows}
+        unseen = [name for name in self.prototypes_layer.without_visits() if name in chosen]
+        if unseen:
+            warnings.warn(
+                f"{len(unseen)} prototypes were never trained, among them {unseen[:4]}: their "
+                "scores mean nothing. Train on them, or call `refit_prototypes(x, y)`.",
+                stacklevel=2,
+            )
+        scores = self._in_parts(self.scores, x, batch_size)
+        return rows[np.argmax(scores[:, rows], axis=1)]
+
+    @property
+    def prototypes(self):
+        """Prototypes, shape `(classes, features)`, NumPy."""
+        return np.asarray(ops.convert_to_numpy(self.prototypes_layer.prototypes))
+
+    @property
+    def class_names(self):
+        """Names of the rows of the prototypes."""
+        return list(self.prototypes_layer.class_names)
+
+    @property
+    def distance(self):
+        """`d(x, y) = -S(x, y)` as an object."""
+        return self.prototypes_layer.distance
+
+    def add_classes(self, class_names, x, y, *, batch_size=BATCH):
+        """Learns new classes from a few examples, without training: the mean of their embeddings.
+
+        Args:
+            class_names: Names of the new classes.
+            x: Their examples, shape `(count, ...)`.
+            y: Place of each example's class in `class_names`, shape `(count,)`.
+            batch_size: Inputs of one call.
+
+        Raises:
+            ValueError: As `keras_dml.layers.PrototypeSimilarity.add_classes`.
+        """
+        self.prototypes_layer.add_classes(class_names, self._embedded(x, batch_size), y)
+        self._forget_functions()
+
+    def extend_class(self, class_name, x, *, batch_size=BATCH):
+        """Takes further examples into the prototype of a class; as the layer's method."""
+        self.prototypes_layer.extend_class(class_name, self._embedded(x, batch_size))
+
+    def set_prototypes(self, values, class_names=None):
+        """Replaces all classes; as the layer's method, shape `(classes, features)`."""
+        self.prototypes_layer.set_prototypes(values, class_names)
+        self._forget_functions()
+
+    def refit_prototypes(self, x, y, *, batch_size=BATCH):
+        """Sets each prototype to its class's mean embedding in inference mode.
+
+        The moving means of training lag behind the encoder and saw its training mode.
+
+        Args:
+            x: Examples of every class, shape `(count, ...)`.
+            y: Class ids, shape `(count,)`.
+            batch_size: Inputs of one call.
+
+        Raises:
+            ValueError: If a class has no example or a label is none of the classes.
+        """
+        self.prototypes_layer.refit(self._embedded(x, batch_size), y)
+
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], self.prototypes_layer.classes)
+
+    def get_config(self):
+        head = self.prototypes_layer.get_config()
+        options = {key: value for key, value in head.items() if key not in _OF_LAYERS}
+        return {
+            "name": self.name,
+            "encoder": keras.saving.serialize_keras_object(self.encoder),
+            "aux": self.aux,
+            "aux_classes": self._trained_classes,
+            **options,
+        }
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        config = dict(config)
+        encoder = keras.saving.deserialize_keras_object(
+            config.pop("encoder"), custom_objects=custom_objects
+        )
+        trained = config.pop("aux_classes")
+        present = {key: config[key] for key in ("classes", "class_names")}
+        model = cls(encoder, **{**config, "classes": trained, "class_names": None})
+        if present["classes"] != trained:
+            model.prototypes_layer.set_prototypes(
+                np.zeros((present["classes"], encoder.output_shape[1])), present["class_names"]
+            )
+        model.prototypes_layer.class_names = list(present["class_names"])
+        return model
+
+    @property
+    def _objective(self):
+        loss = getattr(self, "loss", None)
+        if loss is not None and not isinstance(loss, PrototypicalLoss):
+            raise ValueError(
+                "PrototypicalClassifier trains by one loss: `compile(optimizer, "
+                f"PrototypicalLoss())`. Received loss={loss!r}. For another train `model.encoder`."
+            )
+        return loss or PrototypicalLoss()
+
+    @property
+    def _trained_classes(self):
+        return self.aux_head.units if self.aux_head is not None else self.prototypes_layer.classes
+
+    def _encoded(self, inputs, training, mask):
+        if mask is None:
+            return self.encoder(inputs, training=training)
+        return self.encoder(inputs, training=training, mask=mask)
+
+    def _cosines(self, z):
+        return vector.cosine(z, ops.transpose(ops.convert_to_tensor(self.aux_head.kernel)))
+
+    def _rows(self, among):
+        if among is None:
+            return np.arange(self.prototypes_layer.classes)
+        unknown = [name for name in among if name not in self.prototypes_layer.class_names]
+        if unknown or not len(among):
+            raise ValueError(
+                f"`among` must name some of the model's classes. Not among them: {unknown}."
+            )
+        return np.sort([self.prototypes_layer.class_names.index(name) for name in among])
+
+    def _embedded(self, x, batch_size):
+        return self._in_parts(self.embed, x, batch_size)
+
+    def _in_parts(self, function, x, batch_size):
+        if not len(x):
+            raise ValueError("`x` is empty; give at least one input.")
+        self._check_images(x)
+        parts = (x[i : i + batch_size] for i in range(0, len(x), batch_size))
+        return np.concatenate([np.asarray(function(part)) for part in parts])
+
+    def _check_images(self, x):
+        if len(self.encoder.input_shape) == 4:
+            check_images(x, self.encoder.input_shape[1:])
+
+    def _forget_functions(self):
+        """Compiled functions hold the old number of classes."""
+        self.train_function = self.test_function = self.predict_function = None
+
+
+_OF_LAYERS = ("name", "dtype", "trainable")
+
+
+def _repeated(ids):
+    """Whether an id comes earlier too, shape `(ids,)`."""
+    places = ops.arange(ops.shape(ids)[0])
+    earlier = ops.logical_and(ops.equal(ids[:, None], ids[None]), places[:, None] > places[None])
+    return ops.any(earlier, axis=1)
+
+
+def _check_encoder(encoder):
+    single = len(getattr(encoder, "inputs", None) or ()) == 1
+    shape = getattr(encoder, "output_shape", None) if single else None
+    if not isinstance(shape, tuple) or len(shape) != 2 or shape[1] is None:
+        raise ValueError(
+            "`encoder` must be a built model of one input that gives vectors, shape (batch, "
+            f"features). Received {type(encoder).__name__} with output shape {shape}. Begin it "
+            "with `keras.Input(shape)` and end it in a `keras.layers.Dense`."
+        )

@@ -1,0 +1,69 @@
+"""ResNet-12: the encoder of few-shot benchmarks."""
+
+from keras_dml._keras import keras
+from keras_dml.layers.standardisation import Standardisation
+from keras_dml.models._images import embedding_of, image_input
+
+SLOPE = 0.1  # of the leaky ReLUs
+
+
+def resnet12(
+    input_shape=(84, 84, 3),
+    *,
+    widths=(64, 160, 320, 640),
+    dropout=0.1,
+    embedding=None,
+    mean=0.5,
+    deviation=0.5,
+):
+    """Four residual blocks of three 3 by 3 convolutions, each halved by its maxima, pooled over the
+    image (Oreshkin et al. 2018, with the widths of Lee et al. 2019).
+
+    Functional model:
+        Input: `image`, shape `(batch, height, width, channels)`, in [0, 1].
+        Output: `(batch, widths[-1])` features, or `(batch, embedding)`.
+
+    Args:
+        input_shape: `(height, width, channels)`, each side at least `2 ** len(widths)`.
+        widths: Filters of the blocks; (64, 128, 256, 512) is the other common choice.
+        dropout: Share of activations that is dropped behind each block.
+        embedding: Units of a linear layer on the features; None: no such layer.
+        mean: What is subtracted from the image, a number or one a channel.
+        deviation: What it is then divided by, a number or one a channel.
+
+    Returns:
+        A `keras.Model`; 12.4 million weights with the widths above.
+
+    Raises:
+        ValueError: If the shape is another one.
+    """
+    image = image_input(input_shape, 2 ** len(widths))
+    x = Standardisation(mean, deviation, name="standardisation")(image)
+    for i, filters in enumerate(widths, start=1):
+        x = _block(x, filters, f"block_{i}")
+        x = keras.layers.Dropout(dropout, name=f"block_{i}_dropout")(x)
+    features = keras.layers.GlobalAveragePooling2D(name="features")(x)
+    return keras.Model(image, embedding_of(features, embedding), name="resnet12")
+
+
+def _block(x, filters, name):
+    shortcut = _normalised(x, filters, 1, f"{name}_shortcut")
+    for i in (1, 2, 3):
+        x = _normalised(x, filters, 3, f"{name}_{i}")
+        if i < 3:
+            x = keras.layers.LeakyReLU(SLOPE, name=f"{name}_{i}_relu")(x)
+    x = keras.layers.Add(name=f"{name}_add")([shortcut, x])
+    x = keras.layers.LeakyReLU(SLOPE, name=f"{name}_relu")(x)
+    return keras.layers.MaxPooling2D(name=f"{name}_pool")(x)
+
+
+def _normalised(x, filters, kernel, name):
+    x = keras.layers.Conv2D(
+        filters,
+        kernel,
+        padding="same",
+        use_bias=False,
+        kernel_initializer="he_normal",
+        name=f"{name}_conv",
+    )(x)
+    return keras.layers.BatchNormalization(name=f"{name}_norm")(x)

@@ -1,0 +1,41 @@
+"""ResNet-50, the encoder of the paper's larger images, from `keras.applications`."""
+
+from keras_dml._keras import keras, ops
+from keras_dml.layers.standardisation import Standardisation
+from keras_dml.models._images import embedding_of, image_input
+
+# What its ImageNet weights were trained on: pixels from 0 to 255 less these, in the order blue,
+# green, red (`keras.applications.resnet.preprocess_input`).
+MEAN_RGB = (123.68, 116.779, 103.939)
+
+
+def resnet50(input_shape=(224, 224, 3), weights=None, *, embedding=None):
+    """`keras.applications.ResNet50` up to its pooled features, with its standardisation inside (He
+    et al. 2016; P2 section 4.2).
+
+    Functional model:
+        Input: `image`, shape `(batch, height, width, 3)`, RGB in [0, 1].
+        Output: `(batch, 2048)` features, none negative, or `(batch, embedding)`.
+
+    Args:
+        input_shape: `(height, width, 3)`, each side at least 32.
+        weights: None (random), `"imagenet"` (Keras downloads them) or the path of such a file, of
+            the network without its classifier.
+        embedding: Units of a linear layer on the features; None: no such layer.
+
+    Returns:
+        A `keras.Model` with 23.6 million weights.
+
+    Raises:
+        ValueError: If the shape is another one, or the weights' file does not exist.
+    """
+    image = image_input(input_shape, 32, channels=3)
+    mean = [value / 255 for value in MEAN_RGB]
+    x = Standardisation(mean, [1 / 255] * 3, name="standardisation")(image)
+    network = keras.applications.ResNet50(
+        include_top=False,
+        weights=weights,
+        input_tensor=ops.flip(x, axis=-1),
+        pooling="avg",
+    )
+    return keras.Model(image, embedding_of(network.output, embedding), name="resnet50")

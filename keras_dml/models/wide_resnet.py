@@ -1,0 +1,89 @@
+"""Wide residual networks, for images of 32 by 32 pixels."""
+
+from keras_dml._keras import keras
+from keras_dml.layers.standardisation import Standardisation
+from keras_dml.models._images import embedding_of, image_input
+
+STEM = 16
+GROUPS = ((16, 1), (32, 2), (64, 2))  # filters of width one, stride of the first block
+# Mean and standard deviation of CIFAR-10's training images, RGB in [0, 1].
+CIFAR_MEAN, CIFAR_DEVIATION = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
+
+
+def wide_resnet(
+    depth=28,
+    width=10,
+    input_shape=(32, 32, 3),
+    *,
+    dropout=0.3,
+    embedding=None,
+    mean=CIFAR_MEAN,
+    deviation=CIFAR_DEVIATION,
+):
+    """Three groups of pre-activation blocks, pooled over the image (Zagoruyko & Komodakis 2016; the
+    family that P2 takes for CIFAR-10).
+
+    A block is batch normalisation, ReLU, 3 by 3 convolution, twice, with dropout between; a 1 by 1
+    convolution is its shortcut where the shape changes.
+
+    Functional model:
+        Input: `image`, shape `(batch, height, width, channels)`, in [0, 1].
+        Output: `(batch, 64 * width)` features, none negative, or `(batch, embedding)`.
+
+    Args:
+        depth: Layers, 6 n + 4 for n blocks a group.
+        width: Factor of the filters 16, 32 and 64.
+        input_shape: `(height, width, channels)`, each side at least 8.
+        dropout: Share of activations that is dropped inside a block.
+        embedding: Units of a linear layer on the features; None: no such layer.
+        mean: What is subtracted from the image, a number or one a channel; CIFAR-10's.
+        deviation: What it is then divided by, a number or one a channel; CIFAR-10's.
+
+    Returns:
+        A `keras.Model`; 36.5 million weights at depth 28 and width 10.
+
+    Raises:
+        ValueError: If the depth is not 6 n + 4, or the shape is another one.
+    """
+    blocks, rest = divmod(depth - 4, 6)
+    if blocks < 1 or rest:
+        raise ValueError(f"`depth` must be 10, 16, 22, 28, ... Received depth={depth!r}.")
+    image = image_input(input_shape, 8)
+    x = Standardisation(mean, deviation, name="standardisation")(image)
+    x = _convolution(STEM, 3, "stem")(x)
+    for i, (filters, stride) in enumerate(GROUPS, start=1):
+        for j in range(1, blocks + 1):
+            first = stride if j == 1 else 1
+            x = _block(x, filters * width, first, dropout, f"group_{i}_block_{j}")
+    x = _activated(x, "last")
+    features = keras.layers.GlobalAveragePooling2D(name="features")(x)
+    return keras.Model(image, embedding_of(features, embedding), name="wide_resnet")
+
+
+def _block(x, filters, stride, dropout, name):
+    """The shortcut of a block that changes the shape starts behind the first activation."""
+    shortcut, x = x, _activated(x, f"{name}_1")
+    if stride != 1 or shortcut.shape[-1] != filters:
+        shortcut = _convolution(filters, 1, f"{name}_shortcut", stride)(x)
+    x = _convolution(filters, 3, f"{name}_conv_1", stride)(x)
+    x = _activated(x, f"{name}_2")
+    x = keras.layers.Dropout(dropout, name=f"{name}_dropout")(x)
+    x = _convolution(filters, 3, f"{name}_conv_2")(x)
+    return keras.layers.Add(name=f"{name}_add")([shortcut, x])
+
+
+def _activated(x, name):
+    x = keras.layers.BatchNormalization(name=f"{name}_norm")(x)
+    return keras.layers.ReLU(name=f"{name}_relu")(x)
+
+
+def _convolution(filters, kernel, name, stride=1):
+    return keras.layers.Conv2D(
+        filters,
+        kernel,
+        stride,
+        padding="same",
+        use_bias=False,
+        kernel_initializer="he_normal",
+        name=name,
+    )

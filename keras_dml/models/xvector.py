@@ -1,0 +1,63 @@
+"""The x-vector network: speakers from raw audio of any length."""
+
+from keras_dml._keras import keras
+from keras_dml.layers.audio import LogMel
+from keras_dml.layers.convolution import MaskedConv1D
+from keras_dml.layers.statistics_pooling import StatisticsPooling
+from keras_dml.models._choices import choose
+
+# Channels, width and dilation of the frame layers (Snyder et al. 2018, Table 1).
+FRAME_LAYERS = ((512, 5, 1), (512, 3, 2), (512, 3, 3), (512, 1, 1), (1500, 1, 1))
+
+
+def xvector(frame_layers=FRAME_LAYERS, *, embedding=512, bands=30, padding="valid"):
+    """A time-delay network on log-mel bands, statistics over the frames, and a linear layer.
+
+    The embedding is the affine output of Snyder's segment 6; P2 puts its own heads on it in place
+    of segment 7. Each frame layer is an affine map of the frames around, ReLU and batch
+    normalisation. Masks are exact through every stage: the embedding of a padded recording is that
+    of the bare one.
+
+    Functional model:
+        Input: `audio`, shape `(batch, samples, 1)`, 16 kHz, in [-1, 1]; any length of at least
+            2,640 samples (165 ms: the 15 frames that the standard layers see at once), with or
+            without a mask.
+        Output: `(batch, embedding)`.
+
+    Args:
+        frame_layers: Channels, width in frames and dilation of each frame layer; fewer channels
+            make a compact network.
+        embedding: Units of the last layer.
+        bands: Mel bands of `LogMel`.
+        padding: `"valid"`, as published, or `"same"`: frames beyond the ends count as zero, and one
+            frame (400 samples) is enough.
+
+    Returns:
+        A `keras.Model`; 4.2 million weights at 24 bands.
+
+    Raises:
+        ValueError: If a layer is not of three whole numbers, or the padding is another.
+    """
+    layers = [tuple(layer) for layer in frame_layers]
+    if not layers or any(len(layer) != 3 or min(layer) < 1 for layer in layers):
+        raise ValueError(
+            "`frame_layers` must hold (channels, width, dilation) for each layer. Received "
+            f"frame_layers={frame_layers!r}."
+        )
+    reach = 1 + sum((width - 1) * dilation for _, width, dilation in layers)
+    least = choose("padding", padding, {"valid": reach, "same": 1})
+    audio = keras.Input((None, 1), name="audio")
+    x = LogMel(bands, least_frames=least, name="log_mel")(audio)
+    for i, (channels, width, dilation) in enumerate(layers, start=1):
+        x = MaskedConv1D(
+            channels,
+            width,
+            dilation_rate=dilation,
+            padding=padding,
+            activation="relu",
+            kernel_initializer="he_normal",
+            name=f"frame_{i}",
+        )(x)
+        x = keras.layers.BatchNormalization(name=f"frame_{i}_norm")(x)
+    x = StatisticsPooling(name="statistics")(x)
+    return keras.Model(audio, keras.layers.Dense(embedding, name="embedding")(x), name="xvector")

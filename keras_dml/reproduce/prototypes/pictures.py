@@ -1,0 +1,88 @@
+"""The table's picture, its numbers, and one file of all figures."""
+
+import json
+import os
+
+import numpy as np
+from matplotlib.ticker import FuncFormatter
+
+from keras_dml import reports
+from keras_dml.reports import style
+from keras_dml.reproduce.prototypes import tables
+
+OWN = "SIM + AT"
+DRAWN = ("clean", "fgsm", "short", "long", "restarts", "square")
+NOTE = "Dots: here, on raw logits, with 95 % intervals. Diamonds: the paper."
+
+
+def write(out, table, heads, history, *, source):
+    """Writes Table 1, its picture and `figures.json`.
+
+    Args:
+        out: Folder, a `pathlib.Path`.
+        table: Of `tables.comparison`.
+        heads: Heads of its columns.
+        history: Rows of `Experiment.train`.
+        source: Data and licence, a sentence.
+
+    Returns:
+        The paths written.
+    """
+    picture = compared(table, heads, title=_title(table, heads), caption=f"{NOTE} {source}")
+    written = reports.save(picture, out / "table1", table)
+    told = {"figures": table, "columns": heads, "trainings": history}
+    return [*written, _write_json(out / "figures.json", told)]
+
+
+def compared(table, heads, *, title, caption):
+    """Accuracies of every row, a panel an attack.
+
+    Args:
+        table: Of `tables.comparison`.
+        heads: Heads of its columns.
+        title: The finding.
+        caption: Data and protocol.
+
+    Returns:
+        `matplotlib.figure.Figure`.
+    """
+    methods, at = table["method"], np.arange(len(table["method"]))
+    colours = [style.VERMILLION if name == OWN else style.BLUE for name in methods]
+    with style.house_style():
+        figure = style.new_figure(title, caption, width=12, height=1.9 + 0.36 * len(methods))
+        panels = np.ravel(figure.subplots(1, len(DRAWN), sharey=True))
+        for axes, column in zip(panels, DRAWN, strict=True):
+            found, low, high = (np.array(table[f"{column}{end}"]) for end in ("", "_low", "_high"))
+            reach = np.maximum([found - low, high - found], 0)
+            axes.errorbar(found, at, xerr=reach, fmt="none", ecolor=colours, linewidth=1.5)
+            axes.scatter(found, at, c=colours, s=42, zorder=3)
+            if column in tables.OF_PAPER:
+                paper = np.array(table[f"{column}_paper"], float)
+                marks = {"facecolors": "none", "edgecolors": style.GREY, "marker": "D", "s": 30}
+                axes.scatter(paper, at, **marks)
+            axes.set_title(heads[column], color=style.GREY)
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g}"))
+            axes.set_xlabel("right, %")
+        panels[0].set_yticks(at, methods)
+        panels[0].invert_yaxis()
+        for label in panels[0].get_yticklabels():
+            label.set_fontweight("bold" if label.get_text() == OWN else "normal")
+    return figure
+
+
+def _title(table, heads):
+    worst = dict(zip(table["method"], table["worst"], strict=True))
+    best = max(worst, key=worst.get)
+    told = ", ".join(
+        f"{name} {style.percent(worst[name])}".replace(" %", "\u00a0%")
+        for name in dict.fromkeys((best, OWN, "SIM"))
+        if name in worst
+    )
+    return f"Right under the worst of {len(heads) - 2} attacks: {told}"
+
+
+def _write_json(path, content):
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(part, path)
+    return path

@@ -1,0 +1,181 @@
+"""What is run, in two stages: networks trained, heads attacked."""
+
+import dataclasses
+
+from keras_dml.evaluation import attacks, robustness
+from keras_dml.reproduce.prototypes.methods import ROWS, TRAININGS
+from keras_dml.reproduce.prototypes.training import Trainings
+
+VERSION = 1  # of what a run does; another one leaves the files of older runs alone
+EPSILON = 0.3  # P2, MNIST
+STEP_SIZE = 0.01  # of the attacks that measure
+
+
+@dataclasses.dataclass(frozen=True)
+class Scale:
+    """How much is run.
+
+    Attributes:
+        train: Pictures to train on; None: all.
+        test: Pictures to attack; None: all.
+        epochs: Of each training.
+        attack_steps: Of the attack in training.
+        width: Of the network.
+        short, long: Steps of the two attacks by projected gradients.
+        restarts: Of the long one.
+        queries: Of the search without gradients.
+        part: Pictures attacked in one run.
+    """
+
+    train: int | None
+    test: int | None
+    epochs: int
+    attack_steps: int
+    width: int
+    short: int
+    long: int
+    restarts: int
+    queries: int
+    part: int
+
+
+SCALES = {
+    "smoke": Scale(
+        train=2560,
+        test=128,
+        epochs=2,
+        attack_steps=3,
+        width=4,
+        short=5,
+        long=10,
+        restarts=2,
+        queries=20,
+        part=128,
+    ),
+    "full": Scale(
+        train=None,
+        test=None,
+        epochs=6,
+        attack_steps=10,
+        width=16,
+        short=40,
+        long=100,
+        restarts=10,
+        queries=1000,
+        part=2500,
+    ),
+}
+
+
+class Experiment:
+    """Table 1 on some digits.
+
+    Args:
+        digits: `Digits`.
+        runs: `Runs`, where results and networks are kept.
+        scale: `Scale`.
+        rows: Names of `ROWS`; all of them unless said otherwise.
+    """
+
+    def __init__(self, digits, runs, scale, rows=tuple(ROWS)):
+        self.digits, self.runs, self.scale, self.rows = digits, runs, scale, tuple(rows)
+        self.trainings = Trainings(
+            digits, lambda settings: runs.path(settings).with_suffix(".keras")
+        )
+
+    @property
+    def attacks(self):
+        """The attacks by their columns in the table."""
+        scale = self.scale
+        weak = attacks.protocol_paper(EPSILON, (scale.short, scale.long))
+        return {
+            "fgsm": attacks.FGSM(EPSILON),
+            "short": attacks.PGD(EPSILON, scale.short, STEP_SIZE),
+            "long": attacks.PGD(EPSILON, scale.long, STEP_SIZE),
+            "restarts": attacks.PGD(EPSILON, scale.long, STEP_SIZE, scale.restarts),
+            "margin": attacks.PGD(EPSILON, scale.short, STEP_SIZE, loss="margin"),
+            "square": attacks.Square(EPSILON, scale.queries),
+            **dict(zip(("weak_fgsm", "weak_short", "weak_long"), weak, strict=True)),
+        }
+
+    def train(self):
+        """All networks that the rows need, the same recipe for all.
+
+        Returns:
+            Rows of what each epoch told, a dict each.
+        """
+        needed = [one for one in TRAININGS if one in {ROWS[name][0] for name in self.rows}]
+        plan = [
+            self._settings(training, epoch)
+            for training in needed
+            for epoch in range(1, self.scale.epochs + 1)
+        ]
+        told = self.runs.make(plan, self.trainings.run, "1/2 networks are trained, epochs")
+        return [
+            {"training": one["training"], "epoch": one["epoch"], **result}
+            for one, result in zip(plan, told, strict=True)
+        ]
+
+    def attack(self):
+        """Every row under every attack.
+
+        Returns:
+            Dict by row of dicts: `count`; `clean` and `worst`, how many are right; and of each
+            attack, by its column, the same; `not_finite`, entries of gradients.
+        """
+        starts = range(0, len(self.digits.x_test), self.scale.part)
+        plan = [(name, self._attacked(name, start)) for name in self.rows for start in starts]
+        results = self.runs.make(
+            [settings for _, settings in plan], self._measure, "2/2 heads are attacked, runs"
+        )
+        sums = {}
+        for (name, _), result in zip(plan, results, strict=True):
+            row = sums.setdefault(name, dict.fromkeys(result, 0))
+            for column, value in result.items():
+                row[column] += value
+        return sums
+
+    def _settings(self, training, epoch):
+        return {
+            "name": f"train_{training}",
+            "version": VERSION,
+            "digits": self.digits.digest,
+            "training": training,
+            "epoch": epoch,
+            "epochs": self.scale.epochs,
+            "batch": 128,
+            "learning_rate": 1e-3,
+            "width": self.scale.width,
+            "seed": 0,
+            "epsilon": EPSILON,
+            "attack_steps": self.scale.attack_steps,
+            "ramp_epochs": 1.5,
+        }
+
+    def _attacked(self, name, start):
+        training, head = ROWS[name]
+        return {
+            "name": f"attack_{training}_{head}",
+            "training": self._settings(training, self.scale.epochs),
+            "head": head,
+            "start": start,
+            "part": self.scale.part,
+            "attacks": {column: repr(attack) for column, attack in self.attacks.items()},
+        }
+
+    def _measure(self, settings):
+        part = slice(settings["start"], settings["start"] + settings["part"])
+        classifier = self.trainings.classifier(settings["training"])
+        x, y = self.digits.x_test[part], self.digits.y_test[part]
+        found = robustness(
+            classifier, x, y, self.attacks.values(), head=settings["head"], progress=False
+        )
+        told = {
+            "count": len(x),
+            "clean": int(found.correct.sum()),
+            "worst": int(found.robust.sum()),
+        }
+        for column, attack in self.attacks.items():
+            told[column] = int(found.attacks[attack.name].robust.sum())
+        told["not_finite"] = sum(one.not_finite for one in found.attacks.values())
+        return told

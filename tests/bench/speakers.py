@@ -1,0 +1,57 @@
+"""Speaker verification by Resemblyzer (pretrained on thousands of speakers) on the trials of the
+recipe `speech_xvector_sim`: what a user would take instead.
+
+python -m tests.bench.speakers --resemblyzer /path/to/python
+
+The interpreter has Resemblyzer 0.1.4 (`pip install --no-deps resemblyzer`, then `librosa
+webrtcvad-wheels torch`: two of its requirements have no wheel). It is given the recordings as they
+are in the set, and those that `zoo.speech` has trimmed and brought to one level.
+"""
+
+import pathlib
+import subprocess
+import tempfile
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from keras_dml.evaluation import verification
+from zoo import speech
+
+SERVER = pathlib.Path(__file__).with_name("speaker_peer.py")
+
+
+def embeddings(python, signals):
+    """Unit vectors of the peer, shape `(recordings, 256)`."""
+    samples = np.concatenate([signal[:, 0] for signal in signals])
+    with tempfile.TemporaryDirectory() as folder:
+        sounds, answers = pathlib.Path(folder, "sounds.npz"), pathlib.Path(folder, "answers.npy")
+        np.savez(sounds, samples=samples, ends=np.cumsum([len(signal) for signal in signals]))
+        subprocess.run([python, str(SERVER), str(sounds), str(answers)], check=True)
+        return np.load(answers)
+
+
+def main(
+    resemblyzer: Annotated[str, typer.Option(help="Interpreter that has Resemblyzer.")],
+    bootstrap: Annotated[int, typer.Option(help="Replicates of the 95 % intervals.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
+):
+    """Prints equal error rates over the pooled trials, and that of each fold."""
+    for title, prepare in (("as in the set", False), ("trimmed, one level", True)):
+        people = speech.utterances(prepare)
+        first, second, genuine, fold = speech.trials(people.subjects, speech.folds(people.subjects))
+        vectors = embeddings(resemblyzer, people.signals)
+        distances = 1 - np.sum(vectors[first] * vectors[second], axis=1)
+        names = np.asarray(people.subjects)
+        claims = (names[first], names[second])
+        print(f"Resemblyzer, cosine, recordings {title}:")
+        print(verification(distances, genuine, people=claims, bootstrap=bootstrap, seed=seed))
+        rates = [
+            verification(distances[fold == k], genuine[fold == k]).eer for k in np.unique(fold)
+        ]
+        print("EER of each fold: " + ", ".join(f"{100 * rate:.1f} %" for rate in rates))
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,67 @@
+"""`keras-dml reproduce prototypes`, run as a person runs it, on made-up digits."""
+
+import json
+
+import pytest
+
+from keras_dml.cli import _prototypes
+from tests.reproduce import digits as small
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """A handful of runs in place of the scale `smoke`."""
+    from keras_dml.reproduce.prototypes import plan
+
+    monkeypatch.setitem(plan.SCALES, "smoke", small.SCALE)
+    monkeypatch.setattr(plan.Experiment.__init__, "__defaults__", (("DOL",),))
+    monkeypatch.setattr(
+        _prototypes, "read", lambda folder: [small.arrays(128, 1), small.arrays(10, 2)]
+    )
+
+
+def reproduce(command, out, *words):
+    return command("reproduce", "prototypes", "--manual-dir", "none", "--out", out, *words)
+
+
+def test_help_has_an_example(command):
+    code, out, _ = command("reproduce", "prototypes", "--help")
+    assert code == 0 and "Example: keras-dml reproduce prototypes --manual-dir" in out
+
+
+@pytest.mark.parametrize("words", [[], ["--manual-dir", ".", "--restarts", 1]])
+def test_wrong_use_exits_with_2(command, words):
+    assert command("reproduce", "prototypes", *words)[0] == 2
+
+
+def test_the_table_is_printed_and_everything_is_written(command, few, tmp_path):
+    out = tmp_path / "a [folder]"
+    code, printed, told = reproduce(command, out, "--scale", "smoke", "--restarts", 3)
+    assert code == 0, told
+    for part in (
+        "128 digits to train on, 10 to attack",
+        "DOL",
+        "PGD-2 x 3",
+        "99.3",
+        "figures mean",
+    ):
+        assert part in printed, part
+    table = json.loads((out / "figures.json").read_text())["figures"]
+    assert table["method"] == ["DOL"] and 0 <= table["worst"][0] <= table["clean"][0]
+    assert {path.name for path in out.glob("t*")} == {"table1.png", "table1.svg", "table1.csv"}
+    assert not list(out.rglob("*.part*"))
+
+
+def test_missing_digits_are_one_clear_error(command, tmp_path):
+    words = ("--manual-dir", tmp_path, "--out", tmp_path / "out")
+    code, _, told = command("reproduce", "prototypes", *words)
+    assert code == 1
+    assert "no train-images-idx3-ubyte.gz" in told and "Traceback" not in told
+
+
+def test_ctrl_c_exits_with_130(command, tmp_path, monkeypatch):
+    def stopped(folder):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_prototypes, "read", stopped)
+    assert reproduce(command, tmp_path / "out")[0] == 130

@@ -1,0 +1,395 @@
+"""Accuracy under attacks: goldens, Foolbox as it stands, laws that no attack may break."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from keras_dml import evaluation, models
+from keras_dml._keras import keras, ops
+from keras_dml.evaluation import attacks
+from keras_dml.evaluation._attacked import Network
+from keras_dml.losses import robust
+from keras_dml.models import _attacks
+from tests.goldens import golden
+
+CLOSE = {"rtol": 1e-5, "atol": 1e-6}
+
+
+def linear(kernel, bias):
+    kernel = np.array(kernel, "float32")
+    model = keras.Sequential([keras.Input((len(kernel),)), keras.layers.Dense(kernel.shape[1])])
+    model.set_weights([kernel, np.array(bias, "float32")])
+    return model
+
+
+def robustness(*arguments, **options):
+    return evaluation.robustness(*arguments, **{"progress": False, **options})
+
+
+def examples(rows=60, seed=3):
+    """Little pictures around one a class, which a network can learn and an attack can break."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(rows) % 3
+    centres = np.random.default_rng(1).random((3, 4, 4, 1))
+    return np.clip(centres[y] + 0.2 * rng.normal(size=(rows, 4, 4, 1)), 0, 1).astype("float32"), y
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """A small classifier, undefended."""
+    keras.utils.set_random_seed(0)
+    encoder = keras.Sequential(
+        [
+            keras.Input((4, 4, 1)),
+            keras.layers.Flatten(),
+            keras.layers.Dense(16, activation="relu"),
+            keras.layers.Dense(4),
+        ]
+    )
+    model = models.PrototypicalClassifier(encoder, 3, hidden=16, dropout=0.0)
+    model.compile(keras.optimizers.Adam(0.02), jit_compile=False)
+    model.fit(*examples(), batch_size=30, epochs=20, verbose=0)
+    return model
+
+
+# ---- one attack -------------------------------------------------------------------------------
+
+
+def test_fgsm_of_the_golden_network():
+    found = golden("fgsm-linear-model", "seeds_p2")
+    given = found["inputs"]
+    network = Network(linear(given["kernel"], given["bias"]), None, 8)
+    x, y = np.array(given["x"], "float32"), np.array(given["y"])
+    twins, calls, not_finite = attacks.FGSM(given["epsilon"]).twins(network, x, y, None)
+    # the last column's gradient is 0 in exact arithmetic only
+    np.testing.assert_allclose(
+        twins[:, :3], np.array(found["expected"]["x_adversarial"])[:, :3], **CLOSE
+    )
+    assert (calls, not_finite) == (2, 0)
+
+
+class Drawn:
+    """A generator that draws what it is told."""
+
+    def __init__(self, values):
+        self.values = np.array(values)
+
+    def uniform(self, low, high, size):
+        assert self.values.shape == size and np.abs(self.values).max() <= high == -low
+        return self.values
+
+
+def test_pgd_of_the_golden_network():
+    found = golden("pgd-linear-model", "seeds_p2")
+    given = found["inputs"]
+    network = Network(linear(given["kernel"], given["bias"]), None, 8)
+    x, y = np.array(given["x"], "float32"), np.array(given["y"])
+    iterates = np.array(found["expected"]["iterates"])
+    for steps in range(1, given["steps"] + 1):
+        attack = attacks.PGD(given["epsilon"], steps, step_size=given["alpha"])
+        twins, calls, _ = attack.twins(network, x, y, Drawn(given["start"]))
+        np.testing.assert_allclose(twins, iterates[:, steps], **CLOSE)
+        assert calls == 2 * steps
+
+
+@pytest.mark.parametrize("steps", [1, 10])
+def test_foolbox_as_it_stands_gives_the_same_examples(steps):
+    """On a network that is not sure, as Foolbox's cross-entropy loses digits where it is."""
+    import foolbox
+    import tensorflow as tf
+
+    x, y = examples(20)
+    keras.utils.set_random_seed(4)
+    layers = [keras.layers.Flatten(), keras.layers.Dense(9, "tanh"), keras.layers.Dense(3)]
+    model = keras.Sequential([keras.Input((4, 4, 1)), *layers])
+    ours, *_ = attacks.PGD(0.2, steps, step_size=0.05).twins(
+        Network(model, None, 32), x, y, Drawn(np.zeros(x.shape))
+    )
+    network = foolbox.TensorFlowModel(tf.function(model), bounds=(0, 1), device="/CPU:0")
+    attack = foolbox.attacks.LinfPGD(abs_stepsize=0.05, steps=steps, random_start=False)
+    _, theirs, _ = attack(network, tf.constant(x), tf.constant(y), epsilons=0.2)
+    np.testing.assert_allclose(ours, theirs, atol=1e-6)
+    # and so does the ascent that networks are trained by
+    start = ops.convert_to_tensor(x)
+    own = _attacks.pgd(
+        lambda point: robust.cross_entropy(y, model(point)), start, start, 0.2, 0.05, steps
+    )
+    np.testing.assert_allclose(own, theirs, atol=1e-6)
+
+
+def test_reach_of_the_papers_protocol_and_of_our_step():
+    found = golden("pgd-reach", "seeds_p2")
+    given, expected = found["inputs"], found["expected"]
+    epsilon = given["epsilon"]
+    _, *weak = attacks.protocol_paper(epsilon, given["steps"])
+    reach = [one.steps * one.step / epsilon for one in weak]
+    np.testing.assert_allclose(reach, expected["reach_over_epsilon"], rtol=1e-9)
+    ours = [attacks.PGD(epsilon, steps).step for steps in given["steps"]]
+    np.testing.assert_allclose(ours, expected["alpha_2p5_eps_over_steps"], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        attacks.FGSM(0.2),
+        attacks.PGD(0.2, 3),
+        attacks.PGD(0.2, 3, loss="margin", probabilities=True),
+        attacks.Square(0.2, queries=30),
+    ],
+    ids=lambda attack: attack.name,
+)
+def test_examples_stay_in_the_ball_and_the_bounds(trained, attack, rng):
+    x, y = examples(11)
+    twins, *_ = attack.twins(Network(trained, "sim", 8), x, y, rng)
+    assert twins.shape == x.shape and twins.dtype == np.float32
+    assert np.abs(twins - x).max() <= 0.2 + 1e-6
+    assert twins.min() >= 0 and twins.max() <= 1
+
+
+def test_square_search_on_vectors_raises_the_margin_and_leaves_what_is_broken(rng):
+    asked = []
+
+    def margins(x, rows):
+        asked.append(rows)
+        return x.sum(axis=1) - np.array([2.0, 9.0])[rows]
+
+    x = np.full((2, 6), 0.5, "float32")
+    twins, made = attacks._square.search(margins, x, 0.3, 400, rng)
+    assert margins(twins, np.array([0, 1]))[0] > 0  # at the start, 6 x 0.5 is above 2
+    assert twins[1].sum() > 4.5  # of 6 x 0.8 = 4.8 at most
+    assert made == sum(map(len, asked[:-1])) == 401
+
+
+def test_names_tell_attacks_apart():
+    assert [
+        one.name
+        for one in (
+            attacks.FGSM(0.3),
+            attacks.PGD(0.3, 100, restarts=10),
+            attacks.PGD(0.3, 40, loss="margin"),
+            attacks.PGD(0.3, source="dol"),
+            attacks.Square(0.3, 500),
+            *attacks.protocol_paper(0.3, (40,)),
+        )
+    ] == [
+        "FGSM",
+        "PGD-100 x 10",
+        "PGD-40 margin",
+        "PGD-40 from dol",
+        "Square-500",
+        "FGSM (weak)",
+        "PGD-40 (weak)",
+    ]
+
+
+# ---- several attacks --------------------------------------------------------------------------
+
+
+class Scripted:
+    """Makes right and wrong what it is told to; inputs hold their row / 10, and whether right."""
+
+    source = None
+
+    def __init__(self, name, outcomes):
+        self.name, self.outcomes, self.restarts = name, outcomes, len(outcomes)
+        self.asked = []
+
+    def twins(self, network, x, y, rng):
+        rows = np.round(10 * x[:, 0]).astype(int)
+        twins = x.copy()
+        twins[:, 1] = np.array(self.outcomes[len(self.asked)])[rows]
+        self.asked.append(rows.tolist())
+        return twins, len(x), 1
+
+
+def scripted(clean):
+    """Inputs for `Scripted`, their labels, and the network that reads them."""
+    x = np.stack([np.arange(len(clean)) / 10, clean], axis=1).astype("float32")
+    return linear([[0.0, 0.0], [0.0, 1.0]], [0.5, 0.0]), x, np.ones(len(clean), int)
+
+
+def test_worst_case_over_attacks_and_restarts():
+    found = golden("worst-case-over-attacks", "seeds_p2")
+    given, expected = found["inputs"], found["expected"]
+    scripts = [Scripted(*one) for one in given["correct_by_attack_and_restart"].items()]
+    result = robustness(*scripted(given["clean_correct"]), scripts)
+    assert result.clean_accuracy == pytest.approx(5 / 6)
+    assert result.attacks["fgsm"].accuracy == pytest.approx(expected["fgsm"])
+    assert result.attacks["pgd"].accuracy == pytest.approx(expected["pgd_two_restarts"])
+    assert result.worst_case == pytest.approx(expected["worst_case"])
+    np.testing.assert_array_equal(result.robust, np.array(expected["robust"], bool))
+    # the second restart is spent on what the first one left
+    assert scripts[1].asked == [[0, 1, 2, 4, 5], [0, 1, 4]]
+    assert result.attacks["pgd"].calls == 8 and result.attacks["pgd"].not_finite == 2
+
+
+def test_figures_come_with_wilson_intervals_and_as_a_table():
+    result = robustness(*scripted([1, 1, 1, 0]), [Scripted("one", [[1, 0, 1, 1]])])
+    expected = stats.binomtest(2, 4).proportion_ci(method="wilson")
+    assert result.worst_interval == pytest.approx((expected.low, expected.high))
+    table = result.table()
+    assert table["attack"] == ["clean", "one", "worst case"]
+    assert table["accuracy"] == [0.75, 0.5, 0.5]
+    assert table["calls"] == [0, 3, 3]
+    assert "one: 50.00 % [15.00, 85.00]" in str(result)
+
+
+def test_white_box_is_below_transfer_and_all_below_clean(trained):
+    x, y = examples()
+    attack = attacks.PGD(0.15, 20)
+    transfer = attacks.PGD(0.15, 20, source="dol")
+    fgsm, square = attacks.FGSM(0.15), attacks.Square(0.15, queries=50)
+    before = [np.array(one) for one in trained.get_weights()]
+    found = robustness(trained, x, y, [fgsm, attack, transfer, square])
+    for one in found.attacks.values():
+        assert found.worst_case <= one.accuracy <= found.clean_accuracy
+        assert not (one.robust & ~found.correct).any()
+    shares = {name: one.accuracy for name, one in found.attacks.items()}
+    assert found.clean_accuracy > 0.9 and 0 < shares["PGD-20"] < 0.9
+    assert shares["PGD-20"] <= shares["PGD-20 from dol"]
+    assert shares["PGD-20"] <= shares["FGSM"]
+    for old, new in zip(before, trained.get_weights(), strict=True):  # the prototypes too
+        np.testing.assert_array_equal(old, new)
+
+
+def test_more_steps_and_restarts_never_help_the_network(trained):
+    x, y = examples()
+    counts = [(1, 1), (5, 1), (40, 1), (40, 3)]
+    found = robustness(trained, x, y, [attacks.PGD(0.1, *one, restarts=n) for *one, n in counts])
+    shares = [one.accuracy for one in found.attacks.values()]
+    for less, more in zip(shares, shares[1:], strict=False):
+        assert more <= less + 1 / 60
+    assert found.attacks["PGD-40 x 3"].calls <= 40 * 3 * 60
+
+
+def test_with_epsilon_1_nothing_is_left(trained):
+    found = robustness(trained, *examples(), [attacks.PGD(1.0, 20, restarts=2)])
+    assert found.worst_case == 0
+
+
+def test_the_heads_are_attacked_apart(trained):
+    x, y = examples(12)
+    for head in ("sim", "dol"):
+        found = robustness(trained, x, y, [attacks.PGD(0.1, 3)], head=head)
+        right = np.argmax(trained.scores(x, head), axis=1) == y
+        np.testing.assert_array_equal(found.correct, right)
+        assert found.head == head
+
+
+def test_gradients_that_are_not_finite_are_counted_and_stay_put():
+    class Broken(keras.Model):
+        def call(self, inputs, training=False):
+            root = ops.sqrt(inputs - inputs[:, :1])  # its gradient at 0 is infinite
+            return ops.concatenate([root[:, :1] + 1, inputs[:, 1:2]], axis=1)
+
+    x = np.full((3, 2), 0.5, "float32")
+    found = robustness(Broken(), x, np.zeros(3, int), [attacks.FGSM(0.1)])
+    assert found.attacks["FGSM"].not_finite > 0
+    assert found.worst_case == 1
+
+
+def test_the_same_seed_gives_the_same_figures_and_another_may_not(trained):
+    x, y = examples()
+    attack = attacks.PGD(0.12, 2)
+    first, again = (robustness(trained, x, y, [attack], seed=1) for _ in range(2))
+    np.testing.assert_array_equal(first.robust, again.robust)
+    starts = []
+    for seed in (1, 2):
+
+        class Recorded(Scripted):
+            def twins(self, network, x, y, rng):
+                starts.append(rng.random())
+                return x, 1, 0
+
+        robustness(trained, x, y, [Recorded("one", [0])], seed=seed)
+    assert starts[0] != starts[1]
+
+
+def test_a_stopped_measurement_goes_on_where_it_was(tmp_path):
+    class Stopped(Scripted):
+        def twins(self, *arguments):
+            if len(self.asked) == 1:
+                raise KeyboardInterrupt
+            return super().twins(*arguments)
+
+        def __repr__(self):
+            return self.name
+
+    class Whole(Stopped):
+        twins = Scripted.twins
+
+    given, out = scripted([1, 1, 1, 1]), tmp_path / "made" / "robustness.npz"
+    outcomes = [[1, 0, 1, 1], [1, 1, 0, 1]]
+    with pytest.raises(KeyboardInterrupt):
+        robustness(*given, [Stopped("pgd", outcomes)], out=out)
+    rest = Whole("pgd", outcomes)
+    rest.asked = [None]  # the first restart is done
+    found = robustness(*given, [rest], out=out)
+    assert rest.asked == [None, [0, 2, 3]]
+    np.testing.assert_array_equal(found.robust, [True, False, False, True])
+    assert found.attacks["pgd"].calls == 7
+    again = robustness(*given, [Whole("pgd", outcomes)], out=out)
+    np.testing.assert_array_equal(again.robust, found.robust)
+    assert [path.name for path in out.parent.iterdir()] == ["robustness.npz"]
+    with pytest.raises(ValueError, match="another model"):
+        robustness(*given, [Whole("pgd", outcomes)], out=out, seed=5)
+    out.write_bytes(b"no archive")
+    with pytest.raises(ValueError, match="damaged"):
+        robustness(*given, [Whole("pgd", outcomes)], out=out)
+
+
+def test_progress_is_told_on_stderr(monkeypatch):
+    told = []
+    monkeypatch.setattr(
+        "keras_dml.evaluation._robustness.track",
+        lambda batches, description, total: told.append((description, total)) or batches,
+    )
+    given = scripted([1, 1, 1])
+    script = Scripted("one", [[1, 1, 1]] * 4)
+    script.restarts = 2  # of two batches each
+    robustness(*given, [script], batch_size=2, progress=True)
+    assert told == [("one, 1 of 2", 2), ("one, 2 of 2", 2)]
+
+
+@pytest.mark.parametrize(
+    "make, part",
+    [
+        (lambda: attacks.PGD(8.0), "8 of 255 grey levels are 8 / 255"),
+        (lambda: attacks.PGD(0.1, 0), "`steps` must be a whole number"),
+        (lambda: attacks.PGD(0.1, restarts=1.5), "`restarts` must be a whole number"),
+        (lambda: attacks.PGD(0.1, step_size=-1.0), "`step_size` must be above 0"),
+        (lambda: attacks.FGSM(0.1, loss="hinge"), "`loss` must be one of"),
+        (lambda: attacks.Square(0.1, 0), "`queries` must be a whole number"),
+    ],
+)
+def test_wrong_attacks_are_refused(make, part):
+    with pytest.raises(ValueError, match=part):
+        make()
+
+
+def test_wrong_inputs_labels_and_lists_are_refused():
+    model, x, y = scripted([1, 0, 1])
+    fgsm = attacks.FGSM(0.1)
+    for given, part in (
+        ((x * 255, y, [fgsm]), "must lie in \\[0, 1\\]"),
+        ((x.astype("uint8"), y, [fgsm]), "divided by 255"),
+        ((x * np.nan, y, [fgsm]), "must lie in"),
+        ((x[:0], y[:0], [fgsm]), "at least one example"),
+        ((x, y[:2], [fgsm]), "one class id an example"),
+        ((x, y.astype(float), [fgsm]), "integers from 0"),
+        ((x, y + 1, [fgsm]), "class ids from 0 to 1"),
+        ((x, y, [fgsm, attacks.FGSM(0.2)]), "come twice: \\['FGSM'\\]"),
+        ((x, y, [attacks.FGSM(0.1, source="dol")]), "one answer only"),
+    ):
+        with pytest.raises(ValueError, match=part):
+            robustness(model, *given)
+
+
+def test_without_foolbox_the_error_names_the_extra(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "foolbox", None)
+    monkeypatch.delitem(sys.modules, "keras_dml.evaluation._foolbox", raising=False)
+    monkeypatch.delattr("keras_dml.evaluation._foolbox", raising=False)
+    with pytest.raises(ImportError, match="keras-dml\\[robustness\\]"):
+        robustness(*scripted([1, 1]), [attacks.FGSM(0.1)])

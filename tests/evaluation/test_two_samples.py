@@ -1,0 +1,152 @@
+"""Do two samples come from one distribution?"""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from keras_dml.evaluation import _two_samples, two_samples
+from tests.goldens import golden
+
+
+def of_table(table):
+    """A similarity of examples that are their own numbers."""
+    table = np.array(table)
+    return lambda a, b: table[np.ix_(a[:, 0], b[:, 0])]
+
+
+def numbers(first, size):
+    return np.arange(first)[:, None], np.arange(first, size)[:, None]
+
+
+def gaussian(a, b):
+    return np.exp(-np.sum((a[:, None] - b) ** 2, axis=-1) / 2)
+
+
+def loop(table, first):
+    """Unbiased MMD^2 by its three means."""
+    x, y = (np.flatnonzero(side).tolist() for side in (first, ~first))
+    means = [np.mean([table[i, j] for i in s for j in s if i != j]) for s in (x, y)]
+    return sum(means) - 2 * np.mean([table[i, j] for i in x for j in y])
+
+
+def memberships(permutations, size, first):
+    """Of permutations of indices, the first places as booleans of examples."""
+    found = np.zeros((len(permutations), size), bool)
+    np.put_along_axis(found, np.array(permutations)[:, :first], True, axis=1)
+    return found
+
+
+def test_golden_mmd_permutation():
+    example = golden("mmd-permutation", "seeds_p2")
+    inputs, expected = example["inputs"], example["expected"]
+    kernel, first = np.array(inputs["kernel"]), inputs["first"]
+    table, members = np.maximum(kernel, kernel.T), np.arange(7) < first
+    draws = memberships(inputs["permutations"], 7, first)
+    mmd2, p_value = _two_samples.permutation_test(table, members, [draws[:9], draws[9:]])
+    assert mmd2 == pytest.approx(expected["mmd2"], rel=1e-9)
+    assert p_value == pytest.approx(expected["p_value"], rel=1e-9)
+    permuted = _two_samples._statistic(table, first)(draws)
+    np.testing.assert_allclose(permuted, expected["permuted"], rtol=1e-9, atol=1e-12)
+    assert np.sum(permuted >= mmd2) == expected["at_least_as_large"]
+    splits = memberships(list(itertools.combinations(range(7), first)), 7, first)
+    every = _two_samples._statistic(table, first)(splits)
+    assert np.mean(every >= mmd2 - 1e-12) == pytest.approx(expected["p_value_over_all_35_splits"])
+    assert every.mean() == pytest.approx(expected["mean_over_all_35_splits"], abs=1e-12)
+    assert two_samples(of_table(kernel), *numbers(first, 7)).mmd2 == pytest.approx(mmd2)
+
+
+def test_golden_mmd_gaussian_kernel():
+    example = golden("mmd-gaussian-kernel", "seeds_p2")
+    pool, first = np.array(example["inputs"]["pool"]), example["inputs"]["first"]
+    found = two_samples(gaussian, pool[:first], pool[first:], permutations=9)
+    assert found.mmd2 == pytest.approx(example["expected"]["mmd2"], rel=1e-9)
+    table, first_of = gaussian(pool, pool), np.arange(len(pool)) < first
+    signs = np.where(first_of, 1 / first, -1 / (len(pool) - first))
+    assert signs @ table @ signs == pytest.approx(example["expected"]["mmd2_biased"], rel=1e-9)
+
+
+@given(st.integers(2, 4), st.integers(2, 4), st.sampled_from(["max", "mean"]), st.data())
+def test_the_estimate_is_its_three_means_whatever_the_similarity(m, n, symmetry, data):
+    values = st.floats(-100, 100)
+    table = data.draw(npst.arrays(float, (m + n, m + n), elements=values))
+    found = two_samples(of_table(table), *numbers(m, m + n), permutations=3, symmetry=symmetry)
+    both = np.maximum(table, table.T) if symmetry == "max" else (table + table.T) / 2
+    assert found.mmd2 == pytest.approx(loop(both, np.arange(m + n) < m), abs=1e-9)
+
+
+def test_a_constant_and_a_scale_of_the_similarity_leave_the_p_value(rng):
+    table = rng.normal(size=(12, 12))
+    once = two_samples(of_table(table), *numbers(5, 12), permutations=200)
+    moved = two_samples(of_table(1e6 + 1e3 * table), *numbers(5, 12), permutations=200)
+    assert moved.p_value == once.p_value
+    assert moved.mmd2 == pytest.approx(1e3 * once.mmd2, rel=1e-6)
+
+
+def test_permutations_that_give_the_samples_back_count_despite_rounding(rng):
+    """Of two and two examples a third of all permutations does, exchanged samples included."""
+    table = 0.1 * rng.normal(size=(4, 4)) + 1e5
+    table[:2, :2] += 1
+    table[2:, 2:] += 1
+    found = two_samples(of_table(table), *numbers(2, 4), permutations=2000)
+    assert found.p_value == pytest.approx(1 / 3, abs=0.05)
+
+
+def test_p_values_are_uniform_where_nothing_differs(rng):
+    """The similarity is neither symmetric nor definite; 95 % of 200 tests are not below 0.05."""
+    weights = rng.normal(size=(2, 3, 8))
+
+    def similarity(a, b):
+        return np.tanh((a @ weights[0])[:, None] + b @ weights[1]).sum(axis=-1)
+
+    found = [
+        two_samples(similarity, *rng.normal(size=(2, 8, 3)), permutations=99, seed=seed).p_value
+        for seed in range(200)
+    ]
+    assert np.mean(np.array(found) <= 0.05) < 0.1
+    assert 0.4 < np.mean(found) < 0.6
+
+
+def test_samples_that_differ_are_told_apart(rng):
+    x, y = rng.normal(size=(30, 2)), rng.normal(size=(40, 2)) + 1.5
+    found = two_samples(gaussian, x, y, seed=1)
+    assert found.p_value == 0.001 and found.mmd2 > 0.1
+    assert two_samples(gaussian, x, y, seed=1) == found
+
+
+def test_blocks_of_any_size_give_the_same(rng, monkeypatch):
+    x, y = rng.normal(size=(9, 2)), rng.normal(size=(7, 2)) + 0.4
+    whole = two_samples(gaussian, x, y, permutations=50)
+    monkeypatch.setattr(_two_samples, "VALUES_AT_ONCE", 100)
+    assert two_samples(gaussian, x, y, permutations=50).p_value == whole.p_value
+
+
+def test_it_prints_the_figures_with_their_counts():
+    found = _two_samples.TwoSamples(0.01234, 0.004, 999, 1200, 900)
+    assert str(found) == "MMD² 0.01234, p = 0.004 (1,200 and 900 examples, 999 permutations)"
+
+
+X = np.arange(6.0).reshape(3, 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (dict(x=X[:1]), r"at least 2 examples each.*\(1, 2\) and \(3, 2\)"),
+        (dict(y=X[:1]), "at least 2 examples each"),
+        (dict(y=X[:, :1]), r"\(3, 2\) and \(3, 1\)"),
+        (dict(x=X[:, 0], y=X[:, 0]), r"shapes \(m, ...\)"),
+        (dict(x=np.where(X == 2, np.nan, X)), "`x and y` must be finite"),
+        (dict(similarity=lambda a, b: a), "`similarity` must give one value for each pair"),
+        (dict(similarity=lambda a, b: a @ b.T * np.nan), "`similarities` must be finite"),
+        (dict(permutations=0), "`permutations` must be at least 1"),
+        (dict(symmetry="none"), "must be one of .*'mean'.* Received 'none'"),
+    ],
+)
+def test_samples_that_cannot_be_compared_are_refused(changes, message):
+    given_ = dict(similarity=gaussian, x=X, y=X) | changes
+    with pytest.raises(ValueError, match=message):
+        two_samples(**given_)

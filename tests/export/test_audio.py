@@ -1,0 +1,46 @@
+"""Raw audio goes into the .tflite file, and its mel bands stay float."""
+
+import numpy as np
+import pytest
+
+import keras_dml
+from keras_dml import export, layers, models
+from keras_dml._keras import keras
+from keras_dml.export import litert, parity
+
+COMPACT = {"frame_layers": [(16, 5, 1), (16, 3, 2), (24, 1, 1)], "embedding": 8, "bands": 12}
+
+
+def sound(samples, seed):
+    rng = np.random.default_rng(seed)
+    t = np.arange(samples) / 16000
+    voice = np.sin(2 * np.pi * 150 * t + np.sin(25 * t)) ** 3 * (1.1 + np.sin(30 * t)) * 0.2
+    return (voice + rng.normal(scale=0.005, size=samples))[:, None].astype("float32")
+
+
+@pytest.mark.parametrize(
+    "quantization, bound", [(None, 1e-5), ("dynamic", 1e-5), ("float16", 0.01)]
+)
+def test_mel_bands_on_a_device_are_those_of_keras(quantization, bound, tmp_path):
+    """As one convolution or by a matrix, int8 weights would move quiet bands by 10 log units."""
+    audio = keras.Input((None, 1))
+    bands = layers.LogMel(30, name="log_mel")(audio)
+    model = keras.Model(audio, layers.SequencePooling("max")(bands))
+    file = export.tflite(model, tmp_path / "bands.tflite", quantization).path
+    recordings = [sound(length, length) for length in (400, 3000, 9999)]
+    found, expected = litert.embed(file, recordings), keras_dml.embed(model, recordings)
+    assert parity.relative_rms(found[1:], expected[1:]) < bound
+    np.testing.assert_allclose(found[0], 0, atol=1e-5)  # the only frame is its own mean
+
+
+@pytest.mark.parametrize("quantization", ["dynamic", "int8"])
+def test_a_speech_network_takes_raw_audio_of_any_length(quantization, tmp_path):
+    keras.utils.set_random_seed(3)
+    model = models.xvector(**COMPACT)
+    own = [sound(length, length) for length in range(2000, 9000, 900)]
+    file = export.tflite(
+        model, tmp_path / "speech.tflite", quantization, own, distance="cosine"
+    ).path
+    recordings = [sound(length, 1) for length in (1680, 5000, 12000)]
+    found, expected = litert.embed(file, recordings), keras_dml.embed(model, recordings)
+    assert parity.relative_rms(found, expected) < parity.BOUNDS[quantization].embedding

@@ -1,0 +1,278 @@
+"""Classifiers of images and of audio as files: scores by given prototypes and by their own."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from ai_edge_litert.interpreter import Interpreter
+
+import keras_dml
+from keras_dml import export
+from keras_dml._keras import keras
+from keras_dml.export import _calibration, _flatbuffer, inputs, litert, operators, parity
+from tests.export.conftest import CLASSES, FEATURES, SIDE, voice
+
+QUANTIZATIONS = [None, "float16", "dynamic", "int8"]
+SIGNATURES = {
+    "embed": {"inputs": ["image"], "outputs": ["embedding"]},
+    "distance": {"inputs": ["embedding", "gallery"], "outputs": ["distance"]},
+    "score": {"inputs": ["embedding", "prototypes"], "outputs": ["similarity"]},
+    "classify": {"inputs": ["image"], "outputs": ["scores"]},
+}
+
+
+@pytest.fixture(scope="module")
+def exported(classifier, images, tmp_path_factory):
+    """Files of the classifier of images by quantization, each made once."""
+    folder = tmp_path_factory.mktemp("classifier")
+    made = {}
+
+    def get(quantization):
+        if quantization not in made:
+            own = list(images[0]) if quantization == "int8" else None
+            path = folder / f"{quantization}.tflite"
+            made[quantization] = export.tflite(classifier, path, quantization, own)
+        return made[quantization]
+
+    return get
+
+
+@pytest.fixture(scope="module")
+def spoken(speaker, tmp_path_factory):
+    """Files of the classifier of audio by quantization."""
+    folder = tmp_path_factory.mktemp("speaker")
+    own = [voice(length, length) for length in (2000, 3100, 4600)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_calibration, "SHARES", (0.0,))
+        return {
+            kind: export.tflite(speaker, folder / f"{kind}.tflite", kind, own)
+            for kind in ("dynamic", "int8")
+        }
+
+
+@pytest.fixture(scope="module")
+def served(classifier, tmp_path_factory):
+    """The folder of a SavedModel of the classifier of images."""
+    return export.saved_model(classifier, tmp_path_factory.mktemp("served") / "model").path
+
+
+def runner(made, signature):
+    interpreter = Interpreter(model_path=str(made.path), num_threads=1)
+    ask = interpreter.get_signature_runner(signature)
+    return lambda **given: next(iter(ask(**given).values()))
+
+
+def float_outputs(made, signature):
+    """Names of a signature's operators, in order, and whether each gives floats."""
+    place, graph = operators.subgraph(made.path, signature)
+    float32 = _flatbuffer.schema().TensorType.FLOAT32
+    kinds = [graph.tensors[op.outputs[0]].type == float32 for op in graph.operators]
+    return operators.operators(made.path)[place], kinds
+
+
+def test_signatures_have_pinned_names_and_shapes(exported, classifier, images):
+    made = exported("dynamic")
+    interpreter = Interpreter(model_path=str(made.path))
+    assert interpreter.get_signature_list() == SIGNATURES
+    one = images[0][:1]
+    assert runner(made, "embed")(image=one).shape == (1, FEATURES)
+    assert runner(made, "classify")(image=one).shape == (CLASSES,)
+    z = np.zeros((1, FEATURES), np.float32)
+    for count in (1, 5):
+        others = np.ones((count, FEATURES), np.float32)
+        assert runner(made, "score")(embedding=z, prototypes=others).shape == (count,)
+        assert runner(made, "distance")(embedding=z, gallery=others).shape == (count,)
+    assert made.steps is None and export.signatures.described(classifier) == [
+        "embed(image)",
+        "distance(embedding, gallery)",
+        "score(embedding, prototypes)",
+        "classify(image)",
+    ]
+
+
+@pytest.mark.parametrize("quantization", QUANTIZATIONS)
+def test_every_signature_answers_as_keras_within_its_bound(
+    exported, classifier, images, quantization
+):
+    made, bounds = exported(quantization), parity.BOUNDS[quantization]
+    z = np.asarray(classifier.embed(images[0]))
+    embed, classify = runner(made, "embed"), runner(made, "classify")
+    found = np.concatenate([embed(image=image[None]) for image in images[0]])
+    assert parity.relative_rms(found, z) < bounds.embedding
+    expected = np.asarray(classifier.similarity(z[:1], classifier.prototypes))[0]
+    given = {"embedding": z[:1]}
+    scores = runner(made, "score")(**given, prototypes=classifier.prototypes)
+    np.testing.assert_allclose(scores, expected, atol=bounds.similarity * np.abs(expected).max())
+    distances = runner(made, "distance")(**given, gallery=classifier.prototypes)
+    np.testing.assert_allclose(distances, -scores, rtol=1e-6)
+    named = [np.argmax(classify(image=image[None])) for image in images[0]]
+    assert np.mean(named == classifier.classify(images[0])) >= 0.97
+
+
+def test_a_device_learns_a_class_without_a_new_file(exported, classifier, images):
+    made = exported("dynamic")
+    embed, score = runner(made, "embed"), runner(made, "score")
+    strange = 1 - images[0][:4]
+    new = np.mean([embed(image=image[None])[0] for image in strange], axis=0)
+    prototypes = np.concatenate([classifier.prototypes, new[None]])
+    for image in strange:
+        scores = score(embedding=embed(image=image[None]), prototypes=prototypes)
+        keras_embedding = classifier.embed(image[None])
+        expected = np.asarray(classifier.similarity(keras_embedding, prototypes))[0]
+        np.testing.assert_allclose(scores, expected, atol=0.1 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("quantization", QUANTIZATIONS)
+def test_files_need_builtin_operators_only(exported, quantization):
+    operators.check_builtin(exported(quantization).path)
+
+
+def test_smaller_formats_are_smaller(exported):
+    full, half, dynamic, int8 = (exported(q).bytes for q in QUANTIZATIONS)
+    assert dynamic < half < full and int8 < half
+
+
+@pytest.mark.parametrize("signature", ["embed", "classify"])
+def test_an_int8_encoder_of_images_is_int8_from_its_first_convolution_on(exported, signature):
+    made = exported("int8")
+    kinds, in_float = float_outputs(made, signature)
+    end = len(operators.operators(made.path)[operators.subgraph(made.path, "embed")[0]]) - 1
+    encoder = slice(kinds.index("CONV_2D"), kinds.index("MEAN") + 2)
+    assert {"CONV_2D", "MAX_POOL_2D", "MEAN", "FULLY_CONNECTED"} <= set(kinds[encoder])
+    assert not any(in_float[encoder])
+    assert kinds[encoder.stop] == "DEQUANTIZE" and all(in_float[encoder.stop :])
+    assert encoder.stop == end or signature == "classify"
+
+
+@pytest.mark.parametrize("signature", ["score", "distance"])
+def test_a_similarity_is_never_int8(exported, signature):
+    _, graph = operators.subgraph(exported("int8").path, signature)
+    int8 = _flatbuffer.schema().TensorType.INT8
+    assert not any(tensor.type == int8 for tensor in graph.tensors)
+
+
+def test_a_saved_model_takes_batches(served, classifier, images):
+    served, x = tf.saved_model.load(str(served)).signatures, images[0][:5]
+    z = served["embed"](image=x)["embedding"]
+    np.testing.assert_allclose(z, classifier.embed(x), atol=1e-5)
+    np.testing.assert_allclose(served["classify"](image=x)["scores"], classifier(x), atol=1e-4)
+    prototypes = np.concatenate([classifier.prototypes, z[:1]])
+    expected = classifier.similarity(z, prototypes)
+    found = served["score"](embedding=z, prototypes=prototypes)["similarity"]
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    distances = served["distance"](embedding=z, gallery=prototypes)["distance"]
+    np.testing.assert_allclose(distances, -expected, atol=1e-4)
+    assert set(served) == set(SIGNATURES)
+
+
+def test_a_saved_model_loads_without_a_word(served, caplog):
+    """TensorFlow warns of each gradient whose name a file holds without its function."""
+    tf.saved_model.load(str(served))
+    assert not caplog.messages
+
+
+def test_audio_goes_in_with_its_length_and_what_lies_beyond_is_not_seen(spoken, speaker):
+    made = spoken["dynamic"]
+    names = Interpreter(model_path=str(made.path)).get_signature_list()
+    assert names["embed"]["inputs"] == names["classify"]["inputs"] == ["length", "signal"]
+    recording = voice(3000, 7)
+    buffer = np.ones((1, 5000, 1), np.float32)
+    buffer[0, :3000] = recording
+    classify = runner(made, "classify")
+    alone = classify(signal=recording[None], length=np.int32(3000))
+    np.testing.assert_array_equal(classify(signal=buffer, length=np.int32(3000)), alone)
+    expected = speaker.head_scores(keras_dml.embed(speaker, [recording]))[0]
+    np.testing.assert_allclose(alone, expected, atol=0.1 * np.abs(expected).max())
+    assert made.steps > 3000
+
+
+@pytest.mark.parametrize("quantization", ["dynamic", "int8"])
+def test_mel_bands_stay_float(spoken, quantization):
+    kinds, in_float = float_outputs(spoken[quantization], "embed")
+    _, graph = operators.subgraph(spoken[quantization].path, "embed")
+    first = kinds.index("CONV_2D") - (quantization == "int8")  # what makes int8 of its input
+    assert "RFFT2D" in kinds[:first] and "LOG" in kinds[:first]
+    int8 = _flatbuffer.schema().TensorType.INT8
+    read = {int(i) for op in graph.operators[:first] for i in op.inputs if i >= 0}
+    assert not any(graph.tensors[i].type == int8 for i in read)
+    assert not in_float[first] or quantization == "dynamic"
+
+
+@pytest.mark.parametrize("quantization", ["dynamic", "int8"])
+def test_a_quiet_voice_is_embedded_as_by_keras(spoken, speaker, quantization):
+    quiet = [voice(4000, seed, loudness=0.01) for seed in range(3)]
+    found = litert.embed(spoken[quantization].path, quiet)
+    assert parity.relative_rms(found, keras_dml.embed(speaker, quiet)) < 0.1
+
+
+def test_a_saved_model_of_audio_takes_padded_batches(speaker, tmp_path):
+    export.saved_model(speaker, tmp_path / "model")
+    classify = tf.saved_model.load(str(tmp_path / "model")).signatures["classify"]
+    recordings = [voice(length, length) for length in (2500, 4000)]
+    signal = np.ones((2, 4200, 1), np.float32)
+    for row, recording in zip(signal, recordings, strict=True):
+        row[: len(recording)] = recording
+    found = classify(signal=signal, length=np.int32([2500, 4000]))["scores"]
+    expected = speaker.head_scores(keras_dml.embed(speaker, recordings))
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_a_plain_encoder_of_images_keeps_its_two_signatures(classifier, images, tmp_path):
+    with pytest.raises(ValueError, match="names no distance.*`distance=`"):
+        export.tflite(classifier.encoder, tmp_path / "plain.tflite")
+    made = export.tflite(classifier.encoder, tmp_path / "plain.tflite", None, distance="cosine")
+    names = Interpreter(model_path=str(made.path)).get_signature_list()
+    assert names == {key: SIGNATURES[key] for key in ("embed", "distance")}
+    found = runner(made, "embed")(image=images[0][:1])
+    np.testing.assert_allclose(found, classifier.embed(images[0][:1]), atol=1e-5)
+
+
+def test_a_prototype_that_is_no_number_is_refused(classifier, tmp_path):
+    kept = classifier.prototypes
+    classifier.prototypes_layer.prototypes.assign(np.full_like(kept, np.nan))
+    try:
+        with pytest.raises(parity.ParityError, match="its scores hold NaN.*Nothing was written"):
+            export.tflite(classifier, tmp_path / "model.tflite", None)
+    finally:
+        classifier.prototypes_layer.prototypes.assign(kept)
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("signature", ["score", "classify"])
+def test_a_file_whose_scores_are_others_is_not_kept(
+    classifier, exported, tmp_path, monkeypatch, signature
+):
+    right, ask = exported(None).path.read_bytes(), getattr(litert, signature)
+    monkeypatch.setattr(export._tflite, "convert", lambda *_: [right])
+    monkeypatch.setattr(litert, signature, lambda *given: ask(*given)[:, ::-1])
+    with pytest.raises(parity.ParityError, match="its (scores|similarities) differ"):
+        export.tflite(classifier, tmp_path / "model.tflite", None)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_calibrating_image_that_does_not_fit_is_named(classifier, images, tmp_path):
+    own = [images[0][0], 255 * images[0][1]]
+    with pytest.raises(ValueError, match="Image 1 must hold floats"):
+        export.tflite(classifier, tmp_path / "model.tflite", "int8", own)
+
+
+def test_images_of_unknown_size_are_refused(tmp_path):
+    image = keras.Input((None, None, 3))
+    model = keras.Model(image, keras.layers.GlobalAveragePooling2D()(image), name="any_size")
+    with pytest.raises(ValueError, match="of known size.*'any_size'"):
+        export.tflite(model, tmp_path / "model.tflite", distance="cosine")
+
+
+def test_images_are_tried_on_noise_black_white_and_grey(classifier):
+    noise, extremes = inputs.of(classifier.encoder).made()
+    assert all(image.shape == (SIDE, SIDE, 1) for image in noise + extremes)
+    assert [float(np.ptp(image)) for image in extremes] == [0, 0, 0]
+    assert sorted(float(image.max()) for image in extremes) == [0, 0.5, 1]
+    assert min(image.min() for image in noise) >= 0 and max(image.max() for image in noise) <= 1
+
+
+def test_audio_is_tried_from_the_shortest_that_the_network_takes_to_a_second(speaker):
+    noise, (silence, constant) = inputs.of(speaker.encoder).made()
+    least = 400 + 6 * 160  # seven frames are seen at once
+    assert [len(one) for one in noise] == [least, 2 * least, 16000]
+    assert not silence.any() and np.ptp(constant) == 0 and constant.any()
+    assert max(np.abs(one).max() for one in noise) < 1

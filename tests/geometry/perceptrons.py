@@ -1,0 +1,57 @@
+"""Small learned similarities, and what they are by making every pair."""
+
+import numpy as np
+
+from keras_dml._keras import ops
+from keras_dml.geometry import similarity
+from tests.goldens import golden
+
+SEEDS = "seeds_p2"
+
+
+def numpy(tensor):
+    return np.asarray(ops.convert_to_numpy(tensor))
+
+
+def by_pairs(x, y, perceptron, join=lambda a, b: np.concatenate([a, b])):
+    """S of all pairs in float64, pair by pair."""
+    table = np.empty((len(x), len(y)))
+    for place in np.ndindex(*table.shape):
+        units = join(np.asarray(x[place[0]], float), np.asarray(y[place[1]], float))
+        for i, (kernel, bias) in enumerate(zip(perceptron.kernels, perceptron.biases, strict=True)):
+            units = np.maximum(units, perceptron.slope * units) if i else units
+            units = units @ np.asarray(kernel, float) + np.asarray(bias, float)
+        table[place] = units[0]
+    return table
+
+
+def difference(a, b):
+    return np.abs(a - b)
+
+
+def random(rng, features, hidden=(5,), slope=0.1, dtype="float64", inputs=2):
+    """A perceptron with weights of about one, `inputs * features` wide."""
+    widths = (inputs * features, *hidden, 1)
+    sizes = list(zip(widths, widths[1:], strict=False))
+    kernels = tuple(rng.normal(size=size).astype(dtype) for size in sizes)
+    return similarity.Perceptron(
+        kernels, tuple(rng.normal(size=size[1]).astype(dtype) for size in sizes), slope
+    )
+
+
+def perceptron_of(layers, slope, dtype="float32"):
+    """The perceptron of a golden's `layers`."""
+    return similarity.Perceptron(
+        tuple(np.array(layer["kernel"], dtype) for layer in layers),
+        tuple(np.array(layer["bias"], dtype) for layer in layers),
+        slope,
+    )
+
+
+def example(name):
+    """Inputs, expected values, gradients and tolerances (of values, of gradients) of a golden."""
+    found = golden(name, SEEDS)
+    tolerance = found["tolerance"]
+    close = {key: tolerance[key] for key in ("rtol", "atol")}
+    close_gradient = {key: tolerance[f"grad_{key}"] for key in ("rtol", "atol")}
+    return found["inputs"], found["expected"], found.get("gradient"), close, close_gradient

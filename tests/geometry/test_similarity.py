@@ -1,0 +1,208 @@
+"""The learned similarity of all pairs: split, in blocks, and as if every pair were made."""
+
+import pathlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keras_dml._keras import ops
+from keras_dml.geometry import similarity
+from tests.bench import memory
+from tests.geometry import perceptrons
+from tests.geometry.perceptrons import numpy
+from tests.gradients import finite_differences, gradients
+from tests.losses.graphs import graph
+
+WHOLE, ONE_ROW = 2**40, 1  # bytes of a block
+TABLES = {
+    similarity.concatenation: (2, lambda a, b: np.concatenate([a, b])),
+    similarity.concatenation_swapped: (2, lambda a, b: np.concatenate([b, a])),
+    similarity.absolute_difference: (1, perceptrons.difference),
+}
+all_tables = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
+all_blocks = pytest.mark.parametrize("max_bytes", [WHOLE, ONE_ROW], ids=["whole", "in blocks"])
+
+
+def tensors(perceptron):
+    return perceptron._replace(
+        kernels=tuple(map(ops.convert_to_tensor, perceptron.kernels)),
+        biases=tuple(map(ops.convert_to_tensor, perceptron.biases)),
+    )
+
+
+def vectors(rng, *counts, features=3, dtype="float64"):
+    return [rng.normal(size=(count, features)).astype(dtype) for count in counts]
+
+
+# ---- goldens ----------------------------------------------------------------------------------
+
+
+@all_blocks
+@pytest.mark.parametrize("name", ["similarity-concatenation-relu", "similarity-two-hidden-leaky"])
+def test_golden_similarities_and_their_gradients(name, max_bytes):
+    given, expected, gradient, close, close_gradient = perceptrons.example(name)
+    z, prototypes = (np.array(given[key], "float32") for key in ("z", "prototypes"))
+    perceptron = tensors(perceptrons.perceptron_of(given["layers"], given["slope"]))
+    weights = np.array(given["weights"], "float32")
+
+    def value(z, prototypes):
+        table = similarity.concatenation(z, prototypes, perceptron, max_bytes=max_bytes)
+        return ops.sum(weights * table)
+
+    found = similarity.concatenation(z, prototypes, perceptron, max_bytes=max_bytes)
+    np.testing.assert_allclose(numpy(found), expected["similarities"], **close)
+    np.testing.assert_allclose(float(value(z, prototypes)), expected["value"], **close)
+    for one, key in zip(gradients(value, z, prototypes), ("z", "prototypes"), strict=True):
+        np.testing.assert_allclose(one, gradient[key], **close_gradient)
+    if "swapped_arguments" in expected:
+        swapped = similarity.concatenation_swapped(z, prototypes, perceptron, max_bytes=max_bytes)
+        np.testing.assert_allclose(numpy(swapped), expected["swapped_arguments"], **close)
+
+
+# ---- all pairs --------------------------------------------------------------------------------
+
+
+@all_tables
+@given(st.integers(0, 2**31), st.data())
+def test_any_table_is_that_of_the_pairs_in_any_blocks(table, seed, data):
+    rng = np.random.default_rng(seed)
+    n, m, features = (data.draw(st.integers(1, 5)) for _ in range(3))
+    hidden = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+    slope, max_bytes = data.draw(st.floats(0, 1)), data.draw(st.integers(1, 2000))
+    inputs, join = TABLES[table]
+    perceptron = perceptrons.random(rng, features, hidden, slope, inputs=inputs)
+    x, y = vectors(rng, n, m, features=features)
+    expected = perceptrons.by_pairs(x, y, perceptron, join)
+    found = numpy(table(x, y, tensors(perceptron), max_bytes=max_bytes))
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
+
+
+@all_tables
+def test_gradients_in_vectors_and_weights_agree_with_finite_differences_and_in_blocks(rng, table):
+    inputs, _ = TABLES[table]
+    perceptron = perceptrons.random(rng, 2, (3, 2), inputs=inputs)
+    arrays = [*vectors(rng, 3, 4, features=2), *perceptron.kernels, *perceptron.biases]
+    probe = rng.normal(size=(3, 4))
+
+    def value(x, y, *weights, max_bytes=WHOLE):
+        weighed = similarity.Perceptron(weights[:3], weights[3:], 0.1)
+        return ops.sum(probe * table(x, y, weighed, max_bytes=max_bytes))
+
+    whole = gradients(value, *arrays)
+    in_blocks = gradients(lambda *arrays: value(*arrays, max_bytes=ONE_ROW), *arrays)
+    of_all = graph(value)
+    for i, array in enumerate(arrays):
+        moved = lambda one, i=i: of_all(*arrays[:i], one, *arrays[i + 1 :])  # noqa: E731
+        np.testing.assert_allclose(whole[i], finite_differences(moved, array), atol=1e-6)
+        np.testing.assert_allclose(in_blocks[i], whole[i], rtol=1e-9, atol=1e-12)
+
+
+def test_rows_equal_to_the_other_side_have_a_difference_without_gradient(rng):
+    """The derivative of |u| at 0 is 0 on both backends."""
+    (x,) = vectors(rng, 1)
+    perceptron = tensors(perceptrons.random(rng, 3, inputs=1))
+    of = lambda x, y: ops.sum(similarity.absolute_difference(x, y, perceptron))  # noqa: E731
+    for one in gradients(of, x, x.copy()):
+        np.testing.assert_array_equal(one, 0)
+
+
+def test_great_embeddings_keep_their_digits(rng):
+    """Sums of both sides cancel; maxima taken out of them must not cancel worse."""
+    x, y = (1e4 * one for one in vectors(rng, 6, 7, features=8))
+    perceptron = perceptrons.random(rng, 8, (32,))
+    expected = perceptrons.by_pairs(x, y, perceptron)
+    narrow = perceptrons.similarity.Perceptron(
+        *(tuple(one.astype("float32") for one in part) for part in perceptron[:2]), 0.1
+    )
+    found = numpy(
+        similarity.concatenation(x.astype("float32"), y.astype("float32"), tensors(narrow))
+    )
+    np.testing.assert_allclose(found, expected, atol=3e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("dtype, wide", [("float16", "float32"), ("float64", "float64")])
+def test_half_precision_is_widened_and_double_is_kept(rng, dtype, wide):
+    x, y = vectors(rng, 2, 3, dtype=dtype)
+    perceptron = tensors(perceptrons.random(rng, 3, dtype=wide))
+    found = numpy(similarity.concatenation(x, y, perceptron))
+    assert found.dtype == wide
+
+
+def test_a_nan_stays_in_its_row_and_column(rng):
+    x, y = vectors(rng, 3, 4)
+    x[1, 0], y[2, 1] = np.nan, np.nan
+    lost = np.isnan(numpy(similarity.concatenation(x, y, tensors(perceptrons.random(rng, 3)))))
+    expected = np.zeros((3, 4), bool)
+    expected[1], expected[:, 2] = True, True
+    np.testing.assert_array_equal(lost, expected)
+
+
+def test_no_rows_make_an_empty_table(rng):
+    perceptron = tensors(perceptrons.random(rng, 3))
+    x, none = vectors(rng, 2, 0)
+    assert numpy(similarity.concatenation(none, x, perceptron)).shape == (0, 2)
+    assert numpy(similarity.concatenation(x, none, perceptron)).shape == (2, 0)
+
+
+# ---- blocks -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fused_from", [1, 2**40], ids=["fused", "not fused"])
+def test_compiled_tables_are_the_same_and_differentiable(rng, monkeypatch, fused_from):
+    monkeypatch.setattr(similarity, "FUSED_FROM", fused_from)
+    x, y = vectors(rng, 150, 140)
+    perceptron = tensors(perceptrons.random(rng, 3, (64,)))
+    assert 8 * 150 * 140 * 64 > similarity.BLOCK_BYTES  # several blocks
+    table = similarity.compiled(similarity.concatenation, x, y, perceptron)
+    whole = similarity.concatenation(x, y, perceptron, max_bytes=WHOLE)
+    np.testing.assert_allclose(numpy(table), numpy(whole), rtol=1e-10, atol=1e-10)
+    one, other = (
+        gradients(lambda x, y, f=f: ops.sum(ops.square(f(x, y))), x, y)
+        for f in (
+            lambda x, y: similarity.compiled(similarity.concatenation, x, y, perceptron),
+            lambda x, y: similarity.concatenation(x, y, perceptron, max_bytes=WHOLE),
+        )
+    )
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-8)
+
+
+def test_dropout_is_told_each_block_by_its_number(rng):
+    """Units are scaled by the number of the block, in both passes: the backward pass computes the
+    units again, by the same mask."""
+    x, y = vectors(rng, 2, 5)
+    perceptron = tensors(perceptrons.random(rng, 3, (4,)))
+    bias = float(numpy(perceptron.biases[-1])[0])
+    rows_of_two = 2 * 2 * 4 * 8  # two rows of y against two of x, four units of eight bytes
+
+    def table(x, y, drop):
+        return similarity.concatenation(x, y, perceptron, drop=drop, max_bytes=rows_of_two)
+
+    def by_number(units, block):
+        return units * ops.cast(1 + block, units.dtype)
+
+    plain = numpy(table(x, y, lambda units, block: units)) - bias
+    np.testing.assert_allclose(
+        numpy(table(x, y, by_number)) - bias, plain * [1, 1, 2, 2, 3], rtol=1e-10, atol=1e-12
+    )
+    found = gradients(lambda y: ops.sum(table(x, y, by_number)), y)[0]
+    of_plain = gradients(lambda y: ops.sum(table(x, y, lambda units, block: units)), y)[0]
+    np.testing.assert_allclose(found, of_plain * np.array([[1, 1, 2, 2, 3]]).T, rtol=1e-10)
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc/self/clear_refs").exists(), reason="reads /proc")
+def test_neither_pass_holds_the_hidden_units_of_all_pairs(rng):
+    """256 x 2048 pairs have 268 MB of hidden units, and as much of concatenated vectors."""
+    x, y = vectors(rng, 256, 2048, features=64, dtype="float32")
+    perceptron = tensors(perceptrons.random(rng, 64, (128,), dtype="float32"))
+
+    def both_passes(x, y):
+        return gradients(
+            lambda x, y: ops.sum(ops.square(similarity.concatenation(x, y, perceptron))), x, y
+        )
+
+    both_passes(x[:3], y[:500])
+    grown, _ = memory.growth_megabytes(lambda: both_passes(x, y))
+    assert grown < 100

@@ -1,0 +1,188 @@
+"""Losses of adversarial training: the goldens, loops as oracles, and the ends of their ranges."""
+
+import numpy as np
+import pytest
+
+from keras_dml._keras import ops
+from keras_dml.losses import robust
+from tests.goldens import golden
+from tests.gradients import finite_differences, gradients
+
+CLOSE = {"rtol": 1e-5, "atol": 1e-6}
+CLOSE_GRADIENT = {"rtol": 1e-4, "atol": 1e-6}
+
+
+def example(name):
+    """The inputs as arrays, and all of the golden."""
+    found = golden(name, "seeds_p2")
+    inputs = {
+        key: np.array(value, "int32" if key == "y" else "float32")
+        for key, value in found["inputs"].items()
+        if isinstance(value, list)
+    }
+    return inputs, found
+
+
+def mean(values):
+    return ops.sum(values) / values.shape[0]
+
+
+def assert_gradients(function, inputs, expected):
+    """Of a scalar function of the arrays that `expected` names."""
+    found = gradients(function, *(inputs[name] for name in expected))
+    for gradient, (name, value) in zip(found, expected.items(), strict=True):
+        np.testing.assert_allclose(gradient, value, err_msg=name, **CLOSE_GRADIENT)
+
+
+def test_at_is_cross_entropy_of_the_adversarial_logits():
+    inputs, found = example("at-loss")
+
+    def loss(logits):
+        return mean(robust.cross_entropy(inputs["y"], logits))
+
+    np.testing.assert_allclose(
+        loss(inputs["logits_adversarial"]), found["expected"]["value"], **CLOSE
+    )
+    assert_gradients(loss, inputs, found["gradient"])
+
+
+def test_alp_is_half_of_each_cross_entropy_and_the_pairing():
+    inputs, found = example("alp-loss")
+    weight, expected = found["inputs"]["weight"], found["expected"]
+
+    def loss(clean, adversarial, weight=weight):
+        return mean(robust.alp(inputs["y"], clean, adversarial, weight))
+
+    logits = inputs["logits_clean"], inputs["logits_adversarial"]
+    np.testing.assert_allclose(loss(*logits), expected["value"], **CLOSE)
+    np.testing.assert_allclose(loss(*logits, weight=0.0), expected["cross_entropy"], **CLOSE)
+    pairing = loss(*logits, weight=1.0) - loss(*logits, weight=0.0)
+    np.testing.assert_allclose(pairing, expected["pairing"], **CLOSE)
+    assert_gradients(loss, inputs, found["gradient"])
+
+
+def test_trades_is_clean_cross_entropy_and_the_divergence_from_clean_to_adversarial():
+    inputs, found = example("trades-loss")
+    beta, expected = found["inputs"]["beta"], found["expected"]
+
+    def loss(clean, adversarial):
+        return mean(robust.trades(inputs["y"], clean, adversarial, beta))
+
+    clean, adversarial = inputs["logits_clean"], inputs["logits_adversarial"]
+    np.testing.assert_allclose(loss(clean, adversarial), expected["value"], **CLOSE)
+    np.testing.assert_allclose(
+        mean(robust.cross_entropy(inputs["y"], clean)), expected["natural"], **CLOSE
+    )
+    for name, pair in {
+        "kl": (clean, adversarial),
+        "kl_other_way_round": (adversarial, clean),
+        "kl_of_equal_logits": (clean, clean),
+    }.items():
+        np.testing.assert_allclose(mean(robust.kl_divergence(*pair)), expected[name], **CLOSE)
+    assert_gradients(loss, inputs, found["gradient"])
+
+
+def test_the_divergence_is_flat_where_the_logits_are_equal():
+    logits = example("trades-loss")[0]["logits_clean"]
+    (gradient,) = gradients(lambda x: mean(robust.kl_divergence(logits, x)), logits)
+    np.testing.assert_allclose(gradient, 0, atol=1e-7)
+
+
+def test_tla_is_cross_entropy_hinges_and_squares():
+    inputs, found = example("tla-loss")
+    constants, expected = found["inputs"], found["expected"]
+    names = ("anchor_adversarial", "positive_clean", "negative_clean")
+
+    def loss(*triplets):
+        hinge, norm = robust.tla_terms(*triplets, constants["margin"])
+        entropy = robust.cross_entropy(inputs["y"], inputs["logits_adversarial"])
+        return mean(entropy + constants["weight"] * hinge + constants["norm_weight"] * norm)
+
+    triplets = [inputs[name] for name in names]
+    hinge, norm = robust.tla_terms(*triplets, constants["margin"])
+    np.testing.assert_allclose(hinge, np.maximum(expected["hinges"], 0), **CLOSE)
+    np.testing.assert_allclose(mean(hinge), expected["triplet"], **CLOSE)
+    np.testing.assert_allclose(mean(norm), expected["norm"], **CLOSE)
+    np.testing.assert_allclose(loss(*triplets), expected["value"], **CLOSE)
+    assert_gradients(loss, inputs, {name: found["gradient"][name] for name in names})
+
+
+def test_tla_mines_the_nearest_of_another_class_and_another_of_its_own():
+    inputs, found = example("tla-mining")
+    positive, negative = robust.tla_pairs(inputs["y"], inputs["clean"])
+    np.testing.assert_array_equal(positive, found["expected"]["positive"])
+    np.testing.assert_array_equal(negative, found["expected"]["negative"])
+
+
+def test_tla_of_a_batch_is_its_terms_on_what_it_mines(rng):
+    labels = np.array([0, 1, 0, 2, 0, 1], "int32")
+    clean, adversarial = rng.normal(size=(2, 6, 4)).astype("float32")
+    logits = rng.normal(size=(6, 3)).astype("float32")
+    cosines = np.abs(clean @ clean.T) / np.outer(*2 * [np.linalg.norm(clean, axis=1)])
+    positive = [2, 5, 4, 3, 0, 1]  # the next of the class; the fourth row is alone
+    negative = [
+        max((j for j in range(6) if labels[j] != labels[i]), key=lambda j: cosines[i, j])
+        for i in range(6)
+    ]
+    hinge, norm = robust.tla_terms(adversarial, clean[positive], clean[negative], 0.1)
+    expected = robust.cross_entropy(labels, logits) + 2.0 * hinge + 0.5 * norm
+    found = robust.tla(labels, clean, adversarial, logits, margin=0.1, weight=2.0, norm_weight=0.5)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_tla_of_one_class_has_no_hinge(rng):
+    clean, adversarial = rng.normal(size=(2, 3, 4)).astype("float32")
+    logits, labels = rng.normal(size=(3, 2)).astype("float32"), np.zeros(3, "int32")
+    found = robust.tla(labels, clean, adversarial, logits, weight=10.0, norm_weight=0.0)
+    np.testing.assert_allclose(found, robust.cross_entropy(labels, logits), rtol=1e-6)
+
+
+def test_zero_embeddings_have_finite_values_and_gradients():
+    zero, labels = np.zeros((2, 3), "float32"), np.array([0, 1], "int32")
+
+    def loss(clean, adversarial):
+        return mean(robust.tla(labels, clean, adversarial, zero[:, :2], margin=0.0))
+
+    assert np.isfinite(loss(zero, zero))
+    for gradient in gradients(loss, zero, zero):
+        np.testing.assert_array_equal(gradient, 0)
+
+
+def test_margin_is_above_zero_exactly_where_the_answer_is_wrong(rng):
+    logits = rng.normal(size=(50, 4)).astype("float32")
+    labels = rng.integers(4, size=50).astype("int32")
+    found = np.asarray(robust.margin(labels, logits))
+    np.testing.assert_array_equal(found > 0, logits.argmax(axis=1) != labels)
+    expected = [
+        np.delete(row, one).max() - row[one] for row, one in zip(logits, labels, strict=True)
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_the_gradient_of_a_sure_network_is_exact():
+    """Where `softmax - onehot` has lost all digits of the own class."""
+    logits = np.array([[30.0, 0.0, -1.0]], "float32")
+    (found,) = gradients(lambda x: mean(robust.cross_entropy(np.array([0]), x)), logits)
+    others = np.exp(logits[0, 1:].astype(float) - 30)
+    np.testing.assert_allclose(found[0], [-others.sum(), *others], rtol=1e-5)
+
+
+def test_large_logits_keep_values_and_gradients_finite():
+    logits = np.array([[1e4, -1e4], [-1e4, 1e4]], "float32")
+    labels = np.array([0, 0], "int32")
+    np.testing.assert_allclose(robust.cross_entropy(labels, logits), [0, 2e4])
+    np.testing.assert_allclose(robust.kl_divergence(logits, logits[::-1].copy()), 2e4)
+    (gradient,) = gradients(lambda x: mean(robust.trades(labels, x, -x)), logits)
+    assert np.isfinite(gradient).all()
+
+
+@pytest.mark.parametrize("name", ["alp", "trades"])
+def test_gradients_are_those_of_finite_differences(name, rng):
+    clean, adversarial = rng.normal(size=(2, 3, 4))
+    labels = np.array([0, 3, 1], "int32")
+    loss = getattr(robust, name)
+    found = gradients(lambda x: mean(loss(labels, x, adversarial)), clean)[0]
+    if found.dtype != np.float64:
+        pytest.skip("JAX without float64")
+    expected = finite_differences(lambda x: mean(loss(labels, x, adversarial)), clean)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)

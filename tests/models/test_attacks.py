@@ -1,0 +1,112 @@
+"""Attacks made in training: the goldens, what a step may do, and traces."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keras_dml._keras import keras, ops
+from keras_dml.losses import robust
+from keras_dml.models import _attacks
+from keras_dml.models._input_gradients import value_and_gradient
+from tests.goldens import golden
+
+CLOSE = {"rtol": 1e-5, "atol": 1e-6}
+
+
+def compiled(function):
+    """The function as the backend compiles it."""
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return jax.jit(function)
+    import tensorflow as tf
+
+    return tf.function(function)
+
+
+def linear(name):
+    """Inputs, the loss of a linear network, and the golden."""
+    found = golden(name, "seeds_p2")
+    inputs = {
+        key: np.array(value, "int32" if key == "y" else "float32")
+        for key, value in found["inputs"].items()
+        if key in ("x", "y", "kernel", "bias", "start")
+    }
+
+    def loss(x):
+        return robust.cross_entropy(inputs["y"], ops.matmul(x, inputs["kernel"]) + inputs["bias"])
+
+    return inputs, loss, found
+
+
+def test_gradient_of_the_golden_network():
+    inputs, loss, found = linear("fgsm-linear-model")
+    values, gradient = value_and_gradient(loss, inputs["x"])
+    np.testing.assert_allclose(values, found["expected"]["loss_before"], **CLOSE)
+    np.testing.assert_allclose(gradient, found["expected"]["x_gradient"], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("wrap", [lambda function: function, compiled], ids=["eager", "compiled"])
+def test_fgsm_of_the_golden_network(wrap):
+    inputs, loss, found = linear("fgsm-linear-model")
+    epsilon, x, expected = found["inputs"]["epsilon"], inputs["x"], found["expected"]
+    twin = wrap(lambda x: _attacks.pgd(loss, x, x, epsilon, epsilon, 1))(ops.convert_to_tensor(x))
+    # the last column's gradient is 0 in exact arithmetic only
+    np.testing.assert_allclose(
+        np.asarray(twin)[:, :3], np.array(expected["x_adversarial"])[:, :3], **CLOSE
+    )
+    after = loss(np.array(expected["x_adversarial"], "float32"))
+    np.testing.assert_allclose(after, expected["loss_after"], **CLOSE)
+
+
+@pytest.mark.parametrize("wrap", [lambda function: function, compiled], ids=["eager", "compiled"])
+def test_pgd_of_the_golden_network(wrap):
+    inputs, loss, found = linear("pgd-linear-model")
+    given = found["inputs"]
+    x, epsilon = ops.convert_to_tensor(inputs["x"]), given["epsilon"]
+    start = _attacks.project(x + inputs["start"], x, epsilon)
+    iterates = np.array(found["expected"]["iterates"])  # (examples, steps + 1, features)
+    for steps in range(given["steps"] + 1):
+        attack = wrap(lambda x, n=steps: _attacks.pgd(loss, x, start, epsilon, given["alpha"], n))
+        np.testing.assert_allclose(attack(x), iterates[:, steps], **CLOSE)
+
+
+def test_projection_is_on_the_ball_and_the_bounds():
+    found = golden("linf-projection", "seeds_p2")
+    points, centres = (np.array(found["inputs"][key], "float32") for key in ("points", "centres"))
+    projected = _attacks.project(points, centres, found["inputs"]["epsilon"])
+    np.testing.assert_allclose(projected, found["expected"]["projected"], **CLOSE)
+
+
+@given(st.integers(0, 10**6), st.floats(0.01, 1.0), st.integers(0, 4))
+def test_a_twin_stays_in_the_ball_and_the_bounds(seed, epsilon, steps):
+    rng = np.random.default_rng(seed)
+    x, kernel = rng.random((3, 4)).astype("float32"), rng.normal(size=(4, 2)).astype("float32")
+    start = _attacks.uniform_start(ops.convert_to_tensor(x), epsilon, seed)
+    twin = _attacks.pgd(
+        lambda point: ops.sum(ops.matmul(point, kernel), axis=1), x, start, epsilon, epsilon, steps
+    )
+    for one in (np.asarray(start), np.asarray(twin)):
+        assert np.abs(one - x).max() <= epsilon + 1e-6
+        assert one.min() >= 0 and one.max() <= 1
+
+
+def test_a_gradient_that_is_zero_or_no_number_moves_nothing():
+    gradient = np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1e-30, -3.0], "float32")
+    np.testing.assert_array_equal(_attacks.direction(gradient), [0, 0, 0, 0, 0, 1, -1])
+
+
+def test_a_function_that_uses_no_input_has_gradient_zero():
+    _, gradient = value_and_gradient(lambda x: ops.ones((2,)), np.ones((2, 3), "float32"))
+    np.testing.assert_array_equal(gradient, np.zeros((2, 3)))
+
+
+def test_starts_repeat_with_their_seed_and_fill_the_ball():
+    x = np.full((50, 8), 0.5, "float32")
+    first, again, other = (
+        np.asarray(_attacks.uniform_start(x, 0.2, seed)) - x for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+    assert first.min() < -0.19 and first.max() > 0.19 and abs(first.mean()) < 0.02

@@ -1,0 +1,22 @@
+import pytest
+
+from keras_dml import models
+from keras_dml._keras import keras
+
+
+@pytest.mark.parametrize("shape, features", [((28, 28, 1), 64), ((84, 84, 3), 1600)])
+def test_features_are_those_of_prototypical_networks(shape, features):
+    assert models.convolutional(shape).output_shape == (None, features)
+
+
+def test_blocks_and_width_are_chosen():
+    model = models.convolutional((8, 8, 1), width=5, blocks=2, embedding=7)
+    convolutions = [layer for layer in model.layers if isinstance(layer, keras.layers.Conv2D)]
+    assert [layer.filters for layer in convolutions] == [5, 5]
+    assert model.get_layer("features").output.shape == (None, 2 * 2 * 5)
+    assert model.output_shape == (None, 7)
+
+
+def test_an_image_of_which_nothing_would_be_left_is_refused():
+    with pytest.raises(ValueError, match="at least 16 by 16 pixels"):
+        models.convolutional((15, 28, 1))

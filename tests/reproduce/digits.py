@@ -1,0 +1,32 @@
+"""Made-up digits that a tiny network learns, and an experiment on them that takes seconds."""
+
+import numpy as np
+
+from keras_dml.reproduce.prototypes import plan
+from keras_dml.reproduce.prototypes.digits import digits_of
+
+SCALE = plan.Scale(
+    train=None,
+    test=None,
+    epochs=2,
+    attack_steps=1,
+    width=2,
+    short=1,
+    long=2,
+    restarts=2,
+    queries=3,
+    part=15,
+)
+ROWS = ("SIM", "SIM + AT")
+
+
+def arrays(count, seed):
+    """Pictures, uint8 of shape `(count, 28, 28)`, and their digits."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(count) % 10).astype("uint8")
+    centres = 255 * (np.random.default_rng(0).random((10, 28, 28)) < 0.3)
+    return np.where(rng.random((count, 28, 28)) < 0.1, 128, centres[y]).astype("uint8"), y
+
+
+def digits(train=256, test=20):
+    return digits_of(arrays(train, 1), arrays(test, 2))

@@ -1,0 +1,119 @@
+"""EpisodeSampler: N classes, K support and Q query examples of each."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keras_dml.samplers import EpisodeSampler
+
+
+def numbered(count, shape=(2, 3, 1)):
+    """Images that hold their own number."""
+    return np.broadcast_to(np.arange(count).reshape(-1, *[1] * len(shape)), (count, *shape))
+
+
+@given(st.data())
+def test_an_episode_has_its_classes_in_blocks_of_different_examples(data):
+    shots, queries = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3))
+    sizes = data.draw(st.lists(st.integers(shots + queries, 7), min_size=2, max_size=6))
+    ways = data.draw(st.integers(2, len(sizes)))
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    sampler = EpisodeSampler(numbered(len(y)), y, ways, shots, queries)
+    assert len(sampler) == -(-len(y) // (ways * (shots + queries)))
+    for images, labels in sampler:
+        assert images.shape == (ways * (shots + queries), 2, 3, 1) and images.dtype == "float32"
+        examples = images[:, 0, 0, 0].astype(int)
+        assert len(set(examples.tolist())) == len(examples)
+        np.testing.assert_array_equal(y[examples], labels)
+        support, query = labels[: ways * shots], labels[ways * shots :]
+        classes = support.reshape(ways, shots)[:, 0]
+        assert len(set(classes.tolist())) == ways
+        np.testing.assert_array_equal(support, np.repeat(classes, shots))
+        np.testing.assert_array_equal(query, np.repeat(classes, queries))
+
+
+def test_an_episode_depends_on_seed_epoch_and_number_alone():
+    y = np.repeat(list("abcd"), 9)
+    one, other = (EpisodeSampler(numbered(36), y, 3, 1, 2, seed=5) for _ in range(2))
+    last = other[len(other) - 1]
+    for index in range(len(one)):
+        batch = one[index]
+    np.testing.assert_array_equal(batch[0], last[0])
+    first = one[0][0]
+    one.on_epoch_end()
+    assert (one[0][0] != first).any()
+    one.epoch = 0
+    np.testing.assert_array_equal(one[0][0], first)
+    assert (EpisodeSampler(numbered(36), y, 3, 1, 2, seed=6)[0][0] != first).any()
+
+
+def test_classes_come_without_replacement_while_they_last():
+    y = np.repeat(np.arange(6), 4)
+    sampler = EpisodeSampler(numbered(24), y, 3, 1, 1, steps=2)
+    assert sorted({*sampler[0][1].tolist(), *sampler[1][1].tolist()}) == list(range(6))
+
+
+def test_labels_are_those_of_the_episode_where_asked():
+    y = np.repeat([30, 10, 20], 5)
+    whole = EpisodeSampler(numbered(15), y, 2, 1, 2)
+    own = EpisodeSampler(numbered(15), y, 2, 1, 2, labels="episode")
+    for (images, ids), (same, places) in zip(whole, own, strict=True):
+        np.testing.assert_array_equal(images, same)
+        assert places.tolist() == [0, 1, 0, 0, 1, 1] and places.dtype == np.int32
+        names = np.array(whole.class_names)[ids]
+        np.testing.assert_array_equal(names, y[images[:, 0, 0, 0].astype(int)])
+
+
+@pytest.mark.parametrize("shape", [(4,), (50, 1), (5, 5, 3)])
+def test_examples_of_any_shape_come_as_they_are(shape, rng):
+    x = rng.normal(size=(20, *shape)).astype("f4")
+    images, _ = EpisodeSampler(x, np.arange(20) % 2, 2, 3, 4)[0]
+    assert images.shape == (14, *shape)
+    assert all((image == x).reshape(20, -1).all(axis=1).any() for image in images)
+
+
+def test_augmentation_is_repeatable_and_sees_whole_episodes():
+    y = np.arange(20) % 2
+
+    def augment(batch, rng):
+        assert batch.shape == (6, 2, 3, 1)
+        return batch + rng.random(batch.shape)
+
+    sampler = EpisodeSampler(numbered(20), y, 2, 1, 2, augment=augment)
+    plain = EpisodeSampler(numbered(20), y, 2, 1, 2)
+    np.testing.assert_array_equal(sampler[1][0], sampler[1][0])
+    assert (np.floor(sampler[1][0]) == plain[1][0]).all()
+    assert sampler[1][0].dtype == "float32"
+
+
+def test_tf_data_gives_the_same_episodes():
+    sampler = EpisodeSampler(numbered(20), np.arange(20) % 2, 2, 1, 2, steps=2)
+    for (images, labels), (same, ids) in zip(sampler.to_tf_data(), sampler, strict=True):
+        np.testing.assert_array_equal(images, same)
+        np.testing.assert_array_equal(labels, ids)
+
+
+IMPOSSIBLE = {
+    "more ways than classes": (dict(ways=4), "`ways` must be at most 3.* Received: ways=4"),
+    "one way": (dict(ways=1), "`ways` must be at least 2"),
+    "no support": (dict(shots=0), "`shots` must be at least 1"),
+    "no queries": (dict(queries=0), "`queries` must be at least 1"),
+    "class too small": (
+        dict(y=list("aaaaaaabbbbbccc")),
+        r"shots \+ queries = 4 examples. 1 of 3 classes have fewer, the first 'c' with 3",
+    ),
+    "NaN": (dict(x=np.full((15, 2, 3, 1), np.nan)), "holds NaN or infinite"),
+    "one axis": (dict(x=np.zeros(15)), r"shape \(examples, ...\).* Received shape \(15,\)"),
+    "no examples": (dict(x=np.zeros((0, 4)), y=[]), "at least one"),
+    "fewer ids": (dict(y=list("aabb")), "`y` has 4 ids"),
+    "labels": (dict(labels="global"), "`labels` must be one of .*'episode'"),
+    "augment": (dict(augment=lambda batch, rng: batch[:3]), "all 8 rows in order"),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), IMPOSSIBLE.values(), ids=IMPOSSIBLE)
+def test_what_cannot_be_delivered_is_refused(changes, message):
+    given_ = dict(x=numbered(15), y=list("aaaaabbbbbccccc"), ways=2, shots=1, queries=3)
+    with pytest.raises(ValueError, match=message):
+        EpisodeSampler(**given_ | changes)[0]

@@ -1,0 +1,58 @@
+"""IDX files, compressed or not: what they hold, and one sentence for each kind of damage."""
+
+import gzip
+import struct
+
+import numpy as np
+import pytest
+
+from tfds_builders.common.errors import FormatError
+from tfds_builders.parsers import idx
+
+
+def packed(array, code):
+    shape = struct.pack(f">{array.ndim}I", *array.shape)
+    return bytes([0, 0, code, array.ndim]) + shape + array.tobytes()
+
+
+GOOD = packed(np.arange(6, dtype="u1").reshape(1, 2, 3), 0x08)
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress], ids=["plain", "gzip"])
+@pytest.mark.parametrize(
+    "dtype, code",
+    [("u1", 0x08), ("i1", 0x09), (">i2", 0x0B), (">i4", 0x0C), (">f4", 0x0D), (">f8", 0x0E)],
+)
+def test_numbers_come_as_they_stand(tmp_path, dtype, code, compress):
+    expected = np.arange(24).reshape(2, 3, 4).astype(dtype)
+    (tmp_path / "numbers").write_bytes(compress(packed(expected, code)))
+    found = idx.read(tmp_path / "numbers")
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == np.dtype(dtype).newbyteorder("=") and found.flags.writeable
+
+
+@pytest.mark.parametrize(
+    "data, part",
+    [
+        (b"", "expected the magic number of IDX"),
+        (b"PK\3\4" + GOOD, "0x504b0304, expected the magic number"),
+        (GOOD[:2] + b"\x07" + GOOD[3:], "the magic number"),
+        (GOOD[:9], "5 bytes, expected sizes of 3 axes"),
+        (GOOD[:-1], "5 bytes, expected 6 of numbers, shape \\(1, 2, 3\\)"),
+        (GOOD + b"\0", "more than 6 bytes, expected 6"),
+        (GOOD[:4] + b"\xff" * 12 + GOOD[16:], "1 GiB of numbers at most"),
+        (gzip.compress(GOOD)[:-9], "expected a whole gzip file"),
+        (gzip.compress(GOOD)[:12] + b"\xff\xff" + gzip.compress(GOOD)[14:], "whole gzip file"),
+    ],
+)
+def test_damage_is_told_in_one_sentence(tmp_path, data, part):
+    (tmp_path / "t10k-images-idx3-ubyte.gz").write_bytes(data)
+    with pytest.raises(FormatError, match=f"^t10k-images-idx3-ubyte.gz.*{part}.*archive"):
+        idx.read(tmp_path / "t10k-images-idx3-ubyte.gz")
+
+
+def test_mnist_is_what_it_should_be(data_dir):
+    images = idx.read(data_dir / "mnist" / "t10k-images-idx3-ubyte.gz")
+    labels = idx.read(data_dir / "mnist" / "t10k-labels-idx1-ubyte.gz")
+    assert images.shape == (10_000, 28, 28) and images.dtype == np.uint8
+    assert np.bincount(labels).tolist()[:3] == [980, 1135, 1032]

@@ -1,0 +1,249 @@
+"""Pictures of seven kinds of things as photos, paintings, cartoons and sketches (PACS, Li et al.
+2017)."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import re
+from typing import NamedTuple
+
+import tensorflow_datasets as tfds
+
+from tfds_builders.common.archive import Source
+from tfds_builders.common.checks import origin
+from tfds_builders.common.errors import ArchiveError, FormatError, shown
+from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.limits import Limits
+from tfds_builders.common.progress import track
+from tfds_builders.common.splits import by_subject
+from tfds_builders.parsers import lists, picture
+
+log = logging.getLogger("tfds_builders")
+
+DOMAINS = {"art_painting": 2_048, "cartoon": 2_344, "photo": 1_670, "sketch": 3_929}
+CLASSES = ("dog", "elephant", "giraffe", "guitar", "horse", "house", "person")
+SIDE = 227
+FRACTIONS = {"train": 0.9, "validation": 0.1}
+LISTS = {"train": "train", "validation": "crossval"}  # split: its word in a list's name
+_IMAGE = re.compile(r"(?:.*/)?([^/]+)/([^/]+)/([^/]+\.(?:jpe?g|png))", re.IGNORECASE)
+_LIST = r"(art_painting|cartoon|photo|sketch)_(train|crossval)_kfold\.txt"
+_SOURCE_PHOTO = re.compile(r"(n\d{8}_\d+)(-\d+)?\.\w+")
+_GET = (
+    "Get PACS (9,991 images, about 190 MB; its licence is not stated) from its authors' page "
+    "https://dali-dl.github.io/project_iccv2017.html, put the archive or the unpacked folder PACS "
+    "or kfold into the manual folder, and run `python -m tfds_builders.build pacs_images/sketch "
+    "--manual-dir FOLDER`."
+)
+WANTED = Wanted(
+    dataset="pacs_images",
+    stems=("PACS", "kfold", "PACS_subset"),
+    loose=r"art_painting",
+    official="PACS.zip",
+    get=_GET,
+    # some copies have the pictures a second time, as .hdf5 files of some 100 MB
+    limits=Limits(members=30_000, member_bytes=2 << 30, total_bytes=8 << 30),
+)
+
+
+@dataclasses.dataclass
+class Config(tfds.core.BuilderConfig):
+    """Which domain is left out of training.
+
+    Attributes:
+        held_out: One of `DOMAINS`.
+    """
+
+    held_out: str = ""
+
+
+class Item(NamedTuple):
+    """One picture: what its path says, and its member in the archive."""
+
+    domain: str
+    kind: str
+    name: str
+    member: str
+
+    @property
+    def file(self) -> str:
+        return f"{self.domain}/{self.kind}/{self.name}"
+
+    @property
+    def group(self) -> str:
+        """What must not be divided: all sketches of one photo, and that photo."""
+        match = _SOURCE_PHOTO.fullmatch(self.name)
+        return match[1] if match else self.file
+
+
+class Builder(tfds.core.GeneratorBasedBuilder):
+    """Builder of `pacs_images`."""
+
+    VERSION = tfds.core.Version("1.0.0")
+    RELEASE_NOTES = {"1.0.0": "First release."}
+    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    BUILDER_CONFIGS = [
+        Config(
+            name=domain,
+            description=f"{domain} is the test split; the other three train.",
+            held_out=domain,
+        )
+        for domain in DOMAINS
+    ]
+
+    def _info(self):
+        return self.dataset_info_from_configs(
+            features=tfds.features.FeaturesDict(
+                {
+                    "id": tfds.features.Text(),
+                    "image": tfds.features.Image(shape=(SIDE, SIDE, 3)),
+                    "label": tfds.features.ClassLabel(names=list(CLASSES)),
+                    "domain": tfds.features.ClassLabel(names=list(DOMAINS)),
+                    "file": tfds.features.Text(),
+                }
+            ),
+            supervised_keys=("image", "label"),
+            homepage="https://dali-dl.github.io/project_iccv2017.html",
+            metadata=tfds.core.MetadataDict(),
+        )
+
+    def sources(self, manual_dir) -> dict[str, Source]:
+        """Finds the archive.
+
+        Raises:
+            ArchiveError: When it is missing or cannot be opened.
+        """
+        return {"PACS": find(manual_dir, WANTED)}
+
+    def _split_generators(self, dl_manager):
+        (source,) = self.sources(dl_manager.manual_dir).values()
+        items = items_of(source)
+        official = sum(DOMAINS.values())
+        if len(items) < official:
+            log.warning(
+                "%s holds %d of %d images: a part of PACS.", source.title, len(items), official
+            )
+        held_out = self.builder_config.held_out
+        splits = {**split_items(source, items, held_out), "test": of_domain(items, held_out)}
+        came_from = origin(self.name, source)
+        self.info.metadata.update(
+            fingerprints={"PACS": came_from["fingerprint"]},
+            archives=[came_from],
+            domains={split: sorted({item.domain for item in members})
+                     for split, members in splits.items()},
+        )  # fmt: skip
+        return {
+            split: self._generate_examples(source, members, split)
+            for split, members in splits.items()
+        }
+
+    def _generate_examples(self, source, items, split):
+        for item in track(items, f"{self.name}, {split}, images"):
+            file = source.open(item.member)
+            picture.parse(file, name=item.member, side=SIDE)
+            file.seek(0)
+            yield (
+                item.file,
+                {
+                    "id": item.file,
+                    "image": file,
+                    "label": item.kind,
+                    "domain": item.domain,
+                    "file": item.file,
+                },
+            )
+
+
+def items_of(source: Source) -> list[Item]:
+    """Gives the pictures of an archive, in the order of domains, classes and names.
+
+    Raises:
+        ArchiveError: When a domain has none, one is of an unknown domain or class, or stands twice.
+    """
+    items: dict[str, Item] = {}
+    for member in source.names:
+        match = _IMAGE.fullmatch(member)
+        if match is None:
+            continue
+        item = Item(*match.groups(), member)
+        if item.domain not in DOMAINS or item.kind not in CLASSES:
+            raise ArchiveError(
+                f"{source.title}: {shown(member)} is not in a folder <domain>/<class> of PACS "
+                f"({', '.join(DOMAINS)}; {', '.join(CLASSES)}). Keep only what PACS holds."
+            )
+        if items.setdefault(item.file, item) is not item:
+            raise ArchiveError(
+                f"{source.title} holds the same picture twice: {items[item.file].member} and "
+                f"{member}. Keep one of the two folders."
+            )
+    missing = [domain for domain in DOMAINS if not of_domain(list(items.values()), domain)]
+    if missing:
+        raise ArchiveError(
+            f"{source.title} holds no images <domain>/<class>/<name> of {', '.join(missing)}; it "
+            f"holds {', '.join(source.names[:5]) or 'nothing'}. {_GET}"
+        )
+    return sorted(items.values())
+
+
+def of_domain(items: list[Item], domain: str) -> list[Item]:
+    """Gives the pictures of one domain."""
+    return [item for item in items if item.domain == domain]
+
+
+def split_items(source: Source, items: list[Item], held_out: str) -> dict[str, list[Item]]:
+    """Divides the three domains that train into train and validation.
+
+    By the official lists where they lie in the archive; without them a tenth of each class
+    validates, by digest, all sketches of one photo and that photo on one side. A picture is on the
+    same side whichever domain is held out.
+
+    Raises:
+        ArchiveError: When some lists are there and others are not, or a picture is in none.
+        FormatError: See `parsers.lists`, or a label is not that of the folder.
+        ValueError: When a class has a single picture.
+    """
+    trained = [item for item in items if item.domain != held_out]
+    sides = _listed(source) or _drawn(items)
+    lost = [item.file for item in trained if item.file not in sides]
+    if lost:
+        raise ArchiveError(
+            f"{source.title}: {len(lost)} images are in none of the lists, {lost[0]} first. Take "
+            "lists and images from one place, or take the lists away."
+        )
+    return {split: [item for item in trained if sides[item.file] == split] for split in FRACTIONS}
+
+
+def _drawn(items: list[Item]) -> dict[str, str]:
+    sides = {}
+    for kind in CLASSES:
+        members = [item for item in items if item.kind == kind]
+        if not members:
+            continue
+        for split, groups in by_subject([item.group for item in members], FRACTIONS).items():
+            chosen = set(groups)
+            sides.update({item.file: split for item in members if item.group in chosen})
+    return sides
+
+
+def _listed(source: Source) -> dict[str, str]:
+    found = source.index(_LIST)
+    expected = {(domain, word) for domain in DOMAINS for word in LISTS.values()}
+    if found and set(found) != expected:
+        domain, word = sorted(expected - set(found))[0]
+        raise ArchiveError(
+            f"{source.title} holds {len(found)} of {len(expected)} lists; "
+            f"{domain}_{word}_kfold.txt is not there. Add it, or take the others away."
+        )
+    splits = {word: split for split, word in LISTS.items()}
+    sides: dict[str, str] = {}
+    for (domain, word), member in found.items():
+        for file, label in lists.parse(source.open(member), name=member).labels.items():
+            if file.split("/")[:2] != [domain, *CLASSES[label - 1 : label]]:
+                raise FormatError(
+                    member, "", f"{shown(file)} as class {label}",
+                    f"pictures of {domain}, class 1 ({CLASSES[0]}) to 7 ({CLASSES[-1]})",
+                    "Take the list anew.",
+                )  # fmt: skip
+            if sides.setdefault(file, splits[word]) != splits[word]:
+                raise ArchiveError(f"{source.title}: {file} is in two lists. Take the lists anew.")
+    return sides

@@ -1,0 +1,62 @@
+"""IDX, the format of MNIST: a magic number, the sizes of the axes, the numbers (LeCun 1998)."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+import pathlib
+import struct
+import zlib
+
+import numpy as np
+
+from tfds_builders.common.errors import FormatError
+
+_TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+_LARGEST = 1 << 30  # bytes of numbers; MNIST has 47 million
+_GZIP = b"\x1f\x8b"
+_FIX = "The file seems cut or another one; take it anew from the official archive."
+
+
+def read(path: str | os.PathLike) -> np.ndarray:
+    """Reads an IDX file, compressed by gzip or not, whatever its name.
+
+    Args:
+        path: The file.
+
+    Returns:
+        An array of the file's shape, in the machine's byte order.
+
+    Raises:
+        FormatError: When it is no IDX file, cut, longer than its header says, or beyond 1 GiB.
+        OSError: When it cannot be read.
+    """
+    path = pathlib.Path(path)
+    with path.open("rb") as file:
+        packed = file.read(2) == _GZIP
+    with gzip.open(path) if packed else path.open("rb") as file:
+        try:
+            return _array(file, path.name)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise FormatError(path.name, "", str(error), "a whole gzip file", _FIX) from error
+
+
+def _array(file, name):
+    head = file.read(4)
+    if len(head) != 4 or head[:2] != b"\0\0" or head[2] not in _TYPES or not head[3]:
+        raise FormatError(name, "byte 0", f"0x{head.hex()}", "the magic number of IDX", _FIX)
+    axes = head[3]
+    sizes = file.read(4 * axes)
+    if len(sizes) != 4 * axes:
+        raise FormatError(name, "byte 4", f"{len(sizes)} bytes", f"sizes of {axes} axes", _FIX)
+    shape = struct.unpack(f">{axes}I", sizes)
+    dtype = np.dtype(_TYPES[head[2]])
+    expected = math.prod(shape) * dtype.itemsize
+    if expected > _LARGEST:
+        raise FormatError(name, "byte 4", f"sizes {shape}", "1 GiB of numbers at most", _FIX)
+    data = file.read(expected + 1)
+    if len(data) != expected:
+        found = f"{'more than ' if len(data) > expected else ''}{min(len(data), expected):,} bytes"
+        raise FormatError(name, "", found, f"{expected:,} of numbers, shape {shape}", _FIX)
+    return np.frombuffer(data, dtype).reshape(shape).astype(dtype.newbyteorder("="))

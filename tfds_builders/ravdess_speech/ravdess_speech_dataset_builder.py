@@ -1,0 +1,276 @@
+"""Two sentences spoken by 24 actors in eight emotions (RAVDESS, Livingstone & Russo 2018)."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import logging
+import re
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from tfds_builders.common.archive import Source
+from tfds_builders.common.checks import origin
+from tfds_builders.common.errors import ArchiveError, FormatError, shown
+from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.limits import Limits
+from tfds_builders.common.progress import track
+from tfds_builders.common.splits import by_subject
+from tfds_builders.parsers import wav
+
+log = logging.getLogger("tfds_builders")
+
+FRACTIONS = {"train": 2 / 3, "validation": 1 / 6, "test": 1 / 6}
+EMOTIONS = ("neutral", "calm", "happy", "sad", "angry", "fearful", "disgust", "surprised")
+INTENSITIES = ("normal", "strong")
+SEXES = ("male", "female")
+STATEMENTS = ("Kids are talking by the door", "Dogs are sitting by the door")
+ACTORS, FILES = 24, 1_440
+RATE_HZ = 48_000
+FULL_SCALE = 32_768  # of 16 bit
+_FIELDS = ("modality", "channel", "emotion", "intensity", "statement", "repetition", "actor")
+_NAME = r"(\d\d)-(\d\d)-(\d\d)-(\d\d)-(\d\d)-(\d\d)-(\d\d)\.wav"
+_RANGES = ((3, 3), (1, 1), (1, len(EMOTIONS)), (1, 2), (1, 2), (1, 2), (1, ACTORS))
+_GET = (
+    "Get Audio_Speech_Actors_01-24.zip (about 210 MB, CC BY-NC-SA 4.0) from "
+    "https://doi.org/10.5281/zenodo.1188976, put it into the manual folder as it is, and run "
+    "`python -m tfds_builders.build ravdess_speech --manual-dir FOLDER`."
+)
+WANTED = Wanted(
+    dataset="ravdess_speech",
+    stems=("Audio_Speech_Actors_01-24", "Audio_Speech_Actors_subset"),
+    loose=r"Actor_\d\d",
+    official="Audio_Speech_Actors_01-24.zip",
+    get=_GET,
+    limits=Limits(members=10_000, member_bytes=8 << 20, total_bytes=2 << 30),
+)
+
+
+@dataclasses.dataclass
+class Config(tfds.core.BuilderConfig):
+    """How a recording is given.
+
+    Attributes:
+        rate_hz: Samples a second, a divisor of 48,000.
+    """
+
+    rate_hz: int = RATE_HZ
+
+
+class Utterance(NamedTuple):
+    """One recording: what its name says, and its member in the archive."""
+
+    actor: int
+    emotion: int
+    intensity: int
+    statement: int
+    repetition: int
+    member: str
+
+    @property
+    def file(self) -> str:
+        """Its name from the actor's folder on."""
+        return "/".join(self.member.split("/")[-2:])
+
+    @property
+    def subject(self) -> str:
+        return f"{self.actor:02d}"
+
+
+class Builder(tfds.core.GeneratorBasedBuilder):
+    """Builder of `ravdess_speech`."""
+
+    VERSION = tfds.core.Version("1.0.0")
+    RELEASE_NOTES = {"1.0.0": "First release."}
+    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    BUILDER_CONFIGS = [
+        Config(name="speech", description="48 kHz, 16 bit: the samples of the files."),
+        Config(name="speech16k", description="16 kHz, in [-1, 1].", rate_hz=16_000),
+    ]
+
+    def _info(self):
+        dtype = np.int16 if self.builder_config.rate_hz == RATE_HZ else np.float32
+        return self.dataset_info_from_configs(
+            features=tfds.features.FeaturesDict(
+                {
+                    "id": tfds.features.Text(),
+                    "audio": tfds.features.Tensor(shape=(None,), dtype=dtype, encoding="bytes"),
+                    "rate": np.int32,
+                    "subject": tfds.features.Text(),
+                    "actor": np.int32,
+                    "sex": tfds.features.ClassLabel(names=list(SEXES)),
+                    "emotion": tfds.features.ClassLabel(names=list(EMOTIONS)),
+                    "intensity": tfds.features.ClassLabel(names=list(INTENSITIES)),
+                    "statement": tfds.features.ClassLabel(names=list(STATEMENTS)),
+                    "repetition": np.int32,
+                    "file": tfds.features.Text(),
+                    "same_as": tfds.features.Text(),
+                }
+            ),
+            homepage="https://doi.org/10.5281/zenodo.1188976",
+            metadata=tfds.core.MetadataDict(),
+        )
+
+    def sources(self, manual_dir) -> dict[str, Source]:
+        """Finds the archive.
+
+        Raises:
+            ArchiveError: When it is missing or cannot be opened.
+        """
+        return {"speech": find(manual_dir, WANTED)}
+
+    def _split_generators(self, dl_manager):
+        (source,) = self.sources(dl_manager.manual_dir).values()
+        utterances = utterances_of(source)
+        splits = split_actors({utterance.actor for utterance in utterances})
+        actors = sum(len(ids) for ids in splits.values())
+        if len(utterances) < FILES:
+            log.warning(
+                "%s holds %d of %d recordings by %d of %d actors: a part of RAVDESS's speech.",
+                source.title, len(utterances), FILES, actors, ACTORS,
+            )  # fmt: skip
+        same_as = repeated(source, utterances)
+        came_from = origin(self.name, source)
+        self.info.metadata.update(
+            fingerprints={"speech": came_from["fingerprint"]},
+            archives=[came_from],
+            rate_hz=self.builder_config.rate_hz,
+            same_as=same_as,
+            subjects={split: list(ids) for split, ids in splits.items()},
+        )
+        return {
+            split: self._generate_examples(
+                source,
+                [utterance for utterance in utterances if utterance.subject in ids],
+                same_as,
+                split,
+            )
+            for split, ids in splits.items()
+        }
+
+    def _generate_examples(self, source, utterances, same_as, split):
+        for utterance in track(utterances, f"{self.name}, {split}, recordings"):
+            key = utterance.file.removesuffix(".wav")
+            rate_hz = self.builder_config.rate_hz
+            yield (
+                key,
+                {
+                    "id": key,
+                    "audio": resampled(mono(source, utterance), rate_hz),
+                    "rate": rate_hz,
+                    "subject": utterance.subject,
+                    "actor": utterance.actor,
+                    "sex": sex_of(utterance.actor),
+                    "emotion": utterance.emotion - 1,
+                    "intensity": utterance.intensity - 1,
+                    "statement": utterance.statement - 1,
+                    "repetition": utterance.repetition,
+                    "file": utterance.file,
+                    "same_as": same_as.get(utterance.file, ""),
+                },
+            )
+
+
+def sex_of(actor: int) -> str:
+    """Gives the sex of an actor: odd numbers are men."""
+    return SEXES[(actor + 1) % 2]
+
+
+def split_actors(actors: set[int]) -> dict[str, tuple[str, ...]]:
+    """Divides men and women each into the splits, so that every split has both.
+
+    Raises:
+        ValueError: When there are fewer than three men or three women.
+    """
+    parts = [
+        by_subject([f"{actor:02d}" for actor in actors if sex_of(actor) == sex], FRACTIONS)
+        for sex in SEXES
+    ]
+    return {split: tuple(sorted(sum((part[split] for part in parts), ()))) for split in FRACTIONS}
+
+
+def utterances_of(source: Source) -> list[Utterance]:
+    """Gives the recordings of an archive, in the order of their names.
+
+    Raises:
+        ArchiveError: When there are none, or a name is not that of a spoken recording.
+    """
+    wavs = [name for name in source.names if name.lower().endswith(".wav")]
+    if not wavs:
+        names = ", ".join(source.names[:5]) or "nothing"
+        raise ArchiveError(
+            f"{source.title} holds no Actor_NN/03-01-….wav; it holds {names}. {_GET}"
+        )
+    source.index(_NAME)  # refuses one name in two folders
+    return sorted(_utterance(name, source) for name in wavs)
+
+
+def _utterance(member: str, source: Source) -> Utterance:
+    *folders, file = member.split("/")
+    match = re.fullmatch(_NAME, file)
+    codes = [int(code) for code in match.groups()] if match else []
+    odd = [
+        f"{field} {code:02d}"
+        for field, code, (low, high) in zip(_FIELDS, codes, _RANGES, strict=False)
+        if not low <= code <= high
+    ]
+    if not match:
+        odd = ["not seven numbers of two digits"]
+    elif codes[2] == 1 and codes[3] == 2:
+        odd.append("a strong neutral, which nobody spoke")
+    elif folders[-1:] != [f"Actor_{codes[-1]:02d}"]:
+        odd.append(f"not in the folder Actor_{codes[-1]:02d}")
+    if odd:
+        raise ArchiveError(
+            f"{source.title}: {shown(member)} is no recording of RAVDESS's speech "
+            f"({', '.join(odd)}). Keep only what Audio_Speech_Actors_01-24.zip holds."
+        )
+    _, _, emotion, intensity, statement, repetition, actor = codes
+    return Utterance(actor, emotion, intensity, statement, repetition, member)
+
+
+def mono(source: Source, utterance: Utterance) -> np.ndarray:
+    """Reads a recording as one channel, int16; the mean of two, which in the known files are equal.
+
+    Raises:
+        FormatError: When it cannot be read, or has another rate or more than two channels.
+    """
+    sound = wav.parse(source.open(utterance.member), name=utterance.member)
+    channels = sound.samples.shape[1]
+    if sound.rate_hz != RATE_HZ or channels > 2:
+        raise FormatError(
+            utterance.member, "", f"{sound.rate_hz:,} Hz, {channels} channels",
+            f"{RATE_HZ:,} Hz, one or two channels",
+            "This is a converted copy; take the files of the official archive.",
+        )  # fmt: skip
+    if np.ptp(sound.samples.astype(np.int32), axis=1).any():
+        log.warning("%s: two channels that differ; their mean is kept.", utterance.member)
+    return np.round(sound.samples.mean(axis=1)).astype(np.int16)
+
+
+def resampled(samples: np.ndarray, rate_hz: int) -> np.ndarray:
+    """Gives samples of 48 kHz as they are, or at a lower rate as float32, full scale 1."""
+    if rate_hz == RATE_HZ:
+        return samples
+    from scipy.signal import resample_poly
+
+    return resample_poly(samples / FULL_SCALE, 1, RATE_HZ // rate_hz).astype(np.float32)
+
+
+def repeated(source: Source, utterances: list[Utterance]) -> dict[str, str]:
+    """Finds recordings whose file is, byte for byte, that of an earlier one, and names them.
+
+    Returns:
+        The first file with the same bytes, by file.
+    """
+    first: dict[bytes, str] = {}
+    same_as: dict[str, str] = {}
+    for utterance in track(utterances, f"{source.title}, looking for repeated files"):
+        digest = hashlib.sha256(source.read(utterance.member)).digest()
+        other = first.setdefault(digest, utterance.file)
+        if other != utterance.file:
+            same_as[utterance.file] = other
+            log.warning("%s is byte for byte %s; both are kept.", utterance.file, other)
+    return same_as

@@ -1,0 +1,1 @@
+"""Which of ten kinds of things is on a small photograph."""

@@ -1,0 +1,101 @@
+"""What the recipes of prototypical classifiers share: training with checkpoints, and rows of
+figures."""
+
+import json
+import pathlib
+import shutil
+import time
+
+import numpy as np
+
+from keras_dml._keras import keras
+from zoo import recipe, training
+
+STEPS_PER_EPOCH, WARM_UP = 250, 200
+CLIP = 10.0  # of the gradient's norm: similarities have no bound
+
+
+def fit(
+    model,
+    sampler,
+    steps,
+    *,
+    out,
+    resume=False,
+    learning_rate,
+    weight_decay=1e-4,
+    jit_compile=False,
+    **compiled,
+):
+    """Trains a classifier, or what trains one, with a checkpoint an epoch.
+
+    Args:
+        model: `PrototypicalClassifier` or `AdversarialTraining`; trained in place.
+        sampler: Sampler with `steps=STEPS_PER_EPOCH`.
+        steps: Training steps, rounded up to whole epochs.
+        out: Folder of the checkpoint.
+        resume: Whether to go on from it.
+        learning_rate: Greatest learning rate, after the warm-up.
+        weight_decay: Of AdamW.
+        jit_compile: Whether XLA compiles the step; slower than TensorFlow's own for convolutions
+            on a processor.
+        **compiled: Of `model.compile`, such as `loss`.
+
+    Returns:
+        Minutes of training, those of the runs that this one goes on from counted.
+    """
+    epochs = -(-steps // STEPS_PER_EPOCH)
+    schedule = keras.optimizers.schedules.CosineDecay(
+        learning_rate / 10,
+        max(1, epochs * STEPS_PER_EPOCH - WARM_UP),
+        alpha=0.01,
+        warmup_target=learning_rate,
+        warmup_steps=WARM_UP,
+    )
+    optimizer = keras.optimizers.AdamW(schedule, weight_decay=weight_decay, global_clipnorm=CLIP)
+    model.compile(optimizer, jit_compile=jit_compile, **compiled)
+    checkpoint = pathlib.Path(out) / "checkpoint"
+    if not resume:
+        shutil.rmtree(checkpoint, ignore_errors=True)
+    sampler.epoch = training.epochs_done(checkpoint)
+    callbacks = [
+        training.Report(epochs, STEPS_PER_EPOCH),
+        keras.callbacks.BackupAndRestore(checkpoint, delete_checkpoint=False),
+    ]
+    clock = pathlib.Path(out) / "minutes.txt"
+    before = float(clock.read_text()) if resume and clock.exists() else 0.0
+    start = time.monotonic()
+    model.fit(sampler, epochs=epochs, shuffle=False, verbose=0, callbacks=callbacks)
+    minutes = before + (time.monotonic() - start) / 60
+    clock.write_text(f"{minutes}\n")
+    return minutes
+
+
+def share(protocol, metric, value, trials, **keys):
+    """A row of a card for a share of trials, with its binomial standard error."""
+    return {
+        "protocol": protocol,
+        "n": 1,
+        "metric": metric,
+        "value": float(value),
+        "stderr": float(np.sqrt(value * (1 - value) / trials)),
+        "trials": int(trials),
+        **keys,
+    }
+
+
+def keep(figures, out):
+    """Writes rows to `out/figures.json` and prints them, one a line."""
+    (out / recipe.FIGURES).write_text(json.dumps(figures, indent=1) + "\n")
+    for row in figures:
+        rest = ", ".join(
+            f"{key} {value}"
+            for key, value in row.items()
+            if key not in ("protocol", "metric", "value", "stderr", "trials", "n")
+        )
+        print(
+            f"{row['protocol']:<16} {row['metric']:<10} {100 * row['value']:6.2f} % "
+            f"± {100 * row['stderr']:.2f} ({row['trials']:,} trials) {rest}",
+            flush=True,
+        )
+    return figures

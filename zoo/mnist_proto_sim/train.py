@@ -1,0 +1,143 @@
+"""Trains `mnist_proto_sim`: which digit is it? A LeNet, prototypes and a learned similarity.
+
+From the checkout: `python -m zoo.mnist_proto_sim.train --help`.
+"""
+
+import datetime
+import pathlib
+
+import numpy as np
+import typer
+
+from keras_dml import inference
+from keras_dml._keras import keras
+from keras_dml.losses import PrototypicalLoss
+from keras_dml.models import PrototypicalClassifier, lenet
+from keras_dml.samplers import EpisodeSampler
+from zoo import augment, classifiers, images, publish, recipe
+
+NAME = "mnist_proto_sim"
+DIGITS = [str(digit) for digit in range(10)]
+PER_DIGIT = 13  # rows of each digit in a batch
+STEPS, LEARNING_RATE = 6000, 2e-3
+SHIFT = 2  # pixels, at most
+HIDDEN = 128
+
+
+def batches(x, y, *, vary=None, seed):
+    """Batches of 13 of each digit."""
+    return EpisodeSampler(
+        x,
+        y,
+        ways=10,
+        shots=1,
+        queries=PER_DIGIT - 1,
+        steps=classifiers.STEPS_PER_EPOCH,
+        augment=vary,
+        seed=seed,
+    )
+
+
+def accuracies(model, x, y):
+    """Rows of both heads, and of the cosine to the prototypes."""
+    z = inference.embed(model, x, batch_size=500, progress=False)
+    heads = {head: np.asarray(model.head_scores(z, head)) for head in ("sim", "dol")}
+    return [
+        classifiers.share(
+            "classification", "accuracy", np.mean(scores.argmax(axis=1) == y), len(y), head=head
+        )
+        for head, scores in heads.items()
+    ]
+
+
+def described(name, task, figures, *, seed, steps, minutes, limits):
+    """Card of a model of digits; what `publish` measures from the file is left out."""
+    return {
+        "name": name,
+        "task": task,
+        "paper": "P2 Eqs 1-4, Algorithm 1 (Monteiro et al., Learning Semantic Similarities for "
+        "Prototypical Classifiers)",
+        "input": {
+            "channels": ["ink"],
+            "units": ["1 is ink, 0 paper"],
+            "size": [28, 28],
+            "dtype": "float32",
+        },
+        "data": {
+            "builder": "mnist",
+            "licence": "Y. LeCun and C. Cortes hold the copyright; commonly stated as CC BY-SA "
+            "3.0.",
+            "citation": "Y. LeCun, L. Bottou, Y. Bengio, P. Haffner, Gradient-Based Learning "
+            "Applied to Document Recognition, Proceedings of the IEEE 86(11), 1998",
+            "train_classes": DIGITS,
+            "test_classes": DIGITS,
+            "consent": "Digits that people wrote for a form, without names; not personal data.",
+        },
+        "figures": figures,
+        "limits": [
+            "White digits on black, centred as MNIST centres them: centre by mass in 28 x 28.",
+            "A drawing that is no digit gets the nearest one; "
+            "`keras_dml.evaluation.novelty` tells such inputs.",
+            *limits,
+        ],
+        "recipe": {
+            "command": f"python -m zoo.{name}.train --seed {seed} --steps {steps} --publish",
+            "seed": seed,
+            "versions": publish.versions(),
+            "date": datetime.date.today().isoformat(),
+            "minutes": round(minutes, 1),
+        },
+    }
+
+
+def golden_images(count=2, side=28, channels=1, seed=0):
+    """Smooth synthetic images, which may be passed on."""
+    rng = np.random.default_rng(seed)
+    coarse = rng.random((count, side // 4, side // 4, channels))
+    return list(coarse.repeat(4, axis=1).repeat(4, axis=2).astype(np.float32))
+
+
+def main(
+    steps: recipe.Steps = STEPS,
+    seed: recipe.Seed = 0,
+    out: recipe.Out = None,
+    resume: recipe.Resume = False,
+    publish_model: recipe.Publish = False,
+):
+    """Trains on the 60,000 training images and measures on the 10,000 test images."""
+    out = recipe.out_folder(out, NAME, "sim", seed)
+    keras.utils.set_random_seed(seed)
+    model = PrototypicalClassifier(lenet(), 10, hidden=(HIDDEN,), class_names=DIGITS)
+    x, y = images.mnist("train")
+    shifted = lambda batch, rng: augment.shift_pixels(batch, rng, SHIFT)  # noqa: E731
+    minutes = classifiers.fit(
+        model,
+        batches(x, y, vary=shifted, seed=seed),
+        steps,
+        out=out,
+        resume=resume,
+        learning_rate=LEARNING_RATE,
+        loss=PrototypicalLoss(label_smoothing=0.1),
+    )
+    model.refit_prototypes(x, y)
+    figures = classifiers.keep(accuracies(model, *images.mnist("test")), out)
+    if publish_model:
+        publish.publish(
+            pathlib.Path(__file__).parent,
+            model,
+            described(
+                NAME,
+                "Read digits: classify, verify and retrieve them, and take new signs from few "
+                "examples",
+                figures,
+                seed=seed,
+                steps=steps,
+                minutes=minutes,
+                limits=["Not trained against attacks: `mnist_proto_sim_at` is."],
+            ),
+            golden_images(),
+        )
+
+
+if __name__ == "__main__":
+    typer.run(main)

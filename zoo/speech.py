@@ -1,0 +1,111 @@
+"""Speech for speaker verification: RAVDESS at 16 kHz without silence, folds of speakers, trials."""
+
+import numpy as np
+
+from tfds_builders.common.splits import by_subject
+from tfds_builders.ravdess_speech.ravdess_speech_dataset_builder import sex_of
+from zoo.people import People, read
+
+RATE_HZ = 16_000
+LEVEL = 0.05  # root mean square of speech, full scale 1: -26 dB, the customary level of telephony
+BLOCK, MARGIN = 320, 1_600  # samples: 20 ms to measure loudness in, 100 ms kept around the speech
+QUIETEST = 1e-4  # power of speech, as a share of the loudest block's: -40 dB
+
+
+def utterances(prepare=True):
+    """Every recording of RAVDESS's speech once, in the order of speakers and files.
+
+    A file that repeats an earlier one byte for byte is left out: with it a trial would have an
+    utterance on both sides.
+
+    Args:
+        prepare: Whether recordings are trimmed and brought to one level, see `prepared`; without
+            it, as they are in the set.
+
+    Returns:
+        `People`: recordings of shape `(samples, 1)`, float32, 16 kHz; the speaker (`"01"` ...);
+        sentence and emotion as the session, so that a sampler prefers utterances that differ.
+    """
+    splits = read("ravdess_speech/speech16k")
+    records = [record for split in splits.values() for record in split if not record["same_as"]]
+    records.sort(key=lambda record: record["file"])
+    audio = [np.array(record["audio"]) for record in records]  # a record's own is read-only
+    return People(
+        [prepared(sound)[:, None] if prepare else sound[:, None] for sound in audio],
+        [record["subject"].decode() for record in records],
+        [f"{record['statement']}/{record['emotion']}" for record in records],
+    )
+
+
+def prepared(sound):
+    """A recording from the first to the last speech in it, at the level of speech.
+
+    RAVDESS's recordings begin and end with up to a second of silence and differ in level by 25 dB
+    with the actor and the distance of the microphone: neither tells speakers apart elsewhere. The
+    loudest 20 ms set the scale, so a recording of any device can be treated alike.
+
+    Args:
+        sound: Shape `(samples,)`, 16 kHz.
+
+    Returns:
+        Shape `(fewer samples,)`, float32: what is within 40 dB of the loudest, pauses between
+        included, with 100 ms around it; root mean square 0.05.
+
+    Raises:
+        ValueError: If it is shorter than 20 ms or silent throughout.
+    """
+    blocks = len(sound) // BLOCK
+    power = np.square(sound[: blocks * BLOCK].reshape(blocks, BLOCK), dtype=np.float64).mean(axis=1)
+    if not blocks or power.max() == 0:
+        raise ValueError(
+            f"A recording must hold speech. Received {len(sound)} samples, all of them 0 or fewer "
+            f"than {BLOCK}. Leave it out."
+        )
+    loud = np.flatnonzero(power >= QUIETEST * power.max())
+    first, last = loud[0] * BLOCK - MARGIN, (loud[-1] + 1) * BLOCK + MARGIN
+    speech = sound[max(first, 0) : last]
+    scale = LEVEL / np.sqrt(np.square(speech, dtype=np.float64).mean())
+    return (speech * scale).astype(np.float32)
+
+
+def folds(speakers, count=5):
+    """Divides speakers into folds, men and women each: the same on every machine.
+
+    Args:
+        speakers: Ids, `"01"` ...; odd actors are men. Repeated ids count once.
+        count: Number of folds.
+
+    Returns:
+        Tuple of `count` tuples of ids; nobody is in two of them.
+
+    Raises:
+        ValueError: If there are fewer men, or fewer women, than folds.
+    """
+    shares = {str(fold): 1 / count for fold in range(count)}
+    sexes = {}
+    for speaker in speakers:
+        sexes.setdefault(sex_of(int(speaker)), []).append(speaker)
+    parts = [by_subject(ids, shares) for _, ids in sorted(sexes.items())]
+    return tuple(tuple(sorted(sum((part[fold] for part in parts), ()))) for fold in shares)
+
+
+def trials(subjects, parts):
+    """All pairs of utterances within each fold: never of speakers of two folds, since another model
+    scores each.
+
+    Args:
+        subjects: Speaker of each utterance.
+        parts: Of `folds`.
+
+    Returns:
+        `(first, second, genuine, fold)`, each of shape `(trials,)`: the two utterances, whether
+        one person speaks both, and whose turn it is to be held out.
+    """
+    subjects = np.asarray(subjects)
+    pieces = []
+    for fold, speakers in enumerate(parts):
+        members = np.flatnonzero(np.isin(subjects, speakers))
+        i, j = np.triu_indices(len(members), 1)
+        pieces.append((members[i], members[j], np.full(len(i), fold)))
+    first, second, fold = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
+    return first, second, subjects[first] == subjects[second], fold

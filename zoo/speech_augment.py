@@ -1,0 +1,148 @@
+"""What may differ between two recordings of one voice: noise, other voices, rooms; and new voices
+by another speed."""
+
+import numpy as np
+from scipy import fft, signal
+
+from zoo.people import People
+
+SPEEDS = {"0.9": (10, 9), "1.1": (10, 11)}  # name: up and down factors of the resampling
+NOISES = ("white", "pink", "babble")
+SNR_DB = (5.0, 20.0)
+VOICES = (3, 6)  # in babble
+RT60_SECONDS = (0.1, 0.6)  # until an echo has died away by 60 dB: a car to a large room
+DIRECT_DB = (0.0, 12.0)  # direct sound over reverberation
+
+
+def with_speeds(people):
+    """Recordings, and each of them slower and faster, as **other speakers**.
+
+    Resampling moves pitch and formants by a tenth: what is heard is another body. As further
+    recordings of the same speaker it would teach that pitch does not matter.
+
+    Args:
+        people: `zoo.people.People`.
+
+    Returns:
+        `People`, three times as many; the new ones are called `"01@0.9"`, `"01@1.1"`.
+    """
+    voices = people
+    for name, (up, down) in SPEEDS.items():
+        changed = [
+            signal.resample_poly(sound, up, down, axis=0).astype(np.float32)
+            for sound in people.signals
+        ]
+        subjects = [f"{subject}@{name}" for subject in people.subjects]
+        voices = voices + People(changed, subjects, people.sessions)
+    return voices
+
+
+def joined(people, samples, seed=0):
+    """Recordings of at least that length: each goes on with others of its speaker, in a drawn
+    order, where it is too short for a crop.
+
+    Args:
+        people: `zoo.people.People`.
+        samples: Least length.
+        seed: Of the order.
+
+    Returns:
+        `People`, as many, in the same order.
+    """
+    rng = np.random.default_rng(seed)
+    subjects = np.asarray(people.subjects)
+    longer = []
+    for sound, subject in zip(people.signals, people.subjects, strict=True):
+        parts, length = [sound], len(sound)
+        members = np.flatnonzero(subjects == subject)
+        while length < samples:
+            parts.append(people.signals[rng.choice(members)])
+            length += len(parts[-1])
+        longer.append(np.concatenate(parts) if len(parts) > 1 else sound)
+    return People(longer, people.subjects, people.sessions)
+
+
+class Disturb:
+    """Augmentation for the samplers: half of the rows in a room, three in four with noise.
+
+    Args:
+        per_class: Adjacent rows of one speaker in a batch; the babble of a row is of the others.
+        rate_hz: Samples a second.
+        room: Share of rows with reverberation.
+        noise: Share of rows with noise of one of `NOISES`.
+    """
+
+    def __init__(self, per_class, *, rate_hz=16_000, room=0.5, noise=0.75):
+        self.per_class, self.rate_hz, self.room, self.noise = per_class, rate_hz, room, noise
+
+    def __call__(self, batch, rng):
+        """`augment(batch, rng)` of `keras_dml.samplers`: `(rows, samples, 1)` to the same shape."""
+        sounds = batch[..., 0].astype(np.float32)
+        clean = sounds.copy()
+        chosen = np.flatnonzero(rng.random(len(sounds)) < self.room)
+        if len(chosen):
+            sounds[chosen] = reverberated(sounds[chosen], rng, self.rate_hz)
+        kinds = rng.choice(len(NOISES), len(sounds))
+        for row in np.flatnonzero(rng.random(len(sounds)) < self.noise):
+            added = self._noise(NOISES[kinds[row]], clean, row, rng)
+            sounds[row] = with_noise(sounds[row], added, rng.uniform(*SNR_DB))
+        return sounds[..., None]
+
+    def _noise(self, kind, sounds, row, rng):
+        if kind != "babble":
+            return coloured_noise(sounds.shape[1], kind, rng)
+        speaker = np.arange(len(sounds)) // self.per_class
+        return babble(sounds[speaker != row // self.per_class], rng)
+
+
+def coloured_noise(samples, kind, rng):
+    """Noise of unit variance, shape `(samples,)`: `"white"`, or `"pink"`, whose power falls with
+    frequency."""
+    white = rng.standard_normal(samples, dtype=np.float32)
+    if kind == "white":
+        return white
+    size = fft.next_fast_len(samples, real=True)
+    spectrum = fft.rfft(white, size)
+    spectrum[1:] /= np.sqrt(np.arange(1, len(spectrum), dtype=np.float32))
+    spectrum[0] = 0
+    pink = fft.irfft(spectrum, size)[:samples]
+    return pink / pink.std()
+
+
+def babble(sounds, rng):
+    """Three to six voices at once: rows of `sounds`, shape `(rows, samples)`, each begun at a drawn
+    place."""
+    count = min(rng.integers(VOICES[0], VOICES[1] + 1), len(sounds))
+    rows = rng.choice(len(sounds), count, replace=False)
+    starts = rng.integers(sounds.shape[1], size=count)
+    return sum(np.roll(sounds[row], start) for row, start in zip(rows, starts, strict=True))
+
+
+def with_noise(sound, noise, snr_db):
+    """A sound and noise, `snr_db` below it in power; silent noise changes nothing."""
+    power, disturbing = np.mean(sound**2), np.mean(noise**2)
+    gain = np.sqrt(power / max(disturbing, 1e-12) * 10 ** (-snr_db / 10))
+    return sound + np.float32(gain) * noise
+
+
+def reverberated(sounds, rng, rate_hz):
+    """Each row in a room of its own: the direct sound and noise that dies away exponentially.
+
+    Args:
+        sounds: Shape `(rows, samples)`.
+        rng: `numpy.random.Generator`.
+        rate_hz: Samples a second.
+
+    Returns:
+        The same shape, not delayed, with the power of before.
+    """
+    rows = len(sounds)
+    time = np.arange(int(RT60_SECONDS[1] * rate_hz)) / rate_hz
+    rt60, direct_db = rng.uniform(*RT60_SECONDS, (rows, 1)), rng.uniform(*DIRECT_DB, (rows, 1))
+    response = rng.standard_normal((rows, len(time))) * 10 ** (-3 * time / rt60)
+    response[:, 0] = 0
+    response *= np.sqrt(10 ** (-direct_db / 10) / np.sum(response**2, axis=1, keepdims=True))
+    response[:, 0] = 1
+    heard = signal.fftconvolve(sounds, response.astype(np.float32), axes=1)[:, : sounds.shape[1]]
+    power = np.mean(sounds**2, axis=1, keepdims=True)
+    return heard * np.sqrt(power / np.maximum(np.mean(heard**2, axis=1, keepdims=True), 1e-12))
