@@ -93,7 +93,7 @@ def keras_file_rebuilds_layers_and_weights(case, rng, folder):
     model = case.make()
     model.save(folder / "model.keras")
     loaded = keras.saving.load_model(folder / "model.keras")
-    assert loaded.get_config() == model.get_config()
+    assert loaded.to_json() == model.to_json()
     for mine, its in zip(model.get_weights(), loaded.get_weights(), strict=True):
         np.testing.assert_array_equal(mine, its)
 

@@ -88,11 +88,6 @@ NETWORKS = [
         lambda: layers.MaskedAveragePooling1D(4),
     ),
     Network("MaskedConv1D", layers.MaskedConv1D, lambda: layers.MaskedConv1D(6, 5)),
-    Network(
-        "MaskedConv1D valid",
-        layers.MaskedConv1D,
-        lambda: layers.MaskedConv1D(6, 3, dilation_rate=2, padding="valid"),
-    ),
     Network("Potatoes", layers.Potatoes, potatoes),
     Network(
         "PotatoNetwork", models.PotatoNetwork, potato_network, lambda: losses.PotatoRankingLoss(0.5)

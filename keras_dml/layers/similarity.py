@@ -173,7 +173,7 @@ def _dropped(units, rate, seed):
 
 
 def _widths(hidden):
-    hidden = [hidden] if isinstance(hidden, numbers.Integral) else list(hidden)
+    hidden = [hidden] if isinstance(hidden, numbers.Number) else list(hidden)
     if not hidden or any(not isinstance(h, numbers.Integral) or h < 1 for h in hidden):
         raise ValueError(
             "`hidden` must be widths of at least one hidden layer, whole numbers of at least 1. "

@@ -33,6 +33,7 @@ def test_a_written_file_answers(command, zoo_folder, tmp_path, rng):
     code, out, err = command("export", "gait_qp_wl", "--to", "tflite", "--out", file)
     assert code == 0, err
     assert "gait.tflite" in out and "kB" in out and "drift" in out
+    assert "embed(signal, length), distance(embedding, gallery)" in " ".join(out.split())
     recordings = [rng.normal(size=(steps, 6)) for steps in (20, 33)]
     assert np.isfinite(litert.embed(file, recordings)).all()
 

@@ -6,9 +6,11 @@ import types
 import numpy as np
 import pytest
 
-from export import judge
-from keras_dml import export
+from export import judge, report, saved_model, tflite
+from keras_dml import export, zoo
+from keras_dml.zoo import lookup
 from tests.zoo.cards import CARD, IMAGES
+from zoo.publish import publish
 
 LEARNED = {"shape": [6], "distance": "learned_similarity", "symmetry": "none"}
 
@@ -23,6 +25,15 @@ def file(classifier, tmp_path_factory):
 def judged(images):
     x, y = images
     return judge.Recordings(list(x), y, np.arange(len(y)))
+
+
+@pytest.fixture
+def recipe(images, monkeypatch, tmp_path):
+    """The examples of a recipe of the model `pictures`, with the data at hand."""
+    made = types.ModuleType("zoo.pictures.train")
+    made.examples = lambda split: images if split == "test" else (images[0][:6], images[1][:6])
+    monkeypatch.setitem(sys.modules, "zoo.pictures.train", made)
+    monkeypatch.setattr(judge.recordings, "data_dir", lambda: tmp_path)
 
 
 def test_the_cards_figures_say_by_what():
@@ -44,16 +55,30 @@ def test_a_float_file_has_the_figure_of_its_model(classifier, file, judged, meas
     assert by_keras > 0.6  # ten steps taught it something
 
 
-def test_examples_come_from_the_models_recipe(images, monkeypatch, tmp_path):
-    recipe = types.ModuleType("zoo.pictures.train")
-    recipe.examples = lambda split: images if split == "test" else (images[0][:6], images[1][:6])
-    monkeypatch.setitem(sys.modules, "zoo.pictures.train", recipe)
+def test_examples_come_from_the_models_recipe(recipe, monkeypatch):
     card = {**IMAGES, "embedding": LEARNED}
-    monkeypatch.setattr(judge.recordings, "data_dir", lambda: None)
-    assert judge.judged(card) is None and judge.calibrating(card) is None
-    monkeypatch.setattr(judge.recordings, "data_dir", lambda: tmp_path)
     monkeypatch.setattr(judge, "MOST", 12)
     found = judge.judged(card)
     np.testing.assert_array_equal(np.bincount(found.people), [4, 4, 4])
     assert found.signals[0].shape == (8, 8, 1)
     assert len(judge.calibrating(card)) == 6
+    monkeypatch.setattr(judge.recordings, "data_dir", lambda: None)
+    assert judge.judged(card) is None and judge.calibrating(card) is None
+
+
+def test_the_scripts_write_the_change_in_accuracy_into_the_card(
+    classifier, images, recipe, monkeypatch, tmp_path
+):
+    publish(tmp_path / "zoo" / "pictures", classifier, IMAGES, list(images[0][:1]))
+    monkeypatch.setenv("KERAS_DML_ZOO", str(tmp_path / "zoo"))
+    monkeypatch.setattr(lookup, "_PACKAGE", tmp_path / "elsewhere")
+    rows = tflite.export_model("pictures", tmp_path, ["dynamic"])
+    rows.append(saved_model.export_model("pictures", tmp_path))
+    report.write_cards(rows)
+    exports = zoo.card("pictures")["exports"]
+    assert [(one["format"], one["quantization"]) for one in exports] == [
+        ("tflite", "dynamic"),
+        ("saved_model", None),
+    ]
+    assert all(abs(one["accuracy_change"]) <= 0.05 for one in exports)
+    assert exports[1]["accuracy_change"] == 0

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from keras_dml._keras import ops
+from keras_dml._keras import keras, ops
 from keras_dml.geometry import similarity
 from tests.goldens import golden
 
@@ -23,6 +23,15 @@ def by_pairs(x, y, perceptron, join=lambda a, b: np.concatenate([a, b])):
             units = units @ np.asarray(kernel, float) + np.asarray(bias, float)
         table[place] = units[0]
     return table
+
+
+def staged(function):
+    """The function, compiled on JAX, where each operation by itself is compiled too."""
+    if keras.backend.backend() != "jax":
+        return function
+    import jax
+
+    return jax.jit(function)
 
 
 def difference(a, b):

@@ -3,6 +3,10 @@ import pytest
 from keras_dml import models
 from keras_dml._keras import keras
 
+pytestmark = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="stock layers; to make them takes JAX long"
+)
+
 
 @pytest.mark.parametrize("shape, features", [((28, 28, 1), 64), ((84, 84, 3), 1600)])
 def test_features_are_those_of_prototypical_networks(shape, features):

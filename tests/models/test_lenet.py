@@ -2,7 +2,11 @@ import numpy as np
 import pytest
 
 from keras_dml import models
-from keras_dml._keras import ops
+from keras_dml._keras import keras, ops
+
+pytestmark = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="stock layers; to make them takes JAX long"
+)
 
 
 def test_the_standard_one_has_the_published_weights():

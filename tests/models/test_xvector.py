@@ -43,22 +43,17 @@ def test_layout_and_weights_are_those_published():
 @pytest.mark.parametrize("padding", ["valid", "same"])
 def test_a_recording_has_the_same_embedding_alone_and_in_a_padded_batch(padding, rng):
     model = models.xvector(**COMPACT, padding=padding)
-    recordings = noise(rng, samples(SEEN), 3001, 4500)
+    recordings = noise(rng, samples(SEEN), 3001)
     together = keras_dml.embed(model, recordings)
     alone = np.concatenate([keras_dml.embed(model, [each]) for each in recordings])
-    assert together.shape == (3, 6)
+    assert together.shape == (2, 6)
     np.testing.assert_allclose(together, alone, atol=1e-5)
-
-
-def test_the_embedding_is_affine(rng):
-    embedding = keras_dml.embed(models.xvector(**COMPACT), noise(rng, 3000, 4000))
-    assert (embedding < 0).any() and (embedding > 0).any()
+    assert (alone < 0).any() and (alone > 0).any()  # affine, no ReLU
 
 
 def test_the_shortest_recording_is_what_the_network_sees_at_once(rng):
     model, least = models.xvector(**COMPACT), samples(SEEN)
-    assert keras_dml.embed(model, noise(rng, least)).shape == (1, 6)
-    for recordings in (noise(rng, least - 1), noise(rng, 4000, least - 1)):
+    for recordings in (noise(rng, least - 1), noise(rng, 3000, least - 1)):
         with pytest.raises(ValueError, match=f"{least - 1} samples, .* at least {least}"):
             keras_dml.embed(model, recordings)
 

@@ -14,7 +14,7 @@ PAPER = {  # P2 Table 1, MNIST, per cent
     "DOL + AT": {"clean": 98.71, "short": 95.04, "long": 93.78, "fgsm": 97.62},
     "SIM + AT": {"clean": 98.79, "short": 95.35, "long": 93.98, "fgsm": 97.84},
 }
-OF_PAPER = ("clean", "fgsm", "short", "long")
+OF_PAPER = {"clean": "clean", "fgsm": "FGSM", "short": "PGD-40", "long": "PGD-100"}
 
 
 def heads(attacks):

@@ -1,0 +1,201 @@
+"""The learned similarity as a layer: its variants, its dropout, its distance."""
+
+import numpy as np
+import pytest
+
+from keras_dml import distances
+from keras_dml._keras import keras, ops
+from keras_dml.geometry import similarity as geometry
+from keras_dml.layers import LearnedSimilarity
+from keras_dml.layers.similarity import SYMMETRIES
+from tests.contracts import HALF_POLICIES, dtype_policy
+from tests.geometry import perceptrons
+from tests.geometry.perceptrons import numpy, staged
+from tests.gradients import finite_differences, gradients
+from tests.losses.graphs import graph
+
+UNITS = 64
+
+
+def layer_of(layers, slope, **options):
+    """A layer with the weights of a golden's `layers`."""
+    hidden = [len(layer["bias"]) for layer in layers[:-1]]
+    layer = LearnedSimilarity(hidden, slope=slope, dropout=0.0, **options)
+    features = len(layers[0]["kernel"]) // (1 if layer.symmetry == "absdiff" else 2)
+    layer.build((None, features), (None, features))
+    layer.set_weights([np.array(one[key]) for one in layers for key in ("kernel", "bias")])
+    return layer
+
+
+def random_layer(rng, features=3, **options):
+    """A built layer with biases that are not zero."""
+    layer = LearnedSimilarity(**{"hidden": (UNITS,), **options})
+    layer.build((None, features), (None, features))
+    for bias in layer.biases:
+        bias.assign(rng.normal(size=bias.shape))
+    return layer
+
+
+@pytest.fixture
+def z(rng):
+    return rng.normal(size=(6, 3)).astype("float32")
+
+
+# ---- variants ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("symmetry", SYMMETRIES)
+def test_golden_symmetric_similarities_and_their_gradients(symmetry):
+    inputs, expected, gradient, close, close_gradient = perceptrons.example("similarity-symmetric")
+    z = np.array(inputs["z"], "float32")
+    of_absdiff = symmetry == "absdiff"
+    layer = layer_of(
+        inputs["absdiff_layers" if of_absdiff else "layers"], inputs["slope"], symmetry=symmetry
+    )
+    table = numpy(layer(z, z))
+    np.testing.assert_allclose(table, expected[symmetry], **close)
+    assert layer.distance.is_symmetric == np.allclose(table, table.T) == (symmetry != "none")
+    if symmetry == "none":
+        return
+    weights = np.array(inputs["weights"], "float32") * (1 - np.eye(len(z), dtype="float32"))
+    value = staged(lambda z: ops.sum(weights * layer(z, z)))
+    np.testing.assert_allclose(float(value(z)), expected[f"value_{symmetry}"], **close)
+    np.testing.assert_allclose(gradients(value, z)[0], gradient[symmetry]["z"], **close_gradient)
+    if symmetry == "max":
+        smallest = np.linalg.eigvalsh(table)[0]  # symmetric is not positive definite
+        np.testing.assert_allclose(smallest, expected["smallest_eigenvalue_of_max"], rtol=1e-5)
+
+
+def test_the_first_argument_is_the_example(rng, z):
+    layer = random_layer(rng)
+    table, turned = numpy(layer(z[:2], z[2:])), numpy(layer(z[2:], z[:2]))
+    assert table.shape == (2, 4) == layer.compute_output_shape((2, 3), (4, 3))
+    assert np.abs(table - turned.T).min() > 1e-4
+
+
+def test_normalised_embeddings_have_a_direction_only(rng, z):
+    layer = random_layer(rng, normalize=True)
+    np.testing.assert_allclose(numpy(layer(5 * z, z / 7)), numpy(layer(z, z)), rtol=1e-4, atol=1e-5)
+    z[0] = 0
+    found = gradients(lambda z: ops.sum(layer(z, z)), z)[0]
+    np.testing.assert_array_equal(found[0], 0)
+    assert np.isfinite(found).all()
+
+
+def test_both_halves_of_the_first_kernel_start_as_one_does(rng):
+    """Two kernels would be drawn for half as many inputs, 1.2 times as wide here."""
+    layer = LearnedSimilarity(hidden=(512,))
+    layer.build((None, 256), (None, 256))
+    kernel = numpy(layer.kernels[0])
+    assert kernel.shape == (512, 512)
+    limit = np.sqrt(6 / (512 + 512))
+    assert 0.99 * limit < np.abs(kernel).max() <= limit
+
+
+@pytest.mark.parametrize("policy", HALF_POLICIES)
+def test_similarities_are_float32_whatever_the_policy(rng, z, policy):
+    with dtype_policy(policy):
+        half = LearnedSimilarity((4,))
+        table = half(z.astype("float16"), z)
+    assert keras.backend.standardize_dtype(table.dtype) == "float32"
+    assert {weight.dtype for weight in half.weights if "seed" not in weight.path} == {"float32"}
+
+
+# ---- dropout ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def watched():
+    """A layer whose hidden units are all 1 before the dropout."""
+    keras.utils.set_random_seed(1)
+    layer = LearnedSimilarity((UNITS,), dropout=0.25)
+    layer.build((None, 3), (None, 3))
+    weights = [np.zeros((6, UNITS)), np.ones(UNITS), np.ones((UNITS, 1)), np.zeros(1)]
+    for weight, value in zip(
+        (layer.kernels[0], layer.biases[0], layer.kernels[1], layer.biases[1]), weights, strict=True
+    ):
+        weight.assign(value)
+    return layer
+
+
+def shares(layer, n, m, training=True):
+    """Share of units kept by each pair, times 1 / 0.75."""
+    table = layer(np.ones((n, 3), "float32"), np.ones((m, 3), "float32"), training=training)
+    return numpy(table) / UNITS
+
+
+def test_dropout_leaves_out_its_share_of_the_units_of_each_pair_by_itself(watched):
+    found = shares(watched, 40, 50)
+    kept = found * 0.75
+    assert abs(kept.mean() - 0.75) < 0.005  # standard error 0.0012
+    deviation = np.sqrt(0.25 * 0.75 / UNITS)
+    for axis in (0, 1):  # pairs that share a vector are as different as others
+        assert 0.9 < kept.std(axis=axis).mean() / deviation < 1.1
+    np.testing.assert_allclose(shares(watched, 4, 5, training=False), 1, rtol=1e-6)
+    assert (shares(watched, 40, 50) != found).mean() > 0.8  # anew in each call
+
+
+def test_each_block_has_masks_of_its_own(watched, monkeypatch):
+    one_row = 4 * UNITS * 40
+    monkeypatch.setitem(geometry.concatenation.__kwdefaults__, "max_bytes", one_row)
+    kept = shares(watched, 40, 50) * 0.75
+    assert (kept[:, 1:] != kept[:, :-1]).mean() > 0.8
+    assert abs(kept.mean() - 0.75) < 0.005
+
+
+@pytest.mark.parametrize("blocks", ["whole", "in blocks"])
+def test_the_backward_pass_uses_the_mask_of_the_forward_pass(rng, monkeypatch, blocks):
+    """Finite differences of one seed: the backward pass computes hidden units again."""
+    if blocks == "in blocks":
+        monkeypatch.setitem(geometry.concatenation.__kwdefaults__, "max_bytes", 8 * 4 * 2 * 2)
+    layer = random_layer(rng, 2, hidden=(4,), dropout=0.5, dtype="float64")
+    x, y, probe = rng.normal(size=(2, 2)), rng.normal(size=(5, 2)), rng.normal(size=(2, 5))
+    seed = [(layer.seed_generator.state, ops.convert_to_tensor(layer.seed_generator.state))]
+
+    def value(x, y):
+        with keras.StatelessScope(state_mapping=seed):
+            return ops.sum(probe * layer(x, y, training=True))
+
+    in_x, in_y = gradients(staged(value), x, y)
+    of_both = graph(value)
+    np.testing.assert_allclose(in_x, finite_differences(lambda one: of_both(one, y), x), atol=1e-6)
+    np.testing.assert_allclose(in_y, finite_differences(lambda one: of_both(x, one), y), atol=1e-6)
+    assert of_both(x, y) != float(ops.sum(probe * layer(x, y)))
+
+
+# ---- as a distance ----------------------------------------------------------------------------
+
+
+def test_as_a_distance_it_is_negative_similarity_without_dropout(rng, z):
+    layer = random_layer(rng)
+    distance = layer.distance
+    np.testing.assert_array_equal(numpy(distance(z, z[:2])), -numpy(layer(z, z[:2])))
+    assert distances.name_of(distance) == "learned_similarity"
+    assert not distance.is_metric and not distance.is_symmetric
+    assert distance.get_config() == {"symmetry": "none"}
+
+
+# ---- bad input --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"hidden": ()}, "`hidden` must be widths"),
+        ({"hidden": (3, 0)}, "`hidden` must be widths"),
+        ({"hidden": 2.5}, "hidden"),
+        ({"slope": -0.1}, "`slope` must be a number from 0 to 1"),
+        ({"slope": np.nan}, "`slope`"),
+        ({"dropout": 1}, "`dropout` must be a number from 0 to below 1"),
+        ({"symmetry": "min"}, "`symmetry` must be one of .*absdiff.*symmetry='min'"),
+    ],
+)
+def test_options_out_of_range_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        LearnedSimilarity(**options)
+
+
+@pytest.mark.parametrize("shape", [(None, 4), (None, None), (None, 3, 3)])
+def test_vectors_of_another_width_are_refused(shape):
+    with pytest.raises(ValueError, match="vectors of one known width.*Received shapes"):
+        LearnedSimilarity((4,)).build((None, 3), shape)
