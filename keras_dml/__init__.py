@@ -22,6 +22,7 @@ _SUBPACKAGES = (
     "potato",
     "reports",
     "samplers",
+    "schedules",
     "zoo",
 )
 

@@ -25,13 +25,15 @@ def run(
     _screen.say(f"[bold]{name}[/bold]: {card['task']}")
     _screen.table((), _facts(card), header=False)
     _screen.say("\n[bold]Figures[/bold] (value ± standard error)")
-    _screen.table(("protocol", "n", "fraction", "metric", "value", "trials"), _figures(card))
+    _screen.table(
+        ("protocol", "n", "fraction", "setting", "metric", "value", "trials"), _figures(card)
+    )
     if card["thresholds"]:
         _screen.say("\n[bold]Thresholds[/bold]")
         _screen.table(("false accept rate", "accept up to", "95 % interval"), _thresholds(card))
     if card["exports"]:
         _screen.say("\n[bold]Exports[/bold]")
-        columns = ("format", "numbers", "bytes", "latency (ms)", "change in AUC")
+        columns = ("format", "numbers", "bytes", "latency (ms)", "change in figure")
         _screen.table(columns, _exports(card))
     _screen.say("\n[bold]Limits[/bold]")
     for limit in card["limits"]:
@@ -39,23 +41,20 @@ def run(
 
 
 def _facts(card):
+    from keras_dml.zoo import catalogue
+
     taken, data, recipe = card["input"], card["data"], card["recipe"]
-    least, greatest = taken["length"]
-    steps = f"{least} steps or more" if greatest is None else f"{least} to {greatest} steps"
     units = ", ".join(dict.fromkeys(taken["units"]))
     p = f", p = {card['embedding']['p']:g}" if card["embedding"].get("p") else ""
     shape = " × ".join(map(str, card["embedding"]["shape"]))
     return [
         ("paper", card["paper"]),
         ("channels", f"{', '.join(taken['channels'])} ({units})"),
-        ("input", f"{steps} at {taken['rate_hz']:g} Hz, {taken['dtype']}"),
+        ("input", f"{catalogue.extent_in_words(card)}, {taken['dtype']}"),
         ("embedding", f"{shape}, {card['embedding']['distance']} distance{p}"),
         ("parameters", f"{card['model']['parameters']:,}"),
         ("data", data["builder"]),
-        (
-            "people",
-            f"{len(data['train_subjects'])} trained on, {len(data['test_subjects'])} tested on",
-        ),
+        catalogue.known_in_words(card),
         ("licence", data["licence"]),
         ("consent", data["consent"]),
         ("recipe", f"{recipe['command']} (seed {recipe['seed']}, {recipe['minutes']:g} minutes)"),
@@ -77,6 +76,7 @@ def _figures(card):
             row["protocol"],
             row["n"],
             "" if fraction is None else f"{100 * fraction:g} %",
+            catalogue.setting(row),
             row["metric"],
             value,
             f"{row['trials']:,}",
@@ -97,5 +97,5 @@ def _exports(card):
             row.get("quantization") or "float32",
             f"{row['bytes']:,}",
             f"{row['latency_ms']:.2g}",
-            f"{row['auc_change']:+.4f}",
+            f"{row.get('auc_change', row.get('accuracy_change')):+.4f}",
         )

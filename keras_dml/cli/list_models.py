@@ -45,7 +45,7 @@ def _summary(card):
     return {
         "task": card["task"],
         "channels": card["input"]["channels"],
-        "rate_hz": card["input"]["rate_hz"],
+        "rate_hz": card["input"].get("rate_hz"),
         "parameters": card["model"]["parameters"],
         "figures": card["figures"],
     }

@@ -7,7 +7,7 @@ def choose(name, value, choices):
     Args:
         name: Name of the argument.
         value: The choice.
-        choices: Dict, or a range or tuple of the values themselves.
+        choices: Dict from a choice to what stands behind it, or a range of the values themselves.
 
     Raises:
         ValueError: If it is none of them.

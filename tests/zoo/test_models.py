@@ -4,7 +4,8 @@ import pathlib
 
 import pytest
 
-from keras_dml import distances, zoo
+from keras_dml import distances, inference, zoo
+from keras_dml.models import _parts as parts
 from zoo import publish, readme
 
 ROOT = pathlib.Path(__file__).parents[2] / "zoo"
@@ -13,9 +14,10 @@ NAMES = ["eeg_qp_wl", "eeg_spdnet_rpl", "gait_qp_wl", "hdm05_spdnet_rpl", "vowel
 
 def test_the_models_are_there():
     assert set(NAMES) <= set(zoo.list())
-    assert {path.parent.name for path in ROOT.glob("*/card.json")} == {
-        path.parent.name for path in ROOT.glob("*/train.py")
-    }
+    cards, recipes = (
+        {path.parent.name for path in ROOT.glob(f"*/{file}")} for file in ("card.json", "train.py")
+    )
+    assert cards <= recipes
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -27,9 +29,9 @@ def test_a_model_gives_its_golden_embedding(name):
 def test_a_model_is_what_its_card_says(name):
     card, model = zoo.card(name), zoo.load(name)
     assert card["name"] == name
-    assert model.input_shape[-1] == len(card["input"]["channels"])
-    assert list(model.output_shape[1:]) == card["embedding"]["shape"]
-    distance = model.layers[-1].distance
+    encoder, distance = parts.encoder(model), inference.head_distance(model)
+    assert encoder.input_shape[-1] == len(card["input"]["channels"])
+    assert list(encoder.output_shape[1:]) == card["embedding"]["shape"]
     assert distances.name_of(distance) == card["embedding"]["distance"]
     assert distance.get_config().get("p") == card["embedding"].get("p")
 
@@ -44,7 +46,8 @@ def test_a_page_is_written_from_its_card(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_says_paper_data_and_licence(name):
     card = zoo.card(name)
-    assert card["thresholds"], "no threshold: nobody could decide anything"
+    verifies = any(row["protocol"] == "verification" for row in card["figures"])
+    assert card["thresholds"] or not verifies, "no threshold: nobody could decide anything"
     assert "licen" in card["data"]["licence"].lower() or "CC" in card["data"]["licence"]
     assert f"zoo.{name}.train" in card["recipe"]["command"]
 

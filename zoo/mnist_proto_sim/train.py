@@ -24,6 +24,11 @@ SHIFT = 2  # pixels, at most
 HIDDEN = 128
 
 
+def examples(split):
+    """Images and ids of a split."""
+    return images.mnist(split)
+
+
 def batches(x, y, *, vary=None, seed):
     """Batches of 13 of each digit."""
     return EpisodeSampler(
@@ -59,7 +64,7 @@ def described(name, task, figures, *, seed, steps, minutes, limits):
         "Prototypical Classifiers)",
         "input": {
             "channels": ["ink"],
-            "units": ["1 is ink, 0 paper"],
+            "units": ["[0, 1], ink 1"],
             "size": [28, 28],
             "dtype": "float32",
         },
@@ -71,6 +76,7 @@ def described(name, task, figures, *, seed, steps, minutes, limits):
             "Applied to Document Recognition, Proceedings of the IEEE 86(11), 1998",
             "train_classes": DIGITS,
             "test_classes": DIGITS,
+            "split": "The 10,000 test images of MNIST, by other writers.",
             "consent": "Digits that people wrote for a form, without names; not personal data.",
         },
         "figures": figures,

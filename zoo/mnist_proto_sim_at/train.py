@@ -36,6 +36,9 @@ SQUARE_IMAGES = 1000  # the first ones of the test set
 Images = Annotated[int, typer.Option(help="Test images that are attacked, the first ones.")]
 
 
+examples = clean.examples
+
+
 def robustness(model, x, y, out):
     """Rows for every attack, the head that answers being the one attacked."""
     rows = []

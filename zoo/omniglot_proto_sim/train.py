@@ -30,6 +30,12 @@ EPISODES = 600
 TASKS = ((20, 1), (20, 5), (5, 1), (5, 5))  # ways, shots
 
 
+def examples(split):
+    """Drawings and characters of a split."""
+    drawings = images.omniglot(split)
+    return drawings.images, drawings.labels
+
+
 def turned(drawings):
     """Images and class ids of the drawings and of their three turns by quarters."""
     quarters = range(4)
@@ -114,7 +120,7 @@ def card(figures, alphabets, *, seed, steps, minutes):
         "Prototypical Classifiers)",
         "input": {
             "channels": ["ink"],
-            "units": ["1 is ink, 0 paper"],
+            "units": ["[0, 1], ink 1"],
             "size": [28, 28],
             "dtype": "float32",
         },
@@ -125,6 +131,8 @@ def card(figures, alphabets, *, seed, steps, minutes):
             "Learning through Probabilistic Program Induction, Science 350(6266), 2015",
             "train_classes": alphabets[0],
             "test_classes": alphabets[1],
+            "split": "Classes are the characters of these alphabets; the tested ones were never "
+            "trained on.",
             "consent": "Drawn for research by paid volunteers, without names.",
         },
         "figures": figures,

@@ -33,6 +33,12 @@ SCORES = ("cosine", "sim", "fused")
 Folds = Annotated[int, typer.Option(help="Folds that are trained, of five; fewer to look at it.")]
 
 
+def examples(split):
+    """Recordings and ids of their speakers: all twenty, in either split."""
+    every = speech.utterances()
+    return every.signals, np.unique(every.subjects, return_inverse=True)[1]
+
+
 def network():
     """The encoder: one level for every recording, then the x-vector network. Its log-mel floor is
     absolute, so without the level quiet voices would lose half of their spectrum."""
@@ -133,7 +139,7 @@ def card(figures, thresholds, speakers, *, seed, steps, minutes):
         "Prototypical Classifiers)",
         "input": {
             "channels": ["sound"],
-            "units": ["full scale 1"],
+            "units": ["[-1, 1]"],
             "rate_hz": RATE_HZ,
             "dtype": "float32",
             "length": [RATE_HZ // 2, None],
