@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keras_dml import layers, losses, models
-from keras_dml._keras import keras
+from keras_dml._keras import keras, ops
 from tests import contracts
 from tests.contracts import Loss, Network
 
@@ -70,12 +70,45 @@ def potato_network():
     return network
 
 
+def similarity():
+    """To vectors that stay, so a model that ends in it."""
+    signal = keras.Input((None, contracts.CHANNELS))
+    rows = np.random.default_rng(5).normal(size=(2, contracts.CHANNELS)).astype("float32")
+    pooled = layers.SequencePooling("mean")(signal)
+    layer = layers.LearnedSimilarity((5,), symmetry="mean")
+    return keras.Model(signal, layer(pooled, ops.convert_to_tensor(rows)))
+
+
+def prototypes():
+    """On vectors, so a model that ends in them."""
+    signal = keras.Input((None, contracts.CHANNELS))
+    head = layers.PrototypeSimilarity(3, hidden=(5,), class_names=["a", "b", "c"])
+    return keras.Sequential([signal, layers.SequencePooling("mean"), head])
+
+
+def classifier():
+    """Without dropout, whose generator no file keeps."""
+    signal = keras.Input((None, contracts.CHANNELS))
+    encoder = keras.Sequential([signal, layers.SequencePooling("mean"), keras.layers.Dense(3)])
+    return models.PrototypicalClassifier(encoder, contracts.BATCH, hidden=(5,), dropout=0.0)
+
+
+def adversarial_training():
+    """On images, whose numbers lie in [0, 1]."""
+    image = keras.Input((4, 4, 1))
+    encoder = keras.Sequential([image, keras.layers.Flatten(), keras.layers.Dense(3)])
+    inner = models.PrototypicalClassifier(encoder, contracts.BATCH, hidden=(5,), dropout=0.0)
+    return models.AdversarialTraining(inner, epsilon=0.1, steps=2, seed=3)
+
+
 NETWORKS = [
+    Network("AdversarialTraining", models.AdversarialTraining, adversarial_training),
     Network("BiMap", layers.BiMap, lambda: layers.BiMap(3)),
     Network("CanonicalPose", layers.CanonicalPose, pose),
     Network("ChannelNormalisation", layers.ChannelNormalisation, layers.ChannelNormalisation),
     Network("Covariance", layers.Covariance, lambda: layers.Covariance("oas")),
     Network("LogEig", layers.LogEig, layers.LogEig),
+    Network("LearnedSimilarity", layers.LearnedSimilarity, similarity),
     Network(
         "LogEig rectified",
         layers.LogEig,
@@ -91,6 +124,13 @@ NETWORKS = [
     Network("Potatoes", layers.Potatoes, potatoes),
     Network(
         "PotatoNetwork", models.PotatoNetwork, potato_network, lambda: losses.PotatoRankingLoss(0.5)
+    ),
+    Network("PrototypeSimilarity", layers.PrototypeSimilarity, prototypes),
+    Network(
+        "PrototypicalClassifier",
+        models.PrototypicalClassifier,
+        classifier,
+        losses.PrototypicalLoss,
     ),
     Network("Proxies", layers.Proxies, lambda: proxies(4)),
     Network("QuantileLayer", layers.QuantileLayer, lambda: layers.QuantileLayer(5, p=2)),
@@ -133,6 +173,7 @@ NETWORKS = [
     images(models.lenet, input_shape=(12, 12, 1), embedding=3),
     images(models.resnet12, input_shape=(16, 16, 3), widths=(2, 3, 4, 5)),
     images(models.resnet50, input_shape=(32, 32, 3)),
+    images(models.threshold_network, input_shape=(8, 8, 1), width=2, embedding=3),
     images(models.wide_resnet, depth=10, width=1, input_shape=(8, 8, 3)),
     spdnet("on matrices", lambda: models.spdnet((4, 3, 2))),
     spdnet(
@@ -202,6 +243,14 @@ LOSSES = [
         losses.LiftedStructureLoss,
         lambda **kwargs: losses.LiftedStructureLoss(0.5, **kwargs),
         layers.SequencePooling,
+    ),
+    Loss(
+        "PrototypicalLoss",
+        losses.PrototypicalLoss,
+        lambda **kwargs: losses.PrototypicalLoss(pair_weight=0.5, label_smoothing=0.1, **kwargs),
+        classifier,
+        rows=None,
+        given=lambda scores: {"scores": scores, "pairs": ops.matmul(scores, ops.transpose(scores))},
     ),
     Loss("ProxyNCALoss", losses.ProxyNCALoss, losses.ProxyNCALoss, lambda: proxies(3)),
     triplet("all", squared=False),

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import keras_dml
-from keras_dml import distances, inference, layers
+from keras_dml import distances, inference, layers, models
 from keras_dml._keras import keras, ops
 
 CHANNELS = 2
@@ -245,6 +245,77 @@ def test_a_matrix_that_is_no_covariance_is_named(bad, message):
 def test_rounding_is_no_asymmetry(rng):
     given = [matrix + 1e-7 * rng.normal(size=(3, 3)) for matrix in matrices(rng)]
     assert np.isfinite(embed(of_matrices(), given)).all()
+
+
+# ---- images -----------------------------------------------------------------------------------
+
+
+def of_images():
+    keras.utils.set_random_seed(3)
+    encoder = [keras.Input((4, 5, 2)), keras.layers.Flatten(), keras.layers.Dense(3)]
+    return keras.Sequential(encoder)
+
+
+def images(rng, count=5):
+    return rng.random((count, 4, 5, 2)).astype("float32")
+
+
+def test_images_are_embedded_in_batches_whatever_holds_them(rng):
+    model, given = of_images(), images(rng)
+    expected = one_by_one(model, given)
+    for same in (given, list(given), (one for one in given), given.astype("float64")):
+        np.testing.assert_allclose(embed(model, same, batch_size=2), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "bad, message",
+    [
+        (
+            np.zeros((5, 4, 2)),
+            r"Image 1 must have shape \(4, 5, 2\). Received shape \(5, 4, 2\).*ize",
+        ),
+        (np.zeros((4, 5)), r"Image 1 must have shape[^$]*\(4, 5\)"),
+        (
+            np.zeros((4, 5, 2), "uint8"),
+            "Image 1 must hold floats in .0, 1.*dtype uint8.*image / 255",
+        ),
+        (
+            np.full((4, 5, 2), 255.0),
+            "Image 1 must hold floats.*from 255 to 255. Divide bytes by 255",
+        ),
+        (np.full((4, 5, 2), -0.1), "Image 1 must hold floats in .0, 1.*from -0.1"),
+        (np.full((4, 5, 2), np.nan), "Image 1 must hold floats in .0, 1.*nan"),
+    ],
+)
+def test_an_image_of_another_size_dtype_or_range_is_named(bad, message):
+    with pytest.raises(ValueError, match=message):
+        embed(of_images(), [np.zeros((4, 5, 2), "float32"), bad])
+
+
+def test_an_image_alone_is_answered_with_what_to_do(rng):
+    with pytest.raises(ValueError, match="Image 0 must have shape.*a list of one"):
+        embed(of_images(), images(rng)[0])
+
+
+def test_a_model_of_images_of_any_size_takes_them():
+    model = keras.Sequential([keras.Input((None, None, 1)), keras.layers.GlobalAveragePooling2D()])
+    assert embed(model, np.full((2, 3, 6, 1), 0.5)).shape == (2, 1)
+
+
+# ---- classifiers ------------------------------------------------------------------------------
+
+
+def test_of_a_classifier_the_encoder_embeds_and_the_similarity_tells_distances(rng):
+    model, given = of_images(), images(rng)
+    classifier = models.PrototypicalClassifier(model, 2, hidden=4)
+    found = embed(classifier, given)
+    np.testing.assert_array_equal(found, embed(model, given))
+    table = keras_dml.distance(classifier, found, found[:2])
+    expected = ops.convert_to_numpy(classifier.similarity(found, found[:2]))
+    np.testing.assert_allclose(table, -expected, rtol=1e-5, atol=1e-6)
+    cut = keras_dml.distance(classifier, found, found[:2], max_bytes=1)
+    np.testing.assert_allclose(cut, table, rtol=1e-5, atol=1e-6)
+    assert distances.name_of(classifier.distance) == "learned_similarity"
 
 
 # ---- distance ---------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Pictures of the same things in several styles, each style left out of training in turn.
 
-Only the upper part of a pretrained network is trained; what the lower part answers to a few varied
-copies of each picture is computed once and kept on disk.
+Only the upper part of a pretrained network is trained; what the network answers to a few varied
+copies of each picture is computed once, up to that part and to its end, and kept on disk.
 """
 
 import dataclasses
@@ -49,6 +49,20 @@ class Pictures:
         return tuple(np.flatnonzero(part) for part in parts)
 
 
+@dataclasses.dataclass(frozen=True)
+class Answers:
+    """What the two parts of a network answer to pictures: first to the middle of each, then to
+    varied copies of it.
+
+    Attributes:
+        maps: Of the lower part, arrays of shape `(pictures, ...)`, float16, on disk.
+        features: Of the upper part, arrays of shape `(pictures, features)`, float32.
+    """
+
+    maps: list
+    features: list
+
+
 def pictures():
     """Every picture of PACS once, with the side that the builder puts it on."""
     found = {}
@@ -79,54 +93,62 @@ def varied(images, rng):
     return augment.recolour(np.divide(part, 255, dtype=np.float32), rng, COLOUR, GREY)
 
 
-def activations(lower, images, key, folder, copies=COPIES):
-    """What the lower part of a network answers to each picture, from disk where it is known.
+def answers(lower, upper, images, key, folder, copies=None):
+    """What a pretrained network answers to each picture, from disk where it is known.
 
     Args:
-        lower: `keras.Model` of images.
+        lower: `keras.Model` of images, the part that is not trained.
+        upper: `keras.Model` of what `lower` gives, as it is before training.
         images: Of `Pictures`.
-        key: What the weights of `lower` are told by.
-        folder: Where to keep the answers, 44 kB for each copy of a picture at 14 x 14 x 112.
-        copies: Varied copies of each picture.
+        key: What tells these weights from others.
+        folder: Where to keep the answers, 49 kB for each copy of a picture at 14 x 14 x 112.
+        copies: Varied copies of each picture; None: `COPIES`.
 
     Returns:
-        List of arrays on disk, shape `(pictures, ...)`, float16: first of the middle of each
-        picture, then of its varied copies.
+        `Answers`.
     """
+    copies = COPIES if copies is None else copies
     settings = (key, SIDE, LEAST_AREA, COLOUR, GREY, COPY_SEED, lower.output_shape)
     digest = hashlib.sha256(images.tobytes() + repr(settings).encode()).hexdigest()[:12]
-    folder = folder / f"activations_{digest}"
+    folder = folder / f"answers_{digest}"
     folder.mkdir(parents=True, exist_ok=True)
-    found = []
+    found = Answers([], [])
+    for network in (lower, upper):
+        network.compile(jit_compile=False)  # slower for convolutions on a processor
     for copy in range(copies + 1):
-        path = folder / f"{copy}.npy"
-        if not path.exists():
-            print(f"activations of copy {copy} of {copies}", file=sys.stderr, flush=True)
+        maps, features = (folder / f"{kind}_{copy}.npy" for kind in ("maps", "features"))
+        if not (maps.exists() and features.exists()):
+            print(f"copy {copy} of {copies} of the pictures", file=sys.stderr, flush=True)
             rng = np.random.default_rng((COPY_SEED, copy)) if copy else None
-            _write(path, lower, images, rng)
-        found.append(np.load(path, mmap_mode="r"))
+            _write((maps, features), (lower, upper), images, rng)
+        found.maps.append(np.load(maps, mmap_mode="r"))
+        found.features.append(np.load(features))
     return found
 
 
-def _write(path, lower, images, rng):
-    part = path.with_suffix(f".{os.getpid()}")  # of this process alone
-    shape = (len(images), *lower.output_shape[1:])
-    kept = np.lib.format.open_memmap(part, "w+", np.float16, shape)
+def _write(paths, networks, images, rng):
+    parts = [path.with_suffix(f".{os.getpid()}") for path in paths]  # of this process alone
+    kept = [
+        np.lib.format.open_memmap(part, "w+", kind, (len(images), *network.output_shape[1:]))
+        for part, kind, network in zip(parts, (np.float16, np.float32), networks, strict=True)
+    ]
     for start in progress.track(range(0, len(images), BATCH), "pictures"):
         rows = slice(start, start + BATCH)
-        view = central(images[rows]) if rng is None else varied(images[rows], rng)
-        kept[rows] = lower.predict_on_batch(view)
-    kept.flush()
-    part.replace(path)
+        x = central(images[rows]) if rng is None else varied(images[rows], rng)
+        for array, network in zip(kept, networks, strict=True):
+            array[rows] = x = network.predict_on_batch(x)
+    for array, part, path in zip(kept, parts, paths, strict=True):
+        array.flush()
+        part.replace(path)
 
 
-def batches(known, copies, rows, *, per_class, steps, seed):
+def batches(known, copies, *, rows, per_class, steps, seed):
     """Batches of all classes, the pictures of each spread over the domains; of each picture one
     varied copy by chance.
 
     Args:
         known: `Pictures`.
-        copies: Of `activations`.
+        copies: Arrays of `Answers`.
         rows: Pictures to draw from.
         per_class: Pictures of each class in a batch.
         steps: Batches in an epoch.

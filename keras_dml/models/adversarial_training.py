@@ -3,7 +3,7 @@
 import numpy as np
 
 from keras_dml._keras import keras, ops
-from keras_dml.layers.potatoes import checked_labels
+from keras_dml.layers._replicas import share
 from keras_dml.losses import robust
 from keras_dml.losses.pairs import class_ids
 from keras_dml.losses.prototypes import additive_margin
@@ -121,11 +121,8 @@ class AdversarialTraining(keras.Model):
         return {"embedding": embedding, "scores": logits} if training else logits
 
     def fit(self, x=None, y=None, **kwargs):
-        """As of `keras.Model`; arrays of labels are checked before the first step."""
-        if isinstance(y, (np.ndarray, list)):
-            checked_labels(
-                np.squeeze(np.asarray(y)), len(x), self.classifier.prototypes_layer.classes
-            )
+        """As of `keras.Model`; arrays of labels and of images are checked before the first step."""
+        self.classifier._check_arrays(x, y)
         return super().fit(x, y, **kwargs)
 
     def train_step(self, *arguments):
@@ -157,7 +154,7 @@ class AdversarialTraining(keras.Model):
             ops.logical_and(labels >= 0, labels < self.classifier.prototypes_layer.classes)
         )
         mean = ops.sum(values) / ops.cast(ops.shape(values)[0], values.dtype)
-        return ops.where(valid, mean, float("nan"))
+        return share(ops.where(valid, mean, float("nan")))
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         scores = y_pred["scores"] if isinstance(y_pred, dict) else y_pred
@@ -240,6 +237,9 @@ class AdversarialTraining(keras.Model):
             rows = _evenly(ops.shape(x)[0], self.clean_fraction / (1 - self.clean_fraction))
             x, clean_y = ops.take(x, rows, axis=0), ops.take(y, rows, axis=0)
         return ops.concatenate([x, adversarial]), ops.concatenate([clean_y, y])
+
+    def compute_output_shape(self, input_shape):
+        return self.classifier.compute_output_shape(input_shape)
 
     def get_config(self):
         return {

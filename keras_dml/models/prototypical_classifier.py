@@ -62,6 +62,7 @@ class PrototypicalClassifier(keras.Model):
     ):
         _check_encoder(encoder)
         super().__init__(name=name)
+        self.supports_masking = True  # the encoder takes one, scores have none
         if aux not in AUXILIARIES:
             raise ValueError(f"`aux` must be one of {AUXILIARIES}. Received aux={aux!r}.")
         self.encoder = encoder
@@ -99,11 +100,7 @@ class PrototypicalClassifier(keras.Model):
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """The loss of a batch; in training the prototypes move before it."""
-        if sample_weight is not None:
-            raise ValueError(
-                "PrototypicalClassifier takes no `sample_weight`: the pair term has no weight a "
-                "row. Draw rows more often instead."
-            )
+        _refuse_weights(sample_weight)
         training = isinstance(y_pred, dict)
         known = self._trained_classes if training else self.prototypes_layer.classes
         labels, valid = known_ids(y, known)
@@ -154,15 +151,12 @@ class PrototypicalClassifier(keras.Model):
         scores = y_pred["scores"] if isinstance(y_pred, dict) else y_pred
         return super().compute_metrics(x, y, scores, sample_weight)
 
-    def fit(self, x=None, y=None, **kwargs):
+    def fit(self, x=None, y=None, *others, **kwargs):
         """As of `keras.Model`; arrays of labels and of images are checked before the first step."""
-        if isinstance(y, (np.ndarray, list)):
-            labels = np.asarray(y)
-            column = labels.ndim == 2 and labels.shape[1] == 1
-            checked_labels(labels[:, 0] if column else labels, len(x), self._trained_classes)
-        if isinstance(x, np.ndarray):
-            self._check_images(x)
-        return super().fit(x, y, **kwargs)
+        _refuse_weights(kwargs.get("sample_weight"), kwargs.get("class_weight"))
+        _check_loss(getattr(self, "loss", None))
+        self._check_arrays(x, y)
+        return super().fit(x, y, *others, **kwargs)
 
     def embed(self, x):
         """Embeddings E(x) of a batch in inference mode, shape `(batch, features)`; differentiable.
@@ -275,6 +269,9 @@ class PrototypicalClassifier(keras.Model):
         """
         self.prototypes_layer.refit(self._embedded(x, batch_size), y)
 
+    def compute_mask(self, inputs, mask=None):
+        return None
+
     def compute_output_shape(self, input_shape):
         return (input_shape[0], self.prototypes_layer.classes)
 
@@ -308,11 +305,7 @@ class PrototypicalClassifier(keras.Model):
     @property
     def _objective(self):
         loss = getattr(self, "loss", None)
-        if loss is not None and not isinstance(loss, PrototypicalLoss):
-            raise ValueError(
-                "PrototypicalClassifier trains by one loss: `compile(optimizer, "
-                f"PrototypicalLoss())`. Received loss={loss!r}. For another train `model.encoder`."
-            )
+        _check_loss(loss)
         return loss or PrototypicalLoss()
 
     @property
@@ -347,6 +340,15 @@ class PrototypicalClassifier(keras.Model):
         parts = (x[i : i + batch_size] for i in range(0, len(x), batch_size))
         return np.concatenate([np.asarray(function(part)) for part in parts])
 
+    def _check_arrays(self, x, y):
+        """Refuses labels of no class and what is no image, where they are arrays."""
+        if isinstance(y, (np.ndarray, list)):
+            labels = np.asarray(y)
+            column = labels.ndim == 2 and labels.shape[1] == 1
+            checked_labels(labels[:, 0] if column else labels, len(x), self._trained_classes)
+        if isinstance(x, np.ndarray):
+            self._check_images(x)
+
     def _check_images(self, x):
         if len(self.encoder.input_shape) == 4:
             check_images(x, self.encoder.input_shape[1:])
@@ -364,6 +366,22 @@ def _repeated(ids):
     places = ops.arange(ops.shape(ids)[0])
     earlier = ops.logical_and(ops.equal(ids[:, None], ids[None]), places[:, None] > places[None])
     return ops.any(earlier, axis=1)
+
+
+def _refuse_weights(*weights):
+    if any(one is not None for one in weights):
+        raise ValueError(
+            "PrototypicalClassifier takes no `sample_weight` and no `class_weight`: the pair term "
+            "has no weight a row. Draw rows more often instead."
+        )
+
+
+def _check_loss(loss):
+    if loss is not None and not isinstance(loss, PrototypicalLoss):
+        raise ValueError(
+            "PrototypicalClassifier trains by one loss: `compile(optimizer, PrototypicalLoss())`. "
+            f"Received loss={loss!r}. For another train `model.encoder`."
+        )
 
 
 def _check_encoder(encoder):

@@ -32,7 +32,7 @@ def threshold_network(input_shape=(28, 28, 1), *, width=16, embedding=64):
         embedding: Units of the last layer.
 
     Returns:
-        A `keras.Model`; 837,696 weights by default.
+        A `keras.Model`; 1,680,192 weights by default.
 
     Raises:
         ValueError: If the shape is another one.

@@ -33,7 +33,8 @@ def after_a_step(model):
     """What is trained, the prototypes and visits, and the loss that is told."""
     x, y = batch()
     told = model.fit(x, y, batch_size=len(x), shuffle=False, verbose=0).history
-    return arrays(model.trainable_weights), arrays(model.prototypes_layer.weights[-3:]), told
+    head = model.prototypes_layer
+    return arrays(model.trainable_weights), arrays([head.prototypes, head.visits]), told
 
 
 def averaging_step(model):
@@ -43,10 +44,13 @@ def averaging_step(model):
 
     x, y = batch()
     model.prototypes_layer.update(model.embed(x), tf.constant(y, tf.int32))
-    halves = (slice(len(x) // 2), slice(len(x) // 2, None))
+    half = len(x) // 2
     with tf.GradientTape() as tape:
-        losses = [sum(model.terms(model.embed(x[half]), tf.constant(y[half]))[:3]) for half in halves]
-        loss = sum(losses) / 2
+        terms = [
+            model.terms(model.embed(x[part]), tf.constant(y[part]))
+            for part in (slice(half), slice(half, None))
+        ]
+        loss = sum(sum(one[:3]) for one in terms) / 2
     gradients = tape.gradient(loss, model.trainable_weights)
     for weight, gradient in zip(model.trainable_weights, gradients, strict=True):
         weight.assign_sub(RATE * gradient)

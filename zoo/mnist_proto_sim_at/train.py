@@ -26,9 +26,9 @@ RAMP_STEPS = 700
 ATTACKS = (
     attacks.FGSM(EPSILON),
     attacks.PGD(EPSILON, steps=40, step_size=0.01),
-    attacks.PGD(EPSILON, steps=100, step_size=0.01, restarts=10),
     attacks.PGD(EPSILON, steps=100, step_size=0.01, loss="margin"),
     attacks.PGD(EPSILON, steps=100, step_size=0.01, source="dol"),
+    attacks.PGD(EPSILON, steps=100, step_size=0.01, restarts=10),
 )
 SQUARE = attacks.Square(EPSILON, queries=2000)  # needs no gradient
 SQUARE_IMAGES = 1000  # the first ones of the test set

@@ -3,11 +3,13 @@ weights, prototypes and a learned similarity.
 
 Each of PACS's four domains is left out in turn: SIM and DOL are the two heads of one model, and a
 plain softmax on the same pretrained encoder is trained alone, with the same batches and as many
-steps. The model that is published is trained on all four domains. From the checkout:
-`python -m zoo.pacs_proto_sim.train --help`.
+steps. Heads are trained on ImageNet's features first, then with the upper part of the encoder, so
+that its features are not spoilt by random heads (Kumar et al. 2022). The model that is published is
+trained on all four domains. From the checkout: `python -m zoo.pacs_proto_sim.train --help`.
 """
 
 import datetime
+import functools
 import json
 import pathlib
 import time
@@ -29,8 +31,10 @@ NAME = "pacs_proto_sim"
 CUT = "block_10_add"
 HIDDEN = 128
 PER_CLASS = 6
-STEPS, STEPS_PER_EPOCH, WARM_UP = 100, 25, 20
-LEARNING_RATE, WEIGHT_DECAY, SMOOTHING = 3e-4, 1e-4, 0.1
+STEPS, LEARNING_RATE = 80, 3e-4  # of the upper part with the heads
+HEAD_STEPS, HEAD_LEARNING_RATE = 200, 1e-3  # of the heads alone, on ImageNet's features
+STEPS_PER_EPOCH, WARM_UP = 20, 20
+WEIGHT_DECAY, SMOOTHING = 1e-4, 0.1
 LOSSES = {
     "sim": PrototypicalLoss(label_smoothing=SMOOTHING),
     "softmax": PrototypicalLoss(class_weight=0.0, pair_weight=0.0, label_smoothing=SMOOTHING),
@@ -60,7 +64,6 @@ def pretrained(weights):
     middle = encoder.get_layer(CUT).output
     lower, upper = keras.Model(encoder.input, middle), keras.Model(middle, encoder.output)
     lower.trainable = False
-    lower.compile(jit_compile=False)
     for layer in upper.layers:
         if isinstance(layer, keras.layers.BatchNormalization):
             layer.trainable = False
@@ -78,24 +81,50 @@ def classifier(encoder):
     )
 
 
-def fit(model, loss, known, copies, rows, steps, seed):
-    """Trains a classifier on activations, by steps rounded up to whole epochs."""
-    an_epoch = min(steps, STEPS_PER_EPOCH)
-    epochs = -(-steps // an_epoch)
+def trained(upper, loss, known, answers, rows, steps, seed):
+    """A classifier on the upper part of the encoder, which it trains with it.
+
+    Args:
+        upper: Of `pretrained`; trained in place.
+        loss: One of `LOSSES`.
+        known: `domains.Pictures`.
+        answers: `domains.Answers`.
+        rows: Pictures to train on.
+        steps: Of the upper part; the heads alone have `HEAD_STEPS` before.
+        seed: Of the batches.
+    """
+    features = keras.Input(upper.output_shape[1:])
+    heads = classifier(keras.Model(features, keras.layers.Identity()(features)))
+    model = classifier(upper)
+    draw = functools.partial(domains.batches, known, rows=rows, per_class=PER_CLASS, seed=seed)
+    fit(heads, loss, draw(answers.features, steps=HEAD_STEPS), HEAD_STEPS, HEAD_LEARNING_RATE)
+    take_heads(model, heads)
+    fit(model, loss, draw(answers.maps, steps=min(steps, STEPS_PER_EPOCH)), steps, LEARNING_RATE)
+    return model
+
+
+def fit(model, loss, drawn, steps, learning_rate):
+    """Trains a classifier, by steps rounded up to whole epochs of the sampler."""
+    epochs = -(-steps // len(drawn))
     schedule = keras.optimizers.schedules.CosineDecay(
-        LEARNING_RATE / 10,
-        max(1, epochs * an_epoch - WARM_UP),
+        learning_rate / 10,
+        max(1, epochs * len(drawn) - WARM_UP),
         alpha=0.01,
-        warmup_target=LEARNING_RATE,
+        warmup_target=learning_rate,
         warmup_steps=WARM_UP,
     )
     optimizer = keras.optimizers.AdamW(
         schedule, weight_decay=WEIGHT_DECAY, global_clipnorm=classifiers.CLIP
     )
     model.compile(optimizer, loss, jit_compile=False)
-    drawn = domains.batches(known, copies, rows, per_class=PER_CLASS, steps=an_epoch, seed=seed)
-    report = training.Report(epochs, an_epoch)
+    report = training.Report(epochs, len(drawn))
     model.fit(drawn, epochs=epochs, shuffle=False, verbose=0, callbacks=[report])
+
+
+def take_heads(model, other):
+    """Gives a classifier the similarity, prototypes and auxiliary head of another."""
+    for layer in ("prototypes_layer", "aux_head"):
+        getattr(model, layer).set_weights(getattr(other, layer).get_weights())
 
 
 def embedded(model, middles, rows):
@@ -109,7 +138,7 @@ def accuracy(model, z, labels, head):
     return float(np.mean(np.argmax(model.head_scores(z, head), axis=1) == labels))
 
 
-def run(method, held_out, seed, *, steps, weights, known, copies, out):
+def run(method, held_out, seed, *, steps, weights, known, answers, out):
     """One training run without a domain: accuracies of its heads, which `out` keeps.
 
     Returns:
@@ -119,15 +148,15 @@ def run(method, held_out, seed, *, steps, weights, known, copies, out):
     keras.backend.clear_session()
     keras.utils.set_random_seed(seed)
     _, _, upper = pretrained(weights)
-    model = classifier(upper)
     train, validation, test = known.without(held_out)
-    fit(model, LOSSES[method], known, copies, train, steps, seed)
+    model = trained(upper, LOSSES[method], known, answers, train, steps, seed)
+    middles = answers.maps[0]
     if method == "sim":
-        model.prototypes_layer.refit(embedded(model, copies[0], train), known.labels[train])
+        model.prototypes_layer.refit(embedded(model, middles, train), known.labels[train])
     heads = [head for of, head in HEADS.values() if of == method]
     found = {"steps": steps}
     for split, rows in (("test", test), ("validation", validation)):
-        z = embedded(model, copies[0], rows)
+        z = embedded(model, middles, rows)
         found[split] = {head: accuracy(model, z, known.labels[rows], head) for head in heads}
     found["minutes"] = (time.monotonic() - start) / 60
     out.mkdir(parents=True, exist_ok=True)
@@ -142,8 +171,15 @@ def done(out, steps):
     return found if found.get("steps") == steps else None
 
 
-def leave_one_out(seeds, *, steps, weights, known, copies, out, resume):
+def leave_one_out(seeds, *, steps, out, resume, **given):
     """Runs of both methods on every domain left out, with every seed.
+
+    Args:
+        seeds: Of the runs.
+        steps: As of `trained`.
+        out: Folder of the runs' folders.
+        resume: Whether to keep the runs of as many steps that are there.
+        **given: Further arguments of `run`.
 
     Returns:
         `{(name, domain, seed): accuracy}` of the three heads, and the minutes of the runs.
@@ -157,16 +193,7 @@ def leave_one_out(seeds, *, steps, weights, known, copies, out, resume):
         print(f"run {number} of {len(runs)}: without {domain}, {method}, seed {seed}", flush=True)
         kept = done(room, steps) if resume else None
         if kept is None:
-            kept = run(
-                method,
-                domain,
-                seed,
-                steps=steps,
-                weights=weights,
-                known=known,
-                copies=copies,
-                out=room,
-            )
+            kept = run(method, domain, seed, steps=steps, out=room, **given)
         minutes += kept["minutes"]
         for name, (of, head) in HEADS.items():
             if of == method:
@@ -189,14 +216,14 @@ def figures(found, known):
                 "stderr": error,
                 "trials": int(len(known.labels) if average else np.sum(known.domains == left_out)),
                 "domain": "each domain left out" if average else f"{left_out} left out",
-                "head": "plain softmax" if name == "softmax" else name,
+                "head": "plain softmax" if name == "softmax" else name.lower(),
                 "seeds": seeds,
             }
         )
     rows.sort(key=lambda row: row["domain"] != "each domain left out")
     gain, error = domains.lead(found, "SIM", "softmax")
     difference = {"metric": "accuracy_gain", "value": gain, "stderr": error}
-    return [*rows, {**rows[0], **difference, "head": "SIM less plain softmax"}]
+    return [*rows, {**rows[0], **difference, "head": "sim less plain softmax"}]
 
 
 def caption(known, seeds):
@@ -209,17 +236,14 @@ def caption(known, seeds):
     )
 
 
-def final(steps, seed, *, weights, known, copies):
+def final(steps, seed, *, weights, known, answers):
     """The model that is published: trained on the training pictures of all four domains."""
     keras.backend.clear_session()
     keras.utils.set_random_seed(seed)
     encoder, _, upper = pretrained(weights)
-    part = classifier(upper)
     train, _, _ = known.without()
-    fit(part, LOSSES["sim"], known, copies, train, steps, seed)
     whole = classifier(encoder)
-    whole.prototypes_layer.set_weights(part.prototypes_layer.get_weights())
-    whole.aux_head.set_weights(part.aux_head.get_weights())
+    take_heads(whole, trained(upper, LOSSES["sim"], known, answers, train, steps, seed))
     whole.refit_prototypes(domains.central(known.images[train]), known.labels[train], batch_size=32)
     return whole
 
@@ -300,19 +324,21 @@ def main(
     """Leaves out each of the four domains; with --publish also trains the final model on all."""
     out = recipe.out_folder(out, NAME, "sim", seed)
     start = time.monotonic()
-    _, lower, _ = pretrained(weights)
+    _, lower, upper = pretrained(weights)
     known = domains.pictures()
-    copies = domains.activations(lower, known.images, f"{sha256(weights)} {CUT}", out)
+    answers = domains.answers(lower, upper, known.images, f"{sha256(weights)} {CUT}", out)
     prepared = (time.monotonic() - start) / 60
-    given = {"steps": steps, "weights": weights, "known": known, "copies": copies}
-    found, minutes = leave_one_out(range(seed, seed + seeds), **given, out=out, resume=resume)
+    given = {"weights": weights, "known": known, "answers": answers}
+    found, minutes = leave_one_out(
+        range(seed, seed + seeds), steps=steps, out=out, resume=resume, **given
+    )
     told = caption(known, seeds)
     rows = classifiers.keep(figures(found, known), out)
     domains.keep(found, tuple(HEADS), out / PICTURE, told)
     print(domains.finding(found, tuple(HEADS)))
     if publish_model:
         start = time.monotonic()
-        model = final(steps, seed, weights=weights, known=known, copies=copies)
+        model = final(steps, seed, **given)
         minutes += prepared + (time.monotonic() - start) / 60
         folder = pathlib.Path(__file__).parent
         publish.publish(

@@ -1,0 +1,578 @@
+"""Algorithm 1 under plain `fit`: what moves, what is a constant, what a file keeps."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import keras_dml
+from keras_dml import losses, models
+from keras_dml._keras import keras, ops
+from keras_dml.geometry import vector
+from tests.contracts import HALF_POLICIES, dtype_policy
+from tests.geometry import perceptrons
+from tests.geometry.perceptrons import numpy, staged
+from tests.gradients import gradients
+
+ROOT = pathlib.Path(__file__).parents[2]
+CLASSES, FEATURES, WIDTH = 3, 4, 2
+JAX = keras.backend.backend() == "jax"
+once = pytest.mark.skipif(JAX, reason="the same on every backend")
+
+
+def data(rows=12, seed=5, classes=CLASSES):
+    """One cloud a class."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(rows) % classes
+    centres = np.random.default_rng(1).normal(scale=2, size=(9, FEATURES))
+    return (centres[y] + rng.normal(size=(rows, FEATURES))).astype("float32"), y
+
+
+def classifier(
+    compiled=True, *, loss=None, jit_compile=JAX, optimizer=None, eager=False, **options
+):
+    """Without dropout, whose generator no file keeps."""
+    keras.utils.set_random_seed(2)
+    encoder = keras.Sequential(
+        [
+            keras.Input((FEATURES,)),
+            keras.layers.Dense(5, activation="tanh"),
+            keras.layers.Dense(WIDTH),
+        ]
+    )
+    options = {"hidden": (6,), "dropout": 0.0, **options}
+    model = models.PrototypicalClassifier(encoder, CLASSES, **options)
+    if compiled:
+        optimizer = optimizer or keras.optimizers.SGD(0.05)
+        model.compile(
+            optimizer,
+            loss,
+            metrics=["accuracy"],
+            jit_compile=jit_compile and not eager,
+            run_eagerly=eager,
+        )
+    return model
+
+
+def weights(model):
+    return {weight.path: numpy(weight) for weight in model.weights}
+
+
+def state(model):
+    head = model.prototypes_layer
+    return [numpy(one) for one in (head.prototypes, head.visits, head.counts)]
+
+
+def assert_same(one, other):
+    for a, b in zip(one, other, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def fit(model, x, y, epochs=1, batch_size=6):
+    return model.fit(x, y, batch_size=batch_size, epochs=epochs, shuffle=False, verbose=0).history
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """To ask and not to change."""
+    model = classifier()
+    fit(model, *data())
+    return model
+
+
+# ---- one step ---------------------------------------------------------------------------------
+
+
+def golden_classifier():
+    """An encoder that gives what it is given, and the golden's weights."""
+    found = perceptrons.example("algorithm-1-one-step")
+    inputs = found[0]
+    encoder = keras.Sequential([keras.Input((2,)), keras.layers.Identity()])
+    hidden = len(inputs["layers"][0]["bias"])
+    model = models.PrototypicalClassifier(
+        encoder, 3, hidden=hidden, dropout=0.0, slope=inputs["slope"], decay=inputs["lambda"]
+    )
+    layers = [np.array(one[key]) for one in inputs["layers"] for key in ("kernel", "bias")]
+    model.prototypes_layer.similarity.set_weights(layers)
+    model.aux_head.set_weights([np.array(inputs["dense"][key]) for key in ("kernel", "bias")])
+    model.prototypes_layer.prototypes.assign(inputs["prototypes"])
+    return model, found
+
+
+def test_golden_step_of_algorithm_1():
+    """The class term takes the new prototypes, and the gradient stops at them."""
+    model, (inputs, expected, gradient, close, close_gradient) = golden_classifier()
+    z, y = np.array(inputs["z"], "float32"), np.array(inputs["y"], "int32")
+    labels = ops.convert_to_tensor(y)
+
+    def step(z):
+        with keras.StatelessScope() as scope:
+            loss = model.compute_loss(None, labels, {"embedding": z, "scores": z}, training=True)
+        return loss, scope.get_current_value(model.prototypes_layer.prototypes)
+
+    loss, after = staged(step)(z)
+    np.testing.assert_allclose(float(loss), expected["value"], **close)
+    np.testing.assert_allclose(numpy(after), expected["prototypes_after"], **close)
+    (found,) = gradients(staged(lambda z: step(z)[0]), z)
+    np.testing.assert_allclose(found, gradient["z"], **close_gradient)
+    through = perceptrons.golden("algorithm-1-one-step", "seeds_p2")
+    through = through["gradient_if_it_flowed_through_the_update"]["z"]
+    assert np.abs(found - through).max() > 1e-4
+
+    before = staged(lambda z: model.terms(z, labels)[0])(z)
+    np.testing.assert_allclose(float(before), expected["class_with_prototypes_of_before"], **close)
+    model.prototypes_layer.prototypes.assign(numpy(after))
+    terms = staged(lambda z: model.terms(z, labels))(z)
+    for term, name in zip(terms, ("class", "pair", "aux"), strict=False):
+        np.testing.assert_allclose(float(term), expected[name], **close)
+    assert float(terms[3]) == 4
+
+
+@pytest.mark.parametrize("jit_compile", [True] if JAX else [True, False])
+def test_prototypes_under_fit_are_those_of_algorithm_1_in_numpy(jit_compile):
+    """Five steps of an encoder that moves too; the third class is absent from all but the fourth.
+    A batch with a label that is no class then moves nothing."""
+    model = classifier(jit_compile=jit_compile)
+    x, y = data(30)
+    y[y == 2] = np.where(np.flatnonzero(y == 2) // 6 == 3, 2, 0)
+    expected, visits = numpy(model.prototypes_layer.prototypes).astype(float), np.zeros(CLASSES)
+    first, tolds = expected.copy(), []
+    for part in np.split(np.arange(30), 5):
+        z, labels = numpy(model.embed(x[part])), y[part]
+        for k in np.unique(labels):
+            expected[k] = 0.9 * expected[k] + 0.1 * z[labels == k].mean(axis=0)
+            visits[k] += 1
+        tolds.append(fit(model, x[part], labels))
+        np.testing.assert_allclose(model.prototypes, expected, rtol=1e-5, atol=1e-6)
+        if not visits[2]:
+            np.testing.assert_array_equal(model.prototypes[2], first[2].astype("float32"))
+    assert visits.tolist() == [5, 5, 1]
+    np.testing.assert_array_equal(numpy(model.prototypes_layer.visits), visits)
+    assert set(tolds[0]) == {"loss", "accuracy", "class_loss", "pair_loss", "aux_loss", "positives"}
+    told = {key: value[0] for key, value in tolds[0].items()}
+    total = told["class_loss"] + told["pair_loss"] + told["aux_loss"]
+    assert told["loss"] == pytest.approx(total, rel=1e-5)
+    counts = np.bincount(y[:6])
+    assert told["positives"] == (counts * (counts - 1)).sum()
+
+    before = weights(model)
+    for strange in (CLASSES, -1):
+        labels = ops.convert_to_tensor(np.where(np.arange(6) == 2, strange, y[:6]))
+        assert np.isnan(fit(model, x[:6], labels)["loss"]).all()
+    after = weights(model)
+    for path, value in before.items():
+        np.testing.assert_array_equal(after[path], value, err_msg=path)
+
+
+@once
+def test_training_lowers_the_loss_and_finds_the_classes():
+    model = classifier(optimizer=keras.optimizers.Adam(0.03))
+    x, y = data(24)
+    history = fit(model, x, y, epochs=20, batch_size=12)
+    assert history["loss"][-1] < 0.6 * history["loss"][0]
+    assert (model.classify(x) == y).mean() > 0.8
+
+
+@pytest.mark.parametrize("symmetry", ["none", "max"])
+@pytest.mark.parametrize("aux", models.prototypical_classifier.AUXILIARIES)
+def test_terms_are_those_of_their_definitions(aux, symmetry):
+    options = {"aux": aux, "symmetry": symmetry, "class_names": ["a", "b", "c"]}
+    loss = losses.PrototypicalLoss(label_smoothing=0.1, pair_smoothing=0.05, trials="unordered")
+    model = classifier(loss=loss, **options)
+    x, y = data(6)
+    z, labels = numpy(model.embed(x)), ops.convert_to_tensor(y.astype("int32"))
+    logits = None
+    if aux == "softmax":
+        logits = numpy(model.scores(x, "dol"))
+    elif aux == "am":
+        cosines = numpy(vector.cosine(z, numpy(model.aux_head.kernel).T))
+        np.testing.assert_allclose(numpy(model.scores(x, "dol")), cosines, atol=1e-6)
+        logits = losses.prototypes.additive_margin(cosines, labels)
+    expected = loss.terms(labels, numpy(model(x)), numpy(model.similarity(z, z)), logits)
+    terms = staged(lambda z: model.terms(z, labels))(z)
+    for found, wanted in zip(terms, expected, strict=True):
+        np.testing.assert_allclose(float(found), float(wanted), rtol=1e-5)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_classes_of_the_batch_are_all_classes_where_all_are_there(smoothing):
+    """Values and gradients; with some absent, the class term is smaller."""
+    x, y = data(6)
+    labels, z = ops.convert_to_tensor(y.astype("int32")), None
+    found = {}
+    for candidates in ("all", "batch"):
+        loss = losses.PrototypicalLoss(candidates=candidates, label_smoothing=smoothing)
+        model = classifier(loss=loss)
+        z = numpy(model.embed(x)) if z is None else z
+        term = staged(lambda z, m=model: m.terms(z, labels)[0])
+        found[candidates] = float(term(z)), gradients(term, z)[0]
+    np.testing.assert_allclose(found["all"][0], found["batch"][0], rtol=1e-6)
+    np.testing.assert_allclose(found["all"][1], found["batch"][1], rtol=1e-5, atol=1e-7)
+    two = ops.convert_to_tensor(np.array([0, 1, 0, 1, 0, 1], "int32"))
+    assert float(model.terms(z, two)[0]) < float(classifier().terms(z, two)[0])
+
+
+@pytest.mark.skipif(JAX, reason="there all shapes are static")
+def test_classes_of_the_batch_compile_with_xla():
+    import tensorflow as tf
+
+    model = classifier(loss=losses.PrototypicalLoss(candidates="batch"), jit_compile=True)
+    x, y = data(5)
+    z, labels = model.embed(x), tf.constant(y, tf.int32)
+    step = tf.function(lambda z: model.terms(z, labels), jit_compile=True)
+    np.testing.assert_allclose(step(z), model.terms(z, labels), rtol=1e-5)
+
+
+def test_a_batch_without_positive_pairs_is_finite():
+    model, (x, y) = classifier(), data(3)
+    z, labels = numpy(model.embed(x)), ops.convert_to_tensor(y.astype("int32"))
+    terms = staged(lambda z: model.terms(z, labels))(z)
+    assert float(terms[3]) == 0 and float(terms[1]) > 0
+    (found,) = gradients(staged(lambda z: sum(model.terms(z, labels)[:3])), z)
+    assert np.isfinite(found).all() and (found != 0).all()
+
+
+@pytest.mark.parametrize("policy", HALF_POLICIES[:1] if JAX else HALF_POLICIES)
+def test_heads_and_loss_are_float32_whatever_the_policy(policy):
+    with dtype_policy(policy):
+        model = classifier()
+        x, y = data(6)
+        z = model.embed(x)
+        assert keras.backend.standardize_dtype(z.dtype) == policy.removeprefix("mixed_")
+        loss = model.compute_loss(x, y, model(x, training=True))
+    assert np.isfinite(float(loss))
+    for one in (loss, model(x), model.scores(x, "dol"), model.prototypes_layer.prototypes):
+        assert keras.backend.standardize_dtype(one.dtype) == "float32"
+
+
+# ---- what leaves prototypes alone -------------------------------------------------------------
+
+
+def test_asking_moves_nothing(trained):
+    from keras_dml.losses import robust
+    from keras_dml.models._input_gradients import value_and_gradient
+
+    before, (x, y) = weights(trained), data()
+    told = trained.evaluate(x, y, verbose=0, return_dict=True)
+    assert told["loss"] == pytest.approx(told["class_loss"])
+    assert 0 <= told["accuracy"] <= 1
+    np.testing.assert_allclose(
+        trained.predict(x, verbose=0), numpy(trained(x)), rtol=1e-5, atol=1e-6
+    )
+    np.testing.assert_array_equal(numpy(trained.scores(x)), numpy(trained(x)))
+    assert trained.classify(x).shape == y.shape
+    trained.embed(x)
+    for head in ("sim", "dol"):
+        attacked = lambda x, head=head: robust.cross_entropy(y, trained.scores(x, head))  # noqa: E731
+        _, gradient = value_and_gradient(attacked, ops.convert_to_tensor(x))
+        assert np.abs(numpy(gradient)).min() > 0
+    for path, value in weights(trained).items():
+        np.testing.assert_array_equal(value, before[path], err_msg=path)
+
+
+def test_to_embed_and_to_compare_it_is_as_every_model(trained):
+    x, _ = data(6)
+    z = numpy(trained.embed(x))
+    assert z.shape == (6, WIDTH)
+    distances = keras_dml.distance(trained, z, z[:2])
+    assert isinstance(distances, np.ndarray) and distances.shape == (6, 2)
+    np.testing.assert_array_equal(distances, -numpy(trained.similarity(z, z[:2])))
+    np.testing.assert_allclose(
+        numpy(trained.similarity(z, trained.prototypes)), numpy(trained(x)), rtol=1e-5, atol=1e-6
+    )
+
+
+# ---- files ------------------------------------------------------------------------------------
+
+
+@once
+def test_a_saved_and_loaded_model_goes_on_training_bit_for_bit(tmp_path):
+    """Also after classes were added; the loss, the optimizer's state and the counts are kept."""
+    x, y = data()
+    original = classifier(
+        loss=losses.PrototypicalLoss(pair_weight=0.5, label_smoothing=0.1),
+        optimizer=keras.optimizers.Adam(0.01),
+        class_names=["a", "b", "c"],
+        decay=0.8,
+        init="first_mean",
+    )
+    fit(original, x, y, epochs=2)
+    original.add_classes(["new"], x[:2], [0, 0])
+    original.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert type(loaded) is models.PrototypicalClassifier
+    assert loaded.class_names == ["a", "b", "c", "new"]
+    assert loaded.loss.get_config() == original.loss.get_config()
+    configs = [one.get_config() for one in (loaded, original)]
+    assert configs[0].pop("encoder") and configs[1].pop("encoder")
+    assert configs[0] == configs[1]
+    assert_same(state(loaded), state(original))
+    assert state(loaded)[2].tolist() == [0, 0, 0, 2]
+    assert_same(map(numpy, original.optimizer.variables), map(numpy, loaded.optimizer.variables))
+    loaded.extend_class("new", x[2:3])
+    original.extend_class("new", x[2:3])
+    assert fit(original, x, y) == fit(loaded, x, y)
+    for one, other in zip(original.weights, loaded.weights, strict=True):
+        np.testing.assert_array_equal(numpy(one), numpy(other), err_msg=one.path)
+    assert original.evaluate(x, y, verbose=0) == loaded.evaluate(x, y, verbose=0)
+
+
+@pytest.mark.slow
+@once
+def test_a_fresh_process_reads_the_file(tmp_path, trained):
+    trained.save(tmp_path / "model.keras")
+    x, _ = data()
+    np.save(tmp_path / "x.npy", x)
+    code = (
+        "import sys, numpy as np, keras_dml\n"
+        "model = keras_dml.zoo.load(sys.argv[1] + '/model.keras')\n"
+        "x = np.load(sys.argv[1] + '/x.npy')\n"
+        "np.save(sys.argv[1] + '/scores.npy', model(x))\n"
+        "print(type(model).__name__, *model.class_names)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["PrototypicalClassifier", "0", "1", "2"]
+    np.testing.assert_array_equal(np.load(tmp_path / "scores.npy"), numpy(trained(x)))
+
+
+# ---- new classes ------------------------------------------------------------------------------
+
+
+def test_classes_are_added_extended_replaced_and_fitted_anew_from_inputs():
+    model = classifier(compiled=False)
+    x, y = data(16, classes=4)
+    z = numpy(model.embed(x))
+    old = model.prototypes
+    model.add_classes(["d"], x[y == 3][:2], [0, 0], batch_size=1)
+    np.testing.assert_array_equal(model.prototypes[:3], old)
+    model.extend_class("d", x[y == 3][2:])
+    np.testing.assert_allclose(model.prototypes[3], z[y == 3].mean(axis=0), rtol=1e-5)
+    model.refit_prototypes(x, y, batch_size=5)
+    means = [z[y == k].mean(axis=0) for k in range(4)]
+    np.testing.assert_allclose(model.prototypes, means, rtol=1e-5, atol=1e-6)
+    assert model(x).shape == (16, 4) and model.scores(x, "dol").shape == (16, 3)
+    assert model.compute_output_shape((16, FEATURES)) == (16, 4)
+    model.set_prototypes(z[:2], ["x", "y"])
+    assert model.class_names == ["x", "y"] and model(x).shape == (16, 2)
+
+
+@once
+def test_training_goes_on_after_classes_were_added_on_those_it_began_with():
+    """Their prototypes move; the auxiliary head has no unit for a new class, so its label is
+    refused, or a loud loss in a compiled step."""
+    model, (x, y) = classifier(), data()
+    fit(model, x, y)
+    model.add_classes(["new"], x[:2], [0, 0])
+    new = model.prototypes[3]
+    assert model.predict(x, verbose=0).shape == (12, 4)
+    assert np.isfinite(fit(model, x, y)["loss"]).all()
+    np.testing.assert_array_equal(model.prototypes[3], new)
+    with pytest.raises(ValueError, match=r"ids from 0 to 2. Received \[3\]"):
+        fit(model, x, np.where(y == 0, 3, y))
+    assert np.isnan(fit(model, x, ops.convert_to_tensor(np.where(y == 0, 3, y)))["loss"]).all()
+    told = model.evaluate(x, np.where(y == 0, 3, y), verbose=0, return_dict=True)
+    assert np.isfinite(told["loss"])
+
+
+@once
+def test_without_an_auxiliary_head_new_classes_train_too():
+    model, (x, _) = classifier(aux=None, eager=True), data()
+    model.add_classes(["new"], x[:2], [0, 0])
+    before = model.prototypes
+    model.train_on_batch(x, np.full(len(x), 3))
+    assert (model.prototypes[3] != before[3]).all()
+    np.testing.assert_array_equal(model.prototypes[:3], before[:3])
+    assert state(model)[2].tolist() == [0, 0, 0, 0]
+
+
+# ---- classify ---------------------------------------------------------------------------------
+
+
+@once
+def test_ties_go_to_the_lowest_row_and_among_restricts_the_choice(trained):
+    model = classifier(compiled=False)
+    x, _ = data()
+    row = np.ones((1, WIDTH), "float32")
+    model.set_prototypes(np.concatenate([row, row, row]), ["a", "b", "c"])
+    assert model.classify(x).tolist() == [0] * 12
+    assert model.classify(x, among=["c", "b"], batch_size=5).tolist() == [1] * 12
+    for among in (["d"], ["a", "d"], []):
+        with pytest.raises(ValueError, match="`among` must name some of the model's classes"):
+            model.classify(x, among=among)
+
+
+def test_prototypes_that_never_moved_are_told():
+    model, (x, _) = classifier(compiled=False), data()
+    with pytest.warns(UserWarning, match=r"3 prototypes were never trained, among them \['0'"):
+        model.classify(x)
+    model.add_classes(["new"], x[:1], [0])
+    assert set(model.classify(x, among=["new"])) == {3}  # without a warning, which is an error
+
+
+# ---- bad input --------------------------------------------------------------------------------
+
+
+def test_what_is_refused_changes_nothing(trained):
+    """Of labels, supports and options; the layer's tests have the rest."""
+    x, y = data()
+    before = [*state(trained), trained.class_names]
+    with_nan = np.where(np.arange(12)[:, None] == 3, np.nan, x)
+    refused = [
+        (lambda: fit(trained, x, y + 1), r"ids from 0 to 2. Received \[3\]"),
+        (lambda: fit(trained, x, y - 1), r"Received \[-1\]"),
+        (lambda: fit(trained, x, y + 0.5), r"Received \[0.5"),
+        (lambda: fit(trained, x, np.eye(3)[y]), r"shape \(12,\). Received shape \(12, 3\)"),
+        (lambda: fit(trained, x, y[:5]), r"shape \(12,\). Received shape \(5,\)"),
+        (
+            lambda: trained.compute_loss(x, y + 1, trained(x, training=True)),
+            r"ids from 0 to 2. Received \[3\]",
+        ),
+        (
+            lambda: trained.compute_loss(x, np.eye(3)[y], trained(x, training=True)),
+            "One-hot labels become ids",
+        ),
+        (
+            lambda: trained.fit(x, y, sample_weight=np.ones(12), verbose=0),
+            "takes no `sample_weight`.*Draw rows more often",
+        ),
+        (lambda: trained.add_classes(["0"], x, y), r"named \['0'\] already"),
+        (lambda: trained.add_classes(["n", "n"], x[:2], [0, 1]), "come twice"),
+        (lambda: trained.add_classes(["n"], x[:0], []), "`x` is empty"),
+        (lambda: trained.add_classes(["n"], with_nan, y * 0), "NaN or infinity, first in row 3"),
+        (lambda: trained.refit_prototypes(x[y > 0], y[y > 0]), r"None is given for \['0'\]"),
+        (lambda: trained.refit_prototypes(with_nan, y), "first in row 3"),
+        (lambda: trained.set_prototypes(np.ones((3, 5))), r"\(count, 2\).*\(3, 5\)"),
+        (lambda: trained.classify(x[:0]), "`x` is empty"),
+        (lambda: trained.scores(x, "dool"), "Did you mean 'dol'|`head`"),
+    ]
+    for refuse, message in refused:
+        with pytest.raises(ValueError, match=message):
+            refuse()
+        assert trained.class_names == before[-1]
+        assert_same(state(trained), before[:-1])
+
+
+@once
+def test_a_single_row_and_a_column_of_labels_are_taken():
+    model, (x, y) = classifier(eager=True), data()
+    assert np.isfinite(fit(model, x[:1], y[:1])["loss"]).all()
+    assert np.isfinite(fit(model, x[:4], y[:4, None])["loss"]).all()
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda x: x[:, :5], r"Image 0 must have shape \(6, 6, 1\). Received shape \(5, 6, 1\)"),
+        (lambda x: (255 * x).astype("uint8"), "Image 0 must hold floats.*dtype uint8"),
+        (lambda x: 255 * x, "Image 0 must hold floats in .0, 1.*Divide bytes by 255"),
+        (lambda x: np.where(np.arange(4)[:, None, None, None] == 2, np.nan, x), "Image 2"),
+        (list, None),
+    ],
+)
+def test_images_of_another_size_dtype_or_range_are_refused(rng, change, message):
+    encoder = keras.Sequential(
+        [keras.Input((6, 6, 1)), keras.layers.Flatten(), keras.layers.Dense(2)]
+    )
+    model = models.PrototypicalClassifier(encoder, 2, hidden=3)
+    x, y = rng.random((4, 6, 6, 1), "float32"), np.array([0, 1, 0, 1])
+    model.refit_prototypes(x, y)
+    before = state(model)
+    bad = change(x)
+    calls = [
+        lambda: model.refit_prototypes(bad, y),
+        lambda: model.add_classes(["p", "q"], bad, y),
+        lambda: model.extend_class("1", bad),
+        lambda: model.classify(bad),
+        lambda: keras_dml.embed(model, bad, progress=False),
+    ]
+    if message is None:
+        assert_same([model.classify(bad)], [model.classify(x)])
+        return
+    calls.append(lambda: model.fit(bad, y, verbose=0))
+    for call in calls:
+        with pytest.raises(ValueError, match=message):
+            call()
+        assert_same(state(model), before)
+        assert model.class_names == ["0", "1"]
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        "lenet",
+        keras.Sequential([keras.layers.Dense(2)]),
+        keras.Sequential([keras.Input((4, 4)), keras.layers.Dense(2)]),
+        keras.Sequential([keras.Input((None, None, 2))]),
+    ],
+    ids=["a name", "not built", "a sequence", "maps"],
+)
+def test_an_encoder_that_gives_no_vectors_is_refused(encoder):
+    with pytest.raises(ValueError, match="`encoder` must be a built model of one input"):
+        models.PrototypicalClassifier(encoder, 2)
+
+
+def test_an_encoder_of_two_inputs_is_refused():
+    both = [keras.Input((2,)), keras.Input((2,))]
+    with pytest.raises(ValueError, match="of one input"):
+        models.PrototypicalClassifier(keras.Model(both, keras.layers.Add()(both)), 2)
+
+
+def test_another_loss_or_head_is_refused():
+    model, (x, y) = classifier(aux=None, loss="mse"), data()
+    with pytest.raises(ValueError, match="PrototypicalLoss.*Received loss='mse'"):
+        fit(model, x, y)
+    with pytest.raises(ValueError, match='`aux=None` and has no "dol" head'):
+        model.scores(x, "dol")
+    with pytest.raises(ValueError, match="`aux` must be one of"):
+        classifier(aux="cosine")
+
+
+# ---- several devices --------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(JAX, reason="both run from the tests on TensorFlow")
+@pytest.mark.parametrize(
+    "devices, environment",
+    [
+        (2, {"KERAS_BACKEND": "tensorflow"}),
+        (
+            4,
+            {
+                "KERAS_BACKEND": "jax",
+                "JAX_PLATFORMS": "cpu",
+                "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
+            },
+        ),
+    ],
+    ids=["replicas", "JAX devices"],
+)
+def test_several_devices_move_prototypes_as_one_does(devices, environment):
+    """Two replicas take the step down the mean of their losses; JAX the step of one device."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.models.prototype_replicas"],
+        cwd=ROOT,
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **environment},
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["devices"] == devices
+    (trained, prototypes, told), (expected, expected_prototypes, wanted) = (
+        result["found"],
+        result["expected"],
+    )
+    pairs = zip([*trained, *prototypes], [*expected, *expected_prototypes], strict=True)
+    for one, other in pairs:
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    for name, value in wanted.items():
+        np.testing.assert_allclose(told[name], value, rtol=1e-5)

@@ -1,0 +1,67 @@
+"""The recipe of small photographs: what it varies, what it says of a part of the set, a run."""
+
+import numpy as np
+import pytest
+
+from keras_dml import zoo
+from keras_dml.zoo import schema
+from zoo import augment, classifiers
+from zoo.cifar10_proto_sim import train as recipe
+
+
+@pytest.fixture
+def photographs(monkeypatch):
+    """Ten colours with noise in place of CIFAR-10, and epochs of two steps."""
+    rng = np.random.default_rng(0)
+    colours = rng.random((10, 1, 1, 3))
+
+    def read(split):
+        labels = np.repeat(np.arange(10, dtype=np.int32), 8 if split == "train" else 2)
+        noise = rng.normal(scale=0.05, size=(len(labels), 32, 32, 3))
+        return np.clip(colours[labels] + noise, 0, 1).astype(np.float32), labels
+
+    monkeypatch.setattr(recipe.images, "cifar10", read)
+    monkeypatch.setattr(classifiers, "STEPS_PER_EPOCH", 2)
+    monkeypatch.setattr(recipe, "WIDTH", 1)
+
+
+def test_an_image_is_mirrored_or_not_and_about_half_are(rng):
+    images = rng.random((400, 4, 5, 3), dtype=np.float32)
+    turned = augment.mirror(images, rng)
+    same = (turned == images).all(axis=(1, 2, 3))
+    np.testing.assert_array_equal(turned[~same], images[~same, :, ::-1])
+    assert turned.dtype == images.dtype and 150 < same.sum() < 250
+
+
+def test_varied_photographs_keep_their_range_and_differ_from_batch_to_batch(rng):
+    batch = rng.random((6, 32, 32, 3), dtype=np.float32)
+    first, second = recipe.vary(batch, rng), recipe.vary(batch, rng)
+    assert first.shape == batch.shape and 0 <= first.min() <= first.max() <= 1
+    assert not np.array_equal(first, second)
+
+
+def test_a_part_of_the_set_is_told_and_the_whole_set_is_not_called_a_part():
+    part = " ".join(recipe.limits({"train": 10_000, "test": 2_000}))
+    assert "10,000 of CIFAR-10's 50,000" in part and "do not compare with published" in part
+    assert "lossy" not in " ".join(recipe.limits(recipe.OFFICIAL))
+
+
+def test_a_run_goes_on_where_it_stopped_and_its_card_and_model_can_be_read(
+    photographs, tmp_path, monkeypatch
+):
+    folder = tmp_path / recipe.NAME
+    monkeypatch.setattr(recipe, "__file__", str(folder / "train.py"))
+    out = tmp_path / "run"
+    recipe.main(steps=2, out=out)
+    before = float((out / "minutes.txt").read_text())
+    recipe.main(steps=4, out=out, resume=True, publish_model=True)
+    assert float((out / "minutes.txt").read_text()) > before
+    monkeypatch.setenv("KERAS_DML_ZOO", str(tmp_path))
+    card = zoo.card(recipe.NAME)
+    assert not schema.problems(card)
+    assert [row["head"] for row in card["figures"]] == ["sim", "dol"]
+    assert card["figures"][0]["trials"] == 20
+    assert "80 of CIFAR-10's" in card["limits"][0]
+    model = zoo.load(recipe.NAME)
+    x, _ = recipe.examples("test")
+    assert model.class_names[0] == "airplane" and np.asarray(model(x)).shape == (20, 10)

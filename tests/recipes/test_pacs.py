@@ -1,0 +1,255 @@
+"""Domains left out in turn: who is trained on, what a frozen network's answers are kept as, who is
+said to be ahead."""
+
+import numpy as np
+import pytest
+import typer
+
+from keras_dml import zoo
+from keras_dml._keras import keras
+from keras_dml.zoo import schema
+from zoo import augment, domains
+from zoo.pacs_proto_sim import train as recipe
+
+NAMES = list(domains.DOMAINS)
+METHODS = tuple(recipe.HEADS)
+EACH = 3  # pictures of a class in a domain, the last of which validates
+
+
+def made(of=tuple(NAMES)):
+    """Pictures of seven colours, darker from domain to domain."""
+    rng = np.random.default_rng(0)
+    count = len(of) * 7 * EACH
+    labels = np.tile(np.repeat(np.arange(7, dtype=np.int32), EACH), len(of))
+    places = np.repeat(np.arange(len(of)), 7 * EACH)
+    colours = rng.integers(60, 256, (7, 3)) // (1 + places[:, None, None] * 0.2)
+    images = np.zeros((count, 227, 227, 3), np.uint8)
+    images += colours[np.arange(count), labels][:, None, None].astype(np.uint8)
+    return domains.Pictures(images, labels, np.array(of)[places], np.arange(count) % EACH == 2)
+
+
+def accuracies(of, seeds=3):
+    """`{(method, domain, seed): accuracy}`, `of(method, place of the domain, seed)`."""
+    return {
+        (method, domain, seed): of(method, place, seed)
+        for method in METHODS
+        for place, domain in enumerate(NAMES)
+        for seed in range(seeds)
+    }
+
+
+@pytest.fixture
+def network(monkeypatch, tmp_path):
+    """A small network with a layer at the cut in place of EfficientNet-Lite0; its weights' file."""
+
+    def small(shape, weights):
+        image = keras.Input(shape, name="image")
+        x = keras.layers.AveragePooling2D(56, name=recipe.CUT)(image)
+        x = keras.layers.Conv2D(6, 1, use_bias=False)(x)
+        x = keras.layers.BatchNormalization()(x)
+        model = keras.Model(image, keras.layers.GlobalAveragePooling2D()(x))
+        if weights.stat().st_size:
+            model.load_weights(weights)
+        return model
+
+    monkeypatch.setattr(recipe, "efficientnet_lite0", small)
+    monkeypatch.setattr(recipe, "HEAD_STEPS", 2)
+    monkeypatch.setattr(recipe, "PER_CLASS", 2)
+    weights = tmp_path / "network.weights.h5"
+    weights.touch()
+    small((224, 224, 3), weights).save_weights(weights)
+    return weights
+
+
+def test_a_crop_is_a_part_of_its_picture_at_the_size_asked_for(rng):
+    ramp = np.broadcast_to(np.arange(0, 200, 2, dtype=np.uint8)[:, None], (100, 100))
+    pictures = np.stack([ramp, ramp.T, np.full_like(ramp, 7)], axis=-1)[None].repeat(20, axis=0)
+    parts = augment.crop(pictures, rng, 40, 0.25)
+    assert parts.shape == (20, 40, 40, 3) and parts.dtype == np.uint8
+    assert (parts[..., 2] == 7).all()
+    heights, widths = (np.ptp(parts[..., k].astype(int), axis=(1, 2)) for k in (0, 1))
+    assert (abs(heights - widths) <= 4).all()  # square
+    assert heights.min() >= 0.5 * 198 * 0.9 and heights.max() <= 198
+    assert len({int(part.min()) for part in parts[..., 0]}) > 5  # from different places
+
+
+def test_a_whole_picture_is_its_own_crop_of_its_own_size(rng):
+    pictures = rng.integers(0, 256, (3, 24, 24, 3), dtype=np.uint8)
+    np.testing.assert_array_equal(augment.crop(pictures, rng, 24, 1.0), pictures)
+
+
+def test_colours_change_within_bounds_and_some_are_lost(rng):
+    pictures = rng.random((300, 4, 4, 3), dtype=np.float32)
+    changed = augment.recolour(pictures, rng, 0.3, grey=0.2)
+    assert changed.dtype == np.float32 and 0 <= changed.min() <= changed.max() <= 1
+    grey = np.ptp(changed, axis=-1).max(axis=(1, 2)) < 1e-5
+    assert 30 < grey.sum() < 90
+    np.testing.assert_allclose(augment.recolour(pictures, rng, 0.0), pictures, atol=1e-6)
+
+
+def test_every_picture_comes_once_with_the_side_of_the_builder(monkeypatch):
+    def read(name):
+        held_out = name.split("/")[1]
+        splits = {"train": [], "validation": [], "test": []}
+        for place, domain in enumerate(NAMES):
+            for number in range(3):
+                record = {
+                    "file": f"{domain}/dog/{number}.jpg".encode(),
+                    "image": np.full((227, 227, 3), 10 * place + number, np.uint8),
+                    "label": 0,
+                    "domain": place,
+                }
+                split = "validation" if number == 1 else "train"
+                splits["test" if domain == held_out else split].append(record)
+        return splits
+
+    monkeypatch.setattr(domains.people, "read", read)
+    known = domains.pictures()
+    assert known.images[:, 0, 0, 0].tolist() == [10 * d + n for d in range(4) for n in range(3)]
+    assert known.domains.tolist() == np.repeat(NAMES, 3).tolist()
+    assert known.validates.tolist() == [False, True, False] * 4
+
+
+@pytest.mark.parametrize("held_out", NAMES)
+def test_nothing_of_the_domain_left_out_is_trained_on_or_chosen_by(held_out):
+    known = made()
+    train, validation, test = known.without(held_out)
+    assert set(known.domains[test]) == {held_out}
+    assert set(known.domains[train]) == set(known.domains[validation]) == set(NAMES) - {held_out}
+    assert sorted([*train, *validation, *test]) == list(range(len(known.labels)))
+
+
+def test_without_a_domain_left_out_all_train_but_those_that_validate():
+    train, validation, test = made().without()
+    assert len(train) == 4 * 7 * 2 and len(validation) == 4 * 7 and not len(test)
+
+
+def test_the_middle_of_a_picture_is_what_a_model_takes():
+    images = np.random.default_rng(0).integers(0, 256, (2, 227, 227, 3), dtype=np.uint8)
+    middle = domains.central(images)
+    assert middle.shape == (2, 224, 224, 3) and middle.dtype == np.float32
+    np.testing.assert_allclose(middle, images[:, 1:225, 1:225] / 255, rtol=1e-6)
+
+
+def test_answers_are_those_of_the_network_and_are_computed_once(network, tmp_path, monkeypatch):
+    _, lower, upper = recipe.pretrained(network)
+    images = made().images[:5]
+    found = domains.answers(lower, upper, images, "a", tmp_path, copies=2)
+    assert len(found.maps) == len(found.features) == 3
+    maps = lower(domains.central(images))
+    np.testing.assert_allclose(found.maps[0], maps, atol=1e-3)
+    np.testing.assert_allclose(found.features[0], upper(maps), atol=1e-5)
+    assert not np.array_equal(found.features[1], found.features[2])  # varied anew
+    with monkeypatch.context() as patch:
+        patch.setattr(domains, "_write", None)
+        again = domains.answers(lower, upper, images, "a", tmp_path, copies=2)
+        np.testing.assert_array_equal(again.maps[2], found.maps[2])
+        with pytest.raises(TypeError):  # other weights, other answers
+            domains.answers(lower, upper, images, "b", tmp_path, copies=2)
+
+
+def test_batches_hold_every_class_from_all_domains_in_varied_copies():
+    known = made()
+    rows = known.without("sketch")[0]
+    copies = [np.stack([np.arange(84), np.full(84, copy)], axis=1) for copy in range(4)]
+    sampler = domains.batches(known, copies, rows=rows, per_class=3, steps=5, seed=0)
+    seen = np.concatenate([sampler[i][0] for i in range(5)]).astype(int)
+    labels = np.concatenate([sampler[i][1] for i in range(5)])
+    assert np.isin(seen[:, 0], rows).all() and set(seen[:, 1]) == {1, 2, 3}
+    np.testing.assert_array_equal(known.labels[seen[:, 0]], labels)
+    for start in range(0, 105, 21):
+        batch = slice(start, start + 21)
+        for kind in range(7):
+            members = seen[batch, 0][labels[batch] == kind]
+            assert len(set(known.domains[members])) == 3
+
+
+def test_the_table_has_means_over_seeds_and_the_average_of_the_domains():
+    found = accuracies(lambda method, place, seed: 0.5 + 0.1 * place + 0.01 * seed)
+    columns = domains.table(found, METHODS)
+    rows = list(zip(*columns.values(), strict=True))
+    assert rows[0] == ("art_painting", "SIM", 0.51, round(0.01 / 3**0.5, 5), 3)
+    assert rows[-1] == ("average", "softmax", 0.66, round(0.01 / 3**0.5, 5), 3)
+
+
+def test_who_is_ahead_is_said_only_beyond_the_error_of_the_differences():
+    ahead = accuracies(lambda method, place, seed: 0.8 + 0.02 * (method == "softmax") + 0.1 * seed)
+    gap, error = domains.lead(ahead, "softmax", "SIM")
+    assert gap == pytest.approx(0.02) and error == pytest.approx(0, abs=1e-12)
+    assert domains.finding(ahead, METHODS).startswith("softmax is ahead")
+    noise = {("SIM", 0): 0.05, ("DOL", 1): 0.04, ("softmax", 2): 0.04}
+    level = accuracies(lambda method, place, seed: 0.8 + noise.get((method, seed), 0))
+    assert domains.finding(level, METHODS).startswith("SIM and DOL are level")
+
+
+def test_the_picture_is_written_with_the_numbers_it_shows(tmp_path):
+    found = accuracies(lambda method, place, seed: 0.7 + 0.01 * (place + seed))
+    paths = domains.keep(found, METHODS, tmp_path / "domains", "made up")
+    assert [path.name for path in paths] == ["domains.png", "domains.svg", "domains.csv"]
+    assert len(paths[-1].read_text().splitlines()) == 1 + 5 * len(METHODS)
+
+
+def test_without_the_weights_it_is_said_where_they_come_from(tmp_path):
+    with pytest.raises(typer.BadParameter, match=r"no file .*zoo/efficientnet_lite0.py.*--weights"):
+        recipe.pretrained(tmp_path / "none.weights.h5")
+
+
+def test_what_the_upper_part_learns_is_learnt_by_the_whole_network(network):
+    encoder, lower, upper = recipe.pretrained(network)
+    x = np.random.default_rng(0).random((2, 224, 224, 3), dtype=np.float32)
+    before = np.asarray(encoder(x))
+    norms = [layer for layer in encoder.layers if "normal" in layer.name]
+    assert norms and not any(layer.trainable for layer in norms)
+    assert len(upper.trainable_weights) == 1 and not lower.trainable_weights
+    (kernel,) = upper.trainable_weights
+    kernel.assign(2 * kernel)
+    np.testing.assert_allclose(encoder(x), upper(lower(x)), atol=1e-6)
+    np.testing.assert_allclose(encoder(x), 2 * before, rtol=1e-5)
+
+
+def test_training_moves_the_upper_part_and_the_heads_and_nothing_below(network, tmp_path):
+    known = made()
+    _, lower, upper = recipe.pretrained(network)
+    answers = domains.answers(lower, upper, known.images, "a", tmp_path, copies=1)
+    before = [np.asarray(weight) for weight in (*lower.weights, *upper.weights)]
+    train, _, _ = known.without("photo")
+    model = recipe.trained(upper, recipe.LOSSES["sim"], known, answers, train, 1, 0)
+    after = [np.asarray(weight) for weight in (*lower.weights, *upper.weights)]
+    moved = [not np.array_equal(*pair) for pair in zip(before, after, strict=True)]
+    assert sum(moved) == len(upper.trainable_weights) == 1
+    layer = model.prototypes_layer
+    assert np.asarray(layer.visits).tolist() == [recipe.HEAD_STEPS + 1] * 7
+    z = recipe.embedded(model, answers.maps[0], train)
+    assert 0 <= recipe.accuracy(model, z, known.labels[train], "sim") <= 1
+
+
+def test_a_run_is_kept_and_not_repeated_and_the_published_model_can_be_read(
+    network, tmp_path, monkeypatch
+):
+    few = {name: domains.DOMAINS[name] for name in ("photo", "sketch")}
+    known = made(tuple(few))
+    monkeypatch.setattr(domains, "DOMAINS", few)
+    monkeypatch.setattr(domains, "pictures", lambda: known)
+    monkeypatch.setattr(domains, "COPIES", 1)
+    monkeypatch.setattr(recipe, "fit", lambda *given: None)  # each costs seconds to compile
+    folder = tmp_path / recipe.NAME
+    monkeypatch.setattr(recipe, "__file__", str(folder / "train.py"))
+    given = {"weights": network, "steps": 1, "seeds": 2, "out": tmp_path / "run"}
+    recipe.main(**given)
+    with monkeypatch.context() as patch:
+        patch.setattr(recipe, "run", None)
+        recipe.main(**given, resume=True, publish_model=True)
+        with pytest.raises(TypeError):  # of other steps
+            recipe.main(**{**given, "steps": 2}, resume=True)
+    monkeypatch.setenv("KERAS_DML_ZOO", str(tmp_path))
+    card = zoo.card(recipe.NAME)
+    assert not schema.problems(card)
+    assert [row["head"] for row in card["figures"][:3]] == ["sim", "dol", "plain softmax"]
+    assert card["figures"][-1]["metric"] == "accuracy_gain" and len(card["figures"]) == 3 * 3 + 1
+    assert {path.name for path in (folder / "figures").iterdir()} == {
+        f"domains.{kind}" for kind in ("png", "svg", "csv")
+    }
+    model = zoo.load(recipe.NAME)
+    x, y = recipe.examples("test")
+    assert len(y) == 14 and np.asarray(model.scores(x)).shape == (14, 7)
+    assert model.class_names == list(domains.CLASSES)
