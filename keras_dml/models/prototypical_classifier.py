@@ -13,6 +13,7 @@ from keras_dml.layers.prototypes import PrototypeSimilarity
 from keras_dml.losses.pairs import classes_present
 from keras_dml.losses.prototypes import PrototypicalLoss, additive_margin, class_term, known_ids
 from keras_dml.models._choices import choose
+from keras_dml.models._classifier_checks import check_encoder, check_loss, refuse_weights
 from keras_dml.models._images import check_images
 
 AUXILIARIES = ("softmax", "am", None)
@@ -60,7 +61,7 @@ class PrototypicalClassifier(keras.Model):
     def __init__(
         self, encoder, classes, *, aux="softmax", name="prototypical_classifier", **options
     ):
-        _check_encoder(encoder)
+        check_encoder(encoder)
         super().__init__(name=name)
         self.supports_masking = True  # the encoder takes one, scores have none
         if aux not in AUXILIARIES:
@@ -100,11 +101,11 @@ class PrototypicalClassifier(keras.Model):
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """The loss of a batch; in training the prototypes move before it."""
-        _refuse_weights(sample_weight)
-        training = isinstance(y_pred, dict)
-        known = self._trained_classes if training else self.prototypes_layer.classes
+        refuse_weights(sample_weight)
+        trains = isinstance(y_pred, dict)
+        known = self._trained_classes if trains else self.prototypes_layer.classes
         labels, valid = known_ids(y, known)
-        if not training:
+        if not trains:
             value = ops.mean(class_term(y_pred, labels, self._objective.label_smoothing))
             self._told[0].update_state(value)
             return share(ops.where(valid, value, float("nan")))
@@ -153,8 +154,8 @@ class PrototypicalClassifier(keras.Model):
 
     def fit(self, x=None, y=None, *others, **kwargs):
         """As of `keras.Model`; arrays of labels and of images are checked before the first step."""
-        _refuse_weights(kwargs.get("sample_weight"), kwargs.get("class_weight"))
-        _check_loss(getattr(self, "loss", None))
+        refuse_weights(kwargs.get("sample_weight"), kwargs.get("class_weight"))
+        check_loss(getattr(self, "loss", None))
         self._check_arrays(x, y)
         return super().fit(x, y, *others, **kwargs)
 
@@ -305,7 +306,7 @@ class PrototypicalClassifier(keras.Model):
     @property
     def _objective(self):
         loss = getattr(self, "loss", None)
-        _check_loss(loss)
+        check_loss(loss)
         return loss or PrototypicalLoss()
 
     @property
@@ -366,30 +367,3 @@ def _repeated(ids):
     places = ops.arange(ops.shape(ids)[0])
     earlier = ops.logical_and(ops.equal(ids[:, None], ids[None]), places[:, None] > places[None])
     return ops.any(earlier, axis=1)
-
-
-def _refuse_weights(*weights):
-    if any(one is not None for one in weights):
-        raise ValueError(
-            "PrototypicalClassifier takes no `sample_weight` and no `class_weight`: the pair term "
-            "has no weight a row. Draw rows more often instead."
-        )
-
-
-def _check_loss(loss):
-    if loss is not None and not isinstance(loss, PrototypicalLoss):
-        raise ValueError(
-            "PrototypicalClassifier trains by one loss: `compile(optimizer, PrototypicalLoss())`. "
-            f"Received loss={loss!r}. For another train `model.encoder`."
-        )
-
-
-def _check_encoder(encoder):
-    single = len(getattr(encoder, "inputs", None) or ()) == 1
-    shape = getattr(encoder, "output_shape", None) if single else None
-    if not isinstance(shape, tuple) or len(shape) != 2 or shape[1] is None:
-        raise ValueError(
-            "`encoder` must be a built model of one input that gives vectors, shape (batch, "
-            f"features). Received {type(encoder).__name__} with output shape {shape}. Begin it "
-            "with `keras.Input(shape)` and end it in a `keras.layers.Dense`."
-        )

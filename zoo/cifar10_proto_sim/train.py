@@ -18,10 +18,10 @@ from zoo import augment, classifiers, images, publish, recipe
 from zoo.mnist_proto_sim import train as mnist
 
 NAME = "cifar10_proto_sim"
-# A step of 60 images takes 0.26 s of one core; with 16 layers of this width it takes twice that.
+# A step of 60 images takes 0.18 s of one core; with 16 layers of this width it takes twice that.
 DEPTH, WIDTH, HIDDEN = 10, 2, 128
 PER_CLASS = 6  # rows of each class in a batch
-STEPS, LEARNING_RATE, WEIGHT_DECAY = 2250, 2e-3, 0.05
+STEPS, LEARNING_RATE, WEIGHT_DECAY = 3000, 2e-3, 0.05
 SHIFT = 2  # pixels, at most
 OFFICIAL = {"train": 50_000, "test": 10_000}
 
@@ -32,7 +32,7 @@ def examples(split):
 
 
 def classifier():
-    """The untrained model. No dropout in the encoder: it sees each image about a dozen times."""
+    """The untrained model. No dropout in the encoder: of 10,000 images it sees each 18 times."""
     encoder = wide_resnet(DEPTH, WIDTH, dropout=0.0)
     return PrototypicalClassifier(
         encoder, 10, hidden=(HIDDEN,), class_names=list(images.CIFAR10_CLASSES)

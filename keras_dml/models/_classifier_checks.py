@@ -1,0 +1,30 @@
+"""What a prototypical classifier refuses before anything is made or moved."""
+
+from keras_dml.losses.prototypes import PrototypicalLoss
+
+
+def refuse_weights(*weights):
+    if any(one is not None for one in weights):
+        raise ValueError(
+            "PrototypicalClassifier takes no `sample_weight` and no `class_weight`: the pair term "
+            "has no weight a row. Draw rows more often instead."
+        )
+
+
+def check_loss(loss):
+    if loss is not None and not isinstance(loss, PrototypicalLoss):
+        raise ValueError(
+            "PrototypicalClassifier trains by one loss: `compile(optimizer, PrototypicalLoss())`. "
+            f"Received loss={loss!r}. For another train `model.encoder`."
+        )
+
+
+def check_encoder(encoder):
+    single = len(getattr(encoder, "inputs", None) or ()) == 1
+    shape = getattr(encoder, "output_shape", None) if single else None
+    if not isinstance(shape, tuple) or len(shape) != 2 or shape[1] is None:
+        raise ValueError(
+            "`encoder` must be a built model of one input that gives vectors, shape (batch, "
+            f"features). Received {type(encoder).__name__} with output shape {shape}. Begin it "
+            "with `keras.Input(shape)` and end it in a `keras.layers.Dense`."
+        )
