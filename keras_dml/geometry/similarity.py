@@ -50,7 +50,9 @@ def compiled(table, x, y, perceptron):
     if 4 * units <= BLOCK_BYTES:
         return table(x, y, perceptron)
     function = _compiled(table, perceptron.slope, units >= FUSED_FROM)
-    return function(x, y, *perceptron.kernels, *perceptron.biases)
+    weights = (*perceptron.kernels, *perceptron.biases)
+    # values in place of variables, which a custom gradient of TensorFlow refuses
+    return function(x, y, *(weight[...] for weight in weights))
 
 
 @functools.cache

@@ -199,3 +199,15 @@ def test_options_out_of_range_are_refused(options, message):
 def test_vectors_of_another_width_are_refused(shape):
     with pytest.raises(ValueError, match="vectors of one known width.*Received shapes"):
         LearnedSimilarity((4,)).build((None, 3), shape)
+
+
+def test_a_table_large_enough_for_xla_is_that_of_single_pairs(rng, monkeypatch):
+    """The weights are variables here, which a custom gradient of TensorFlow refuses."""
+    monkeypatch.setattr(geometry, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(geometry, "FUSED_FROM", 1)
+    layer = LearnedSimilarity(hidden=(5,))
+    x, y = (rng.normal(size=(rows, 3)).astype("float32") for rows in (4, 6))
+    found = np.asarray(layer(x, y))
+    monkeypatch.undo()
+    single = [[float(np.asarray(layer(a[None], b[None]))[0, 0]) for b in y] for a in x]
+    np.testing.assert_allclose(found, single, atol=1e-5)
