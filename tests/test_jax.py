@@ -36,7 +36,13 @@ def start():
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *selected],
         cwd=ROOT,
-        env={**os.environ, "KERAS_BACKEND": "jax", "JAX_ENABLE_X64": "1"},
+        env={
+            **os.environ,
+            "KERAS_BACKEND": "jax",
+            "JAX_ENABLE_X64": "1",
+            # most of the time goes into compiling what runs once
+            "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+        },
         stdout=printed,
         stderr=subprocess.STDOUT,
     )

@@ -1,5 +1,5 @@
-"""What the recipes of prototypical classifiers share: training with checkpoints, and rows of
-figures."""
+"""What the recipes of prototypical classifiers share: training with checkpoints, rows of figures,
+images for the golden file."""
 
 import json
 import pathlib
@@ -8,6 +8,7 @@ import time
 
 import numpy as np
 
+from keras_dml import inference
 from keras_dml._keras import keras
 from zoo import recipe, training
 
@@ -84,6 +85,16 @@ def share(protocol, metric, value, trials, **keys):
     }
 
 
+def accuracies(model, x, y):
+    """Rows of both heads of a classifier: the learned similarity and the auxiliary one."""
+    z = inference.embed(model, x, batch_size=500, progress=False)
+    heads = {head: np.asarray(model.head_scores(z, head)) for head in ("sim", "dol")}
+    return [
+        share("classification", "accuracy", np.mean(scores.argmax(axis=1) == y), len(y), head=head)
+        for head, scores in heads.items()
+    ]
+
+
 def keep(figures, out):
     """Writes rows to `out/figures.json` and prints them, one a line."""
     (out / recipe.FIGURES).write_text(json.dumps(figures, indent=1) + "\n")
@@ -99,3 +110,10 @@ def keep(figures, out):
             flush=True,
         )
     return figures
+
+
+def golden_images(count=2, side=28, channels=1, seed=0):
+    """Synthetic images of even squares, which may be passed on: for a model's golden file."""
+    rng = np.random.default_rng(seed)
+    coarse = rng.random((count, side // 4, side // 4, channels))
+    return list(coarse.repeat(4, axis=1).repeat(4, axis=2).astype(np.float32))

@@ -5,6 +5,7 @@ exporters, which add their table to the card.
 """
 
 import contextlib
+import datetime
 import importlib.metadata
 import json
 import os
@@ -106,6 +107,27 @@ def update(folder, **changes):
         for name in (README, lookup.CARD):
             os.replace(room / name, folder / name)
     return card
+
+
+def recipe_of(name, *, seed, steps, minutes, **options):
+    """The card's `recipe`: how to train the model again, with what it was trained today.
+
+    Args:
+        name: Name of the model.
+        seed: Of weights and batches.
+        steps: Training steps.
+        minutes: Of training.
+        **options: Other options of the model's `train.py`, by name.
+    """
+    given = {"seed": seed, **options, "steps": steps}
+    words = " ".join(f"--{option} {value}" for option, value in given.items())
+    return {
+        "command": f"python -m zoo.{name}.train {words} --publish",
+        "seed": seed,
+        "versions": versions(),
+        "date": datetime.date.today().isoformat(),
+        "minutes": round(minutes, 1),
+    }
 
 
 def versions():

@@ -49,17 +49,19 @@ def compiled(table, x, y, perceptron):
     units = x.shape[0] * y.shape[0] * perceptron.biases[0].shape[0]
     if 4 * units <= BLOCK_BYTES:
         return table(x, y, perceptron)
-    function = _compiled(table, perceptron.slope, units >= FUSED_FROM)
     weights = (*perceptron.kernels, *perceptron.biases)
+    function = _compiled(table, perceptron.slope, len(weights), units >= FUSED_FROM)
     # values in place of variables, which a custom gradient of TensorFlow refuses
     return function(x, y, *(weight[...] for weight in weights))
 
 
 @functools.cache
-def _compiled(table, slope, fused):
+def _compiled(table, slope, count, fused):
+    """A function for each depth: TensorFlow cannot generalise one over numbers of arguments."""
+
     def function(x, y, *weights):
-        count = len(weights) // 2
-        return table(x, y, Perceptron(weights[:count], weights[count:], slope))
+        kernels, biases = weights[: count // 2], weights[count // 2 :]
+        return table(x, y, Perceptron(kernels, biases, slope))
 
     if keras.backend.backend() == "jax":
         import jax

@@ -15,6 +15,7 @@ from tests.gradients import finite_differences, gradients
 from tests.losses.graphs import graph
 
 UNITS = 64
+JAX = keras.backend.backend() == "jax"
 
 
 def layer_of(layers, slope, **options):
@@ -211,3 +212,26 @@ def test_a_table_large_enough_for_xla_is_that_of_single_pairs(rng, monkeypatch):
     monkeypatch.undo()
     single = [[float(np.asarray(layer(a[None], b[None]))[0, 0]) for b in y] for a in x]
     np.testing.assert_allclose(found, single, atol=1e-5)
+
+
+@pytest.mark.skipif(JAX, reason="a gradient is traced there, and traced tables are not compiled")
+@pytest.mark.parametrize("symmetry", ["none", "mean", "absdiff"])
+def test_a_table_large_enough_for_xla_trains_the_weights_like_a_small_one(
+    symmetry, rng, monkeypatch
+):
+    import tensorflow as tf
+
+    layer = LearnedSimilarity(hidden=(5, 4), symmetry=symmetry)
+    x, y = (tf.constant(rng.normal(size=(rows, 3)), "float32") for rows in (4, 6))
+
+    def of_weights():
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.square(layer(x, y)))
+        return tape.gradient(loss, layer.trainable_variables)
+
+    expected = of_weights()
+    monkeypatch.setattr(geometry, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(geometry, "FUSED_FROM", 1)
+    for found, wanted in zip(of_weights(), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+    assert len(expected) == 6 and all(np.any(wanted) for wanted in expected)

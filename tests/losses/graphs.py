@@ -16,3 +16,14 @@ def graph(function):
 
         compiled = tf.function(function, autograph=False)
     return lambda *arrays: np.asarray(compiled(*map(ops.convert_to_tensor, arrays)))
+
+
+def with_xla(function):
+    """The function of tensors, compiled by XLA on either backend."""
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return jax.jit(function)
+    import tensorflow as tf
+
+    return tf.function(function, jit_compile=True, autograph=False)

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_dml._keras import keras, ops
+from keras_dml._keras import ops
 from keras_dml.losses import PrototypicalLoss
 from keras_dml.losses.pairs import classes_present
 from keras_dml.losses.prototypes import additive_margin, class_term, pair_term
 from tests.geometry import perceptrons
 from tests.geometry.perceptrons import numpy, staged
 from tests.gradients import gradients
-from tests.losses.graphs import graph
+from tests.losses.graphs import graph, with_xla
 
 PAIRS = [
     "pair-loss",
@@ -228,10 +228,5 @@ def test_places_name_each_rows_class_among_those_present(labels, static):
 
 
 def test_static_classes_compile_with_xla():
-    if keras.backend.backend() == "jax":
-        pytest.skip("there all shapes are static")
-    import tensorflow as tf
-
-    step = tf.function(lambda y: classes_present(y, 9, static=True), jit_compile=True)
-    present, places = step(ids([4, 1, 4]))
+    present, places = with_xla(lambda y: classes_present(y, 9, static=True))(ids([4, 1, 4]))
     np.testing.assert_array_equal(numpy(present)[numpy(places)], [4, 1, 4])

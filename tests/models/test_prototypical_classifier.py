@@ -17,6 +17,7 @@ from tests.contracts import HALF_POLICIES, dtype_policy
 from tests.geometry import perceptrons
 from tests.geometry.perceptrons import numpy, staged
 from tests.gradients import gradients
+from tests.losses.graphs import with_xla
 
 ROOT = pathlib.Path(__file__).parents[2]
 CLASSES, FEATURES, WIDTH = 3, 4, 2
@@ -215,15 +216,12 @@ def test_classes_of_the_batch_are_all_classes_where_all_are_there(smoothing):
     assert float(model.terms(z, two)[0]) < float(classifier().terms(z, two)[0])
 
 
-@pytest.mark.skipif(JAX, reason="there all shapes are static")
 def test_classes_of_the_batch_compile_with_xla():
-    import tensorflow as tf
-
     model = classifier(loss=losses.PrototypicalLoss(candidates="batch"), jit_compile=True)
     x, y = data(5)
-    z, labels = model.embed(x), tf.constant(y, tf.int32)
-    step = tf.function(lambda z: model.terms(z, labels), jit_compile=True)
-    np.testing.assert_allclose(step(z), model.terms(z, labels), rtol=1e-5)
+    z, labels = model.embed(x), ops.convert_to_tensor(y.astype("int32"))
+    found = with_xla(lambda z: model.terms(z, labels))(z)
+    np.testing.assert_allclose(found, model.terms(z, labels), rtol=1e-5)
 
 
 def test_a_batch_without_positive_pairs_is_finite():

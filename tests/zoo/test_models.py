@@ -10,6 +10,15 @@ from zoo import publish, readme
 
 ROOT = pathlib.Path(__file__).parents[2] / "zoo"
 NAMES = ["eeg_qp_wl", "eeg_spdnet_rpl", "gait_qp_wl", "hdm05_spdnet_rpl", "vowels_qp_wl"]
+# Recipes whose model is still to be trained.
+UNPUBLISHED = {
+    "cifar10_proto_sim",
+    "mnist_proto_sim",
+    "mnist_proto_sim_at",
+    "omniglot_proto_sim",
+    "pacs_proto_sim",
+    "speech_xvector_sim",
+}
 
 
 def test_the_models_are_there():
@@ -17,7 +26,8 @@ def test_the_models_are_there():
     cards, recipes = (
         {path.parent.name for path in ROOT.glob(f"*/{file}")} for file in ("card.json", "train.py")
     )
-    assert cards <= recipes
+    assert cards.isdisjoint(UNPUBLISHED)
+    assert cards | UNPUBLISHED == recipes
 
 
 @pytest.mark.parametrize("name", NAMES)

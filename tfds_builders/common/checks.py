@@ -71,6 +71,20 @@ RELEASES: dict[str, tuple[Release, ...]] = {
 }
 
 
+def origins(dataset: str, sources: dict[str, Source]) -> dict[str, object]:
+    """Gives `fingerprints` by key and `archives`, as a data set's metadata keep them.
+
+    Args:
+        dataset: Name of the data set.
+        sources: What the builder's `sources` found.
+    """
+    archives = {key: origin(dataset, source) for key, source in sources.items()}
+    return {
+        "fingerprints": {key: archive["fingerprint"] for key, archive in archives.items()},
+        "archives": list(archives.values()),
+    }
+
+
 def origin(dataset: str, source: Source) -> dict[str, str]:
     """Describes a source for the data set's metadata, and says so when nobody has seen it before.
 

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.archive import Source
-from tfds_builders.common.checks import origin
+from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, FormatError, shown
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
@@ -137,7 +137,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         return {"HDM05_cut_amc": find(manual_dir, WANTED)}
 
     def _split_generators(self, dl_manager):
-        (source,) = self.sources(dl_manager.manual_dir).values()
+        sources = self.sources(dl_manager.manual_dir)
+        (source,) = sources.values()
         clips = clips_of(source)
         actors = sorted({clip.actor for clip in clips})
         motions = sorted({clip.motion for clip in clips})
@@ -146,10 +147,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 "%s holds %d of %d clips, %d of %d motions and %d of %d actors: a part of HDM05.",
                 source.title, len(clips), CLIPS, len(motions), MOTIONS, len(actors), len(ACTORS),
             )  # fmt: skip
-        came_from = origin(self.name, source)
         self.info.metadata.update(
-            fingerprints={"HDM05_cut_amc": came_from["fingerprint"]},
-            archives=[came_from],
+            **origins(self.name, sources),
             channels=[f"{joint}.{axis}" for joint in JOINTS for axis in "xyz"],
             angles=list(ANGLES),
             rate_hz=RATE_HZ,

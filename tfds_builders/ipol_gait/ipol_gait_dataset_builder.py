@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.archive import Source
-from tfds_builders.common.checks import origin
+from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
@@ -109,10 +109,10 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         return {"GaitData": find(manual_dir, WANTED)}
 
     def _split_generators(self, dl_manager):
-        (source,) = self.sources(dl_manager.manual_dir).values()
+        sources = self.sources(dl_manager.manual_dir)
+        (source,) = sources.values()
         trials = distinct(source, trials_of(source))
         subjects = by_subject((subject for subject, _ in trials), FRACTIONS)
-        came_from = origin(self.name, source)
         held = sum(map(len, subjects.values()))
         if held < SUBJECTS:
             log.warning(
@@ -121,8 +121,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 source.title, held, SUBJECTS, len(trials), TRIALS,
             )  # fmt: skip
         self.info.metadata.update(
-            fingerprints={"GaitData": came_from["fingerprint"]},
-            archives=[came_from],
+            **origins(self.name, sources),
             channels=list(self.builder_config.channels),
             rate_hz=gait.RATE_HZ,
             subjects={split: list(people) for split, people in subjects.items()},

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.archive import Source
-from tfds_builders.common.checks import origin
+from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, find_config
 from tfds_builders.common.limits import Limits
@@ -90,13 +90,12 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         return {config: find_config(manual_dir, CONFIGS, config)}
 
     def _split_generators(self, dl_manager):
-        (source,) = self.sources(dl_manager.manual_dir).values()
+        sources = self.sources(dl_manager.manual_dir)
+        (source,) = sources.values()
         config = self.builder_config.name
         parts = {split: utterances(source, file, split) for split, file in FILES[config].items()}
-        came_from = origin(self.name, source)
         self.info.metadata.update(
-            fingerprints={config: came_from["fingerprint"]},
-            archives=[came_from],
+            **origins(self.name, sources),
             subjects={
                 split: [str(s) for s in sorted(set(part.speakers))] for split, part in parts.items()
             },

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.archive import Source
-from tfds_builders.common.checks import origin
+from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, FormatError, shown
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
@@ -116,7 +116,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         return {"PACS": find(manual_dir, WANTED)}
 
     def _split_generators(self, dl_manager):
-        (source,) = self.sources(dl_manager.manual_dir).values()
+        sources = self.sources(dl_manager.manual_dir)
+        (source,) = sources.values()
         items = items_of(source)
         official = sum(DOMAINS.values())
         if len(items) < official:
@@ -125,10 +126,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             )
         held_out = self.builder_config.held_out
         splits = {**split_items(source, items, held_out), "test": of_domain(items, held_out)}
-        came_from = origin(self.name, source)
         self.info.metadata.update(
-            fingerprints={"PACS": came_from["fingerprint"]},
-            archives=[came_from],
+            **origins(self.name, sources),
             domains={split: sorted({item.domain for item in members})
                      for split, members in splits.items()},
         )  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.archive import Source
-from tfds_builders.common.checks import origin
+from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, FormatError, shown
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
@@ -122,7 +122,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         return {"speech": find(manual_dir, WANTED)}
 
     def _split_generators(self, dl_manager):
-        (source,) = self.sources(dl_manager.manual_dir).values()
+        sources = self.sources(dl_manager.manual_dir)
+        (source,) = sources.values()
         utterances = utterances_of(source)
         splits = split_actors({utterance.actor for utterance in utterances})
         actors = sum(len(ids) for ids in splits.values())
@@ -132,10 +133,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 source.title, len(utterances), FILES, actors, ACTORS,
             )  # fmt: skip
         same_as = repeated(source, utterances)
-        came_from = origin(self.name, source)
         self.info.metadata.update(
-            fingerprints={"speech": came_from["fingerprint"]},
-            archives=[came_from],
+            **origins(self.name, sources),
             rate_hz=self.builder_config.rate_hz,
             same_as=same_as,
             subjects={split: list(ids) for split, ids in splits.items()},

@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.archive import Source
-from tfds_builders.common.checks import origin
+from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, FormatError, MissingArchiveError
 from tfds_builders.common.find import Wanted, find, find_config
 from tfds_builders.common.limits import Limits
@@ -158,10 +158,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 self.name,
                 TEST_OF_LARGE.official,
             )
-        archives = {key: origin(self.name, source) for key, source in sources.items()}
         self.info.metadata.update(
-            fingerprints={key: archive["fingerprint"] for key, archive in archives.items()},
-            archives=list(archives.values()),
+            **origins(self.name, sources),
             channels=list(smni.CHANNELS),
             rate_hz=smni.RATE_HZ,
             subjects={split: list(chosen) for split, (_, chosen) in parts.items()},

@@ -5,7 +5,6 @@ Trained on what `zoo.images.cifar10` finds: all 50,000 photographs, or the part 
 folder of the recordings. From the checkout: `python -m zoo.cifar10_proto_sim.train --help`.
 """
 
-import datetime
 import pathlib
 
 import typer
@@ -15,7 +14,6 @@ from keras_dml.losses import PrototypicalLoss
 from keras_dml.models import PrototypicalClassifier, wide_resnet
 from keras_dml.samplers import EpisodeSampler
 from zoo import augment, classifiers, images, publish, recipe
-from zoo.mnist_proto_sim import train as mnist
 
 NAME = "cifar10_proto_sim"
 # A step of 60 images takes 0.18 s of one core; with 16 layers of this width it takes twice that.
@@ -107,13 +105,7 @@ def card(figures, counts, *, seed, steps, minutes):
         },
         "figures": figures,
         "limits": limits(counts),
-        "recipe": {
-            "command": f"python -m zoo.{NAME}.train --seed {seed} --steps {steps} --publish",
-            "seed": seed,
-            "versions": publish.versions(),
-            "date": datetime.date.today().isoformat(),
-            "minutes": round(minutes, 1),
-        },
+        "recipe": publish.recipe_of(NAME, seed=seed, steps=steps, minutes=minutes),
     }
 
 
@@ -141,7 +133,7 @@ def main(
     )
     model.refit_prototypes(x, y)
     model.save(out / "model.keras")
-    figures = classifiers.keep(mnist.accuracies(model, x_test, y_test), out)
+    figures = classifiers.keep(classifiers.accuracies(model, x_test, y_test), out)
     if publish_model:
         publish.publish(
             pathlib.Path(__file__).parent,
@@ -153,7 +145,7 @@ def main(
                 steps=steps,
                 minutes=minutes,
             ),
-            mnist.golden_images(side=32, channels=3),
+            classifiers.golden_images(side=32, channels=3),
         )
 
 

@@ -5,7 +5,6 @@ model that is published is trained on all of them. From the checkout: `python -m
 --help`.
 """
 
-import datetime
 import json
 import pathlib
 
@@ -147,13 +146,7 @@ def card(figures, thresholds, subjects, seed, steps, minutes):
             "Half of the people are alcohol-dependent patients; group and person may mix.",
             "Electrode order and reference must be those of the data set.",
         ],
-        "recipe": {
-            "command": f"python -m zoo.{NAME}.train --seed {seed} --steps {steps} --publish",
-            "seed": seed,
-            "versions": publish.versions(),
-            "date": datetime.date.today().isoformat(),
-            "minutes": round(minutes, 1),
-        },
+        "recipe": publish.recipe_of(NAME, seed=seed, steps=steps, minutes=minutes),
     }
 
 

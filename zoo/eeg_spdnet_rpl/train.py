@@ -5,7 +5,6 @@ the model that is published is trained on all of them. From the checkout: `pytho
 zoo.eeg_spdnet_rpl.train --help`.
 """
 
-import datetime
 import pathlib
 
 import typer
@@ -71,13 +70,7 @@ def card(figures, thresholds, subjects, seed, steps, minutes):
             "Silent or repeated electrodes, which some recordings have, show in a covariance; the "
             "figures are better than a new session with another cap would give.",
         ],
-        "recipe": {
-            "command": f"python -m zoo.{NAME}.train --seed {seed} --steps {steps} --publish",
-            "seed": seed,
-            "versions": publish.versions(),
-            "date": datetime.date.today().isoformat(),
-            "minutes": round(minutes, 1),
-        },
+        "recipe": publish.recipe_of(NAME, seed=seed, steps=steps, minutes=minutes),
     }
 
 

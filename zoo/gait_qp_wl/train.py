@@ -6,7 +6,6 @@ teacher of second-order statistics (`zoo.teacher`). From the checkout:
 `python -m zoo.gait_qp_wl.train --help`.
 """
 
-import datetime
 import functools
 import pathlib
 from typing import Annotated
@@ -122,13 +121,7 @@ def card(figures, thresholds, train_subjects, test_subjects, seed, steps, minute
             "it as the data set does.",
             "Not evaluated for age, sex or impairment, and not against people who imitate a walk.",
         ],
-        "recipe": {
-            "command": f"python -m zoo.{NAME}.train --seed {seed} --steps {steps} --publish",
-            "seed": seed,
-            "versions": publish.versions(),
-            "date": datetime.date.today().isoformat(),
-            "minutes": round(minutes, 1),
-        },
+        "recipe": publish.recipe_of(NAME, seed=seed, steps=steps, minutes=minutes),
     }
 
 

@@ -5,7 +5,6 @@ those of the others, by a network that has seen the others only. The model that 
 trained on all. From the checkout: `python -m zoo.hdm05_spdnet_rpl.train --help`.
 """
 
-import datetime
 import json
 import pathlib
 
@@ -208,13 +207,7 @@ def card(figures, thresholds, seed, steps, minutes):
             "turned by chance.",
             "A covariance has no order in time: a motion and its reverse look alike.",
         ],
-        "recipe": {
-            "command": f"python -m zoo.{NAME}.train --seed {seed} --steps {steps} --publish",
-            "seed": seed,
-            "versions": publish.versions(),
-            "date": datetime.date.today().isoformat(),
-            "minutes": round(minutes, 1),
-        },
+        "recipe": publish.recipe_of(NAME, seed=seed, steps=steps, minutes=minutes),
     }
 
 

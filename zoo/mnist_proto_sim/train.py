@@ -3,13 +3,10 @@
 From the checkout: `python -m zoo.mnist_proto_sim.train --help`.
 """
 
-import datetime
 import pathlib
 
-import numpy as np
 import typer
 
-from keras_dml import inference
 from keras_dml._keras import keras
 from keras_dml.losses import PrototypicalLoss
 from keras_dml.models import PrototypicalClassifier, lenet
@@ -43,18 +40,6 @@ def batches(x, y, *, vary=None, seed):
     )
 
 
-def accuracies(model, x, y):
-    """Rows of both heads, and of the cosine to the prototypes."""
-    z = inference.embed(model, x, batch_size=500, progress=False)
-    heads = {head: np.asarray(model.head_scores(z, head)) for head in ("sim", "dol")}
-    return [
-        classifiers.share(
-            "classification", "accuracy", np.mean(scores.argmax(axis=1) == y), len(y), head=head
-        )
-        for head, scores in heads.items()
-    ]
-
-
 def described(name, task, figures, *, seed, steps, minutes, limits):
     """Card of a model of digits; what `publish` measures from the file is left out."""
     return {
@@ -86,21 +71,8 @@ def described(name, task, figures, *, seed, steps, minutes, limits):
             "`keras_dml.evaluation.novelty` tells such inputs.",
             *limits,
         ],
-        "recipe": {
-            "command": f"python -m zoo.{name}.train --seed {seed} --steps {steps} --publish",
-            "seed": seed,
-            "versions": publish.versions(),
-            "date": datetime.date.today().isoformat(),
-            "minutes": round(minutes, 1),
-        },
+        "recipe": publish.recipe_of(name, seed=seed, steps=steps, minutes=minutes),
     }
-
-
-def golden_images(count=2, side=28, channels=1, seed=0):
-    """Smooth synthetic images, which may be passed on."""
-    rng = np.random.default_rng(seed)
-    coarse = rng.random((count, side // 4, side // 4, channels))
-    return list(coarse.repeat(4, axis=1).repeat(4, axis=2).astype(np.float32))
 
 
 def main(
@@ -126,7 +98,7 @@ def main(
         loss=PrototypicalLoss(label_smoothing=0.1),
     )
     model.refit_prototypes(x, y)
-    figures = classifiers.keep(accuracies(model, *images.mnist("test")), out)
+    figures = classifiers.keep(classifiers.accuracies(model, *images.mnist("test")), out)
     if publish_model:
         publish.publish(
             pathlib.Path(__file__).parent,
@@ -141,7 +113,7 @@ def main(
                 minutes=minutes,
                 limits=["Not trained against attacks: `mnist_proto_sim_at` is."],
             ),
-            golden_images(),
+            classifiers.golden_images(),
         )
 
 

@@ -6,7 +6,6 @@ of every character; measured on the 20 alphabets of the evaluation set, upright.
 `python -m zoo.omniglot_proto_sim.train --help`.
 """
 
-import datetime
 import pathlib
 
 import numpy as np
@@ -143,13 +142,7 @@ def card(figures, alphabets, *, seed, steps, minutes):
             "The prototypes in the file are those of training; call `set_prototypes` or "
             "`add_classes` with drawings of your own.",
         ],
-        "recipe": {
-            "command": f"python -m zoo.{NAME}.train --seed {seed} --steps {steps} --publish",
-            "seed": seed,
-            "versions": publish.versions(),
-            "date": datetime.date.today().isoformat(),
-            "minutes": round(minutes, 1),
-        },
+        "recipe": publish.recipe_of(NAME, seed=seed, steps=steps, minutes=minutes),
     }
 
 

@@ -8,7 +8,6 @@ that its features are not spoilt by random heads (Kumar et al. 2022). The model 
 trained on all four domains. From the checkout: `python -m zoo.pacs_proto_sim.train --help`.
 """
 
-import datetime
 import functools
 import json
 import pathlib
@@ -23,7 +22,6 @@ from keras_dml.losses import PrototypicalLoss
 from keras_dml.models import PrototypicalClassifier, efficientnet_lite0
 from keras_dml.zoo.reading import sha256
 from zoo import classifiers, domains, publish, recipe, training
-from zoo.mnist_proto_sim import train as mnist
 
 NAME = "pacs_proto_sim"
 # What lies above works at 7 x 7 pixels and holds 2.7 of the 3.4 million weights: a step of 42
@@ -295,14 +293,7 @@ def card(rows, known, *, seed, seeds, steps, minutes):
             "ImageNet holds photographs of most of these kinds: `photo` is no unseen domain to the "
             "encoder.",
         ],
-        "recipe": {
-            "command": f"python -m zoo.{NAME}.train --seed {seed} --seeds {seeds} --steps {steps} "
-            "--publish",
-            "seed": seed,
-            "versions": publish.versions(),
-            "date": datetime.date.today().isoformat(),
-            "minutes": round(minutes, 1),
-        },
+        "recipe": publish.recipe_of(NAME, seed=seed, steps=steps, minutes=minutes, seeds=seeds),
     }
 
 
@@ -339,7 +330,7 @@ def main(
             folder,
             model,
             card(rows, known, seed=seed, seeds=seeds, steps=steps, minutes=minutes),
-            mnist.golden_images(side=domains.SIDE, channels=3),
+            classifiers.golden_images(side=domains.SIDE, channels=3),
             curves=out / f"{PICTURE}.png",
         )
         domains.keep(found, tuple(HEADS), folder / publish.PICTURES / PICTURE, told)

@@ -5,7 +5,6 @@ men and two women, whom the fold's model never heard; trials are pooled. The mod
 is trained on all. From the checkout: `python -m zoo.speech_xvector_sim.train --help`.
 """
 
-import datetime
 import pathlib
 from typing import Annotated
 
@@ -166,13 +165,7 @@ def card(figures, thresholds, speakers, *, seed, steps, minutes):
             "Trim silence before: `zoo/speech.py` does, as the figures had it.",
             "No protection against recordings played back or synthetic voices.",
         ],
-        "recipe": {
-            "command": f"python -m zoo.{NAME}.train --seed {seed} --steps {steps} --publish",
-            "seed": seed,
-            "versions": publish.versions(),
-            "date": datetime.date.today().isoformat(),
-            "minutes": round(minutes, 1),
-        },
+        "recipe": publish.recipe_of(NAME, seed=seed, steps=steps, minutes=minutes),
     }
 
 

@@ -4,7 +4,6 @@ Trained on five of the nine speakers of the Japanese Vowels set, measured on the
 the checkout: `python -m zoo.vowels_qp_wl.train --help`.
 """
 
-import datetime
 import pathlib
 
 import numpy as np
@@ -75,13 +74,7 @@ def card(figures, thresholds, test_subjects, seed, steps, minutes):
             "Four test speakers: the figures say little about other people.",
             "Both parts of the data set may be from one recording session.",
         ],
-        "recipe": {
-            "command": f"python -m zoo.{NAME}.train --seed {seed} --steps {steps} --publish",
-            "seed": seed,
-            "versions": publish.versions(),
-            "date": datetime.date.today().isoformat(),
-            "minutes": round(minutes, 1),
-        },
+        "recipe": publish.recipe_of(NAME, seed=seed, steps=steps, minutes=minutes),
     }
 
 
