@@ -14,7 +14,7 @@ from keras_dml.geometry import _blocks as blocks
 from keras_dml.geometry.concrete import concrete
 from keras_dml.geometry.numerics import absolute, at_least_float32
 
-BLOCK_BYTES = 4 * 2**20  # of one block of hidden units: stays in a cache (tests/bench/prototypes)
+BLOCK_BYTES = 2**20  # of one block of hidden units: stays in a cache (tests/bench/prototypes)
 # Hidden units of all pairs from where XLA, which makes one of the maximum and the product and is
 # six times faster, pays its 0.3 s of compiling at once.
 FUSED_FROM = 2**29
@@ -205,4 +205,6 @@ def _filled(rest, weights):
 
 
 def _leaky(x, slope):
-    return ops.maximum(x, slope * x)
+    if keras.backend.standardize_dtype(x.dtype) == "float64":
+        return ops.maximum(x, slope * x)  # TensorFlow's operation rounds the slope to float32
+    return ops.leaky_relu(x, slope)

@@ -1,5 +1,6 @@
 """A similarity that is learned: a small network on two embeddings."""
 
+import math
 import numbers
 
 from keras_dml._keras import keras, ops
@@ -26,7 +27,8 @@ class LearnedSimilarity(keras.layers.Layer):
     Args:
         hidden: Widths of the hidden layers.
         slope: Of the leaky rectifiers below 0, from 0 to 1.
-        dropout: Share of the last hidden units left out in training, each pair by itself.
+        dropout: Share of the last hidden units left out in training, each pair by itself; to the
+            nearest 256th.
         symmetry: `"none"`; `"max"` or `"mean"` of both orders of the arguments; `"absdiff"`, a
             perceptron on `|x - y|` (Koch 2015).
         normalize: Whether embeddings are scaled to length 1 first.
@@ -164,12 +166,25 @@ class NegativeSimilarity:
 
 
 def _dropped(units, rate, seed):
-    """Dropout by a seed that is a tensor, which `keras.random` takes on JAX only."""
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
+    """Dropout by a seed that is a tensor. A random byte decides on a unit, so the rate is one of
+    256ths: numbers of four bytes would take longer than all else of a training step."""
+    dropped = min(max(round(256 * rate), 1), 255)
+    kept = _random_bytes(ops.shape(units), seed) >= ops.cast(dropped, "uint8")
+    return ops.where(kept, units * (256 / (256 - dropped)), 0)
 
-        return tf.nn.experimental.stateless_dropout(units, rate, seed=seed)
-    return keras.random.dropout(units, rate, seed=seed)
+
+def _random_bytes(shape, seed):
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return jax.random.bits(jax.random.wrap_key_data(seed), shape, "uint8")
+    import tensorflow as tf
+
+    count = math.prod(shape)
+    words = tf.random.stateless_uniform(
+        [(count + 3) // 4], seed, minval=None, maxval=None, dtype=tf.int32
+    )
+    return tf.reshape(tf.reshape(tf.bitcast(words, tf.uint8), [-1])[:count], shape)
 
 
 def _widths(hidden):
