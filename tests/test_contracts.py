@@ -160,6 +160,7 @@ NETWORKS = [
     Network("StatisticsPooling", layers.StatisticsPooling, layers.StatisticsPooling),
     Network("StepDifference", layers.StepDifference, layers.StepDifference),
     Network("TangentVector", layers.TangentVector, layers.TangentVector),
+    Network("VoiceActivity", layers.VoiceActivity, layers.VoiceActivity),
     encoder("quantile", losses.WassersteinLoss),
     encoder("flat", losses.NPairLoss, flatten=True, normalisation="recording", halvings=0),
     Network(

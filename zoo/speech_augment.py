@@ -6,7 +6,12 @@ from scipy import fft, signal
 
 from zoo.people import People
 
-SPEEDS = {"0.9": (10, 9), "1.1": (10, 11)}  # name: up and down factors of the resampling
+SPEEDS = {  # name: up and down factors of the resampling
+    "0.8": (10, 8),
+    "0.9": (10, 9),
+    "1.1": (10, 11),
+    "1.2": (10, 12),
+}
 NOISES = ("white", "pink", "babble")
 SNR_DB = (5.0, 20.0)
 VOICES = (3, 6)  # in babble
@@ -17,14 +22,14 @@ DIRECT_DB = (0.0, 12.0)  # direct sound over reverberation
 def with_speeds(people):
     """Recordings, and each of them slower and faster, as **other speakers**.
 
-    Resampling moves pitch and formants by a tenth: what is heard is another body. As further
+    Resampling moves pitch and formants by a tenth or two: what is heard is another body. As further
     recordings of the same speaker it would teach that pitch does not matter.
 
     Args:
         people: `zoo.people.People`.
 
     Returns:
-        `People`, three times as many; the new ones are called `"01@0.9"`, `"01@1.1"`.
+        `People`, five times as many; the new ones are called `"01@0.8"`, `"01@0.9"`, ...
     """
     voices = people
     for name, (up, down) in SPEEDS.items():

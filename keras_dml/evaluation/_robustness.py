@@ -16,6 +16,8 @@ from keras_dml._keras import ops
 from keras_dml.evaluation._attacked import Network
 from keras_dml.progress import track
 
+HEADS = ("sim", "dol")
+
 
 @dataclass(frozen=True, eq=False)
 class AttackResult:
@@ -140,9 +142,17 @@ def robustness(
     """
     x, y = _checked(x, y)
     attacks = list(attacks)
+    if not attacks:
+        raise ValueError(
+            "`attacks` is empty; give at least one of `keras_dml.evaluation.attacks`, such as "
+            "`FGSM(epsilon=0.1)`."
+        )
     _check_names(attacks)
     heads = {one.source or head for one in attacks} | {head}
-    if not hasattr(model, "scores"):
+    if hasattr(model, "scores"):
+        if head not in HEADS:
+            raise ValueError(f"`head` must be one of {HEADS}. Received head={head!r}.")
+    else:
         if any(one.source for one in attacks):
             raise ValueError("`source` names a head, and the model has one answer only.")
         head, heads = None, {None}

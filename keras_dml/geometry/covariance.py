@@ -66,7 +66,7 @@ def _centred(x, mask):
     mask = ops.cast(mask, "bool")
     if len(mask.shape) != 2:
         raise ValueError(f"`mask` must have shape (batch, time). Received {tuple(mask.shape)}.")
-    mask = mask[..., None]
+    mask = ops.expand_dims(mask, -1)
     count = ops.sum(ops.cast(mask, x.dtype), axis=1, keepdims=True)
     none = ops.zeros_like(x)
     return ops.where(mask, x - _mean(ops.where(mask, x, none), count), none), count

@@ -50,18 +50,19 @@ def compiled(table, x, y, perceptron):
     if 4 * units <= BLOCK_BYTES:
         return table(x, y, perceptron)
     weights = (*perceptron.kernels, *perceptron.biases)
-    function = _compiled(table, perceptron.slope, len(weights), units >= FUSED_FROM)
+    shapes = tuple(tuple(weight.shape) for weight in weights)
+    function = _compiled(table, perceptron.slope, shapes, units >= FUSED_FROM)
     # values in place of variables, which a custom gradient of TensorFlow refuses
     return function(x, y, *(weight[...] for weight in weights))
 
 
 @functools.cache
-def _compiled(table, slope, count, fused):
-    """A function for each depth: TensorFlow cannot generalise one over numbers of arguments."""
+def _compiled(table, slope, shapes, fused):
+    """One function for each architecture: over numbers of rows alone can TensorFlow generalise."""
+    layers = len(shapes) // 2
 
     def function(x, y, *weights):
-        kernels, biases = weights[: count // 2], weights[count // 2 :]
-        return table(x, y, Perceptron(kernels, biases, slope))
+        return table(x, y, Perceptron(weights[:layers], weights[layers:], slope))
 
     if keras.backend.backend() == "jax":
         import jax

@@ -22,6 +22,7 @@ from keras_dml.layers.similarity import LearnedSimilarity
 from keras_dml.layers.standardisation import Standardisation
 from keras_dml.layers.statistics_pooling import StatisticsPooling
 from keras_dml.layers.tangent import TangentVector
+from keras_dml.layers.voice_activity import VoiceActivity
 
 __all__ = [
     "BiMap",
@@ -45,4 +46,5 @@ __all__ = [
     "StatisticsPooling",
     "StepDifference",
     "TangentVector",
+    "VoiceActivity",
 ]

@@ -55,7 +55,7 @@ class MaskedConv1D(keras.layers.Conv1D):
                 'Leave out what is shorter, or use padding="same".'
             )
         if mask is not None:
-            inputs = ops.where(ops.cast(mask, "bool")[..., None], inputs, 0)
+            inputs = ops.where(ops.expand_dims(ops.cast(mask, "bool"), -1), inputs, 0)
         return super().call(inputs)
 
     def compute_mask(self, inputs, previous_mask=None):

@@ -38,7 +38,7 @@ class SequencePooling(keras.layers.Layer):
     def call(self, inputs, mask=None):
         if mask is None:
             return ops.max(inputs, axis=1) if self.mode == "max" else ops.mean(inputs, axis=1)
-        valid = ops.cast(mask, "bool")[..., None]  # (batch, time, 1)
+        valid = ops.expand_dims(ops.cast(mask, "bool"), -1)  # (batch, time, 1)
         count = ops.sum(ops.cast(valid, inputs.dtype), axis=1)  # (batch, 1)
         if self.mode == "max":
             floor = -keras.ops.cast(3e38, inputs.dtype)

@@ -64,13 +64,9 @@ class LearnedSimilarity(keras.layers.Layer):
         self.seed_generator = keras.random.SeedGenerator() if self.dropout else None
 
     def build(self, x_shape, y_shape):
-        for shape in (x_shape, y_shape):
-            if len(shape) != 2 or shape[1] is None or shape[1] != x_shape[1]:
-                raise ValueError(
-                    "LearnedSimilarity compares vectors of one known width, shapes (n, features) "
-                    f"and (m, features). Received shapes {tuple(x_shape)} and {tuple(y_shape)}."
-                )
-        features = x_shape[1] if self.symmetry == "absdiff" else 2 * x_shape[1]
+        self._check(x_shape, y_shape, x_shape[-1])
+        self.features = x_shape[1]
+        features = self.features if self.symmetry == "absdiff" else 2 * self.features
         widths = (features, *self.hidden, 1)
         self.kernels, self.biases = [], []
         for i, (inputs, outputs) in enumerate(zip(widths, widths[1:], strict=False)):
@@ -83,6 +79,7 @@ class LearnedSimilarity(keras.layers.Layer):
             )
 
     def call(self, x, y, training=None):
+        self._check(x.shape, y.shape)
         if self.normalize:
             x, y = vector.unit(x), vector.unit(y)
         perceptron = similarity.Perceptron(
@@ -104,6 +101,16 @@ class LearnedSimilarity(keras.layers.Layer):
             return answers
         swapped = table(similarity.concatenation_swapped)
         return ops.maximum(answers, swapped) if self.symmetry == "max" else (answers + swapped) / 2
+
+    def _check(self, x_shape, y_shape, features=None):
+        features = features or self.features
+        for shape in (x_shape, y_shape):
+            if len(shape) != 2 or shape[1] is None or shape[1] != features:
+                raise ValueError(
+                    "LearnedSimilarity compares vectors of one known width, shapes (n, "
+                    f"{features or 'features'}) and (m, {features or 'features'}). Received shapes "
+                    f"{tuple(x_shape)} and {tuple(y_shape)}."
+                )
 
     @property
     def distance(self):

@@ -35,6 +35,13 @@ class StatisticsPooling(keras.layers.Layer):
         self.distance = distances.Cosine()
         self.supports_masking = True
 
+    def build(self, input_shape):
+        if len(input_shape) != 3:
+            raise ValueError(
+                "StatisticsPooling takes recordings, shape (batch, time, channels). Received shape "
+                f"{tuple(input_shape)}."
+            )
+
     def call(self, inputs, mask=None):
         if mask is None:
             count = ops.cast(ops.shape(inputs)[1], inputs.dtype)
@@ -42,7 +49,7 @@ class StatisticsPooling(keras.layers.Layer):
             mean = ops.sum(inputs, axis=1, keepdims=True) / count  # (batch, 1, channels)
             gap = inputs - mean
         else:
-            valid = ops.cast(mask, "bool")[..., None]  # (batch, time, 1)
+            valid = ops.expand_dims(ops.cast(mask, "bool"), -1)  # (batch, time, 1)
             count = ops.sum(ops.cast(valid, inputs.dtype), axis=1)  # (batch, 1)
             _check(count)
             mean = ops.sum(ops.where(valid, inputs, 0), axis=1, keepdims=True) / count[:, None]

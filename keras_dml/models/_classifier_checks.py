@@ -28,3 +28,22 @@ def check_encoder(encoder):
             f"features). Received {type(encoder).__name__} with output shape {shape}. Begin it "
             "with `keras.Input(shape)` and end it in a `keras.layers.Dense`."
         )
+
+
+def check_batch(shape, wanted):
+    """Refuses a single input, and one of another size.
+
+    Args:
+        shape: Of the given array.
+        wanted: Of the encoder's input, the batch first; None is any number.
+    """
+    shape, wanted = tuple(shape), tuple(wanted)
+    fits = len(shape) == len(wanted) and all(
+        None in pair or pair[0] == pair[1] for pair in zip(shape[1:], wanted[1:], strict=True)
+    )
+    if not fits:
+        sizes = ", ".join("any" if size is None else str(size) for size in wanted[1:])
+        raise ValueError(
+            f"`x` must be a batch of shape (count, {sizes}). Received shape {shape}. A single "
+            "input goes in as `x[None]`."
+        )

@@ -13,7 +13,12 @@ from keras_dml.layers.prototypes import PrototypeSimilarity
 from keras_dml.losses.pairs import classes_present
 from keras_dml.losses.prototypes import PrototypicalLoss, additive_margin, class_term, known_ids
 from keras_dml.models._choices import choose
-from keras_dml.models._classifier_checks import check_encoder, check_loss, refuse_weights
+from keras_dml.models._classifier_checks import (
+    check_batch,
+    check_encoder,
+    check_loss,
+    refuse_weights,
+)
 from keras_dml.models._images import check_images
 
 AUXILIARIES = ("softmax", "am", None)
@@ -77,10 +82,7 @@ class PrototypicalClassifier(keras.Model):
                 dtype=self.prototypes_layer.dtype,
                 name="dol",
             )
-        self._told = [
-            keras.metrics.Mean(name)
-            for name in ("class_loss", "pair_loss", "aux_loss", "positives")
-        ]
+        self._told = [keras.metrics.Mean(name) for name in ("class_loss", *_TRAINING_TERMS)]
         self.build(encoder.input_shape)
 
     def build(self, input_shape):
@@ -148,12 +150,25 @@ class PrototypicalClassifier(keras.Model):
             scores = ops.where(_repeated(present), -float("inf"), scores)
         return self._objective.terms(labels, scores, pairs, logits, places)
 
+    def test_step(self, *given):
+        """As of `keras.Model`; the terms of training, which a test does not have, are not told."""
+        told = super().test_step(*given)
+        if isinstance(told, dict):
+            return _without_training_terms(told)
+        told, state = told  # on JAX
+        return _without_training_terms(told), state
+
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         scores = y_pred["scores"] if isinstance(y_pred, dict) else y_pred
         return super().compute_metrics(x, y, scores, sample_weight)
 
     def fit(self, x=None, y=None, *others, **kwargs):
-        """As of `keras.Model`; arrays of labels and of images are checked before the first step."""
+        """As of `keras.Model`; arrays of labels and of images are checked before the first step.
+
+        Raises:
+            ValueError: For weights of rows, another loss, no labels, labels of no class, and images
+                of another size, type or range.
+        """
         refuse_weights(kwargs.get("sample_weight"), kwargs.get("class_weight"))
         check_loss(getattr(self, "loss", None))
         self._check_arrays(x, y)
@@ -163,8 +178,13 @@ class PrototypicalClassifier(keras.Model):
         """Embeddings E(x) of a batch in inference mode, shape `(batch, features)`; differentiable.
 
         `keras_dml.embed(model, inputs)` does it for any number, in batches.
+
+        Raises:
+            ValueError: If `x` is no batch of what the encoder takes.
         """
-        return self._encoded(ops.convert_to_tensor(x), False, None)
+        x = ops.convert_to_tensor(x)
+        check_batch(x.shape, self.encoder.input_shape)
+        return self._encoded(x, False, None)
 
     def scores(self, x, head="sim"):
         """Logits of a batch in inference mode, shape `(batch, classes)`; differentiable in `x`.
@@ -324,6 +344,8 @@ class PrototypicalClassifier(keras.Model):
     def _rows(self, among):
         if among is None:
             return np.arange(self.prototypes_layer.classes)
+        if isinstance(among, str):
+            raise ValueError(f"`among` must be a list of names. Received {among!r}.")
         unknown = [name for name in among if name not in self.prototypes_layer.class_names]
         if unknown or not len(among):
             raise ValueError(
@@ -343,6 +365,10 @@ class PrototypicalClassifier(keras.Model):
 
     def _check_arrays(self, x, y):
         """Refuses labels of no class and what is no image, where they are arrays."""
+        if y is None and isinstance(x, np.ndarray):
+            raise ValueError(
+                "A prototypical classifier is trained by class ids: `fit(x, y)`. Received y=None."
+            )
         if isinstance(y, (np.ndarray, list)):
             labels = np.asarray(y)
             column = labels.ndim == 2 and labels.shape[1] == 1
@@ -360,6 +386,11 @@ class PrototypicalClassifier(keras.Model):
 
 
 _OF_LAYERS = ("name", "dtype", "trainable")
+_TRAINING_TERMS = ("pair_loss", "aux_loss", "positives")
+
+
+def _without_training_terms(told):
+    return {name: value for name, value in told.items() if name not in _TRAINING_TERMS}
 
 
 def _repeated(ids):

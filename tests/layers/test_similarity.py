@@ -235,3 +235,14 @@ def test_a_table_large_enough_for_xla_trains_the_weights_like_a_small_one(
     for found, wanted in zip(of_weights(), expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
     assert len(expected) == 6 and all(np.any(wanted) for wanted in expected)
+
+
+@pytest.mark.parametrize("symmetry", ["none", "absdiff"])
+def test_layers_of_other_widths_follow_each_other(symmetry, rng, monkeypatch):
+    """One compiled function served both, and no longer knew a width."""
+    monkeypatch.setattr(geometry, "BLOCK_BYTES", 64)
+    for features, hidden in ((3, (5,)), (4, (7,)), (4, (7, 2))):
+        layer = LearnedSimilarity(hidden, symmetry=symmetry)
+        x, y = (rng.normal(size=(rows, features)).astype("float32") for rows in (4, 6))
+        single = [[float(np.asarray(layer(a[None], b[None]))[0, 0]) for b in y] for a in x]
+        np.testing.assert_allclose(np.asarray(layer(x, y)), single, atol=1e-5)

@@ -255,6 +255,7 @@ def test_asking_moves_nothing(trained):
 
     before, (x, y) = weights(trained), data()
     told = trained.evaluate(x, y, verbose=0, return_dict=True)
+    assert set(told) == {"loss", "class_loss", "accuracy"}
     assert told["loss"] == pytest.approx(told["class_loss"])
     assert 0 <= told["accuracy"] <= 1
     np.testing.assert_allclose(
@@ -529,6 +530,23 @@ def test_another_loss_or_head_is_refused():
         model.scores(x, "dol")
     with pytest.raises(ValueError, match="`aux` must be one of"):
         classifier(aux="cosine")
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        (lambda model, x: model.fit(x), "trained by class ids.*y=None"),
+        (lambda model, x: model.embed(x[0]), r"batch of shape \(count, 4\).*shape \(4,\)"),
+        (lambda model, x: model.scores(x[:, :3]), r"shape \(count, 4\).*shape \(12, 3\)"),
+        (lambda model, x: model.classify(x, among="12"), "`among` must be a list.*'12'"),
+        (lambda model, x: model.similarity(x[0, :2], x[:, :2]), r"one known width.*\(2,\)"),
+        (lambda model, x: model.similarity(x, x), r"\(n, 2\) and \(m, 2\).*\(12, 4\)"),
+    ],
+    ids=["no labels", "one input", "another size", "a name", "one embedding", "another width"],
+)
+def test_what_is_no_batch_is_refused_by_name(trained, wrong, message):
+    with pytest.raises(ValueError, match=f"(?s){message}"):
+        wrong(trained, data()[0])
 
 
 # ---- several devices --------------------------------------------------------------------------

@@ -96,8 +96,10 @@ def test_trials_are_all_pairs_within_a_fold_and_none_across():
 def test_another_speed_is_another_speaker_with_another_pitch():
     people = People([tone(16_000, 1_000)[:, None]], ["07"], ["0/1"])
     changed = speech_augment.with_speeds(people)
-    assert changed.subjects == ["07", "07@0.9", "07@1.1"] and changed.sessions == ["0/1"] * 3
-    for sound, factor in zip(changed.signals, (1, 0.9, 1.1), strict=True):
+    factors = (1, 0.8, 0.9, 1.1, 1.2)
+    assert changed.subjects == ["07", *(f"07@{factor}" for factor in factors[1:])]
+    assert changed.sessions == ["0/1"] * 5
+    for sound, factor in zip(changed.signals, factors, strict=True):
         assert len(sound) == pytest.approx(16_000 / factor, abs=1) and sound.dtype == np.float32
         power = np.abs(np.fft.rfft(sound[:, 0]))
         assert power.argmax() * RATE / len(sound) == pytest.approx(1_000 * factor, abs=2)

@@ -1,5 +1,11 @@
 """Trains `speech_xvector_sim`: is it the same voice, from two seconds of raw sound?
 
+An x-vector network cut down to what twenty speakers can teach: one affine layer on each frame, the
+cosine transform that makes cepstra; statistics over the frames, here the whole covariance on its
+own manifold in place of the variances; one affine layer on these, the speakers' discriminants. The
+published network (`keras_dml.models.xvector`, a quarter of its channels), trained on the same
+speakers, had twice the error rate: 16 to 20 % on the first two folds.
+
 Twenty speakers are at hand, so the figures are cross-validated: five folds of four speakers, two
 men and two women, whom the fold's model never heard; trials are pooled. The model that is published
 is trained on all. From the checkout: `python -m zoo.speech_xvector_sim.train --help`.
@@ -10,21 +16,26 @@ from typing import Annotated
 
 import numpy as np
 import typer
+from scipy import fft
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from keras_dml import evaluation, inference
+from keras_dml import evaluation, inference, layers
 from keras_dml._keras import keras
-from keras_dml.layers import RecordingStandardisation
 from keras_dml.losses import PrototypicalLoss
-from keras_dml.models import PrototypicalClassifier, xvector
+from keras_dml.models import PrototypicalClassifier
 from keras_dml.samplers import PKSampler
 from zoo import classifiers, evaluate, people, publish, recipe, speech, speech_augment
 
 NAME = "speech_xvector_sim"
 RATE_HZ = 16_000
-# A quarter of the published channels: sixteen speakers, and a file for a watch.
-FRAME_LAYERS = ((128, 5, 1), (128, 3, 2), (128, 3, 3), (128, 1, 1), (384, 1, 1))
-EMBEDDING, HIDDEN = 128, 64
-STEPS, LEARNING_RATE = 750, 2e-3
+BANDS, CEPSTRA = 60, 15  # the first cepstrum, the level, is left out
+FRAMES = 48  # half a second: a covariance of fewer is a guess
+FLOOR = 1e-2  # of the covariance's eigenvalues, in squared units of the cepstra
+EMBEDDING, HIDDEN = 75, 64
+SHRINKAGE = 0.3  # of the covariance within speakers, towards a multiple of the identity
+# Longer or faster training of the similarity learns the sixteen speakers by heart: with a rate of
+# 1e-3 its EER is 13 %, with this one 10 % (folds one and five).
+STEPS, LEARNING_RATE = 250, 3e-4
 SPEAKERS, PER_SPEAKER = 16, 4  # in a batch
 CROP = 2 * RATE_HZ
 SCORES = ("cosine", "sim", "fused")
@@ -39,19 +50,62 @@ def examples(split):
 
 
 def network():
-    """The encoder: one level for every recording, then the x-vector network. Its log-mel floor is
-    absolute, so without the level quiet voices would lose half of their spectrum."""
+    """The encoder, before it has seen anybody: one level for every recording, since the floor of
+    the log-mel bands is absolute; cepstra of the frames with speech; their covariance."""
     audio = keras.Input((None, 1), name="audio")
-    level = RecordingStandardisation(epsilon=1e-10, name="deviation_1")(audio)
-    level = keras.layers.Rescaling(speech.LEVEL, name="level")(level)
-    layers = xvector(FRAME_LAYERS, embedding=EMBEDDING)
-    return keras.Model(audio, layers(level), name=NAME)
+    x = layers.RecordingStandardisation(epsilon=1e-10, name="deviation_1")(audio)
+    x = keras.layers.Rescaling(speech.LEVEL, name="level")(x)
+    x = layers.LogMel(BANDS, least_frames=FRAMES, name="log_mel")(x)
+    x = layers.VoiceActivity(name="speech")(x)
+    x = keras.layers.Dense(CEPSTRA, use_bias=False, name="cepstra")(x)
+    x = layers.Covariance(name="covariance")(x)
+    x = layers.LogEig(FLOOR, name="logarithm")(x)
+    x = layers.TangentVector(name="statistics")(x)
+    x = keras.layers.Dense(EMBEDDING, name="embedding")(x)
+    model = keras.Model(audio, x, name=NAME)
+    cosines = fft.dct(np.eye(BANDS), axis=1, norm="ortho")
+    model.get_layer("cepstra").set_weights([cosines[:, 1 : CEPSTRA + 1]])
+    return model
+
+
+def begin_at_discriminants(encoder, voices):
+    """Sets the last layer to the linear discriminants of the voices' statistics.
+
+    Args:
+        encoder: `network()`; changed in place.
+        voices: `people.People`, more speakers than `EMBEDDING`.
+    """
+    statistics = keras.Model(encoder.input, encoder.get_layer("statistics").output)
+    x = inference.embed(statistics, voices.signals, progress=False).astype(np.float64)
+    names, speakers = np.unique(voices.subjects, return_inverse=True)
+    deviation = x.std(axis=0)
+    discriminants = LinearDiscriminantAnalysis(
+        "eigen", shrinkage=SHRINKAGE, n_components=EMBEDDING
+    ).fit(x / deviation, speakers)
+    kernel = discriminants.scalings_[:, :EMBEDDING] / deviation[:, None]
+    centre = np.mean([x[speakers == k].mean(axis=0) for k in range(len(names))], axis=0)
+    encoder.get_layer("embedding").set_weights([kernel, -centre @ kernel])
+
+
+def begin_as_a_metric(similarity):
+    """Turns the signs of a new similarity's weights so that it falls with every difference: a
+    distance with random weights, which training then shapes."""
+    first, last = similarity.kernels
+    first.assign(np.abs(first))
+    last.assign(-np.abs(last))
 
 
 def train(recordings, steps, seed, out, resume):
-    """One training run on some speakers; the voices of another speed are classes of their own."""
+    """One training run on some speakers; the voices of another speed are classes of their own.
+
+    The encoder is fitted in closed form, then the similarity is trained on it.
+    """
     keras.utils.set_random_seed(seed)
-    voices = speech_augment.joined(speech_augment.with_speeds(recordings), CROP)
+    voices = speech_augment.with_speeds(recordings)
+    encoder = network()
+    begin_at_discriminants(encoder, voices)
+    encoder.trainable = False
+    voices = speech_augment.joined(voices, CROP)
     sampler = PKSampler(
         voices.signals,
         voices.subjects,
@@ -64,7 +118,7 @@ def train(recordings, steps, seed, out, resume):
         seed=seed,
     )
     model = PrototypicalClassifier(
-        network(),
+        encoder,
         len(sampler.class_names),
         hidden=(HIDDEN,),
         symmetry="absdiff",
@@ -72,6 +126,7 @@ def train(recordings, steps, seed, out, resume):
         aux="am",
         class_names=sampler.class_names,
     )
+    begin_as_a_metric(model.prototypes_layer.similarity)
     minutes = classifiers.fit(
         model,
         sampler,

@@ -1,0 +1,72 @@
+"""Which frames of a recording hold speech."""
+
+from keras_dml._keras import keras, ops
+from keras_dml.geometry.numerics import wide
+
+# Log units: a sound whose level varies less is all alike, and rounding must not choose among it.
+EVEN = 1e-2
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class VoiceActivity(keras.layers.Layer):
+    """Masks the quiet frames of a recording, in which no voice is heard: pauses between words, the
+    room before and after.
+
+    The energy detector of x-vector systems (Snyder et al. 2018). A frame is kept if its level, the
+    mean of its log-mel bands, is at least the recording's mean level minus `margin` standard
+    deviations of it, so neither loudness nor microphone counts. What comes in goes out; the mask
+    that it carries leaves the quiet frames to no pooling behind. Computed in float32 or wider
+    whatever the policy.
+
+    Input and output shape: `(batch, frames, bands)`, as of `LogMel`, with or without a Keras mask.
+
+    Args:
+        margin: Standard deviations of the level below its mean that still count as speech.
+
+    Example:
+        >>> bands = np.array([[[-9.0], [3.0], [4.0], [2.0]]], "float32")
+        >>> VoiceActivity().compute_mask(bands).numpy()
+        array([[False,  True,  True,  True]])
+    """
+
+    def __init__(self, margin=0.3, **kwargs):
+        super().__init__(**kwargs)
+        self.margin = float(margin)
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        if len(input_shape) != 3:
+            raise ValueError(
+                "VoiceActivity takes log-mel bands, shape (batch, frames, bands). Received shape "
+                f"{tuple(input_shape)}."
+            )
+
+    def call(self, inputs):
+        return inputs + 0  # the same tensor, and a copy too, would keep the mask that it has
+
+    def compute_mask(self, inputs, previous_mask=None):
+        if isinstance(inputs, keras.KerasTensor):
+            # A mask made while a functional model is would be a part of its graph, which the mask
+            # of a recording then does not reach.
+            return previous_mask
+        inputs = ops.convert_to_tensor(inputs)
+        inputs = ops.cast(inputs, wide(self.variable_dtype))
+        level = ops.sum(inputs, axis=-1) / inputs.shape[-1]  # (batch, frames)
+        valid = ops.ones_like(level, dtype="bool")
+        if previous_mask is not None:
+            valid = ops.cast(previous_mask, "bool")
+        weight = ops.cast(valid, level.dtype)
+        count = ops.maximum(ops.sum(weight, axis=1, keepdims=True), 1)
+        gap = ops.where(valid, level - _mean(level, weight, count), 0)
+        deviation = ops.sqrt(_mean(gap * gap, weight, count) + EVEN**2)
+        return ops.logical_and(valid, gap >= -self.margin * deviation)
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def get_config(self):
+        return {**super().get_config(), "margin": self.margin}
+
+
+def _mean(values, weight, count):
+    return ops.sum(values * weight, axis=1, keepdims=True) / count
