@@ -222,7 +222,9 @@ def _figures(card):
         for row in card["figures"]
     ]
     used = [i for i in range(len(columns)) if any(row[i] != "–" for row in rows)]
-    return _table([columns[i] for i in used], [[row[i] for i in used] for row in rows])
+    table = _table([columns[i] for i in used], [[row[i] for i in used] for row in rows])
+    said = card.get("figures_are")
+    return f"{said}\n\n{table}" if said else table
 
 
 def _metric(name):

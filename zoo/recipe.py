@@ -28,7 +28,7 @@ Out = Annotated[
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")]
 Publish = Annotated[
-    bool, typer.Option("--publish", help="Write model, card and page into zoo/; qp_wl only.")
+    bool, typer.Option("--publish", help="Write model, card and page into zoo/.")
 ]
 
 

@@ -129,6 +129,7 @@ def setting(row):
         " ".join(f"{row[key]}-{word}" for key, word in SHOTS.items() if key in row),
         attack,
         f"{row['head']} head" if "head" in row else None,
+        f"{row['score']} score" if "score" in row else None,
     ]
     return ", ".join(str(part) for part in parts if part)
 

@@ -42,3 +42,20 @@ def test_a_speech_network_takes_raw_audio_of_any_length(quantization, tmp_path):
     recordings = [sound(length, 1) for length in (1680, 5000, 12000)]
     found, expected = litert.embed(file, recordings), keras_dml.embed(model, recordings)
     assert parity.relative_rms(found, expected) < parity.BOUNDS[quantization].embedding
+
+
+def test_a_classifier_on_covariances_of_the_frames_with_speech(tmp_path):
+    """A mask made within, matrices, and a learned similarity: each alone was exported before."""
+    keras.utils.set_random_seed(4)
+    audio = keras.Input((None, 1))
+    x = layers.LogMel(12, least_frames=20)(audio)
+    x = layers.VoiceActivity()(x)
+    x = keras.layers.Dense(5)(x)
+    x = layers.TangentVector()(layers.LogEig(1e-2)(layers.Covariance()(x)))
+    encoder = keras.Model(audio, keras.layers.Dense(6)(x))
+    model = models.PrototypicalClassifier(encoder, 3, hidden=(8,), normalize=True)
+    recordings = [sound(length, 1) for length in (3500, 8000, 12000)]
+    expected = keras_dml.embed(model, recordings)
+    file = export.tflite(model, tmp_path / "speech.tflite", None).path
+    assert parity.relative_rms(litert.embed(file, recordings), expected) < 1e-3
+    export.saved_model(model, tmp_path / "speech")  # refuses itself where padding counts

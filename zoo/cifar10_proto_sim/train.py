@@ -93,7 +93,7 @@ def card(figures, counts, *, seed, steps, minutes):
         },
         "data": {
             "builder": "cifar10",
-            "licence": "None stated; the authors ask to be cited. The weights are derived from "
+            "licence": "No licence stated; the authors ask to be cited. The weights are derived from "
             "these images.",
             "citation": "A. Krizhevsky, Learning Multiple Layers of Features from Tiny Images, "
             "Technical Report, University of Toronto, 2009",

@@ -125,7 +125,7 @@ def card(figures, alphabets, *, seed, steps, minutes):
         },
         "data": {
             "builder": "omniglot",
-            "licence": "MIT, Copyright (c) 2015 Brenden Lake",
+            "licence": "MIT licence, Copyright (c) 2015 Brenden Lake",
             "citation": "B. M. Lake, R. Salakhutdinov, J. B. Tenenbaum, Human-Level Concept "
             "Learning through Probabilistic Program Induction, Science 350(6266), 2015",
             "train_classes": alphabets[0],
