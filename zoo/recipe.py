@@ -27,9 +27,7 @@ Out = Annotated[
     ),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")]
-Publish = Annotated[
-    bool, typer.Option("--publish", help="Write model, card and page into zoo/.")
-]
+Publish = Annotated[bool, typer.Option("--publish", help="Write model, card and page into zoo/.")]
 
 
 def out_folder(out, name, method, seed):

@@ -93,8 +93,8 @@ def card(figures, counts, *, seed, steps, minutes):
         },
         "data": {
             "builder": "cifar10",
-            "licence": "No licence stated; the authors ask to be cited. The weights are derived from "
-            "these images.",
+            "licence": "No licence stated; the authors ask to be cited. The weights are derived "
+            "from these images.",
             "citation": "A. Krizhevsky, Learning Multiple Layers of Features from Tiny Images, "
             "Technical Report, University of Toronto, 2009",
             "train_classes": list(images.CIFAR10_CLASSES),

@@ -1,4 +1,5 @@
-"""Trains `mnist_proto_sim`: which digit is it? A LeNet, prototypes and a learned similarity.
+"""Trains `mnist_proto_sim`: which digit is it? Three convolutions, prototypes and a learned
+similarity.
 
 From the checkout: `python -m zoo.mnist_proto_sim.train --help`.
 """
@@ -9,14 +10,15 @@ import typer
 
 from keras_dml._keras import keras
 from keras_dml.losses import PrototypicalLoss
-from keras_dml.models import PrototypicalClassifier, lenet
+from keras_dml.models import PrototypicalClassifier, convolutional
 from keras_dml.samplers import EpisodeSampler
 from zoo import augment, classifiers, images, publish, recipe
 
 NAME = "mnist_proto_sim"
 DIGITS = [str(digit) for digit in range(10)]
 PER_DIGIT = 13  # rows of each digit in a batch
-STEPS, LEARNING_RATE = 6000, 2e-3
+STEPS, LEARNING_RATE = 2500, 2e-3
+WIDTH, EMBEDDING = 32, 64  # a LeNet had 99.0 % after 6,000 steps
 SHIFT = 2  # pixels, at most
 HIDDEN = 128
 
@@ -85,7 +87,8 @@ def main(
     """Trains on the 60,000 training images and measures on the 10,000 test images."""
     out = recipe.out_folder(out, NAME, "sim", seed)
     keras.utils.set_random_seed(seed)
-    model = PrototypicalClassifier(lenet(), 10, hidden=(HIDDEN,), class_names=DIGITS)
+    encoder = convolutional(width=WIDTH, blocks=3, embedding=EMBEDDING)
+    model = PrototypicalClassifier(encoder, 10, hidden=(HIDDEN,), class_names=DIGITS)
     x, y = images.mnist("train")
     shifted = lambda batch, rng: augment.shift_pixels(batch, rng, SHIFT)  # noqa: E731
     minutes = classifiers.fit(

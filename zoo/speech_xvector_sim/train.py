@@ -218,8 +218,9 @@ def card(figures, thresholds, speakers, *, seed, steps, minutes):
             "Twenty actors, two sentences, one studio, one session each: figures say little about "
             "telephones, rooms, other languages or another day.",
             "Trim silence before: `zoo/speech.py` does, as the figures had it.",
-            "How many cepstra, and how long the similarity is trained, was chosen with these twenty "
-            "speakers in view (by training speakers alone the same number of cepstra is chosen).",
+            "How many cepstra, and how long the similarity is trained, was chosen with these "
+            "twenty speakers in view (by training speakers alone the same number of cepstra is "
+            "chosen).",
             "No protection against recordings played back or synthetic voices.",
         ],
         "recipe": publish.recipe_of(NAME, seed=seed, steps=steps, minutes=minutes),
