@@ -43,7 +43,8 @@ class EpisodeSampler(PKSampler):
         augment: `augment(batch, rng) -> batch` on NumPy arrays `(rows, ...)`, rows kept in order;
             `rng` is a `numpy.random.Generator` of this episode alone.
         seed: Non-negative integer.
-        **kwargs: `workers`, `use_multiprocessing`, `max_queue_size` of `keras.utils.PyDataset`.
+        **kwargs: `sessions` of `PKSampler`; `workers`, `use_multiprocessing`, `max_queue_size` of
+            `keras.utils.PyDataset`.
 
     Raises:
         ValueError, TypeError: At construction, if the examples or ids are malformed, or a class
