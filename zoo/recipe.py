@@ -16,7 +16,8 @@ from zoo import evaluate, training
 FIGURES, TRIALS, CURVES = "figures.json", "trials.npz", "roc_det"
 
 Method = Annotated[
-    str, typer.Option(help="qp_wl (the model), qp_npl, mp_npl or qp_cls (its rivals).")
+    str,
+    typer.Option(help="qp_wl (the one to be published), qp_npl, mp_npl or qp_cls (its rivals)."),
 ]
 Steps = Annotated[int, typer.Option(help="Training steps.")]
 Seed = Annotated[int, typer.Option(help="Of the initial weights and the batches.")]

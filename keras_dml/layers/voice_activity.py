@@ -21,7 +21,11 @@ class VoiceActivity(keras.layers.Layer):
     Input and output shape: `(batch, frames, bands)`, as of `LogMel`, with or without a Keras mask.
 
     Args:
-        margin: Standard deviations of the level below its mean that still count as speech.
+        margin: Standard deviations of the level below its mean that still count as speech; at
+            least 0, so that a frame is left.
+
+    Raises:
+        ValueError: For another margin, or an input of another rank.
 
     Example:
         >>> bands = np.array([[[-9.0], [3.0], [4.0], [2.0]]], "float32")
@@ -31,6 +35,10 @@ class VoiceActivity(keras.layers.Layer):
 
     def __init__(self, margin=0.3, **kwargs):
         super().__init__(**kwargs)
+        if not 0 <= margin < float("inf"):
+            raise ValueError(
+                f"`margin` must be a number of at least 0. Received margin={margin!r}."
+            )
         self.margin = float(margin)
         self.supports_masking = True
 

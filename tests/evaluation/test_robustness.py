@@ -338,6 +338,14 @@ def test_a_stopped_measurement_goes_on_where_it_was(tmp_path):
         robustness(*given, [Whole("pgd", outcomes)], out=out)
 
 
+def test_no_attack_and_no_such_head_are_refused(trained):
+    x, y = examples(6)
+    with pytest.raises(ValueError, match="`attacks` is empty; give at least one"):
+        robustness(trained, x, y, [])
+    with pytest.raises(ValueError, match="`head` must be one of .*head='cosine'"):
+        robustness(trained, x, y, [attacks.FGSM(0.1)], head="cosine")
+
+
 def test_progress_is_told_on_stderr(monkeypatch):
     told = []
     monkeypatch.setattr(

@@ -72,3 +72,8 @@ def test_a_recording_without_a_valid_step_is_refused_or_compiled_not_a_number():
         layer(x, mask=mask)
     found = compiled(lambda x, mask: layer(x, mask=mask))(x, mask)
     assert np.isfinite(found[0]).all() and np.isnan(found[1]).all()
+
+
+def test_what_is_no_recording_is_refused():
+    with pytest.raises(ValueError, match=r"takes recordings.*Received shape \(2, 3\)"):
+        StatisticsPooling()(np.ones((2, 3), "float32"))

@@ -61,3 +61,9 @@ def test_poolings_behind_it_see_speech_alone(rng):
 def test_another_rank_is_refused():
     with pytest.raises(ValueError, match=r"log-mel bands.*Received shape \(2, 3\)"):
         layers.VoiceActivity()(np.zeros((2, 3), "float32"))
+
+
+@pytest.mark.parametrize("margin", [-0.1, float("nan"), float("inf")])
+def test_a_margin_that_could_leave_no_frame_is_refused(margin):
+    with pytest.raises(ValueError, match="`margin` must be a number of at least 0"):
+        layers.VoiceActivity(margin)

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 from scipy import signal
 
+from keras_dml import evaluation, inference
+from keras_dml.layers import LearnedSimilarity
 from keras_dml.samplers import PKSampler
 from tests.tfds_builders import media, samples
 from tfds_builders import reading
 from zoo import speech, speech_augment
 from zoo.people import People
+from zoo.speech_xvector_sim import train
 
 RATE = 16_000
 SPEAKERS = [f"{actor:02d}" for actor in range(1, 25)]
@@ -192,3 +195,42 @@ def test_the_real_speech_makes_239_utterances_and_5593_trials(data_dir, tmp_path
     assert 1.2 < seconds.min() and 1.9 < np.median(seconds) < 2.2
     _, _, genuine, _ = speech.trials(people.subjects, speech.folds(people.subjects))
     assert (genuine.sum(), (~genuine).sum()) == (1_309, 4_284)
+
+
+def test_a_calibrated_similarity_keeps_its_order_and_its_zero_is_as_likely_as_not(rng):
+    layer = LearnedSimilarity((4,), symmetry="absdiff")
+    x, y = rng.normal(size=(2, 5, 3)).astype("float32")
+    before = np.asarray(layer(x, y))
+    genuine = rng.random(4_000) < 0.2
+    ratios = rng.normal(np.where(genuine, 2, -2), 2)  # are log-likelihood ratios
+    scale, shift = train.log_odds(0.5 * ratios - 7, genuine)
+    assert scale == pytest.approx(2, rel=0.1) and shift == pytest.approx(14, rel=0.1)
+    train.calibrate(layer, scale, shift)
+    np.testing.assert_allclose(np.asarray(layer(x, y)), scale * before + shift, rtol=1e-4)
+
+
+def test_a_new_similarity_begins_as_a_metric_of_the_differences(rng):
+    layer = LearnedSimilarity((4,), symmetry="absdiff")
+    x = rng.normal(size=(6, 3)).astype("float32")
+    layer(x, x)
+    train.begin_as_a_metric(layer)
+    table = np.asarray(layer(x, x + np.float32(0)))
+    assert (table.argmax(axis=1) == np.arange(6)).all()
+    assert (np.asarray(layer(x[:1], x[:1] + 2)) < np.asarray(layer(x[:1], x[:1] + 1))).all()
+
+
+def test_the_encoder_begins_at_discriminants_that_part_voices(rng):
+    bands = [signal.firwin(65, [low, low + 400], pass_zero=False, fs=RATE)
+             for low in range(200, 7_000, 85)]  # fmt: skip
+    speakers = len(bands)
+    sounds = [
+        signal.lfilter(bands[i % speakers], 1, rng.normal(size=9_000))[:, None].astype("float32")
+        for i in range(2 * speakers)
+    ]
+    names = [f"{i % speakers:02d}" for i in range(2 * speakers)]
+    encoder = train.network()
+    train.begin_at_discriminants(encoder, People(sounds, names, [0] * len(sounds)))
+    z = inference.embed(encoder, sounds, progress=False)
+    alike = evaluation.paired_cosine(z[:speakers], z[speakers:])
+    others = evaluation.paired_cosine(z[:speakers], np.roll(z[speakers:], speakers // 2, axis=0))
+    assert alike.mean() > others.mean() + 0.5

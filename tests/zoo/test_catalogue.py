@@ -52,6 +52,13 @@ def test_of_each_kind_of_figure_the_first_row_is_the_headline(images_card):
     ]
 
 
+def test_the_headline_of_attacks_is_the_one_that_left_least(images_card):
+    weaker = images_card["figures"][1]
+    images_card["figures"].append({**weaker, "attack": "square", "value": 0.92})
+    *_, line = catalogue.figures_in_words(images_card)
+    assert line == "square at 0.3, sim head accuracy 92.0 % ± 0.2 (10,000 trials)"
+
+
 def test_a_setting_names_what_else_a_figure_was_measured_under():
     assert catalogue.setting({"domain": "sketch", "head": "dol"}) == "sketch, dol head"
     assert catalogue.setting({"attack": "worst of all"}) == "worst of all"

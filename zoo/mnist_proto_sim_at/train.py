@@ -102,8 +102,9 @@ def main(
         )
         card["figures_are"] = (
             "Attacks on the raw scores S(z, C) of this file, with everything known to the "
-            "attacker; right means right when clean and under every restart. The square attack "
-            "uses no gradient."
+            "attacker; right means right when clean and under every restart. The worst case is "
+            "over the attacks by gradients; the square attack, which uses none, is made on the "
+            f"first {SQUARE_IMAGES:,} images alone."
         )
         publish.publish(pathlib.Path(__file__).parent, model, card, classifiers.golden_images())
 

@@ -18,6 +18,7 @@ import numpy as np
 import typer
 from scipy import fft
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
 
 from keras_dml import evaluation, inference, layers
 from keras_dml._keras import keras
@@ -33,8 +34,8 @@ FRAMES = 48  # half a second: a covariance of fewer is a guess
 FLOOR = 1e-2  # of the covariance's eigenvalues, in squared units of the cepstra
 EMBEDDING, HIDDEN = 75, 64
 SHRINKAGE = 0.3  # of the covariance within speakers, towards a multiple of the identity
-# Longer or faster training of the similarity learns the sixteen speakers by heart: with a rate of
-# 1e-3 its EER is 13 %, with this one 10 % (folds one and five).
+# Faster training of the similarity learns the sixteen speakers by heart: in 300 steps with a rate
+# of 1e-3 its EER comes to 13 %, with this one to 9 % (folds one and five, without noise).
 STEPS, LEARNING_RATE = 250, 3e-4
 SPEAKERS, PER_SPEAKER = 16, 4  # in a batch
 CROP = 2 * RATE_HZ
@@ -136,7 +137,29 @@ def train(recordings, steps, seed, out, resume):
         learning_rate=LEARNING_RATE,
         loss=PrototypicalLoss(label_smoothing=0.1),
     )
+    encoder.trainable = True  # for whoever trains on
     return model, minutes
+
+
+def log_odds(similarities, genuine):
+    """Scale and shift that make a similarity the log-likelihood ratio of one voice against two.
+
+    Args:
+        similarities: Of trials, shape `(trials,)`; great is alike.
+        genuine: Whether one person speaks both, same shape.
+
+    Returns:
+        Two numbers: what to multiply by, and what to add then.
+    """
+    fitted = LogisticRegression(C=np.inf, class_weight="balanced")
+    fitted.fit(similarities[:, None], genuine)
+    return float(fitted.coef_[0, 0]), float(fitted.intercept_[0])
+
+
+def calibrate(similarity, scale, shift):
+    """Makes `scale * S + shift` of a similarity S, in its last layer."""
+    similarity.kernels[-1].assign(scale * np.asarray(similarity.kernels[-1]))
+    similarity.biases[-1].assign(scale * np.asarray(similarity.biases[-1]) + shift)
 
 
 def scores(model, signals, first, second):
@@ -212,15 +235,16 @@ def card(figures, thresholds, speakers, *, seed, steps, minutes):
         "figures": figures,
         "figures_are": "Cross-validated: five folds of four speakers, two men and two women, whom "
         "the fold's model never heard; all pairs of utterances within a fold, pooled. Intervals "
-        "are a bootstrap over speakers. This file is trained on all twenty.",
+        "are a bootstrap over speakers. This file is trained on all twenty, its similarity scaled "
+        "and shifted to a log-likelihood ratio of these trials: above 0, one voice is likelier.",
         "thresholds": thresholds,
         "limits": [
             "Twenty actors, two sentences, one studio, one session each: figures say little about "
             "telephones, rooms, other languages or another day.",
             "Trim silence before: `zoo/speech.py` does, as the figures had it.",
             "How many cepstra, and how long the similarity is trained, was chosen with these "
-            "twenty speakers in view (by training speakers alone the same number of cepstra is "
-            "chosen).",
+            "twenty speakers in view. Chosen among each fold's training speakers instead, there "
+            "are 13 to 17 cepstra, and the discriminants' cosine has an EER of 9.6 %.",
             "No protection against recordings played back or synthetic voices.",
         ],
         "recipe": publish.recipe_of(NAME, seed=seed, steps=steps, minutes=minutes),
@@ -251,7 +275,9 @@ def main(
         room = out / "final"
         room.mkdir(exist_ok=True)
         model, minutes = train(every, steps, seed, room, resume)
-        thresholds = evaluate.thresholds(-pooled["sim"], genuine)
+        scale, shift = log_odds(pooled["sim"], genuine)
+        calibrate(model.prototypes_layer.similarity, scale, shift)
+        thresholds = evaluate.thresholds(-(scale * pooled["sim"] + shift), genuine)
         publish.publish(
             pathlib.Path(__file__).parent,
             model,
