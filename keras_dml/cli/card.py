@@ -25,6 +25,8 @@ def run(
     _screen.say(f"[bold]{name}[/bold]: {card['task']}")
     _screen.table((), _facts(card), header=False)
     _screen.say("\n[bold]Figures[/bold] (value ± standard error)")
+    if "figures_are" in card:
+        _screen.say(_screen.plain(card["figures_are"]))
     _screen.table(
         ("protocol", "n", "fraction", "setting", "metric", "value", "trials"), _figures(card)
     )

@@ -84,6 +84,13 @@ def test_a_card_is_told_whole(command, zoo_folder):
         assert part in out, part
 
 
+def test_a_card_says_what_its_figures_are(command, zoo_folder):
+    file = zoo_folder / "gait_qp_wl" / "card.json"
+    said = "Cross-validated: everybody was left out once [of five]."
+    file.write_text(json.dumps({**json.loads(file.read_text()), "figures_are": said}))
+    assert said in command("card", "gait_qp_wl")[1]
+
+
 def test_reading_commands_load_no_keras(zoo_folder):
     code = (
         "import sys; from keras_dml import cli\n"
