@@ -56,6 +56,7 @@ def fit(
     optimizer = keras.optimizers.AdamW(schedule, weight_decay=weight_decay, global_clipnorm=CLIP)
     model.compile(optimizer, jit_compile=jit_compile, **compiled)
     checkpoint = pathlib.Path(out) / "checkpoint"
+    checkpoint.parent.mkdir(parents=True, exist_ok=True)
     if not resume:
         shutil.rmtree(checkpoint, ignore_errors=True)
     sampler.epoch = training.epochs_done(checkpoint)
@@ -70,6 +71,14 @@ def fit(
     minutes = before + (time.monotonic() - start) / 60
     clock.write_text(f"{minutes}\n")
     return minutes
+
+
+def begin_as_a_metric(similarity):
+    """Turns the signs of a new similarity's weights so that it falls with every difference: a
+    distance with random weights, which training then shapes."""
+    first, last = similarity.kernels
+    first.assign(np.abs(first))
+    last.assign(-np.abs(last))
 
 
 def share(protocol, metric, value, trials, **keys):

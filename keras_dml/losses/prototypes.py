@@ -95,7 +95,7 @@ class PrototypicalLoss(keras.losses.Loss):
 
     The class term picks a row's own prototype among all, the pair term tells rows of one class from
     others and calibrates the similarity, the auxiliary term is the cross-entropy of a dense layer
-    on the embeddings, which speeds training up.
+    on the embeddings, which speeds training up. `fit` leaves a term of weight 0 out and tells 0.
 
     Labels are class ids, shape `(batch,)`; one that is no class is refused, or makes the loss NaN
     in a compiled step, where nothing can be raised. Predictions are a dict of what the model
@@ -153,23 +153,27 @@ class PrototypicalLoss(keras.losses.Loss):
             raise ValueError(f"`trials` must be one of {TRIALS}. Received trials={trials!r}.")
         self.trials = trials
 
-    def terms(self, labels, scores, pairs, logits=None, places=None):
+    def terms(self, labels, scores=None, pairs=None, logits=None, places=None):
         """The three terms, each a scalar without its weight, and the number of pairs of one class.
+
+        A term whose predictions are None is 0.
 
         Args:
             labels: Class ids, int32, shape `(batch,)`.
             scores: Similarities to the prototypes, shape `(batch, classes)`.
             pairs: Similarities of the rows to each other, shape `(batch, batch)`.
-            logits: Of the auxiliary head, margins included; None: the term is 0.
+            logits: Of the auxiliary head, margins included, shape `(batch, classes)`.
             places: Column of each row's class in `scores`, int32, where they are not those of all
                 classes; a column that repeats an earlier one is `-inf`.
         """
-        places = labels if places is None else places
-        own_class = ops.mean(class_term(scores, places, self.label_smoothing))
-        same_class, positives = pair_term(
-            pairs, labels, trials=self.trials, smoothing=self.pair_smoothing
-        )
-        auxiliary = ops.zeros_like(own_class)
+        own_class = same_class = auxiliary = positives = ops.zeros((), self.dtype)
+        if scores is not None:
+            places = labels if places is None else places
+            own_class = ops.mean(class_term(scores, places, self.label_smoothing))
+        if pairs is not None:
+            same_class, positives = pair_term(
+                pairs, labels, trials=self.trials, smoothing=self.pair_smoothing
+            )
         if logits is not None:
             auxiliary = ops.mean(class_term(logits, labels, self.label_smoothing))
         return own_class, same_class, auxiliary, positives

@@ -129,26 +129,31 @@ class PrototypicalClassifier(keras.Model):
             training: Whether dropout is at work.
 
         Returns:
-            Class, pair and auxiliary term, and the number of pairs of one class; scalars.
+            Class, pair and auxiliary term, and the number of pairs of one class; scalars. A term
+            of weight 0 is not computed and is 0.
         """
         z = ops.cast(z, self.prototypes_layer.dtype)
-        logits = None
-        if self.aux == "softmax":
+        objective = self._objective
+        scores = places = pairs = logits = None
+        if objective.class_weight:
+            scores, places = self._class_scores(z, labels, training)
+        if objective.pair_weight:
+            pairs = self.prototypes_layer.similarity(z, z, training=training)
+        if objective.aux_weight and self.aux == "softmax":
             logits = self.aux_head(z)
-        elif self.aux == "am":
+        elif objective.aux_weight and self.aux == "am":
             logits = additive_margin(self._cosines(z), labels)
-        similarity = self.prototypes_layer.similarity
-        pairs = similarity(z, z, training=training)
+        return objective.terms(labels, scores, pairs, logits, places)
+
+    def _class_scores(self, z, labels, training):
+        """Similarities to the candidates, and the column of each row's class among them."""
+        layer = self.prototypes_layer
         if self._objective.candidates == "all":
-            scores, places = self.prototypes_layer(z, training=training), None
-        else:
-            present, places = classes_present(
-                labels, self.prototypes_layer.classes, static=self.jit_compile
-            )
-            chosen = ops.take(self.prototypes_layer.prototypes, present, axis=0)
-            scores = similarity(z, chosen, training=training)
-            scores = ops.where(_repeated(present), -float("inf"), scores)
-        return self._objective.terms(labels, scores, pairs, logits, places)
+            return layer(z, training=training), None
+        present, places = classes_present(labels, layer.classes, static=self.jit_compile)
+        chosen = ops.take(layer.prototypes, present, axis=0)
+        scores = layer.similarity(z, chosen, training=training)
+        return ops.where(_repeated(present), -float("inf"), scores), places
 
     def test_step(self, *given):
         """As of `keras.Model`; the terms of training, which a test does not have, are not told."""

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from keras_dml import models
@@ -19,6 +20,24 @@ def test_blocks_and_width_are_chosen():
     assert [layer.filters for layer in convolutions] == [5, 5]
     assert model.get_layer("features").output.shape == (None, 2 * 2 * 5)
     assert model.output_shape == (None, 7)
+
+
+def test_each_block_has_the_width_that_the_list_gives():
+    assert models.convolutional(width=[2, 3, 5, 7]).output_shape == (None, 7)
+    with pytest.raises(ValueError, match="one for each of the 3 blocks"):
+        models.convolutional(width=[2, 3], blocks=3)
+
+
+def test_early_pooling_is_the_same_function_where_scales_are_positive(rng):
+    late, early = (
+        models.convolutional((16, 16, 1), width=3, blocks=2, early_pooling=early)
+        for early in (False, True)
+    )
+    weights = [np.abs(rng.normal(size=w.shape)) + 0.1 for w in late.get_weights()]
+    for model in (late, early):
+        model.set_weights(weights)
+    images = rng.random((2, 16, 16, 1)).astype("float32")
+    np.testing.assert_allclose(early(images), late(images), rtol=1e-5)
 
 
 def test_an_image_of_which_nothing_would_be_left_is_refused():

@@ -22,6 +22,7 @@ from tests.losses.graphs import with_xla
 ROOT = pathlib.Path(__file__).parents[2]
 CLASSES, FEATURES, WIDTH = 3, 4, 2
 JAX = keras.backend.backend() == "jax"
+TERMS = ("class_weight", "pair_weight", "aux_weight")
 once = pytest.mark.skipif(JAX, reason="the same on every backend")
 
 
@@ -196,6 +197,20 @@ def test_terms_are_those_of_their_definitions(aux, symmetry):
     terms = staged(lambda z: model.terms(z, labels))(z)
     for found, wanted in zip(terms, expected, strict=True):
         np.testing.assert_allclose(float(found), float(wanted), rtol=1e-5)
+
+
+@pytest.mark.parametrize("left_out", [0, 1, 2])
+def test_a_term_of_weight_0_is_left_out_and_told_as_0(left_out):
+    weights = [0.5, 2.0, 3.0]
+    x, y = data(6)
+    whole = classifier(loss=losses.PrototypicalLoss(**dict(zip(TERMS, weights, strict=True))))
+    weights[left_out] = 0.0
+    model = classifier(loss=losses.PrototypicalLoss(**dict(zip(TERMS, weights, strict=True))))
+    labels = ops.convert_to_tensor(y.astype("int32"))
+    expected = [float(one) for one in whole.terms(whole.embed(x), labels)[:3]]
+    expected[left_out] = 0.0
+    found = [float(one) for one in model.terms(model.embed(x), labels)[:3]]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("smoothing", [0.2] if JAX else [0.0, 0.2])

@@ -209,16 +209,6 @@ def test_a_calibrated_similarity_keeps_its_order_and_its_zero_is_as_likely_as_no
     np.testing.assert_allclose(np.asarray(layer(x, y)), scale * before + shift, rtol=1e-4)
 
 
-def test_a_new_similarity_begins_as_a_metric_of_the_differences(rng):
-    layer = LearnedSimilarity((4,), symmetry="absdiff")
-    x = rng.normal(size=(6, 3)).astype("float32")
-    layer(x, x)
-    train.begin_as_a_metric(layer)
-    table = np.asarray(layer(x, x + np.float32(0)))
-    assert (table.argmax(axis=1) == np.arange(6)).all()
-    assert (np.asarray(layer(x[:1], x[:1] + 2)) < np.asarray(layer(x[:1], x[:1] + 1))).all()
-
-
 def test_the_encoder_begins_at_discriminants_that_part_voices(rng):
     bands = [signal.firwin(65, [low, low + 400], pass_zero=False, fs=RATE)
              for low in range(200, 7_000, 85)]  # fmt: skip

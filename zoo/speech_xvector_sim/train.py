@@ -88,14 +88,6 @@ def begin_at_discriminants(encoder, voices):
     encoder.get_layer("embedding").set_weights([kernel, -centre @ kernel])
 
 
-def begin_as_a_metric(similarity):
-    """Turns the signs of a new similarity's weights so that it falls with every difference: a
-    distance with random weights, which training then shapes."""
-    first, last = similarity.kernels
-    first.assign(np.abs(first))
-    last.assign(-np.abs(last))
-
-
 def train(recordings, steps, seed, out, resume):
     """One training run on some speakers; the voices of another speed are classes of their own.
 
@@ -127,7 +119,7 @@ def train(recordings, steps, seed, out, resume):
         aux="am",
         class_names=sampler.class_names,
     )
-    begin_as_a_metric(model.prototypes_layer.similarity)
+    classifiers.begin_as_a_metric(model.prototypes_layer.similarity)
     minutes = classifiers.fit(
         model,
         sampler,
