@@ -5,17 +5,18 @@ import math
 from keras_dml._keras import keras, ops
 
 
-def rows_per_block(x, y, max_bytes):
-    """Rows of `x` whose differences to all of `y` fit `max_bytes`; None where all rows are known
-    to.
+def rows_per_block(x, y, max_bytes, numbers=None):
+    """Rows of `x` whose pairs with all of `y` fit `max_bytes`; None where all rows are known to.
 
     Args:
         x: Tensor `(n, ...)`.
-        y: Tensor `(m, ...)` with the same trailing shape.
-        max_bytes: Size of one block of shape `(rows, m, ...)`.
+        y: Tensor `(m, ...)`.
+        max_bytes: Size of one block of shape `(rows, m, numbers)`.
+        numbers: What a pair takes; None: as many as a row of `x` has, its difference.
     """
     n, m = ops.shape(x)[0], ops.shape(y)[0]
-    row = m * math.prod(x.shape[1:]) * _bytes(x)
+    numbers = math.prod(x.shape[1:]) if numbers is None else numbers
+    row = m * numbers * _bytes(x)
     if isinstance(n, int) and isinstance(m, int):
         return None if n == 1 or n * row <= max_bytes else max(1, int(max_bytes // row))
     if isinstance(n, int) and n == 1:

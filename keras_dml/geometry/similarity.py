@@ -15,6 +15,7 @@ from keras_dml.geometry.concrete import concrete
 from keras_dml.geometry.numerics import absolute, at_least_float32
 
 BLOCK_BYTES = 2**20  # of one block of hidden units: stays in a cache (tests/bench/prototypes)
+GALLERY_BYTES = 2**26  # of what is computed once for each row of `y`, where values are at hand
 # Hidden units of all pairs from where XLA, which makes one of the maximum and the product and is
 # six times faster, pays its 0.3 s of compiling at once.
 FUSED_FROM = 2**29
@@ -45,15 +46,20 @@ def compiled(table, x, y, perceptron):
         perceptron: As of `table`.
     """
     if concrete(x[:1]) is None:
-        return table(x, y, perceptron)
-    units = x.shape[0] * y.shape[0] * perceptron.biases[0].shape[0]
+        # a file on a device is asked by one probe: no loop there
+        return table(x, y, perceptron, max_bytes=None if x.shape[0] == 1 else BLOCK_BYTES)
+    width = perceptron.biases[0].shape[0]
+    rows = max(1, GALLERY_BYTES // (4 * width))
+    if y.shape[0] > rows:
+        parts = [y[start : start + rows] for start in range(0, y.shape[0], rows)]
+        return ops.concatenate([compiled(table, x, part, perceptron) for part in parts], axis=1)
+    units = x.shape[0] * y.shape[0] * width
     if 4 * units <= BLOCK_BYTES:
         return table(x, y, perceptron)
     weights = (*perceptron.kernels, *perceptron.biases)
     shapes = tuple(tuple(weight.shape) for weight in weights)
     function = _compiled(table, perceptron.slope, shapes, units >= FUSED_FROM)
-    # values in place of variables, which a custom gradient of TensorFlow refuses
-    return function(x, y, *(weight[...] for weight in weights))
+    return function(x, y, *_values(weights))
 
 
 @functools.cache
@@ -98,7 +104,7 @@ def concatenation(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):
         perceptron: A `Perceptron`.
         drop: Dropout of the last hidden units, `drop(units, block)`, where `block` is the number of
             the block of rows of `y`; None for none.
-        max_bytes: Memory of one block of hidden units.
+        max_bytes: Memory of one block of hidden units; None: all at once, without a loop.
 
     Returns:
         Similarities, shape `(n, m)`, without bounds; great is alike.
@@ -180,14 +186,12 @@ def _in_blocks(table, y, others, width, max_bytes):
     """`table(rows of y, block, *others) -> (rows, n)` for all rows, as `(n, m)`; the backward pass
     computes each block again."""
     x = others[0]
-    units = ops.zeros((1, width), x.dtype)  # what a pair takes
     rows = None
-    if x.shape[0] != 1:
-        rows = blocks.rows_per_block(
-            y, ops.broadcast_to(units, (ops.shape(x)[0], width)), max_bytes
-        )
+    if max_bytes is not None:
+        rows = blocks.rows_per_block(y, x, max_bytes, width)
     if rows is None:
         return ops.transpose(table(y, 0, *others))
+    others = _values(others)
 
     def one(pair):
         rows_of_y, block = pair
@@ -197,6 +201,12 @@ def _in_blocks(table, y, others, width, max_bytes):
     parts = blocks.in_blocks(y, rows)
     answers = ops.map(one, (parts, ops.arange(ops.shape(parts)[0], dtype="int32")))
     return ops.transpose(blocks.joined(answers, ops.shape(y)[0]))
+
+
+def _values(weights):
+    """Values in place of variables, which a custom gradient of TensorFlow refuses, and which make a
+    loop stateful: one whose answers nobody asks for would run all the same."""
+    return [weight[...] for weight in weights]
 
 
 def _filled(rest, weights):

@@ -6,6 +6,8 @@ import numpy as np
 
 from keras_dml._keras import keras
 
+IMAGE_CHANNELS = (1, 3, 4)  # grey, RGB, with transparency; maps of features have others
+
 
 def image_input(input_shape, least, channels=None):
     """The input of a model of images.

@@ -19,7 +19,7 @@ from keras_dml.models._classifier_checks import (
     check_loss,
     refuse_weights,
 )
-from keras_dml.models._images import check_images
+from keras_dml.models._images import IMAGE_CHANNELS, check_images
 
 AUXILIARIES = ("softmax", "am", None)
 HEADS = {"sim": "similarities to the prototypes", "dol": "logits of the auxiliary dense layer"}
@@ -382,8 +382,9 @@ class PrototypicalClassifier(keras.Model):
             self._check_images(x)
 
     def _check_images(self, x):
-        if len(self.encoder.input_shape) == 4:
-            check_images(x, self.encoder.input_shape[1:])
+        shape = self.encoder.input_shape[1:]
+        if len(shape) == 3 and shape[-1] in IMAGE_CHANNELS:
+            check_images(x, shape)
 
     def _forget_functions(self):
         """Compiled functions hold the old number of classes."""

@@ -23,6 +23,10 @@ TABLES = {
 }
 # XLA from how many hidden units on; JAX always takes it
 FUSED = [1] if keras.backend.backend() == "jax" else [1, 2**40]
+reads_proc = pytest.mark.skipif(
+    keras.backend.backend() == "jax" or not pathlib.Path("/proc/self/clear_refs").exists(),
+    reason="reads /proc, on one backend",
+)
 all_tables = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)
 all_blocks = pytest.mark.parametrize("max_bytes", [WHOLE, ONE_ROW], ids=["whole", "in blocks"])
 
@@ -210,10 +214,7 @@ def test_dropout_is_told_each_block_by_its_number(rng):
     np.testing.assert_allclose(found, of_plain * np.array([[1, 1, 2, 2, 3]]).T, rtol=1e-10)
 
 
-@pytest.mark.skipif(
-    keras.backend.backend() == "jax" or not pathlib.Path("/proc/self/clear_refs").exists(),
-    reason="reads /proc, on one backend",
-)
+@reads_proc
 def test_neither_pass_holds_the_hidden_units_of_all_pairs(rng):
     """256 x 2048 pairs have 268 MB of hidden units, and as much of concatenated vectors."""
     x, y = vectors(rng, 256, 2048, features=64, dtype="float32")
@@ -227,3 +228,37 @@ def test_neither_pass_holds_the_hidden_units_of_all_pairs(rng):
     both_passes(x[:3], y[:500])
     grown, _ = memory.growth_megabytes(lambda: both_passes(x, y))
     assert grown < 100
+
+
+@reads_proc
+@all_tables
+def test_a_single_probe_does_not_hold_the_hidden_units_of_a_whole_gallery(rng, table):
+    """1 x 200,000 pairs have 410 MB of them."""
+    x, y = vectors(rng, 1, 200_000, features=8, dtype="float32")
+    inputs, _ = TABLES[table]
+    perceptron = tensors(perceptrons.random(rng, 8, (512,), inputs=inputs, dtype="float32"))
+    x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
+    similarity.compiled(table, x, y[:5000], perceptron)
+    grown, _ = memory.growth_megabytes(lambda: similarity.compiled(table, x, y, perceptron))
+    assert grown < 100
+
+
+@pytest.mark.skipif(keras.backend.backend() == "jax", reason="XLA drops what nobody asks for")
+def test_a_table_in_blocks_that_nobody_asks_for_is_not_computed(rng):
+    """Scores of thousands of classes are there for metrics, which many trainings do without."""
+    import tensorflow as tf
+
+    x, y = vectors(rng, 6, 9, dtype="float32")
+    perceptron = perceptrons.random(rng, 3, (4,), dtype="float32")
+    of_variables = perceptron._replace(
+        kernels=tuple(map(tf.Variable, perceptron.kernels)),
+        biases=tuple(map(tf.Variable, perceptron.biases)),
+    )
+
+    def without_answers(x, y):
+        similarity.concatenation(x, y, of_variables, max_bytes=ONE_ROW)
+        return x
+
+    graph = tf.function(without_answers, autograph=False).get_concrete_function(x, y).graph
+    loops = [operation.type for operation in graph.get_operations() if "While" in operation.type]
+    assert loops == ["StatelessWhile"]  # TensorFlow runs a stateful one whatever comes of it

@@ -516,6 +516,16 @@ def test_images_of_another_size_dtype_or_range_are_refused(rng, change, message)
         assert model.class_names == ["0", "1"]
 
 
+def test_maps_of_features_may_hold_any_number(rng):
+    maps = rng.normal(scale=9, size=(4, 2, 2, 5)).astype("float32")
+    encoder = keras.Sequential([keras.Input((2, 2, 5)), keras.layers.Flatten()])
+    model = models.PrototypicalClassifier(encoder, 2, hidden=(3,))
+    model.compile("sgd")
+    model.fit(maps, np.array([0, 0, 1, 1]), verbose=0)
+    model.refit_prototypes(maps, np.array([0, 0, 1, 1]))
+    np.testing.assert_allclose(model.prototypes[0], maps[:2].reshape(2, -1).mean(axis=0), rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     "encoder",
     [
