@@ -16,7 +16,7 @@ FILES = {
 SHOWN = ("clean", "fgsm", "short", "long", "restarts", "margin", "square", "worst")
 
 
-def show(manual_dir, out, scale, restarts=None):
+def show(manual_dir, out, scale, restarts=None, images=None):
     """Runs the comparison and prints its table.
 
     Args:
@@ -24,6 +24,7 @@ def show(manual_dir, out, scale, restarts=None):
         out: Folder that is written into; made when it is not there.
         scale: A name of `plan.SCALES`.
         restarts: Of the long attack; the scale's own when None.
+        images: Test images to attack, the first ones; the scale's own when None.
 
     Raises:
         ValueError: If a file is missing, or is not what it should be.
@@ -40,6 +41,8 @@ def show(manual_dir, out, scale, restarts=None):
     chosen = plan.SCALES[scale]
     if restarts is not None:
         chosen = dataclasses.replace(chosen, restarts=restarts)
+    if images is not None:
+        chosen = dataclasses.replace(chosen, test=images)
     shown = digits.digits_of(train, test).first(chosen.train, chosen.test)
     experiment = plan.Experiment(shown, Runs(out / "runs"), chosen)
     heads = tables.heads(experiment.attacks)

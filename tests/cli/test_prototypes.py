@@ -52,6 +52,17 @@ def test_the_table_is_printed_and_everything_is_written(command, few, tmp_path):
     assert not list(out.rglob("*.part*"))
 
 
+def test_fewer_images_are_attacked_by_the_same_networks(command, few, tmp_path):
+    for images in (10, 4):
+        code, _, told = reproduce(command, tmp_path, "--scale", "smoke", "--images", images)
+        assert code == 0, told
+        table = json.loads((tmp_path / "figures.json").read_text())["figures"]
+        assert table["count"] == [images]
+    runs = [path.name for path in (tmp_path / "runs").glob("*.json")]
+    trained = [name for name in runs if name.startswith("train_")]
+    assert len(trained) == small.SCALE.epochs and len(runs) == len(trained) + 2
+
+
 def test_missing_digits_are_one_clear_error(command, tmp_path):
     words = ("--manual-dir", tmp_path, "--out", tmp_path / "out")
     code, _, told = command("reproduce", "prototypes", *words)

@@ -93,6 +93,7 @@ def test_digits_are_told_apart_and_cut(digits):
     assert digits.x.shape == (256, 28, 28, 1) and digits.x.dtype == np.float32
     assert digits.x.min() == 0 and digits.x.max() == 1
     assert digits.digest == small.digits().digest != digits.first(255, None).digest
+    assert digits.digest == digits.first(None, 5).digest  # networks serve any number of attacks
     assert len(digits.first(5, 3).x) == 5 and len(digits.first(5, 3).y_test) == 3
 
 

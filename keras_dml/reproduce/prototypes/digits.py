@@ -24,15 +24,20 @@ class Digits:
 
     @property
     def digest(self):
-        """What tells these digits from others, for the settings of runs."""
-        whole = hashlib.sha256()
-        for part in (self.x, self.y.astype("<i8"), self.x_test, self.y_test.astype("<i8")):
-            whole.update(np.ascontiguousarray(part).tobytes())
-        return whole.hexdigest()[:12]
+        """What tells the digits to train on from others, for the settings of runs."""
+        return digest(self.x, self.y)
 
     def first(self, train, test):
         """The first ones of each part; None: all of them."""
         return Digits(self.x[:train], self.y[:train], self.x_test[:test], self.y_test[:test])
+
+
+def digest(x, y):
+    """What tells pictures and their digits from others."""
+    whole = hashlib.sha256()
+    for part in (x, y.astype("<i8")):
+        whole.update(np.ascontiguousarray(part).tobytes())
+    return whole.hexdigest()[:12]
 
 
 def digits_of(train, test):

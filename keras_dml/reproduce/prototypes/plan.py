@@ -3,10 +3,11 @@
 import dataclasses
 
 from keras_dml.evaluation import attacks, robustness
+from keras_dml.reproduce.prototypes.digits import digest
 from keras_dml.reproduce.prototypes.methods import ROWS, TRAININGS
 from keras_dml.reproduce.prototypes.training import Trainings
 
-VERSION = 1  # of what a run does; another one leaves the files of older runs alone
+VERSION = 2  # of what a run does; another one leaves the files of older runs alone
 EPSILON = 0.3  # P2, MNIST
 STEP_SIZE = 0.01  # of the attacks that measure
 
@@ -160,13 +161,17 @@ class Experiment:
             "head": head,
             "start": start,
             "part": self.scale.part,
+            "digits": digest(*self._part(start)),
             "attacks": {column: repr(attack) for column, attack in self.attacks.items()},
         }
 
+    def _part(self, start):
+        part = slice(start, start + self.scale.part)
+        return self.digits.x_test[part], self.digits.y_test[part]
+
     def _measure(self, settings):
-        part = slice(settings["start"], settings["start"] + settings["part"])
         classifier = self.trainings.classifier(settings["training"])
-        x, y = self.digits.x_test[part], self.digits.y_test[part]
+        x, y = self._part(settings["start"])
         found = robustness(
             classifier, x, y, self.attacks.values(), head=settings["head"], progress=False
         )
