@@ -10,16 +10,16 @@ from tests.goldens import load
 TESTS = pathlib.Path(__file__).parent
 
 
-def words():
-    """All words with hyphens that the tests hold: ids, and what ids are put together from."""
+def strings():
+    """What stands in quotes in the tests: ids, and what ids are put together from."""
     texts = [path.read_text() for path in TESTS.rglob("*.py") if path != pathlib.Path(__file__)]
-    return set(re.findall(r"[\w-]+", "\n".join(texts)))
+    return set(re.findall(r"""["']([\w-]+)(?:["']|\{)""", "\n".join(texts)))
 
 
 @pytest.mark.parametrize("seeds", ["seeds_p1", "seeds_p2", "seeds_p3"])
 def test_every_worked_example_is_named_by_a_test(seeds):
-    """Whole, or in two parts at a hyphen or an underscore, as `eer-` and a list of names."""
-    named = words()
+    """Whole, or in two parts at a hyphen or an underscore, as `"eer-"` and a list of names."""
+    named = strings()
 
     def is_named(example):
         cuts = [match.start() for match in re.finditer("[-_]", example)]

@@ -252,12 +252,12 @@ def test_rounding_is_no_asymmetry(rng):
 
 def of_images():
     keras.utils.set_random_seed(3)
-    encoder = [keras.Input((4, 5, 2)), keras.layers.Flatten(), keras.layers.Dense(3)]
+    encoder = [keras.Input((4, 5, 3)), keras.layers.Flatten(), keras.layers.Dense(3)]
     return keras.Sequential(encoder)
 
 
 def images(rng, count=5):
-    return rng.random((count, 4, 5, 2)).astype("float32")
+    return rng.random((count, 4, 5, 3)).astype("float32")
 
 
 def test_images_are_embedded_in_batches_whatever_holds_them(rng):
@@ -271,25 +271,25 @@ def test_images_are_embedded_in_batches_whatever_holds_them(rng):
     "bad, message",
     [
         (
-            np.zeros((5, 4, 2)),
-            r"Image 1 must have shape \(4, 5, 2\). Received shape \(5, 4, 2\).*ize",
+            np.zeros((5, 4, 3)),
+            r"Image 1 must have shape \(4, 5, 3\). Received shape \(5, 4, 3\).*ize",
         ),
         (np.zeros((4, 5)), r"Image 1 must have shape[^$]*\(4, 5\)"),
         (
-            np.zeros((4, 5, 2), "uint8"),
+            np.zeros((4, 5, 3), "uint8"),
             "Image 1 must hold floats in .0, 1.*dtype uint8.*image / 255",
         ),
         (
-            np.full((4, 5, 2), 255.0),
+            np.full((4, 5, 3), 255.0),
             "Image 1 must hold floats.*from 255 to 255. Divide bytes by 255",
         ),
-        (np.full((4, 5, 2), -0.1), "Image 1 must hold floats in .0, 1.*from -0.1"),
-        (np.full((4, 5, 2), np.nan), "Image 1 must hold floats in .0, 1.*nan"),
+        (np.full((4, 5, 3), -0.1), "Image 1 must hold floats in .0, 1.*from -0.1"),
+        (np.full((4, 5, 3), np.nan), "Image 1 must hold floats in .0, 1.*nan"),
     ],
 )
 def test_an_image_of_another_size_dtype_or_range_is_named(bad, message):
     with pytest.raises(ValueError, match=message):
-        embed(of_images(), [np.zeros((4, 5, 2), "float32"), bad])
+        embed(of_images(), [np.zeros((4, 5, 3), "float32"), bad])
 
 
 def test_an_image_alone_is_answered_with_what_to_do(rng):

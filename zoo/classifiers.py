@@ -25,7 +25,6 @@ def fit(
     resume=False,
     learning_rate,
     weight_decay=1e-4,
-    jit_compile=False,
     **compiled,
 ):
     """Trains a classifier, or what trains one, with a checkpoint an epoch.
@@ -38,8 +37,6 @@ def fit(
         resume: Whether to go on from it.
         learning_rate: Greatest learning rate, after the warm-up.
         weight_decay: Of AdamW.
-        jit_compile: Whether XLA compiles the step; slower than TensorFlow's own for convolutions
-            on a processor.
         **compiled: Of `model.compile`, such as `loss`.
 
     Returns:
@@ -54,7 +51,8 @@ def fit(
         warmup_steps=WARM_UP,
     )
     optimizer = keras.optimizers.AdamW(schedule, weight_decay=weight_decay, global_clipnorm=CLIP)
-    model.compile(optimizer, jit_compile=jit_compile, **compiled)
+    # XLA is slower than TensorFlow's own convolutions on a processor
+    model.compile(optimizer, jit_compile=False, **compiled)
     checkpoint = pathlib.Path(out) / "checkpoint"
     checkpoint.parent.mkdir(parents=True, exist_ok=True)
     if not resume:

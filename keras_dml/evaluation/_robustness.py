@@ -42,11 +42,6 @@ class AttackResult:
     seconds: float
     not_finite: int
 
-    @property
-    def calls_per_second(self):
-        """Gradients, or queries, a second."""
-        return self.calls / self.seconds if self.seconds else 0.0
-
 
 @dataclass(frozen=True, eq=False)
 class Robustness:

@@ -171,7 +171,8 @@ class PrototypeSimilarity(keras.layers.Layer):
         if not counts[row]:
             raise ValueError(
                 f"The prototype of {class_name!r} is a moving mean of unknown count. Measure it "
-                "anew first: `refit_prototypes(x, y)` of the model, or `set_prototypes`."
+                "anew first: `refit_prototypes(x, y)` of the model, or `refit(z, labels)` of this "
+                "layer."
             )
         total = counts[row] + len(z)
         values[row] = (counts[row] * values[row] + z.sum(axis=0)) / total

@@ -1,6 +1,8 @@
 """What a prototypical classifier refuses before anything is made or moved."""
 
+from keras_dml._keras import keras
 from keras_dml.losses.prototypes import PrototypicalLoss
+from keras_dml.models._images import are_pictures
 
 
 def refuse_weights(*weights):
@@ -30,11 +32,12 @@ def check_encoder(encoder):
         )
 
 
-def check_batch(shape, wanted):
-    """Refuses a single input, and one of another size.
+def check_batch(shape, dtype, wanted):
+    """Refuses a single input, one of another size, and images in bytes.
 
     Args:
         shape: Of the given array.
+        dtype: Of the given array.
         wanted: Of the encoder's input, the batch first; None is any number.
     """
     shape, wanted = tuple(shape), tuple(wanted)
@@ -46,4 +49,10 @@ def check_batch(shape, wanted):
         raise ValueError(
             f"`x` must be a batch of shape (count, {sizes}). Received shape {shape}. A single "
             "input goes in as `x[None]`."
+        )
+    if are_pictures(wanted[1:]) and not keras.backend.is_float_dtype(dtype):
+        found = keras.backend.standardize_dtype(dtype)
+        raise ValueError(
+            f"`x` must hold floats in [0, 1]. Received dtype {found}. Bytes become such floats by "
+            '`(x / 255).astype("float32")`.'
         )

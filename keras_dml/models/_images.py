@@ -6,7 +6,12 @@ import numpy as np
 
 from keras_dml._keras import keras
 
-IMAGE_CHANNELS = (1, 3, 4)  # grey, RGB, with transparency; maps of features have others
+CHANNELS_OF_PICTURES = (1, 3, 4)  # grey, RGB, with transparency; maps of features have others
+
+
+def are_pictures(shape):
+    """Whether inputs of a shape, without the batch, are pictures, which lie in [0, 1]."""
+    return len(shape) == 3 and shape[-1] in CHANNELS_OF_PICTURES
 
 
 def image_input(input_shape, least, channels=None):
@@ -40,15 +45,16 @@ def embedding_of(features, units):
 
 
 def check_images(images, shape):
-    """Refuses what is no image of a model's size, before it is taken for one.
+    """Refuses what is no image of a model's size, before it is taken for one; maps of features,
+    which have other numbers of channels, may hold any number.
 
     Args:
         images: Images, an array or a list.
         shape: `(height, width, channels)`; None is any number.
 
     Raises:
-        ValueError: If one has another size, holds no floats, or leaves [0, 1]; the message names
-            its place.
+        ValueError: If one has another size, holds no floats, or leaves [0, 1], or a map is not
+            finite; the message names its place.
     """
     if isinstance(images, np.ndarray) and _are_images(images, shape):
         return
@@ -60,6 +66,10 @@ def check_images(images, shape):
                 f"{image.shape}. Resize it, for example by `keras.ops.image.resize`; a single "
                 "image goes in as a list of one."
             )
+        if not are_pictures(shape):
+            if not np.isfinite(image).all():
+                raise ValueError(f"Map {place} holds NaN or infinity; leave it out.")
+            continue
         if not np.issubdtype(image.dtype, np.floating):
             raise ValueError(
                 f"Image {place} must hold floats in [0, 1]. Received dtype {image.dtype}. Bytes "

@@ -5,8 +5,7 @@ import numpy as np
 from keras_dml._keras import keras, ops
 from keras_dml.layers._replicas import share
 from keras_dml.losses import robust
-from keras_dml.losses.pairs import class_ids
-from keras_dml.losses.prototypes import additive_margin
+from keras_dml.losses.prototypes import additive_margin, known_ids
 from keras_dml.models import _attacks
 from keras_dml.models._choices import choose
 from keras_dml.models.prototypical_classifier import PrototypicalClassifier
@@ -148,11 +147,8 @@ class AdversarialTraining(keras.Model):
                 f"Method {self.method!r} is its own loss: `compile(optimizer)`. Received "
                 f"loss={self.loss!r}."
             )
-        labels = class_ids(y)
+        labels, valid = known_ids(y, self.classifier.prototypes_layer.classes)
         values = self._values(labels, y_pred) if training else robust.cross_entropy(labels, y_pred)
-        valid = ops.all(
-            ops.logical_and(labels >= 0, labels < self.classifier.prototypes_layer.classes)
-        )
         mean = ops.sum(values) / ops.cast(ops.shape(values)[0], values.dtype)
         return share(ops.where(valid, mean, float("nan")))
 
@@ -169,8 +165,13 @@ class AdversarialTraining(keras.Model):
 
         Returns:
             Inputs, same shape, without a gradient.
+
+        Raises:
+            ValueError: In an eager call for a label that is no class; in a compiled step it is
+                attacked as class 0, and the loss is NaN.
         """
         x = ops.convert_to_tensor(x)
+        labels, _ = known_ids(y, self.classifier.prototypes_layer.classes)
         # by the step, which is saved; Keras does not save the state of a generator
         place = [ops.convert_to_tensor(self._first_seed), ops.cast(self.steps_taken, "uint32")]
         self.seed_generator.state.assign(ops.stack(place))
@@ -181,7 +182,7 @@ class AdversarialTraining(keras.Model):
             start = _attacks.project(x + TRADES_START * noise, x, epsilon)
         else:
             start = _attacks.uniform_start(x, epsilon, self.seed_generator)
-        loss = self._attacked_loss(x, class_ids(y))
+        loss = self._attacked_loss(x, labels)
         return _attacks.pgd(loss, x, start, epsilon, step_size, self.steps)
 
     def _attacked_loss(self, x, labels):

@@ -19,7 +19,7 @@ from keras_dml.models._classifier_checks import (
     check_loss,
     refuse_weights,
 )
-from keras_dml.models._images import IMAGE_CHANNELS, check_images
+from keras_dml.models._images import check_images
 
 AUXILIARIES = ("softmax", "am", None)
 HEADS = {"sim": "similarities to the prototypes", "dol": "logits of the auxiliary dense layer"}
@@ -184,11 +184,14 @@ class PrototypicalClassifier(keras.Model):
 
         `keras_dml.embed(model, inputs)` does it for any number, in batches.
 
+        Args:
+            x: A batch of inputs; images are floats in [0, 1].
+
         Raises:
-            ValueError: If `x` is no batch of what the encoder takes.
+            ValueError: If `x` is no batch of what the encoder takes, or holds bytes of images.
         """
         x = ops.convert_to_tensor(x)
-        check_batch(x.shape, self.encoder.input_shape)
+        check_batch(x.shape, x.dtype, self.encoder.input_shape)
         return self._encoded(x, False, None)
 
     def scores(self, x, head="sim"):
@@ -198,11 +201,22 @@ class PrototypicalClassifier(keras.Model):
             x: A batch of inputs.
             head: `"sim"`, similarities to the prototypes; `"dol"`, the auxiliary dense layer, which
                 knows the classes of training alone (with `aux="am"` its cosines).
+
+        Raises:
+            ValueError: As `embed` and `head_scores`.
         """
         return self.head_scores(self.embed(x), head)
 
     def head_scores(self, z, head="sim"):
-        """As `scores`, of embeddings, shape `(batch, features)`."""
+        """As `scores`, of embeddings.
+
+        Args:
+            z: Embeddings, shape `(batch, features)`.
+            head: As of `scores`.
+
+        Raises:
+            ValueError: For another head, or `"dol"` of a model without the auxiliary layer.
+        """
         choose("head", head, HEADS)
         if head == "sim":
             return self.prototypes_layer(z, training=False)
@@ -212,8 +226,15 @@ class PrototypicalClassifier(keras.Model):
         return self.aux_head(z) if self.aux == "softmax" else self._cosines(z)
 
     def similarity(self, x, y):
-        """S of all pairs of embeddings, `(n, features)` and `(m, features)` to `(n, m)`: probes
-        first, enrolled second; great is alike."""
+        """S of all pairs of embeddings, shape `(n, m)`; great is alike.
+
+        Args:
+            x: Embeddings of probes, shape `(n, features)`.
+            y: Embeddings of the enrolled, shape `(m, features)`.
+
+        Raises:
+            ValueError: If they are no vectors of the encoder's width.
+        """
         return self.prototypes_layer.similarity(
             ops.convert_to_tensor(x), ops.convert_to_tensor(y), training=False
         )
@@ -272,11 +293,28 @@ class PrototypicalClassifier(keras.Model):
         self._forget_functions()
 
     def extend_class(self, class_name, x, *, batch_size=BATCH):
-        """Takes further examples into the prototype of a class; as the layer's method."""
+        """Takes further examples into the prototype of a class.
+
+        Args:
+            class_name: Name of a class whose prototype is a mean of known count.
+            x: Examples, shape `(count, ...)`.
+            batch_size: Inputs of one call.
+
+        Raises:
+            ValueError: As `keras_dml.layers.PrototypeSimilarity.extend_class`.
+        """
         self.prototypes_layer.extend_class(class_name, self._embedded(x, batch_size))
 
     def set_prototypes(self, values, class_names=None):
-        """Replaces all classes; as the layer's method, shape `(classes, features)`."""
+        """Replaces all classes; the auxiliary head keeps those of training.
+
+        Args:
+            values: Prototypes, shape `(classes, features)`.
+            class_names: Their names; None: those that there are.
+
+        Raises:
+            ValueError: As `keras_dml.layers.PrototypeSimilarity.set_prototypes`.
+        """
         self.prototypes_layer.set_prototypes(values, class_names)
         self._forget_functions()
 
@@ -382,9 +420,8 @@ class PrototypicalClassifier(keras.Model):
             self._check_images(x)
 
     def _check_images(self, x):
-        shape = self.encoder.input_shape[1:]
-        if len(shape) == 3 and shape[-1] in IMAGE_CHANNELS:
-            check_images(x, shape)
+        if len(self.encoder.input_shape) == 4:
+            check_images(x, self.encoder.input_shape[1:])
 
     def _forget_functions(self):
         """Compiled functions hold the old number of classes."""

@@ -253,3 +253,17 @@ def test_wrong_classifiers_losses_labels_and_weights_are_refused():
         model.fit(x, y + 1, verbose=0)
     with pytest.raises(ValueError, match="no sample weights"):
         model.train_on_batch(x, y, sample_weight=np.ones(12))
+    before = state(model)
+    with pytest.raises(ValueError, match=r"Received \["):
+        model.attack(x, y + 1)
+    for one, as_before in zip(state(model), before, strict=True):
+        np.testing.assert_array_equal(one, as_before)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_label_of_no_class_in_a_compiled_step_is_a_loud_loss(method):
+    """The attack too asks for the score of its class."""
+    model, (x, y) = training(method), data(6)
+    model.compile("sgd", **QUICK)
+    told = model.train_on_batch(x, np.where(y == 2, 7, y))
+    assert np.isnan(np.ravel(told)[0])

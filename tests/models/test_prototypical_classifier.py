@@ -524,6 +524,17 @@ def test_maps_of_features_may_hold_any_number(rng):
     model.fit(maps, np.array([0, 0, 1, 1]), verbose=0)
     model.refit_prototypes(maps, np.array([0, 0, 1, 1]))
     np.testing.assert_allclose(model.prototypes[0], maps[:2].reshape(2, -1).mean(axis=0), rtol=1e-5)
+    assert keras_dml.embed(model, maps, progress=False).shape == (4, 20)
+    with pytest.raises(ValueError, match="Map 1 holds NaN"):
+        model.classify(np.where(np.arange(4)[:, None, None, None] == 1, np.nan, maps))
+
+
+@pytest.mark.parametrize("ask", ["embed", "scores"])
+def test_bytes_are_refused_even_where_a_batch_is_asked_for(ask):
+    encoder = keras.Sequential([keras.Input((6, 6, 1)), keras.layers.Flatten()])
+    model = models.PrototypicalClassifier(encoder, 2, hidden=3)
+    with pytest.raises(ValueError, match=r"`x` must hold floats.*uint8.*\(x / 255\)"):
+        getattr(model, ask)(np.zeros((2, 6, 6, 1), "uint8"))
 
 
 @pytest.mark.parametrize(
