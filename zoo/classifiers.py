@@ -13,6 +13,13 @@ from keras_dml._keras import keras
 from zoo import recipe, training
 
 STEPS_PER_EPOCH, WARM_UP = 250, 200
+# What a card's limits say of the prototypes in the file.
+REFITTED = (
+    "The prototypes in the file are class means of the training images, taken after training."
+)
+MOVING = (
+    "The prototypes in the file are moving means of the training: measure them anew to extend one."
+)
 CLIP = 10.0  # of the gradient's norm: similarities have no bound
 
 

@@ -205,6 +205,7 @@ def _figures(card):
         "setting",
         "metric",
         "value ± standard error",
+        "range",
         "people",
         "trials",
     )
@@ -216,6 +217,7 @@ def _figures(card):
             catalogue.setting(row) or "–",
             _metric(row["metric"]),
             _value(row),
+            _range(row),
             _or_dash(row.get("people")),
             f"{row['trials']:,}",
         )
@@ -239,6 +241,19 @@ def _value(row):
     if row["metric"].startswith(SHARES):
         return catalogue.percent(row["value"], row["stderr"])
     return f"{row['value']:.4g} ± {row['stderr']:.2g}"
+
+
+def _range(row):
+    """Least and greatest of the folds, or the 95 % interval."""
+    if "folds" in row:
+        low, high, what = min(row["folds"]), max(row["folds"]), "folds"
+    elif "ci95" in row:
+        low, high, what = *row["ci95"], "95 %"
+    else:
+        return "–"
+    if row["metric"] != "auc" and row["metric"].startswith(SHARES):
+        return f"{100 * low:.1f} to {100 * high:.1f} % ({what})"
+    return f"{low:.4g} to {high:.4g} ({what})"
 
 
 def _thresholds(card):

@@ -9,6 +9,7 @@ LEARNED = "learned_similarity"
 HEADLINES = {
     ("verification", "eer"): "EER",
     ("identification", "accuracy"): "identification",
+    ("retrieval", "recall_at_1"): "Recall@1",
     ("classification", "accuracy"): "accuracy",
     ("few_shot", "accuracy"): "accuracy",
     ("robustness", "accuracy"): "accuracy",

@@ -214,7 +214,7 @@ def test_collapsed_embeddings_cost_log_2_an_imposter_and_have_no_gradient(rng):
 
 
 def test_large_batches_take_the_blocked_path_with_the_same_values(rng):
-    """Above 4 MiB of differences the table is computed in blocks."""
+    """Above 1 MiB of differences the table is computed in blocks."""
     labels, values, alpha = random_batch(rng, pairs=30, filters=40, inner=16)
     pairs = np.argsort(labels, kind="stable").reshape(-1, 2)
     left, right = values[pairs[np.argsort(pairs[:, 0])]].transpose(1, 0, 2, 3)

@@ -98,8 +98,10 @@ def cross_validate(recordings, out, train, *options):
     for same in zip(*every, strict=True):
         mean, error = protocol.mean_and_standard_error([f["value"] for f in same])
         trials = sum(f["trials"] for f in same)
-        spread = [f["value"] for f in same]
-        found.append({**same[0], "value": mean, "stderr": error, "trials": trials, "folds": spread})
+        pooled = {"value": mean, "stderr": error, "trials": trials}
+        if "people" in same[0]:
+            pooled["people"] = sum(f["people"] for f in same)
+        found.append({**same[0], **pooled, "folds": [f["value"] for f in same]})
     (out / "figures.json").write_text(json.dumps(found, indent=1) + "\n")
     print(evaluate.summary(found))
     scores, genuine = (np.concatenate(parts) for parts in zip(*draws, strict=True))

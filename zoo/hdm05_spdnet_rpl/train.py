@@ -198,7 +198,8 @@ def card(figures, thresholds, seed, steps, minutes):
         "figures_are": "Cross-validated: the clips of each of the four actors against those of the "
         "other three, by a network trained on the other three; this file is trained on all four. "
         "Standard errors are over the actors, trials are those of all; thresholds pool them. The "
-        "loss's two constants were chosen by these same figures, among eight tried.",
+        "loss's two constants were chosen by these same figures, among eight tried: with the "
+        "paper's own, recall at 1 is 97.2 %.",
         "thresholds": thresholds,
         "limits": [
             "Four actors and eleven motions, one laboratory.",

@@ -98,13 +98,14 @@ def main(
                 "Trained against changes of single pixels by at most 0.3; nothing is said of "
                 "larger ones, of shifts, rotations or strokes added.",
                 "The accuracy under attack is an upper bound: a better attack may find more.",
+                classifiers.MOVING,
             ],
         )
         card["figures_are"] = (
             "Attacks on the raw scores S(z, C) of this file, with everything known to the "
             "attacker; right means right when clean and under every restart. The worst case is "
             "over the attacks by gradients; the square attack, which uses none, is made on the "
-            f"first {SQUARE_IMAGES:,} images alone."
+            f"first {SQUARE_IMAGES:,} images alone, where 100 steps with ten restarts leave 93.8 %."
         )
         publish.publish(pathlib.Path(__file__).parent, model, card, classifiers.golden_images())
 
