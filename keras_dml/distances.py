@@ -89,6 +89,9 @@ class AffineInvariant:
 
     Takes an eigendecomposition for each pair: where many are compared, `LogEuclidean` takes one for
     each matrix.
+
+    A first argument that is not positive definite is refused, in a compiled step its distances are
+    NaN. A second one is far, at a finite distance that rounding decides: rectify it first.
     """
 
     def __call__(self, x, y):
@@ -105,7 +108,11 @@ class AffineInvariant:
 @keras.saving.register_keras_serializable(package=PACKAGE)
 class LogEuclidean:
     """Log-Euclidean distance of SPD matrices (P3 Eq. 4), without unit; never above the
-    affine-invariant one."""
+    affine-invariant one.
+
+    Of a matrix that is singular or indefinite, eigenvalues below rounding count as rounding: the
+    distance is finite.
+    """
 
     def __call__(self, x, y):
         return _between_spd(spd.log_euclidean_pairwise, x, y)
@@ -120,7 +127,11 @@ class LogEuclidean:
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
 class Stein:
-    """Stein distance of SPD matrices, without unit: from determinants, no eigenvalues."""
+    """Stein distance of SPD matrices, without unit: from determinants, no eigenvalues (Sra 2012).
+
+    A matrix that is not positive definite is refused on either side, in a compiled step its
+    distances are NaN.
+    """
 
     def __call__(self, x, y):
         return _between_spd(spd.stein_pairwise, x, y)

@@ -190,6 +190,21 @@ def test_matrices_that_are_not_positive_definite_are_refused_and_say_what_to_do(
         distances.get(name)(**sides)
 
 
+@pytest.mark.parametrize(
+    "name, side", [("affine_invariant", "y"), ("log_euclidean", "x"), ("log_euclidean", "y")]
+)
+@pytest.mark.parametrize("least", [-0.1, 0.0])
+def test_where_an_indefinite_matrix_is_not_refused_it_is_far(rng, name, side, least):
+    sides = {"x": matrices.spd(rng, 3, 3), "y": matrices.spd(rng, 2, 3)}
+    distance = distances.get(name)
+    before = numpy(distance(**sides))
+    sides[side][1] = matrices.with_spectrum(rng, [least, 1, 2])
+    found = numpy(distance(**sides))
+    axis = {"x": 0, "y": 1}[side]
+    assert np.isfinite(found).all()
+    assert found.take(1, axis).min() > before.max()
+
+
 @pytest.mark.parametrize("name", OF_SPD)
 def test_a_matrix_that_is_not_finite_keeps_its_nan(rng, name):
     x, y = matrices.spd(rng, 2, 3), matrices.spd(rng, 2, 3)

@@ -27,6 +27,20 @@ def test_golden_estimators(estimator, dtype):
     matrices.assert_values(found[0], expected[estimator], tolerance)
 
 
+@pytest.mark.parametrize("estimator", ["oas", "ledoit_wolf"])
+def test_golden_shrinkage_is_the_share_of_the_round_matrix(estimator):
+    """Of OAS that of scikit-learn and pyRiemann, not of Chen 2010."""
+    inputs, expected, _, _ = matrices.example("covariance", "float64")
+    x, mask = inputs["x"][None], inputs["mask"][None]
+    sample, found = (np.asarray(covariance(one)(x, mask))[0] for one in ("sample", estimator))
+    if estimator == "oas":
+        assert expected["oas_shrinkage"] != pytest.approx(expected["oas_shrinkage_chen2010"])
+    steps = np.sum(inputs["mask"])
+    biased = (steps - 1) / steps * sample[0, 1]  # both shrink the estimate that divides by `steps`
+    expected_entry = (1 - expected[f"{estimator}_shrinkage"]) * biased
+    np.testing.assert_allclose(found[0, 1], expected_entry, rtol=1e-8)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_golden_covariance_of_two_steps(dtype):
     inputs, expected, _, tolerance = matrices.example("covariance_rank_one", dtype)

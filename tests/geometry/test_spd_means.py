@@ -20,19 +20,24 @@ log_euclidean_mean = matrices.quick(spd.log_euclidean_mean)
 
 
 @pytest.fixture(scope="module")
-def geomstats_metric():
-    """The affine-invariant metric of geomstats on 4 x 4 matrices, and its mean."""
+def geomstats():
+    """Affine-invariant and log-Euclidean metric of geomstats on 4 x 4 matrices, and its mean."""
     os.environ["GEOMSTATS_BACKEND"] = "numpy"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImportWarning)  # its backend loads itself in an old way
-        from geomstats.geometry.spd_matrices import SPDAffineMetric, SPDMatrices
+        from geomstats.geometry.spd_matrices import (
+            SPDAffineMetric,
+            SPDLogEuclideanMetric,
+            SPDMatrices,
+        )
         from geomstats.learning.frechet_mean import FrechetMean
 
-    space = SPDMatrices(4, equip=False)
-    space.equip_with_metric(SPDAffineMetric)
-    mean = FrechetMean(space)
+    affine, flat = (SPDMatrices(4, equip=False) for _ in range(2))
+    affine.equip_with_metric(SPDAffineMetric)
+    flat.equip_with_metric(SPDLogEuclideanMetric)
+    mean = FrechetMean(affine)
     mean.set(max_iter=500, epsilon=1e-13)
-    return space.metric, mean
+    return affine.metric, flat.metric, mean
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -98,14 +103,15 @@ def test_means_agree_with_pyriemanns(rng, n, spread, weighted):
         np.testing.assert_allclose(ours(x, weights), expected, rtol=1e-8, atol=1e-8)
 
 
-def test_geomstats_agrees(rng, geomstats_metric):
+def test_geomstats_agrees(rng, geomstats):
     """Its mean stops early, hence 1e-7."""
-    metric, mean = geomstats_metric
+    metric, flat, mean = geomstats
     x = matrices.spd(rng, 10, 4)
     np.testing.assert_allclose(spd.karcher_mean(x), mean.fit(x).estimate_, rtol=1e-7, atol=1e-7)
     np.testing.assert_allclose(
         spd.affine_invariant(x[:5], x[5:]), metric.dist(x[:5], x[5:]), rtol=1e-8
     )
+    np.testing.assert_allclose(spd.log_euclidean(x[:5], x[5:]), flat.dist(x[:5], x[5:]), rtol=1e-8)
     path = metric.geodesic(initial_point=x[0], end_point=x[1])
     np.testing.assert_allclose(spd.geodesic(x[0], x[1], 0.3), path(0.3)[0], rtol=1e-8, atol=1e-8)
 

@@ -37,11 +37,11 @@ LAGS, STRIDE = (0, 4, 8, 16), 128  # of the teacher, in steps
 FIGURES_ARE = (
     "What made the difference: beside Eq. 13 the encoder learns what a linear teacher of the "
     "window's covariances says (`zoo/teacher.py`; not in the paper), and it is trained on right "
-    "feet as further people and on channels mixed at random. Over three seeds (figures/methods.csv) "
-    "the paper's protocol has an EER of 3.1 ± 0.2 % for one window with the teacher and 5.1 % "
-    "without, 2.4 % and 5.2 % across trials; without a teacher the rivals QP-NPL (3.5 and 4.0 %) "
-    "and MP-NPL (3.2 and 3.2 %) are ahead of it. Their cosines are scaled by 16, and the widths of "
-    "all networks are our reading: the paper gives none."
+    "feet as further people and on channels mixed at random. Over three seeds "
+    "(figures/methods.csv) the paper's protocol has an EER of 3.1 ± 0.2 % for one window with the "
+    "teacher and 5.1 % without, 2.4 % and 5.2 % across trials; without a teacher the rivals "
+    "QP-NPL (3.5 and 4.0 %) and MP-NPL (3.2 and 3.2 %) are ahead of it. Their cosines are scaled "
+    "by 16, and the widths of all networks are our reading: the paper gives none."
 )
 
 
