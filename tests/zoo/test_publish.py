@@ -164,6 +164,16 @@ def test_a_page_of_audio_embeds_a_list_of_recordings(published):
     assert "At least 2640 steps at 16000 Hz, float32. Channels, in order: sound, in [-1, 1]" in page
 
 
+def test_a_page_tells_how_far_folds_lie_apart_and_intervals(tiny_zoo):
+    card = json.loads((tiny_zoo / "tiny" / "card.json").read_text())
+    rows = card["figures"]
+    rows[0]["folds"] = [0.01, 0.034, 0.02]
+    rows[1]["ci95"] = [0.9, 0.98]
+    page = readme.render(card)
+    assert "| EER | 2.1 % ± 0.3 | 1.0 to 3.4 % (folds) |" in page
+    assert "| accuracy | 95.0 % ± 1.0 | 90.0 to 98.0 % (95 %) |" in page
+
+
 def test_other_classes_than_those_trained_on_are_told(images_card):
     images_card["data"] |= {"test_classes": [str(i) for i in range(20)], "split": "New alphabets."}
     known = readme._data(images_card)
