@@ -10,6 +10,7 @@ from keras_dml import progress as bars
 from keras_dml import zoo
 from keras_dml._keras import keras, ops
 from keras_dml.layers._matrices import MatrixLayer
+from keras_dml.layers.audio import LogMel
 from keras_dml.models import _images as image_checks
 from keras_dml.models import _parts as parts
 
@@ -19,7 +20,7 @@ LENGTHS_PER_OCTAVE = (
 ASYMMETRY = 1e-3  # of the greatest entry; more is no rounding
 
 
-def embed(model, recordings, batch_size=32, *, progress=True):
+def embed(model, recordings, batch_size=32, *, rate_hz=None, progress=True):
     """Embeddings of recordings of any lengths, in their order.
 
     Recordings of similar length are padded to one batch under a mask, which leaves every embedding
@@ -34,6 +35,8 @@ def embed(model, recordings, batch_size=32, *, progress=True):
             arrays of shape `(n, n)`; for a model of images floats in [0, 1] of shape `(height,
             width, channels)`.
         batch_size: Recordings in a batch.
+        rate_hz: Samples a second of recordings of sound, to be compared with the rate that the
+            model hears at; None: not compared.
         progress: Whether to report progress on stderr when it takes more than two seconds.
 
     Returns:
@@ -44,11 +47,13 @@ def embed(model, recordings, batch_size=32, *, progress=True):
             has another number of channels than the model, another length than a model of fixed
             length takes, or holds NaN or infinity (in float32), or a matrix is not symmetric, or an
             image has another size or values outside [0, 1]; the message names its place in the
-            list.
+            list. Also for sound of another rate than the model's.
     """
     if batch_size < 1:
         raise ValueError(f"`batch_size` must be at least 1. Received batch_size={batch_size}.")
     model = parts.encoder(_model(model))
+    if rate_hz is not None:
+        _check_rate(model, rate_hz)
     check = _checked_matrices if takes_matrices(model) else _checked
     check = _checked_images if takes_images(model) else check
     signals = check(recordings, *model.inputs[0].shape[1:])
@@ -109,6 +114,27 @@ def takes_matrices(model):
         inner = [x for x in layer.layers if not isinstance(x, keras.layers.InputLayer)]
         layer = inner[0] if inner else None
     return isinstance(layer, MatrixLayer)
+
+
+def _check_rate(model, rate_hz):
+    rates = {layer.rate for layer in _layers(model) if isinstance(layer, LogMel)}
+    if not rates:
+        raise ValueError(
+            "`rate_hz` is compared with the rate of a `LogMel` layer, and this model has none; its "
+            f"card says what rate it takes. Received rate_hz={rate_hz!r}."
+        )
+    if rates != {rate_hz}:
+        (wanted,) = rates
+        raise ValueError(
+            f"The model hears sound of {wanted:g} Hz. Received rate_hz={rate_hz!r}. Resample the "
+            "recordings, for example by `scipy.signal.resample_poly`."
+        )
+
+
+def _layers(model):
+    """The layers of a model and of the models in it."""
+    for layer in model.layers:
+        yield from _layers(layer) if isinstance(layer, keras.Model) else [layer]
 
 
 def head_distance(model):

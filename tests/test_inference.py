@@ -302,6 +302,21 @@ def test_a_model_of_images_of_any_size_takes_them():
     assert embed(model, np.full((2, 3, 6, 1), 0.5)).shape == (2, 1)
 
 
+# ---- sound ------------------------------------------------------------------------------------
+
+
+def test_sound_of_another_rate_is_refused(rng):
+    sound = [keras.Input((None, 1)), layers.LogMel(2, rate=200, low=0, high=100)]
+    model = keras.Sequential([*sound, layers.StatisticsPooling()])
+    recordings = [rng.normal(size=(60, 1))]
+    expected = embed(model, recordings)
+    np.testing.assert_array_equal(embed(model, recordings, rate_hz=200), expected)
+    with pytest.raises(ValueError, match="hears sound of 200 Hz. Received rate_hz=8000.*resample"):
+        embed(model, recordings, rate_hz=8000)
+    with pytest.raises(ValueError, match="this model has none; its card says"):
+        embed(of_images(), images(rng), rate_hz=100)
+
+
 # ---- classifiers ------------------------------------------------------------------------------
 
 

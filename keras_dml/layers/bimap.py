@@ -41,6 +41,10 @@ class BiMap(MatrixLayer):
     Args:
         units: Size of the resulting matrices, at most n.
 
+    Raises:
+        ValueError: If `units` is no whole number of at least 1, is above the size of the matrices,
+            or these are not square.
+
     Example:
         >>> layer = BiMap(1)
         >>> layer.build((None, 2, 2))

@@ -27,6 +27,9 @@ class Covariance(keras.layers.Layer):
             (Chen et al. 2010, in the form of scikit-learn) or `"ledoit_wolf"` (Ledoit and Wolf
             2004), both shrunk towards a multiple of the identity, for short recordings.
 
+    Raises:
+        ValueError: If `estimator` is unknown, or the input is no sequence of known channels.
+
     Example:
         >>> x = np.array([[[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]]])
         >>> Covariance()(x)[0].numpy()

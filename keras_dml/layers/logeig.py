@@ -25,6 +25,10 @@ class LogEig(MatrixLayer):
         solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition: products of
             matrices only, the same weights (see `keras_dml.models.with_solver`).
 
+    Raises:
+        ValueError: If `epsilon` is not positive or `solver` unknown, or the matrices are not
+            square.
+
     Example:
         >>> np.diag(LogEig()(np.array([[[2.0, 0.0], [0.0, 10.0]]]))[0]).round(4)
         array([0.6931, 2.3026], dtype=float32)

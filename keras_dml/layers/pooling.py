@@ -22,6 +22,9 @@ class SequencePooling(keras.layers.Layer):
     Args:
         mode: `"max"` or `"mean"`.
 
+    Raises:
+        ValueError: If `mode` is unknown.
+
     Example:
         >>> SequencePooling("max")(np.array([[[3.0], [1.0]]])).numpy()
         array([[3.]], dtype=float32)
@@ -70,6 +73,9 @@ class MaskedAveragePooling1D(keras.layers.Layer):
 
     Args:
         pool_size: Steps in a window.
+
+    Raises:
+        ValueError: If `pool_size` is no whole number of at least 1.
     """
 
     def __init__(self, pool_size=2, **kwargs):

@@ -29,6 +29,10 @@ class Potatoes(MatrixLayer):
             None, the paper's: one over the number of matrices seen, those of the calibration
             counted, which freezes in the end; 0.01 to 0.05 follow a network that moves.
 
+    Raises:
+        ValueError: If `classes` is no whole number of at least 1 or `update_rate` no share, or the
+            matrices are not square.
+
     Example:
         >>> layer = Potatoes(classes=1)
         >>> layer.calibrate(np.array([[[1.0]], [[1.0]], [[4.0]]]), np.array([0, 0, 0]))

@@ -24,6 +24,10 @@ class Proxies(keras.layers.Layer):
     Args:
         classes: Number of proxies, at least 2; labels are 0 to `classes - 1`.
 
+    Raises:
+        ValueError: If `classes` is no whole number of at least 2, or the input is no batch of
+            vectors.
+
     Example:
         >>> layer = Proxies(classes=2)
         >>> layer.build((None, 2))

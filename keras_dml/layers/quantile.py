@@ -35,6 +35,10 @@ class QuantileLayer(keras.layers.Layer):
             CPU but no graph operation. None: where TensorFlow trains on a CPU. Inference and export
             never do. Set it to False to train under `jit_compile=True`.
 
+    Raises:
+        ValueError: If `knots` is no whole number of at least 1 or `p` below 1, or the input is no
+            sequence of known channels.
+
     Example:
         >>> layer = QuantileLayer(knots=1)
         >>> layer(np.array([[[3.0], [1.0], [2.0], [4.0]]]))[0].numpy()

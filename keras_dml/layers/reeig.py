@@ -25,6 +25,10 @@ class ReEig(MatrixLayer):
         solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition: products of
             matrices only, the same weights (see `keras_dml.models.with_solver`).
 
+    Raises:
+        ValueError: If `epsilon` is not positive or `solver` unknown, or the matrices are not
+            square.
+
     Example:
         >>> np.diag(ReEig(0.5)(np.array([[[2.0, 0.0], [0.0, -1.0]]]))[0]).round(6)
         array([2. , 0.5], dtype=float32)

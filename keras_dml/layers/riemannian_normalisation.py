@@ -24,6 +24,9 @@ class RiemannianBatchNormalisation(MatrixLayer):
         momentum: Share of the running mean that a batch leaves, along the geodesic; the authors'
             0.9.
 
+    Raises:
+        ValueError: If `momentum` is not between 0 and 1, or the matrices are not square.
+
     Example:
         >>> layer = RiemannianBatchNormalisation()
         >>> layer(np.array([[[4.0]], [[9.0]]]), training=True).numpy().round(4).ravel()

@@ -24,6 +24,10 @@ class ContrastiveLoss(TableLoss):
         dtype: As of `keras.losses.Loss`, widened to float32.
         **kwargs: `reduction` of `keras.losses.Loss`.
 
+    Raises:
+        ValueError: If the distance is not 0 between equal embeddings or does not take the
+            predictions; in an eager call, if a label is no id.
+
     Example:
         >>> embeddings = np.array([[0.0], [1.0], [0.25]])
         >>> ContrastiveLoss(reduction=None)(np.array([0, 0, 1]), embeddings).numpy()

@@ -25,6 +25,9 @@ class DSMLTripletLoss(TableLoss):
         dtype: As of `keras.losses.Loss`, widened to float32.
         **kwargs: `reduction` of `keras.losses.Loss`.
 
+    Raises:
+        ValueError: If the predictions are no vectors; in an eager call, if a label is no id.
+
     Example:
         >>> embeddings = np.array([[1.0, -1.0], [2.0, -2.0], [-1.0, 1.0]])
         >>> float(DSMLTripletLoss(margin=4.0)(np.array([0, 0, 1]), embeddings))  # d: 1, 4; 1/4, 9/4

@@ -26,6 +26,10 @@ class LiftedStructureLoss(TableLoss):
         dtype: As of `keras.losses.Loss`, widened to float32.
         **kwargs: `reduction` of `keras.losses.Loss`.
 
+    Raises:
+        ValueError: If the distance is unknown or does not take the predictions; in an eager call,
+            if a label is no id.
+
     Example:
         >>> embeddings = np.array([[0.0], [0.0], [1.0]])
         >>> value = LiftedStructureLoss()(np.array([0, 0, 1]), embeddings)  # log(2)^2 / 2

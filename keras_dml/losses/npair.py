@@ -29,6 +29,10 @@ class NPairLoss(keras.losses.Loss):
         dtype: As of `keras.losses.Loss`, widened to float32: half precision rounds labels from 257
             on.
         **kwargs: `reduction` of `keras.losses.Loss`.
+
+    Raises:
+        ValueError: If `similarity` is unknown; in an eager call, if a label does not come exactly
+            twice; if the predictions are no vectors.
     """
 
     def __init__(

@@ -39,6 +39,10 @@ class PotatoRankingLoss(keras.losses.Loss):
         dtype: As of `keras.losses.Loss`, widened to float32.
         **kwargs: `reduction` of `keras.losses.Loss`.
 
+    Raises:
+        ValueError: If `margin` or `weight` is negative, or the predictions are no table of scores;
+            in an eager call, if a label has no potato.
+
     Example:
         >>> scores = np.array([[0.0, 4.0], [3.0, 2.0], [1.5, 0.0]])
         >>> PotatoRankingLoss(reduction=None)(np.array([0, 0, 1]), scores).numpy()

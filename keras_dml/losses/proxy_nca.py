@@ -26,6 +26,10 @@ class ProxyNCALoss(keras.losses.Loss):
         dtype: As of `keras.losses.Loss`, widened to float32.
         **kwargs: `reduction` of `keras.losses.Loss`.
 
+    Raises:
+        ValueError: If the predictions are no table of distances to proxies; in an eager call, if a
+            label has no proxy.
+
     Example:
         >>> round(float(ProxyNCALoss()(np.array([0]), np.array([[0.5, 2.0, 2.0]]))), 4)
         -0.8069

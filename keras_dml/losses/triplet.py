@@ -48,6 +48,10 @@ class TripletLoss(TableLoss):
         dtype: As of `keras.losses.Loss`, widened to float32.
         **kwargs: `reduction` of `keras.losses.Loss`.
 
+    Raises:
+        ValueError: If an option is unknown or does not go with the mining, or the distance does not
+            take the predictions; in an eager call, if a label is no id.
+
     Example:
         >>> embeddings = np.array([[0.0], [1.0], [1.5], [3.0]])
         >>> float(TripletLoss(mining="hard")(np.array([0, 0, 1, 1]), embeddings))

@@ -27,6 +27,10 @@ class WassersteinLoss(keras.losses.Loss):
             on.
         **kwargs: `reduction` of `keras.losses.Loss`.
 
+    Raises:
+        ValueError: If `p` is below 1; in an eager call, if a label does not come exactly twice or
+            the embeddings are not of one model.
+
     Example:
         >>> embeddings = np.zeros((4, 2, 3), "float32")
         >>> round(float(WassersteinLoss()(np.array([0, 0, 1, 1]), embeddings)), 4)
