@@ -95,7 +95,8 @@ class PrototypicalLoss(keras.losses.Loss):
 
     The class term picks a row's own prototype among all, the pair term tells rows of one class from
     others and calibrates the similarity, the auxiliary term is the cross-entropy of a dense layer
-    on the embeddings, which speeds training up. `fit` leaves a term of weight 0 out and tells 0.
+    on the embeddings, which speeds training up. `fit` leaves a term of weight 0 out and tells 0;
+    freeze what then learns nothing, such as `model.prototypes_layer.similarity.trainable = False`.
 
     Labels are class ids, shape `(batch,)`; one that is no class is refused, or makes the loss NaN
     in a compiled step, where nothing can be raised. Predictions are a dict of what the model

@@ -231,16 +231,17 @@ def test_neither_pass_holds_the_hidden_units_of_all_pairs(rng):
 
 
 @reads_proc
-@all_tables
-def test_a_single_probe_does_not_hold_the_hidden_units_of_a_whole_gallery(rng, table):
-    """1 x 200,000 pairs have 410 MB of them."""
-    x, y = vectors(rng, 1, 200_000, features=8, dtype="float32")
+@pytest.mark.parametrize("table, rows", list(zip(TABLES, (200_000, 400_000, 600_000), strict=True)))
+def test_a_single_probe_does_not_hold_the_hidden_units_of_a_whole_gallery(rng, table, rows):
+    """1 x 200,000 pairs have 410 MB of them; more each time, since memory that was freed is handed
+    out again."""
+    x, y = vectors(rng, 1, rows, features=8, dtype="float32")
     inputs, _ = TABLES[table]
     perceptron = tensors(perceptrons.random(rng, 8, (512,), inputs=inputs, dtype="float32"))
     x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
     similarity.compiled(table, x, y[:5000], perceptron)
     grown, _ = memory.growth_megabytes(lambda: similarity.compiled(table, x, y, perceptron))
-    assert grown < 100
+    assert grown < 200
 
 
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="XLA drops what nobody asks for")

@@ -207,13 +207,17 @@ def test_what_the_upper_part_learns_is_learnt_by_the_whole_network(network):
     np.testing.assert_allclose(encoder(x), 2 * before, rtol=1e-5)
 
 
-def test_training_moves_the_upper_part_and_the_heads_and_nothing_below(network, tmp_path):
+@pytest.mark.parametrize("method", recipe.LOSSES)
+def test_training_moves_the_upper_part_and_the_heads_and_nothing_below(network, tmp_path, method):
+    """And nothing that its loss does not ask for, of which Keras would warn."""
     known = made()
     _, lower, upper = recipe.pretrained(network)
     answers = domains.answers(lower, upper, known.images, "a", tmp_path, copies=1)
     before = [np.asarray(weight) for weight in (*lower.weights, *upper.weights)]
     train, _, _ = known.without("photo")
-    model = recipe.trained(upper, recipe.LOSSES["sim"], known, answers, train, 1, 0)
+    model = recipe.trained(upper, recipe.LOSSES[method], known, answers, train, 1, 0)
+    learns = bool(model.prototypes_layer.similarity.trainable_weights)
+    assert learns == (method == "sim")
     after = [np.asarray(weight) for weight in (*lower.weights, *upper.weights)]
     moved = [not np.array_equal(*pair) for pair in zip(before, after, strict=True)]
     assert sum(moved) == len(upper.trainable_weights) == 1

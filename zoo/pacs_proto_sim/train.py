@@ -94,6 +94,8 @@ def trained(upper, loss, known, answers, rows, steps, seed):
     features = keras.Input(upper.output_shape[1:])
     heads = classifier(keras.Model(features, keras.layers.Identity()(features)))
     model = classifier(upper)
+    for one in (heads, model):
+        one.prototypes_layer.similarity.trainable = bool(loss.class_weight or loss.pair_weight)
     draw = functools.partial(domains.batches, known, rows=rows, per_class=PER_CLASS, seed=seed)
     fit(heads, loss, draw(answers.features, steps=HEAD_STEPS), HEAD_STEPS, HEAD_LEARNING_RATE)
     take_heads(model, heads)
