@@ -32,32 +32,18 @@ def data_dir():
     return folder
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(session, items):
-    """The run on JAX begins with the first test and is waited for by the last one."""
-    waiting = [item for item in items if "run_on_jax" in item.fixturenames]
-    items[:] = [item for item in items if item not in waiting] + waiting
-    if (
-        waiting
-        and os.environ.get("KERAS_BACKEND") != "jax"
-        and not session.config.option.collectonly
-    ):
-        from tests import test_jax
-
-        session.run_on_jax = test_jax.start()
+def pytest_collection_modifyitems(items):
+    """The run on JAX is the longest test: it comes first, and the other process takes the rest."""
+    items.sort(key=lambda item: item.path.name != "test_jax.py")
 
 
-def pytest_sessionfinish(session):
-    if hasattr(session, "run_on_jax"):
-        process, printed = session.run_on_jax
-        process.kill()
-        printed.close()
-
-
-@pytest.fixture
-def run_on_jax(request):
-    """The run on JAX, started when the tests were collected: its process and what it prints."""
-    return request.session.run_on_jax
+def pytest_terminal_summary(terminalreporter):
+    """What a test has to say beside having passed, such as the closing line of the run on JAX."""
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", None) == "call":
+                for name, told in report.user_properties:
+                    terminalreporter.write_line(f"{name}: {told}")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ def gradients(function, *arrays):
     if keras.backend.backend() == "jax":
         import jax
 
-        found = jax.grad(function, argnums=tuple(range(len(tensors))))(*tensors)
+        found = jax.jit(jax.grad(function, argnums=tuple(range(len(tensors)))))(*tensors)
     else:
         import tensorflow as tf
 

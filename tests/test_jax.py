@@ -1,14 +1,13 @@
 """The numerical part of the library on its second backend, in float64 where a test asks for it.
 
-The run on JAX takes minutes on one core. `conftest.py` starts it beside the tests on TensorFlow and
-puts this test, which waits for it, at the end.
+The run on JAX takes minutes of one core; `conftest.py` puts it first, so that the other process of
+the tests works meanwhile.
 """
 
 import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 
 import keras
 import pytest
@@ -28,15 +27,10 @@ SELECTION = (
 SWIFT = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 
 
-def start():
-    """The run on JAX, which computes in float32 unless it is told otherwise before it is imported.
-
-    Returns:
-        The process and the open file of what it prints.
-    """
-    printed = tempfile.TemporaryFile("w+")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *SELECTION],
+def run():
+    """The run on JAX, which computes in float32 unless it is told otherwise before it is imported."""
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *SELECTION],
         cwd=ROOT,
         env={
             **os.environ,
@@ -45,10 +39,9 @@ def start():
             "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
             "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {SWIFT if known(SWIFT) else ''}",
         },
-        stdout=printed,
-        stderr=subprocess.STDOUT,
+        capture_output=True,
+        text=True,
     )
-    return process, printed
 
 
 def known(flags):
@@ -60,11 +53,7 @@ def known(flags):
 
 @pytest.mark.slow
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="this is the run on JAX")
-def test_everything_on_keras_ops_passes_on_jax(run_on_jax, capsys):
-    process, printed = run_on_jax
-    process.wait()
-    printed.seek(0)
-    text = printed.read()
-    with capsys.disabled():
-        print(f"\non JAX: {text.splitlines()[-1]}")
-    assert process.returncode == 0, text
+def test_everything_on_keras_ops_passes_on_jax(record_property):
+    done = run()
+    assert done.returncode == 0, done.stdout + done.stderr
+    record_property("on JAX", done.stdout.splitlines()[-1])

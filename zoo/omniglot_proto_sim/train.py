@@ -24,7 +24,9 @@ from zoo import classifiers, images, publish, recipe
 
 NAME = "omniglot_proto_sim"
 STEPS, LEARNING_RATE = 11_000, 2e-3  # of the encoder
-SIMILARITY_STEPS, SIMILARITY_LEARNING_RATE = 3000, 1e-3
+# Few: with five of the training alphabets held out, 20-way 1-shot is 94.6 % from none to 250 steps
+# and 92.9 % after 1,000, when it tells the characters trained on by what is theirs alone.
+SIMILARITY_STEPS, SIMILARITY_LEARNING_RATE = 250, 1e-3
 WAYS, EXAMPLES = 48, 5  # classes in a batch, and drawings of each
 WIDTHS = (64, 128, 256, 256)
 SIMILARITY = {"hidden": (32,), "dropout": 0.0, "symmetry": "absdiff", "normalize": True}
