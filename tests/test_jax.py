@@ -28,7 +28,7 @@ SWIFT = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_co
 
 
 def run():
-    """The run on JAX, which computes in float32 unless it is told otherwise before it is imported."""
+    """The run on JAX, which computes in float32 unless told otherwise before it is imported."""
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *SELECTION],
         cwd=ROOT,
