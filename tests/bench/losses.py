@@ -2,10 +2,11 @@
 
 python -m tests.bench.losses --torch /path/to/python --similarity /path/to/python
 
-The first interpreter has PyTorch and pytorch-metric-learning 2.9, the second TensorFlow 2.11 and
-tensorflow-similarity 0.17 (`pip install --no-deps`: two of its requirements have no wheel, and no
-loss uses them). A library's own reductions differ from ours; what is compared is the time of the
-loss of that name on a batch of that size.
+The first interpreter has PyTorch and pytorch-metric-learning 2.9, the second TensorFlow 2.15 and
+tensorflow-similarity 0.17 (`pip install "tensorflow-cpu==2.15.*" tensorflow-similarity "numpy<2"`).
+A library's own reductions differ from ours; what is compared is the time of the loss of that name
+on a batch of that size. TensorFlow Similarity's triplets are one an anchor, of its hardest
+positive; ours but for "hard" are of every pair, fifteen times as many here.
 """
 
 import contextlib
