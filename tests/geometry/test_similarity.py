@@ -241,7 +241,7 @@ def test_a_single_probe_does_not_hold_the_hidden_units_of_a_whole_gallery(rng, t
     x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
     similarity.compiled(table, x, y[:5000], perceptron)
     grown, _ = memory.growth_megabytes(lambda: similarity.compiled(table, x, y, perceptron))
-    assert grown < 200
+    assert grown < 100
 
 
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="XLA drops what nobody asks for")
