@@ -117,24 +117,18 @@ def takes_matrices(model):
 
 
 def _check_rate(model, rate_hz):
-    rates = {layer.rate for layer in _layers(model) if isinstance(layer, LogMel)}
+    rates = {layer.rate for layer in model._flatten_layers() if isinstance(layer, LogMel)}
     if not rates:
         raise ValueError(
             "`rate_hz` is compared with the rate of a `LogMel` layer, and this model has none; its "
             f"card says what rate it takes. Received rate_hz={rate_hz!r}."
         )
     if rates != {rate_hz}:
-        (wanted,) = rates
+        wanted = " and ".join(f"{rate:g}" for rate in sorted(rates))
         raise ValueError(
-            f"The model hears sound of {wanted:g} Hz. Received rate_hz={rate_hz!r}. Resample the "
+            f"The model hears sound of {wanted} Hz. Received rate_hz={rate_hz!r}. Resample the "
             "recordings, for example by `scipy.signal.resample_poly`."
         )
-
-
-def _layers(model):
-    """The layers of a model and of the models in it."""
-    for layer in model.layers:
-        yield from _layers(layer) if isinstance(layer, keras.Model) else [layer]
 
 
 def head_distance(model):

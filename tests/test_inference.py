@@ -313,6 +313,12 @@ def test_sound_of_another_rate_is_refused(rng):
     np.testing.assert_array_equal(embed(model, recordings, rate_hz=200), expected)
     with pytest.raises(ValueError, match="hears sound of 200 Hz. Received rate_hz=8000.*resample"):
         embed(model, recordings, rate_hz=8000)
+    heard = keras.Input((None, 1))
+    both = [layers.LogMel(2, rate=rate, low=0, high=100)(heard) for rate in (200, 400)]
+    pooled = [layers.StatisticsPooling()(bands) for bands in both]
+    of_two = keras.Model(heard, keras.layers.Concatenate()(pooled))
+    with pytest.raises(ValueError, match="hears sound of 200 and 400 Hz. Received rate_hz=200"):
+        embed(of_two, recordings, rate_hz=200)
     with pytest.raises(ValueError, match="this model has none; its card says"):
         embed(of_images(), images(rng), rate_hz=100)
 
