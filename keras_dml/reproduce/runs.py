@@ -2,11 +2,11 @@
 
 import hashlib
 import json
-import os
 import pathlib
 import time
 
 from keras_dml import progress
+from keras_dml.reproduce import _json
 
 
 class Runs:
@@ -73,7 +73,5 @@ class Runs:
                 "result": result,
                 "seconds": round(time.monotonic() - start, 2),
             }
-            part = path.with_name(f".{path.name}.{os.getpid()}.part")
-            part.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-            os.replace(part, path)
+            _json.write(path, kept)
         return [self.find(settings) for settings in plan]

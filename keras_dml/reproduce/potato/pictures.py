@@ -1,10 +1,8 @@
 """The experiment's pictures with their tables, and one file of all figures."""
 
-import json
-import os
-
 from keras_dml import reports
 from keras_dml.reports import style
+from keras_dml.reproduce import _json
 from keras_dml.reproduce.potato import tables
 from keras_dml.reproduce.potato.methods import RPL
 from keras_dml.reproduce.potato.plan import NO_NETWORK, REFERENCES
@@ -80,7 +78,7 @@ def write(out, choices, rows, spreads, ablations, *, seeds, ablation_seeds, sour
     )
     written += reports.save(picture, out / "figure5_calibration", table)
     told["samples"] = table
-    return compared, [*written, _write_json(out / "figures.json", told)]
+    return compared, [*written, _json.write(out / "figures.json", told)]
 
 
 def _at_the_end(table):
@@ -136,10 +134,3 @@ def _shares(shares, names):
 def _percent(share):
     """With a blank at which no line breaks."""
     return style.percent(share).replace(" ", "\u00a0")
-
-
-def _write_json(path, content):
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(part, path)
-    return path

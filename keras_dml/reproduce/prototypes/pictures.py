@@ -1,13 +1,11 @@
 """The table's picture, its numbers, and one file of all figures."""
 
-import json
-import os
-
 import numpy as np
 from matplotlib.ticker import FuncFormatter
 
 from keras_dml import reports
 from keras_dml.reports import style
+from keras_dml.reproduce import _json
 from keras_dml.reproduce.prototypes import tables
 
 OWN = "SIM + AT"
@@ -31,7 +29,7 @@ def write(out, table, heads, history, *, source):
     picture = compared(table, heads, title=_title(table, heads), caption=f"{NOTE} {source}")
     written = reports.save(picture, out / "table1", table)
     told = {"figures": table, "columns": heads, "trainings": history}
-    return [*written, _write_json(out / "figures.json", told)]
+    return [*written, _json.write(out / "figures.json", told)]
 
 
 def compared(table, heads, *, title, caption):
@@ -79,10 +77,3 @@ def _title(table, heads):
         if name in worst
     )
     return f"Right under the worst of {len(heads) - 2} attacks: {told}"
-
-
-def _write_json(path, content):
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(part, path)
-    return path
