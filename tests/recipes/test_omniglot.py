@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
+from keras_dml._keras import keras
 from keras_dml.models import PrototypicalClassifier, convolutional
+from zoo import classifiers
 from zoo.images import Drawings
-from zoo.omniglot_proto_sim import train
+from zoo.omniglot_proto_sim import train, trunks
 
 
 @pytest.fixture
@@ -38,6 +40,46 @@ def test_drawings_are_varied_a_little_by_a_seed(rng):
         centre = np.argwhere(one[..., 0] > 0.5).mean(axis=0)
         assert np.abs(centre - 13.5).max() < train.SHIFT + 1
     assert not np.array_equal(varied[0], varied[1])
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """The recipe with two trunks of a few weights, and epochs of two episodes."""
+    monkeypatch.setattr(trunks, "WIDTHS", ((2, True), (4, True)))
+    monkeypatch.setattr(trunks, "EMBEDDING", 3)
+    monkeypatch.setattr(trunks, "KINDS", {trunks.linear: (2, 0.5)})
+    monkeypatch.setattr(train, "WAYS", 2)
+    monkeypatch.setattr(train, "EXAMPLES", 3)
+    monkeypatch.setattr(train, "SIMILARITY_STEPS", 2)
+    monkeypatch.setattr(classifiers, "STEPS_PER_EPOCH", 2)
+
+
+@pytest.fixture
+def letters(rng):
+    images = rng.random((12, 28, 28, 1)).astype("float32")
+    return Drawings(images, np.repeat([0, 1, 2], 4), np.repeat("Ao", 12), np.arange(12) % 4)
+
+
+def test_the_embedding_is_the_unit_vectors_of_all_trunks(rng, small):
+    parts = [trunks.linear("small"), trunks.linear("other"), trunks.flat("flat")]
+    x = rng.random((5, 28, 28, 1)).astype("float32")
+    alone = [np.asarray(one(x)) for one in parts]
+    expected = [z / np.linalg.norm(z, axis=1, keepdims=True) for z in alone]
+    found = trunks.side_by_side(parts)(x)
+    np.testing.assert_allclose(found, np.concatenate(expected, axis=1), rtol=1e-5)
+
+
+def test_a_run_trains_trunks_of_their_own_seeds_and_goes_on_from_them(small, letters, tmp_path):
+    def run(resume):
+        return train.train(letters, 4, 0, tmp_path, resume, train.Precision.float32)[0]
+
+    model, again = run(resume=False), run(resume=True)
+    first, second = (model.encoder.get_layer(name) for name in ("linear_0", "linear_1"))
+    assert not np.array_equal(first.get_weights()[0], second.get_weights()[0])
+    assert model.trainable_weights and model.encoder.trainable
+    for one, other in zip(model.get_weights(), again.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert keras.config.dtype_policy().name == "float32"
 
 
 def test_the_published_classifier_knows_the_characters_as_they_stand(drawings):

@@ -2,9 +2,10 @@
 each?
 
 Trained on the 30 alphabets of the background set, each turned by quarters, which makes four classes
-of every character; measured on the 20 alphabets of the evaluation set, upright. The encoder learns
+of every character; measured on the 20 alphabets of the evaluation set, upright. Three trunks learn
 by the auxiliary head alone, whose step costs half of one with all three terms; then the similarity
-learns on it. From the checkout: `python -m zoo.omniglot_proto_sim.train --help`.
+learns on their embeddings side by side. From the checkout:
+`python -m zoo.omniglot_proto_sim.train --help`.
 """
 
 import enum
@@ -18,17 +19,17 @@ from PIL import Image
 from keras_dml import evaluation, inference
 from keras_dml._keras import keras
 from keras_dml.losses import PrototypicalLoss
-from keras_dml.models import PrototypicalClassifier, convolutional
+from keras_dml.models import PrototypicalClassifier
 from keras_dml.samplers import EpisodeSampler
 from zoo import classifiers, images, publish, recipe
+from zoo.omniglot_proto_sim import trunks
 
 NAME = "omniglot_proto_sim"
-STEPS, LEARNING_RATE = 5500, 2e-3  # of the encoder; twice as many fit the alphabets trained on
+STEPS, LEARNING_RATE = 5500, 2e-3  # of a trunk; twice as many fit the alphabets trained on
 # Few: with five of the training alphabets held out, 20-way 1-shot is 94.6 % from none to 250 steps
 # and 92.9 % after 1,000, when it tells the characters trained on by what is theirs alone.
 SIMILARITY_STEPS, SIMILARITY_LEARNING_RATE = 250, 1e-3
 WAYS, EXAMPLES = 48, 5  # classes in a batch, and drawings of each
-WIDTHS = (64, 128, 256, 256)
 SIMILARITY = {"hidden": (32,), "dropout": 0.0, "symmetry": "absdiff", "normalize": True}
 # Of the drawing, in training: as far as hands and paper differ.
 TURN, STRETCH, SHEAR, SHIFT = np.deg2rad(10), 0.15, 0.15, 2.0
@@ -92,44 +93,55 @@ PrecisionOption = Annotated[
 ]
 
 
-def classifier(classes):
-    """The encoder of prototypical networks, wider above, with a similarity of the difference of
-    unit vectors, which it need not learn to form from four thousand classes; the auxiliary head has
-    a margin, as in the paper's speech task."""
-    encoder = convolutional(width=WIDTHS, early_pooling=True)
-    return PrototypicalClassifier(encoder, classes, aux="am", decay=0.5, **SIMILARITY)
-
-
 def train(drawings, steps, seed, out, resume, precision):
     """The classifier, trained in two stages, and the minutes it took."""
-    sampler = EpisodeSampler(
-        *turned(drawings),
-        ways=WAYS,
-        shots=1,
-        queries=EXAMPLES - 1,
-        steps=classifiers.STEPS_PER_EPOCH,
-        augment=vary,
-        seed=seed,
-    )
-    classes = len(sampler.class_names)
+    trained = [
+        train_trunk(kind, drawings, round(share * steps), one, out, resume, precision)
+        for kind, (copies, share) in trunks.KINDS.items()
+        for one in range(copies * seed, copies * (seed + 1))
+    ]
+    encoders, spent = zip(*trained, strict=True)
+    encoder = trunks.side_by_side(encoders)
+    model, minutes = train_similarity(encoder, drawings, seed, out, resume)
+    return model, minutes + sum(spent)
+
+
+def train_trunk(kind, drawings, steps, seed, out, resume, precision):
+    """A trunk, trained by the auxiliary head alone, with a margin as in the paper's speech task;
+    and the minutes it took."""
+    name = f"{kind.__name__}_{seed}"
+    keras.utils.set_random_seed(seed)
+    sampler = episodes(drawings, seed)
     keras.config.set_dtype_policy(precision.value)
-    with_encoder = classifier(classes)
+    model = PrototypicalClassifier(
+        kind(name), len(sampler.class_names), aux="am", decay=0.5, **SIMILARITY
+    )
     keras.config.set_dtype_policy("float32")
-    with_encoder.prototypes_layer.similarity.trainable = False
+    model.prototypes_layer.similarity.trainable = False
     minutes = classifiers.fit(
-        with_encoder,
+        model,
         sampler,
         steps,
-        out=out / "encoder",
+        out=out / name,
         resume=resume,
         learning_rate=LEARNING_RATE,
         loss=PrototypicalLoss(class_weight=0.0, pair_weight=0.0),
     )
-    model = classifier(classes)
-    model.set_weights(with_encoder.get_weights())
-    model.encoder.trainable = model.aux_head.trainable = False
+    trained = kind(name)
+    trained.set_weights(model.encoder.get_weights())
+    return trained, minutes
+
+
+def train_similarity(encoder, drawings, seed, out, resume):
+    """A classifier on an encoder that stays, and the minutes it took."""
+    keras.utils.set_random_seed(seed)
+    sampler = episodes(drawings, seed)
+    model = PrototypicalClassifier(
+        encoder, len(sampler.class_names), aux=None, decay=0.5, **SIMILARITY
+    )
+    model.encoder.trainable = False
     classifiers.begin_as_a_metric(model.prototypes_layer.similarity)
-    minutes += classifiers.fit(
+    minutes = classifiers.fit(
         model,
         sampler,
         SIMILARITY_STEPS,
@@ -140,6 +152,19 @@ def train(drawings, steps, seed, out, resume, precision):
     )
     model.encoder.trainable = True  # for whoever trains on
     return model, minutes
+
+
+def episodes(drawings, seed):
+    """Batches of turned and varied drawings."""
+    return EpisodeSampler(
+        *turned(drawings),
+        ways=WAYS,
+        shots=1,
+        queries=EXAMPLES - 1,
+        steps=classifiers.STEPS_PER_EPOCH,
+        augment=vary,
+        seed=seed,
+    )
 
 
 def upright(model, drawings):

@@ -1,0 +1,47 @@
+"""The networks that `omniglot_proto_sim` is made of: each a small encoder of its own, trained by
+itself. They err on other drawings, so that their mean errs less than any."""
+
+from keras_dml import models
+from keras_dml._keras import keras
+
+WIDTHS = ((64, True), (128, True), (256, True), (128, False))  # filters of `linear`; pooled or not
+DROPOUT, EMBEDDING = 0.3, 256
+
+
+def flat(name):
+    """The encoder of prototypical networks, wider above: all that is left of the image is the
+    embedding.
+
+    Functional model: `image` (batch, 28, 28, 1) to (batch, 256).
+    """
+    encoder = models.convolutional(width=(64, 128, 256, 256), early_pooling=True)
+    return keras.Model(encoder.input, encoder.output, name=name)
+
+
+def linear(name):
+    """Four convolutions that end in a linear layer, as networks for faces do: it sees where in the
+    image a stroke lies, and its embedding has both signs.
+
+    Functional model: `image` (batch, 28, 28, 1) to (batch, EMBEDDING).
+    """
+    layers = keras.layers
+    x = image = keras.Input((28, 28, 1), name="image")
+    for filters, pooled in WIDTHS:
+        x = layers.Conv2D(filters, 3, padding="same", use_bias=False)(x)
+        x = layers.MaxPooling2D(padding="same")(x) if pooled else x  # early: a quarter to normalise
+        x = layers.ReLU()(layers.BatchNormalization()(x))
+    x = layers.Flatten()(layers.Dropout(DROPOUT)(x))
+    x = layers.BatchNormalization()(layers.Dense(EMBEDDING, use_bias=False)(x))
+    return keras.Model(image, x, name=name)
+
+
+# How many of each, and the share of the steps that one takes: a linear layer fits sooner.
+KINDS = {flat: (1, 1.0), linear: (2, 8 / 11)}
+
+
+def side_by_side(trunks):
+    """One encoder of several: their unit vectors, one behind the other, so that the cosine is the
+    mean of theirs."""
+    image = keras.Input(trunks[0].input_shape[1:], name="image")
+    parts = [keras.layers.UnitNormalization()(one(image)) for one in trunks]
+    return keras.Model(image, keras.layers.Concatenate(name="embedding")(parts), name="trunks")
