@@ -16,7 +16,8 @@ except ModuleNotFoundError as error:
     raise ImportError(
         f"Keras was asked to run on `{error.name}`, which is not installed. Install a backend: "
         '`pip install "keras-dml[cpu]"` (TensorFlow, small build), '
-        '`pip install "keras-dml[tensorflow]"` (TensorFlow, any platform) or '
+        '`pip install "keras-dml[tensorflow]"` (TensorFlow, any platform), '
+        '`pip install "keras-dml[cuda]"` (TensorFlow with the CUDA libraries, Linux) or '
         '`pip install "keras-dml[jax]"` (then set the environment variable KERAS_BACKEND=jax).',
         name=error.name,
     ) from error

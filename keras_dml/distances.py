@@ -2,7 +2,8 @@
 
 Losses, evaluation, galleries and exports take one of these objects or its name, so that training,
 testing and the device cannot disagree. An embedding carries all that its distance needs; the
-objects have no state.
+objects have no state. All raise a ValueError for embeddings of another rank or of two models, which
+says what was given.
 """
 
 import difflib
@@ -163,6 +164,7 @@ def get(identifier):
 
     Raises:
         ValueError: If the name is unknown; the message lists the known ones.
+        TypeError: If it is nothing of these.
     """
     if isinstance(identifier, dict):
         return keras.saving.deserialize_keras_object(identifier)

@@ -6,6 +6,7 @@ NumPy, in float64. `keras_dml.export.potato` writes a fitted one as a SavedModel
 import json
 import os
 import pathlib
+import zipfile
 
 import numpy as np
 
@@ -160,6 +161,9 @@ class Potato:
         """Writes the potato as a small `.npz` file of arrays, 8 bytes a matrix entry.
 
         The file is written beside `path` and renamed, so `path` is always whole.
+
+        Raises:
+            OSError: If the folder cannot be written to.
         """
         path, arrays = pathlib.Path(path), self._fitted._asdict()
         settings = {
@@ -174,10 +178,20 @@ class Potato:
 
     @classmethod
     def load(cls, path):
-        """The potato that `save` wrote; it goes on like the original, but for `clean_`."""
-        with np.load(path, allow_pickle=False) as file:
-            potato = cls(**json.loads(str(file["settings"])))
-            center, *numbers = (file[name] for name in Statistics._fields)
+        """The potato that `save` wrote; it goes on like the original, but for `clean_`.
+
+        Raises:
+            FileNotFoundError: If there is no such file.
+            ValueError: If the file is damaged, or is no potato's.
+        """
+        try:
+            with open(path, "rb") as whole, np.load(whole, allow_pickle=False) as file:
+                potato = cls(**json.loads(str(file["settings"])))
+                center, *numbers = (file[name] for name in Statistics._fields)
+        except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+            raise ValueError(
+                f"{path} is no potato's file, or is damaged ({error}). Give one that `save` wrote."
+            ) from error
         potato._statistics = Statistics(center, *(number.item() for number in numbers))
         return potato
 

@@ -42,9 +42,9 @@ def log_mel():
     return keras.Sequential([signal, sound, layers.LogMel(2, rate=200, low=0, high=100)])
 
 
-def images(subject, **options):
+def images(subject, large=False, **options):
     """An encoder of images, as small as it may be."""
-    return Network(subject.__name__, subject, lambda: subject(**options), stock=True)
+    return Network(subject.__name__, subject, lambda: subject(**options), stock=True, large=large)
 
 
 def spdnet(name, make, subject=models.spdnet):
@@ -170,12 +170,12 @@ NETWORKS = [
         lambda: losses.NPairLoss("inner"),
     ),
     images(models.convolutional, width=3, embedding=2),
-    images(models.efficientnet_lite0, input_shape=(32, 32, 3)),
+    images(models.efficientnet_lite0, large=True, input_shape=(32, 32, 3)),
     images(models.lenet, input_shape=(12, 12, 1), embedding=3),
-    images(models.resnet12, input_shape=(16, 16, 3), widths=(2, 3, 4, 5)),
-    images(models.resnet50, input_shape=(32, 32, 3)),
+    images(models.resnet12, large=True, input_shape=(16, 16, 3), widths=(2, 3, 4, 5)),
+    images(models.resnet50, large=True, input_shape=(32, 32, 3)),
     images(models.threshold_network, input_shape=(8, 8, 1), width=2, embedding=3),
-    images(models.wide_resnet, depth=10, width=1, input_shape=(8, 8, 3)),
+    images(models.wide_resnet, large=True, depth=10, width=1, input_shape=(8, 8, 3)),
     spdnet("on matrices", lambda: models.spdnet((4, 3, 2))),
     spdnet(
         "on recordings",

@@ -126,6 +126,18 @@ def test_a_saved_potato_goes_on_like_the_original(rng, tmp_path, options):
     assert (loaded.threshold, loaded.update_rate) == (2.5, options.get("update_rate"))
 
 
+def test_a_damaged_or_foreign_file_is_told(rng, tmp_path):
+    good, bad = tmp_path / "eeg.npz", tmp_path / "bad.npz"
+    Potato().fit(np.exp(rng.normal(size=(9, 1, 1)))).save(good)
+    bad.write_bytes(good.read_bytes()[:-40])
+    np.savez(tmp_path / "other.npz", x=np.eye(2))
+    for name in ("bad", "other"):
+        with pytest.raises(ValueError, match=rf"{name}\.npz is no potato's file, or is damaged"):
+            Potato.load(tmp_path / f"{name}.npz")
+    with pytest.raises(FileNotFoundError):
+        Potato.load(tmp_path / "none.npz")
+
+
 def test_before_fit_there_is_nothing_to_ask(tmp_path):
     for ask in ("z_score", "accept", "probability", "partial_fit"):
         with pytest.raises(ValueError, match=r"knows no clean matrices yet. Call `fit\(x\)`"):

@@ -2,7 +2,7 @@
 
 from keras_dml.zoo import catalogue
 
-SHARES = ("auc", "eer", "accuracy", "misidentification", "tar_at_far")
+SHARES = ("auc", "eer", "accuracy", "misidentification", "tar_at_far", "recall_at")
 ACRONYMS = ("auc", "eer", "tar", "far")
 _NOTE = "<!-- Written from card.json by zoo/publish.py; change the card, not this page. -->"
 _SUBJECTS_SHOWN = 12

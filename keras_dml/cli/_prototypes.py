@@ -1,6 +1,7 @@
 """Prototypical classifiers under attack: reads the digits, runs what is missing, says the table."""
 
 import dataclasses
+import importlib.util
 import pathlib
 import time
 
@@ -27,10 +28,13 @@ def show(manual_dir, out, scale, restarts=None, images=None):
         images: Test images to attack, the first ones; the scale's own when None.
 
     Raises:
+        ImportError: If Foolbox, which attacks, is not installed.
         ValueError: If a file is missing, or is not what it should be.
         OSError: If the folder cannot be written to.
     """
     start = time.monotonic()
+    if importlib.util.find_spec("foolbox") is None:
+        raise ImportError('The attacks run in Foolbox: pip install "keras-dml[robustness]".')
     out.mkdir(parents=True, exist_ok=True)
     with _screen.stage("read the digits"):
         train, test = read(manual_dir)

@@ -78,6 +78,7 @@ def run(
     timed = "an image" if made.steps is None else f"{made.steps} steps"
     facts = [
         ("written", str(made.path)),
+        ("weights", made.quantization or "float32"),
         ("size", f"{made.bytes / 1000:,.0f} kB"),
         ("latency", f"{made.latency_ms:.2g} ms for {timed}"),
         ("drift", f"{100 * made.drift:.2g} % of the embeddings' RMS"),

@@ -1,8 +1,8 @@
 """Figures from scores and embeddings: verification, identification, imposters, few-shot episodes,
 retrieval, novelty, two samples, clustering, and the protocols that draw trials.
 
-NumPy, SciPy and scikit-learn only: nothing here loads Keras, but for the distances of
-`keras_dml.distances` that are asked for. Scores are distances: small is near, a trial is
+NumPy, SciPy and scikit-learn only: nothing here loads Keras, but for `robustness` and the distances
+of `keras_dml.distances` that are asked for. Scores are distances: small is near, a trial is
 accepted where `score <= threshold`; a similarity S enters as -S. Names load on first use.
 """
 

@@ -148,8 +148,11 @@ def robustness(
         if head not in HEADS:
             raise ValueError(f"`head` must be one of {HEADS}. Received head={head!r}.")
     else:
-        if any(one.source for one in attacks):
-            raise ValueError("`source` names a head, and the model has one answer only.")
+        if sources := [one.source for one in attacks if one.source]:
+            raise ValueError(
+                f"`source` of an attack names a head, and a {type(model).__name__} has one answer "
+                f"only. Received source={sources[0]!r}; make the attack without."
+            )
         head, heads = None, {None}
     networks = {one: Network(model, one, batch_size) for one in heads}
     judge = _Judge(networks[head], x, y, batch_size)

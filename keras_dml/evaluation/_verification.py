@@ -73,7 +73,14 @@ class Verification:
     genuine: np.ndarray = field(default=None, repr=False)
 
     def errors_at(self, threshold):
-        """FAR and FRR when trials with `score <= threshold` are accepted."""
+        """FAR and FRR when trials with `score <= threshold` are accepted.
+
+        Args:
+            threshold: A number, in the unit of the scores.
+
+        Returns:
+            Two shares, `(far, frr)`.
+        """
         at = np.searchsorted(self.det.thresholds, threshold, side="right") - 1
         return float(self.det.far[at]), float(self.det.frr[at])
 

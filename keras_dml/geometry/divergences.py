@@ -25,6 +25,9 @@ def kullback_leibler(x, y, knots):
 
     Returns:
         A float; infinite where `x` has mass that `y` has not.
+
+    Raises:
+        ValueError: If the three have not one number of knots.
     """
     mass_x, mass_y = _masses(x, y, knots)
     return float(rel_entr(mass_x, mass_y).sum())
@@ -60,6 +63,11 @@ def _masses(x, y, knots):
         np.asarray(y, np.float64),
         np.diff(np.asarray(knots, np.float64)),
     )
+    if not x.shape == y.shape == (len(width) + 1,):
+        raise ValueError(
+            "`x`, `y` and `knots` must have one shape (knots,). Received shapes "
+            f"{x.shape}, {y.shape} and {np.shape(knots)}."
+        )
     cuts = np.unique(np.concatenate([x, y]))
     return tuple(
         np.concatenate([_in_cells(v, width, cuts), _in_atoms(v, width, cuts)]) for v in (x, y)

@@ -1,4 +1,4 @@
-"""Guards of the numerics, each with its reason, in one place."""
+"""Guards of the numerics that several geometries share, each with its reason."""
 
 from keras_dml._keras import keras, ops
 

@@ -23,6 +23,9 @@ class CanonicalPose(keras.layers.Layer):
         root: Number of the joint that becomes the origin.
         hips: Numbers of the left and the right hip joint.
 
+    Raises:
+        ValueError: If these are not three joints, or the input lacks one of them.
+
     Example:
         >>> root, left, right = [5.0, 1.0, 5.0], [5.0, 1.0, 4.0], [5.0, 1.0, 6.0]
         >>> CanonicalPose(0, hips=(1, 2))(np.array([[root + left + right]])).numpy().round(3) + 0

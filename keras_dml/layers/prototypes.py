@@ -35,6 +35,10 @@ class PrototypeSimilarity(keras.layers.Layer):
         class_names: Names of the classes, for `add_classes`; None: `"0"`, `"1"`, ...
         **options: Of `LearnedSimilarity`: `hidden`, `slope`, `dropout`, `symmetry`, `normalize`.
 
+    Raises:
+        ValueError: If an argument is out of its range, two classes have one name, or the input is
+            no vectors.
+
     Example:
         >>> layer = PrototypeSimilarity(classes=2, hidden=(4,))
         >>> z = np.array([[0.0, 1.0], [0.0, 3.0], [1.0, 0.0]], "float32")

@@ -33,6 +33,9 @@ class LearnedSimilarity(keras.layers.Layer):
             perceptron on `|x - y|` (Koch 2015).
         normalize: Whether embeddings are scaled to length 1 first.
 
+    Raises:
+        ValueError: If an argument is out of its range, or the inputs are no vectors of one width.
+
     Example:
         >>> layer = LearnedSimilarity(hidden=(2,), dropout=0.0)
         >>> x = np.eye(2, dtype="float32")

@@ -118,6 +118,10 @@ class PrototypicalLoss(keras.losses.Loss):
         dtype: As of `keras.losses.Loss`, widened to float32.
         **kwargs: `reduction` of `keras.losses.Loss`.
 
+    Raises:
+        ValueError: If a weight or a share is out of its range, or a choice is none of those above;
+            in an eager call for a label that is no class.
+
     Example:
         >>> loss = PrototypicalLoss()
         >>> table = np.zeros((2, 2), "float32")

@@ -56,6 +56,11 @@ class AdversarialTraining(keras.Model):
             None: those of P2's Table 1.
         seed: Of the random starts.
 
+    Raises:
+        TypeError: If the classifier is no `PrototypicalClassifier`.
+        ValueError: If an argument is out of its range, `constants` names one that the method has
+            not, or the method needs an auxiliary layer that the classifier has not.
+
     Example:
         >>> encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
         >>> classifier = keras_dml.models.PrototypicalClassifier(encoder, classes=2, hidden=8)
@@ -227,7 +232,10 @@ class AdversarialTraining(keras.Model):
     def _joined(self, data):
         x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
         if sample_weight is not None:
-            raise ValueError("AdversarialTraining takes no sample weights: its losses have none.")
+            raise ValueError(
+                "AdversarialTraining takes no sample weights: its losses have none. Received them "
+                "of `fit` or of the data; leave them out."
+            )
         adversarial = self.attack(x, y)
         self.steps_taken.assign_add(1)
         prototypes = self.method == PROTOTYPES

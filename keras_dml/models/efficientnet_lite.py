@@ -48,8 +48,8 @@ def efficientnet_lite0(input_shape=(224, 224, 3), weights=None, *, embedding=Non
     """
     if weights is not None and not pathlib.Path(weights).is_file():
         raise ValueError(
-            f"There is no file of weights {str(weights)!r}. Make it with "
-            "`python -m zoo.efficientnet_lite0`, or give weights=None for random ones."
+            f"There is no file of weights {str(weights)!r}. Make it in a checkout of keras-dml "
+            "(`python -m zoo.efficientnet_lite0 --help`), or give weights=None for random ones."
         )
     image = image_input(input_shape, 32, channels=3)
     x = Standardisation([MEAN] * 3, [DEVIATION] * 3, name="standardisation")(image)

@@ -32,6 +32,10 @@ class PotatoNetwork(keras.Model):
         update_rate: As of `keras_dml.layers.Potatoes`: None for the paper's one over the number
             seen, or a constant share.
 
+    Raises:
+        ValueError: If the encoder's output is no matrices, or an argument is out of its range; in
+            training for another loss, or before `calibrate`.
+
     Example:
         >>> encoder = keras_dml.models.spdnet((4, 2), output="spd")
         >>> network = PotatoNetwork(encoder, classes=2)

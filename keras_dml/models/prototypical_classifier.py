@@ -53,6 +53,9 @@ class PrototypicalClassifier(keras.Model):
         **options: Of `keras_dml.layers.PrototypeSimilarity`: `hidden`, `dropout`, `symmetry`,
             `decay`, `init`, `class_names`, ...
 
+    Raises:
+        ValueError: If the encoder's output is no vectors, or an argument is out of its range.
+
     Example:
         >>> encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
         >>> model = keras_dml.models.PrototypicalClassifier(encoder, classes=2, hidden=8)
@@ -221,7 +224,9 @@ class PrototypicalClassifier(keras.Model):
         if head == "sim":
             return self.prototypes_layer(z, training=False)
         if self.aux_head is None:
-            raise ValueError('The model was made with `aux=None` and has no "dol" head.')
+            raise ValueError(
+                'The model was made with `aux=None` and has no "dol" head. Ask for head="sim".'
+            )
         z = ops.cast(z, self.prototypes_layer.dtype)
         return self.aux_head(z) if self.aux == "softmax" else self._cosines(z)
 
@@ -249,6 +254,10 @@ class PrototypicalClassifier(keras.Model):
 
         Returns:
             Rows of `class_names`, shape `(count,)`.
+
+        Raises:
+            ValueError: If `among` names no class or one that there is not, or `x` is empty or no
+                batch of what the encoder takes.
         """
         rows = self._rows(among)
         chosen = {self.class_names[row] for row in rows}
@@ -392,7 +401,8 @@ class PrototypicalClassifier(keras.Model):
         unknown = [name for name in among if name not in self.prototypes_layer.class_names]
         if unknown or not len(among):
             raise ValueError(
-                f"`among` must name some of the model's classes. Not among them: {unknown}."
+                f"`among` must name some of the model's classes (`class_names`). Received among="
+                f"{list(among)!r}, of which these are none: {unknown}."
             )
         return np.sort([self.prototypes_layer.class_names.index(name) for name in among])
 

@@ -180,7 +180,10 @@ def _read(file):
             "keras.saving.register_keras_serializable."
         ) from error
     if not isinstance(model, keras.Model):
-        raise ValueError(f"{file} holds a {type(model).__name__}, not a keras.Model.")
+        raise ValueError(
+            f"{file} holds a {type(model).__name__}, not a keras.Model. Save the model that it "
+            "belongs to."
+        )
     return model
 
 

@@ -1,5 +1,6 @@
-"""Worked examples with known answers, as JSON: `seeds_p1` and `seeds_p3` from the papers'
-definitions in float64, `tfa` from the real TensorFlow Addons 0.23 in float32.
+"""Worked examples with known answers, as JSON: `seeds_p1` to `seeds_p3` from the papers'
+definitions in float64, `tfa` and `tfsim` from the real TensorFlow Addons 0.23 and TensorFlow
+Similarity 0.17 in float32.
 
 In the files infinities and not-a-numbers are strings, because JSON has none; here they are floats.
 """

@@ -6,6 +6,7 @@ Standard library only, so that any interpreter runs it.
 """
 
 import argparse
+import dataclasses
 import json
 import math
 import os
@@ -15,26 +16,45 @@ import sys
 import tempfile
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-GOLDEN = FOLDER.parent / "goldens" / "tfa.json"
-REQUIREMENTS = ["tensorflow-cpu==2.15.1", "tensorflow-addons==0.23.0", "numpy<2"]
-PYTHONS = [(3, 9), (3, 10), (3, 11)]  # that these have wheels for
+PYTHONS = [(3, 9), (3, 10), (3, 11)]  # that TensorFlow 2.15 has wheels for
 RTOL, ATOL = 1e-5, 1e-6  # float32 on another processor
 
 
-def environment(folder, python):
-    """The interpreter of a virtual environment with `REQUIREMENTS`, built where there is none."""
+@dataclasses.dataclass(frozen=True)
+class Library:
+    """A library whose values are kept: `tests/goldens/KEY.json`, printed by `KEY_cases.py`."""
+
+    title: str
+    key: str
+    requirements: tuple[str, ...]
+
+    @property
+    def golden(self):
+        return FOLDER.parent / "goldens" / f"{self.key}.json"
+
+
+TFA = Library(
+    "TensorFlow Addons",
+    "tfa",
+    ("tensorflow-cpu==2.15.1", "tensorflow-addons==0.23.0", "numpy<2"),
+)
+
+
+def environment(library, folder, python):
+    """The interpreter of a virtual environment with the library, built where there is none."""
     found = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     if not found.exists():
-        print(f"Building an environment of TensorFlow Addons in {folder}", file=sys.stderr)
+        print(f"Building an environment of {library.title} in {folder}", file=sys.stderr)
         subprocess.run([python, "-m", "venv", folder], check=True)
-        subprocess.run([found, "-m", "pip", "install", "--quiet", *REQUIREMENTS], check=True)
+        install = [found, "-m", "pip", "install", "--quiet", *library.requirements]
+        subprocess.run(install, check=True)
     return found
 
 
-def values(interpreter):
-    """What `tfa_cases.py` prints there: the text of the file."""
+def values(library, interpreter):
+    """What `KEY_cases.py` prints there: the text of the file."""
     done = subprocess.run(
-        [interpreter, FOLDER / "tfa_cases.py"],
+        [interpreter, FOLDER / f"{library.key}_cases.py"],
         stdout=subprocess.PIPE,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
         text=True,
@@ -43,7 +63,7 @@ def values(interpreter):
     return done.stdout
 
 
-def differences(old, new, path="tfa"):
+def differences(old, new, path):
     """Places where two documents differ by more than float32 rounding, one line each."""
     if isinstance(old, dict) and isinstance(new, dict) and old.keys() == new.keys():
         return [line for key in old for line in differences(old[key], new[key], f"{path}.{key}")]
@@ -56,38 +76,43 @@ def differences(old, new, path="tfa"):
     return [] if old == new else [f"{path}: {old!r} is now {new!r}"]
 
 
-def check_python(python):
+def check_python(library, python):
     """Exits with what to do where the interpreter is too new or too old for the requirements."""
     command = [python, "-c", "import sys; print(*sys.version_info[:2])"]
     version = tuple(map(int, subprocess.check_output(command, text=True).split()))
     if version not in PYTHONS:
         known = ", ".join(f"{major}.{minor}" for major, minor in PYTHONS)
         sys.exit(
-            f"TensorFlow Addons has wheels for Python {known}; {python} is "
+            f"{library.title} has wheels for Python {known}; {python} is "
             f"{version[0]}.{version[1]}. Name another interpreter: --python python3.11"
         )
 
 
-def main():
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def main(library):
+    golden = library.golden
+    options = argparse.ArgumentParser(
+        description=f"Makes tests/goldens/{golden.name} from the real {library.title}, in an "
+        "environment of its own."
+    )
     options.add_argument("--check", action="store_true", help="compare, write nothing")
     options.add_argument("--python", default=sys.executable, help="Python 3.9 to 3.11")
     options.add_argument("--env", type=pathlib.Path, help="folder of an environment to keep")
     given = options.parse_args()
-    check_python(given.python)
+    check_python(library, given.python)
     with tempfile.TemporaryDirectory() as room:
-        text = values(environment(given.env or pathlib.Path(room) / "env", given.python))
+        folder = given.env or pathlib.Path(room) / "env"
+        text = values(library, environment(library, folder, given.python))
     if not given.check:
-        beside = GOLDEN.with_suffix(".part")
+        beside = golden.with_suffix(".part")
         beside.write_text(text)
-        beside.replace(GOLDEN)
-        print(f"Wrote {len(json.loads(text)['cases'])} cases to {GOLDEN}")
+        beside.replace(golden)
+        print(f"Wrote {len(json.loads(text)['cases'])} cases to {golden}")
         return
-    old, new = json.loads(GOLDEN.read_text()), json.loads(text)
+    old, new = json.loads(golden.read_text()), json.loads(text)
     moved = [line for key in ("inputs", "cases") for line in differences(old[key], new[key], key)]
     print(*moved, f"{len(moved)} differences in {len(new['cases'])} cases", sep="\n")
     sys.exit(bool(moved))
 
 
 if __name__ == "__main__":
-    main()
+    main(TFA)

@@ -53,6 +53,12 @@ def test_both_formats_live_side_by_side_and_tfrecord_loads(manual, tmp_path):
     ]  # fmt: skip
 
 
+def test_tfds_load_prepares_by_itself_from_tfds_own_manual_folder(tmp_path):
+    samples.write(tmp_path / "downloads" / "manual", samples.gait_files())
+    data = tfds.load("ipol_gait/left_foot", data_dir=tmp_path, split="train")
+    assert len(list(tfds.as_numpy(data))) == 7
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [

@@ -88,7 +88,7 @@ def card(figures, counts, *, seed, steps, minutes):
         "Prototypical Classifiers)",
         "input": {
             "channels": ["red", "green", "blue"],
-            "units": ["1 is full intensity"] * 3,
+            "units": ["[0, 1], 1 full intensity"] * 3,
             "size": [32, 32],
             "dtype": "float32",
         },

@@ -262,7 +262,7 @@ def card(rows, known, *, seed, seeds, steps, minutes):
         "Prototypical Classifiers)",
         "input": {
             "channels": ["red", "green", "blue"],
-            "units": ["1 is full intensity"] * 3,
+            "units": ["[0, 1], 1 full intensity"] * 3,
             "size": [domains.SIDE, domains.SIDE],
             "dtype": "float32",
         },

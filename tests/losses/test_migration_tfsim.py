@@ -1,0 +1,88 @@
+"""Moving here from TensorFlow Similarity: each row of the README's table, against its real
+values."""
+
+import numpy as np
+import pytest
+
+from keras_dml.losses import NPairLoss, TripletLoss
+from keras_dml.samplers import NPairSampler, PKSampler
+from tests.goldens import load
+from tests.gradients import gradients
+
+CLOSE = {"rtol": 1e-5, "atol": 2e-6}
+DISTANCES = {  # there one name, here two arguments
+    "cosine": {"distance": "cosine", "squared": False},
+    "euclidean": {"distance": "euclidean", "squared": False},
+    "squared_euclidean": {"distance": "euclidean", "squared": True},
+}
+STRATEGIES = {  # of negatives, where the positive is the hardest
+    "hard": {"mining": "hard"},
+    "semi-hard": {"mining": "semi_hard", "fallback": "farthest"},
+}
+
+
+def cases(function):
+    return [case for case in load("tfsim")["cases"] if case["fn"] == f"tfsim.{function}"]
+
+
+def inputs(case):
+    golden = load("tfsim")["inputs"]
+    return {key: np.array(golden[name]) for key, name in case["inputs"].items()}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_triplet_loss(distance, strategy):
+    """Semi-hard negatives: of pairs, as there only the hardest positive of an anchor counts."""
+    wanted = {"distance": distance, "negative_mining_strategy": strategy}
+    found = [c for c in cases("losses.TripletLoss") if wanted.items() <= c["args"].items()]
+    if strategy == "semi-hard":  # soft goes with hard negatives here
+        found = [case for case in found if case["args"]["margin"] is not None]
+    assert len(found) == {"hard": 6, "semi-hard": 2}[strategy]
+    for case in found:
+        margin, given = case["args"]["margin"], inputs(case)
+        how = {"soft": True} if margin is None else {"margin": margin}
+        loss = TripletLoss(**how, **STRATEGIES[strategy], **DISTANCES[distance])
+        x = given["y_pred"].astype("float32")
+        np.testing.assert_allclose(float(loss(given["y_true"], x)), case["value"], **CLOSE)
+        (slopes,) = gradients(lambda x, y=given["y_true"], f=loss: f(y, x), x)
+        if distance == "cosine":  # theirs goes on in the length, of which ours does not depend
+            theirs = np.array(case["grad"]["y_pred"])
+            theirs = theirs - x * (theirs * x).sum(axis=1, keepdims=True)
+            np.testing.assert_allclose(slopes, theirs, rtol=1e-4, atol=2e-6)
+        else:
+            np.testing.assert_allclose(slopes, case["grad"]["y_pred"], rtol=1e-4, atol=2e-6)
+
+
+def test_multi_negatives_rank_loss_is_the_n_pair_loss_but_for_a_one_in_its_sum():
+    """There `log(1 + sum exp s_ij) - s_ii`, here `log(sum exp s_ij) - s_ii`, of unit vectors."""
+    found = cases("losses.MultiNegativesRankLoss")
+    assert len(found) == 2
+    for case in found:
+        given, scale = inputs(case), case["args"]["scale"]
+        rows = np.stack([given["query_emb"], given["key_emb"]], axis=1).reshape(-1, 5)
+        loss = NPairLoss("cosine", scale=scale, reduction=None)
+        ours = np.asarray(loss(np.arange(6).repeat(2), rows.astype("float32")))
+        scores = scale * given["query_emb"] @ given["key_emb"].T
+        sums = np.exp(scores).sum(axis=1)
+        theirs = (ours + np.log1p(1 / sums)).mean()
+        np.testing.assert_allclose(theirs, case["value"], **CLOSE)
+
+
+def test_samplers_make_batches_of_the_same_composition():
+    x, y = np.arange(48.0).reshape(24, 1, 2), np.repeat(np.arange(6), 4)
+    found = cases("samplers.MultiShotMemorySampler")
+    for case in found:
+        classes, examples = case["args"].values()
+        samplers = [PKSampler(x, y, classes, examples)]
+        samplers += [NPairSampler(x, y, classes)] if examples == 2 else []
+        for sampler in samplers:
+            streamed = next(iter(sampler.to_tf_data())) if sampler is samplers[0] else sampler[0]
+            for rows, labels in (sampler[0], streamed):
+                known, counts = np.unique(np.asarray(labels), return_counts=True)
+                assert case["value"] == {
+                    "shape": [len(rows), np.shape(rows)[-1]],
+                    "classes": len(known),
+                    "rows": sorted(set(counts.tolist())),
+                }
+    assert len(found) == 2
