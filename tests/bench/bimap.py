@@ -1,0 +1,95 @@
+"""How BiMap's kernel is kept on the Stiefel manifold: put back after each step by its polar factor
+(the layer's own way) or by QR, or made in the forward pass from a free matrix.
+
+python -m tests.bench.bimap
+
+One SPD network, 64 -> 16, on made-up classes; Adam. Time of a training step in turn, then, after as
+many steps as asked for, the distance from the manifold, the loss, and the share of other matrices
+that are named rightly.
+"""
+
+import numpy as np
+
+from tests.bench import timing
+
+N, UNITS, CLASSES, BATCH, LEARNING_RATE = 64, 16, 8, 64, 1e-2
+PUT_BACK, BY_QR, FREE = "polar factor after each step", "QR after each step", "polar factor within"
+ROWS = (timing.Row(PUT_BACK), timing.Row(BY_QR, PUT_BACK), timing.Row(FREE, PUT_BACK))
+
+
+def examples(count, seed):
+    """Covariances of 200 steps; each class has its own strong directions among shared noise."""
+    shared, rng = np.random.default_rng(0), np.random.default_rng(seed)
+    mixing = shared.normal(size=(CLASSES, N, 4)) * 0.12
+    y = rng.integers(CLASSES, size=count)
+    x = rng.normal(size=(count, 200, N))
+    x += np.einsum("cnk,ctk->ctn", mixing[y], rng.normal(size=(count, 200, 4)))
+    return (np.swapaxes(x, 1, 2) @ x / 200).astype("float32"), y
+
+
+def network(way):
+    """The network, compiled, and a function that gives its frame."""
+    from keras_dml._keras import keras
+    from keras_dml.geometry import spd, stiefel
+    from keras_dml.layers import BiMap, LogEig, TangentVector
+
+    class Qr(keras.constraints.Constraint):
+        def __call__(self, w):
+            return stiefel.triangular(w)
+
+    class Within(BiMap):
+        """The kernel is free, and its polar factor the frame."""
+
+        def build(self, input_shape):
+            super().build(input_shape)
+            self.kernel.constraint = None
+
+        def call(self, inputs):
+            frame = stiefel.polar(self.kernel)
+            return spd.symmetric(keras.ops.transpose(frame) @ inputs @ frame)
+
+    keras.utils.set_random_seed(0)
+    layer = (Within if way == FREE else BiMap)(UNITS)
+    head = keras.layers.Dense(CLASSES)
+    model = keras.Sequential([keras.Input((N, N)), layer, LogEig(), TangentVector(), head])
+    if way == BY_QR:
+        layer.kernel.constraint = Qr()
+    model.compile(
+        keras.optimizers.Adam(LEARNING_RATE),
+        keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        metrics=["accuracy"],
+        jit_compile=False,
+    )
+    frame = (lambda: stiefel.polar(layer.kernel)) if way == FREE else (lambda: layer.kernel)
+    return model, lambda: np.asarray(keras.ops.convert_to_numpy(frame()))
+
+
+def main():
+    options = timing.parser(__doc__.splitlines()[0], 15)
+    options.add_argument("--steps", type=int, default=1000, help="of training (default 1000)")
+    options.add_argument("--cpu-time", action="store_true", help="processor time of one thread")
+    given = options.parse_args()
+    if given.cpu_time:
+        timing.one_thread()
+    (x, y), (new, truth) = examples(40 * BATCH, 1), examples(2000, 2)
+    made = {row.name: network(row.name) for row in ROWS}
+    batch = x[:BATCH], y[:BATCH]
+    steps = {
+        way: timing.timed(lambda model=model: model.train_on_batch(*batch), given.cpu_time)
+        for way, (model, _) in made.items()
+    }
+    seconds = timing.alternate(steps, given.repeats)
+    timing.show(f"a training step, {N} -> {UNITS}, {BATCH} matrices", ROWS, seconds)
+    print(
+        f"\n{'after ' + str(given.steps) + ' steps':<32} {'|WW - 1|':>9} {'loss':>8} {'right':>7}"
+    )
+    for way in made:
+        model, frame = network(way)
+        history = model.fit(x, y, BATCH, epochs=given.steps * BATCH // len(x), verbose=0).history
+        w, (_, right) = frame(), model.evaluate(new, truth, 500, verbose=0)
+        off = np.abs(w.T @ w - np.eye(UNITS)).max()
+        print(f"{way:<32} {off:>9.1e} {history['loss'][-1]:>8.4f} {100 * right:>5.1f} %")
+
+
+if __name__ == "__main__":
+    main()
