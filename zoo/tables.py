@@ -11,6 +11,7 @@ ENCODERS = ("gait_qp_wl", "eeg_qp_wl", "eeg_spdnet_rpl", "hdm05_spdnet_rpl", "vo
 CLASSIFIERS = (
     "mnist_proto_sim",
     "mnist_proto_sim_at",
+    "omniglot_proto_sim",
     "speech_xvector_sim",
     "cifar10_proto_sim",
     "pacs_proto_sim",

@@ -49,6 +49,8 @@ def compiled(table, x, y, perceptron):
         # a file on a device is asked by one probe: no loop there
         return table(x, y, perceptron, max_bytes=None if x.shape[0] == 1 else BLOCK_BYTES)
     width = perceptron.biases[0].shape[0]
+    if table is absolute_difference:  # the differences themselves are of pairs too
+        width = max(width, x.shape[-1])
     rows = max(1, GALLERY_BYTES // (4 * width))
     if y.shape[0] > rows:
         parts = [y[start : start + rows] for start in range(0, y.shape[0], rows)]

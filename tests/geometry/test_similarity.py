@@ -244,6 +244,22 @@ def test_a_single_probe_does_not_hold_the_hidden_units_of_a_whole_gallery(rng, t
     assert grown < 100
 
 
+@all_tables
+def test_a_table_of_several_blocks_is_compiled(rng, table, monkeypatch):
+    """A loop over blocks that is made anew in each eager call takes half a second of it."""
+    x, y = map(ops.convert_to_tensor, vectors(rng, 64, 64, features=256, dtype="float32"))
+    inputs, _ = TABLES[table]
+    hidden = 128 if inputs == 2 else 2  # differences are wider than these
+    perceptron = tensors(perceptrons.random(rng, 256, (hidden,), inputs=inputs, dtype="float32"))
+
+    def in_python(*arguments):
+        raise AssertionError("a loop outside of a compiled function")
+
+    made = similarity.compiled(table, x, y, perceptron)  # compiles
+    monkeypatch.setattr(ops, "map", in_python)
+    np.testing.assert_array_equal(similarity.compiled(table, x, y, perceptron), made)
+
+
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="XLA drops what nobody asks for")
 def test_a_table_in_blocks_that_nobody_asks_for_is_not_computed(rng):
     """Scores of thousands of classes are there for metrics, which many trainings do without."""

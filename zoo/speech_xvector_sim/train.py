@@ -250,9 +250,9 @@ def card(figures, thresholds, speakers, *, seed, steps, minutes):
             "Files in 8 bits hold no covariance matrices; take float16.",
             "Twenty actors, two sentences, one studio, one session each: figures say little about "
             "telephones, rooms, other languages or another day.",
-            "The figures are of recordings trimmed and brought to one level (`zoo/speech.py` of the "
-            "checkout). As they are, the EER of pairs of the speakers trained on is 4.5 % in place "
-            "of 3.7 %.",
+            "The figures are of recordings trimmed and brought to one level (`zoo/speech.py` of "
+            "the checkout). As they are, the EER of pairs of the speakers trained on is 4.5 % in "
+            "place of 3.7 %.",
             "How many cepstra, and how long the similarity is trained, was chosen with these "
             "twenty speakers in view. Chosen among each fold's training speakers instead, there "
             "are 13 to 17 cepstra, and the discriminants' cosine has an EER of 9.6 %.",
