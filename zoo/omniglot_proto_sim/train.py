@@ -247,6 +247,8 @@ def card(figures, alphabets, *, seed, steps, minutes, precision):
             "Single characters drawn with a pen, upright, filling the image.",
             "The prototypes in the file are class means of the characters trained on, upright; "
             "call `set_prototypes` or `add_classes` with drawings of your own.",
+            "That a trunk of 5,500 steps is better than one of 11,000 was seen on the tested "
+            "alphabets; all else was chosen on five of the training alphabets, held out.",
         ],
         "recipe": publish.recipe_of(
             NAME, seed=seed, steps=steps, minutes=minutes, precision=precision.value
