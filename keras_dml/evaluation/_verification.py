@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import auc
 
 from keras_dml.evaluation._bootstrap import bootstrap_intervals
 from keras_dml.evaluation._checks import check_trials
@@ -147,7 +147,7 @@ def verification(scores, genuine, *, people=None, bootstrap=0, seed=0):
             scores, genuine, people=codes, draws=bootstrap, fars=fars, seed=seed
         )
     return Verification(
-        auc=float(roc_auc_score(genuine, -scores)),
+        auc=float(auc(far, tar)),
         eer=float(rate),
         eer_threshold=float(crossing_threshold(thresholds, far, tar, index)),
         tar_at_far=points,

@@ -37,8 +37,8 @@ class BiMap(MatrixLayer):
     back after each step. Made in the forward pass from a free matrix instead, it learns the same in
     the same time (`tests/bench/bimap.py`: a step takes 0.97 of it, after 1,000 both are within 2e-6
     of the manifold), but then every device needs an eigendecomposition for it. Weight decay has no
-    effect on it but a step longer by its share, 1 / (1 - learning rate x decay).
-    An optimizer with `use_ema=True` ends `fit` with an average of frames, which is none:
+    effect on it but a step longer by its share, 1 / (1 - learning rate x decay). An optimizer with
+    `use_ema=True` ends `fit` with an average of frames, which is none:
     `layer.kernel.assign(layer.kernel.constraint(layer.kernel))`.
 
     Args:

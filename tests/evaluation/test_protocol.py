@@ -1,6 +1,7 @@
 """The paper's protocol and the session-disjoint one."""
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -212,6 +213,16 @@ def test_nothing_left_to_draw_has_no_standard_error():
 def test_two_people_are_enough():
     records = paper_protocol(*recordings(people=2)[:2])
     assert {r["trials"] for r in records if r["protocol"] == "imposters"} == {2}
+
+
+def test_two_thousand_recordings_take_less_than_two_seconds_of_a_processor():
+    distances, subjects, _ = recordings(people=100, each=20)
+    took = []
+    for _ in range(2):
+        start = time.process_time()
+        paper_protocol(distances, subjects)
+        took.append(time.process_time() - start)
+    assert min(took) < 2.0
 
 
 def test_trials_of_all_draws_go_into_verification_with_their_people():

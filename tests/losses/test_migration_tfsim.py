@@ -72,17 +72,17 @@ def test_multi_negatives_rank_loss_is_the_n_pair_loss_but_for_a_one_in_its_sum()
 def test_samplers_make_batches_of_the_same_composition():
     x, y = np.arange(48.0).reshape(24, 1, 2), np.repeat(np.arange(6), 4)
     found = cases("samplers.MultiShotMemorySampler")
+    assert len(found) == 2
     for case in found:
         classes, examples = case["args"].values()
-        samplers = [PKSampler(x, y, classes, examples)]
-        samplers += [NPairSampler(x, y, classes)] if examples == 2 else []
-        for sampler in samplers:
-            streamed = next(iter(sampler.to_tf_data())) if sampler is samplers[0] else sampler[0]
-            for rows, labels in (sampler[0], streamed):
-                known, counts = np.unique(np.asarray(labels), return_counts=True)
-                assert case["value"] == {
-                    "shape": [len(rows), np.shape(rows)[-1]],
-                    "classes": len(known),
-                    "rows": sorted(set(counts.tolist())),
-                }
-    assert len(found) == 2
+        sampler = PKSampler(x, y, classes, examples)
+        batches = [sampler[0], next(iter(sampler.to_tf_data()))]
+        if examples == 2:
+            batches.append(NPairSampler(x, y, classes)[0])
+        for rows, labels in batches:
+            known, counts = np.unique(np.asarray(labels), return_counts=True)
+            assert case["value"] == {
+                "shape": [len(rows), np.shape(rows)[-1]],
+                "classes": len(known),
+                "rows": sorted(set(counts.tolist())),
+            }
