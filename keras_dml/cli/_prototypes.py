@@ -17,7 +17,7 @@ FILES = {
 SHOWN = ("clean", "fgsm", "short", "long", "restarts", "margin", "square", "worst")
 
 
-def show(manual_dir, out, scale, restarts=None, images=None):
+def show(manual_dir, out, scale, restarts=None, images=None, precision="float32"):
     """Runs the comparison and prints its table.
 
     Args:
@@ -26,6 +26,7 @@ def show(manual_dir, out, scale, restarts=None, images=None):
         scale: A name of `plan.SCALES`.
         restarts: Of the long attack; the scale's own when None.
         images: Test images to attack, the first ones; the scale's own when None.
+        precision: Keras's policy of the trainings.
 
     Raises:
         ImportError: If Foolbox, which attacks, is not installed.
@@ -48,7 +49,7 @@ def show(manual_dir, out, scale, restarts=None, images=None):
     if images is not None:
         chosen = dataclasses.replace(chosen, test=images)
     shown = digits.digits_of(train, test).first(chosen.train, chosen.test)
-    experiment = plan.Experiment(shown, Runs(out / "runs"), chosen)
+    experiment = plan.Experiment(shown, Runs(out / "runs"), chosen, precision=precision)
     heads = tables.heads(experiment.attacks)
     _introduce(shown, scale)
     history = experiment.train()

@@ -20,6 +20,13 @@ class Size(enum.StrEnum):
     full = "full"
 
 
+class Precision(enum.StrEnum):
+    """Keras's policies of a training."""
+
+    float32 = "float32"
+    mixed_bfloat16 = "mixed_bfloat16"
+
+
 @app.callback()
 def _group():
     pass
@@ -108,6 +115,14 @@ def prototypes(
             show_default="128 or all 10,000",
         ),
     ] = None,
+    precision: Annotated[
+        Precision,
+        typer.Option(
+            "--precision",
+            help="Of the trainings; mixed_bfloat16 takes half the time on a processor that "
+            "multiplies in it (AMX). Attacks are on float32 in either.",
+        ),
+    ] = Precision.float32,
 ):
     """Prototypical classifiers under attack beside AT, ALP, TLA and TRADES: Table 1 of P2, MNIST.
 
@@ -124,7 +139,7 @@ def prototypes(
     from keras_dml.cli import _prototypes, _screen
 
     try:
-        _prototypes.show(manual_dir, out, scale.value, restarts, images)
+        _prototypes.show(manual_dir, out, scale.value, restarts, images, precision.value)
     except KeyboardInterrupt:
         _screen.note(f"Stopped. Finished runs lie in {out}; run the command again for the rest.")
         raise typer.Exit(130) from None

@@ -14,7 +14,7 @@ def few(monkeypatch):
     from keras_dml.reproduce.prototypes import plan
 
     monkeypatch.setitem(plan.SCALES, "smoke", small.SCALE)
-    monkeypatch.setattr(plan.Experiment.__init__, "__defaults__", (("DOL",),))
+    monkeypatch.setattr(plan.Experiment.__init__, "__defaults__", (("DOL",), "float32"))
     monkeypatch.setattr(
         _prototypes, "read", lambda folder: [small.arrays(128, 1), small.arrays(10, 2)]
     )

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from keras_dml._keras import keras
 from keras_dml.reproduce.prototypes import methods, pictures, plan, tables, training
 from keras_dml.reproduce.prototypes.digits import digits_of
 from keras_dml.reproduce.runs import Runs
@@ -87,6 +88,21 @@ def test_all_rows_start_from_the_same_weights():
     for one, two in zip(first, again, strict=True):
         np.testing.assert_array_equal(one, two)
     assert any((one != two).any() for one, two in zip(first, other, strict=True))
+
+
+def test_networks_trained_in_half_precision_are_attacked_in_float32(found, digits, tmp_path):
+    halves = plan.Experiment(digits, Runs(tmp_path), small.SCALE, ("SIM",), "mixed_bfloat16")
+    halves.train()
+    settings = halves._settings("undefended", 2)
+    trained, attacked = halves.trainings.network(settings), halves.trainings.classifier(settings)
+    assert trained.encoder.layers[-1].compute_dtype == "bfloat16"
+    assert {layer.compute_dtype for layer in attacked.encoder.layers} == {"float32"}
+    assert keras.config.dtype_policy().name == "float32"
+    for one, other in zip(trained.get_weights(), attacked.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert not {path.name for path in tmp_path.iterdir()} & {
+        halves.runs.path(found[0]._settings("undefended", epoch)).name for epoch in (1, 2)
+    }
 
 
 def test_digits_are_told_apart_and_cut(digits):

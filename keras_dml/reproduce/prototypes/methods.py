@@ -17,21 +17,28 @@ ROWS = {  # name: how the network is trained, and its head
 TRAININGS = tuple(dict.fromkeys(training for training, _ in ROWS.values()))
 CLASSES = 10
 HIDDEN = 128  # of the similarity
+FLOAT32 = "float32"
 
 
-def network(width, seed):
+def network(width, seed, precision=FLOAT32):
     """The one architecture of all rows.
 
     Args:
         width: Filters of its first convolution, even.
         seed: Of all weights, the same for all rows.
+        precision: Keras's policy of its layers; weights are float32 in any.
 
     Returns:
         A `keras_dml.models.PrototypicalClassifier` of pictures of 28 by 28 pixels.
     """
     keras.utils.set_random_seed(seed)
-    encoder = models.threshold_network(width=width)
-    return models.PrototypicalClassifier(encoder, CLASSES, hidden=(HIDDEN,), dropout=0.0)
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(precision)
+    try:
+        encoder = models.threshold_network(width=width)
+        return models.PrototypicalClassifier(encoder, CLASSES, hidden=(HIDDEN,), dropout=0.0)
+    finally:
+        keras.config.set_dtype_policy(before)
 
 
 def defended(classifier, training, recipe, steps_an_epoch, seed):

@@ -4,10 +4,10 @@ import dataclasses
 
 from keras_dml.evaluation import attacks, robustness
 from keras_dml.reproduce.prototypes.digits import digest
-from keras_dml.reproduce.prototypes.methods import ROWS, TRAININGS
+from keras_dml.reproduce.prototypes.methods import FLOAT32, ROWS, TRAININGS
 from keras_dml.reproduce.prototypes.training import Trainings
 
-VERSION = 2  # of what a run does; another one leaves the files of older runs alone
+VERSION = 3  # of what a run does; another one leaves the files of older runs alone
 EPSILON = 0.3  # P2, MNIST
 STEP_SIZE = 0.01  # of the attacks that measure
 
@@ -76,10 +76,12 @@ class Experiment:
         runs: `Runs`, where results and networks are kept.
         scale: `Scale`.
         rows: Names of `ROWS`; all of them unless said otherwise.
+        precision: Keras's policy of the trainings; attacks are on float32 in any.
     """
 
-    def __init__(self, digits, runs, scale, rows=tuple(ROWS)):
+    def __init__(self, digits, runs, scale, rows=tuple(ROWS), precision=FLOAT32):
         self.digits, self.runs, self.scale, self.rows = digits, runs, scale, tuple(rows)
+        self.precision = precision
         self.trainings = Trainings(
             digits, lambda settings: runs.path(settings).with_suffix(".keras")
         )
@@ -148,6 +150,7 @@ class Experiment:
             "learning_rate": 1e-3,
             "width": self.scale.width,
             "seed": 0,
+            "precision": self.precision,
             "epsilon": EPSILON,
             "attack_steps": self.scale.attack_steps,
             "ramp_epochs": 1.5,

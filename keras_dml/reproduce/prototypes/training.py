@@ -27,7 +27,7 @@ class Trainings:
 
         Args:
             settings: Dict of `training`, `epoch` from 1, `epochs`, `batch`, `learning_rate`,
-                `width`, `seed`, `epsilon`, `attack_steps`, `ramp_epochs`.
+                `width`, `seed`, `precision`, `epsilon`, `attack_steps`, `ramp_epochs`.
 
         Returns:
             Dict of what `fit` tells of the epoch.
@@ -56,12 +56,15 @@ class Trainings:
         return self._latest[1]
 
     def classifier(self, settings):
-        """The `PrototypicalClassifier` after an epoch."""
+        """The `PrototypicalClassifier` after an epoch, in float32 however it was trained."""
         model = self.network(settings)
-        return model if settings["training"] == UNDEFENDED else model.classifier
+        trained = model if settings["training"] == UNDEFENDED else model.classifier
+        plain = network(settings["width"], settings["seed"])
+        plain.set_weights(trained.get_weights())
+        return plain
 
     def _new(self, settings):
-        model = network(settings["width"], settings["seed"])
+        model = network(settings["width"], settings["seed"], settings["precision"])
         steps = len(self.digits.x) // settings["batch"]
         if settings["training"] != UNDEFENDED:
             model = defended(model, settings["training"], settings, steps, settings["seed"])
