@@ -36,9 +36,7 @@ def show(manual_dir, data_dir, out, scale, seeds=None):
 
     chosen = plan.SCALES[scale]
     if seeds is not None:
-        chosen = dataclasses.replace(
-            chosen, seeds=seeds, ablation_seeds=min(seeds, chosen.ablation_seeds)
-        )
+        chosen = dataclasses.replace(chosen, seeds=seeds)
     moved = clips.clips_of(matrices, motions, actors, plan.PER_CLASS)
     _introduce(moved, scale, chosen)
     experiment = plan.Experiment(moved, Runs(out / "runs"), chosen)
@@ -53,7 +51,6 @@ def show(manual_dir, data_dir, out, scale, seeds=None):
             spreads,
             ablations,
             seeds=chosen.seeds,
-            ablation_seeds=chosen.ablation_seeds,
             source=SOURCE,
         )
     _tell(table, experiment.people, chosen.seeds)

@@ -17,7 +17,6 @@ SCALE = plan.Scale(
     batch_classes=(2, 3),
     weights=(0.1, 1.0),
     samples=(2, plan.SAMPLES),
-    ablation_seeds=1,
 )
 
 

@@ -136,6 +136,7 @@ def test_people_held_out_change_nothing_in_training(clips):
 def test_ablations_change_one_thing(found, kept):
     ablations = found[3]
     values = {what: sorted({row["value"] for row in rows}) for what, rows in ablations.items()}
+    assert all({row["seed"] for row in rows} == {0, 1} for rows in ablations.values())
     assert values == {"batch_size": [10, 15], "weight": [0.1, 1.0], "samples": [2, 100]}
     assert {row["seen"] for row in ablations["samples"]} == {15, 30}
     weights = {one["settings"]["constants"].get("weight", 1.0) for one in kept}
@@ -153,7 +154,7 @@ def test_nothing_is_run_twice(clips, folder, found, monkeypatch):
 
 
 def test_tables_and_pictures_are_written(found, tmp_path):
-    table, written = pictures.write(tmp_path, *found, seeds=2, ablation_seeds=1, source="Made up.")
+    table, written = pictures.write(tmp_path, *found, seeds=2, source="Made up.")
     stems = {path.stem for path in written}
     assert stems == {
         "table1",

@@ -8,14 +8,13 @@ from keras_dml.reproduce.potato.methods import RPL
 from keras_dml.reproduce.potato.plan import NO_NETWORK, REFERENCES
 
 
-def write(out, choices, rows, spreads, ablations, *, seeds, ablation_seeds, source):
+def write(out, choices, rows, spreads, ablations, *, seeds, source):
     """Writes Table I, Figures 2 to 5 and `figures.json`.
 
     Args:
         out: Folder, a `pathlib.Path`.
         choices, rows, spreads, ablations: Of `Experiment`.
-        seeds: Number of seeds that losses are compared by.
-        ablation_seeds: Number of those in the ablations.
+        seeds: Number of seeds of every network tested.
         source: Data and licence, a sentence.
 
     Returns:
@@ -28,10 +27,7 @@ def write(out, choices, rows, spreads, ablations, *, seeds, ablation_seeds, sour
         f"Each of {who} held out in turn, neither trained on nor in the gallery; every loss on the "
         "same SPD network with its own best of one grid on another person."
     )
-    caption, varied = (
-        f"{protocol} Means over people, then over {_counted(count)}. {source}"
-        for count in (seeds, ablation_seeds)
-    )
+    caption = f"{protocol} Means over people, then over {_counted(seeds)}. {source}"
     written = reports.save(
         reports.loss_comparison(
             compared, figures=tables.NAMES, own=RPL, title=_title(compared), caption=caption
@@ -65,7 +61,7 @@ def write(out, choices, rows, spreads, ablations, *, seeds, ablation_seeds, sour
             unit=unit,
             logarithmic=True,
             title=_range_title(value, table),
-            caption=varied,
+            caption=caption,
         )
         written += reports.save(picture, out / stem, table)
         told[name] = table
@@ -74,7 +70,7 @@ def write(out, choices, rows, spreads, ablations, *, seeds, ablation_seeds, sour
         table,
         value="clips, at most",
         title=_range_title("number of clips that calibrate", _at_the_end(table)),
-        caption=varied,
+        caption=caption,
     )
     written += reports.save(picture, out / "figure5_calibration", table)
     told["samples"] = table

@@ -28,7 +28,6 @@ class Scale:
         batch_classes: Classes in a batch, in the ablation; the greatest is that of all other runs.
         weights: Weights of the negatives (lambda of P3), in the ablation.
         samples: Clips of a class that potatoes are calibrated by (N_I of P3), in the ablation.
-        ablation_seeds: Starts in the ablations.
     """
 
     seeds: int
@@ -39,7 +38,6 @@ class Scale:
     batch_classes: tuple[int, ...]
     weights: tuple[float, ...]
     samples: tuple[int, ...]
-    ablation_seeds: int
 
 
 SCALES = {
@@ -52,7 +50,6 @@ SCALES = {
         batch_classes=(4, 11),
         weights=(0.1, 1.0),
         samples=(2, SAMPLES),
-        ablation_seeds=1,
     ),
     "full": Scale(
         seeds=5,
@@ -63,7 +60,6 @@ SCALES = {
         batch_classes=(2, 4, 8, 11),
         weights=(0.1, 0.3, 0.6, 1.0),
         samples=(2, 4, 8, SAMPLES),
-        ablation_seeds=2,
     ),
 }
 
@@ -184,7 +180,7 @@ class Experiment:
             for what, values in varied.items()
             for value, changed in values.items()
             for person in self.people
-            for seed in range(self.scale.ablation_seeds)
+            for seed in range(self.scale.seeds)
         ]
         results = self.runs.make([one for *_, one in plan], self._run, "3/3 RPL is varied, runs")
         rows = {what: [] for what in varied}
