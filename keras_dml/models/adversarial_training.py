@@ -38,6 +38,10 @@ class AdversarialTraining(keras.Model):
     (Madry et al. 2018) on adversarial inputs only, `"alp"`, `"tla"` and `"trades"` by the losses of
     `keras_dml.losses.robust`. To use what they trained, ask for `head="dol"`.
 
+    On a processor compile it with `jit_compile=False`: TensorFlow's XLA, which Keras takes by
+    default, is slow at convolutions there (ten attack steps a batch on the network of
+    `threshold_network`: 3.9 s a step in place of 0.5).
+
     Inputs lie in [0, 1], labels are ids from 0. The model itself answers as it is trained: raw SIM
     scores for `"prototypes"`, else logits of the auxiliary head.
 
