@@ -27,8 +27,12 @@ SELECTION = (
 SWIFT = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 
 
-def run():
-    """The run on JAX, which computes in float32 unless told otherwise before it is imported."""
+def run(cache):
+    """The run on JAX, which computes in float32 unless told otherwise before it is imported.
+
+    Args:
+        cache: Folder for what was compiled: tests that compile the same program do it once.
+    """
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *SELECTION],
         cwd=ROOT,
@@ -37,6 +41,9 @@ def run():
             "KERAS_BACKEND": "jax",
             "JAX_ENABLE_X64": "1",
             "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+            "JAX_COMPILATION_CACHE_DIR": str(cache),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
             "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {SWIFT if known(SWIFT) else ''}",
         },
         capture_output=True,
@@ -53,8 +60,8 @@ def known(flags):
 
 @pytest.mark.slow
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="this is the run on JAX")
-def test_everything_on_keras_ops_passes_on_jax(record_property):
-    done = run()
+def test_everything_on_keras_ops_passes_on_jax(record_property, tmp_path):
+    done = run(tmp_path)
     lines = done.stdout.splitlines()
     record_property("on JAX", lines[-1] if lines else "printed nothing")
     assert done.returncode == 0, done.stdout + done.stderr
