@@ -97,7 +97,8 @@ def _tell(table, heads):
         f"\n[bold]Right answers[/bold] of {table['count'][0]:,}, in %: clean, under each attack, "
         "under all of them\nRight: the paper's Table 1, whose attacks were probably weaker"
     )
-    columns = ("", *(heads[name] for name in SHOWN), "", *OF_PAPER.values())
+    shown = (heads[name].replace("Square-", "Square ") for name in SHOWN)  # heads wrap at spaces
+    columns = ("", *shown, "", *OF_PAPER.values())
     rows = []
     for i, method in enumerate(table["method"]):
         here = [_percent(table[name][i]) for name in SHOWN]

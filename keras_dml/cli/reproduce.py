@@ -47,7 +47,7 @@ def potato(
         typer.Option(
             "--scale",
             help="smoke: all losses, few steps, some minutes. full: everybody held out in turn, "
-            "five seeds, an hour or so.",
+            "five seeds, one to two hours.",
         ),
     ] = Size.full,
     seeds: Annotated[

@@ -39,8 +39,8 @@ class AdversarialTraining(keras.Model):
     `keras_dml.losses.robust`. To use what they trained, ask for `head="dol"`.
 
     On a processor compile it with `jit_compile=False`: TensorFlow's XLA, which Keras takes by
-    default, is slow at convolutions there (ten attack steps a batch on the network of
-    `threshold_network`: 3.9 s a step in place of 0.5).
+    default, is slow at convolutions there (`threshold_network`, 128 images a batch, ten attack
+    steps, one thread: 3.9 s a training step in place of 0.5).
 
     Inputs lie in [0, 1], labels are ids from 0. The model itself answers as it is trained: raw SIM
     scores for `"prototypes"`, else logits of the auxiliary head.

@@ -26,7 +26,8 @@ def write(out, table, heads, history, *, source):
     Returns:
         The paths written.
     """
-    picture = compared(table, heads, title=_title(table, heads), caption=f"{NOTE} {source}")
+    caption = f"{_protocol(table, history)} {NOTE} {source}"
+    picture = compared(table, heads, title=_title(table, heads), caption=caption)
     written = reports.save(picture, out / "table1", table)
     told = {"figures": table, "columns": heads, "trainings": history}
     return [*written, _json.write(out / "figures.json", told)]
@@ -66,6 +67,13 @@ def compared(table, heads, *, title, caption):
         for label in panels[0].get_yticklabels():
             label.set_fontweight("bold" if label.get_text() == OWN else "normal")
     return figure
+
+
+def _protocol(table, history):
+    epochs = max(row["epoch"] for row in history)
+    return (
+        f"Networks trained for this by {epochs} epochs of one recipe, {table['count'][0]:,} images."
+    )
 
 
 def _title(table, heads):
