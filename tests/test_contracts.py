@@ -101,12 +101,29 @@ def adversarial_training():
     return models.AdversarialTraining(inner, epsilon=0.1, steps=2, seed=3)
 
 
+def shift():
+    """Of a signal by its own correlations."""
+    signal = keras.Input((None, contracts.CHANNELS))
+    told = layers.LaggedCorrelation((0, 2))(signal)
+    layer = layers.DiscriminantShift(3, limit=1.5)
+    model = keras.Model(signal, layer([signal, told]))
+    rng = np.random.default_rng(5)
+    layer.set_weights([rng.normal(size=weight.shape) for weight in layer.get_weights()])
+    return model
+
+
 NETWORKS = [
     Network("AdversarialTraining", models.AdversarialTraining, adversarial_training),
     Network("BiMap", layers.BiMap, lambda: layers.BiMap(3)),
     Network("CanonicalPose", layers.CanonicalPose, pose),
     Network("ChannelNormalisation", layers.ChannelNormalisation, layers.ChannelNormalisation),
     Network("Covariance", layers.Covariance, lambda: layers.Covariance("oas")),
+    Network("DiscriminantShift", layers.DiscriminantShift, shift),
+    Network(
+        "LaggedCorrelation",
+        layers.LaggedCorrelation,
+        lambda: layers.LaggedCorrelation((0, 3), ridge=0.1),
+    ),
     Network("LogEig", layers.LogEig, layers.LogEig),
     Network("LearnedSimilarity", layers.LearnedSimilarity, similarity),
     Network(

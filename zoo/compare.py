@@ -23,12 +23,16 @@ SHOWN = ("protocol", "n", "metric", "fraction")
 def variants(name):
     """Options of the model's recipe by the label in picture and table.
 
-    The teacher serves one method only: the fair comparison is without it.
+    Teacher and shift serve one method only: the fair comparison is without them.
     """
     options = {label: ["--method", method] for method, label in LABELS.items()}
     if name == "gait_qp_wl":
-        options["QP-WL"].append("--no-teacher")
-        options = {"QP-WL, taught": ["--method", "qp_wl"], **options}
+        options["QP-WL"] += ["--no-teacher", "--no-shift"]
+        options = {
+            "QP-WL, taught and shifted": ["--method", "qp_wl", "--shift"],
+            "QP-WL, taught": ["--method", "qp_wl", "--no-shift"],
+            **options,
+        }
     return options
 
 

@@ -69,7 +69,7 @@ def _finished(blob, quantization):
     model = _flatbuffer.read(blob)
     if quantization in ("float16", "int8"):  # of int8 the weights that stayed float: a similarity's
         halve_weights(model)
-    _flatbuffer.drop_names(model)
+    _flatbuffer.drop_unread(model)
     return _flatbuffer.write(model)
 
 

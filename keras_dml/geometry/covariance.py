@@ -40,9 +40,9 @@ def covariance(x, mask=None, estimator="sample"):
             "`x` must hold signals, shape (batch, time, channels). Received shape "
             f"{tuple(x.shape)}."
         )
-    centred, count = _centred(x, mask)  # (batch, time, channels), (batch, 1, 1)
-    scatter = ops.matmul(transposed(centred), centred)
-    found = _ESTIMATES[estimator](scatter, centred, count)
+    steps, count = centred(x, mask)  # (batch, time, channels), (batch, 1, 1)
+    scatter = ops.matmul(transposed(steps), steps)
+    found = _ESTIMATES[estimator](scatter, steps, count)
     return ops.where(count < 2, ops.full_like(found, np.nan), found)
 
 
@@ -58,10 +58,22 @@ def check_estimator(estimator):
         )
 
 
-def _centred(x, mask):
-    """Rows less their mean, invalid ones 0, and the number of valid ones."""
+def centred(x, mask):
+    """Steps less the mean of the valid ones, and how many those are.
+
+    Args:
+        x: Signals, shape `(batch, time, channels)`.
+        mask: Valid steps, boolean, shape `(batch, time)`; None where all are valid.
+
+    Returns:
+        Steps, the shape of `x`, invalid ones 0; numbers, shape `(batch, 1, 1)`,
+        or `(1, 1, 1)` without a mask.
+
+    Raises:
+        ValueError: If the mask has another shape.
+    """
     if mask is None:
-        count = ops.cast(ops.shape(x)[1], x.dtype) * ops.ones_like(x[:, :1, :1])
+        count = ops.reshape(ops.cast(ops.shape(x)[1], x.dtype), (1, 1, 1))
         return x - _mean(x, count), count
     mask = ops.cast(mask, "bool")
     if len(mask.shape) != 2:
@@ -76,15 +88,15 @@ def _mean(x, count):
     return ops.sum(x, axis=1, keepdims=True) / ops.maximum(count, 1)
 
 
-def _sample(scatter, centred, count):
+def _sample(scatter, steps, count):
     return scatter / ops.maximum(count - 1, 1)
 
 
-def _trace_normalised(scatter, centred, count):
+def _trace_normalised(scatter, steps, count):
     return divide(scatter, _trace(scatter))
 
 
-def _oas(scatter, centred, count):
+def _oas(scatter, steps, count):
     spherical, deviation, square = _parts(scatter / count)
     trace = _trace(spherical)
     most = (count + 1) * square  # 0 where there is nothing to shrink
@@ -94,10 +106,10 @@ def _oas(scatter, centred, count):
     return spherical + (1 - share) * deviation
 
 
-def _ledoit_wolf(scatter, centred, count):
+def _ledoit_wolf(scatter, steps, count):
     covariance = scatter / count
     spherical, deviation, square = _parts(covariance)
-    lengths = ops.sum(centred * centred, axis=-1, keepdims=True)
+    lengths = ops.sum(steps * steps, axis=-1, keepdims=True)
     fourth = ops.sum(lengths * lengths, axis=1, keepdims=True) / count
     noise = ops.maximum(fourth - _square(covariance), 0) / count
     return spherical + (1 - ops.minimum(divide(noise, square), 1)) * deviation

@@ -3,6 +3,7 @@
 from keras_dml.layers.audio import LogMel
 from keras_dml.layers.bimap import BiMap
 from keras_dml.layers.convolution import MaskedConv1D
+from keras_dml.layers.correlation import LaggedCorrelation
 from keras_dml.layers.covariance import Covariance
 from keras_dml.layers.logeig import LogEig
 from keras_dml.layers.normalisation import (
@@ -18,6 +19,7 @@ from keras_dml.layers.proxies import Proxies
 from keras_dml.layers.quantile import QuantileLayer
 from keras_dml.layers.reeig import ReEig
 from keras_dml.layers.riemannian_normalisation import RiemannianBatchNormalisation
+from keras_dml.layers.shift import DiscriminantShift
 from keras_dml.layers.similarity import LearnedSimilarity
 from keras_dml.layers.standardisation import Standardisation
 from keras_dml.layers.statistics_pooling import StatisticsPooling
@@ -29,6 +31,8 @@ __all__ = [
     "CanonicalPose",
     "ChannelNormalisation",
     "Covariance",
+    "DiscriminantShift",
+    "LaggedCorrelation",
     "LearnedSimilarity",
     "LogEig",
     "LogMel",

@@ -10,6 +10,7 @@ from keras_dml.models.prototypical_classifier import PrototypicalClassifier
 from keras_dml.models.resnet12 import resnet12
 from keras_dml.models.resnet50 import resnet50
 from keras_dml.models.sequence_encoder import sequence_encoder
+from keras_dml.models.shift import with_shift
 from keras_dml.models.spdnet import spdnet
 from keras_dml.models.threshold_network import threshold_network
 from keras_dml.models.wide_resnet import wide_resnet
@@ -28,6 +29,7 @@ __all__ = [
     "spdnet",
     "threshold_network",
     "wide_resnet",
+    "with_shift",
     "with_solver",
     "xvector",
 ]

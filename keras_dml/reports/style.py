@@ -26,6 +26,8 @@ METHODS = {  # one colour and one dash a method, everywhere
     "QP-NPL": (SKY_BLUE, "--"),
     "MP-NPL": (GREEN, "-."),
     "QP-CLS": (GREY, ":"),
+    "QP-WL, taught": (PURPLE, (0, (6, 1))),
+    "QP-WL, taught and shifted": (BLACK, (0, (8, 1, 2, 1))),
 }
 _OTHERS = ((VERMILLION, "-"), (SKY_BLUE, "--"), (GREEN, "-."), (GREY, ":"), (PURPLE, (0, (6, 1))))
 

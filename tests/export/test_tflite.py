@@ -5,7 +5,7 @@ import pytest
 from ai_edge_litert.interpreter import Interpreter
 
 import keras_dml
-from keras_dml import distances, export, layers
+from keras_dml import distances, export, layers, models
 from keras_dml._keras import ops
 from keras_dml.export import _backend, _calibration, _flatbuffer, litert, operators, parity
 from tests.export.conftest import CHANNELS, build, sample
@@ -52,6 +52,22 @@ def test_distances_are_those_of_keras_and_zero_to_itself(edge, exported, quantiz
 @pytest.mark.parametrize("quantization", ["dynamic", "int8"])
 def test_the_edge_encoder_fits_a_watch(exported, quantization):
     assert exported(quantization).bytes <= EDGE_BYTES
+
+
+@pytest.mark.parametrize("quantization", ["dynamic", "int8"])
+def test_an_encoder_that_the_whole_recording_moves_fits_too(edge, tmp_path, quantization):
+    moved = models.with_shift(edge, (0, 4, 8, 16, 32), 32)
+    shift, rng = moved.get_layer("shift"), np.random.default_rng(3)
+    shift.kernel.assign(rng.normal(0, 0.3, shift.kernel.shape))
+    fresh = [sample(length, 6, 70 + length) for length in (64, 130, 300)]
+    own = [sample(length, 6, length) for length in range(100, 500, 20)]
+    own = own if quantization == "int8" else None
+    made = export.tflite(moved, tmp_path / "moved.tflite", quantization, own)
+    assert made.bytes <= EDGE_BYTES
+    found, expected = litert.embed(made.path, fresh), keras_dml.embed(moved, fresh)
+    assert parity.relative_rms(found, expected) < parity.BOUNDS[quantization].embedding
+    still = keras_dml.embed(edge, fresh)
+    assert parity.relative_rms(found[:, :32], still[:, :32]) > 0.3  # it moves them, in the file too
 
 
 @pytest.mark.parametrize("quantization", QUANTIZATIONS)
@@ -240,6 +256,17 @@ def test_a_file_with_custom_operators_is_refused(exported, tmp_path):
     file.write_bytes(_flatbuffer.write(model))
     with pytest.raises(ValueError, match="custom:FlexEigh"):
         operators.check_builtin(file)
+
+
+@pytest.mark.parametrize("quantization", ["dynamic", "int8"])
+def test_what_no_runtime_reads_is_left_out(exported, quantization):
+    """Names of intermediate results, and quantization tables that say nothing."""
+    for graph in _flatbuffer.read(exported(quantization).path.read_bytes()).subgraphs:
+        outside = {*graph.inputs.tolist(), *graph.outputs.tolist()}
+        named = {i for i, tensor in enumerate(graph.tensors) if tensor.name}
+        assert named == outside
+        tables = [tensor.quantization for tensor in graph.tensors]
+        assert all(table is None or len(table.scale) for table in tables)
 
 
 def test_the_data_of_tensors_is_aligned(exported):

@@ -9,7 +9,7 @@ def walkers(rng, people, windows, mixing):
 
 
 def test_it_tells_people_apart_by_the_covariance_of_their_channels(rng, monkeypatch):
-    monkeypatch.setattr("zoo.teacher.COMPONENTS", 10)
+    monkeypatch.setattr("zoo.discriminants.COMPONENTS", 10)
     mixing = np.eye(3) + 0.5 * rng.normal(size=(6, 3, 3))
     windows, people = walkers(rng, 6, 20, mixing)
     teacher = Teacher(windows, people, windows.std(axis=(0, 1)), lags=(0, 2), outputs=4)

@@ -1,0 +1,85 @@
+"""Moves the distributions of filters by what a whole recording says."""
+
+import numbers
+
+from keras_dml._keras import keras, ops
+from keras_dml.geometry.numerics import wide
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class DiscriminantShift(keras.layers.Layer):
+    """Adds linear discriminants of a recording's features to its first filters, at all steps alike.
+
+    A quantile function of such a filter keeps its shape and moves as a whole, and with it the
+    Wasserstein distance. A discriminant d moves it by `limit * tanh(d / limit)`, in the unit of the
+    filters: unusual recordings vary more, and do not count more for it. New layers move nothing;
+    set the weights in closed form (`sklearn.discriminant_analysis`, as `zoo/discriminants.py`
+    does), or train them.
+
+    Input: a list of filters, shape `(batch, time, filters)`, with or without a Keras mask, which
+    passes on, and features, shape `(batch, features)`. Output shape: that of the filters; computed
+    in float32 or wider whatever the policy.
+
+    Args:
+        units: Number of discriminants, at most that of the filters.
+        limit: Greatest shift, positive. Discriminants are in deviations within a class as a rule;
+            beyond two of them, the default, they say who is unusual, not who it is.
+
+    Raises:
+        ValueError: If an argument is not as above, the input is not such a list, or there are fewer
+            filters than discriminants.
+
+    Example:
+        >>> shift = DiscriminantShift(1)
+        >>> shift.build([(None, None, 2), (None, 3)])
+        >>> shift.set_weights([np.ones((3, 1)), np.zeros(1)])
+        >>> shift([np.zeros((1, 1, 2)), np.array([[10.0, 20.0, 30.0]])]).numpy()
+        array([[[2., 0.]]], dtype=float32)
+    """
+
+    def __init__(self, units, limit=2.0, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        if not (isinstance(units, numbers.Integral) and units >= 1):
+            raise ValueError(
+                f"`units` must be a whole number of at least 1. Received units={units!r}."
+            )
+        if not (isinstance(limit, numbers.Real) and 0 < limit < float("inf")):
+            raise ValueError(f"`limit` must be a positive number. Received limit={limit!r}.")
+        self.units, self.limit = int(units), float(limit)
+        self.supports_masking = True
+
+    def build(self, input_shape):
+        ranks = [len(shape) if isinstance(shape, (tuple, list)) else 0 for shape in input_shape]
+        if ranks != [3, 2] or None in (shape[-1] for shape in input_shape):
+            raise ValueError(
+                "DiscriminantShift takes a list [filters, features] of shapes (batch, time, "
+                "filters) and (batch, features), the last axes known. Received shapes "
+                f"{input_shape}."
+            )
+        filters, features = input_shape
+        if filters[-1] < self.units:
+            raise ValueError(
+                f"{self.units} discriminants need as many filters; there are {filters[-1]}. Make "
+                "`units` less."
+            )
+        self.kernel = self.add_weight(
+            name="kernel", shape=(features[-1], self.units), initializer="zeros"
+        )
+        self.bias = self.add_weight(name="bias", shape=(self.units,), initializer="zeros")
+
+    def call(self, inputs):
+        filters, features = (ops.cast(each, wide(self.variable_dtype)) for each in inputs)
+        discriminants = ops.matmul(features, self.kernel) + self.bias
+        shift = self.limit * ops.tanh(discriminants / self.limit)
+        rest = filters.shape[-1] - self.units
+        moved = filters + ops.pad(shift, [[0, 0], [0, rest]])[:, None]
+        return ops.cast(moved, self.compute_dtype)
+
+    def compute_mask(self, inputs, previous_mask=None):
+        return None if previous_mask is None else previous_mask[0]
+
+    def compute_output_shape(self, input_shape):
+        return input_shape[0]
+
+    def get_config(self):
+        return {**super().get_config(), "units": self.units, "limit": self.limit}

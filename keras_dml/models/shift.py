@@ -1,0 +1,36 @@
+"""A sequence encoder whose quantile functions move by what the whole recording says."""
+
+from keras_dml._keras import keras
+from keras_dml.layers import DiscriminantShift, LaggedCorrelation
+
+
+def with_shift(encoder, lags, discriminants):
+    """The encoder with `DiscriminantShift` before its head, by the correlations of its normalised
+    recording.
+
+    Not in the papers. The new model shares the encoder's layers. It has two more, `correlations`
+    and `shift`, and answers like the encoder until `shift` is given weights, in closed form
+    (`zoo/discriminants.py`) or by training.
+
+    Args:
+        encoder: Of `sequence_encoder`.
+        lags: Steps later at which channels are correlated, see `LaggedCorrelation`.
+        discriminants: Filters that move, the first ones.
+
+    Returns:
+        A `keras.Model` with the input and the head of the encoder, not compiled.
+
+    Raises:
+        ValueError: If the model has no layer `normalisation`, the lags are not as
+            `LaggedCorrelation` says, or more filters are to move than there are.
+
+    Example:
+        >>> encoder = keras_dml.models.sequence_encoder(6)
+        >>> keras_dml.models.with_shift(encoder, (0, 4, 8), 32).get_layer("shift").units
+        32
+    """
+    head = encoder.layers[-1]
+    normalised = encoder.get_layer("normalisation").output
+    correlations = LaggedCorrelation(lags, name="correlations")(normalised)
+    moved = DiscriminantShift(discriminants, name="shift")([head.input, correlations])
+    return keras.Model(encoder.input, head(moved), name=encoder.name)
