@@ -101,6 +101,14 @@ def adversarial_training():
     return models.AdversarialTraining(inner, epsilon=0.1, steps=2, seed=3)
 
 
+def shifted():
+    """A small encoder, of the layers that `with_shift` looks for."""
+    signal = keras.Input((None, contracts.CHANNELS))
+    x = layers.ChannelNormalisation(name="normalisation")(signal)
+    x = layers.MaskedConv1D(6, 3)(x)
+    return models.with_shift(keras.Model(signal, layers.QuantileLayer(4)(x)), (0, 2), 5)
+
+
 def shift():
     """Of a signal by its own correlations."""
     signal = keras.Input((None, contracts.CHANNELS))
@@ -203,6 +211,7 @@ NETWORKS = [
         lambda: models.with_solver(models.spdnet((4, 3, 2)), "polynomial"),
         models.with_solver,
     ),
+    Network("with_shift", models.with_shift, shifted, losses.WassersteinLoss),
 ]
 
 

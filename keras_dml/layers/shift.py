@@ -70,7 +70,8 @@ class DiscriminantShift(keras.layers.Layer):
     def call(self, inputs):
         filters, features = (ops.cast(each, wide(self.variable_dtype)) for each in inputs)
         discriminants = ops.matmul(features, self.kernel) + self.bias
-        shift = self.limit * ops.tanh(discriminants / self.limit)
+        # `limit * tanh(d / limit)`; Keras's tanh narrows float64 to float32 on JAX
+        shift = self.limit * (2 * ops.sigmoid(2 / self.limit * discriminants) - 1)
         rest = filters.shape[-1] - self.units
         moved = filters + ops.pad(shift, [[0, 0], [0, rest]])[:, None]
         return ops.cast(moved, self.compute_dtype)

@@ -58,7 +58,7 @@ def test_the_edge_encoder_fits_a_watch(exported, quantization):
 def test_an_encoder_that_the_whole_recording_moves_fits_too(edge, tmp_path, quantization):
     moved = models.with_shift(edge, (0, 4, 8, 16, 32), 32)
     shift, rng = moved.get_layer("shift"), np.random.default_rng(3)
-    shift.kernel.assign(rng.normal(0, 0.3, shift.kernel.shape))
+    shift.kernel.assign(rng.normal(size=shift.kernel.shape))
     fresh = [sample(length, 6, 70 + length) for length in (64, 130, 300)]
     own = [sample(length, 6, length) for length in range(100, 500, 20)]
     own = own if quantization == "int8" else None
@@ -67,7 +67,8 @@ def test_an_encoder_that_the_whole_recording_moves_fits_too(edge, tmp_path, quan
     found, expected = litert.embed(made.path, fresh), keras_dml.embed(moved, fresh)
     assert parity.relative_rms(found, expected) < parity.BOUNDS[quantization].embedding
     still = keras_dml.embed(edge, fresh)
-    assert parity.relative_rms(found[:, :32], still[:, :32]) > 0.3  # it moves them, in the file too
+    moves = [each[:, :32] - still[:, :32] for each in (found, expected)]
+    assert parity.relative_rms(*moves) < 0.5 < np.abs(moves[1]).mean()
 
 
 @pytest.mark.parametrize("quantization", QUANTIZATIONS)
