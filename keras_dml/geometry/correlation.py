@@ -58,10 +58,10 @@ def check_lags(lags):
         ValueError: If there are none, or one is negative or no whole number, or stands twice.
     """
     found = list(lags) if isinstance(lags, Iterable) else []
-    whole = all(isinstance(lag, numbers.Integral) and lag >= 0 for lag in found)
-    if not found or not whole or len(set(found)) < len(found) or any(lag is True for lag in found):
+    whole = [isinstance(lag, numbers.Integral) and not isinstance(lag, bool) for lag in found]
+    if not found or not all(whole) or min(found) < 0 or len(set(found)) < len(found):
         raise ValueError(
-            "`lags` must be several whole numbers of steps, not negative, each once, such as "
+            "`lags` must be a sequence of whole numbers of steps, not negative, each once, such as "
             f"(0, 4, 8). Received lags={lags!r}."
         )
     return tuple(int(lag) for lag in found)

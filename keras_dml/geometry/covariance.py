@@ -76,8 +76,12 @@ def centred(x, mask):
         count = ops.reshape(ops.cast(ops.shape(x)[1], x.dtype), (1, 1, 1))
         return x - _mean(x, count), count
     mask = ops.cast(mask, "bool")
-    if len(mask.shape) != 2:
-        raise ValueError(f"`mask` must have shape (batch, time). Received {tuple(mask.shape)}.")
+    times = {mask.shape[1], x.shape[1]} - {None} if len(mask.shape) == 2 else ()
+    if len(times) > 1 or len(mask.shape) != 2:
+        raise ValueError(
+            f"`mask` must have shape (batch, time). Received {tuple(mask.shape)}, of signals of "
+            f"shape {tuple(x.shape)}."
+        )
     mask = ops.expand_dims(mask, -1)
     count = ops.sum(ops.cast(mask, x.dtype), axis=1, keepdims=True)
     none = ops.zeros_like(x)

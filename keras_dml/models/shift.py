@@ -21,7 +21,7 @@ def with_shift(encoder, lags, discriminants):
         A `keras.Model` with the input and the head of the encoder, not compiled.
 
     Raises:
-        ValueError: If the model has no layer `normalisation`, the lags are not as
+        ValueError: If the model is no such encoder or is shifted already, the lags are not as
             `LaggedCorrelation` says, or more filters are to move than there are.
 
     Example:
@@ -29,6 +29,19 @@ def with_shift(encoder, lags, discriminants):
         >>> keras_dml.models.with_shift(encoder, (0, 4, 8), 32).get_layer("shift").units
         32
     """
+    graph = isinstance(encoder, keras.Model) and not isinstance(encoder, keras.Sequential)
+    names = [layer.name for layer in encoder.layers] if graph else []
+    if "normalisation" not in names:
+        raise ValueError(
+            "with_shift takes an encoder of `keras_dml.models.sequence_encoder`, or another "
+            "functional model with a layer `normalisation` and a head after its filters. Received "
+            f"{encoder!r}, layers {names}."
+        )
+    if "shift" in names:
+        raise ValueError(
+            "The encoder has a layer `shift` already: give that one other weights, or start from "
+            "the encoder without it."
+        )
     head = encoder.layers[-1]
     normalised = encoder.get_layer("normalisation").output
     correlations = LaggedCorrelation(lags, name="correlations")(normalised)

@@ -118,9 +118,9 @@ def test_any_sequence_of_whole_numbers_will_do(rng, lags):
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("lags", [(), (0, 0), (-1,), (1.5,), "4", 4, (True,), None])
+@pytest.mark.parametrize("lags", [(), (0, 0), (-1,), (1.5,), "4", 4, (True,), (False, 2), None])
 def test_other_lags_are_refused(lags):
-    with pytest.raises(ValueError, match="`lags` must be several whole numbers of steps"):
+    with pytest.raises(ValueError, match="`lags` must be a sequence of whole numbers of steps"):
         lagged_correlations(np.ones((1, 4, 2)), lags=lags)
 
 
@@ -128,6 +128,12 @@ def test_other_lags_are_refused(lags):
 def test_a_ridge_must_be_positive(ridge):
     with pytest.raises(ValueError, match="`ridge` must be a positive number"):
         lagged_correlations(np.ones((1, 4, 2)), ridge=ridge)
+
+
+@pytest.mark.parametrize("shape", [(4,), (1, 5), (1, 4, 1)])
+def test_a_mask_of_another_shape_is_refused(shape):
+    with pytest.raises(ValueError, match=r"`mask` must have shape \(batch, time\)"):
+        lagged_correlations(np.ones((1, 4, 2)), np.ones(shape, bool))
 
 
 def test_other_shapes_are_refused():

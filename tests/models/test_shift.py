@@ -5,7 +5,7 @@ import pytest
 
 from keras_dml._keras import keras, ops
 from keras_dml.losses import WassersteinLoss
-from keras_dml.models import sequence_encoder, with_shift
+from keras_dml.models import lenet, sequence_encoder, with_shift
 
 CHANNELS, MOVED, LONGEST = 3, 5, 24
 
@@ -69,10 +69,22 @@ def test_it_is_trained_saved_and_loaded_like_any_model(rng, tmp_path):
     np.testing.assert_array_equal(numpy(loaded(x)), numpy(moved(x)))
 
 
-def test_a_model_without_normalisation_is_refused():
-    plain = keras.Sequential([keras.Input((None, 2)), keras.layers.GlobalMaxPooling1D()])
-    with pytest.raises(ValueError, match="normalisation"):
-        with_shift(plain, (0,), 1)
+@pytest.mark.parametrize(
+    "model",
+    [
+        "gait_qp_wl",
+        keras.Sequential([keras.Input((None, 2)), keras.layers.GlobalMaxPooling1D()]),
+        lenet((12, 12, 1)),
+    ],
+)
+def test_what_is_no_such_encoder_is_refused(model):
+    with pytest.raises(ValueError, match="with_shift takes an encoder of `keras_dml.models.seq"):
+        with_shift(model, (0,), 1)
+
+
+def test_a_second_shift_is_refused_and_not_put_in_place_of_the_first():
+    with pytest.raises(ValueError, match="has a layer `shift` already"):
+        with_shift(models()[1], (0,), 1)
 
 
 def test_more_discriminants_than_filters_are_refused():
