@@ -75,7 +75,7 @@ def all_triplets(table, labels, margin):
     table = ops.stop_gradient(table)
     away = ops.where(negatives(labels), table, float("inf"))  # (batch, batch)
 
-    def hinges(near, there):
+    def hinges(near, there, _):
         reach = ops.where(there, near + margin, -float("inf"))
         open_ = ops.cast(away[:, None] < reach[..., None], table.dtype)  # (batch, SLOTS, batch)
         opened = ops.sum(open_, axis=2)
@@ -111,7 +111,7 @@ def semi_hard(table, labels, margin, fallback=False):
     away = ops.where(mask, table, float("inf"))
     last = farthest(table, mask)[:, None]  # (batch, 1)
 
-    def hinges(near, there):
+    def hinges(near, there, _):
         farther = ops.where(away[:, None] > near[..., None], away[:, None], float("inf"))
         first = ops.min(farther, axis=2)  # (batch, SLOTS)
         if fallback:
@@ -126,8 +126,35 @@ def semi_hard(table, labels, margin, fallback=False):
     return _over_positives(hinges, table, labels)
 
 
-def random_negatives(labels, embeddings, seed):
-    """A negative of row i for each j, uniformly drawn, shape `(batch, batch)`, int32.
+def random(table, labels, margin, embeddings, seed):
+    """For every anchor and positive one negative, uniformly drawn.
+
+    Args:
+        table: Distances, shape `(batch, batch)`.
+        labels: Class ids, int32, shape `(batch,)`.
+        margin: Margin of the hinge, in units of the table.
+        embeddings: What the draw is a hash of, shape `(batch, ...)`.
+        seed: Integer from 0 to 2**32 - 1.
+
+    Returns:
+        As `all_triplets`.
+    """
+    table = ops.stop_gradient(table)
+    count = ops.shape(table)[0]
+    accompanied = ops.any(negatives(labels), axis=1, keepdims=True)
+
+    def hinges(near, there, index):
+        drawn = random_negatives(labels, embeddings, seed, index)
+        far = ops.take_along_axis(table, drawn, axis=1)
+        there = ops.logical_and(there, accompanied)
+        opened = ops.cast(ops.logical_and(there, far < near + margin), table.dtype)
+        return _placed(opened, drawn, count), opened, ops.cast(there, table.dtype)
+
+    return _over_positives(hinges, table, labels)
+
+
+def random_negatives(labels, embeddings, seed, partners):
+    """A negative of row i for each of its partners, uniformly drawn, int32, in the partners' shape.
 
     The draw is a hash of the seed and of the two rows' embeddings: new in each training step, since
     embeddings move, and the same for the same batch and weights. So it needs no state; a generator
@@ -137,15 +164,16 @@ def random_negatives(labels, embeddings, seed):
         labels: Class ids, int32, shape `(batch,)`.
         embeddings: Shape `(batch, ...)`.
         seed: Integer from 0 to 2**32 - 1.
+        partners: Rows, int32, shape `(batch, partners)`.
 
     Returns:
         Rows of negatives; any row where there is no negative.
     """
-    order, start, _, size = _by_class(labels)
+    order, start, size = _by_class(labels)
     rows = ops.shape(labels)[0]
     words = _digests(embeddings, seed)  # (batch,)
-    places = ops.cast(ops.arange(rows), "uint32")
-    words = _hashed(_hashed(words + places)[:, None] + words[None, :] + 2 * places[None, :])
+    own = _hashed(words + ops.cast(ops.arange(rows), "uint32"))[:, None]
+    words = _hashed(own + ops.take(words, partners) + 2 * ops.cast(partners, "uint32"))
     others = ops.cast(ops.maximum(rows - size, 1), "uint32")[:, None]
     drawn = ops.cast(words % others, "int32")  # place among the rows of other classes
     start, size = start[:, None], size[:, None]
@@ -157,33 +185,28 @@ def _over_positives(hinges, table, labels):
     """Sums of `hinges` over the positives of each anchor, a few at a time.
 
     Args:
-        hinges: From distances to some positives and whether there are such, `(batch, SLOTS)`, to
-            weights of negatives `(batch, batch)`, and which are open and which count, `(batch,
-            SLOTS)`.
+        hinges: From distances to some positives, whether there are such and their rows, `(batch,
+            SLOTS)`, to weights of negatives `(batch, batch)`, and which are open and which count,
+            `(batch, SLOTS)`.
         table: Distances, shape `(batch, batch)`.
         labels: Class ids, int32, shape `(batch,)`.
 
     Returns:
         Weights, shape `(batch, batch)`, open and counted hinges of each anchor, shape `(batch,)`.
     """
-    order, start, place, size = _by_class(labels)
+    order, start, size = _by_class(labels)
     count = ops.shape(labels)[0]
     rows = ops.arange(count, dtype="int32")[:, None]
-    mask = positives(labels)
 
     def add(i, sums):
         weights, opened, counted = sums
-        first = ops.cast(i * SLOTS, "int32")
-        slots = first + ops.arange(SLOTS, dtype="int32")[None, :]
+        slots = ops.cast(i * SLOTS, "int32") + ops.arange(SLOTS, dtype="int32")[None, :]
         index = ops.take(order, ops.minimum(start[:, None] + slots, count - 1))  # (batch, SLOTS)
         there = ops.logical_and(slots < size[:, None], ops.not_equal(index, rows))
-        from_negatives, open_, counts = hinges(ops.take_along_axis(table, index, axis=1), there)
-        column = place - first
-        here = ops.logical_and(column >= 0, column < SLOTS)
-        at_positives = ops.take(open_, ops.clip(column, 0, SLOTS - 1), axis=1)  # (batch, batch)
-        at_positives = ops.where(ops.logical_and(mask, here[None, :]), at_positives, 0)
+        near = ops.take_along_axis(table, index, axis=1)
+        from_negatives, open_, counts = hinges(near, there, index)
         return (
-            weights + at_positives - from_negatives,
+            weights + _placed(open_, index, count) - from_negatives,
             opened + ops.sum(open_, axis=1),
             counted + ops.sum(counts, axis=1),
         )
@@ -195,12 +218,21 @@ def _over_positives(hinges, table, labels):
     return ops.fori_loop(0, (ops.max(size) + SLOTS - 1) // SLOTS, add, start_sums)
 
 
+def _placed(values, columns, count):
+    """A table `(batch, batch)` of zeros with each row's values, `(batch, SLOTS)`, added at its
+    columns."""
+    rows = ops.arange(count, dtype="int32")[:, None]
+    places = ops.reshape(rows * count + columns, (-1,))
+    sums = ops.segment_sum(ops.reshape(values, (-1,)), places, num_segments=count * count)
+    return ops.reshape(sums, (count, count))
+
+
 def _by_class(labels):
     """Rows in the order of their classes, and each row's class in that order.
 
     Returns:
-        Rows ordered by class; the place where a row's class begins; a row's place in its class; its
-        class's size: int32, shape `(batch,)` each.
+        Rows ordered by class; the place where a row's class begins; its class's size: int32, shape
+        `(batch,)` each.
     """
     rows = ops.arange(ops.shape(labels)[0])
     same = ops.equal(labels[:, None], labels[None, :])
@@ -209,7 +241,7 @@ def _by_class(labels):
         ops.sum(ops.cast(mask, "int32"), axis=1)
         for mask in (labels[None, :] < labels[:, None], earlier, same)
     )
-    return ops.cast(ops.argsort(start + place), "int32"), start, place, size
+    return ops.cast(ops.argsort(start + place), "int32"), start, size
 
 
 def _or_itself(mask):

@@ -59,8 +59,10 @@ class NPairLoss(keras.losses.Loss):
         anchors, positives = ops.take(y_pred, anchors, axis=0), ops.take(y_pred, positives, axis=0)
         scores = self.scale * SIMILARITIES[self.similarity](anchors, positives)  # (pairs, pairs)
         values = ops.logsumexp(scores, axis=1) - ops.diagonal(scores)
-        squares = ops.sum(anchors * anchors + positives * positives, axis=1)
-        return ops.where(valid, values + self.l2 / 4 * squares, float("nan"))
+        if self.l2:
+            squares = ops.sum(anchors * anchors + positives * positives, axis=1)
+            values = values + self.l2 / 4 * squares
+        return ops.where(valid, values, float("nan"))
 
     def get_config(self):
         return {

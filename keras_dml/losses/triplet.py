@@ -101,10 +101,10 @@ class TripletLoss(TableLoss):
         table = ops.square(table) if self._squares else table
         if self.mining == "hard":
             return self._hard(labels, table)
-        if self.mining == "random":
-            return self._random(labels, table, embeddings)
         if self.mining == "all":
             triplets = mining.all_triplets(table, labels, self.margin)
+        elif self.mining == "random":
+            triplets = mining.random(table, labels, self.margin, embeddings, self.seed)
         else:
             triplets = mining.semi_hard(table, labels, self.margin, self.fallback is not None)
         weights, opened, counted = triplets
@@ -119,14 +119,6 @@ class TripletLoss(TableLoss):
         farthest = ops.where(both, mining.farthest(table, near), 0)
         gap = farthest - ops.where(both, mining.nearest(table, away), 0)
         return ops.where(both, ops.softplus(gap) if self.soft else ops.relu(gap + self.margin), 0)
-
-    def _random(self, labels, table, embeddings):
-        away = ops.any(mining.negatives(labels), axis=1, keepdims=True)
-        pairs = ops.logical_and(mining.positives(labels), away)
-        drawn = mining.random_negatives(labels, embeddings, self.seed)
-        gap = table - ops.take_along_axis(table, drawn, axis=1)  # (batch, batch)
-        sums = ops.sum(ops.where(pairs, ops.relu(gap + self.margin), 0), axis=1)
-        return mean_of_terms(sums, ops.sum(ops.cast(pairs, sums.dtype), axis=1))
 
     def get_config(self):
         return {

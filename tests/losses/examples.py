@@ -3,6 +3,7 @@
 import numpy as np
 
 from keras_dml._keras import ops
+from keras_dml.losses import mining
 from tests.goldens import golden
 from tests.gradients import gradients
 
@@ -42,3 +43,10 @@ def check_gradient(found, expected, tolerance):
     largest = np.abs(expected).max()
     atol = tolerance["grad_rtol"] * largest + tolerance.get("grad_atol", 0)
     np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
+
+
+def random_negatives_of_all(labels, embeddings, seed):
+    """The negative of row i for each row j, shape `(batch, batch)`."""
+    rows = ops.shape(labels)[0]
+    partners = ops.tile(ops.arange(rows, dtype="int32")[None], (rows, 1))
+    return mining.random_negatives(labels, embeddings, seed, partners)

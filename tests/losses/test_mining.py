@@ -5,7 +5,7 @@ import pytest
 
 from keras_dml._keras import ops
 from keras_dml.losses import mining
-from tests.losses.examples import numpy
+from tests.losses.examples import numpy, random_negatives_of_all
 from tests.losses.graphs import graph
 
 LABELS = np.array([3, 0, 3, 1, 0, 3], "int32")
@@ -89,7 +89,7 @@ def test_equally_near_negatives_share_the_gradient():
 
 def test_random_negatives_are_of_other_classes_and_uniform(rng):
     labels = rng.permutation(np.repeat(np.arange(3, dtype="int32"), 40))
-    drawn = numpy(mining.random_negatives(labels, rng.normal(size=(120, 3)), 0))
+    drawn = numpy(random_negatives_of_all(labels, rng.normal(size=(120, 3)), 0))
     assert (labels[drawn] != labels[:, None]).all()
     counts = np.stack([np.bincount(row, minlength=120) for row in drawn])
     counts = counts[labels[:, None] != labels]  # 120 draws from 80 rows each: mean 1.5
@@ -99,9 +99,9 @@ def test_random_negatives_are_of_other_classes_and_uniform(rng):
 
 def test_random_negatives_are_the_same_on_every_backend_eager_and_compiled():
     embeddings = np.arange(18, dtype="float32").reshape(6, 3) / 7
-    drawn = numpy(mining.random_negatives(LABELS, embeddings, 5))
+    drawn = numpy(random_negatives_of_all(LABELS, embeddings, 5))
     np.testing.assert_array_equal(drawn, DRAWN)
-    run = graph(lambda x, y: mining.random_negatives(ops.cast(y, "int32"), x, 5))
+    run = graph(lambda x, y: random_negatives_of_all(ops.cast(y, "int32"), x, 5))
     np.testing.assert_array_equal(run(embeddings, LABELS), drawn)
 
 
@@ -111,7 +111,7 @@ def test_random_negatives_change_with_the_seed_and_with_the_smallest_step_of_tra
     moved = embeddings.copy()
     moved[0] = np.nextafter(moved[0], np.inf)
     draws = [
-        numpy(mining.random_negatives(labels, x, seed))
+        numpy(random_negatives_of_all(labels, x, seed))
         for x, seed in ((embeddings, 0), (embeddings, 1), (moved, 0))
     ]
     assert (draws[0] != draws[1]).mean() > 0.5
@@ -120,5 +120,5 @@ def test_random_negatives_change_with_the_seed_and_with_the_smallest_step_of_tra
 
 @pytest.mark.parametrize("shape", [(6, 2, 2), (6, 3, 5)])
 def test_random_negatives_take_embeddings_of_any_rank(rng, shape):
-    drawn = numpy(mining.random_negatives(LABELS, rng.normal(size=shape), 0))
+    drawn = numpy(random_negatives_of_all(LABELS, rng.normal(size=shape), 0))
     assert (LABELS[drawn] != LABELS[:, None]).all()

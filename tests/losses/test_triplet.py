@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keras_dml._keras import ops
 from keras_dml.geometry import vector
 from keras_dml.losses import TripletLoss, mining
 from tests.goldens import golden
 from tests.gradients import finite_differences, gradients
-from tests.losses.examples import check_example, inputs, numpy
+from tests.losses.examples import check_example, inputs, numpy, random_negatives_of_all
 from tests.losses.graphs import graph
 
 GOLDENS = [  # example, options, which of its values
@@ -25,6 +26,11 @@ GOLDENS = [  # example, options, which of its values
 LABELS = np.array([0, 1, 0, 1, 2, 0])
 
 
+def given_draw(drawn):
+    """What stands for the draw: the negative of row i for its partner j is `drawn[i, j]`."""
+    return lambda labels, embeddings, seed, partners: ops.take_along_axis(drawn, partners, axis=1)
+
+
 @pytest.mark.parametrize("name, options, key", GOLDENS, ids=lambda value: str(value))
 def test_golden_values_and_gradients(name, options, key):
     check_example(name, functools.partial(TripletLoss, **options), key)
@@ -35,7 +41,7 @@ def test_golden_value_and_gradient_of_a_given_draw(monkeypatch):
     drawn = np.zeros((6, 6), "int32")
     for i, j, k in golden("triplet_random", "seeds_p3")["inputs"]["triplets"]:
         drawn[i, j] = k
-    monkeypatch.setattr(mining, "random_negatives", lambda *args: drawn)
+    monkeypatch.setattr(mining, "random_negatives", given_draw(drawn))
     check_example("triplet_random", functools.partial(TripletLoss, mining="random"))
 
 
@@ -71,8 +77,8 @@ def test_the_hardest_are_those_of_loops(seed, soft, squared):
 @pytest.mark.parametrize("squared", [False, True])
 def test_gradients_agree_with_finite_differences(rng, monkeypatch, mining_, squared):
     x = rng.normal(size=(6, 3))
-    drawn = numpy(mining.random_negatives(LABELS, x, 0))  # else each difference draws anew
-    monkeypatch.setattr(mining, "random_negatives", lambda *args: drawn)
+    drawn = numpy(random_negatives_of_all(LABELS, x, 0))  # else each difference draws anew
+    monkeypatch.setattr(mining, "random_negatives", given_draw(drawn))
     loss = TripletLoss(0.7, mining_, squared=squared, dtype="float64")
     (found,) = gradients(lambda x: loss(LABELS, x), x)
     assert np.abs(found).max() > 1e-2
@@ -93,7 +99,7 @@ def test_each_mining_is_a_mean_over_its_terms(rng):
     ]
     found = TripletLoss(9, "all", squared=False, dtype="float64")(labels, x)
     np.testing.assert_allclose(found, np.mean(triplets), rtol=1e-9)
-    drawn = numpy(mining.random_negatives(labels, x, 0))
+    drawn = numpy(random_negatives_of_all(labels, x, 0))
     picked = [
         max(d[i, j] - d[i, drawn[i, j]] + 9, 0)
         for i, j in zip(*np.nonzero(table), strict=True)
