@@ -5,14 +5,16 @@ from keras_dml._keras import keras, ops
 from keras_dml.layers._precision import full_precision
 from keras_dml.losses.pairs import class_ids
 
+FARTHEST = 1e15  # infinity times a gradient of 0 were NaN; float32 holds the square of this
+
 
 class TableLoss(keras.losses.Loss):
     """A loss of the distances between all rows of a batch; subclasses give `values`.
 
     Labels are class ids, shape `(batch,)`, in any number and order; predictions are embeddings that
-    the distance takes. An anchor without a valid pair has the value 0 and no gradient. One with a
-    NaN among its distances has the value NaN; so has, in a compiled step, one whose label is no id
-    (an eager call refuses it).
+    the distance takes; distances beyond 1e15 count as 1e15, without a gradient. An anchor without a
+    valid pair has the value 0 and no gradient. One with a NaN among its distances has the value
+    NaN; so has, in a compiled step, one whose label is no id (an eager call refuses it).
 
     Args:
         distance: Name of a distance or an object `d(x, y) -> (n, m)`.
@@ -33,7 +35,7 @@ class TableLoss(keras.losses.Loss):
                 f"`labels` and embeddings must have the same number of rows. Received {rows[0]} "
                 f"labels and embeddings of shape {tuple(y_pred.shape)}."
             )
-        table = self.distance(y_pred, y_pred)
+        table = ops.minimum(self.distance(y_pred, y_pred), FARTHEST)
         values = self.values(labels, table, y_pred)
         sums = ops.sum(ops.stop_gradient(table), axis=1)
         lost = ops.logical_or(ops.isnan(sums), labels < 0)

@@ -108,7 +108,6 @@ class TripletLoss(TableLoss):
         else:
             triplets = mining.semi_hard(table, labels, self.margin, self.fallback is not None)
         weights, opened, counted = triplets
-        table = ops.where(ops.equal(weights, 0), 0, table)  # an infinity that pays nothing is 0
         sums = ops.sum(weights * table, axis=1) + self.margin * opened
         return mean_of_terms(sums, counted)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from keras_dml._keras import keras
+from keras_dml.geometry import vector
 from keras_dml.losses import ContrastiveLoss, DSMLTripletLoss, LiftedStructureLoss, TripletLoss
 from tests.gradients import gradients
 from tests.losses.examples import numpy
@@ -44,6 +45,26 @@ def test_every_loss_trains_on_embeddings_of_every_kind(rng, make, distance):
     assert np.isfinite(slopes).all() and (slopes != 0).any()
     if make is not LOSSES["triplet random"]:  # which draws anew
         assert float(loss(LABELS, x - 1e-4 * slopes)) < float(loss(LABELS, x))
+
+
+@losses
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("rows", [3, 6])
+def test_a_negative_infinitely_far_is_one_beyond_the_margin(rng, make, rows, dtype):
+    """In value and gradient, whether some negatives are or all."""
+    x = rng.normal(size=(6, 3)).astype(dtype)
+    near = np.arange(6) < rows
+    far = near & near[:, None] & (LABELS[:, None] != LABELS)
+
+    def value_and_slopes(reach):
+        further = np.where(far, reach, 0).astype(dtype)
+        loss = make(margin=1.0, distance=lambda x, y: vector.euclidean(x, y) + further, dtype=dtype)
+        return float(loss(LABELS, x)), gradients(lambda x: loss(LABELS, x), x)[0]
+
+    (value, slopes), (expected, its_slopes) = value_and_slopes(np.inf), value_and_slopes(1e9)
+    assert np.isfinite(value) and value == expected
+    assert np.isfinite(slopes).all()
+    np.testing.assert_array_equal(slopes, its_slopes)
 
 
 @losses

@@ -124,18 +124,6 @@ def test_semi_hard_has_no_gradient_where_no_negative_is_in_the_band():
     assert float(TripletLoss(200.0)(labels, x)) > 0
 
 
-@pytest.mark.parametrize("mining_", ["all", "semi_hard", "hard", "random"])
-def test_a_negative_infinitely_far_costs_nothing(rng, mining_):
-    x = rng.normal(size=(6, 3))
-    far = np.where(LABELS[:, None] == LABELS, 0, np.inf)
-    loss = TripletLoss(
-        1.0, mining_, squared=False, dtype="float64",
-        distance=lambda x, y: vector.euclidean(x, y) + far,
-    )  # fmt: skip
-    assert float(loss(LABELS, x)) == 0
-    assert (gradients(lambda x: loss(LABELS, x), x)[0] == 0).all()
-
-
 def test_the_cosine_is_compared_as_it_is(rng):
     """1 more on every distance changes no triplet."""
     x = rng.normal(size=(6, 3)).astype("float32")
