@@ -105,7 +105,8 @@ def main(
             "Attacks on the raw scores S(z, C) of this file, with everything known to the "
             "attacker; right means right when clean and under every restart. The worst case is "
             "over the attacks by gradients; the square attack, which uses none, is made on the "
-            f"first {SQUARE_IMAGES:,} images alone, where 100 steps with ten restarts leave 93.8 %."
+            f"first {SQUARE_IMAGES:,} images alone, where 100 steps with ten restarts leave 93.8 % "
+            "and 1,000 steps from one start 94.7 %."
         )
         publish.publish(pathlib.Path(__file__).parent, model, card, classifiers.golden_images())
 
