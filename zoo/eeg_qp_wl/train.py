@@ -139,7 +139,9 @@ def card(figures, thresholds, subjects, seed, steps, minutes):
         "figures": figures,
         "figures_are": "Cross-validated over four folds of 4, 4, 4 and 5 people, each measured by "
         "a model trained on the others; this file is trained on all 17. Standard errors are over "
-        "the folds, trials are those of all folds; thresholds pool them.",
+        "the folds, trials are those of all folds; thresholds pool them. How far trainings lie "
+        "apart: two more of the same seed, on other numbers of processor threads, have AUC 0.957 "
+        "and 0.982 for one trial, 0.984 and 0.992 for five.",
         "thresholds": thresholds,
         "limits": [
             "Seventeen people: the figures are wide, and the published model has no person left "
