@@ -18,8 +18,10 @@ REFITTED = (
     "The prototypes in the file are class means of the training images, taken after training."
 )
 MOVING = (
-    "The prototypes in the file are moving means of the training: measure them anew to extend one."
+    "The prototypes in the file are moving means of the training: recompute them before extending "
+    "one."
 )
+OWN_CLASSES = "Measured on its own classes alone: verification, retrieval and new classes were not."
 CLIP = 10.0  # of the gradient's norm: similarities have no bound
 
 

@@ -3,6 +3,7 @@
 from keras_dml.zoo import catalogue
 
 SHARES = ("auc", "eer", "accuracy", "misidentification", "tar_at_far", "recall_at")
+ON_THE_MANIFOLD = ("affine_invariant",)  # distances that a TFLite file replaces
 ACRONYMS = ("auc", "eer", "tar", "far")
 _NOTE = "<!-- Written from card.json by zoo/publish.py; change the card, not this page. -->"
 _SUBJECTS_SHOWN = 12
@@ -106,11 +107,15 @@ def _overview_row(card):
 
     data = card["data"]
     unseen = len(data["test_subjects"])
+    taking_part = next(
+        (row.get("people") for row in card["figures"] if row["protocol"] == "verification"), unseen
+    )
+    people = unseen if taking_part == unseen else f"{taking_part} of {unseen}"
     return (
         _link(card),
         f"`{data['builder']}`",
         f"{len(data['train_subjects'])} people",
-        f"{unseen} others" if unseen else "cross-validated",
+        f"{people} others" if unseen else "cross-validated",
         figure("verification", "eer", 1),
         figure("verification", "eer", 5),
         figure("identification", "accuracy", 1),
@@ -268,8 +273,16 @@ def _thresholds(card):
         )
         for row in card["thresholds"]
     ]
-    columns = ("false accept rate", "accept up to", "95 % interval of the rate", "imposter trials")
-    return f"## Thresholds\n\n{_table(columns, rows)}"
+    columns = (
+        "false accept rate",
+        "accept distances up to",
+        "95 % interval of the rate",
+        "imposter trials",
+    )
+    table = f"## Thresholds\n\n{_table(columns, rows)}"
+    if catalogue.is_classifier(card):
+        return f"{table}\n\nA distance is the negative of the sim head's similarity."
+    return table
 
 
 def _exports(card):
@@ -289,7 +302,14 @@ def _exports(card):
     ]
     title = f"change in {_metric(change.removesuffix('_change'))}"
     columns = ("format", "numbers", "bytes", "latency (ms)", "drift", title)
-    return f"## Exports\n\n{_table(columns, rows)}"
+    table = f"## Exports\n\n{_table(columns, rows)}"
+    if card["embedding"]["distance"] in ON_THE_MANIFOLD:
+        return (
+            f"{table}\n\nA TFLite file gives tangent vectors, compared by the log-Euclidean "
+            f"distance: the thresholds above are not for it, and its {title} is that of the "
+            "distance too."
+        )
+    return table
 
 
 def _data(card):
@@ -308,7 +328,7 @@ def _data(card):
 
 
 def _subjects(names):
-    return _named(names, "people") if names else "nobody apart: see the limits"
+    return _named(names, "people") if names else "nobody apart: the figures are cross-validated"
 
 
 def _classes(data):

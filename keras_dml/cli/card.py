@@ -32,7 +32,9 @@ def run(
     )
     if card["thresholds"]:
         _screen.say("\n[bold]Thresholds[/bold]")
-        _screen.table(("false accept rate", "accept up to", "95 % interval"), _thresholds(card))
+        _screen.table(
+            ("false accept rate", "accept distances up to", "95 % interval"), _thresholds(card)
+        )
     if card["exports"]:
         _screen.say("\n[bold]Exports[/bold]")
         columns = ("format", "numbers", "bytes", "latency (ms)", "change in figure")

@@ -61,7 +61,9 @@ def squared_euclidean(x, y):
     squares = ops.sum(x * x, axis=1)[:, None] + ops.sum(y * y, axis=1)[None]  # (n, m)
     table = squares - 2 * ops.matmul(x, ops.transpose(y))
     epsilon = float(np.finfo(keras.backend.standardize_dtype(x.dtype)).eps)
-    return ops.where(table <= PRODUCT_NOISE * epsilon * squares, 0, table)
+    noise = PRODUCT_NOISE * epsilon * squares
+    lost = ops.logical_and(table <= noise, squares < float("inf"))
+    return ops.where(lost, 0, table)
 
 
 def euclidean(x, y):

@@ -156,9 +156,9 @@ def random(table, labels, margin, embeddings, seed):
 def random_negatives(labels, embeddings, seed, partners):
     """A negative of row i for each of its partners, uniformly drawn, int32, in the partners' shape.
 
-    The draw is a hash of the seed and of the two rows' embeddings: new in each training step, since
-    embeddings move, and the same for the same batch and weights. So it needs no state; a generator
-    that a loss owns is neither saved with the model nor, on JAX, advanced.
+    The draw is a hash of the seed and of the two rows' embeddings and places: new in each training
+    step, since embeddings move, and the same for the same batch and weights. So it needs no state;
+    a generator that a loss owns is neither saved with the model nor, on JAX, advanced.
 
     Args:
         labels: Class ids, int32, shape `(batch,)`.

@@ -75,6 +75,13 @@ def test_one_row_against_many_is_exact_even_to_its_neighbours(rng):
     np.testing.assert_allclose(numpy(vector.euclidean(x, gallery)), expected, rtol=1e-6)
 
 
+def test_a_row_whose_square_overflows_is_far_from_the_others_not_equal_to_them(rng, way):
+    x = rng.normal(size=(6, 4)).astype("float32")
+    x[2] = 1e20
+    table = numpy(vector.euclidean(x, x))
+    assert np.isinf(np.delete(table[2], 2)).all() and np.isinf(np.delete(table[:, 2], 2)).all()
+
+
 def test_a_row_of_nan_is_lost_alone(rng, way):
     x = rng.normal(size=(4, 3))
     x[2] = np.nan

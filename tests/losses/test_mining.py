@@ -97,6 +97,25 @@ def test_random_negatives_are_of_other_classes_and_uniform(rng):
     assert abs(np.corrcoef(drawn[:, 0], drawn[:, 1])[0, 1]) < 0.3
 
 
+@pytest.mark.parametrize("slots", [3, 16])
+def test_random_triplets_are_those_of_loops(rng, slots):
+    """In one block of positives, and in several."""
+    table, labels = batch(2, rows=13, classes=4)
+    embeddings = rng.normal(size=(13, 2))
+    drawn = numpy(random_negatives_of_all(labels, embeddings, 1))
+    weights, opened = np.zeros_like(table), np.zeros(13)
+    for i, j in pairs(labels):
+        is_open = table[i, drawn[i, j]] < table[i, j] + 0.5
+        opened[i] += is_open
+        weights[i, j] += is_open
+        weights[i, drawn[i, j]] -= is_open
+    counted = [sum(i == one for one, _ in pairs(labels)) for i in range(13)]
+    with mock.patch.object(mining, "SLOTS", slots):
+        found = mining.random(ops.convert_to_tensor(table), labels, 0.5, embeddings, 1)
+    for one, its in zip(found, (weights, opened, counted), strict=True):
+        np.testing.assert_array_equal(numpy(one), its)
+
+
 def test_random_negatives_are_the_same_on_every_backend_eager_and_compiled():
     embeddings = np.arange(18, dtype="float32").reshape(6, 3) / 7
     drawn = numpy(random_negatives_of_all(LABELS, embeddings, 5))

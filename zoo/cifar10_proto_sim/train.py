@@ -74,6 +74,7 @@ def limits(counts):
         "28 layers of width 10 and hundreds of passes over the data.",
         "Photographs of 32 by 32 pixels of one thing that fills them.",
         "Not trained against attacks.",
+        classifiers.OWN_CLASSES,
         classifiers.REFITTED,
     ]
 

@@ -65,6 +65,8 @@ def card(figures, thresholds, subjects, seed, steps, minutes):
         "stimulus, 64 electrodes",
         "paper": "P3 Eqs 5, 10-21 (Kim et al., Nonlinear Ranking Loss on Riemannian Potato "
         "Embedding)",
+        "figures_are": f"{sequences.CROSS_VALIDATED} The curves pool all single recordings of all "
+        "folds under one threshold, so their equal error rate is higher.",
         "limits": [
             *other["limits"],
             "Silent or repeated electrodes, which some recordings have, show in a covariance; the "

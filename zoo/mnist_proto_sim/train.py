@@ -58,7 +58,7 @@ def described(name, task, figures, *, seed, steps, minutes, limits):
         "data": {
             "builder": "mnist",
             "licence": "Y. LeCun and C. Cortes hold the copyright; commonly stated as CC BY-SA "
-            "3.0.",
+            "3.0. The weights are derived from these images: name the source.",
             "citation": "Y. LeCun, L. Bottou, Y. Bengio, P. Haffner, Gradient-Based Learning "
             "Applied to Document Recognition, Proceedings of the IEEE 86(11), 1998",
             "train_classes": DIGITS,
@@ -70,7 +70,8 @@ def described(name, task, figures, *, seed, steps, minutes, limits):
         "limits": [
             "White digits on black, centred as MNIST centres them: centre by mass in 28 x 28.",
             "A drawing that is no digit gets the nearest one; `keras_dml.evaluation.novelty` may "
-            "tell such inputs, which was not measured.",
+            "detect these, which was not measured.",
+            classifiers.OWN_CLASSES,
             *limits,
         ],
         "recipe": publish.recipe_of(name, seed=seed, steps=steps, minutes=minutes),

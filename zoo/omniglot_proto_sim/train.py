@@ -231,7 +231,8 @@ def card(figures, alphabets, *, seed, steps, minutes, precision):
         },
         "data": {
             "builder": "omniglot",
-            "licence": "MIT licence, Copyright (c) 2015 Brenden Lake",
+            "licence": "MIT licence, Copyright (c) 2015 Brenden Lake: pass the notice on with the "
+            "weights, which are derived from these drawings.",
             "citation": "B. M. Lake, R. Salakhutdinov, J. B. Tenenbaum, Human-Level Concept "
             "Learning through Probabilistic Program Induction, Science 350(6266), 2015",
             "train_classes": alphabets[0],
@@ -247,8 +248,8 @@ def card(figures, alphabets, *, seed, steps, minutes, precision):
             "Single characters drawn with a pen, upright, filling the image.",
             "The prototypes in the file are class means of the characters trained on, upright; "
             "call `set_prototypes` or `add_classes` with drawings of your own.",
-            "That a trunk of 5,500 steps is better than one of 11,000 was seen on the tested "
-            "alphabets; all else was chosen on five of the training alphabets, held out.",
+            "The length of a trunk's training, 5,500 steps and not 11,000, was chosen on the "
+            "tested alphabets; all else on five of the training alphabets, held out.",
         ],
         "recipe": publish.recipe_of(
             NAME, seed=seed, steps=steps, minutes=minutes, precision=precision.value

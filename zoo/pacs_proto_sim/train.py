@@ -289,6 +289,7 @@ def card(rows, known, *, seed, seeds, steps, minutes):
             f"{len(known.labels):,} of PACS's 9,991 pictures, one thing in each.",
             f"Pictures of {domains.SIDE} by {domains.SIDE} pixels that the thing fills: resize, do "
             "not pad.",
+            classifiers.OWN_CLASSES,
             classifiers.REFITTED,
             "Only the upper two stages of the encoder were trained; the lower are ImageNet's.",
             "Some sketches were drawn after photographs of the set, so the two are not wholly "
