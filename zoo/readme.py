@@ -4,6 +4,7 @@ from keras_dml.zoo import catalogue
 
 SHARES = ("auc", "eer", "accuracy", "misidentification", "tar_at_far", "recall_at")
 ON_THE_MANIFOLD = ("affine_invariant",)  # distances that a TFLite file replaces
+HEADS = "sim: the similarity to the prototypes; dol: the auxiliary dense output layer."
 ACRONYMS = ("auc", "eer", "tar", "far")
 _NOTE = "<!-- Written from card.json by zoo/publish.py; change the card, not this page. -->"
 _SUBJECTS_SHOWN = 12
@@ -230,8 +231,10 @@ def _figures(card):
     ]
     used = [i for i in range(len(columns)) if any(row[i] != "–" for row in rows)]
     table = _table([columns[i] for i in used], [[row[i] for i in used] for row in rows])
-    said = card.get("figures_are")
-    return f"{said}\n\n{table}" if said else table
+    said = [card["figures_are"]] if "figures_are" in card else []
+    if any(row.get("head") == "dol" for row in card["figures"]):
+        said.append(HEADS)
+    return "\n\n".join([*said, table])
 
 
 def _metric(name):
