@@ -69,6 +69,7 @@ def test_an_encoder_that_the_whole_recording_moves_fits_too(edge, tmp_path, quan
     still = keras_dml.embed(edge, fresh)
     moves = [each[:, :32] - still[:, :32] for each in (found, expected)]
     assert parity.relative_rms(*moves) < 0.5 < np.abs(moves[1]).mean()
+    assert parity.relative_rms(found[:, :32], still[:, :32]) > 0.3  # it moves them, in the file too
 
 
 @pytest.mark.parametrize("quantization", QUANTIZATIONS)
