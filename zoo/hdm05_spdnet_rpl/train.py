@@ -199,8 +199,8 @@ def card(figures, thresholds, seed, steps, minutes):
         "other three, by a network trained on the other three; this file is trained on all four. "
         "Standard errors are over the actors, trials are those of all; thresholds pool them. The "
         "loss's two constants were chosen by these same figures, among eight tried: with the "
-        "paper's own, recall at 1 is 97.2 %. The picture of losses is of `keras-dml reproduce "
-        "potato`, not of this file.",
+        "paper's own, recall at 1 is 97.2 %. The pictures of losses and of RPL are of "
+        "`keras-dml reproduce potato`, not of this file.",
         "thresholds": thresholds,
         "limits": [
             "Four actors and eleven motions, one laboratory.",
