@@ -84,8 +84,8 @@ def power(x, exponent):
 def rectify(x, epsilon):
     """Eigenvalues raised to a least value, `U max(L, epsilon) U'` (ReEig; Huang and Van Gool 2017).
 
-    Singular and indefinite matrices become positive definite. An eigenvalue at epsilon has
-    derivative 0.
+    Singular and indefinite matrices become positive definite; stacks without an eigenvalue to lift
+    come back as they are. An eigenvalue at epsilon has derivative 0.
 
     Args:
         x: Symmetric matrices, shape `(..., n, n)`; the symmetric part is taken.
@@ -97,7 +97,29 @@ def rectify(x, epsilon):
     Raises:
         ValueError: If the matrices are not square or epsilon is not positive.
     """
-    return of_eigenvalues(differences.IDENTITY, x, check_epsilon(epsilon))
+    epsilon = check_epsilon(epsilon)
+
+    @ops.custom_gradient
+    def of_matrix(x):
+        x = symmetric_part(x)
+        values, vectors = eigh(x)
+        above = ops.all(values > epsilon)  # in the whole batch, where nothing is to be lifted
+
+        def gradient(*args, upstream=None):
+            if upstream is None:
+                (upstream,) = args
+            return ops.cond(
+                above,
+                lambda: symmetric_part(upstream),
+                lambda: derivative(differences.IDENTITY, values, vectors, upstream, epsilon),
+            )
+
+        def lifted():
+            return composed(vectors, ops.maximum(values, epsilon))
+
+        return ops.cond(above, lambda: x, lifted), gradient
+
+    return of_matrix(square_matrices("x", x))
 
 
 def rectify_log(x, epsilon):

@@ -179,6 +179,28 @@ def test_functions_undo_each_other(seed):
         np.testing.assert_allclose(back, x, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_matrices_with_nothing_to_lift_come_back_to_the_bit(rng, dtype):
+    x, weights = rng.normal(size=(2, 2, 3, 3)).astype(dtype)
+    x += 9 * np.eye(3, dtype=dtype)
+    rectify = golden_function("rectify", 1e-4)
+    for f in (rectify, matrices.compiled(rectify)):
+        found, (in_x,) = matrices.with_gradients(f, weights, x)
+        np.testing.assert_array_equal(found, (x + np.swapaxes(x, 1, 2)) / 2)
+        np.testing.assert_array_equal(in_x, (weights + np.swapaxes(weights, 1, 2)) / 2)
+
+
+def test_one_matrix_to_lift_changes_no_other_of_its_stack(rng):
+    x, weights = matrices.spd(rng, 2, 4), rng.normal(size=(2, 4, 4))
+    rectify = golden_function("rectify", 1e-4)
+    alone, (alone_in_x,) = matrices.with_gradients(rectify, weights, x)
+    x[0] = matrices.with_spectrum(rng, [-1, 0, 1, 2])
+    lifted, (lifted_in_x,) = matrices.with_gradients(rectify, weights, x)
+    np.testing.assert_allclose(np.linalg.eigvalsh(lifted[0]), [1e-4, 1e-4, 1, 2], rtol=1e-9)
+    np.testing.assert_allclose(lifted[1], alone[1], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(lifted_in_x[1], alone_in_x[1], rtol=1e-12, atol=1e-12)
+
+
 def test_a_rectified_logarithm_is_the_logarithm_of_the_rectified(rng):
     x = matrices.with_spectrum(rng, [-0.5, 0, 1e-5, 1e-3, 1])
     weights = rng.normal(size=x.shape)
