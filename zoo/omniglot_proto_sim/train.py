@@ -237,8 +237,8 @@ def card(figures, alphabets, *, seed, steps, minutes, precision):
             "Learning through Probabilistic Program Induction, Science 350(6266), 2015",
             "train_classes": alphabets[0],
             "test_classes": alphabets[1],
-            "split": "Classes are the characters of these alphabets; the tested ones were never "
-            "trained on.",
+            "split": "The names are alphabets; classes are their characters. No tested alphabet "
+            "was trained on.",
             "consent": "Drawn for research by paid volunteers, without names.",
         },
         "figures": figures,

@@ -67,6 +67,9 @@ def card(figures, thresholds, test_subjects, seed, steps, minutes):
             "agreed to it.",
         },
         "figures": figures,
+        "figures_are": "The table: paper 1's protocol, n observed recordings a person and "
+        "repetition. The pictures: `keras-dml demo`, every utterance of ae.test, each of the four "
+        "people in turn as the imposter.",
         "thresholds": thresholds,
         "limits": [
             "Nine male speakers, one vowel pair (/ae/), 10 kHz speech from 1999: a "
