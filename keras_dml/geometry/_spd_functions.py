@@ -6,6 +6,8 @@ differences of eigenvalues: NaN where two coincide (JAX), wrong by 57 % there (T
 rectified matrices have coinciding ones by construction. The first derivative only.
 """
 
+import numbers
+
 from keras_dml._keras import ops
 from keras_dml.geometry import _divided_differences as differences
 from keras_dml.geometry._matrices import (
@@ -134,7 +136,7 @@ def check_epsilon(epsilon):
     Raises:
         ValueError: If it is not a positive number.
     """
-    if not 0 < epsilon < float("inf"):
+    if not (isinstance(epsilon, numbers.Real) and 0 < epsilon < float("inf")):
         raise ValueError(
             "`epsilon` is the least eigenvalue and must be a positive number, in the unit of the "
             f"matrices. Received {epsilon!r}."

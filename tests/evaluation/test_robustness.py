@@ -363,6 +363,7 @@ def test_progress_is_told_on_stderr(monkeypatch):
     "make, part",
     [
         (lambda: attacks.PGD(8.0), "8 of 255 grey levels are 8 / 255"),
+        (lambda: attacks.FGSM("8/255"), "8 of 255 grey levels are 8 / 255"),
         (lambda: attacks.PGD(0.1, 0), "`steps` must be a whole number"),
         (lambda: attacks.PGD(0.1, restarts=1.5), "`restarts` must be a whole number"),
         (lambda: attacks.PGD(0.1, step_size=-1.0), "`step_size` must be above 0"),
