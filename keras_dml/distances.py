@@ -76,6 +76,12 @@ class Euclidean:
         _check_shapes(x, y, 2, "vectors, shape (batch, features)")
         return vector.euclidean(x, y)
 
+    def squared(self, x, y):
+        """Squares of the distances, without the root that squaring would take back."""
+        x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
+        _check_shapes(x, y, 2, "vectors, shape (batch, features)")
+        return vector.squared_euclidean(x, y)
+
     def get_config(self):
         return {}
 

@@ -23,6 +23,24 @@ def gradients(function, *arrays):
     return [np.asarray(gradient) for gradient in found]
 
 
+def second_derivatives(function, array):
+    """Gradient of the gradient's squared length, whose every entry takes second derivatives."""
+    x = ops.convert_to_tensor(array)
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return np.asarray(jax.grad(lambda x: ops.sum(jax.grad(function)(x) ** 2))(x))
+    import tensorflow as tf
+
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            value = function(x)
+        length = tf.reduce_sum(inner.gradient(value, x) ** 2)
+    return outer.gradient(length, x).numpy()
+
+
 def finite_differences(function, array, step=1e-5):
     """Central differences of fourth order of a scalar function, in float64."""
     array = np.asarray(array, np.float64)

@@ -52,18 +52,39 @@ def squared_euclidean(x, y):
     Returns:
         Squared distances, shape `(n, m)`, non-negative.
     """
+    same = y is x
     x, y = at_least_float32(x), at_least_float32(y)
     if blocks.rows_per_block(x, y, DIFFERENCES_BYTES) is None:
         return ops.sum(ops.square(x[:, None] - y[None]), axis=-1)
     centre = ops.stop_gradient(_mean(x, axis=0))
     centre = ops.where(ops.equal(centre - centre, 0), centre, 0)  # one row of NaN is not all rows'
-    x, y = x - centre, y - centre
-    squares = ops.sum(x * x, axis=1)[:, None] + ops.sum(y * y, axis=1)[None]  # (n, m)
+    if same:
+        return _squares_within(x - centre)
+    table, lost = _squares_by_product(x - centre, y - centre)
+    return ops.where(lost, 0, table)
+
+
+@ops.custom_gradient
+def _squares_within(x):
+    """Squared distances between all rows of `x`, whose gradient takes one product instead of
+    two."""
+    table, lost = _squares_by_product(x, x)
+
+    def gradient(*args, upstream=None):
+        upstream = ops.where(lost, 0, args[0] if upstream is None else upstream)
+        both = upstream + ops.transpose(upstream)
+        return 2 * (ops.sum(both, axis=1)[:, None] * x - ops.matmul(both, x))
+
+    return ops.where(lost, 0, table), gradient
+
+
+def _squares_by_product(x, y):
+    """Squared distances, and which of them are below rounding, `(n, m)` each."""
+    squares = ops.sum(x * x, axis=1)[:, None] + ops.sum(y * y, axis=1)[None]
     table = squares - 2 * ops.matmul(x, ops.transpose(y))
     epsilon = float(np.finfo(keras.backend.standardize_dtype(x.dtype)).eps)
-    noise = PRODUCT_NOISE * epsilon * squares
-    lost = ops.logical_and(table <= noise, squares < float("inf"))
-    return ops.where(lost, 0, table)
+    lost = ops.logical_and(table <= PRODUCT_NOISE * epsilon * squares, squares < float("inf"))
+    return table, lost
 
 
 def euclidean(x, y):

@@ -36,18 +36,22 @@ class TableLoss(keras.losses.Loss):
                 f"`labels` and embeddings must have the same number of rows. Received {rows[0]} "
                 f"labels and embeddings of shape {tuple(y_pred.shape)}."
             )
-        table = ops.minimum(self.distance(y_pred, y_pred), FARTHEST)
+        table = self.table(y_pred)
         values = self.values(labels, table, y_pred)
         sums = ops.sum(ops.stop_gradient(table), axis=1)
         lost = ops.logical_or(ops.isnan(sums), labels < 0)
         return ops.where(lost, float("nan"), values)
+
+    def table(self, embeddings):
+        """What is compared: the distances between all rows, shape `(batch, batch)`."""
+        return ops.minimum(self.distance(embeddings, embeddings), FARTHEST)
 
     def values(self, labels, table, embeddings):
         """One value an anchor.
 
         Args:
             labels: Class ids, int32, shape `(batch,)`; -1 is none.
-            table: Distances, shape `(batch, batch)`.
+            table: Of `table`, shape `(batch, batch)`.
             embeddings: What the distances are of, shape `(batch, ...)`.
         """
         raise NotImplementedError

@@ -5,12 +5,14 @@ table of distances: `sum_j weights_ij table_ij + margin * opened_i` is the sum o
 hinges `d_ip - d_in + margin`, and the weights are its gradient. Choosing carries no gradient.
 """
 
+import functools
 import math
 
-from keras_dml._keras import ops
+from keras_dml._keras import keras, ops
+from keras_dml.geometry.concrete import concrete
 from keras_dml.geometry.numerics import at_least_float32
 
-SLOTS = 16  # positives of every anchor that are looked at together: (batch, SLOTS, batch) elements
+SLOTS = 8  # positives of every anchor that are looked at together: (batch, SLOTS, batch) elements
 
 
 def positives(labels):
@@ -60,6 +62,33 @@ def with_partners(table, near, away):
     return _or_itself(near), ops.logical_or(away, ops.logical_and(empty, last))
 
 
+def _fused(mine):
+    """Mining without a gradient; in a step that TensorFlow runs on a processor, compiled by XLA,
+    which makes two passes over the triplets of seven. On other devices Keras compiles the whole
+    step; where values are at hand compiling takes longer than mining."""
+
+    @functools.wraps(mine)
+    def mined(table, *others, **options):
+        table, *others = (
+            ops.stop_gradient(other) if hasattr(other, "shape") else other
+            for other in (table, *others)
+        )
+        traced = keras.backend.backend() == "tensorflow" and concrete(table) is None
+        return (_compiled(mine) if traced else mine)(table, *others, **options)
+
+    return mined
+
+
+@functools.cache
+def _compiled(mine):
+    import tensorflow as tf
+
+    if tf.config.get_visible_devices("GPU"):
+        return mine
+    return tf.function(mine, jit_compile=True, autograph=False)
+
+
+@_fused
 def all_triplets(table, labels, margin):
     """Every triplet of an anchor, a positive and a negative (P3 Eq. 1).
 
@@ -72,7 +101,6 @@ def all_triplets(table, labels, margin):
         Weights, shape `(batch, batch)`; number of open triplets of each anchor, shape `(batch,)`;
         number of its triplets, open or not, same shape.
     """
-    table = ops.stop_gradient(table)
     away = ops.where(negatives(labels), table, float("inf"))  # (batch, batch)
 
     def hinges(near, there, _):
@@ -89,6 +117,7 @@ def all_triplets(table, labels, margin):
     return weights, opened, counts[0] * counts[1]
 
 
+@_fused
 def semi_hard(table, labels, margin, fallback=False):
     """For every anchor and positive the nearest negative that is farther than the positive, by
     less than the margin (Schroff 2015).
@@ -104,7 +133,6 @@ def semi_hard(table, labels, margin, fallback=False):
     Returns:
         As `all_triplets`; equally near negatives share a weight.
     """
-    table = ops.stop_gradient(table)
     mask = negatives(labels)
     if fallback:
         mask = _or_itself(mask)
@@ -121,11 +149,12 @@ def semi_hard(table, labels, margin, fallback=False):
         opened = ops.cast(open_, table.dtype)
         share = opened / ops.maximum(ops.sum(chosen, axis=2), 1)
         counted = ops.cast(there, table.dtype) if fallback else opened
-        return ops.matmul(share[:, None], chosen)[:, 0], opened, counted
+        return ops.sum(share[..., None] * chosen, axis=1), opened, counted
 
     return _over_positives(hinges, table, labels)
 
 
+@_fused
 def random(table, labels, margin, embeddings, seed):
     """For every anchor and positive one negative, uniformly drawn.
 
@@ -139,7 +168,6 @@ def random(table, labels, margin, embeddings, seed):
     Returns:
         As `all_triplets`.
     """
-    table = ops.stop_gradient(table)
     count = ops.shape(table)[0]
     accompanied = ops.any(negatives(labels), axis=1, keepdims=True)
 

@@ -3,7 +3,7 @@
 from keras_dml import distances
 from keras_dml._keras import keras, ops
 from keras_dml.losses import mining
-from keras_dml.losses._table import TableLoss, mean_of_terms
+from keras_dml.losses._table import FARTHEST, TableLoss, mean_of_terms
 
 MININGS = ("all", "random", "semi_hard", "hard")
 FALLBACKS = (None, "farthest")
@@ -97,8 +97,14 @@ class TripletLoss(TableLoss):
                 "`squared=False`."
             )
 
+    def table(self, embeddings):
+        if not self._squares:
+            return super().table(embeddings)
+        if isinstance(self.distance, distances.Euclidean):
+            return ops.minimum(self.distance.squared(embeddings, embeddings), FARTHEST**2)
+        return ops.square(super().table(embeddings))
+
     def values(self, labels, table, embeddings):
-        table = ops.square(table) if self._squares else table
         if self.mining == "hard":
             return self._hard(labels, table)
         if self.mining == "all":

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from keras_dml._keras import ops
 from keras_dml.geometry import vector
 from tests.goldens import golden
-from tests.gradients import finite_differences, gradients
+from tests.gradients import finite_differences, gradients, second_derivatives
 
 
 def numpy(tensor):
@@ -98,6 +98,23 @@ def test_gradients_agree_with_finite_differences(rng, way, function):
     in_x, in_y = gradients(of, x, y)
     np.testing.assert_allclose(in_x, finite_differences(lambda v: of(v, y), x), atol=1e-6)
     np.testing.assert_allclose(in_y, finite_differences(lambda v: of(x, v), y), atol=1e-6)
+
+
+@pytest.mark.parametrize("function", [vector.euclidean, vector.squared_euclidean])
+def test_gradients_within_one_set_are_those_of_two_equal_sets(rng, way, function):
+    """Of the second order too, as a penalty on gradients takes them."""
+    x, probe = rng.normal(size=(4, 3)), rng.normal(size=(4, 4))
+    within = lambda x: ops.sum(probe * function(x, x))  # noqa: E731
+    (found,) = gradients(within, x)
+    of_two = gradients(lambda x, y: ops.sum(probe * function(x, y)), x, x.copy())
+    np.testing.assert_allclose(found, sum(of_two), atol=1e-12)
+    np.testing.assert_allclose(found, finite_differences(within, x), atol=1e-6)
+    if function is vector.squared_euclidean:
+        np.testing.assert_allclose(
+            second_derivatives(within, x),
+            second_derivatives(lambda x: ops.sum(probe * function(x, x + 0)), x),
+            atol=1e-12,
+        )
 
 
 @given(st.integers(0, 2**31))

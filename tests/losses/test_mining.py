@@ -3,7 +3,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from keras_dml._keras import ops
+from keras_dml._keras import keras, ops
 from keras_dml.losses import mining
 from tests.losses.examples import numpy, random_negatives_of_all
 from tests.losses.graphs import graph
@@ -76,6 +76,30 @@ def test_triplets_are_those_of_loops(kind, seed, slots):
     expected = triplets_by_loops(table, labels, 0.5, kind != "all", "fallback" in kind)
     for one, its in zip(found, expected, strict=True):
         np.testing.assert_array_equal(numpy(one), its)
+
+
+@pytest.mark.skipif(keras.backend.backend() == "jax", reason="compiled there as a whole")
+@pytest.mark.parametrize("kind", ["all", "semi-hard", "random"])
+def test_a_traced_step_mines_as_an_eager_call_does(kind, rng):
+    """For any number of rows: the last batch is shorter."""
+    mine = {
+        "all": lambda table, labels, x: mining.all_triplets(table, labels, 0.5),
+        "semi-hard": lambda table, labels, x: mining.semi_hard(table, labels, 0.5, fallback=True),
+        "random": lambda table, labels, x: mining.random(table, labels, 0.5, x, 3),
+    }[kind]
+    import tensorflow as tf
+
+    shapes = [(None, None), (None,), (None, 2)]
+    signature = [
+        tf.TensorSpec(shape, dtype)
+        for shape, dtype in zip(shapes, ("float64", "int32", "float64"), strict=True)
+    ]
+    traced = tf.function(mine, signature, autograph=False)
+    for rows in (40, 13):
+        table, labels = batch(0, rows, classes=4)
+        given_ = [*map(ops.convert_to_tensor, (table, labels, rng.normal(size=(rows, 2))))]
+        for one, its in zip(traced(*given_), mine(*given_), strict=True):
+            np.testing.assert_array_equal(one, its)
 
 
 def test_equally_near_negatives_share_the_gradient():
