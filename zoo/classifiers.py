@@ -22,6 +22,7 @@ MOVING = (
     "one."
 )
 OWN_CLASSES = "Measured on its own classes alone: verification, retrieval and new classes were not."
+PIECES = 4  # of the broken line by which a similarity begins
 CLIP = 10.0  # of the gradient's norm: similarities have no bound
 
 
@@ -86,6 +87,29 @@ def begin_as_a_metric(similarity):
     first, last = similarity.kernels
     first.assign(np.abs(first))
     last.assign(-np.abs(last))
+
+
+def begin_as_squares(similarity, gain):
+    """Sets a new similarity to `-gain` times the squared distance of unit vectors, but for a
+    constant: in each difference a broken line of `PIECES` pieces.
+
+    Args:
+        similarity: Built `LearnedSimilarity` with `symmetry="absdiff"`, `normalize=True` and one
+            hidden layer of `PIECES` units a feature.
+        gain: Of the squared distance.
+    """
+    first, last = similarity.kernels
+    features = first.shape[0]
+    typical = np.sqrt(2 / features)  # root mean square of a difference between strangers
+    bends = typical * np.array([0, 0.5, 1, 1.75])
+    differences = np.linspace(0, 3 * typical, 200)
+    weights = np.exp(-((differences / typical) ** 2) / 4)[:, None]
+    lines = differences[:, None] - bends
+    lines = np.column_stack([np.maximum(lines, similarity.slope * lines), np.ones(200)])
+    fitted = np.linalg.lstsq(weights * lines, weights[:, 0] * differences**2)[0][:PIECES]
+    first.assign(np.kron(np.eye(features), np.ones(PIECES)))
+    similarity.biases[0].assign(-np.tile(bends, features))
+    last.assign(-gain * np.tile(fitted, features)[:, None])
 
 
 def share(protocol, metric, value, trials, **keys):

@@ -5,6 +5,7 @@ import pytest
 from scipy import signal
 
 from keras_dml import evaluation, inference
+from keras_dml._keras import keras
 from keras_dml.layers import LearnedSimilarity
 from keras_dml.samplers import PKSampler
 from tests.tfds_builders import media, samples
@@ -217,10 +218,38 @@ def test_the_encoder_begins_at_discriminants_that_part_voices(rng):
         signal.lfilter(bands[i % speakers], 1, rng.normal(size=9_000))[:, None].astype("float32")
         for i in range(2 * speakers)
     ]
-    names = [f"{i % speakers:02d}" for i in range(2 * speakers)]
-    encoder = train.network()
-    train.begin_at_discriminants(encoder, People(sounds, names, [0] * len(sounds)))
+    encoder = train.network(15)
+    statistics = keras.Model(encoder.input, encoder.get_layer("statistics").output)
+    x = inference.embed(statistics, sounds, progress=False)
+    parts = train.discriminants(x, np.arange(2 * speakers) % speakers)
+    encoder.get_layer("embedding").set_weights(parts)
     z = inference.embed(encoder, sounds, progress=False)
     alike = evaluation.paired_cosine(z[:speakers], z[speakers:])
     others = evaluation.paired_cosine(z[:speakers], np.roll(z[speakers:], speakers // 2, axis=0))
     assert alike.mean() > others.mean() + 0.5
+
+
+def test_the_cepstra_are_those_that_part_speakers_unseen(rng):
+    """One count's statistics tell speakers apart, the other's are noise."""
+    subjects = [f"{k:02d}{speed}" for speed in ("", "@0.8") for k in range(1, 17) for _ in range(4)]
+    own = np.repeat(np.tile(rng.normal(size=(16, 90)), (2, 1)), 4, axis=0)
+    noise = rng.normal(size=own.shape)
+    voices = train.Voices(
+        People([None] * len(subjects), subjects, [0] * len(subjects)),
+        {12: noise, 13: own + 0.2 * noise, 14: noise[::-1]},
+    )
+    assert train.choose_cepstra(voices) == 13
+    rest = voices.without(("01", "02"))
+    assert set(rest.speakers) == {f"{k:02d}" for k in range(3, 17)}
+    np.testing.assert_array_equal(rest.statistics[12], noise[voices.speakers > "02"])
+
+
+def test_a_fold_is_scaled_by_the_others(rng):
+    genuine, fold = rng.random(3_000) < 0.3, np.repeat(np.arange(3), 1_000)
+    similarities = rng.normal(np.where(genuine, 1, -1))
+    ratios = train.calibrated(similarities, genuine, fold)
+    turned = genuine.copy()
+    turned[fold == 2] ^= True
+    again = train.calibrated(similarities, turned, fold)
+    np.testing.assert_array_equal(ratios[fold == 2], again[fold == 2])
+    assert (ratios[fold < 2] != again[fold < 2]).all()
