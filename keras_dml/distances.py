@@ -52,9 +52,7 @@ class Cosine:
     """Negative cosine of vectors, in [-1, 1]; 0 for a zero vector (P1 section 5.3)."""
 
     def __call__(self, x, y):
-        x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
-        _check_shapes(x, y, 2, "vectors, shape (batch, features)")
-        return -vector.cosine(x, y)
+        return -vector.cosine(*_vectors(x, y))
 
     def get_config(self):
         return {}
@@ -72,15 +70,19 @@ class Euclidean:
     """
 
     def __call__(self, x, y):
-        x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
-        _check_shapes(x, y, 2, "vectors, shape (batch, features)")
-        return vector.euclidean(x, y)
+        return vector.euclidean(*_vectors(x, y))
 
     def squared(self, x, y):
-        """Squares of the distances, without the root that squaring would take back."""
-        x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
-        _check_shapes(x, y, 2, "vectors, shape (batch, features)")
-        return vector.squared_euclidean(x, y)
+        """Squares of the distances, without the root that squaring would take back.
+
+        Args:
+            x: Vectors, shape `(n, features)`.
+            y: Vectors, shape `(m, features)`, in the same unit.
+
+        Returns:
+            Shape `(n, m)`, in the square of the unit.
+        """
+        return vector.squared_euclidean(*_vectors(x, y))
 
     def get_config(self):
         return {}
@@ -219,6 +221,12 @@ def _between_spd(pairwise, x, y):
         _check_definite("x", concrete(x))
         _check_definite("y", concrete(y))
     return distances
+
+
+def _vectors(x, y):
+    x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
+    _check_shapes(x, y, 2, "vectors, shape (batch, features)")
+    return x, y
 
 
 def _check_shapes(x, y, rank, expected):

@@ -43,7 +43,8 @@ class TableLoss(keras.losses.Loss):
         return ops.where(lost, float("nan"), values)
 
     def table(self, embeddings):
-        """What is compared: the distances between all rows, shape `(batch, batch)`."""
+        """What is compared, shape `(batch, batch)`: distances between all rows, or their squares
+        where a subclass compares these."""
         return ops.minimum(self.distance(embeddings, embeddings), FARTHEST)
 
     def values(self, labels, table, embeddings):
@@ -51,7 +52,7 @@ class TableLoss(keras.losses.Loss):
 
         Args:
             labels: Class ids, int32, shape `(batch,)`; -1 is none.
-            table: Of `table`, shape `(batch, batch)`.
+            table: What `table` returns.
             embeddings: What the distances are of, shape `(batch, ...)`.
         """
         raise NotImplementedError

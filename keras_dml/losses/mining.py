@@ -9,7 +9,6 @@ import functools
 import math
 
 from keras_dml._keras import keras, ops
-from keras_dml.geometry.concrete import concrete
 from keras_dml.geometry.numerics import at_least_float32
 
 SLOTS = 8  # positives of every anchor that are looked at together: (batch, SLOTS, batch) elements
@@ -62,10 +61,13 @@ def with_partners(table, near, away):
     return _or_itself(near), ops.logical_or(away, ops.logical_and(empty, last))
 
 
-def _fused(mine):
-    """Mining without a gradient; in a step that TensorFlow runs on a processor, compiled by XLA,
-    which makes two passes over the triplets of seven. On other devices Keras compiles the whole
-    step; where values are at hand compiling takes longer than mining."""
+def _in_two_passes(mine):
+    """Mining without a gradient; in a step that TensorFlow traces where there is no GPU, compiled
+    by XLA, which takes two passes over the triplets in place of seven.
+
+    Each batch size is compiled once, in about half a second. On a GPU Keras compiles the whole step
+    by itself; in an eager call compiling would take longer than mining.
+    """
 
     @functools.wraps(mine)
     def mined(table, *others, **options):
@@ -73,14 +75,14 @@ def _fused(mine):
             ops.stop_gradient(other) if hasattr(other, "shape") else other
             for other in (table, *others)
         )
-        traced = keras.backend.backend() == "tensorflow" and concrete(table) is None
-        return (_compiled(mine) if traced else mine)(table, *others, **options)
+        return _compiled(mine, table)(table, *others, **options)
 
     return mined
 
 
-@functools.cache
-def _compiled(mine):
+def _compiled(mine, table):
+    if keras.backend.backend() != "tensorflow" or hasattr(table, "numpy"):
+        return mine
     import tensorflow as tf
 
     if tf.config.get_visible_devices("GPU"):
@@ -88,7 +90,7 @@ def _compiled(mine):
     return tf.function(mine, jit_compile=True, autograph=False)
 
 
-@_fused
+@_in_two_passes
 def all_triplets(table, labels, margin):
     """Every triplet of an anchor, a positive and a negative (P3 Eq. 1).
 
@@ -117,7 +119,7 @@ def all_triplets(table, labels, margin):
     return weights, opened, counts[0] * counts[1]
 
 
-@_fused
+@_in_two_passes
 def semi_hard(table, labels, margin, fallback=False):
     """For every anchor and positive the nearest negative that is farther than the positive, by
     less than the margin (Schroff 2015).
@@ -154,7 +156,7 @@ def semi_hard(table, labels, margin, fallback=False):
     return _over_positives(hinges, table, labels)
 
 
-@_fused
+@_in_two_passes
 def random(table, labels, margin, embeddings, seed):
     """For every anchor and positive one negative, uniformly drawn.
 

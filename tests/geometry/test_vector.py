@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_dml._keras import ops
+from keras_dml._keras import keras, ops
 from keras_dml.geometry import vector
 from tests.goldens import golden
 from tests.gradients import finite_differences, gradients, second_derivatives
@@ -109,12 +109,32 @@ def test_gradients_within_one_set_are_those_of_two_equal_sets(rng, way, function
     of_two = gradients(lambda x, y: ops.sum(probe * function(x, y)), x, x.copy())
     np.testing.assert_allclose(found, sum(of_two), atol=1e-12)
     np.testing.assert_allclose(found, finite_differences(within, x), atol=1e-6)
-    if function is vector.squared_euclidean:
-        np.testing.assert_allclose(
-            second_derivatives(within, x),
-            second_derivatives(lambda x: ops.sum(probe * function(x, x + 0)), x),
-            atol=1e-12,
-        )
+    np.testing.assert_allclose(
+        second_derivatives(within, x),
+        second_derivatives(lambda x: ops.sum(probe * function(x, x + 0)), x),
+        atol=1e-12,
+    )
+
+
+def test_rows_nearer_than_rounding_are_one_point_without_a_gradient(rng):
+    x = np.repeat(rng.normal(size=(150, 200)), 2, axis=0)
+    x[1::2] += 1e-7 * rng.normal(size=(150, 200))
+    near = np.kron(np.eye(150), 1 - np.eye(2)).astype("float32")
+    x = x.astype("float32")
+    table = numpy(vector.squared_euclidean(x, x))
+    assert (table[near == 1] == 0).all() and (x[0] != x[1]).any()
+    (found,) = gradients(lambda x: ops.sum(near * vector.squared_euclidean(x, x)), x)
+    assert (found == 0).all()
+
+
+@pytest.mark.skipif(keras.backend.backend() != "jax", reason="forward mode is JAX's")
+def test_distances_within_one_set_have_a_forward_mode(rng, way):
+    import jax
+
+    x, along = rng.normal(size=(2, 5, 3))
+    of = lambda x: vector.squared_euclidean(x, x)[0, 1]  # noqa: E731
+    _, found = jax.jvp(of, (x,), (along,))
+    assert float(found) == pytest.approx(float((gradients(of, x)[0] * along).sum()))
 
 
 @given(st.integers(0, 2**31))

@@ -95,6 +95,8 @@ def test_a_traced_step_mines_as_an_eager_call_does(kind, rng):
         for shape, dtype in zip(shapes, ("float64", "int32", "float64"), strict=True)
     ]
     traced = tf.function(mine, signature, autograph=False)
+    functions = traced.get_concrete_function().graph.as_graph_def().library.function
+    assert any(function.attr["_XlaMustCompile"].b for function in functions)
     for rows in (40, 13):
         table, labels = batch(0, rows, classes=4)
         given_ = [*map(ops.convert_to_tensor, (table, labels, rng.normal(size=(rows, 2))))]

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keras_dml import distances
 from keras_dml._keras import ops
 from keras_dml.geometry import vector
 from keras_dml.losses import TripletLoss, mining
@@ -122,6 +123,26 @@ def test_semi_hard_has_no_gradient_where_no_negative_is_in_the_band():
     assert float(loss(labels, x)) == 0
     assert (gradients(lambda x: loss(labels, x), x)[0] == 0).all()
     assert float(TripletLoss(200.0)(labels, x)) > 0
+
+
+@pytest.mark.parametrize("mining_", ["all", "random", "semi_hard", "hard"])
+def test_a_row_whose_square_overflows_leaves_the_loss_finite(mining_, rng):
+    x = rng.normal(size=(6, 3)).astype("float32")
+    x[2] = 1e20
+    loss = TripletLoss(mining=mining_, squared=True)
+    assert np.isfinite(float(loss(LABELS, x)))
+    assert np.isfinite(gradients(lambda x: loss(LABELS, x), x)[0]).all()
+
+
+def test_a_distance_made_from_the_euclidean_one_is_asked_itself(rng):
+    class Doubled(distances.Euclidean):
+        def __call__(self, x, y):
+            return 2 * super().__call__(x, y)
+
+    x = rng.normal(size=(6, 3)).astype("float32")
+    found = TripletLoss(mining="all", distance=Doubled())(LABELS, x)
+    expected = TripletLoss(mining="all", distance=lambda x, y: 2 * vector.euclidean(x, y))
+    np.testing.assert_allclose(found, expected(LABELS, x), rtol=1e-6)
 
 
 def test_the_cosine_is_compared_as_it_is(rng):

@@ -229,7 +229,7 @@ def test_the_encoder_begins_at_discriminants_that_part_voices(rng):
     assert alike.mean() > others.mean() + 0.5
 
 
-def test_the_cepstra_are_those_that_part_speakers_unseen(rng):
+def test_the_cepstra_are_those_that_part_speakers_unseen(rng, monkeypatch):
     """One count's statistics tell speakers apart, the other's are noise."""
     subjects = [f"{k:02d}{speed}" for speed in ("", "@0.8") for k in range(1, 17) for _ in range(4)]
     own = np.repeat(np.tile(rng.normal(size=(16, 90)), (2, 1)), 4, axis=0)
@@ -238,7 +238,17 @@ def test_the_cepstra_are_those_that_part_speakers_unseen(rng):
         People([None] * len(subjects), subjects, [0] * len(subjects)),
         {12: noise, 13: own + 0.2 * noise, 14: noise[::-1]},
     )
+    seen, discriminants = [], train.discriminants
+
+    def recorded(x, names):
+        seen.append({name.split("@")[0] for name in names})
+        return discriminants(x, names)
+
+    monkeypatch.setattr(train, "discriminants", recorded)
     assert train.choose_cepstra(voices) == 13
+    everyone = set(voices.speakers)
+    parts = [set(part) for part in speech.folds(sorted(everyone), train.INNER_FOLDS)]
+    assert seen == 3 * [everyone - part for part in parts]
     rest = voices.without(("01", "02"))
     assert set(rest.speakers) == {f"{k:02d}" for k in range(3, 17)}
     np.testing.assert_array_equal(rest.statistics[12], noise[voices.speakers > "02"])
