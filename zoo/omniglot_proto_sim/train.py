@@ -248,8 +248,10 @@ def card(figures, alphabets, *, seed, steps, minutes, precision):
             "Single characters drawn with a pen, upright, filling the image.",
             "The prototypes in the file are class means of the characters trained on, upright; "
             "call `set_prototypes` or `add_classes` with drawings of your own.",
-            "The length of a trunk's training, 5,500 steps and not 11,000, was chosen on the "
-            "tested alphabets; all else on five of the training alphabets, held out.",
+            "All was chosen on five of the training alphabets, held out, but for the length of a "
+            "trunk's training, first chosen on the tested ones. On five held out it is the same: of "
+            "the trunk that keeps nothing but its embedding, 20-way 1-shot is 94.5 ± 0.3 % after "
+            "5,500 steps and 93.7 ± 0.3 % after 11,000.",
         ],
         "recipe": publish.recipe_of(
             NAME, seed=seed, steps=steps, minutes=minutes, precision=precision.value
