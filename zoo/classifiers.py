@@ -22,7 +22,9 @@ MOVING = (
     "one."
 )
 OWN_CLASSES = "Measured on its own classes alone: verification, retrieval and new classes were not."
-PIECES = 4  # of the broken line by which a similarity begins
+# Where the broken line bends by which a similarity begins, in typical differences.
+BENDS = (0.0, 0.5, 1.0, 1.75)
+PIECES = len(BENDS)
 CLIP = 10.0  # of the gradient's norm: similarities have no bound
 
 
@@ -101,7 +103,7 @@ def begin_as_squares(similarity, gain):
     first, last = similarity.kernels
     features = first.shape[0]
     typical = np.sqrt(2 / features)  # root mean square of a difference between strangers
-    bends = typical * np.array([0, 0.5, 1, 1.75])
+    bends = typical * np.array(BENDS)
     differences = np.linspace(0, 3 * typical, 200)
     weights = np.exp(-((differences / typical) ** 2) / 4)[:, None]
     lines = differences[:, None] - bends
