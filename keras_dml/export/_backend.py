@@ -1,6 +1,9 @@
 """TensorFlow, which writes both formats."""
 
+import functools
+
 from keras_dml._keras import keras
+from keras_dml.geometry import _xla as xla
 
 
 def tensorflow():
@@ -23,10 +26,16 @@ def tensorflow():
 
 
 def function(python, signature):
-    """A graph of a Python function with these tensors as its arguments.
+    """A graph of a Python function with these tensors as its arguments, which runs without XLA.
 
     Args:
         python: From tensors to a dict of tensors.
         signature: List of `tf.TensorSpec`.
     """
-    return tensorflow().function(python, autograph=False, input_signature=signature)
+
+    @functools.wraps(python)
+    def without_xla(*args, **kwargs):
+        with xla.avoided():
+            return python(*args, **kwargs)
+
+    return tensorflow().function(without_xla, autograph=False, input_signature=signature)

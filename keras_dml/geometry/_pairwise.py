@@ -1,26 +1,31 @@
-"""All 1-Wasserstein distances with a hand-written gradient.
+"""All 1-Wasserstein distances of two sets in a few passes over memory, with a hand-written
+gradient.
 
-Autodiff of the block loop keeps every block's intermediates: gigabytes at 256 x 256 embeddings. The
-gradient has a short closed form instead. With the differences u and v at the ends of a segment,
-`s = u + v`, `q = |u| + |v|` and `ratio = s / q`, the segment's mean is `(s ratio + q) / 4`, for
-same signs and for opposite ones. Its derivatives are `ratio / 2 + turn / 4` in u and
-`ratio / 2 - turn / 4` in v, with `turn = sign(u) (1 - ratio^2)`, which is 0 unless the signs are
-opposite. The mean is homogeneous, that is u and v times its derivatives: the gradient in the knots
-needs no pass of its own over the pairs.
+Every segment of every filter is one term of a sum over pairs: with the differences u and v at its
+ends, `q = |u| + |v|` and `ratio = (u + v) / q`, its mean is `((u + v) ratio + q) / 4`, for same
+signs and for opposite ones. The derivative in u is `ratio / 2 + sign(u) (1 - ratio^2) / 4`; the one
+in v is the same with u and v swapped. A compiler makes one loop of some terms together, so that no
+intermediate of the pairs is ever stored. The mean is homogeneous, that is u and v times its
+derivatives: the gradient in the knots needs no pass of its own over the pairs.
 """
 
-from keras_dml._keras import ops
+import functools
+import operator
+
+from keras_dml._keras import keras, ops
 from keras_dml.geometry import _blocks as blocks
+from keras_dml.geometry import _xla as xla
+
+TOGETHER = 8  # terms that one pass adds: more take longer to compile and are no faster
 
 
-def pairwise_1(x, y, knots, rows):
-    """1-Wasserstein distances between two sets of embeddings (P1 Eq. 9, p = 1), in blocks of rows.
+def pairwise_1(x, y, knots):
+    """1-Wasserstein distances between two sets of embeddings (P1 Eq. 9, p = 1).
 
     Args:
         x: Values at the knots, shape `(n, filters, knots)`.
         y: Values at the same knots, shape `(m, filters, knots)`.
         knots: Ascending knots, shape `(knots,)`.
-        rows: Rows of `x` in a block.
 
     Returns:
         Distances, shape `(n, m)`.
@@ -28,85 +33,111 @@ def pairwise_1(x, y, knots, rows):
 
     @ops.custom_gradient
     def table(x, y, knots):
-        width = knots[1:] - knots[:-1]
-        # Knots before rows: slices along the leading axis of a block are views, not copies.
-        right = ops.transpose(y, (2, 1, 0))  # (knots, filters, m)
-        left = ops.transpose(blocks.in_blocks(x, rows), (0, 3, 1, 2))
-        # left: (blocks, knots, rows, filters)
-
-        def forward(block):
-            _, total, size, ratio = _segments(block, right)
-            means = ops.tensordot(width / 4, total * ratio + size, axes=1)
-            return ops.sum(means, axis=1)  # (rows, m)
-
         def gradient(*args, upstream=None):
             if upstream is None:
                 (upstream,) = args
+            return _compiled(_gradients)(x, y, knots, upstream)
 
-            weights = blocks.in_blocks(upstream, rows)  # (blocks, rows, m)
-            centre = ops.mean(right, axis=2)  # (knots, filters)
-
-            def backward(i, sums):
-                in_left, in_width, ratios, turns = sums
-                weight = weights[i][None, :, None, :]  # (1, rows, 1, m)
-                u, _, _, ratio = _segments(left[i], right)
-                weighted = ratio * weight  # (segments, rows, filters, m)
-                turn = ops.sign(u) * (weight - ratio * weighted)
-                in_block, in_block_width = _at_knots(
-                    ops.sum(weighted, axis=3),
-                    ops.sum(turn, axis=3),
-                    width,
-                    left[i] - centre[:, None],
-                )
-                return (
-                    ops.slice_update(in_left, (i, 0, 0, 0), in_block[None]),
-                    in_width + in_block_width,
-                    ratios + ops.sum(weighted, axis=1),
-                    turns + ops.sum(turn, axis=1),
-                )
-
-            none = ops.zeros_like(right[1:])  # (segments, filters, m)
-            start = (ops.zeros_like(left), ops.zeros_like(width), none, none)
-            count = ops.shape(left)[0]
-            in_left, in_width, ratios, turns = ops.fori_loop(0, count, backward, start)
-            in_right, in_right_width = _at_knots(ratios, turns, width, right - centre[..., None])
-            in_width = in_width - in_right_width
-            return (
-                blocks.joined(ops.transpose(in_left, (0, 2, 3, 1)), ops.shape(x)[0]),
-                -ops.transpose(in_right, (2, 1, 0)),
-                ops.pad(in_width, [[1, 0]]) - ops.pad(in_width, [[0, 1]]),
-            )
-
-        return blocks.joined(ops.map(forward, left), ops.shape(x)[0]), gradient
+        return _compiled(_distances)(x, y, knots), gradient
 
     return table(x, y, knots)
 
 
-def _segments(block, right):
-    """`u`, `s`, `q` and `ratio` of every segment, each `(segments, rows, filters, m)`."""
-    gap = block[..., None] - right[:, None]  # (knots, rows, filters, m)
-    size = ops.abs(gap)
-    total, size = gap[:-1] + gap[1:], size[:-1] + size[1:]
-    return gap[:-1], total, size, ops.divide_no_nan(total, size)
+@functools.cache
+def _compiled(function):
+    if keras.backend.backend() == "tensorflow":
+        return xla.differentiable(xla.compiled(function), function)
+    return function
 
 
-def _at_knots(ratio, turn, width, values):
-    """Gradients in one set and in the widths, from sums of the derivatives over the other set.
+def _distances(x, y, knots):
+    filters = ops.shape(x)[1]
+    x, y = _points(x), _points(y)  # (points, n), (points, m)
+
+    def area(quarter, left, right, others_left, others_right):
+        u, v = left[:, None] - others_left, right[:, None] - others_right  # (n, m)
+        size = ops.abs(u) + ops.abs(v)
+        return quarter * ((u + v) * ops.divide_no_nan(u + v, size) + size)
+
+    ends = (x[:-1], x[1:], y[:-1], y[1:])
+    none = ops.zeros_like(x[0][:, None] * y[0])
+    return _summed(area, (_widths(knots, filters) / 4, *ends), none)
+
+
+def _gradients(x, y, knots, upstream):
+    filters = ops.shape(x)[1]
+    width = _widths(knots, filters)
+    in_x, width_x = _gradient_of_one(x, y, width, ops.transpose(upstream))
+    in_y, width_y = _gradient_of_one(y, x, width, upstream)
+    in_width = ops.pad(width_x + width_y, [[0, 1]])
+    in_width = ops.sum(ops.reshape(in_width, (filters, -1)), axis=0)[:-1]
+    return in_x, in_y, ops.pad(in_width, [[1, 0]]) - ops.pad(in_width, [[0, 1]])
+
+
+def _gradient_of_one(x, others, width, upstream):
+    """Gradient in one set, and its part of the gradient in the widths of the segments.
 
     Args:
-        ratio: Weighted sums of `ratio`, shape `(segments, ..., ...)`.
-        turn: Weighted sums of `turn`, same shape.
-        width: Widths of the segments, shape `(segments,)`.
-        values: The set's values at the knots, less a centre that both sets share and that keeps
-            the sums from cancelling, shape `(knots, ..., ...)`.
-
-    Returns:
-        Gradient in the values, shape `(knots, ..., ...)`, and this set's part of the gradient in
-        the widths, shape `(segments,)`.
+        x: Shape `(n, filters, knots)`.
+        others: Shape `(m, filters, knots)`.
+        width: Shape `(points - 1,)`.
+        upstream: Shape `(m, n)`.
     """
-    in_u, in_v = ratio / 2 + turn / 4, ratio / 2 - turn / 4
-    in_width = ops.sum(values[:-1] * in_u + values[1:] * in_v, axis=(1, 2))
-    width = width[:, None, None]
-    others = [[0, 0], [0, 0]]
-    in_values = ops.pad(width * in_u, [[0, 1], *others]) + ops.pad(width * in_v, [[1, 0], *others])
-    return in_values, in_width
+    shape = ops.shape(x)
+    x, others = _points(x), _points(others)
+    in_left, in_right = _derivatives(x, others, upstream)  # (points - 1, n) each
+    # In units of a point that both sets share: far from 0 the parts of the two would cancel.
+    from_centre = x - (ops.mean(x, axis=1) + ops.mean(others, axis=1))[:, None] / 2
+    in_width = ops.sum(from_centre[:-1] * in_left + from_centre[1:] * in_right, axis=1)
+    in_left, in_right = width[:, None] * in_left, width[:, None] * in_right
+    in_x = ops.pad(in_left, [[0, 1], [0, 0]]) + ops.pad(in_right, [[1, 0], [0, 0]])
+    return ops.reshape(ops.transpose(in_x), shape), in_width
+
+
+def _derivatives(x, others, upstream):
+    """Weighted sums over the others of the derivatives of every mean in the left and in the right
+    end of its segment, each `(points - 1, n)`."""
+    near, far = _both_ways(x)
+    others_near, others_far = _both_ways(others)
+
+    def derivative(other_near, other_far, weight):
+        u, v = near - other_near[:, None], far - other_far[:, None]  # (2 (points - 1), n)
+        ratio = ops.divide_no_nan(u + v, ops.abs(u) + ops.abs(v))
+        return weight * (ratio / 2 + ops.sign(u) * (1 - ratio * ratio) / 4)
+
+    arrays = (ops.transpose(others_near), ops.transpose(others_far), upstream)
+    return ops.split(_summed(derivative, arrays, ops.zeros_like(near)), 2)
+
+
+def _both_ways(points):
+    """Every segment from its left end and from its right one: near ends, far ends."""
+    left, right = points[:-1], points[1:]
+    return ops.concatenate([left, right]), ops.concatenate([right, left])
+
+
+def _points(x):
+    """`(n, filters, knots)` as `(points, n)`, the knots of a filter after those of the last."""
+    rows, filters, knots = ops.shape(x)
+    return ops.transpose(ops.reshape(x, (rows, filters * knots)))
+
+
+def _widths(knots, filters):
+    """Widths of the segments between points, `(points - 1,)`; 0 from filter to filter."""
+    return ops.tile(ops.pad(knots[1:] - knots[:-1], [[0, 1]]), [filters])[:-1]
+
+
+def _summed(term, arrays, none):
+    """The sum of `term(*slices)` over the leading axis of the arrays.
+
+    Args:
+        term: 0 where all slices are.
+        arrays: Of one length.
+        none: Zeros of the terms' shape.
+    """
+    parts = [blocks.in_blocks(array, TOGETHER) for array in arrays]
+
+    def add(i, total):
+        terms = (term(*(part[i, k] for part in parts)) for k in range(TOGETHER))
+        return total + functools.reduce(operator.add, terms)
+
+    return ops.fori_loop(0, ops.shape(parts[0])[0], add, none)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import _blocks as blocks
+from keras_dml.geometry import _xla as xla
 from keras_dml.geometry.concrete import concrete
 from keras_dml.geometry.numerics import absolute, at_least_float32
 
@@ -78,23 +79,8 @@ def _compiled(table, slope, shapes, fused):
         return jax.jit(function)
     import tensorflow as tf
 
-    plain, fast = (
-        tf.function(function, jit_compile=jit, autograph=False, reduce_retracing=True)
-        for jit in (False, True)
-    )
-
-    @tf.custom_gradient
-    def with_gradient(*arguments):
-        def gradient(upstream):
-            with tf.GradientTape() as tape:
-                tape.watch(arguments)
-                answers = plain(*arguments)
-            return tape.gradient(answers, arguments, upstream)
-
-        # no tape may look in: what a loop keeps for its backward pass cannot leave XLA
-        return fast(*map(tf.stop_gradient, arguments)), gradient
-
-    return with_gradient if fused else plain
+    plain = tf.function(function, autograph=False, reduce_retracing=True)
+    return xla.differentiable(xla.compiled(plain), plain) if fused else plain
 
 
 def concatenation(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):

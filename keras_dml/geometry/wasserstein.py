@@ -11,8 +11,10 @@ import math
 
 from keras_dml._keras import ops
 from keras_dml.geometry import _blocks as blocks
+from keras_dml.geometry import _xla as xla
 from keras_dml.geometry._pairwise import pairwise_1
 from keras_dml.geometry.averages import barycentre, merge
+from keras_dml.geometry.concrete import concrete
 from keras_dml.geometry.numerics import absolute, at_least_float32, divide, root
 
 __all__ = [
@@ -27,6 +29,8 @@ __all__ = [
 ]
 
 BLOCK_BYTES = 2**20  # a block and its intermediates stay in the cache (tests/bench/pairwise.py)
+# Differences in an eager call from where one pass over them pays its second of compiling at once.
+FUSED_FROM = 2**24
 SERIES_BELOW = (
     0.1  # below this slope the closed form of a real power cancels; four terms reach 2e-11 there
 )
@@ -71,7 +75,7 @@ def pairwise(x, y, knots, p=1, max_bytes=BLOCK_BYTES):
         knots: Ascending knots, shape `(knots,)`.
         p: Order of the distance, a real number, at least 1.
         max_bytes: Greatest size of one block of differences; about ten such blocks are alive at a
-            time.
+            time. In a compiled step, and from many pairs on, p = 1 stores no differences at all.
 
     Returns:
         Distances, shape `(n, m)`.
@@ -85,11 +89,17 @@ def pairwise(x, y, knots, p=1, max_bytes=BLOCK_BYTES):
     rows = blocks.rows_per_block(x, y, max_bytes)
     if rows is None:
         return distance(x[:, None], y[None], knots, p)
-    if p == 1:
-        return pairwise_1(x, y, knots, rows)
+    if p == 1 and _fused(x, y):
+        return pairwise_1(x, y, knots)
     return blocks.map_rows(
         lambda block, y, knots: distance(block[:, None], y[None], knots, p), rows, x, y, knots
     )
+
+
+def _fused(x, y):
+    if concrete(x[:1]) is None:
+        return not xla.is_avoided()
+    return math.prod(x.shape) * y.shape[0] >= FUSED_FROM
 
 
 def bounds(x, y, knots):

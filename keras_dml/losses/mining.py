@@ -8,7 +8,8 @@ hinges `d_ip - d_in + margin`, and the weights are its gradient. Choosing carrie
 import functools
 import math
 
-from keras_dml._keras import keras, ops
+from keras_dml._keras import ops
+from keras_dml.geometry import _xla as xla
 from keras_dml.geometry.numerics import at_least_float32
 
 SLOTS = 8  # positives of every anchor that are looked at together: (batch, SLOTS, batch) elements
@@ -62,11 +63,10 @@ def with_partners(table, near, away):
 
 
 def _in_two_passes(mine):
-    """Mining without a gradient; in a step that TensorFlow traces where there is no GPU, compiled
-    by XLA, which takes two passes over the triplets in place of seven.
+    """Mining without a gradient; in a traced step compiled by XLA, which takes two passes over the
+    triplets in place of seven.
 
-    Each batch size is compiled once, in about half a second. On a GPU Keras compiles the whole step
-    by itself; in an eager call compiling would take longer than mining.
+    Each batch size is compiled once, in about half a second: longer than an eager call mines.
     """
 
     @functools.wraps(mine)
@@ -75,19 +75,10 @@ def _in_two_passes(mine):
             ops.stop_gradient(other) if hasattr(other, "shape") else other
             for other in (table, *others)
         )
-        return _compiled(mine, table)(table, *others, **options)
+        function = mine if hasattr(table, "numpy") else xla.compiled(mine)
+        return function(table, *others, **options)
 
     return mined
-
-
-def _compiled(mine, table):
-    if keras.backend.backend() != "tensorflow" or hasattr(table, "numpy"):
-        return mine
-    import tensorflow as tf
-
-    if tf.config.get_visible_devices("GPU"):
-        return mine
-    return tf.function(mine, jit_compile=True, autograph=False)
 
 
 @_in_two_passes

@@ -14,6 +14,7 @@ from keras_dml import export, layers
 from keras_dml._keras import keras
 from keras_dml.export import parity
 from tests.export.conftest import build
+from tests.graphs import compiled_by_xla
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,10 @@ def test_distances_are_those_of_keras(small, loaded, recordings):
     expected = keras_dml.distance(small, embeddings[:2], embeddings)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
     assert found.shape == (2, 4) and found[1, 1] == 0
+
+
+def test_it_runs_where_xla_is_not(loaded):
+    assert not any(compiled_by_xla(function.graph) for function in loaded.values())
 
 
 def test_there_are_two_signatures_with_pinned_names(loaded):

@@ -13,7 +13,7 @@ from tests.bench import memory
 from tests.geometry import perceptrons
 from tests.geometry.perceptrons import numpy, staged
 from tests.gradients import finite_differences, gradients
-from tests.losses.graphs import graph
+from tests.graphs import graph
 
 WHOLE, ONE_ROW = 2**40, 1  # bytes of a block
 TABLES = {

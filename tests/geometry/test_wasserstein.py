@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from keras_dml._keras import ops
+from keras_dml._keras import keras, ops
 from keras_dml.geometry import quantile, wasserstein
 from tests.goldens import golden
-from tests.gradients import finite_differences, gradients
+from tests.gradients import finite_differences, gradients, second_derivatives
+from tests.graphs import compiled_by_xla
 
 DISTANCES = [
     "dist_p",
@@ -137,6 +138,94 @@ def test_blocks_change_neither_values_nor_gradients(rng, p, max_bytes):
         gradients(run, x, y, knots), gradients(loops, x, y, knots), strict=True
     ):
         np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.fixture
+def fused(monkeypatch):
+    """Tables of p = 1 are one pass over memory, however small."""
+    monkeypatch.setattr(wasserstein, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(wasserstein, "FUSED_FROM", 0)
+    return lambda x, y, knots: wasserstein.pairwise(x, y, knots, 1, max_bytes=1)
+
+
+def of_pairs(x, y, knots):
+    return wasserstein.distance(x[:, None], y[None], knots)
+
+
+@pytest.mark.parametrize("n, m", [(2, 1), (5, 7), (17, 8)])
+def test_fused_distances_are_those_of_pairs_with_their_gradients(fused, rng, n, m):
+    """With ties, equal and constant recordings, over several bundles of terms."""
+    x, knots = random_embeddings(rng, n + m)
+    x, y = np.round(x[:n], 1), np.round(x[n:], 1)
+    y[0], x[1] = x[0], 0.3
+    np.testing.assert_allclose(fused(x, y, knots), of_pairs(x, y, knots), rtol=1e-12)
+    assert float(fused(x, y, knots)[0, 0]) == 0
+    weight = rng.normal(size=(n, m))
+    found, expected = (
+        gradients(lambda *given, table=table: ops.sum(weight * table(*given)), x, y, knots)
+        for table in (fused, of_pairs)
+    )
+    for one, its in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, its, atol=1e-12)
+
+
+def test_fused_distances_have_second_derivatives(fused, rng):
+    x, knots = random_embeddings(rng, 7)
+    x, y = x[:3], x[3:]
+    found, expected = (
+        second_derivatives(lambda x, table=table: ops.sum(ops.sin(table(x, y, knots))), x)
+        for table in (fused, of_pairs)
+    )
+    assert np.abs(expected).max() > 0.1
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+def test_fused_gradients_in_the_knots_do_not_cancel_far_from_zero(fused, rng):
+    x, knots = random_embeddings(rng, 40)
+    weight = rng.normal(size=(20, 20))
+    in_knots = [
+        gradients(
+            lambda *given: ops.sum(ops.cast(weight, dtype) * fused(*given)),  # noqa: B023
+            *(array.astype(dtype) for array in (x[:20] + shift, x[20:] + shift, knots)),
+        )[2]
+        for dtype, shift in (("float64", 0), ("float32", 100))
+    ]
+    np.testing.assert_allclose(*in_knots, atol=2e-3)
+
+
+def test_what_is_not_finite_stays_in_its_row(fused, rng):
+    x, knots = random_embeddings(rng, 10)
+    y, broken = x[5:], x[:5].copy()
+    broken[1], broken[2, 0, -1] = np.nan, np.inf
+    whole = [0, 3, 4]
+    run = lambda x, y: ops.sum(ops.take(fused(x, y, knots), whole, axis=0))  # noqa: E731
+    for values in (broken, x[:5]):
+        table = np.asarray(fused(values, y, knots))
+        np.testing.assert_array_equal(table[whole], np.asarray(fused(x[:5], y, knots))[whole])
+        in_x = gradients(run, values, y)[0]
+        np.testing.assert_array_equal(in_x[whole], gradients(run, x[:5], y)[0][whole])
+
+
+@pytest.mark.skipif(keras.backend.backend() == "jax", reason="compiled there as a whole")
+def test_a_traced_step_is_compiled_for_any_number_of_rows(rng):
+    import tensorflow as tf
+
+    x, knots = random_embeddings(rng, 30)
+    shapes = (None, *x.shape[1:]), (None, *x.shape[1:]), knots.shape
+
+    def step(x, y, knots):
+        with tf.GradientTape() as tape:
+            tape.watch((x, y, knots))
+            value = ops.sum(wasserstein.pairwise(x, y, knots) ** 2)
+        return tape.gradient(value, (x, y, knots))
+
+    traced = tf.function(step, [tf.TensorSpec(shape, "float64") for shape in shapes])
+    assert compiled_by_xla(traced.get_concrete_function().graph)
+    for n in (20, 3):
+        expected = gradients(lambda *given: ops.sum(of_pairs(*given) ** 2), x[:n], x[n:], knots)
+        found = traced(*map(ops.convert_to_tensor, (x[:n], x[n:], knots)))
+        for one, its in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, its, rtol=1e-9)
 
 
 @pytest.mark.parametrize("p", [1, 2, 2.5])

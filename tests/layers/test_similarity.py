@@ -12,7 +12,7 @@ from tests.contracts import HALF_POLICIES, dtype_policy
 from tests.geometry import perceptrons
 from tests.geometry.perceptrons import numpy, staged
 from tests.gradients import finite_differences, gradients
-from tests.losses.graphs import graph
+from tests.graphs import graph
 
 UNITS = 64
 JAX = keras.backend.backend() == "jax"

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from keras_dml.losses import ContrastiveLoss
 from tests.goldens import golden
 from tests.gradients import finite_differences, gradients
+from tests.graphs import graph
 from tests.losses.examples import check_example, inputs, numpy
-from tests.losses.graphs import graph
 
 
 def test_golden_value_and_gradient():

@@ -3,8 +3,8 @@ import pytest
 
 from keras_dml.losses import DSMLTripletLoss
 from tests.gradients import finite_differences, gradients
+from tests.graphs import graph
 from tests.losses.examples import check_example, numpy
-from tests.losses.graphs import graph
 
 
 def test_golden_value_and_gradient():

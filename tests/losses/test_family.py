@@ -7,8 +7,8 @@ from keras_dml._keras import keras
 from keras_dml.geometry import vector
 from keras_dml.losses import ContrastiveLoss, DSMLTripletLoss, LiftedStructureLoss, TripletLoss
 from tests.gradients import gradients
+from tests.graphs import graph
 from tests.losses.examples import numpy
-from tests.losses.graphs import graph
 
 LOSSES = {
     "contrastive": ContrastiveLoss,

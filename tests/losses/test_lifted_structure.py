@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from keras_dml.losses import LiftedStructureLoss
 from tests.goldens import golden
 from tests.gradients import finite_differences, gradients
+from tests.graphs import graph
 from tests.losses.examples import check_example, inputs
-from tests.losses.graphs import graph
 
 
 @pytest.mark.parametrize("name", ["lifted_structure", "lifted_structure_far"])

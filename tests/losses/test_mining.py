@@ -5,8 +5,8 @@ import pytest
 
 from keras_dml._keras import keras, ops
 from keras_dml.losses import mining
+from tests.graphs import compiled_by_xla, graph
 from tests.losses.examples import numpy, random_negatives_of_all
-from tests.losses.graphs import graph
 
 LABELS = np.array([3, 0, 3, 1, 0, 3], "int32")
 DRAWN = [  # of LABELS with seed 5, for the embeddings of the test
@@ -95,8 +95,7 @@ def test_a_traced_step_mines_as_an_eager_call_does(kind, rng):
         for shape, dtype in zip(shapes, ("float64", "int32", "float64"), strict=True)
     ]
     traced = tf.function(mine, signature, autograph=False)
-    functions = traced.get_concrete_function().graph.as_graph_def().library.function
-    assert any(function.attr["_XlaMustCompile"].b for function in functions)
+    assert compiled_by_xla(traced.get_concrete_function().graph)
     for rows in (40, 13):
         table, labels = batch(0, rows, classes=4)
         given_ = [*map(ops.convert_to_tensor, (table, labels, rng.normal(size=(rows, 2))))]

@@ -8,7 +8,7 @@ from keras_dml._keras import keras, ops
 from keras_dml.losses import NPairLoss
 from tests.goldens import golden
 from tests.gradients import finite_differences, gradients
-from tests.losses.graphs import graph
+from tests.graphs import graph
 
 LABELS = np.array([5, 2, 2, 7, 5, 7])
 

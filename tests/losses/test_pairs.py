@@ -9,7 +9,7 @@ from keras_dml._keras import keras, ops
 from keras_dml.layers import QuantileLayer
 from keras_dml.losses import NPairLoss, WassersteinLoss
 from keras_dml.losses.pairs import anchors_and_positives, class_ids
-from tests.losses.graphs import graph
+from tests.graphs import graph
 
 CASES = {"wasserstein": (WassersteinLoss, (3, 5)), "n_pair": (NPairLoss, (6,))}
 GOOD = np.array([4, 0, 4, 9, 0, 9])

@@ -17,7 +17,7 @@ from tests.geometry.matrices import (
     example,
 )
 from tests.gradients import finite_differences, gradients
-from tests.losses.graphs import graph
+from tests.graphs import graph
 
 
 def numpy(tensor):

@@ -12,7 +12,7 @@ from keras_dml.losses.prototypes import additive_margin, class_term, pair_term
 from tests.geometry import perceptrons
 from tests.geometry.perceptrons import numpy, staged
 from tests.gradients import gradients
-from tests.losses.graphs import graph, with_xla
+from tests.graphs import graph, with_xla
 
 PAIRS = [
     "pair-loss",

@@ -7,8 +7,8 @@ from keras_dml.losses import ProxyNCALoss
 from tests import contracts
 from tests.goldens import golden
 from tests.gradients import finite_differences, gradients
+from tests.graphs import graph
 from tests.losses.examples import check_gradient, numpy
-from tests.losses.graphs import graph
 
 
 def layer_of(proxies, dtype):

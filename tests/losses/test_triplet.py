@@ -11,8 +11,8 @@ from keras_dml.geometry import vector
 from keras_dml.losses import TripletLoss, mining
 from tests.goldens import golden
 from tests.gradients import finite_differences, gradients
+from tests.graphs import graph
 from tests.losses.examples import check_example, inputs, numpy, random_negatives_of_all
-from tests.losses.graphs import graph
 
 GOLDENS = [  # example, options, which of its values
     ("triplet_all", {"mining": "all"}, "value"),

@@ -12,7 +12,7 @@ from keras_dml.losses.wasserstein import pair_softplus
 from tests import contracts
 from tests.goldens import golden
 from tests.gradients import finite_differences, gradients
-from tests.losses.graphs import graph
+from tests.graphs import graph
 
 
 def float64(values):

@@ -17,7 +17,7 @@ from tests.contracts import HALF_POLICIES, dtype_policy
 from tests.geometry import perceptrons
 from tests.geometry.perceptrons import numpy, staged
 from tests.gradients import gradients
-from tests.losses.graphs import with_xla
+from tests.graphs import with_xla
 
 ROOT = pathlib.Path(__file__).parents[2]
 CLASSES, FEATURES, WIDTH = 3, 4, 2

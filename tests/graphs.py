@@ -27,3 +27,9 @@ def with_xla(function):
     import tensorflow as tf
 
     return tf.function(function, jit_compile=True, autograph=False)
+
+
+def compiled_by_xla(graph):
+    """Whether a TensorFlow graph calls a function that XLA must compile."""
+    functions = graph.as_graph_def().library.function
+    return any(function.attr["_XlaMustCompile"].b for function in functions)
