@@ -13,6 +13,7 @@ from keras_dml.geometry import _xla as xla
 from keras_dml.geometry.numerics import at_least_float32
 
 SLOTS = 8  # positives of every anchor that are looked at together: (batch, SLOTS, batch) elements
+PARTS = 8  # of a row of the table, reduced elementwise
 
 
 def positives(labels):
@@ -130,19 +131,25 @@ def semi_hard(table, labels, margin, fallback=False):
     if fallback:
         mask = _or_itself(mask)
     away = ops.where(mask, table, float("inf"))
+    parts = _in_parts(away)
     last = farthest(table, mask)[:, None]  # (batch, 1)
 
     def hinges(near, there, _):
-        farther = ops.where(away[:, None] > near[..., None], away[:, None], float("inf"))
-        first = ops.min(farther, axis=2)  # (batch, SLOTS)
+        def farther(part):
+            return ops.where(part > near[..., None], part, float("inf"))
+
+        def chosen(part, first):
+            return ops.cast(ops.equal(part, first), table.dtype)
+
+        first = ops.min(functools.reduce(ops.minimum, map(farther, parts)), axis=2)
         if fallback:
-            first = ops.where(ops.isinf(first), last, first)
-        open_ = ops.logical_and(there, first < near + margin)
-        chosen = ops.cast(ops.equal(away[:, None], first[..., None]), table.dtype)
-        opened = ops.cast(open_, table.dtype)
-        share = opened / ops.maximum(ops.sum(chosen, axis=2), 1)
+            first = ops.where(ops.isinf(first), last, first)  # (batch, SLOTS)
+        equal = sum(chosen(part, first[..., None]) for part in parts)
+        opened = ops.cast(ops.logical_and(there, first < near + margin), table.dtype)
+        share = opened / ops.maximum(ops.sum(equal, axis=2), 1)
+        weights = sum(share[:, i, None] * chosen(away, first[:, i, None]) for i in range(SLOTS))
         counted = ops.cast(there, table.dtype) if fallback else opened
-        return ops.sum(share[..., None] * chosen, axis=1), opened, counted
+        return weights, opened, counted
 
     return _over_positives(hinges, table, labels)
 
@@ -237,6 +244,17 @@ def _over_positives(hinges, table, labels):
     if isinstance(count, int) and count <= SLOTS:
         return add(0, start_sums)
     return ops.fori_loop(0, (ops.max(size) + SLOTS - 1) // SLOTS, add, start_sums)
+
+
+def _in_parts(away):
+    """The columns in `PARTS` tensors, `(batch, 1, columns)`, the last filled with inf.
+
+    XLA makes vector instructions of what is reduced part by part, elementwise, and scalar ones of a
+    reduction along an axis.
+    """
+    missing = -ops.shape(away)[1] % PARTS
+    filled = ops.pad(away, [[0, 0], [0, missing]], constant_values=float("inf"))
+    return ops.split(filled[:, None], PARTS, axis=2)
 
 
 def _placed(values, columns, count):

@@ -6,7 +6,9 @@ The first interpreter has PyTorch and pytorch-metric-learning 2.9, the second Te
 tensorflow-similarity 0.17 (`pip install "tensorflow-cpu==2.15.*" tensorflow-similarity "numpy<2"`).
 A library's own reductions differ from ours; what is compared is the time of the loss of that name
 on a batch of that size. TensorFlow Similarity's triplets are one an anchor, of its hardest
-positive; ours but for "hard" are of every pair, fifteen times as many here.
+positive; ours but for "hard" are of every pair, fifteen times as many here. A round is some
+consecutive steps, as in a training; `--steps 1` times one after a pause, when no cache is warm and
+dispatch is most of a short one.
 """
 
 import contextlib
@@ -79,8 +81,8 @@ def peak_megabytes(name):
 
 @contextlib.contextmanager
 def library(name, python, cpu_time):
-    """A function from the name of a loss to the seconds of one step there, and what it says of
-    itself; `(None, {"tasks": []})` without an interpreter."""
+    """A function from the name of a loss and a number of consecutive steps to the mean seconds of
+    one there, and what it says of itself; `(None, {"tasks": []})` without an interpreter."""
     if python is None:
         yield None, {"tasks": []}
         return
@@ -95,8 +97,8 @@ def library(name, python, cpu_time):
                 raise RuntimeError(f"The process of {python!r} ended; its message is above.")
             return json.loads(line)
 
-        def ask(task):
-            server.stdin.write(task + "\n")
+        def ask(task, steps):
+            server.stdin.write(json.dumps([task, steps]) + "\n")
             server.stdin.flush()
             return answer()
 
@@ -106,30 +108,31 @@ def library(name, python, cpu_time):
             server.stdin.close()
 
 
-def compare(name, peers, repeats, cpu_time):
+def compare(name, peers, repeats, steps, cpu_time):
     """Times one loss in turn with the peers' and prints the table, ours against the fastest.
 
     Args:
         name: Name of the loss.
         peers: Dict from a library's name to its function and facts.
         repeats: Rounds.
+        steps: Consecutive steps of a round.
         cpu_time: Whether to measure processor time of one thread.
     """
     runs = {}
     for peer, (ask, facts) in peers.items():
         task = name
         if name in SLOW.get(peer, ()):
-            print(f"{peer}: {name}, once: {1e3 * ask(name):.0f} ms")
+            print(f"{peer}: {name}, once: {1e3 * ask(name, 1):.0f} ms")
             task = STANDS_FOR[name]
         if task in facts["tasks"]:
-            runs[f"{task}, {peer}"] = lambda ask=ask, task=task: ask(task)
+            runs[f"{task}, {peer}"] = lambda ask=ask, task=task: ask(task, steps)
     ours = f"{name}, ours"
     theirs = list(runs)
-    runs[ours] = timing.timed(step(name, **SIZES), cpu_time)
+    runs[ours] = timing.timed(step(name, **SIZES), cpu_time, steps)
     seconds = timing.alternate(runs, repeats)
     fastest = min(theirs, key=lambda run: np.median(seconds[run]), default=None)
     rows = [*map(timing.Row, theirs), timing.Row(ours, fastest, BOUND)]
-    timing.show(f"{name} {SIZES}, forward and backward", rows, seconds)
+    timing.show(f"{name} {SIZES}, forward and backward, {steps} steps a round", rows, seconds)
     command = [sys.executable, "-m", "tests.bench.losses", "--memory-only", name]
     peak = float(subprocess.check_output(command, text=True))
     print(f"peak extra memory {peak:.0f} MB; bound {MEMORY_BOUND_MB} MB: ", end="")
@@ -141,6 +144,9 @@ def main():
     timing.add_torch(options)
     options.add_argument("--similarity", metavar="PYTHON", help="interpreter of the other peer")
     options.add_argument("--only", metavar="NAME", help="one loss, by its name in the tables")
+    options.add_argument(
+        "--steps", type=int, default=10, help="consecutive steps of a round (default 10)"
+    )
     options.add_argument("--memory-only", metavar="NAME", help="print its peak in MB and end")
     given = options.parse_args()
     if given.memory_only:
@@ -155,7 +161,7 @@ def main():
         }
         print(*({key: facts} for key, (_, facts) in peers.items()), sep="\n")
         for name in [given.only] if given.only else losses():
-            compare(name, peers, given.repeats, given.cpu_time)
+            compare(name, peers, given.repeats, given.steps, given.cpu_time)
 
 
 if __name__ == "__main__":

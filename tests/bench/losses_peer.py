@@ -1,8 +1,8 @@
 """The loss family of another library. Run by `losses.py` with the interpreter of its environment.
 
 Usage: `python losses_peer.py LIBRARY JSON wall|cpu`. Prints one line about itself, with the names
-of its tasks; then, for every name read, runs that task and prints its seconds. Imports the library
-and the standard library only.
+of its tasks; then, for every name and number of steps read, runs that task so often and prints the
+mean seconds. Imports the library and the standard library only.
 """
 
 import json
@@ -114,10 +114,12 @@ def main(library, sizes, kind):
     tasks, facts = LIBRARIES[library](**json.loads(sizes))
     print(json.dumps({**facts, "clock": kind, "tasks": list(tasks)}), flush=True)
     for line in sys.stdin:
-        run = tasks[line.strip()]
+        name, steps = json.loads(line)
+        run = tasks[name]
         start = clock()
-        run()
-        print(clock() - start, flush=True)
+        for _ in range(steps):
+            run()
+        print((clock() - start) / steps, flush=True)
 
 
 if __name__ == "__main__":

@@ -51,14 +51,16 @@ def one_thread():
     tf.config.threading.set_inter_op_parallelism_threads(1)
 
 
-def timed(function, cpu_time=False):
-    """`function`, which must wait for its result, as a candidate: a call returns its seconds."""
+def timed(function, cpu_time=False, steps=1):
+    """`function`, which must wait for its result, as a candidate: a call returns its seconds, the
+    mean of `steps` consecutive ones."""
     clock = time.process_time if cpu_time else time.perf_counter
 
     def candidate():
         start = clock()
-        function()
-        return clock() - start
+        for _ in range(steps):
+            function()
+        return (clock() - start) / steps
 
     return candidate
 
