@@ -6,9 +6,7 @@ The first interpreter has PyTorch and pytorch-metric-learning 2.9, the second Te
 tensorflow-similarity 0.17 (`pip install "tensorflow-cpu==2.15.*" tensorflow-similarity "numpy<2"`).
 A library's own reductions differ from ours; what is compared is the time of the loss of that name
 on a batch of that size. TensorFlow Similarity's triplets are one an anchor, of its hardest
-positive; ours but for "hard" are of every pair, fifteen times as many here. A round is some
-consecutive steps, as in a training; `--steps 1` times one after a pause, when no cache is warm and
-dispatch is most of a short one.
+positive; ours but for "hard" are of every pair, fifteen times as many here.
 """
 
 import contextlib
@@ -144,9 +142,7 @@ def main():
     timing.add_torch(options)
     options.add_argument("--similarity", metavar="PYTHON", help="interpreter of the other peer")
     options.add_argument("--only", metavar="NAME", help="one loss, by its name in the tables")
-    options.add_argument(
-        "--steps", type=int, default=10, help="consecutive steps of a round (default 10)"
-    )
+    timing.add_steps(options)
     options.add_argument("--memory-only", metavar="NAME", help="print its peak in MB and end")
     given = options.parse_args()
     if given.memory_only:

@@ -9,18 +9,19 @@ SERVER = Path(__file__).with_name("torch_peer.py")
 
 
 @contextlib.contextmanager
-def peer(python, task, cpu_time=False, **sizes):
+def peer(python, task, cpu_time=False, steps=1, **sizes):
     """A task of `torch_peer.py`, ready to be run.
 
     Args:
         python: Interpreter that has PyTorch; None for no yardstick.
         task: Name of a task of `torch_peer.py`.
         cpu_time: Whether to measure processor time of one thread instead of elapsed time.
+        steps: Consecutive runs of a call.
         **sizes: Its arguments.
 
     Yields:
-        A function that runs the task once and returns its seconds, and a dict of what the peer
-        says about itself; `(None, {})` without an interpreter.
+        A function that runs the task and returns the mean seconds of a run, and a dict of what the
+        peer says about itself; `(None, {})` without an interpreter.
     """
     if python is None:
         yield None, {}
@@ -31,7 +32,7 @@ def peer(python, task, cpu_time=False, **sizes):
     ) as server:
 
         def ask():
-            server.stdin.write("\n")
+            server.stdin.write(f"{steps}\n")
             server.stdin.flush()
             return float(_answer(server))
 

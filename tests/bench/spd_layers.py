@@ -49,18 +49,22 @@ def training_step(sizes, steps, solver="eigh"):
 def against_spd_learn(given, sizes):
     name = " -> ".join(map(str, sizes))
     arguments = {"sizes": sizes, "batch": BATCH, "epsilon": EPSILON}
-    with peer(given.torch, "spd_network", given.cpu_time, **arguments) as (yardstick, facts):
+    task, kind, often = "spd_network", given.cpu_time, given.steps
+    with peer(given.torch, task, kind, often, **arguments) as (yardstick, facts):
         runs = {PEER: yardstick} if yardstick else {}
         for row, steps in ((OURS, 3 * sizes[0]), (SINGULAR, min(RANK, sizes[0] // 2))):
-            runs[row] = timing.timed(training_step(sizes, steps), given.cpu_time)
+            runs[row] = timing.timed(training_step(sizes, steps), kind, often)
         seconds = timing.alternate(runs, given.repeats)
-    timing.show(f"{name}, {BATCH} matrices, forward and backward {facts}", ROWS, seconds)
+    title = f"{name}, {BATCH} matrices, forward and backward, {often} steps a round {facts}"
+    timing.show(title, ROWS, seconds)
 
 
 def solvers(given, sizes):
     name = " -> ".join(map(str, sizes))
     runs = {
-        solver: timing.timed(training_step(sizes, 3 * sizes[0], solver), given.cpu_time)
+        solver: timing.timed(
+            training_step(sizes, 3 * sizes[0], solver), given.cpu_time, given.steps
+        )
         for solver in (EIGH, POLYNOMIAL)
     }
     title = f"{name}, {BATCH} matrices, forward and backward by solver"
@@ -83,8 +87,8 @@ def devices(given, sizes):
     call = tf.function(lambda x: model(x, training=False), autograph=False)
     tensor = tf.constant(x)
     runs = {
-        EAGER: timing.timed(lambda: call(tensor).numpy(), given.cpu_time),
-        DEVICE: timing.timed(lambda: embed(matrix=x), given.cpu_time),
+        EAGER: timing.timed(lambda: call(tensor).numpy(), given.cpu_time, given.steps),
+        DEVICE: timing.timed(lambda: embed(matrix=x), given.cpu_time, given.steps),
     }
     title = f"{' -> '.join(map(str, sizes))}, one matrix; {made.bytes / 1000:.0f} kB, drift "
     timing.show(f"{title}{made.drift:.1e}", DEVICES, timing.alternate(runs, given.repeats))
@@ -93,6 +97,7 @@ def devices(given, sizes):
 def main():
     options = timing.parser(__doc__.splitlines()[0], 13)
     timing.add_torch(options)
+    timing.add_steps(options)
     given = options.parse_args()
     if given.cpu_time:
         timing.one_thread()

@@ -43,6 +43,17 @@ def add_torch(options):
     )
 
 
+def add_steps(options):
+    """The option of a comparison of training steps that take no longer than waking up does."""
+    options.add_argument(
+        "--steps",
+        type=int,
+        default=10,
+        help="consecutive steps of a round, as in a training (default 10); 1 times one after a "
+        "pause, when no cache is warm and no thread awake",
+    )
+
+
 def one_thread():
     """Keeps TensorFlow to one thread; to be called before its first operation."""
     import tensorflow as tf

@@ -1,8 +1,8 @@
 """The yardsticks in plain PyTorch. Run by `peer.py` with the interpreter of another environment.
 
-Usage: `python torch_peer.py TASK JSON wall|cpu`. Prints one line about itself; then, for every line
-read, runs the task and prints its seconds. Imports PyTorch and the standard library only, and
-spd_learn for the task that is measured against it.
+Usage: `python torch_peer.py TASK JSON wall|cpu`. Prints one line about itself; then, for every
+number of steps read, runs the task so often and prints the mean seconds. Imports PyTorch and the
+standard library only, and spd_learn for the task that is measured against it.
 """
 
 import itertools
@@ -133,10 +133,12 @@ def main(task, sizes, kind):
     run, facts = TASKS[task](**json.loads(sizes))
     about = {"torch": torch.__version__, "threads": torch.get_num_threads(), "clock": kind}
     print(json.dumps({**about, **facts}), flush=True)
-    for _ in sys.stdin:
+    for line in sys.stdin:
+        steps = int(line)
         start = clock()
-        run()
-        print(clock() - start, flush=True)
+        for _ in range(steps):
+            run()
+        print((clock() - start) / steps, flush=True)
 
 
 if __name__ == "__main__":
