@@ -25,9 +25,10 @@ def rows_per_block(x, y, max_bytes, numbers=None):
 
 
 def in_blocks(x, rows):
-    """`(n, ...)` as `(blocks, rows, ...)`; the last block is filled with zeros."""
+    """`(n, ...)` as `(blocks, rows, ...)`, at least one; the last block is filled with zeros."""
     n = ops.shape(x)[0]
     count = (n + rows - 1) // rows
+    count = max(count, 1) if isinstance(count, int) else ops.maximum(count, 1)
     missing = [[0, count * rows - n]] + [[0, 0]] * (len(x.shape) - 1)
     return ops.reshape(ops.pad(x, missing), (count, rows, *ops.shape(x)[1:]))
 

@@ -7,6 +7,8 @@ signs and for opposite ones. The derivative in u is `ratio / 2 + sign(u) (1 - ra
 in v is the same with u and v swapped. A compiler makes one loop of some terms together, so that no
 intermediate of the pairs is ever stored. The mean is homogeneous, that is u and v times its
 derivatives: the gradient in the knots needs no pass of its own over the pairs.
+
+Compiling takes about a second for each pair of sizes, so sets are filled up to few sizes.
 """
 
 import functools
@@ -17,6 +19,7 @@ from keras_dml.geometry import _blocks as blocks
 from keras_dml.geometry import _xla as xla
 
 TOGETHER = 8  # terms that one pass adds: more take longer to compile and are no faster
+SIZES = 16  # of sets, between a power of two and the next
 
 
 def pairwise_1(x, y, knots):
@@ -40,14 +43,31 @@ def pairwise_1(x, y, knots):
 
         return _compiled(_distances)(x, y, knots), gradient
 
-    return table(x, y, knots)
+    n, m = ops.shape(x)[0], ops.shape(y)[0]
+    return table(_filled_up(x), _filled_up(y), knots)[:n, :m]
+
+
+def _filled_up(x):
+    """With rows of zeros up to the next of `SIZES` numbers of rows; at least one row."""
+    rows = ops.shape(x)[0]
+    if isinstance(rows, int):
+        rows = max(rows, 1)
+        step = max(2 ** (rows - 1).bit_length() // (2 * SIZES), 1)
+    else:
+        rows = ops.maximum(rows, 1)
+        power = ops.cast(ops.ceil(ops.log2(ops.cast(rows, "float32"))), "int32")
+        step = ops.maximum(2**power // (2 * SIZES), 1)
+    filled = (rows + step - 1) // step * step
+    return ops.pad(x, [[0, filled - ops.shape(x)[0]], [0, 0], [0, 0]])
 
 
 @functools.cache
 def _compiled(function):
-    if keras.backend.backend() == "tensorflow":
-        return xla.differentiable(xla.compiled(function), function)
-    return function
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return jax.jit(function)
+    return xla.differentiable(xla.compiled(function), function)
 
 
 def _distances(x, y, knots):
@@ -60,8 +80,8 @@ def _distances(x, y, knots):
         return quarter * ((u + v) * ops.divide_no_nan(u + v, size) + size)
 
     ends = (x[:-1], x[1:], y[:-1], y[1:])
-    none = ops.zeros_like(x[0][:, None] * y[0])
-    return _summed(area, (_widths(knots, filters) / 4, *ends), none)
+    zeros = ops.zeros((ops.shape(x)[1], ops.shape(y)[1]), x.dtype)
+    return _summed(area, (_widths(knots, filters) / 4, *ends), zeros)
 
 
 def _gradients(x, y, knots, upstream):
@@ -126,13 +146,13 @@ def _widths(knots, filters):
     return ops.tile(ops.pad(knots[1:] - knots[:-1], [[0, 1]]), [filters])[:-1]
 
 
-def _summed(term, arrays, none):
+def _summed(term, arrays, zeros):
     """The sum of `term(*slices)` over the leading axis of the arrays.
 
     Args:
         term: 0 where all slices are.
         arrays: Of one length.
-        none: Zeros of the terms' shape.
+        zeros: Of the terms' shape.
     """
     parts = [blocks.in_blocks(array, TOGETHER) for array in arrays]
 
@@ -140,4 +160,4 @@ def _summed(term, arrays, none):
         terms = (term(*(part[i, k] for part in parts)) for k in range(TOGETHER))
         return total + functools.reduce(operator.add, terms)
 
-    return ops.fori_loop(0, ops.shape(parts[0])[0], add, none)
+    return ops.fori_loop(0, ops.shape(parts[0])[0], add, zeros)

@@ -1,7 +1,7 @@
-"""XLA on TensorFlow: functions that it makes one pass of where TensorFlow alone takes many.
+"""XLA: functions that it makes one pass of where TensorFlow alone takes many.
 
-JAX compiles by itself. On a GPU so does Keras, the whole step; and an exported file must run where
-no XLA is.
+Not asked for with TensorFlow on a GPU, where Keras has it compile the whole step unless that was
+turned off, nor in an exported file, which must run where no XLA is.
 """
 
 import contextlib
@@ -22,20 +22,23 @@ def avoided():
         _AVOIDED.reset(token)
 
 
-def is_avoided():
-    """Whether the call is within `avoided`."""
-    return _AVOIDED.get()
+def is_used():
+    """Whether a function can be compiled here: always on JAX; on TensorFlow where no GPU is, and
+    not within `avoided`."""
+    if keras.backend.backend() != "tensorflow":
+        return True
+    import tensorflow as tf
+
+    return not (_AVOIDED.get() or tf.config.get_visible_devices("GPU"))
 
 
 def compiled(function):
-    """The function compiled by XLA for each shape, without a gradient; as it is where that is not
-    for us to do."""
-    if keras.backend.backend() != "tensorflow":
+    """The function compiled by XLA for each shape on TensorFlow, without a gradient; as it is on
+    JAX and where XLA is not used."""
+    if keras.backend.backend() != "tensorflow" or not is_used():
         return function
     import tensorflow as tf
 
-    if tf.config.get_visible_devices("GPU"):
-        return function
     return tf.function(function, jit_compile=True, autograph=False, reduce_retracing=True)
 
 
@@ -46,8 +49,22 @@ def differentiable(fast, plain):
     Args:
         fast: Of tensors, compiled.
         plain: The same function, not compiled by XLA.
+
+    Returns:
+        The function. In a graph its forward-mode derivative raises NotImplementedError.
     """
     import tensorflow as tf
+
+    @tf.custom_gradient
+    def hidden(argument):
+        def forward_mode(_):
+            raise NotImplementedError(
+                "There is no forward-mode derivative (`tf.autodiff.ForwardAccumulator`) of a "
+                "function that XLA has compiled. Take it outside `tf.function`, or use "
+                "`tf.GradientTape`."
+            )
+
+        return tf.identity(argument), forward_mode
 
     @tf.custom_gradient
     def function(*arguments):
@@ -57,6 +74,6 @@ def differentiable(fast, plain):
                 answers = plain(*arguments)
             return tape.gradient(answers, arguments, upstream)
 
-        return fast(*map(tf.stop_gradient, arguments)), gradient
+        return fast(*(tf.stop_gradient(hidden(argument)) for argument in arguments)), gradient
 
     return function

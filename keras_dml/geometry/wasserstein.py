@@ -29,8 +29,8 @@ __all__ = [
 ]
 
 BLOCK_BYTES = 2**20  # a block and its intermediates stay in the cache (tests/bench/pairwise.py)
-# Differences in an eager call from where one pass over them pays its second of compiling at once.
-FUSED_FROM = 2**24
+# Differences in an eager call from where compiling one pass over them takes as long as a few calls.
+FUSED_FROM = 2**22
 SERIES_BELOW = (
     0.1  # below this slope the closed form of a real power cancels; four terms reach 2e-11 there
 )
@@ -75,7 +75,10 @@ def pairwise(x, y, knots, p=1, max_bytes=BLOCK_BYTES):
         knots: Ascending knots, shape `(knots,)`.
         p: Order of the distance, a real number, at least 1.
         max_bytes: Greatest size of one block of differences; about ten such blocks are alive at a
-            time. In a compiled step, and from many pairs on, p = 1 stores no differences at all.
+            time. Where XLA makes one pass of p = 1, no differences are stored at all: in a traced
+            step and from many pairs on, but not with TensorFlow on a GPU. It compiles once for
+            some sizes of the sets, in about a second. A SavedModel with such a table needs XLA
+            where it runs; those of `keras_dml.export` do not.
 
     Returns:
         Distances, shape `(n, m)`.
@@ -97,9 +100,9 @@ def pairwise(x, y, knots, p=1, max_bytes=BLOCK_BYTES):
 
 
 def _fused(x, y):
-    if concrete(x[:1]) is None:
-        return not xla.is_avoided()
-    return math.prod(x.shape) * y.shape[0] >= FUSED_FROM
+    """Whether XLA makes one pass of the table."""
+    traced = concrete(x[:1]) is None  # a slice is part of the graph, even of a captured tensor
+    return xla.is_used() and (traced or math.prod(x.shape) * y.shape[0] >= FUSED_FROM)
 
 
 def bounds(x, y, knots):
