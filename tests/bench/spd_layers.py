@@ -1,8 +1,13 @@
 """BiMap, ReEig and LogEig, forward and backward, against spd_learn; and the two solvers.
 
 python -m tests.bench.spd_layers --torch /path/to/python
+
+With KERAS_BACKEND=jax the networks alone, on JAX: quicker for small matrices, where waking threads
+takes TensorFlow as long as its eigendecompositions, and slower for great ones, which TensorFlow
+spreads over its threads.
 """
 
+import os
 import pathlib
 import tempfile
 
@@ -29,13 +34,30 @@ def covariances(n, batch, steps):
 
 def training_step(sizes, steps, solver="eigh"):
     """Gradient of the sum of squares of the embeddings in the kernels, as a compiled function."""
-    import tensorflow as tf
-
+    from keras_dml._keras import keras
     from keras_dml.models import spdnet
 
     model = spdnet(sizes, epsilon=EPSILON, solver=solver)
     kernels = [weight.value for weight in model.trainable_weights]
-    x = tf.constant(covariances(sizes[0], BATCH, steps))
+    x = covariances(sizes[0], BATCH, steps)
+    step = on_jax if keras.backend.backend() == "jax" else on_tensorflow
+    return step(model, kernels, x)
+
+
+def on_jax(model, kernels, x):
+    import jax
+
+    def value(kernels, x):
+        return (model.stateless_call(kernels, [], x, training=True)[0] ** 2).sum()
+
+    step, x = jax.jit(jax.grad(value)), jax.numpy.asarray(x)
+    return lambda: jax.device_get(step(kernels, x))
+
+
+def on_tensorflow(model, kernels, x):
+    import tensorflow as tf
+
+    x = tf.constant(x)
 
     @tf.function(autograph=False)
     def step(x):
@@ -99,10 +121,15 @@ def main():
     timing.add_torch(options)
     timing.add_steps(options)
     given = options.parse_args()
+    jax = os.environ.get("KERAS_BACKEND") == "jax"
+    if jax and given.cpu_time:
+        options.error("one thread is measured with TensorFlow only")
     if given.cpu_time:
         timing.one_thread()
     for sizes in NETWORKS:
         against_spd_learn(given, sizes)
+    if jax:
+        return
     for sizes in NETWORKS:
         solvers(given, sizes)
     devices(given, NETWORKS[-1])
