@@ -28,7 +28,12 @@ def unit(x):
 
 def inner(x, y):
     """All inner products, `(n, features)` and `(m, features)` to `(n, m)`."""
-    return ops.matmul(at_least_float32(x), ops.transpose(at_least_float32(y)))
+    x, y = at_least_float32(x), at_least_float32(y)
+    if keras.backend.backend() != "tensorflow":
+        return ops.matmul(x, ops.transpose(y))
+    import tensorflow as tf
+
+    return tf.matmul(x, y, transpose_b=True)  # no transpose in its gradient either
 
 
 def cosine(x, y):
@@ -81,7 +86,7 @@ def _squares_within(x):
 def _squares_by_product(x, y):
     """Squared distances, and which of them are below rounding, `(n, m)` each."""
     squares = ops.sum(x * x, axis=1)[:, None] + ops.sum(y * y, axis=1)[None]
-    table = squares - 2 * ops.matmul(x, ops.transpose(y))
+    table = squares - 2 * inner(x, y)
     epsilon = float(np.finfo(keras.backend.standardize_dtype(x.dtype)).eps)
     lost = ops.logical_and(table <= PRODUCT_NOISE * epsilon * squares, squares < float("inf"))
     return table, lost

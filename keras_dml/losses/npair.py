@@ -3,7 +3,7 @@
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import vector
 from keras_dml.layers._precision import full_precision
-from keras_dml.losses.pairs import anchors_and_positives, class_ids
+from keras_dml.losses.pairs import class_ids, split_pairs
 
 SIMILARITIES = {"cosine": vector.cosine, "inner": vector.inner}
 
@@ -55,8 +55,7 @@ class NPairLoss(keras.losses.Loss):
                 f"{tuple(y_pred.shape)}. For quantile embeddings end the model in "
                 "`QuantileLayer(flatten=True)`, or take `WassersteinLoss`."
             )
-        anchors, positives, valid = anchors_and_positives(class_ids(y_true))
-        anchors, positives = ops.take(y_pred, anchors, axis=0), ops.take(y_pred, positives, axis=0)
+        anchors, positives, valid = split_pairs(y_pred, class_ids(y_true))
         scores = self.scale * SIMILARITIES[self.similarity](anchors, positives)  # (pairs, pairs)
         values = ops.logsumexp(scores, axis=1) - ops.diagonal(scores)
         if self.l2:

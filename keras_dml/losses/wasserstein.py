@@ -3,7 +3,7 @@
 from keras_dml import distances
 from keras_dml._keras import keras, ops
 from keras_dml.layers._precision import full_precision
-from keras_dml.losses.pairs import anchors_and_positives, class_ids
+from keras_dml.losses.pairs import class_ids, split_pairs
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
@@ -44,11 +44,9 @@ class WassersteinLoss(keras.losses.Loss):
         self.distance = distances.Wasserstein(p)
 
     def call(self, y_true, y_pred):
-        anchors, positives, valid = anchors_and_positives(class_ids(y_true))
-        table = self.distance(
-            ops.take(y_pred, anchors, axis=0), ops.take(y_pred, positives, axis=0)
-        )
-        return ops.where(valid, pair_softplus(table, self.symmetric), float("nan"))
+        anchors, positives, valid = split_pairs(y_pred, class_ids(y_true))
+        values = pair_softplus(self.distance(anchors, positives), self.symmetric)
+        return ops.where(valid, values, float("nan"))
 
     def get_config(self):
         return {**super().get_config(), "p": self.p, "symmetric": self.symmetric}

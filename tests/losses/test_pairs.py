@@ -125,8 +125,12 @@ def test_batches_of_unknown_size_are_compiled_once(rng, kind):
         expected = numpy(loss(labels, predictions))
         found = step(labels.astype("float32"), predictions)
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
-    odd = step(np.array([0, 0, 1], "float32"), embeddings(rng, kind, 3))
-    assert np.isnan(odd)
+    odd = tf.constant(embeddings(rng, kind, 3))
+    with tf.GradientTape() as tape:
+        tape.watch(odd)
+        value = step(np.array([0, 0, 1], "float32"), odd)
+    assert np.isnan(value)
+    assert tape.gradient(value, odd).shape == odd.shape
 
 
 @pytest.mark.parametrize("kind", CASES)
