@@ -98,11 +98,10 @@ def concatenation(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):
         Similarities, shape `(n, m)`, without bounds; great is alike.
     """
     x, y = at_least_float32(x), at_least_float32(y)
-    features = x.shape[-1]
     kernel, *kernels = perceptron.kernels
     bias, *biases = perceptron.biases
-    left = ops.matmul(x, kernel[:features])
-    right = ops.matmul(y, kernel[features:]) + bias
+    of_x, of_y = ops.split(kernel, 2)
+    left, right = ops.matmul(x, of_x), ops.matmul(y, of_y) + bias
     return _of_sums(left, right, Perceptron(kernels, biases, perceptron.slope), drop, max_bytes)
 
 
@@ -167,7 +166,7 @@ def _outputs(units, rest, drop, block):
         units = _leaky(ops.matmul(units, kernel) + bias, rest.slope)
     if drop is not None:
         units = drop(units, block)
-    return (ops.matmul(units, rest.kernels[-1]) + rest.biases[-1])[..., 0]
+    return ops.squeeze(ops.matmul(units, rest.kernels[-1]) + rest.biases[-1], axis=-1)
 
 
 def _in_blocks(table, y, others, width, max_bytes):

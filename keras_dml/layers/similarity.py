@@ -91,6 +91,10 @@ class LearnedSimilarity(keras.layers.Layer):
             self.slope,
         )
         drop = self._drop(training)
+        if drop is not None:  # what stays is scaled here, once for all pairs
+            *kernels, last = perceptron.kernels
+            scaled = last * (256 / (256 - _dropped_of_256(self.dropout)))
+            perceptron = perceptron._replace(kernels=(*kernels, scaled))
 
         def table(function):
             if drop is None:
@@ -176,11 +180,14 @@ class NegativeSimilarity:
 
 
 def _dropped(units, rate, seed):
-    """Dropout by a seed that is a tensor. A random byte decides on a unit, so the rate is one of
-    256ths: numbers of four bytes would take longer than all else of a training step."""
-    dropped = min(max(round(256 * rate), 1), 255)
-    kept = _random_bytes(ops.shape(units), seed) >= ops.cast(dropped, "uint8")
-    return ops.where(kept, units * (256 / (256 - dropped)), 0)
+    """Units without those left out, not scaled, by a seed that is a tensor. A random byte decides
+    on a unit: numbers of four bytes would take longer than all else of a training step."""
+    kept = _random_bytes(ops.shape(units), seed) >= ops.cast(_dropped_of_256(rate), "uint8")
+    return ops.where(kept, units, 0)
+
+
+def _dropped_of_256(rate):
+    return min(max(round(256 * rate), 1), 255)
 
 
 def _random_bytes(shape, seed):
