@@ -84,11 +84,12 @@ def pairwise(x, y, knots, p=1, max_bytes=BLOCK_BYTES):
         Distances, shape `(n, m)`.
 
     Raises:
-        ValueError: If `p` is below 1.
+        ValueError: If `p` is below 1, or the sets and the knots do not have one shape.
     """
     check_order(p)
     x, y = at_least_float32(x), at_least_float32(y)
     knots = ops.cast(knots, x.dtype)
+    _check_sets(x, y, knots)
     rows = blocks.rows_per_block(x, y, max_bytes)
     if rows is None:
         return distance(x[:, None], y[None], knots, p)
@@ -97,6 +98,17 @@ def pairwise(x, y, knots, p=1, max_bytes=BLOCK_BYTES):
     return blocks.map_rows(
         lambda block, y, knots: distance(block[:, None], y[None], knots, p), rows, x, y, knots
     )
+
+
+def _check_sets(x, y, knots):
+    shapes = tuple(tuple(array.shape) for array in (x, y, knots))
+    ends = [(shapes[0][1:], shapes[1][1:]), (shapes[0][2:], shapes[2])]
+    one_shape = all(a == b or None in (a, b) for pair in ends for a, b in zip(*pair, strict=False))
+    if tuple(map(len, shapes)) != (3, 3, 1) or not one_shape:
+        raise ValueError(
+            "Distances are between sets of shapes (n, filters, knots) and (m, filters, knots), "
+            "with knots of shape (knots,). Received shapes {}, {} and {}.".format(*shapes)
+        )
 
 
 def _fused(x, y):

@@ -82,8 +82,11 @@ def split_pairs(embeddings, labels):
         is one of pairs, as `anchors_and_positives` has it.
 
     Raises:
-        ValueError: As `anchors_and_positives`.
+        ValueError: As `anchors_and_positives`; if there is not one label a row.
     """
+    rows, named = embeddings.shape[0], labels.shape[0]
+    if None not in (rows, named) and rows != named:
+        raise ValueError(f"Each row needs its label. Received {rows} rows and {named} labels.")
     anchors, positives, valid = anchors_and_positives(labels)
     ordered = _in_order(embeddings, ops.concatenate([anchors, positives]))
     return (*ops.split(ordered, 2), valid)

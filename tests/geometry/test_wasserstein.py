@@ -11,7 +11,7 @@ from keras_dml._keras import keras, ops
 from keras_dml.geometry import _pairwise, quantile, wasserstein
 from tests.goldens import golden
 from tests.gradients import finite_differences, gradients, second_derivatives
-from tests.graphs import compiled_by_xla
+from tests.graphs import compiled_by_xla, graph
 
 DISTANCES = [
     "dist_p",
@@ -274,6 +274,24 @@ def test_a_traced_step_is_compiled_for_any_number_of_rows(rng):
         found = traced(*map(ops.convert_to_tensor, (x[:n], x[n:], knots)))
         for one, its in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, its, rtol=1e-9)
+
+
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize(
+    "x, y, knots",
+    [
+        ((9, 3, 5), (9, 4, 5), 5),
+        ((9, 3, 5), (9, 3, 5), 7),
+        ((9, 5), (9, 5), 5),
+        ((9, 3, 5), (9, 5), 5),
+    ],
+)
+@pytest.mark.parametrize("compile", [lambda function: function, graph], ids=["eager", "traced"])
+def test_sets_of_different_shapes_are_refused(p, x, y, knots, compile):
+    """XLA's loop would read past the end of the shorter one, and answer."""
+    table = compile(lambda x, y, knots: wasserstein.pairwise(x, y, knots, p, max_bytes=1))
+    with pytest.raises(ValueError, match="filters, knots"):
+        table(np.zeros(x), np.zeros(y), np.linspace(0, 1, knots))
 
 
 @pytest.mark.parametrize("p", [1, 2, 2.5])

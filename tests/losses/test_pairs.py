@@ -134,6 +134,12 @@ def test_batches_of_unknown_size_are_compiled_once(rng, kind):
 
 
 @pytest.mark.parametrize("kind", CASES)
+def test_more_rows_than_labels_are_refused(rng, kind):
+    with pytest.raises(ValueError, match="6 rows and 4 labels"):
+        CASES[kind][0]()(np.array([0, 0, 1, 1]), embeddings(rng, kind, 6))
+
+
+@pytest.mark.parametrize("kind", CASES)
 def test_fit_reports_nan_for_a_batch_that_is_no_set_of_pairs(rng, kind):
     head = QuantileLayer(3, flatten=kind == "n_pair")
     net = keras.Sequential([keras.Input((9, 2)), head])
