@@ -184,6 +184,7 @@ NETWORKS = [
     ),
     Network("StatisticsPooling", layers.StatisticsPooling, layers.StatisticsPooling),
     Network("StepDifference", layers.StepDifference, layers.StepDifference),
+    Network("TangentMap", layers.TangentMap, lambda: layers.TangentMap(3, 0.3)),
     Network("TangentVector", layers.TangentVector, layers.TangentVector),
     Network("VoiceActivity", layers.VoiceActivity, layers.VoiceActivity),
     encoder("quantile", losses.WassersteinLoss),

@@ -48,9 +48,20 @@ def eigh(x):
     A matrix with a number that is not finite has eigenvalues NaN; TensorFlow's own solver would
     stop the program there, and with it the other matrices of the batch.
     """
+    x, finite = finite_or_zero(x)
+    values, vectors = ops.linalg.eigh(x)
+    return nan_unless(finite, values), vectors
+
+
+def finite_or_zero(x):
+    """Matrices `(..., n, n)`, those that are not finite as zeros; and which are, `(..., 1)`."""
     finite = ops.all(ops.isfinite(x), axis=(-2, -1), keepdims=True)
-    values, vectors = ops.linalg.eigh(ops.where(finite, x, ops.zeros_like(x)))
-    return ops.where(finite[..., 0], values, ops.full_like(values, np.nan)), vectors
+    return ops.where(finite, x, ops.zeros_like(x)), finite[..., 0]
+
+
+def nan_unless(finite, values):
+    """Eigenvalues `(..., n)`, NaN for the matrices that are not finite, `(..., 1)`."""
+    return ops.where(finite, values, ops.full_like(values, np.nan))
 
 
 def rounding(values):

@@ -156,17 +156,22 @@ def of_eigenvalues(function, x, floor=None):
     @ops.custom_gradient
     def of_matrix(x):
         values, vectors = eigh(symmetric_part(x))
-        least = _least(floor, values)
-        kept = values[..., None] if least is None else ops.maximum(values[..., None], least)
 
         def gradient(*args, upstream=None):
             if upstream is None:
                 (upstream,) = args
             return derivative(function, values, vectors, upstream, floor)
 
-        return composed(vectors, function.value(kept)[..., 0]), gradient
+        return value(function, values, vectors, floor), gradient
 
     return of_matrix(square_matrices("x", x))
+
+
+def value(function, values, vectors, floor=None):
+    """`U f(max(L, floor)) U'`, shape `(..., n, n)`; arguments as those of `derivative`."""
+    column = values[..., None]
+    kept = column if floor is None else ops.maximum(column, _least(floor, values))
+    return composed(vectors, function.value(kept)[..., 0])
 
 
 def derivative(function, values, vectors, upstream, floor=None):

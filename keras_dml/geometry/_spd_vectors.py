@@ -26,7 +26,7 @@ def vectorise(x):
 
     @ops.custom_gradient
     def vector(x):
-        return _to_vector(symmetric_part(x)), _adjoint(_to_matrix)
+        return to_vector(symmetric_part(x)), _adjoint(to_matrix)
 
     return vector(square_matrices("x", x))
 
@@ -46,7 +46,7 @@ def unvectorise(v):
 
     @ops.custom_gradient
     def matrix(v):
-        return _to_matrix(v), _adjoint(lambda upstream: _to_vector(symmetric_part(upstream)))
+        return to_matrix(v), _adjoint(lambda upstream: to_vector(symmetric_part(upstream)))
 
     return matrix(at_least_float32(v))
 
@@ -62,7 +62,8 @@ def _adjoint(function):
     return gradient
 
 
-def _to_vector(x):
+def to_vector(x):
+    """`vectorise` of symmetric matrices, without a gradient of its own."""
     n = x.shape[-1]
     row, column = np.triu_indices(n)
     scale = np.where(row == column, 1, math.sqrt(2))
@@ -70,7 +71,8 @@ def _to_vector(x):
     return ops.take(entries, row * n + column, axis=-1) * ops.cast(scale, x.dtype)
 
 
-def _to_matrix(v):
+def to_matrix(v):
+    """`unvectorise`, without a gradient of its own; adjoint of `to_vector`."""
     n = _size(v)
     row, column = np.triu_indices(n)
     place, scale = np.zeros((n, n), int), np.ones((n, n))

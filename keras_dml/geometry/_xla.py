@@ -32,6 +32,15 @@ def is_used():
     return not (_AVOIDED.get() or tf.config.get_visible_devices("GPU"))
 
 
+def is_traced():
+    """Whether this is a TensorFlow graph in the making, in which a function can be compiled."""
+    if keras.backend.backend() != "tensorflow":
+        return False
+    import tensorflow as tf
+
+    return is_used() and not tf.executing_eagerly()
+
+
 def compiled(function):
     """The function compiled by XLA for each shape on TensorFlow, without a gradient; as it is on
     JAX and where XLA is not used."""

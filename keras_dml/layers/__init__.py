@@ -24,6 +24,7 @@ from keras_dml.layers.similarity import LearnedSimilarity
 from keras_dml.layers.standardisation import Standardisation
 from keras_dml.layers.statistics_pooling import StatisticsPooling
 from keras_dml.layers.tangent import TangentVector
+from keras_dml.layers.tangent_map import TangentMap
 from keras_dml.layers.voice_activity import VoiceActivity
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "Standardisation",
     "StatisticsPooling",
     "StepDifference",
+    "TangentMap",
     "TangentVector",
     "VoiceActivity",
 ]

@@ -70,8 +70,8 @@ class BiMap(MatrixLayer):
         n = input_shape[-1]
         if self.units > n:
             raise ValueError(
-                f"BiMap reduces matrices: {self.units} orthonormal columns of length {n} do not "
-                f"exist. `units` must be at most {n}."
+                f"{type(self).__name__} reduces matrices: {self.units} orthonormal columns of "
+                f"length {n} do not exist. `units` must be at most {n}."
             )
         self.kernel = self.add_weight(
             name="kernel",

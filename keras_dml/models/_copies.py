@@ -3,12 +3,12 @@
 from keras_dml._keras import keras
 from keras_dml.layers._matrices import functions
 
-SPECTRAL = ("keras_dml>LogEig", "keras_dml>ReEig")
+SPECTRAL = ("keras_dml>LogEig", "keras_dml>ReEig", "keras_dml>TangentMap")
 
 
 def with_solver(model, solver):
-    """A copy of a model whose `ReEig` and `LogEig` layers use another solver, with the same
-    weights.
+    """A copy of a model whose layers `ReEig`, `LogEig` and `TangentMap` use another solver, with
+    the same weights.
 
     `"eigh"` is exact and the one to train with; `"polynomial"` needs no eigendecomposition, which
     no device has. `keras_dml.export.tflite` makes such a copy by itself. The copy is not compiled.
@@ -25,7 +25,7 @@ def with_solver(model, solver):
 
     Example:
         >>> model = keras_dml.models.spdnet((4, 3, 2))
-        >>> with_solver(model, "polynomial").get_layer("logeig").solver
+        >>> with_solver(model, "polynomial").get_layer("tangent").solver
         'polynomial'
     """
     functions(solver)

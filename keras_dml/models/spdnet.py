@@ -4,7 +4,7 @@ import itertools
 import numbers
 
 from keras_dml._keras import keras
-from keras_dml.layers import BiMap, Covariance, LogEig, ReEig, TangentVector
+from keras_dml.layers import BiMap, Covariance, ReEig, TangentMap
 from keras_dml.models._choices import choose
 from keras_dml.models.sequence_encoder import NORMALISATIONS
 
@@ -75,10 +75,10 @@ def spdnet(
             'Give an `estimator`, such as "sample", to put `Covariance` first.'
         )
     stack = [BiMap(units, name=f"bimap_{i}") for i, units in enumerate(sizes[1:], start=1)]
+    if output == "tangent":
+        stack[-1] = TangentMap(sizes[-1], epsilon, solver=solver, name="tangent")
     if output == "spd" or len(stack) > 1:
         stack.insert(1, ReEig(epsilon, solver=solver, name="reeig"))
-    if output == "tangent":
-        stack += [LogEig(epsilon, solver=solver, name="logeig"), TangentVector(name="tangent")]
     if estimator is None:
         x = inputs = keras.Input((sizes[0], sizes[0]), name="matrix")
     else:
