@@ -32,14 +32,14 @@ def symmetric_part(x):
     return (x + transposed(x)) / 2
 
 
-def congruence(frame, x):
+def congruence(frame, x, product=ops.matmul):
     """`frame x frame'`: `(..., m, n)` and `(..., n, n)` to `(..., m, m)`."""
-    return ops.matmul(ops.matmul(frame, x), transposed(frame))
+    return product(product(frame, x), transposed(frame))
 
 
-def composed(vectors, values):
+def composed(vectors, values, product=ops.matmul):
     """`vectors diag(values) vectors'`: `(..., n, m)` and `(..., m)` to `(..., n, n)`."""
-    return ops.matmul(vectors * values[..., None, :], transposed(vectors))
+    return product(vectors * values[..., None, :], transposed(vectors))
 
 
 def eigh(x):

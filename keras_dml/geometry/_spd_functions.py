@@ -167,14 +167,14 @@ def of_eigenvalues(function, x, floor=None):
     return of_matrix(square_matrices("x", x))
 
 
-def value(function, values, vectors, floor=None):
+def value(function, values, vectors, floor=None, product=ops.matmul):
     """`U f(max(L, floor)) U'`, shape `(..., n, n)`; arguments as those of `derivative`."""
     column = values[..., None]
     kept = column if floor is None else ops.maximum(column, _least(floor, values))
-    return composed(vectors, function.value(kept)[..., 0])
+    return composed(vectors, function.value(kept)[..., 0], product)
 
 
-def derivative(function, values, vectors, upstream, floor=None):
+def derivative(function, values, vectors, upstream, floor=None, product=ops.matmul):
     """Gradient in x of `sum(upstream * U f(max(L, floor)) U')`, shape `(..., n, n)`.
 
     Args:
@@ -183,11 +183,12 @@ def derivative(function, values, vectors, upstream, floor=None):
         vectors: Eigenvectors U of x, shape `(..., n, n)`.
         upstream: Gradient in the result, shape `(..., n, n)`.
         floor: As in `of_eigenvalues`.
+        product: Of two stacks of matrices.
     """
     column = values[..., None]
     table = differences.quotients(function, column, transposed(column), _least(floor, values))
-    inner = congruence(transposed(vectors), symmetric_part(upstream))
-    return congruence(vectors, table * inner)
+    inner = congruence(transposed(vectors), symmetric_part(upstream), product)
+    return congruence(vectors, table * inner, product)
 
 
 def _least(floor, values):

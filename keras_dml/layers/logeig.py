@@ -11,7 +11,7 @@ class LogEig(MatrixLayer):
     and Van Gool 2017).
 
     Follow it with `TangentVector`: Euclidean distances of these vectors are log-Euclidean distances
-    (P3 Eq. 4) of the matrices.
+    (P3 Eq. 4) of the matrices. `TangentMap` is a `BiMap`, this and that in one layer.
 
     Input and output shape: `(batch, ..., n, n)`; only the symmetric part of the input counts. The
     output is symmetric, float32 or wider whatever the policy, and finite for every finite input:

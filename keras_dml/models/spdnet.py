@@ -34,7 +34,7 @@ def spdnet(
     The paper's later ReEigs are left out, because they are the identity: with orthonormal columns
     the least eigenvalue of W'XW is at least that of X (Poincaré), so what the first one lifted to
     `epsilon` stays there. A gradient masked at the floor, which they would add, is not that of the
-    function. A tangent head rectifies in the eigendecomposition of its logarithm.
+    function. A tangent head, `TangentMap`, rectifies in the eigendecomposition of its logarithm.
 
     Functional model:
         Input: `matrix`, shape `(batch, n, n)`, symmetric; or with an estimator `signal`, shape

@@ -6,7 +6,7 @@ import pytest
 from keras_dml import distances, losses
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import _xla as xla
-from keras_dml.geometry.spd_tangent import LARGEST
+from keras_dml.geometry.spd_tangent import LARGEST, SUMMED
 from keras_dml.layers import BiMap, LogEig, TangentMap, TangentVector
 from tests.graphs import compiled_by_xla
 
@@ -103,9 +103,12 @@ def test_a_training_step_in_a_graph_is_right(shape, name, rng):
         np.testing.assert_allclose(ours, exact, atol=1e-4 * np.abs(exact).max())
 
 
-def test_without_a_floor_a_training_step_is_right(rng):
-    x = np.stack([with_spectrum(SPECTRA["apart"], rng) for _ in range(4)])
-    layer, probe = built(6, 3, rng, dtype="float64"), rng.normal(size=(4, 6))
+@pytest.mark.parametrize("units", [1, SUMMED, SUMMED + 1])
+def test_without_a_floor_a_training_step_is_right(units, rng):
+    n = SUMMED + 2
+    x = np.stack([with_spectrum(np.geomspace(0.1, 9, n), rng) for _ in range(4)])
+    layer = built(n, units, rng, dtype="float64")
+    probe = rng.normal(size=(4, units * (units + 1) // 2))
     expected = trained(in_three(layer, x, dtype="float64"), x, probe)
     for ours, exact in zip(trained(layer, x, probe), expected, strict=True):
         np.testing.assert_allclose(ours, exact, atol=1e-10)
