@@ -15,7 +15,8 @@ from keras_dml.geometry import _xla as xla
 from keras_dml.geometry.concrete import concrete
 from keras_dml.geometry.numerics import absolute, at_least_float32
 
-BLOCK_BYTES = 2**20  # of one block of hidden units: stays in a cache (tests/bench/prototypes)
+BLOCK_BYTES = 2**22  # of one block of hidden units: stays in a cache (tests/bench/prototypes)
+DROPPED_BYTES = 2**24  # of one with dropout, in training: what fits one block is computed once
 GALLERY_BYTES = 2**25  # of what is computed once for each row of `y`, where values are at hand
 # Hidden units of all pairs from where XLA, which makes one of the maximum and the product and is
 # six times faster, pays its 0.3 s of compiling at once.

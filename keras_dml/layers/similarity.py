@@ -1,10 +1,10 @@
 """A similarity that is learned: a small network on two embeddings."""
 
-import math
 import numbers
 
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import similarity, vector
+from keras_dml.layers import _dropout
 from keras_dml.layers._precision import full_precision
 
 SYMMETRIES = ("none", "max", "mean", "absdiff")
@@ -93,13 +93,14 @@ class LearnedSimilarity(keras.layers.Layer):
         drop = self._drop(training)
         if drop is not None:  # what stays is scaled here, once for all pairs
             *kernels, last = perceptron.kernels
-            scaled = last * (256 / (256 - _dropped_of_256(self.dropout)))
+            scaled = last / _dropout.kept_share(self.dropout)
             perceptron = perceptron._replace(kernels=(*kernels, scaled))
 
         def table(function):
             if drop is None:
                 return similarity.compiled(function, x, y, perceptron)
-            return function(x, y, perceptron, drop=drop)
+            max_bytes = similarity.DROPPED_BYTES
+            return function(x, y, perceptron, drop=drop, max_bytes=max_bytes)
 
         if self.symmetry == "absdiff":
             return table(similarity.absolute_difference)
@@ -133,7 +134,7 @@ class LearnedSimilarity(keras.layers.Layer):
         def drop(units, block):
             # the generator moves the second number from call to call; the first tells the blocks
             number = ops.cast(ops.stack([block, 0]), seed.dtype)
-            return _dropped(units, self.dropout, seed + number)
+            return ops.where(_dropout.kept(ops.shape(units), self.dropout, seed + number), units, 0)
 
         return drop
 
@@ -177,31 +178,6 @@ class NegativeSimilarity:
 
     def get_config(self):
         return {"symmetry": self.layer.symmetry}
-
-
-def _dropped(units, rate, seed):
-    """Units without those left out, not scaled, by a seed that is a tensor. A random byte decides
-    on a unit: numbers of four bytes would take longer than all else of a training step."""
-    kept = _random_bytes(ops.shape(units), seed) >= ops.cast(_dropped_of_256(rate), "uint8")
-    return ops.where(kept, units, 0)
-
-
-def _dropped_of_256(rate):
-    return min(max(round(256 * rate), 1), 255)
-
-
-def _random_bytes(shape, seed):
-    if keras.backend.backend() == "jax":
-        import jax
-
-        return jax.random.bits(jax.random.wrap_key_data(seed), shape, "uint8")
-    import tensorflow as tf
-
-    count = math.prod(shape)
-    words = tf.random.stateless_uniform(
-        [(count + 3) // 4], seed, minval=None, maxval=None, dtype=tf.int32
-    )
-    return tf.reshape(tf.reshape(tf.bitcast(words, tf.uint8), [-1])[:count], shape)
 
 
 def _widths(hidden):

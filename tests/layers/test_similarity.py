@@ -90,7 +90,7 @@ def test_both_halves_of_the_first_kernel_start_as_one_does(rng):
     kernel = numpy(layer.kernels[0])
     assert kernel.shape == (512, 512)
     limit = np.sqrt(6 / (512 + 512))
-    assert 0.99 * limit < np.abs(kernel).max() <= limit
+    assert 0.99 * limit < np.abs(kernel).max() <= np.float32(limit)
 
 
 @pytest.mark.parametrize("policy", HALF_POLICIES)
@@ -138,7 +138,7 @@ def test_dropout_leaves_out_its_share_of_the_units_of_each_pair_by_itself(watche
 
 def test_each_block_has_masks_of_its_own(watched, monkeypatch):
     one_row = 4 * UNITS * 40
-    monkeypatch.setitem(geometry.concatenation.__kwdefaults__, "max_bytes", one_row)
+    monkeypatch.setattr(geometry, "DROPPED_BYTES", one_row)
     kept = shares(watched, 40, 50) * 0.75
     assert (kept[:, 1:] != kept[:, :-1]).mean() > 0.8
     assert abs(kept.mean() - 0.75) < 0.005
@@ -148,7 +148,7 @@ def test_each_block_has_masks_of_its_own(watched, monkeypatch):
 def test_the_backward_pass_uses_the_mask_of_the_forward_pass(rng, monkeypatch, blocks):
     """Finite differences of one seed: the backward pass computes hidden units again."""
     if blocks == "in blocks":
-        monkeypatch.setitem(geometry.concatenation.__kwdefaults__, "max_bytes", 8 * 4 * 2 * 2)
+        monkeypatch.setattr(geometry, "DROPPED_BYTES", 8 * 4 * 2 * 2)
     layer = random_layer(rng, 2, hidden=(4,), dropout=0.5, dtype="float64")
     x, y, probe = rng.normal(size=(2, 2)), rng.normal(size=(5, 2)), rng.normal(size=(2, 5))
     seed = [(layer.seed_generator.state, ops.convert_to_tensor(layer.seed_generator.state))]

@@ -8,6 +8,7 @@ from keras_dml import layers, losses, models
 from keras_dml._keras import keras
 
 RPL = "RPL"
+EPSILON = 1e-4  # least eigenvalue of the first ReEig, below which no later one comes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,11 +68,10 @@ def network(method, sizes, classes):
     Returns:
         The model that is trained and the model that gives its matrices, which shares the weights.
     """
-    encoder = models.spdnet(sizes, output="spd" if method.head == "potato" else "tangent")
-    given, last = encoder.inputs[0], encoder.get_layer(f"bimap_{len(sizes) - 1}")
-    matrices = keras.Model(given, last.output)
+    encoder = models.spdnet(sizes, output="spd", epsilon=EPSILON)
     if method.head == "potato":
-        return models.PotatoNetwork(encoder, classes), matrices
+        return models.PotatoNetwork(encoder, classes), encoder
+    vectors = layers.TangentVector()(layers.LogEig(EPSILON)(encoder.output))
     if method.head == "proxies":
-        return keras.Model(given, layers.Proxies(classes)(encoder.output)), matrices
-    return encoder, matrices
+        vectors = layers.Proxies(classes)(vectors)
+    return keras.Model(encoder.inputs[0], vectors), encoder
