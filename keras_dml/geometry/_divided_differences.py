@@ -17,7 +17,8 @@ class Function(NamedTuple):
 
     Attributes:
         value: `f(a)`.
-        rise: `f(high) - f(low)` from `(high, low)`, exact to rounding for `high >= low`.
+        rise: `f(high) - f(low)` from `(high, low)`, exact to rounding for `high >= low`; for
+            functions of positive numbers where `high / low` is one of their type too.
         slope: `f'(a)`.
     """
 

@@ -19,7 +19,6 @@ from keras_dml.geometry import _blocks as blocks
 from keras_dml.geometry import _xla as xla
 
 TOGETHER = 8  # terms that one pass adds: more take longer to compile and are no faster
-SIZES = 16  # of sets, between a power of two and the next
 
 
 def pairwise_1(x, y, knots):
@@ -44,21 +43,7 @@ def pairwise_1(x, y, knots):
         return _compiled(_distances)(x, y, knots), gradient
 
     n, m = ops.shape(x)[0], ops.shape(y)[0]
-    return table(_filled_up(x), _filled_up(y), knots)[:n, :m]
-
-
-def _filled_up(x):
-    """With rows of zeros up to the next of `SIZES` numbers of rows; at least one row."""
-    rows = ops.shape(x)[0]
-    if isinstance(rows, int):
-        rows = max(rows, 1)
-        step = max(2 ** (rows - 1).bit_length() // (2 * SIZES), 1)
-    else:
-        rows = ops.maximum(rows, 1)
-        power = ops.cast(ops.ceil(ops.log2(ops.cast(rows, "float32"))), "int32")
-        step = ops.maximum(2**power // (2 * SIZES), 1)
-    filled = (rows + step - 1) // step * step
-    return ops.pad(x, [[0, filled - ops.shape(x)[0]], [0, 0], [0, 0]])
+    return table(xla.filled_up(x), xla.filled_up(y), knots)[:n, :m]
 
 
 @functools.cache

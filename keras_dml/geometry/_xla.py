@@ -7,7 +7,9 @@ turned off, nor in an exported file, which must run where no XLA is.
 import contextlib
 import contextvars
 
-from keras_dml._keras import keras
+from keras_dml._keras import keras, ops
+
+SIZES = 16  # of batches, between a power of two and the next
 
 _AVOIDED = contextvars.ContextVar("avoided", default=False)
 
@@ -86,3 +88,21 @@ def differentiable(fast, plain):
         return fast(*(tf.stop_gradient(hidden(argument)) for argument in arguments)), gradient
 
     return function
+
+
+def filled_up(x):
+    """Rows `(n, ...)` with rows of zeros up to the next of `SIZES` numbers of rows, at least one:
+    each number is compiled anew."""
+    rows = ops.shape(x)[0]
+    if isinstance(rows, int):
+        rows = max(rows, 1)
+        step = max(2 ** (rows - 1).bit_length() // (2 * SIZES), 1)
+    else:
+        rows = ops.maximum(rows, 1)
+        power = ops.cast(ops.ceil(ops.log2(ops.cast(rows, "float32"))), "int32")
+        step = ops.maximum(2**power // (2 * SIZES), 1)
+    filled = (rows + step - 1) // step * step
+    missing = filled - ops.shape(x)[0]
+    if isinstance(missing, int) and not missing:
+        return x
+    return ops.pad(x, [[0, missing]] + [[0, 0]] * (len(x.shape) - 1))

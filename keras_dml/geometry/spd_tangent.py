@@ -4,10 +4,11 @@ matrices on TensorFlow.
 A product or a transpose of small matrices takes TensorFlow a few microseconds, and waking the
 threads that it shares them with up to a hundred: 64 matrices of 20 x 20 mapped to 10 x 10, forward
 and backward on two threads, take a third less time if what stands before, behind and under the
-eigendecomposition is one function compiled by XLA each (`tests/bench/spd_layers.py`).
+eigendecomposition is one function compiled by XLA each (`tests/bench/spd_layers.py`). Where a frame
+has more rows, products fill the threads, and TensorFlow's own are faster.
 """
 
-from keras_dml._keras import ops
+from keras_dml._keras import keras, ops
 from keras_dml.geometry import _xla as xla
 from keras_dml.geometry._divided_differences import LOG
 from keras_dml.geometry._matrices import (
@@ -22,14 +23,15 @@ from keras_dml.geometry._spd_functions import derivative, value
 from keras_dml.geometry._spd_vectors import to_matrix, to_vector
 from keras_dml.geometry.numerics import at_least_float32
 
-LARGEST = 24  # columns of a frame; at 32 neither way is faster
+LARGEST = (48, 24)  # frame; 64 x 32 takes as long either way, 93 x 20 longer in batches of 256
 SUMMED = 12  # columns up to which a product is faster as a sum
 
 
 def is_faster(frame):
-    """Whether `tangent_vectors` is for here: a small frame, in a TensorFlow graph. Each batch size
-    is compiled once, which an eager call does not deserve."""
-    return frame.shape[-1] <= LARGEST and xla.is_traced()
+    """Whether `tangent_vectors` is for here: a small frame, in a TensorFlow graph. Compiling takes
+    most of a second, which an eager call does not deserve."""
+    small = all(size <= most for size, most in zip(frame.shape, LARGEST, strict=True))
+    return small and xla.is_traced()
 
 
 def tangent_vectors(x, frame, epsilon=None):
@@ -51,8 +53,7 @@ def tangent_vectors(x, frame, epsilon=None):
 
     def backward(half, values, vectors, upstream):
         inner = derivative(LOG, values, vectors, to_matrix(upstream), floor, _product)
-        both = ops.matmul(half, inner)
-        return 2 * ops.sum(both, axis=tuple(range(len(both.shape) - 2))), inner
+        return 2 * ops.sum(ops.matmul(half, inner), axis=0), inner
 
     @ops.custom_gradient
     def of_matrices(x, frame):
@@ -66,7 +67,13 @@ def tangent_vectors(x, frame, epsilon=None):
 
         return answer, gradient
 
-    return of_matrices(at_least_float32(x), ops.convert_to_tensor(frame))
+    x = at_least_float32(x)
+    dtype = keras.backend.result_type(x.dtype, frame.dtype)
+    x, frame = ops.cast(x, dtype), ops.cast(frame, dtype)
+    before = ops.shape(x)[:-2]
+    rows = ops.reshape(x, (-1, *x.shape[-2:]))
+    vectors = of_matrices(xla.filled_up(rows), frame)[: ops.shape(rows)[0]]
+    return ops.reshape(vectors, (*before, vectors.shape[-1]))
 
 
 def _mapped(x, frame):

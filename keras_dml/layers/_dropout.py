@@ -1,7 +1,7 @@
 """Which units dropout leaves out, decided by as few random bits as the rate needs.
 
 Four random bytes for each unit, as Keras draws them, would take longer than all else of a training
-step of a learned similarity. A rate of 1/4 needs two bits.
+step of a learned similarity. A rate of 1/4 needs two bits: TensorFlow draws just these, JAX a byte.
 """
 
 import math

@@ -13,6 +13,7 @@ from tests.graphs import compiled_by_xla
 TENSORFLOW = keras.backend.backend() == "tensorflow"
 only_tensorflow = pytest.mark.skipif(not TENSORFLOW, reason="JAX compiles whole steps")
 EPSILON = 1e-2
+EIGH = "SelfAdjointEigV2"
 
 
 def numpy(tensor):
@@ -144,25 +145,45 @@ def test_it_trains_like_the_three_layers_on_batches_of_any_size(rng):
     np.testing.assert_allclose(first, second, atol=1e-5)
 
 
-def in_graph(layer, n, training):
+def in_graph(layer, n, training, batch=None):
     import tensorflow as tf
 
     @tf.function(autograph=False)
     def call(x):
         return layer(x, training=training)
 
-    return call.get_concrete_function(tf.TensorSpec((None, n, n))).graph
+    return call.get_concrete_function(tf.TensorSpec((batch, n, n))).graph
 
 
 @only_tensorflow
 def test_only_a_training_graph_of_small_matrices_is_compiled(rng):
-    small, large = built(8, 4, rng), built(LARGEST + 1, LARGEST + 1, rng)
+    rows, columns = LARGEST
+    small, wide = built(8, 4, rng), built(columns + 1, columns + 1, rng)
     assert compiled_by_xla(in_graph(small, 8, training=True))
     assert not compiled_by_xla(in_graph(small, 8, training=False))
-    assert not compiled_by_xla(in_graph(large, LARGEST + 1, training=True))
+    assert not compiled_by_xla(in_graph(wide, columns + 1, training=True))
+    assert not compiled_by_xla(in_graph(built(rows + 1, 4, rng), rows + 1, training=True))
     assert not compiled_by_xla(in_graph(built(8, 4, rng, solver="polynomial"), 8, training=True))
     with xla.avoided():
         assert not compiled_by_xla(in_graph(small, 8, training=True))
+
+
+@only_tensorflow
+def test_batches_of_about_one_size_are_compiled_as_one(rng):
+    layer = built(8, 4, rng)
+    graphs = [in_graph(layer, 8, training=True, batch=batch) for batch in (65, 67, 68)]
+    calls = [next(op for op in graph.get_operations() if op.type == EIGH) for graph in graphs]
+    assert {tuple(call.outputs[1].shape) for call in calls} == {(68, 4, 4)}
+
+
+@only_tensorflow
+@pytest.mark.parametrize("given, own", [("float32", "float64"), ("float64", "float32")])
+def test_gradients_keep_the_types_of_what_they_are_of(given, own, rng):
+    """Without autocast matrices and kernel may be of two types."""
+    layer = built(6, 3, rng, epsilon=EPSILON, dtype=own, autocast=False)
+    x = np.stack([with_spectrum(SPECTRA["apart"], rng) for _ in range(4)]).astype(given)
+    y, of_x, of_kernel = trained(layer, x, np.ones((4, 6)))
+    assert (y.dtype, of_x.dtype, of_kernel.dtype) == ("float64", given, own)
 
 
 @pytest.mark.parametrize(

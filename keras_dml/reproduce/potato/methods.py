@@ -66,7 +66,8 @@ def network(method, sizes, classes):
         classes: Number of classes.
 
     Returns:
-        The model that is trained and the model that gives its matrices, which shares the weights.
+        The model that is trained and the model that gives its matrices, positive definite, which
+        shares the weights.
     """
     encoder = models.spdnet(sizes, output="spd", epsilon=EPSILON)
     if method.head == "potato":
