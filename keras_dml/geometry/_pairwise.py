@@ -18,6 +18,7 @@ from keras_dml._keras import keras, ops
 from keras_dml.geometry import _blocks as blocks
 from keras_dml.geometry import _xla as xla
 
+SIZES = 16  # of sets, between a power of two and the next
 TOGETHER = 8  # terms that one pass adds: more take longer to compile and are no faster
 
 
@@ -43,7 +44,7 @@ def pairwise_1(x, y, knots):
         return _compiled(_distances)(x, y, knots), gradient
 
     n, m = ops.shape(x)[0], ops.shape(y)[0]
-    return table(xla.filled_up(x), xla.filled_up(y), knots)[:n, :m]
+    return table(xla.filled_up(x, SIZES), xla.filled_up(y, SIZES), knots)[:n, :m]
 
 
 @functools.cache

@@ -9,8 +9,6 @@ import contextvars
 
 from keras_dml._keras import keras, ops
 
-SIZES = 16  # of batches, between a power of two and the next
-
 _AVOIDED = contextvars.ContextVar("avoided", default=False)
 
 
@@ -90,17 +88,17 @@ def differentiable(fast, plain):
     return function
 
 
-def filled_up(x):
-    """Rows `(n, ...)` with rows of zeros up to the next of `SIZES` numbers of rows, at least one:
-    each number is compiled anew."""
+def filled_up(x, sizes):
+    """Rows `(n, ...)` with rows of zeros up to the next of few numbers of rows, since each number
+    is compiled anew: `sizes` between a power of two and the next, at least one row."""
     rows = ops.shape(x)[0]
     if isinstance(rows, int):
         rows = max(rows, 1)
-        step = max(2 ** (rows - 1).bit_length() // (2 * SIZES), 1)
+        step = max(2 ** (rows - 1).bit_length() // (2 * sizes), 1)
     else:
         rows = ops.maximum(rows, 1)
         power = ops.cast(ops.ceil(ops.log2(ops.cast(rows, "float32"))), "int32")
-        step = ops.maximum(2**power // (2 * SIZES), 1)
+        step = ops.maximum(2**power // (2 * sizes), 1)
     filled = (rows + step - 1) // step * step
     missing = filled - ops.shape(x)[0]
     if isinstance(missing, int) and not missing:

@@ -24,6 +24,7 @@ from keras_dml.geometry._spd_vectors import to_matrix, to_vector
 from keras_dml.geometry.numerics import at_least_float32
 
 LARGEST = (48, 24)  # frame; 64 x 32 takes as long either way, 93 x 20 longer in batches of 256
+SIZES = 4  # of batches, between a power of two and the next
 SUMMED = 12  # columns up to which a product is faster as a sum
 
 
@@ -72,7 +73,7 @@ def tangent_vectors(x, frame, epsilon=None):
     x, frame = ops.cast(x, dtype), ops.cast(frame, dtype)
     before = ops.shape(x)[:-2]
     rows = ops.reshape(x, (-1, *x.shape[-2:]))
-    vectors = of_matrices(xla.filled_up(rows), frame)[: ops.shape(rows)[0]]
+    vectors = of_matrices(xla.filled_up(rows, SIZES), frame)[: ops.shape(rows)[0]]
     return ops.reshape(vectors, (*before, vectors.shape[-1]))
 
 

@@ -14,8 +14,8 @@ class TangentMap(BiMap):
     The same numbers and the same weight. Where TensorFlow trains on a CPU in a graph, and matrices
     are small (48 x 48 to 24 x 24 at most), what stands around the eigendecomposition is compiled:
     64 matrices of 20 x 20 mapped to 10 x 10 take two thirds of the time. Compiling takes most of a
-    second, again where a batch is larger or smaller by more than some per cent; the three layers
-    apart compile nothing.
+    second, again where a batch is larger or smaller by a quarter; the three layers apart compile
+    nothing.
 
     Input shape: `(batch, ..., n, n)`; only the symmetric part counts. Output shape: `(batch, ...,
     units (units + 1) / 2)`, float32 or wider whatever the policy, compared by Euclidean distance,
