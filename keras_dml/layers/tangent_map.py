@@ -1,10 +1,10 @@
 """The head of an SPD network in one layer."""
 
-from keras_dml import distances
 from keras_dml._keras import keras
-from keras_dml.geometry import spd, spd_tangent
-from keras_dml.layers._matrices import compiles, functions
+from keras_dml.geometry import _spd_tangent as tangent
 from keras_dml.layers.bimap import BiMap
+from keras_dml.layers.logeig import LogEig
+from keras_dml.layers.tangent import TangentVector
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
@@ -39,22 +39,21 @@ class TangentMap(BiMap):
 
     def __init__(self, units, epsilon=None, *, solver="eigh", **kwargs):
         super().__init__(units, **kwargs)
-        self.epsilon = None if epsilon is None else spd.check_epsilon(epsilon)
-        self.solver = solver
-        self._functions = functions(solver)
-        self.supports_jit = compiles(solver)
-        self.distance = distances.Euclidean()
+        same = {"dtype": self.dtype_policy, "autocast": self.autocast}
+        self.logarithm = LogEig(epsilon, solver=solver, **same)
+        self.vector = TangentVector(**same)
+        self.supports_jit = self.logarithm.supports_jit
+        self.distance = self.vector.distance
 
     def call(self, inputs, training=False):
-        if training and self.solver == "eigh" and spd_tangent.is_faster(self.kernel):
-            return spd_tangent.tangent_vectors(inputs, self.kernel, self.epsilon)
-        mapped = super().call(inputs)
-        if self.epsilon is None:
-            return spd.vectorise(self._functions.log(mapped))
-        return spd.vectorise(self._functions.rectify_log(mapped, self.epsilon))
+        epsilon, solver = self.logarithm.epsilon, self.logarithm.solver
+        if training and solver == "eigh" and tangent.is_faster(self.kernel):
+            return tangent.tangent_vectors(inputs, self.kernel, epsilon)
+        return self.vector(self.logarithm(super().call(inputs)))
 
     def compute_output_shape(self, input_shape):
         return (*input_shape[:-2], self.units * (self.units + 1) // 2)
 
     def get_config(self):
-        return {**super().get_config(), "epsilon": self.epsilon, "solver": self.solver}
+        own = {"epsilon": self.logarithm.epsilon, "solver": self.logarithm.solver}
+        return {**super().get_config(), **own}

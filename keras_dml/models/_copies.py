@@ -25,7 +25,7 @@ def with_solver(model, solver):
 
     Example:
         >>> model = keras_dml.models.spdnet((4, 3, 2))
-        >>> with_solver(model, "polynomial").get_layer("tangent").solver
+        >>> with_solver(model, "polynomial").get_layer("tangent").logarithm.solver
         'polynomial'
     """
     functions(solver)

@@ -6,7 +6,7 @@ import pytest
 from keras_dml import distances, losses
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import _xla as xla
-from keras_dml.geometry.spd_tangent import LARGEST, SUMMED
+from keras_dml.geometry._spd_tangent import LARGEST, SUMMED
 from keras_dml.layers import BiMap, LogEig, TangentMap, TangentVector
 from tests.graphs import compiled_by_xla
 
@@ -36,7 +36,7 @@ def in_three(layer, x, **kwargs):
     """The three layers that it stands for, with its kernel, as a model of matrices like x."""
     inputs = keras.Input(x.shape[1:], **kwargs)
     mapped = BiMap(layer.units, **kwargs)(inputs)
-    logarithm = LogEig(layer.epsilon, solver=layer.solver, **kwargs)(mapped)
+    logarithm = LogEig(layer.logarithm.epsilon, solver=layer.logarithm.solver, **kwargs)(mapped)
     model = keras.Model(inputs, TangentVector(**kwargs)(logarithm))
     model.set_weights(layer.get_weights())
     return model

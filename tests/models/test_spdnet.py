@@ -105,7 +105,7 @@ def test_the_first_rectification_is_there_in_every_form():
     assert kinds((6, 4), output="spd") == [BiMap, ReEig]
     assert kinds((6, 4, 2)) == [BiMap, ReEig, TangentMap]
     assert kinds((6, 4, 2), output="spd") == [BiMap, ReEig, BiMap]
-    assert network((6, 4)).layers[1].epsilon == 1e-4
+    assert network((6, 4)).layers[1].logarithm.epsilon == 1e-4
 
 
 @pytest.mark.parametrize("sizes", [(6, 4), (6, 4, 2)])
