@@ -24,7 +24,8 @@ ROWS = [
     ["cli"],
 ]
 RANK = {unit: row for row, units in enumerate(ROWS) for unit in units}
-LEAVES = {"_keras", "progress"}  # import nothing of the package; all but `edge` may import them
+# Import nothing of the package; all but `edge` may import them.
+LEAVES = {"_arrays", "_files", "_keras", "progress"}
 LAZY_NAMES = {"embed": "inference", "distance": "inference"}
 EDGE_NEEDS = {"numpy", "ai_edge_litert"}
 READS_DATA_FOLDER = {"zoo/recordings.py"}

@@ -1,0 +1,73 @@
+"""What a caller gives as numbers, taken for numbers only where it is.
+
+`numpy.asarray` drops the mask of a masked array, the imaginary part of a complex number with a
+warning at most, and reads text and dates as numbers. Each of these would become an embedding, or a
+figure, of something else than was given.
+"""
+
+import numpy as np
+
+_ADVICE = {
+    "c": "Take its magnitude, or give real and imaginary part as two channels.",
+    "M": "Count seconds from a start: `(times - times[0]) / np.timedelta64(1, 's')`.",
+    "m": "Divide by a unit: `spans / np.timedelta64(1, 's')`.",
+    "O": "Give arrays of one shape; `[len(row) for row in rows]` shows which row is ragged.",
+    "S": 'Read text as numbers first: `np.char.decode(values).astype("float32")`.',
+    "U": 'Read text as numbers first: `values.astype("float32")`.',
+    "V": "Take the fields as columns: `numpy.lib.recfunctions.structured_to_unstructured(values)`.",
+}
+
+
+def real(name, values, dtype=None):
+    """An array of real numbers, a view where `values` is one already.
+
+    Args:
+        name: What the values are called in errors: ``"`scores`"``, `"Recording 3"`.
+        values: An array, a tensor, or nested lists of numbers.
+        dtype: Of the result; None keeps that of `values`.
+
+    Returns:
+        NumPy array of booleans, integers or floats.
+
+    Raises:
+        TypeError: If the values are masked, complex, text, dates, spans of time, structured, or of
+            no one shape; the message names the first masked place.
+    """
+    _refuse_masked(name, values)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # of ragged lists
+        raise TypeError(
+            f"{name} must hold real numbers in one array. Received rows of different shapes. "
+            f"{_ADVICE['O']}"
+        ) from error
+    if not _is_real(array.dtype):
+        received = "None" if values is None else f"dtype {array.dtype}"
+        raise TypeError(
+            f"{name} must hold real numbers. Received {received}. "
+            f"{_ADVICE.get(array.dtype.kind, '')}".rstrip()
+        )
+    if dtype is None:
+        return array
+    with np.errstate(over="ignore"):  # beyond the type is infinity, which callers refuse as such
+        return array.astype(dtype, copy=False)
+
+
+def _is_real(dtype):
+    # bfloat16 and its kin are of kind V, as structured arrays are
+    return dtype.kind in "biuf" or (dtype.names is None and np.can_cast(dtype, np.float32))
+
+
+def _refuse_masked(name, values):
+    masked = np.ma.getmask(values) if isinstance(values, np.ma.MaskedArray) else np.ma.nomask
+    if np.any(masked):
+        place = tuple(int(i) for i in np.argwhere(masked)[0])
+        raise TypeError(
+            f"{name} must hold numbers at every place. Received a masked array with "
+            f"{int(np.sum(masked))} of {masked.size} masked, the first at {place}. Interpolate "
+            "them, or leave the rows out; `values.filled(...)` says what stands there."
+        )
+    if isinstance(values, (list, tuple)):
+        for i, row in enumerate(values):
+            if isinstance(row, (list, tuple, np.ma.MaskedArray)):
+                _refuse_masked(f"{name}, row {i}," if name else f"Row {i}", row)
