@@ -1,5 +1,7 @@
 """Stacks of symmetric matrices: what is one, its decompositions, and back from them."""
 
+import functools
+
 import numpy as np
 
 from keras_dml._keras import keras, ops
@@ -49,7 +51,10 @@ def eigh(x):
     stop the program there, and with it the other matrices of the batch.
     """
     x, finite = finite_or_zero(x)
-    values, vectors = ops.linalg.eigh(x)
+    if keras.backend.backend() == "tensorflow":
+        values, vectors = ops.linalg.eigh(x)
+    else:
+        values, vectors = _in_turn("eigh")(x)
     return nan_unless(finite, values), vectors
 
 
@@ -79,12 +84,49 @@ def cholesky(x):
         import tensorflow as tf
 
         return tf.linalg.cholesky(x)
-    import jax.numpy as jnp
-
-    return jnp.linalg.cholesky(x)
+    return _in_turn("cholesky")(x)
 
 
 def inverse_lower(factor):
     """Inverses of lower triangular matrices, shape `(..., n, n)`."""
-    identity = ops.broadcast_to(ops.eye(factor.shape[-1], dtype=factor.dtype), ops.shape(factor))
-    return ops.linalg.solve_triangular(factor, identity, lower=True)
+    if keras.backend.backend() == "tensorflow":
+        identity = ops.eye(factor.shape[-1], dtype=factor.dtype)
+        identity = ops.broadcast_to(identity, ops.shape(factor))
+        return ops.linalg.solve_triangular(factor, identity, lower=True)
+    return _in_turn("inverse_lower")(factor)
+
+
+@functools.cache
+def _in_turn(name):
+    """A decomposition of stacks of matrices on JAX; on a processor of one matrix after another.
+
+    There, LAPACK's call for a whole stack hands parts of it to the threads of XLA's pool and blocks
+    its own until they are done. As many such calls at once as there are threads wait for each other
+    forever: a step of the potato ranking loss did on two cores (jaxlib 0.10.2). One matrix at a
+    time is computed where it is called.
+
+    Args:
+        name: `"eigh"`, `"cholesky"` or `"inverse_lower"`.
+
+    Returns:
+        A function of matrices, shape `(..., n, n)`, compiled once for each shape.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    def inverse_lower(factor):
+        identity = jnp.broadcast_to(jnp.eye(factor.shape[-1], dtype=factor.dtype), factor.shape)
+        return jax.lax.linalg.triangular_solve(factor, identity, left_side=True, lower=True)
+
+    def eigh(x):
+        return tuple(jnp.linalg.eigh(x))
+
+    decompose = {"eigh": eigh, "cholesky": jnp.linalg.cholesky, "inverse_lower": inverse_lower}[
+        name
+    ]
+
+    def in_turn(x):
+        parts = jax.lax.map(decompose, jnp.reshape(x, (-1, *x.shape[-2:])))
+        return jax.tree.map(lambda part: jnp.reshape(part, (*x.shape[:-2], *part.shape[1:])), parts)
+
+    return jax.jit(lambda x: jax.lax.platform_dependent(x, cpu=in_turn, default=decompose))
