@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.archive import Source
+from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, FormatError, shown
 from tfds_builders.common.find import Wanted, find
@@ -84,7 +85,7 @@ class Clip(NamedTuple):
     asf: str
 
 
-class Builder(tfds.core.GeneratorBasedBuilder):
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `hdm05_mocap`."""
 
     VERSION = tfds.core.Version("1.0.0")

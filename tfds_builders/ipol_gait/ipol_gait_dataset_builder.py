@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.archive import Source
+from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, find
@@ -59,7 +60,7 @@ class Config(tfds.core.BuilderConfig):
         return tuple(axes) if self.foot else gait.CHANNELS
 
 
-class Builder(tfds.core.GeneratorBasedBuilder):
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `ipol_gait`."""
 
     VERSION = tfds.core.Version("1.0.0")

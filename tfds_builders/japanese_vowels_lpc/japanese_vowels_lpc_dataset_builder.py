@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.archive import Source
+from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, find_config
@@ -49,7 +50,7 @@ FILES = {
 }
 
 
-class Builder(tfds.core.GeneratorBasedBuilder):
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `japanese_vowels_lpc`."""
 
     VERSION = tfds.core.Version("1.0.0")

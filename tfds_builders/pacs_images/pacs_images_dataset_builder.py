@@ -11,6 +11,7 @@ from typing import NamedTuple
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.archive import Source
+from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, FormatError, shown
 from tfds_builders.common.find import Wanted, find
@@ -76,7 +77,7 @@ class Item(NamedTuple):
         return match[1] if match else self.file
 
 
-class Builder(tfds.core.GeneratorBasedBuilder):
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `pacs_images`."""
 
     VERSION = tfds.core.Version("1.0.0")

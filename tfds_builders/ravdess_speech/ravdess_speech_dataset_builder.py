@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.archive import Source
+from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, FormatError, shown
 from tfds_builders.common.find import Wanted, find
@@ -79,7 +80,7 @@ class Utterance(NamedTuple):
         return f"{self.actor:02d}"
 
 
-class Builder(tfds.core.GeneratorBasedBuilder):
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `ravdess_speech`."""
 
     VERSION = tfds.core.Version("1.0.0")

@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.archive import Source
+from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, FormatError, MissingArchiveError
 from tfds_builders.common.find import Wanted, find, find_config
@@ -86,7 +87,7 @@ def _both(archive: str, people: int, description: str) -> list[Config]:
     ]
 
 
-class Builder(tfds.core.GeneratorBasedBuilder):
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `uci_eeg`."""
 
     VERSION = tfds.core.Version("1.0.0")
