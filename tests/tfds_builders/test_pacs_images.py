@@ -79,12 +79,12 @@ def test_a_picture_validates_in_every_config_or_in_none(tmp_path):
 def test_sketches_of_one_photo_and_the_photo_are_on_one_side(tmp_path):
     drawings = {
         f"PACS/sketch/dog/n02103406_{photo}-{drawing}.png": picture_file(
-            photo + drawing, kind="png"
+            8000 + 10 * photo + drawing, kind="png"
         )
         for photo in range(6)
         for drawing in range(4)
     }
-    photos = {f"PACS/photo/dog/n02103406_{i}.jpg": picture_file(50 + i) for i in range(6)}
+    photos = {f"PACS/photo/dog/n02103406_{i}.jpg": picture_file(9000 + i) for i in range(6)}
     splits = names(prepared(tmp_path, FILES | drawings | photos, "pacs_images/cartoon"))
     stems = [
         {name.split("n02103406_")[1][0] for name in splits[split] if "n02103406" in name}
@@ -134,7 +134,7 @@ TEXTS = listed(FILES)
         (FILES | {f"PACS/{DOG}": b"GIF89a"}, "pic_000.jpg: .* expected a JPEG or PNG picture"),
         (FILES | dict([*TEXTS.items()][:-1]), "7 of 8 lists; sketch_crossval_kfold.txt is not"),
         (
-            FILES | TEXTS | {"PACS/new.txt": b"", "PACS/photo/dog/new.jpg": picture_file()},
+            FILES | TEXTS | {"PACS/new.txt": b"", "PACS/photo/dog/new.jpg": picture_file(7)},
             "1 images are in none of the lists, photo/dog/new.jpg first",
         ),
         (

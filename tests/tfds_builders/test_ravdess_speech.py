@@ -96,7 +96,7 @@ def test_a_repeated_file_is_kept_and_names_the_first(tmp_path, caplog):
     records, _ = everything(builder)
     assert records[second]["same_as"].decode() == first and records[first]["same_as"] == b""
     assert builder.info.metadata["same_as"] == {second: first}
-    assert f"{second} is byte for byte {first}" in caplog.text
+    assert f"recordings: 1, kept; the first is {second}, which is {first}." in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import logging
 import re
 
@@ -17,6 +16,7 @@ from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.progress import track
+from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers import gait
 
@@ -193,19 +193,8 @@ def distinct(source: Source, trials: dict[tuple[str, str], str]) -> dict[tuple[s
     Raises:
         ArchiveError: When two people have the same samples: one label must be wrong.
     """
-    first: dict[bytes, tuple[str, str]] = {}
-    kept = {}
-    for key, stem in trials.items():
-        earlier = first.setdefault(hashlib.sha256(source.read(f"{stem}.csv")).digest(), key)
-        if earlier == key:
-            kept[key] = stem
-        elif earlier[0] == key[0]:
-            log.warning(
-                "%s: trial %s-%s repeats %s-%s and is left out.", source.title, *key, *earlier
-            )
-        else:
-            raise ArchiveError(
-                f"{source.title}: trials {'-'.join(earlier)} and {'-'.join(key)} hold the same "
-                "samples, but belong to two people. Get the archive anew."
-            )
-    return kept
+    repeats = Repeats(source.title, "trials", "left out")
+    for (subject, trial), stem in trials.items():
+        repeats.add(source.read(f"{stem}.csv"), f"{subject}-{trial}", f"subject {subject}")
+    repeats.tell()
+    return {key: stem for key, stem in trials.items() if "-".join(key) not in repeats.same_as}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import logging
 import re
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from tfds_builders.common.errors import ArchiveError, FormatError, shown
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.progress import track
+from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers import wav
 
@@ -260,17 +260,18 @@ def resampled(samples: np.ndarray, rate_hz: int) -> np.ndarray:
 
 
 def repeated(source: Source, utterances: list[Utterance]) -> dict[str, str]:
-    """Finds recordings whose file is, byte for byte, that of an earlier one, and names them.
+    """Finds recordings with the very samples of an earlier one by the same actor.
 
     Returns:
-        The first file with the same bytes, by file.
+        The first file with the same samples, by file.
+
+    Raises:
+        ArchiveError: When two actors have the same samples: one label must be wrong.
+        FormatError: When a recording cannot be read.
     """
-    first: dict[bytes, str] = {}
-    same_as: dict[str, str] = {}
-    for utterance in track(utterances, f"{source.title}, looking for repeated files"):
-        digest = hashlib.sha256(source.read(utterance.member)).digest()
-        other = first.setdefault(digest, utterance.file)
-        if other != utterance.file:
-            same_as[utterance.file] = other
-            log.warning("%s is byte for byte %s; both are kept.", utterance.file, other)
-    return same_as
+    repeats = Repeats(source.title, "recordings", "kept")
+    for utterance in track(utterances, f"{source.title}, looking for repeated recordings"):
+        sound = wav.parse(source.open(utterance.member), name=utterance.member)
+        repeats.add(sound.samples, utterance.file, f"actor {utterance.subject}")
+    repeats.tell()
+    return repeats.same_as
