@@ -184,10 +184,10 @@ def tar(files, mode="w:xz"):
     return out.getvalue()
 
 
-def zipped(files):
+def zipped(files, compression=zipfile.ZIP_DEFLATED):
     """The bytes of a zip archive of files given by name."""
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out, "w", compression) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return out.getvalue()

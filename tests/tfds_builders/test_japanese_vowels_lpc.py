@@ -80,6 +80,14 @@ def test_the_other_form_is_proposed_where_only_it_is_there(tmp_path):
         ({"japanese+vowels.zip": zipped({"a": b""})}, "holds no ae.train; it holds a"),
         ({"japanese+vowels.zip": zipped({"x.arff": b""})}, "padded .arff form is not read"),
         ({"japanese+vowels.zip": zipped(UCI)[:500]}, "damaged or cut"),
+        (
+            UCI | {"ae.test": UCI["ae.train"]},
+            r"train/1/01 \(ae.train, speaker 1\) and test/1/01 \(ae.test, speaker 1\) hold the very",
+        ),
+        (
+            {"japanese+vowels.zip": zipped(UCI | {"old/AE.TRAIN": UCI["ae.test"]})},
+            "holds ae.train twice: ae.train and old/AE.TRAIN. Keep one",
+        ),
         (UCI | {"size_ae.train": b"30 30"}, "expected nine whole numbers"),
         ({k: v for k, v in UCI.items() if "size" not in k}, "10 utterances, expected 270"),
         (UCI | {"ae.test": UCI["ae.test"][:-60]}, "size_ae|values, expected 12 values"),

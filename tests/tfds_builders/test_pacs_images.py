@@ -117,6 +117,13 @@ def test_a_part_says_what_it_lacks(tmp_path, caplog):
     assert "holds 56 of 9991 images: a part of PACS" in caplog.text
 
 
+def test_a_repeat_within_a_class_is_left_out_and_told(tmp_path, caplog):
+    files = FILES | {f"PACS/{DOG}".replace("000", "009"): FILES[f"PACS/{DOG}"]}
+    splits = names(prepared(tmp_path, files))
+    assert sum(map(len, splits.values())) == 56 and DOG in set.union(*splits.values())
+    assert f"images: 1, left out; the first is photo/dog/pic_009.jpg, which is {DOG}" in caplog.text
+
+
 TEXTS = listed(FILES)
 
 
@@ -131,6 +138,10 @@ TEXTS = listed(FILES)
         (FILES | {f"PACS/again/{DOG}": b""}, "the same picture twice"),
         (media.pacs_files(2) | {f"PACS/{DOG}": picture_file(side=224)}, "224 x 224 pixels, RGB"),
         (FILES | {f"PACS/{DOG}": picture_file()[:700]}, "expected a JPEG or PNG picture of 227"),
+        (
+            FILES | {"PACS/sketch/dog/pic_000.jpg": FILES[f"PACS/{DOG}"]},
+            r"photo, dog\) and sketch/dog/pic_000.jpg \(sketch, dog\) hold the very same",
+        ),
         (FILES | {f"PACS/{DOG}": b"GIF89a"}, "pic_000.jpg: .* expected a JPEG or PNG picture"),
         (FILES | dict([*TEXTS.items()][:-1]), "7 of 8 lists; sketch_crossval_kfold.txt is not"),
         (

@@ -20,15 +20,16 @@ class AloneMixin:
     half written is cleared by the next.
     """
 
-    def download_and_prepare(self, *args, **kwargs) -> None:
+    def download_and_prepare(self, *, file_format=None, **kwargs) -> None:
         """Prepares the data set as TFDS does; see there."""
         path = os.fspath(self.data_path)
         folder = pathlib.Path(path)
         ready = self.data_path.exists() or "://" in path  # no locks on remote storage
         with contextlib.nullcontext() if ready else _at_work(folder, self.info.full_name):
             if self.data_path.exists() and not self.info.initialized:
+                self.info.set_file_format(file_format, override=True)  # else the code's would hold
                 self.info.read_from_directory(self.data_path)
-            super().download_and_prepare(*args, **kwargs)
+            super().download_and_prepare(file_format=file_format, **kwargs)
 
 
 @contextlib.contextmanager
