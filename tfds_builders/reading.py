@@ -112,7 +112,7 @@ def _builder(name: str, root: pathlib.Path) -> tfds.core.DatasetBuilder:
             return builder
         error = ValueError("metadata.json says nothing of an archive")
     except Exception as failed:  # JSON, protocol buffers and TFDS raise a dozen kinds
-        if not folder.exists():
+        if not folder.exists() or isinstance(failed, ImportError | PermissionError):
             raise
         error = failed
     raise ValueError(

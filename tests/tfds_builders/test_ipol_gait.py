@@ -105,7 +105,10 @@ FILES = samples.gait_files()
         ({"GaitData.zip": zipped(FILES)[:3000]}, "damaged or cut"),
         ({"GaitData.zip": zipped(samples.gait_files([1, 2]))}, "at least 3 are needed"),
         (FILES | {"GaitData/11-1.csv": b""}, "of trial 11-1 only one of .csv and .json"),
-        (FILES | {"GaitData/2-1.csv": FILES["GaitData/1-1.csv"]}, r"1-1 \(subject 1\) and 2-1 \(subject 2\) hold the very same"),
+        (
+            FILES | {"GaitData/2-1.csv": FILES["GaitData/1-1.csv"]},
+            r"1-1 \(subject 1\) and 2-1 \(subject 2\) hold the very same",
+        ),
         (FILES | {"GaitData/old/1-1.csv": b""}, "the same recording twice"),
         (FILES | {"GaitData/1-1.csv": samples.gait_csv(2)}, "a step that ends at sample 7"),
         (FILES | {"GaitData/1-1.csv": b"a,b\n"}, "1-1.csv, line 1: 'a,b'"),

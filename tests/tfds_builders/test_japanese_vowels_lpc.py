@@ -82,7 +82,7 @@ def test_the_other_form_is_proposed_where_only_it_is_there(tmp_path):
         ({"japanese+vowels.zip": zipped(UCI)[:500]}, "damaged or cut"),
         (
             UCI | {"ae.test": UCI["ae.train"]},
-            r"train/1/01 \(ae.train, speaker 1\) and test/1/01 \(ae.test, speaker 1\) hold the very",
+            r"train/1/01 \(ae.train, speaker 1\) and test/1/01 \(ae.test, speaker 1\) hold the",
         ),
         (
             {"japanese+vowels.zip": zipped(UCI | {"old/AE.TRAIN": UCI["ae.test"]})},

@@ -53,7 +53,9 @@ def check_end(text: str, name: str, fix: str) -> None:
     if not text.endswith("\n"):
         line = text.count("\n") + 1
         last = text[text.rfind("\n") + 1 :]
-        raise FormatError(name, f"line {line}", f"{shown(last[-40:])} and no more", "a line end", fix)
+        raise FormatError(
+            name, f"line {line}", f"{shown(last[-40:])} and no more", "a line end", fix
+        )
 
 
 def is_number(text: str) -> bool:
