@@ -1,5 +1,6 @@
 """The lock: one at a time, nothing left of it, and a killed process locks nobody out."""
 
+import pathlib
 import subprocess
 import sys
 import threading
@@ -47,6 +48,15 @@ def test_a_killed_process_locks_nobody_out(tmp_path):
     with lock.alone(path, "counts") as sure:
         assert sure
     assert not path.exists()
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path, monkeypatch):
+    place = tmp_path / "gone"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    place.rmdir()
+    with pytest.raises(FileNotFoundError), lock.alone(pathlib.Path("a/.lock"), "counts"):
+        pass
 
 
 def test_without_locks_it_goes_on_unsure_and_leaves_nothing(tmp_path, monkeypatch):

@@ -56,6 +56,7 @@ def test_another_archive_gets_its_own_folder_and_the_first_stays(manual, tmp_pat
     assert len(first) == 2 and all(int(record["subject"]) <= 10 for record in first)
 
 
+@pytest.mark.skipif(lock.fcntl is None, reason="this system has no such locks")
 def test_runs_at_once_make_one_data_set_and_all_go_on(manual, tmp_path):
     """The first to come prepares, the others wait and find what it made."""
     config = tmp_path / "data" / "array_record" / NAME

@@ -40,11 +40,7 @@ def alone(path: pathlib.Path, what: str) -> Iterator[bool]:
 
 def _locked(path: pathlib.Path, what: str) -> int | None:
     while fcntl is not None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        except FileNotFoundError:  # another one just cleared the folder
-            continue
+        file = _opened(path)
         try:
             held = _hold(file, what)
         except BaseException:
@@ -57,6 +53,17 @@ def _locked(path: pathlib.Path, what: str) -> int | None:
             path.unlink(missing_ok=True)
             break
     return None
+
+
+def _opened(path: pathlib.Path, tries: int = 10) -> int:
+    """Opens the file; again where another one clears its folder between the two steps."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except FileNotFoundError:
+        if tries == 1:
+            raise
+        return _opened(path, tries - 1)
 
 
 def _hold(file: int, what: str) -> bool:
