@@ -13,6 +13,7 @@ import logging
 import os
 import pathlib
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -161,7 +162,13 @@ def _prepare(
     root = pathlib.Path(builder.data_dir_root)
     made = [parent for parent in root.parents if not parent.exists()]
     try:
-        with room(root, size), contextlib.redirect_stdout(sys.stderr):  # stdout is for results
-            builder.download_and_prepare(download_config=config, file_format=file_format)
+        with (
+            room(root, size),
+            tempfile.TemporaryDirectory() as downloads,  # TFDS wants one, and puts nothing there
+            contextlib.redirect_stdout(sys.stderr),  # standard output is for results
+        ):
+            builder.download_and_prepare(
+                download_dir=downloads, download_config=config, file_format=file_format
+            )
     finally:
-        remove_empty([root / "downloads" / "extracted", root / "downloads", root, *made])
+        remove_empty([root, *made])
