@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import pathlib
+import sys
 from typing import Annotated
 
 import typer
@@ -77,16 +78,17 @@ def build(
     The files go to DATA_DIR/FILE_FORMAT/; a data set that is there already, from the same archive,
     is left as it is.
     """
+    sys.stdout.reconfigure(errors="backslashreplace")  # names that the terminal cannot show
     try:
         builder = reading.prepared(name, manual_dir, data_dir, file_format.value)
+        _report(builder, file_format)
     except (ArchiveError, FormatError, ImportError, OSError, ValueError) as error:
         if debug:
             raise
         raise _failed(error, file_format) from None
     except KeyboardInterrupt:
         notes.print("Stopped. Nothing half written was kept; run the same command again.")
-        raise typer.Exit(1) from None
-    _report(builder, file_format)
+        raise typer.Exit(130) from None
 
 
 def _failed(error: Exception, file_format: FileFormat) -> typer.Exit:

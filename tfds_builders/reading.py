@@ -13,6 +13,7 @@ import logging
 import os
 import pathlib
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from tensorflow_datasets.core import constants
 import tfds_builders
 from tfds_builders.common.archive import Source
 from tfds_builders.common.checks import fingerprint
+from tfds_builders.common.disk import remove_empty, room
 
 log = logging.getLogger("tfds_builders")
 FORMAT = "array_record"
@@ -51,7 +53,8 @@ def records(
         read-only.
 
     Raises:
-        ValueError: On an unknown name, a split that there is not, a missing or wrong archive.
+        ValueError: On an unknown name, a split that there is not, a missing or wrong archive,
+            a prepared data set whose files are damaged.
     """
     builder = prepared(name, manual_dir, data_dir)
     if split is not None and split not in builder.info.splits and split.isidentifier():
@@ -68,39 +71,104 @@ def prepared(
     """Gives a builder whose files are ready, in `<data_dir>/<file_format>/`; see `records`."""
     tfds_builders.check_name(name)
     data_dir = pathlib.Path(data_dir or constants.get_default_data_dir()).expanduser()
+    _check_text(data_dir)
     root = data_dir / file_format  # TFDS keeps one format a folder
-    builder = tfds.builder(name, data_dir=root)
+    builder = _builder(name, root)
     ready = builder.data_path.exists()
     if manual_dir is None and ready:
         return builder
     manual_dir = pathlib.Path(manual_dir or data_dir / "downloads" / "manual").expanduser()
-    marks = _fingerprints(builder.sources(manual_dir))
-    if ready and builder.info.metadata["fingerprints"] != marks:
+    with room(root):
+        marks, size = _known(builder.sources(manual_dir))
+    if not ready:
+        _prepare(builder, manual_dir, file_format, size)
+    if builder.info.metadata["fingerprints"] != marks:
         digest = hashlib.sha256("".join(sorted(marks.values())).encode()).hexdigest()
-        log.warning(
-            "%s was prepared from another archive; this one goes to %s.",
-            name,
-            root / f"from_{digest[:12]}",
-        )
-        builder = tfds.builder(name, data_dir=root / f"from_{digest[:12]}")
-    _prepare(builder, manual_dir, file_format)
+        root = root / f"from_{digest[:12]}"
+        log.warning("%s was prepared from another archive; this one goes to %s.", name, root)
+        builder = _builder(name, root)
+        _prepare(builder, manual_dir, file_format, size)
     return builder
 
 
-def _fingerprints(sources: Mapping[str, Source]) -> dict[str, str]:
-    marks = {}
+def _check_text(folder: pathlib.Path) -> None:
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"The folder {ascii(str(folder))} has a name that is no text in this terminal's "
+            "encoding. Set PYTHONUTF8=1, or give another --data-dir."
+        ) from None
+
+
+def _builder(name: str, root: pathlib.Path) -> tfds.core.DatasetBuilder:
+    """Gives a builder; where its files are there, with what they say.
+
+    Raises:
+        ValueError: When one of the small files of a prepared data set is cut, missing or edited.
+    """
+    folder = _folder(name, root)
+    try:
+        builder = tfds.builder(name, data_dir=root)
+        if not builder.data_path.exists() or "fingerprints" in builder.info.metadata:
+            return builder
+        error = ValueError("metadata.json says nothing of an archive")
+    except Exception as failed:  # JSON, protocol buffers and TFDS raise a dozen kinds
+        if not folder.exists() or isinstance(failed, ImportError | PermissionError):
+            raise
+        error = failed
+    raise ValueError(
+        f"The prepared data set in {folder} is damaged ({_line(error)}). Delete that folder and "
+        "run the same command again."
+    ) from error
+
+
+def _folder(name: str, root: pathlib.Path) -> pathlib.Path:
+    dataset, _, config = name.partition("/")
+    cls = tfds_builders.builder_cls(dataset)
+    return root / dataset / (config or cls.BUILDER_CONFIGS[0].name) / str(cls.VERSION)
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _known(sources: Mapping[str, Source]) -> tuple[dict[str, str], int]:
+    """Gives the fingerprint of each source, and the bytes of all when unpacked."""
+    marks, size = {}, 0
     for key, source in sources.items():
         marks[key] = fingerprint(source)
+        size += sum(source.sizes.values())
         source.close()
-    return marks
+    return marks, size
 
 
-def _prepare(builder: tfds.core.DatasetBuilder, manual_dir: pathlib.Path, file_format: str) -> None:
-    """Writes a data set's files; when it fails, TFDS takes away what is half written."""
+def _prepare(
+    builder: tfds.core.DatasetBuilder, manual_dir: pathlib.Path, file_format: str, size: int
+) -> None:
+    """Writes a data set's files; when it fails, what is half written is taken away.
+
+    Args:
+        builder: Whose files.
+        manual_dir: The folder with the archive.
+        file_format: That of the files.
+        size: Bytes of the unpacked archive, for the message of a full disk.
+    """
     config = tfds.download.DownloadConfig(
         manual_dir=manual_dir, compute_stats=tfds.download.ComputeStatsMode.SKIP
     )
     if not sys.stderr.isatty():
         tfds.disable_progress_bar()
-    with contextlib.redirect_stdout(sys.stderr):  # standard output is for results
-        builder.download_and_prepare(download_config=config, file_format=file_format)
+    root = pathlib.Path(builder.data_dir_root)
+    made = [parent for parent in root.parents if not parent.exists()]
+    try:
+        with (
+            room(root, size),
+            tempfile.TemporaryDirectory() as downloads,  # TFDS wants one, and puts nothing there
+            contextlib.redirect_stdout(sys.stderr),  # standard output is for results
+        ):
+            builder.download_and_prepare(
+                download_dir=downloads, download_config=config, file_format=file_format
+            )
+    finally:
+        remove_empty([root, *made])

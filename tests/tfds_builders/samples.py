@@ -50,7 +50,8 @@ def gait_files(people=range(1, 11), trials=(1,), folder="GaitData/"):
 
 
 def smni_trial(subject="co2a0000001", trial=0, condition="S1 obj ", channels=smni.CHANNELS):
-    """One trial; the first electrode varies with sample and trial, the others are constant."""
+    """One trial; the first electrode varies with sample and trial and ends with the number of the
+    person, the others are constant."""
     lines = [
         f"# {subject}.rd",
         f"# 120 trials, {len(channels)} chans, 416 samples 368 post_stim samples",
@@ -60,6 +61,8 @@ def smni_trial(subject="co2a0000001", trial=0, condition="S1 obj ", channels=smn
         lines.append(f"# {channel} chan {index}")
         for sample in range(smni.SAMPLES):
             value = (sample * sample * (trial + 3) % 997 - 500) / 10 if index < 1 else index / 10
+            if index == 0 and sample == smni.SAMPLES - 1:
+                value = int(subject[4:]) % 1000
             lines.append(f"{trial} {channel} {sample} {value:.3f}")
     return ("\n".join(lines) + "\n").encode()
 
@@ -181,10 +184,10 @@ def tar(files, mode="w:xz"):
     return out.getvalue()
 
 
-def zipped(files):
+def zipped(files, compression=zipfile.ZIP_DEFLATED):
     """The bytes of a zip archive of files given by name."""
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out, "w", compression) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return out.getvalue()

@@ -22,6 +22,7 @@ LIMITS = Limits(members=20, member_bytes=1000, total_bytes=1 << 20, nesting=2)
 
 PACKERS = {
     "a.zip": zipped,
+    "lzma.zip": lambda files: zipped(files, zipfile.ZIP_LZMA),
     "a.tar": lambda files: samples.tar(files, "w:"),
     "a.tar.gz": lambda files: samples.tar(files, "w:gz"),
     "a.tar.xz": lambda files: samples.tar(files, "w:xz"),

@@ -1,7 +1,10 @@
 """The command that prepares a data set: its page, its table, one line for each mistake."""
 
+import errno
+
 import pytest
 import tensorflow_datasets as tfds
+from tensorflow_datasets.core import file_adapters
 from typer.testing import CliRunner
 
 from tests.tfds_builders import samples
@@ -86,7 +89,72 @@ def test_a_mistake_is_one_line_without_a_traceback(files, message, tmp_path):
     assert result.exit_code == 1 and result.stdout == ""
     (line,) = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
     assert message in line and "Traceback" not in result.stderr
-    assert not list((tmp_path / "d").rglob("*.array_record*"))
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_refused_command_leaves_a_folder_that_was_there_as_it_was(tmp_path):
+    (tmp_path / "d").mkdir()
+    files = samples.gait_files() | {"GaitData/3-1.csv": b"x"}
+    manual = samples.write(tmp_path / "manual", files)
+    assert run("ipol_gait", "--manual-dir", manual, "--data-dir", tmp_path / "d").exit_code == 1
+    assert list((tmp_path / "d").iterdir()) == []
+
+
+def test_an_archive_as_manual_dir_is_told_with_its_folder(tmp_path):
+    archive = samples.write(tmp_path, {"GaitData.zip": zipped(samples.gait_files())})
+    result = run("ipol_gait", "--manual-dir", archive / "GaitData.zip", "--data-dir", tmp_path)
+    assert result.exit_code == 1 and f"holds it: --manual-dir {tmp_path}" in result.stderr
+
+
+def test_a_stop_by_the_keyboard_exits_130_with_a_sentence(manual, tmp_path, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tfds_builders.parsers.gait.parse", stopped)
+    result = run("ipol_gait", "--manual-dir", manual, "--data-dir", tmp_path / "d")
+    assert result.exit_code == 130
+    assert result.stderr.endswith(
+        "Stopped. Nothing half written was kept; run the same command again.\n"
+    )
+    assert not (tmp_path / "d").exists()
+
+
+@pytest.mark.parametrize("error", [RuntimeError, OSError], ids=["array_record's", "the system's"])
+def test_a_full_disk_is_told_and_nothing_is_kept(error, manual, tmp_path, monkeypatch):
+    def full(*_):
+        raise error("write() failed: No space left on device; at byte 2093056")
+
+    adapter = file_adapters.ADAPTER_FOR_FORMAT[file_adapters.FileFormat.ARRAY_RECORD]
+    monkeypatch.setattr(adapter, "write_examples", full)
+    result = run("ipol_gait", "--manual-dir", manual, "--data-dir", tmp_path / "d")
+    assert result.exit_code == 1 and "Traceback" not in result.stderr
+    message = result.stderr.splitlines()[-1]
+    assert message.startswith("Error: The disk is full: there are") and " MB in " in message
+    assert "Unpacked, the archive has 0 MB" in message and "give another --data-dir" in message
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_full_disk_of_temporary_files_is_told(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    manual = samples.write(tmp_path, {"GaitData.tar.xz": samples.tar(samples.gait_files())})
+    monkeypatch.setattr("tfds_builders.common.archive.spooled", full)
+    result = run("ipol_gait", "--manual-dir", manual, "--data-dir", tmp_path / "d")
+    assert result.exit_code == 1 and "Error: The disk is full" in result.stderr
+
+
+def test_a_terminal_without_unicode_gets_readable_text(manual, tmp_path):
+    arguments = ["ipol_gait", "--manual-dir", str(manual), "--data-dir", str(tmp_path / "dä")]
+    result = CliRunner(charset="ascii").invoke(app, arguments)
+    assert result.exit_code == 0 and result.stdout_bytes.isascii()
+    assert "| train      |        7 |        7 |" in result.stdout
+    assert f"data_dir='{tmp_path}/d\\xe4/array_record'" in result.stdout
+
+
+def test_a_folder_whose_name_is_no_text_is_refused(manual, tmp_path):
+    result = run("ipol_gait", "--manual-dir", manual, "--data-dir", tmp_path / "d\udce4")
+    assert result.exit_code == 1 and "has a name that is no text" in result.stderr
 
 
 def test_debug_shows_where_it_arose(tmp_path):

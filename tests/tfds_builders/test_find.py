@@ -49,6 +49,20 @@ def test_two_candidates_are_both_named(tmp_path):
         find(samples.write(tmp_path, files), WANTED)
 
 
+def test_candidates_in_two_folders_of_the_set_are_both_named(tmp_path):
+    samples.write(tmp_path, {"my_set/1.txt": b"x", "set/Data.tar": samples.tar(MEMBER, "w:")})
+    with pytest.raises(ArchiveError, match="holds my_set and set/Data.tar, and either would do"):
+        find(tmp_path, WANTED)
+
+
+def test_an_archive_in_place_of_its_folder_is_told_with_the_folder(tmp_path):
+    samples.write(tmp_path, {"my data/Data.tar": samples.tar(MEMBER, "w:")})
+    with pytest.raises(MissingArchiveError) as caught:
+        find(tmp_path / "my data" / "Data.tar", WANTED)
+    told = f"Data.tar is a file. Give the folder that holds it: --manual-dir '{tmp_path}/my data'"
+    assert told in str(caught.value)
+
+
 def test_a_missing_archive_lists_what_is_looked_for_and_what_is_there(tmp_path):
     samples.write(tmp_path, {"Data.zip.part": b"", "note": b""})
     with pytest.raises(MissingArchiveError) as caught:

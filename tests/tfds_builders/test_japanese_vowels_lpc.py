@@ -11,10 +11,13 @@ from tfds_builders.parsers import vowels
 
 pytestmark = pytest.mark.usefixtures("quiet")
 SIZES = {f"size_ae.{split}": b"2 1 1 1 1 1 1 1 1\n" for split in ("train", "test")}
-UCI = SIZES | {f"ae.{split}": samples.vowel_blocks((2,) + (1,) * 8) for split in ("train", "test")}
+SEEDS = {"train": 0, "test": 1000}
+UCI = SIZES | {
+    f"ae.{split}": samples.vowel_blocks((2,) + (1,) * 8, seed=seed) for split, seed in SEEDS.items()
+}
 TS = {
-    f"JapaneseVowels_{part}.ts": samples.vowel_ts((1, 1, *range(2, 10)))
-    for part in ("TRAIN", "TEST")
+    f"JapaneseVowels_{split.upper()}.ts": samples.vowel_ts((1, 1, *range(2, 10)), seed=seed)
+    for split, seed in SEEDS.items()
 }
 
 
@@ -55,7 +58,8 @@ def test_archives_of_both_configs_may_lie_side_by_side(tmp_path):
 
 def test_without_size_files_the_official_numbers_hold(tmp_path):
     files = {
-        f"ae.{split}": samples.vowel_blocks(vowels.SIZES[split], frames=1) for split in vowels.SIZES
+        f"ae.{split}": samples.vowel_blocks(vowels.SIZES[split], frames=1, seed=seed)
+        for split, seed in SEEDS.items()
     }
     builder = prepared(tmp_path, files)
     assert {s: info.num_examples for s, info in builder.info.splits.items()} == {
@@ -76,10 +80,18 @@ def test_the_other_form_is_proposed_where_only_it_is_there(tmp_path):
         ({"japanese+vowels.zip": zipped({"a": b""})}, "holds no ae.train; it holds a"),
         ({"japanese+vowels.zip": zipped({"x.arff": b""})}, "padded .arff form is not read"),
         ({"japanese+vowels.zip": zipped(UCI)[:500]}, "damaged or cut"),
+        (
+            UCI | {"ae.test": UCI["ae.train"]},
+            r"train/1/01 \(ae.train, speaker 1\) and test/1/01 \(ae.test, speaker 1\) hold the",
+        ),
+        (
+            {"japanese+vowels.zip": zipped(UCI | {"old/AE.TRAIN": UCI["ae.test"]})},
+            "holds ae.train twice: ae.train and old/AE.TRAIN. Keep one",
+        ),
         (UCI | {"size_ae.train": b"30 30"}, "expected nine whole numbers"),
         ({k: v for k, v in UCI.items() if "size" not in k}, "10 utterances, expected 270"),
         (UCI | {"ae.test": UCI["ae.test"][:-60]}, "size_ae|values, expected 12 values"),
-        (UCI | {"ae.test": UCI["ae.test"].replace(b"0.1", b"nan", 1)}, "line .*'nan'"),
+        (UCI | {"ae.train": UCI["ae.train"].replace(b"0.1", b"nan", 1)}, "line .*'nan'"),
     ],
 )
 def test_a_missing_wrong_or_damaged_archive_is_told_and_nothing_is_kept(files, message, tmp_path):

@@ -171,6 +171,11 @@ def test_a_motion_that_ends_within_a_frame_is_refused():
         motion(STEP[: STEP.rindex(b"tibia")])
 
 
+def test_a_motion_whose_last_number_is_cut_is_refused():
+    with pytest.raises(FormatError, match="and no more, expected a line end"):
+        motion(STEP.rstrip()[:-1])
+
+
 def test_a_motion_of_another_skeleton_is_refused():
     with pytest.raises(
         FormatError, match="other channels for '.*', expected those of the skeleton"

@@ -79,12 +79,12 @@ def test_a_picture_validates_in_every_config_or_in_none(tmp_path):
 def test_sketches_of_one_photo_and_the_photo_are_on_one_side(tmp_path):
     drawings = {
         f"PACS/sketch/dog/n02103406_{photo}-{drawing}.png": picture_file(
-            photo + drawing, kind="png"
+            8000 + 10 * photo + drawing, kind="png"
         )
         for photo in range(6)
         for drawing in range(4)
     }
-    photos = {f"PACS/photo/dog/n02103406_{i}.jpg": picture_file(50 + i) for i in range(6)}
+    photos = {f"PACS/photo/dog/n02103406_{i}.jpg": picture_file(9000 + i) for i in range(6)}
     splits = names(prepared(tmp_path, FILES | drawings | photos, "pacs_images/cartoon"))
     stems = [
         {name.split("n02103406_")[1][0] for name in splits[split] if "n02103406" in name}
@@ -117,6 +117,13 @@ def test_a_part_says_what_it_lacks(tmp_path, caplog):
     assert "holds 56 of 9991 images: a part of PACS" in caplog.text
 
 
+def test_a_repeat_within_a_class_is_left_out_and_told(tmp_path, caplog):
+    files = FILES | {f"PACS/{DOG}".replace("000", "009"): FILES[f"PACS/{DOG}"]}
+    splits = names(prepared(tmp_path, files))
+    assert sum(map(len, splits.values())) == 56 and DOG in set.union(*splits.values())
+    assert f"images: 1, left out; the first is photo/dog/pic_009.jpg, which is {DOG}" in caplog.text
+
+
 TEXTS = listed(FILES)
 
 
@@ -131,10 +138,14 @@ TEXTS = listed(FILES)
         (FILES | {f"PACS/again/{DOG}": b""}, "the same picture twice"),
         (media.pacs_files(2) | {f"PACS/{DOG}": picture_file(side=224)}, "224 x 224 pixels, RGB"),
         (FILES | {f"PACS/{DOG}": picture_file()[:700]}, "expected a JPEG or PNG picture of 227"),
+        (
+            FILES | {"PACS/sketch/dog/pic_000.jpg": FILES[f"PACS/{DOG}"]},
+            r"photo, dog\) and sketch/dog/pic_000.jpg \(sketch, dog\) hold the very same",
+        ),
         (FILES | {f"PACS/{DOG}": b"GIF89a"}, "pic_000.jpg: .* expected a JPEG or PNG picture"),
         (FILES | dict([*TEXTS.items()][:-1]), "7 of 8 lists; sketch_crossval_kfold.txt is not"),
         (
-            FILES | TEXTS | {"PACS/new.txt": b"", "PACS/photo/dog/new.jpg": picture_file()},
+            FILES | TEXTS | {"PACS/new.txt": b"", "PACS/photo/dog/new.jpg": picture_file(7)},
             "1 images are in none of the lists, photo/dog/new.jpg first",
         ),
         (

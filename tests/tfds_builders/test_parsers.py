@@ -94,6 +94,22 @@ def test_gait_notes_that_are_no_json_object_are_refused(data):
         _parse(gait.parse_notes, data, "1-1.json")
 
 
+@pytest.mark.parametrize(
+    ("parser", "data"),
+    [
+        (gait.parse, samples.gait_csv()),
+        (smni.parse, TRIAL),
+        (vowels.parse, samples.vowel_blocks(closed=False).rstrip() + b"\n"),
+        (vowels.parse, samples.vowel_ts()),
+    ],
+    ids=["gait", "eeg", "vowels", "vowels ts"],
+)
+def test_a_last_line_without_an_end_is_refused_as_its_number_may_be_cut(parser, data):
+    for cut in (1, 2):
+        with pytest.raises(FormatError):
+            _parse(parser, data[:-cut], "f")
+
+
 def test_an_eeg_trial_has_header_and_values():
     data = samples.smni_trial(trial=7, condition="S2 match err", channels=CHANNELS)
     trial = _parse(smni.parse, data, "t")

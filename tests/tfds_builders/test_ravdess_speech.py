@@ -96,7 +96,7 @@ def test_a_repeated_file_is_kept_and_names_the_first(tmp_path, caplog):
     records, _ = everything(builder)
     assert records[second]["same_as"].decode() == first and records[first]["same_as"] == b""
     assert builder.info.metadata["same_as"] == {second: first}
-    assert f"{second} is byte for byte {first}" in caplog.text
+    assert f"recordings: 1, kept; the first is {second}, which is {first}." in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -104,6 +104,10 @@ def test_a_repeated_file_is_kept_and_names_the_first(tmp_path, caplog):
     [
         ({}, "does not exist"),
         ({"Actor_01/readme.txt": b""}, "holds no Actor_NN/03-01"),
+        (
+            FILES | {speech_name(2): wav_file(np.stack([speech(11)] * 2, axis=1)[:, :1])},
+            r"/03-01-02-01-01-01-01.wav \(actor 01\) and .*-02.wav \(actor 02\) hold the very same",
+        ),
         (FILES | {"Actor_01/take1.wav": b""}, "not seven numbers"),
         (FILES | {"Actor_01/02-02-01-01-01-01-01.wav": b""}, "modality 02, channel 02"),
         (FILES | {speech_name(25): b""}, "actor 25"),

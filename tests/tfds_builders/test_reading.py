@@ -1,10 +1,15 @@
 """One call from archive to records: prepared once, never mixed up, never TensorFlow."""
 
+import pathlib
+import subprocess
+import sys
+
 import pytest
 
 from tests.tfds_builders import samples
-from tests.tfds_builders.test_registration import in_a_new_process
-from tfds_builders import reading
+from tests.tfds_builders.test_registration import ROOT, in_a_new_process
+from tfds_builders import builder_cls, reading
+from tfds_builders.common import lock
 
 pytestmark = pytest.mark.usefixtures("quiet")
 NAME = "ipol_gait/left_foot"
@@ -49,6 +54,72 @@ def test_another_archive_gets_its_own_folder_and_the_first_stays(manual, tmp_pat
     assert "was prepared from another archive" in caplog.text
     first = reading.records(NAME, manual, tmp_path, split="test")
     assert len(first) == 2 and all(int(record["subject"]) <= 10 for record in first)
+
+
+@pytest.mark.skipif(lock.fcntl is None, reason="this system has no such locks")
+def test_runs_at_once_make_one_data_set_and_all_go_on(manual, tmp_path):
+    """The first to come prepares, the others wait and find what it made."""
+    config = tmp_path / "data" / "array_record" / NAME
+    running = samples.write(config / "incomplete.ABC123_1.0.0", {"half": b""})
+    code = (
+        "import sys\n"
+        "from tfds_builders import reading\n"
+        "print(len(reading.records(*sys.argv[1:], split='train')))\n"
+    )
+    command = [sys.executable, "-c", code, NAME, str(manual), str(tmp_path / "data")]
+    with lock.alone(config / ".1.0.0.lock", "is this test"):
+        runs = [
+            subprocess.Popen(
+                command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
+            for _ in range(2)
+        ]
+        for process in runs:
+            while "waiting for it to end" not in (line := process.stderr.readline()):
+                assert line
+        assert running.exists()
+    told = [process.communicate(timeout=60) for process in runs]
+    assert [process.returncode for process in runs] == [0, 0], told
+    assert [out for out, _ in told] == ["7\n", "7\n"]
+    assert [path.name for path in config.iterdir()] == ["1.0.0"]
+
+
+def test_what_a_killed_run_left_is_cleared_by_the_next(manual, tmp_path):
+    config = tmp_path / "array_record" / NAME
+    samples.write(config, {".1.0.0.lock": b"", "incomplete.ABC123_1.0.0/half": b""})
+    reading.records(NAME, manual, tmp_path)
+    assert [path.name for path in config.iterdir()] == ["1.0.0"]
+
+
+def test_another_archive_prepared_meanwhile_is_not_taken_for_this_one(
+    manual, tmp_path, monkeypatch, caplog
+):
+    more = samples.write(tmp_path / "more", samples.gait_files(range(11, 31)))
+    sources = builder_cls(NAME).sources
+
+    def slow(builder, folder):  # while this one looks at its archive, another run prepares
+        monkeypatch.setattr(builder_cls(NAME), "sources", sources)
+        reading.records(NAME, more, tmp_path)
+        return sources(builder, folder)
+
+    monkeypatch.setattr(builder_cls(NAME), "sources", slow)
+    people = reading.records(NAME, manual, tmp_path, split="test")
+    assert all(int(record["subject"]) <= 10 for record in people)
+    assert "was prepared from another archive" in caplog.text
+
+
+@pytest.mark.parametrize("file", ["dataset_info.json", "metadata.json"])
+@pytest.mark.parametrize("left", [0.0, 0.1, 0.5, 0.99, None])
+def test_a_damaged_prepared_set_is_named_with_its_folder(file, left, manual, tmp_path):
+    path = pathlib.Path(reading.prepared(NAME, manual, tmp_path).data_path) / file
+    content = path.read_bytes().rstrip()
+    path.unlink()
+    if left is not None:
+        path.write_bytes(content[: int(left * len(content))])
+    for folder in (manual, None):
+        with pytest.raises(ValueError, match="is damaged .*Delete that folder and run") as error:
+            reading.records(NAME, folder, tmp_path)
+        assert str(path.parent) in str(error.value) and str(error.value).isprintable()
 
 
 def test_the_folder_is_that_of_the_environment_by_default(manual, tmp_path, monkeypatch):

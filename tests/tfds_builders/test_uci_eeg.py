@@ -117,6 +117,16 @@ def test_an_empty_trial_is_left_out_and_named(tmp_path, caplog):
     assert f"{PEOPLE[0]}.rd.006 has no samples and is left out" in caplog.text
 
 
+def test_a_repeat_within_a_person_is_kept_and_told(tmp_path, caplog):
+    name = f"SMNI_CMI_TRAIN/{PEOPLE[0]}/{PEOPLE[0]}.rd.006"
+    first = TRAIN[f"SMNI_CMI_TRAIN/{PEOPLE[0]}/{PEOPLE[0]}.rd.002"]
+    builder = prepared(tmp_path, TRAIN | {name: first})
+    assert builder.info.splits["train"].num_examples == 13
+    again = reading.prepared("uci_eeg/large", None, tmp_path / "data")
+    assert again.info.metadata["same_as"] == {"co2a0000364/006": "co2a0000364/002"}
+    assert "trials: 1, kept; the first is co2a0000364/006, which is co2a0000364/002" in caplog.text
+
+
 def test_the_number_of_a_trial_is_that_of_its_file(tmp_path):
     name = f"SMNI_CMI_TRAIN/{PEOPLE[0]}/{PEOPLE[0]}.rd.042"
     files = TRAIN | {name: samples.smni_trial(PEOPLE[0], 41)}
@@ -144,6 +154,23 @@ def test_the_config_whose_archive_is_there_is_proposed(tmp_path):
         ({"SMNI_CMI_TRAIN/README": b""}, "holds nobody with 6 trials .* it holds README"),
         (samples.smni_files(PEOPLE, range(5)), "holds nobody with 6 trials"),
         (ONE | {f"SMNI_CMI_TRAIN/{PEOPLE[0]}.rd.000": b""}, "the same recording twice"),
+        (
+            TRAIN
+            | {
+                f"SMNI_CMI_TRAIN/{PEOPLE[1]}.rd.009": samples.smni_trial(PEOPLE[0]).replace(
+                    *(f"# {person}".encode() for person in PEOPLE)
+                )
+            },
+            r"000 \(co2a0000364, train\) and co2c0000337/009 \(co2c0000337, train\) hold the very",
+        ),
+        (
+            TRAIN | {name.replace("TRAIN", "TEST"): content for name, content in TRAIN.items()},
+            r"000 \(co2a0000364, train\) and .*/000 \(co2a0000364, test\) hold the very same",
+        ),
+        (
+            ONE | {f"SMNI_CMI_TRAIN/{PEOPLE[0]}.tar.gz": subject_archive(PEOPLE[0])},
+            "holds co2a0000364 twice: co2a0000364.tar.gz and co2a0000364/co2a0000364.rd.000",
+        ),
         (
             ONE | {f"SMNI_CMI_TRAIN/{PEOPLE[0]}.rd.009": samples.smni_trial(PEOPLE[1])},
             "co2a0000364.rd.009, line 1: the subject co2c0000337, expected co2a0000364",

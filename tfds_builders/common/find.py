@@ -6,6 +6,7 @@ import dataclasses
 import os
 import pathlib
 import re
+import shlex
 from collections.abc import Mapping
 
 from tfds_builders.common.archive import Source, open_source
@@ -56,16 +57,20 @@ def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
         ArchiveError: When two candidates lie side by side, or the one there cannot be opened.
     """
     manual = pathlib.Path(manual_dir).expanduser()
-    folders = (wanted.dataset, *wanted.aliases, "")
-    places = [manual / folder for folder in folders if (manual / folder).is_dir()]
-    for place in places:
-        path = _only([*_named(place, wanted.stems), *_itself(place, wanted.loose)], place)
+    if manual.is_file():
+        raise MissingArchiveError(
+            f"{wanted.dataset}: {manual} is a file. Give the folder that holds it: "
+            f"--manual-dir {shlex.quote(str(manual.parent))}"
+        )
+    own = _folders(manual, (wanted.dataset, *wanted.aliases))
+    for places in (own, _folders(manual, ("",))):
+        path = _only([p for place in places for p in _candidates(place, wanted)], manual)
         if path is not None:
             return open_source(path, wanted.limits)
-        path = _only(_named(place, wanted.outer), place)
+        path = _only([p for place in places for p in _named(place, wanted.outer)], manual)
         if path is not None:
             return _inner(open_source(path, wanted.limits), wanted)
-    raise MissingArchiveError(_missing(manual, places, wanted))
+    raise MissingArchiveError(_missing(manual, [*own, *_folders(manual, ("",))], wanted))
 
 
 def find_config(
@@ -98,6 +103,15 @@ def _is_there(manual_dir: str | os.PathLike, wanted: Wanted) -> bool:
     return True
 
 
+def _folders(manual: pathlib.Path, names: tuple[str, ...]) -> list[pathlib.Path]:
+    return [manual / name for name in names if (manual / name).is_dir()]
+
+
+def _candidates(place: pathlib.Path, wanted: Wanted) -> list[pathlib.Path]:
+    itself = any(re.fullmatch(wanted.loose, child.name) for child in place.iterdir())
+    return [*_named(place, wanted.stems), *[place] * itself]
+
+
 def _named(place: pathlib.Path, stems: tuple[str, ...]) -> list[pathlib.Path]:
     folders = {stem.lower() for stem in stems}
     files = {stem + extension for stem in folders for extension in EXTENSIONS}
@@ -105,17 +119,17 @@ def _named(place: pathlib.Path, stems: tuple[str, ...]) -> list[pathlib.Path]:
     return [p for p in children if p.name.lower() in (folders if p.is_dir() else files)]
 
 
-def _itself(place: pathlib.Path, loose: str) -> list[pathlib.Path]:
-    return [place] if any(re.fullmatch(loose, child.name) for child in place.iterdir()) else []
-
-
-def _only(paths: list[pathlib.Path], place: pathlib.Path) -> pathlib.Path | None:
+def _only(paths: list[pathlib.Path], manual: pathlib.Path) -> pathlib.Path | None:
     if len(paths) > 1:
-        named = " and ".join("the files themselves" if p == place else p.name for p in paths)
+        named = " and ".join(_told(path, manual) for path in paths)
         raise ArchiveError(
-            f"{place} holds {named}, and either would do. Move all but one elsewhere."
+            f"{manual} holds {named}, and either would do. Move all but one elsewhere."
         )
     return paths[0] if paths else None
+
+
+def _told(path: pathlib.Path, manual: pathlib.Path) -> str:
+    return "the files themselves" if path == manual else path.relative_to(manual).as_posix()
 
 
 def _inner(outer: Source, wanted: Wanted) -> Source:

@@ -11,11 +11,13 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.archive import Source
+from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, FormatError, shown
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.progress import track
+from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.spd import JITTER, covariance
 from tfds_builders.hdm05_mocap.kinematics import joint_positions
 from tfds_builders.parsers import amc, asf
@@ -84,7 +86,7 @@ class Clip(NamedTuple):
     asf: str
 
 
-class Builder(tfds.core.GeneratorBasedBuilder):
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `hdm05_mocap`."""
 
     VERSION = tfds.core.Version("1.0.0")
@@ -147,8 +149,10 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 "%s holds %d of %d clips, %d of %d motions and %d of %d actors: a part of HDM05.",
                 source.title, len(clips), CLIPS, len(motions), MOTIONS, len(actors), len(ACTORS),
             )  # fmt: skip
+        repeats = Repeats(source.title, "clips", "kept")
         self.info.metadata.update(
             **origins(self.name, sources),
+            same_as=repeats.same_as,
             channels=[f"{joint}.{axis}" for joint in JOINTS for axis in "xyz"],
             angles=list(ANGLES),
             rate_hz=RATE_HZ,
@@ -157,31 +161,33 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         )
         return {
             f"actor_{actor}": self._generate_examples(
-                source, [clip for clip in clips if clip.actor == actor], actor
+                source, [clip for clip in clips if clip.actor == actor], repeats, actor
             )
             for actor in actors
         }
 
-    def _generate_examples(self, source, clips, actor):
+    def _generate_examples(self, source, clips, repeats, actor):
         skeletons: dict[str, asf.Skeleton] = {}
         for clip in track(clips, f"{self.name}, {actor}, clips"):
             if clip.asf not in skeletons:
                 skeletons[clip.asf] = skeleton_of(source, clip)
+            motion = amc.parse(source.open(clip.amc), skeletons[clip.asf], name=clip.amc)
             key = f"{clip.actor}/{clip.motion}/{clip.take}"
+            repeats.add(motion.values, key, f"actor {clip.actor}")
             yield (
                 key,
                 {
                     "id": key,
-                    **self._signal(source, clip, skeletons[clip.asf]),
+                    **self._signal(clip, skeletons[clip.asf], motion),
                     "subject": clip.actor,
                     "actor": clip.actor,
                     "motion": clip.motion,
                     "take": int(clip.take),
                 },
             )
+        repeats.tell()
 
-    def _signal(self, source, clip, skeleton):
-        motion = amc.parse(source.open(clip.amc), skeleton, name=clip.amc)
+    def _signal(self, clip, skeleton, motion):
         columns = [skeleton.joints.index(joint) for joint in JOINTS]
         places = joint_positions(skeleton, motion)[:, columns].reshape(len(motion.values), -1)
         jitter = self.builder_config.jitter

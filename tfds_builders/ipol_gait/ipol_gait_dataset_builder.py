@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import logging
 import re
 
@@ -11,11 +10,13 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.archive import Source
+from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.progress import track
+from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers import gait
 
@@ -59,7 +60,7 @@ class Config(tfds.core.BuilderConfig):
         return tuple(axes) if self.foot else gait.CHANNELS
 
 
-class Builder(tfds.core.GeneratorBasedBuilder):
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `ipol_gait`."""
 
     VERSION = tfds.core.Version("1.0.0")
@@ -192,19 +193,8 @@ def distinct(source: Source, trials: dict[tuple[str, str], str]) -> dict[tuple[s
     Raises:
         ArchiveError: When two people have the same samples: one label must be wrong.
     """
-    first: dict[bytes, tuple[str, str]] = {}
-    kept = {}
-    for key, stem in trials.items():
-        earlier = first.setdefault(hashlib.sha256(source.read(f"{stem}.csv")).digest(), key)
-        if earlier == key:
-            kept[key] = stem
-        elif earlier[0] == key[0]:
-            log.warning(
-                "%s: trial %s-%s repeats %s-%s and is left out.", source.title, *key, *earlier
-            )
-        else:
-            raise ArchiveError(
-                f"{source.title}: trials {'-'.join(earlier)} and {'-'.join(key)} hold the same "
-                "samples, but belong to two people. Get the archive anew."
-            )
-    return kept
+    repeats = Repeats(source.title, "trials", "left out")
+    for (subject, trial), stem in trials.items():
+        repeats.add(source.read(f"{stem}.csv"), f"{subject}-{trial}", f"subject {subject}")
+    repeats.tell()
+    return {key: stem for key, stem in trials.items() if "-".join(key) not in repeats.same_as}

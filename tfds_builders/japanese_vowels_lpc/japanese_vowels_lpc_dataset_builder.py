@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Iterator
 
 import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.archive import Source
+from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, find_config
 from tfds_builders.common.limits import Limits
+from tfds_builders.common.repeats import Repeats
 from tfds_builders.parsers import vowels
 
 _LIMITS = Limits(members=100, member_bytes=8 << 20, total_bytes=64 << 20)
@@ -49,7 +52,7 @@ FILES = {
 }
 
 
-class Builder(tfds.core.GeneratorBasedBuilder):
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `japanese_vowels_lpc`."""
 
     VERSION = tfds.core.Version("1.0.0")
@@ -96,6 +99,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         parts = {split: utterances(source, file, split) for split, file in FILES[config].items()}
         self.info.metadata.update(
             **origins(self.name, sources),
+            same_as=repeated(source, parts, FILES[config]),
             subjects={
                 split: [str(s) for s in sorted(set(part.speakers))] for split, part in parts.items()
             },
@@ -103,14 +107,38 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         return {split: self._generate_examples(part, split) for split, part in parts.items()}
 
     def _generate_examples(self, part, split):
-        within = collections.Counter()
-        for sequence, speaker in zip(part.sequences, part.speakers, strict=True):
-            within[speaker] += 1
-            key = f"{split}/{speaker}/{within[speaker]:02d}"
+        for key, sequence, speaker in numbered(part, split):
             yield (
                 key,
                 {"id": key, "sequence": sequence, "subject": str(speaker), "label": speaker - 1},
             )
+
+
+def numbered(part: vowels.Utterances, split: str) -> Iterator[tuple[str, np.ndarray, int]]:
+    """Gives id, frames and speaker of each utterance, numbered within split and speaker."""
+    within = collections.Counter()
+    for sequence, speaker in zip(part.sequences, part.speakers, strict=True):
+        within[speaker] += 1
+        yield f"{split}/{speaker}/{within[speaker]:02d}", sequence, speaker
+
+
+def repeated(
+    source: Source, parts: dict[str, vowels.Utterances], files: dict[str, str]
+) -> dict[str, str]:
+    """Finds utterances with the very frames of an earlier one.
+
+    Returns:
+        The first utterance with the same frames, by utterance.
+
+    Raises:
+        ArchiveError: When both splits, or two speakers, have the same frames.
+    """
+    repeats = Repeats(source.title, "utterances", "kept")
+    for split, part in parts.items():
+        for key, sequence, speaker in numbered(part, split):
+            repeats.add(sequence, key, f"{files[split]}, speaker {speaker}")
+    repeats.tell()
+    return repeats.same_as
 
 
 def utterances(source: Source, file: str, split: str) -> vowels.Utterances:
@@ -119,25 +147,35 @@ def utterances(source: Source, file: str, split: str) -> vowels.Utterances:
     A file `size_ae.*` beside it states the counts itself and is then believed.
 
     Raises:
-        ArchiveError: When the file is not in the archive.
+        ArchiveError: When the file is not in the archive, or twice.
         FormatError: When it cannot be read, or has another number of utterances.
     """
-    found = {name.rsplit("/", 1)[-1].lower(): name for name in source.names}
-    if file.lower() not in found:
+    member, sized = _member(source, file), _member(source, f"size_{file}")
+    if member is None:
         padded = (
             " The padded .arff form is not read: padding changes the distribution."
-            if any(name.endswith(".arff") for name in found)
+            if any(name.endswith(".arff") for name in source.names)
             else ""
         )
         raise ArchiveError(
             f"{source.title} holds no {file}; it holds "
             f"{', '.join(source.names[:8]) or 'nothing'}.{padded}"
         )
-    part = vowels.parse(source.open(found[file.lower()]), name=file)
+    part = vowels.parse(source.open(member), name=file)
     if part.speakers is not None:
         return part
     sizes = vowels.SIZES[split]
-    if f"size_{file}" in found:
-        sizes = vowels.parse_sizes(source.open(found[f"size_{file}"]), name=f"size_{file}")
+    if sized is not None:
+        sizes = vowels.parse_sizes(source.open(sized), name=f"size_{file}")
     speakers = vowels.speakers_by_order(len(part.sequences), sizes, name=file)
     return vowels.Utterances(part.sequences, speakers)
+
+
+def _member(source: Source, file: str) -> str | None:
+    """The member of that name, in any folder and of any case."""
+    found = [name for name in source.names if name.rsplit("/", 1)[-1].lower() == file.lower()]
+    if len(found) > 1:
+        raise ArchiveError(
+            f"{source.title} holds {file} twice: {found[0]} and {found[1]}. Keep one of the two."
+        )
+    return found[0] if found else None

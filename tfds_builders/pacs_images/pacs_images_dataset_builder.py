@@ -11,11 +11,13 @@ from typing import NamedTuple
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.archive import Source
+from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, FormatError, shown
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.progress import track
+from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers import lists, picture
 
@@ -76,7 +78,7 @@ class Item(NamedTuple):
         return match[1] if match else self.file
 
 
-class Builder(tfds.core.GeneratorBasedBuilder):
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `pacs_images`."""
 
     VERSION = tfds.core.Version("1.0.0")
@@ -118,7 +120,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     def _split_generators(self, dl_manager):
         sources = self.sources(dl_manager.manual_dir)
         (source,) = sources.values()
-        items = items_of(source)
+        items = distinct(source, items_of(source))
         official = sum(DOMAINS.values())
         if len(items) < official:
             log.warning(
@@ -138,14 +140,11 @@ class Builder(tfds.core.GeneratorBasedBuilder):
 
     def _generate_examples(self, source, items, split):
         for item in track(items, f"{self.name}, {split}, images"):
-            file = source.open(item.member)
-            picture.parse(file, name=item.member, side=SIDE)
-            file.seek(0)
             yield (
                 item.file,
                 {
                     "id": item.file,
-                    "image": file,
+                    "image": source.open(item.member),
                     "label": item.kind,
                     "domain": item.domain,
                     "file": item.file,
@@ -182,6 +181,22 @@ def items_of(source: Source) -> list[Item]:
             f"holds {', '.join(source.names[:5]) or 'nothing'}. {_GET}"
         )
     return sorted(items.values())
+
+
+def distinct(source: Source, items: list[Item]) -> list[Item]:
+    """Leaves out pictures with the very pixels of an earlier one of their domain and class.
+
+    Raises:
+        ArchiveError: When two domains or classes have the same picture: one label must be wrong,
+            and a domain that is held out would not be unseen.
+        FormatError: When a picture cannot be read.
+    """
+    repeats = Repeats(source.title, "images", "left out")
+    for item in track(items, f"{source.title}, looking for repeated images"):
+        image = picture.parse(source.open(item.member), name=item.member, side=SIDE)
+        repeats.add(image.pixels, item.file, f"{item.domain}, {item.kind}")
+    repeats.tell()
+    return [item for item in items if item.file not in repeats.same_as]
 
 
 def of_domain(items: list[Item], domain: str) -> list[Item]:

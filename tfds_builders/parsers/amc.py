@@ -14,7 +14,7 @@ import numpy as np
 
 from tfds_builders.common.errors import FormatError, shown
 from tfds_builders.parsers.asf import LARGEST, Skeleton
-from tfds_builders.parsers.text import is_number, read_text
+from tfds_builders.parsers.text import check_end, is_number, read_text
 
 _HEAD = {":FULLY-SPECIFIED", ":DEGREES"}
 _FIRST_FRAME = re.compile(r"^1[ \t]*$", re.MULTILINE)
@@ -66,6 +66,7 @@ def parse(file: BinaryIO, skeleton: Skeleton, *, name: str) -> Motion:
     values = _values(body.split(), found)
     if values is None:
         raise _first_error(body, text[: first.start()].count("\n") + 1, found, name)
+    check_end(text, name, _FIX)
     ends = dict(zip(found, np.cumsum([*found.values()]), strict=True))
     columns = [range(ends[part] - width, ends[part]) for part, width in widths.items()]
     return Motion(values[:, np.concatenate(columns)])

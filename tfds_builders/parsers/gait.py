@@ -16,7 +16,7 @@ from typing import BinaryIO
 import numpy as np
 
 from tfds_builders.common.errors import FormatError, shown
-from tfds_builders.parsers.text import numbers, read_text
+from tfds_builders.parsers.text import check_end, numbers, read_text
 
 CHANNELS = tuple(
     foot + kind for foot in "LR" for kind in ("AV", "AX", "AY", "AZ", "RV", "RX", "RY", "RZ")
@@ -100,7 +100,8 @@ def parse(file: BinaryIO, *, name: str) -> Signal:
         FormatError: On another header, a line with more or fewer than 16 values, anything that is
             no number.
     """
-    header, _, body = read_text(file, name).partition("\n")
+    text = read_text(file, name)
+    header, _, body = text.partition("\n")
     if header.strip() != ",".join(CHANNELS):
         raise FormatError(
             name, "line 1", shown(header), f"the header {CHANNELS[0]},…,{CHANNELS[-1]}", _FIX
@@ -108,7 +109,9 @@ def parse(file: BinaryIO, *, name: str) -> Signal:
     lines = body.removesuffix("\n").split("\n")
     if lines == [""]:
         raise FormatError(name, "", "no samples", "one line a sample", _FIX)
-    return Signal(numbers(lines, len(CHANNELS), name=name, first_line=2, separator=",", fix=_FIX))
+    table = numbers(lines, len(CHANNELS), name=name, first_line=2, separator=",", fix=_FIX)
+    check_end(text, name, _FIX)
+    return Signal(table)
 
 
 def parse_notes(file: BinaryIO, *, name: str) -> Notes:

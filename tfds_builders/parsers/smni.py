@@ -14,7 +14,7 @@ from typing import BinaryIO
 import numpy as np
 
 from tfds_builders.common.errors import FormatError, shown
-from tfds_builders.parsers.text import is_number, read_text
+from tfds_builders.parsers.text import check_end, is_number, read_text
 
 SAMPLES = 256
 RATE_HZ = 256
@@ -80,6 +80,7 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
     text = read_text(file, name)
     if not has_samples(text.encode()):
         raise EmptyTrialError(name, "", "no samples", "256 a channel", "Leave the trial out.")
+    check_end(text, name, _FIX)
     lines = text.removesuffix("\n").split("\n")
     (subject,) = _line(lines, 0, _SUBJECT, "`# co2a0000364.rd`", name)
     (count,) = _line(lines, 1, _COUNTS, "`# 120 trials, 64 chans, … post_stim samples`", name)

@@ -39,6 +39,25 @@ def read_text(file: BinaryIO, name: str, comments: bool = False) -> str:
     return data.decode("ascii").replace("\r\n", "\n").replace("\r", "\n")
 
 
+def check_end(text: str, name: str, fix: str) -> None:
+    """Refuses text whose last line has no end: its last number may be cut.
+
+    Args:
+        text: What `read_text` gave.
+        name: Name of the file, for errors.
+        fix: Last sentence of an error.
+
+    Raises:
+        FormatError: Naming the last line.
+    """
+    if not text.endswith("\n"):
+        line = text.count("\n") + 1
+        last = text[text.rfind("\n") + 1 :]
+        raise FormatError(
+            name, f"line {line}", f"{shown(last[-40:])} and no more", "a line end", fix
+        )
+
+
 def is_number(text: str) -> bool:
     """Says whether text is a decimal number that float32 holds: no nan, no inf, no underscores."""
     return _NUMBER.fullmatch(text) is not None and abs(float(text)) <= _LARGEST

@@ -16,7 +16,7 @@ from typing import BinaryIO
 import numpy as np
 
 from tfds_builders.common.errors import FormatError, shown
-from tfds_builders.parsers.text import numbers, read_text
+from tfds_builders.parsers.text import check_end, numbers, read_text
 
 CHANNELS = 12
 SPEAKERS = 9
@@ -52,14 +52,17 @@ def parse(file: BinaryIO, *, name: str) -> Utterances:
         FormatError: Naming the line. The padded `.arff` form is refused: padding changes the
             distribution.
     """
-    lines = read_text(file, name).split("\n")
+    text = read_text(file, name)
+    lines = text.split("\n")
     first = next((line.strip() for line in lines if line.strip() and line[0] != "%"), "")
     if first.lower().startswith("@relation"):
         raise FormatError(
             name, "line 1", "an ARFF file, padded to equal length", "the unpadded .ts or ae.* form",
             "Padding changes the distribution of the values; take the other archive.",
         )  # fmt: skip
-    return _parse_ts(lines, name) if first[:1] in ("#", "@") else _parse_blocks(lines, name)
+    part = _parse_ts(lines, name) if first[:1] in ("#", "@") else _parse_blocks(lines, name)
+    check_end(text, name, _FIX)
+    return part
 
 
 def parse_sizes(file: BinaryIO, *, name: str) -> tuple[int, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import logging
 import re
 from typing import NamedTuple
@@ -12,11 +11,13 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.archive import Source
+from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, FormatError, shown
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.progress import track
+from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers import wav
 
@@ -79,7 +80,7 @@ class Utterance(NamedTuple):
         return f"{self.actor:02d}"
 
 
-class Builder(tfds.core.GeneratorBasedBuilder):
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `ravdess_speech`."""
 
     VERSION = tfds.core.Version("1.0.0")
@@ -259,17 +260,18 @@ def resampled(samples: np.ndarray, rate_hz: int) -> np.ndarray:
 
 
 def repeated(source: Source, utterances: list[Utterance]) -> dict[str, str]:
-    """Finds recordings whose file is, byte for byte, that of an earlier one, and names them.
+    """Finds recordings with the very samples of an earlier one by the same actor.
 
     Returns:
-        The first file with the same bytes, by file.
+        The first file with the same samples, by file.
+
+    Raises:
+        ArchiveError: When two actors have the same samples: one label must be wrong.
+        FormatError: When a recording cannot be read.
     """
-    first: dict[bytes, str] = {}
-    same_as: dict[str, str] = {}
-    for utterance in track(utterances, f"{source.title}, looking for repeated files"):
-        digest = hashlib.sha256(source.read(utterance.member)).digest()
-        other = first.setdefault(digest, utterance.file)
-        if other != utterance.file:
-            same_as[utterance.file] = other
-            log.warning("%s is byte for byte %s; both are kept.", utterance.file, other)
-    return same_as
+    repeats = Repeats(source.title, "recordings", "kept")
+    for utterance in track(utterances, f"{source.title}, looking for repeated recordings"):
+        sound = wav.parse(source.open(utterance.member), name=utterance.member)
+        repeats.add(sound.samples, utterance.file, f"actor {utterance.subject}")
+    repeats.tell()
+    return repeats.same_as

@@ -12,11 +12,13 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.archive import Source
+from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, FormatError, MissingArchiveError
 from tfds_builders.common.find import Wanted, find, find_config
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.progress import track
+from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.spd import JITTER, covariance
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers import smni
@@ -86,7 +88,7 @@ def _both(archive: str, people: int, description: str) -> list[Config]:
     ]
 
 
-class Builder(tfds.core.GeneratorBasedBuilder):
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `uci_eeg`."""
 
     VERSION = tfds.core.Version("1.0.0")
@@ -158,15 +160,19 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 self.name,
                 TEST_OF_LARGE.official,
             )
+        repeats = Repeats(source.title, "trials", "kept")
         self.info.metadata.update(
             **origins(self.name, sources),
+            same_as=repeats.same_as,
             channels=list(smni.CHANNELS),
             rate_hz=smni.RATE_HZ,
             subjects={split: list(chosen) for split, (_, chosen) in parts.items()},
         )
-        return {split: self._generate_examples(*part, split) for split, part in parts.items()}
+        return {
+            split: self._generate_examples(*part, repeats, split) for split, part in parts.items()
+        }
 
-    def _generate_examples(self, source, people, split):
+    def _generate_examples(self, source, people, repeats, split):
         for subject, members in track(list(people.items()), f"{self.name}, {split}, people"):
             for number, name, file in trial_files(source, members):
                 try:
@@ -176,10 +182,12 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                     continue
                 key = f"{subject}/{number}"
                 record = example(trial, subject, int(number), name)
+                repeats.add(record["sequence"], key, f"{subject}, {split}")
                 if self.builder_config.jitter is not None:
                     sequence, jitter = record.pop("sequence"), self.builder_config.jitter
                     record["matrix"] = covariance(sequence, jitter, name=name)
                 yield key, {"id": key, **record}
+        repeats.tell()
 
 
 def example(trial: smni.Trial, subject: str, number: int, name: str) -> dict:
@@ -216,10 +224,17 @@ def usable_people(source: Source) -> dict[str, list[str]]:
         Subject to names of members: trial files, or the person's own archive.
 
     Raises:
-        ArchiveError: When there is nobody.
+        ArchiveError: When there is nobody, or somebody both as an archive and as files.
     """
     people: dict[str, list[str]] = {}
-    for (subject, *_), name in sorted({**source.index(_TRIAL), **source.index(_PERSON)}.items()):
+    trials, archives = source.index(_TRIAL), source.index(_PERSON)
+    for (subject, _), name in trials.items():
+        if (subject,) in archives:
+            raise ArchiveError(
+                f"{source.title} holds {subject} twice: {archives[subject,]} and {name}. Keep one "
+                "of the two."
+            )
+    for (subject, *_), name in sorted({**trials, **archives}.items()):
         people.setdefault(subject, []).append(name)
     counts = {
         subject: sum(smni.has_samples(file.read()) for *_, file in trial_files(source, members))

@@ -1,0 +1,36 @@
+"""Items that hold the same: counted and told, refused where they belong to two owners."""
+
+import numpy as np
+import pytest
+
+from tfds_builders.common.errors import ArchiveError
+from tfds_builders.common.repeats import Repeats
+
+
+def test_repeats_of_one_owner_are_counted_and_told_once(caplog):
+    repeats = Repeats("a.zip", "trials", "kept")
+    for item in ("1", "2", "3"):
+        repeats.add(b"same", item, "anna")
+    repeats.add(b"other", "4", "anna")
+    repeats.tell()
+    repeats.tell()
+    assert repeats.same_as == {"2": "1", "3": "1"}
+    assert [record.getMessage() for record in caplog.records] == [
+        "a.zip: repeats among the trials: 2, kept; the first is 2, which is 1."
+    ]
+
+
+def test_the_same_of_two_owners_is_refused_with_both_names():
+    repeats = Repeats("a.zip", "trials", "kept")
+    repeats.add(b"same", "1", "anna")
+    with pytest.raises(ArchiveError, match=r"a.zip: 1 \(anna\) and 2 \(bert\) hold the very same"):
+        repeats.add(b"same", "2", "bert")
+
+
+def test_arrays_count_by_their_values_whatever_their_order_in_memory():
+    repeats = Repeats("a.zip", "clips", "kept")
+    values = np.arange(6.0).reshape(2, 3)
+    repeats.add(values, "1", "anna")
+    repeats.add(np.asfortranarray(values), "2", "anna")
+    repeats.add(values + 1, "3", "bert")
+    assert repeats.same_as == {"2": "1"}

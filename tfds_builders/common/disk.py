@@ -1,0 +1,56 @@
+"""Disks that are full, and folders in which nothing was left."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+
+_FULL = ("No space left on device", "Disk quota exceeded")  # in the words of every writer
+
+
+@contextlib.contextmanager
+def room(root: pathlib.Path, size: int | None = None) -> Iterator[None]:
+    """Says in words when the disk is full, whichever writer found out and whatever it raised.
+
+    Args:
+        root: Where the data set goes.
+        size: Bytes of the unpacked archive, where they are known.
+
+    Raises:
+        OSError: With what is free and what is needed.
+    """
+    try:
+        yield
+    except Exception as error:
+        if not any(words in str(error) for words in _FULL):
+            raise
+        raise OSError(_told(root, size)) from error
+
+
+def _told(root: pathlib.Path, size: int | None) -> str:
+    temporary = pathlib.Path(tempfile.gettempdir())
+    free = " and ".join(f"{_free(place) / 1e6:,.0f} MB in {place}" for place in (root, temporary))
+    needed = (
+        f" Unpacked, the archive has {size / 1e6:,.0f} MB; up to that much is needed in each."
+        if size is not None
+        else ""
+    )
+    return (
+        f"The disk is full: there are {free} for temporary files.{needed} Nothing half written was "
+        "kept. Make room, give another --data-dir, or set TMPDIR to a folder on another disk."
+    )
+
+
+def _free(place: pathlib.Path) -> int:
+    place = place.absolute()
+    return shutil.disk_usage(next(p for p in (place, *place.parents) if p.exists())).free
+
+
+def remove_empty(folders: Iterable[pathlib.Path]) -> None:
+    """Takes away the folders that hold nothing, in this order."""
+    for folder in folders:
+        with contextlib.suppress(OSError):  # it holds something, or is not there
+            folder.rmdir()
