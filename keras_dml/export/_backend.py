@@ -1,5 +1,6 @@
 """TensorFlow, which writes both formats."""
 
+import contextlib
 import functools
 
 from keras_dml._keras import keras
@@ -23,6 +24,15 @@ def tensorflow():
     import tensorflow as tf
 
     return tf
+
+
+@contextlib.contextmanager
+def writing():
+    """Errors of TensorFlow's while it writes files, such as that of a full disk, as `OSError`."""
+    try:
+        yield
+    except tensorflow().errors.OpError as error:
+        raise OSError(f"TensorFlow could not write the model: {error.message}") from error
 
 
 def function(python, signature):
