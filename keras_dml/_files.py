@@ -212,11 +212,11 @@ def _told(path):
     try:
         yield
     except OSError as error:
-        if error.filename is not None or error.errno is None:
+        if error.filename is not None:
             raise
-        raise OSError(
-            error.errno, f"{str(path)!r} was not written: {error.strerror}. Nothing of it is left"
-        ) from error
+        number = [] if error.errno is None else [error.errno]
+        reason = f"{str(path)!r} was not written: {error.strerror or error}. Nothing of it is left."
+        raise OSError(*number, reason) from error
 
 
 def _prefix(target):

@@ -1,5 +1,7 @@
 """The online detector, against pyRiemann and the paper."""
 
+import json
+
 import numpy as np
 import pytest
 from pyriemann.artifact_detection import Potato as PyRiemann
@@ -140,7 +142,7 @@ def test_a_damaged_or_foreign_file_is_told(rng, tmp_path):
 
 def test_a_file_cut_anywhere_or_with_a_byte_changed_is_a_potato_or_refused(rng, tmp_path):
     good, bad = tmp_path / "eeg.npz", tmp_path / "bad.npz"
-    Potato().fit(windows(rng, 9)).save(good)
+    Potato().fit(windows(rng, 9, 2)).save(good)
     blob = good.read_bytes()
     cut = [blob[:size] for size in range(0, len(blob), 37)]
     changed = [
@@ -199,7 +201,7 @@ def test_a_file_that_unpacks_to_more_than_it_is_is_refused(tmp_path):
 
 
 def test_a_potato_is_saved_to_nothing_but_a_file(rng, tmp_path):
-    potato = Potato().fit(windows(rng, 9))
+    potato = Potato().fit(windows(rng, 9, 2))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "diary.txt").write_text("mine")
     for path in (tmp_path / "mine", f"{tmp_path}/new/", ""):

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import re
 
 from keras_dml._keras import keras
 from keras_dml.geometry import _xla as xla
@@ -32,7 +33,7 @@ def writing():
     try:
         yield
     except tensorflow().errors.OpError as error:
-        raise OSError(f"TensorFlow could not write the model: {error.message}") from error
+        raise OSError(re.sub(r"{{.*?}} | \[Op:.*\]", "", error.message)) from error
 
 
 def function(python, signature):

@@ -1,12 +1,15 @@
 """The terminal is silent while an export is written, and as before afterwards."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 import warnings
 
 import pytest
 
+from keras_dml.export import _quiet
 from keras_dml.export._quiet import quiet
 
 THREADS = 8
@@ -73,16 +76,19 @@ def test_an_error_inside_ends_the_silence():
     assert streams() == before and warnings.filters == filters
 
 
-def test_what_is_written_inside_is_unheard(capfd):
-    print("before")
-    with quiet():
-        with quiet():
-            print("inside")
-            os.write(2, b"below Python")
-        print("still inside")
-        warnings.warn_explicit("old", UserWarning, "file.py", 1, "tensorflow.lite")
-    print("after")
-    assert capfd.readouterr() == ("before\nafter\n", "")
+def test_what_is_written_inside_is_unheard():
+    code = (
+        "import os, runpy, sys, warnings; quiet = runpy.run_path(sys.argv[1])['quiet']\n"
+        "print('before')\n"
+        "with quiet():\n"
+        "    with quiet(): print('inside'); os.write(2, b'below Python')\n"
+        "    print('still inside')\n"
+        "    warnings.warn_explicit('old', UserWarning, 'file.py', 1, 'tensorflow.lite')\n"
+        "print('after')"
+    )
+    command = [sys.executable, "-W", "error", "-c", code, _quiet.__file__]  # without TensorFlow
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("before\nafter\n", "")
 
 
 def test_warnings_of_others_are_heard_meanwhile():

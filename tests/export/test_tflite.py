@@ -214,6 +214,53 @@ def test_a_representative_recording_that_does_not_fit_is_named(small, tmp_path):
         export.tflite(small, tmp_path / "model.tflite", "int8", own)
 
 
+@pytest.mark.parametrize("shape", [(30, CHANNELS), (2, 2, 30, CHANNELS)])
+def test_one_array_that_is_no_list_of_recordings_is_refused(small, tmp_path, shape):
+    with pytest.raises(ValueError, match=r"`representative` is a list of arrays.*list of one"):
+        export.tflite(small, tmp_path / "model.tflite", "int8", np.zeros(shape, np.float32))
+
+
+@pytest.mark.parametrize("given", [5, {}, iter(())])
+def test_what_holds_no_recordings_is_refused(small, tmp_path, given):
+    with pytest.raises(ValueError, match="`representative"):
+        export.tflite(small, tmp_path / "model.tflite", "int8", given)
+
+
+def test_recordings_may_come_from_a_generator_or_as_one_array_of_several(
+    small, tmp_path, monkeypatch
+):
+    seen = []
+
+    def convert(module, kind, quantization, representative):
+        seen.append(representative)
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(export._tflite, "convert", convert)
+    own = np.stack([sample(30, CHANNELS, seed) for seed in range(3)])
+    for given in (own, list(own), iter(own), own.astype(np.float64).tolist()):
+        with pytest.raises(ZeroDivisionError):
+            export.tflite(small, tmp_path / "model.tflite", "int8", given)
+        np.testing.assert_array_equal(seen.pop(), own)
+
+
+@pytest.mark.parametrize(
+    ("odd", "message"),
+    [
+        (np.full((30, CHANNELS), np.nan), "Recording 20 holds NaN"),
+        (np.zeros((30, CHANNELS + 1)), "Recording 20 has 4 channels"),
+        (np.zeros(30), "Recording 20 must have shape"),
+        (np.ma.masked_less(np.zeros((30, CHANNELS)), 1), "Recording 20 .*masked"),
+        (np.full((30, CHANNELS), 1j), "Recording 20 .*complex"),
+        (np.full((30, CHANNELS), "1"), "Recording 20 .*<U1"),
+    ],
+)
+def test_a_calibrating_recording_is_checked_wherever_it_stands(small, tmp_path, odd, message):
+    own = [sample(30, CHANNELS)] * 20
+    with pytest.raises((TypeError, ValueError), match=message):
+        export.tflite(small, tmp_path / "model.tflite", "int8", [*own, odd])
+    assert not any(tmp_path.iterdir())
+
+
 def test_a_file_that_answers_wrongly_is_not_kept(small, tmp_path, monkeypatch):
     other = build(layers.QuantileLayer(4))
     for weight in other.trainable_weights:
@@ -227,6 +274,29 @@ def test_a_file_that_answers_wrongly_is_not_kept(small, tmp_path, monkeypatch):
             export.tflite(small, path)
     assert not new.exists() and old.read_bytes() == b"what was there"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["old.tflite", "other.tflite"]
+
+
+@pytest.mark.parametrize("end", ["", "/", "/.", "/.."])
+def test_a_folder_is_never_replaced_by_a_file_and_nothing_is_begun(tmp_path, end):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("years of work")
+    with pytest.raises(ValueError, match="is a folder|must end in its name"):
+        export.tflite("no model of this name", f"{folder}{end}")
+    assert (folder / "thesis.txt").read_text() == "years of work"
+
+
+def test_an_interrupted_export_leaves_the_old_file_and_nothing_else(small, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    (tmp_path / "model.tflite").write_bytes(b"what was there")
+    for part in ("convert", "trials"):
+        monkeypatch.setattr(export._tflite, part, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            export.tflite(small, tmp_path / "model.tflite")
+    assert (tmp_path / "model.tflite").read_bytes() == b"what was there"
+    assert [path.name for path in tmp_path.iterdir()] == ["model.tflite"]
 
 
 def test_a_file_without_weights_is_not_kept(small, tmp_path, monkeypatch):
