@@ -271,6 +271,11 @@ def test_what_is_no_regular_file_is_refused_and_left(tmp_path, places, kind):
     assert content(tmp_path / "a folder") == {"notes.txt": "mine"}
 
 
+def test_a_device_is_no_place_for_a_file():
+    with pytest.raises(ValueError, match="'/dev/null' is a device, so it is left as it is"):
+        _files.file_place("/dev/null")
+
+
 def test_what_comes_while_a_file_is_written_is_left(tmp_path):
     with pytest.raises(ValueError, match="is a folder"):
         with _files.staged(tmp_path / "notes.txt") as candidate:

@@ -212,7 +212,9 @@ def test_a_potato_is_saved_to_nothing_but_a_file(rng, tmp_path):
         potato.save(tmp_path / "none" / "eeg.npz")
 
 
-@pytest.mark.parametrize("x", [np.ma.masked_greater(np.ones((4, 3, 3)), 0), 1j * np.ones((4, 3, 3))])
+@pytest.mark.parametrize(
+    "x", [np.ma.masked_greater(np.ones((4, 3, 3)), 0), 1j * np.ones((4, 3, 3))]
+)
 def test_matrices_that_are_no_real_numbers_are_refused(rng, x):
     potato = Potato().fit(windows(rng, 9, 3))
     for ask in (potato.fit, potato.z_score, potato.partial_fit, lambda x: potato.update(x[0])):
