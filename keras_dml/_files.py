@@ -28,76 +28,6 @@ _KINDS = {
 }
 
 
-@contextlib.contextmanager
-def staged(path, place=None):
-    """A place beside `path` to write to; what is there when the block ends well takes the place of
-    `path`, with the permissions of what it replaces.
-
-    After an error nothing is left of it, and what `path` held is untouched. What a killed run left
-    beside `path` is cleared first, and a folder that it had only half replaced is put back; what
-    another process is writing now stays.
-
-    Args:
-        path: A file, or a folder.
-        place: What says where `path` may be written, and refuses what must not be replaced;
-            `file_place` unless given.
-
-    Yields:
-        A path that does not exist yet, in a temporary folder on the same file system.
-
-    Raises:
-        ValueError: If `place` refuses, at the beginning or at the end.
-        FileNotFoundError: If the folder that `path` lies in does not exist.
-        OSError: If the disk is full, or the folder cannot be written to.
-    """
-    place = place or file_place
-    target = place(path)
-    with room(target) as folder:
-        candidate = folder / pathlib.Path(path).name
-        with _told(path):
-            yield candidate
-            place(path)
-            if target.exists():
-                shutil.copymode(target, candidate)
-            if target.is_dir():
-                os.rename(target, folder.parent / _REPLACED)
-            os.replace(candidate, target)
-
-
-@contextlib.contextmanager
-def room(target):
-    """A temporary folder beside a target, for what shall be renamed to it.
-
-    Args:
-        target: A `pathlib.Path` in a folder that exists.
-
-    Yields:
-        The folder. Nothing is left of it afterwards, nor of those that killed runs left for the
-        same target.
-    """
-    for left in target.parent.glob(glob.escape(_prefix(target)) + _RANDOM):
-        with contextlib.suppress(OSError):  # a run is writing in it now, or it is another user's
-            _clear_left(left, target)
-    folder, lock = _new_room(target)
-    with lock:
-        try:
-            (folder / _NEW).mkdir()
-            yield folder / _NEW
-        finally:
-            _clear(folder, target)
-
-
-def write_text(path, text):
-    """Writes a text file in UTF-8, whole or not at all.
-
-    Raises:
-        ValueError: If `path` is no place for a file.
-        OSError: If it cannot be written.
-    """
-    with staged(path) as candidate:
-        candidate.write_text(text, encoding="utf-8")
-
-
 def file_place(path):
     """Where a file of this path is written: the path, or where the link there leads to.
 
@@ -185,6 +115,74 @@ def named(path, what="file"):
     if os.path.basename(text) in ("", os.curdir, os.pardir):
         raise ValueError(f"The path of a {what} must end in its name. Received {given!r}.")
     return pathlib.Path(text)
+
+
+@contextlib.contextmanager
+def staged(path, place=file_place):
+    """A place beside `path` to write to; what is there when the block ends well takes the place of
+    `path`, with the permissions of what it replaces.
+
+    After an error nothing is left of it, and what `path` held is untouched. What a killed run left
+    beside `path` is cleared first, and a folder that it had only half replaced is put back; what
+    another process is writing now stays.
+
+    Args:
+        path: A file, or a folder.
+        place: Function that says where `path` is written, and refuses what must not be replaced.
+
+    Yields:
+        A path that does not exist yet, in a temporary folder on the same file system.
+
+    Raises:
+        ValueError: If `place` refuses, at the beginning or at the end.
+        FileNotFoundError: If the folder that `path` lies in does not exist.
+        OSError: If the disk is full, or the folder cannot be written to.
+    """
+    target = place(path)
+    with room(target) as folder:
+        candidate = folder / pathlib.Path(path).name
+        with _told(path):
+            yield candidate
+            place(path)
+            if target.exists():
+                shutil.copymode(target, candidate)
+            if target.is_dir():
+                os.rename(target, folder.parent / _REPLACED)
+            os.replace(candidate, target)
+
+
+@contextlib.contextmanager
+def room(target):
+    """A temporary folder beside a target, for what shall be renamed to it.
+
+    Args:
+        target: A `pathlib.Path` in a folder that exists.
+
+    Yields:
+        The folder. Nothing is left of it afterwards, nor of those that killed runs left for the
+        same target.
+    """
+    for left in target.parent.glob(glob.escape(_prefix(target)) + _RANDOM):
+        with contextlib.suppress(OSError):  # a run is writing in it now, or it is another user's
+            _clear_left(left, target)
+    folder, lock = _new_room(target)
+    with lock:
+        try:
+            (folder / _NEW).mkdir()
+            yield folder / _NEW
+        finally:
+            _clear(folder, target)
+
+
+def write_text(path, text):
+    """Writes a text file in UTF-8, whole or not at all.
+
+    Raises:
+        ValueError: If `path` is no place for a file.
+        OSError: If it cannot be written.
+    """
+    with staged(path) as candidate:
+        candidate.write_text(text, encoding="utf-8")
 
 
 def size(path):

@@ -252,6 +252,6 @@ def _statistics(file):
     if not (deviation >= 0 and count >= values.LEAST_SAMPLES):
         raise ValueError(f"a deviation of {deviation} from {count} matrices")
     if not np.array_equal(center, center.T):
-        raise ValueError("its centre is not symmetric")
+        raise ValueError("its center is not symmetric")
     np.linalg.cholesky(center)  # refuses what is not positive definite
     return Statistics(center, mean, deviation, count)

@@ -137,9 +137,9 @@ KILLED = """
         os.replace = replace
     if moment == "after the renames":
         _files._clear = replace
-    place = None if path.suffix else folder_place
+    place = _files.file_place if path.suffix else folder_place
     with _files.staged(path, place) as candidate:
-        thing(candidate, "new") if place else candidate.write_text("half")
+        candidate.write_text("half") if path.suffix else thing(candidate, "new")
         if moment == "while it writes":
             die()
         if moment == "alive":
@@ -170,7 +170,7 @@ def test_the_next_run_clears_what_a_killed_one_left(tmp_path, name, moment):
         assert killed.wait(60) == -signal.SIGKILL
     assert len(names(tmp_path)) == (1 if moment == "between the renames" and not path.suffix else 2)
     with contextlib.suppress(ZeroDivisionError):
-        with _files.staged(path, None if path.suffix else folder_place):
+        with _files.staged(path, _files.file_place if path.suffix else folder_place):
             raise ZeroDivisionError  # the next run may fail too
     is_new = moment == "after the renames"
     wanted = "half" if is_new else "old"
