@@ -3,6 +3,8 @@
 import dataclasses
 import pathlib
 
+from keras_dml._files import write_text
+
 README = pathlib.Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 COLUMNS = (
@@ -80,7 +82,7 @@ def write_table(rows, readme=README):
     found.update({row.cells()[:3]: row.cells() for row in rows})
     lines = [COLUMNS, ("---",) * 3 + ("---:",) * 4, *(found[key] for key in sorted(found))]
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-    readme.write_text(f"{head}{BEGIN}\n{table}\n{END}{tail}", encoding="utf-8")
+    write_text(readme, f"{head}{BEGIN}\n{table}\n{END}{tail}")
     return table
 
 

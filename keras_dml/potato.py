@@ -4,12 +4,12 @@ NumPy, in float64. `keras_dml.export.potato` writes a fitted one as a SavedModel
 """
 
 import json
-import os
-import pathlib
 import zipfile
 
 import numpy as np
 
+from keras_dml._arrays import real
+from keras_dml._files import staged
 from keras_dml.geometry import _potato_float64 as values
 from keras_dml.geometry._potato_float64 import Statistics, check_update_rate
 
@@ -77,8 +77,9 @@ class Potato:
         Raises:
             ValueError: If there are fewer than two matrices, fewer than two stay, or one is not
                 finite or not positive definite.
+            TypeError: If they are masked or no real numbers.
         """
-        x = np.asarray(x, np.float64)
+        x = real("`x`", x, np.float64)
         kept = np.ones(len(x), bool)
         for _ in range(MAX_ROUNDS):
             statistics = values.calibrate(x[kept], SCALES[self.scale])
@@ -124,7 +125,7 @@ class Potato:
         Raises:
             ValueError: If the potato is not fitted, or the matrix has another size.
         """
-        (matrix,) = self._matrices(np.asarray(matrix)[None])
+        (matrix,) = self._matrices(real("`matrix`", matrix)[None])
         white = values.whitened(self.center_, matrix)
         score = float(self._of_distances(self._fitted, values.distance_of(white[1])))
         if score < self.threshold:
@@ -163,18 +164,17 @@ class Potato:
         The file is written beside `path` and renamed, so `path` is always whole.
 
         Raises:
-            OSError: If the folder cannot be written to.
+            ValueError: If the potato is not fitted, or there is something else than a regular file.
+            OSError: If the folder is not there or cannot be written to.
         """
-        path, arrays = pathlib.Path(path), self._fitted._asdict()
+        arrays = self._fitted._asdict()
         settings = {
             "threshold": self.threshold,
             "update_rate": self.update_rate,
             "scale": self.scale,
         }
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
-        with beside.open("wb") as file:
+        with staged(path) as candidate, candidate.open("wb") as file:
             np.savez(file, settings=json.dumps(settings), **arrays)
-        beside.replace(path)
 
     @classmethod
     def load(cls, path):
@@ -184,15 +184,17 @@ class Potato:
             FileNotFoundError: If there is no such file.
             ValueError: If the file is damaged, or is no potato's.
         """
-        try:
-            with open(path, "rb") as whole, np.load(whole, allow_pickle=False) as file:
-                potato = cls(**json.loads(str(file["settings"])))
-                center, *numbers = (file[name] for name in Statistics._fields)
-        except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-            raise ValueError(
-                f"{path} is no potato's file, or is damaged ({error}). Give one that `save` wrote."
-            ) from error
-        potato._statistics = Statistics(center, *(number.item() for number in numbers))
+        with open(path, "rb") as whole:
+            try:
+                with np.load(whole, allow_pickle=False) as file:
+                    _check_stored(file.zip)
+                    potato = cls(**json.loads(str(file["settings"])))
+                    potato._statistics = _statistics(file)
+            except Exception as error:  # of zip, its compressions, JSON, NumPy: any, by the damage
+                raise ValueError(
+                    f"{path} is no potato's file, or is damaged ({str(error) or repr(error)}). "
+                    "Give one that `save` wrote."
+                ) from error
         return potato
 
     @property
@@ -225,10 +227,31 @@ class Potato:
         return gap / max(statistics.deviation, LEAST_DEVIATION)
 
     def _matrices(self, x):
-        x, n = np.asarray(x, np.float64), len(self.center_)
+        x, n = real("`x`", x, np.float64), len(self.center_)
         if x.ndim != 3 or x.shape[1:] != (n, n):
             raise ValueError(
                 f"This potato takes matrices of shape ({n}, {n}), in a stack of shape (count, {n}, "
                 f"{n}). Received shape {x.shape}."
             )
         return x
+
+
+def _check_stored(archive):
+    """Refuses an archive whose members may be greater than it is itself."""
+    packed = [one.filename for one in archive.infolist() if one.compress_type != zipfile.ZIP_STORED]
+    if packed:
+        raise ValueError(f"{packed[0]} is compressed")
+
+
+def _statistics(file):
+    """The statistics in an archive, after a check that they are a potato's."""
+    center, *numbers = (real(name, file[name]) for name in Statistics._fields)
+    mean, deviation, count = (number.item() for number in numbers)
+    if not (np.isfinite(center).all() and np.isfinite([mean, deviation]).all()):
+        raise ValueError("its statistics hold NaN or infinity")
+    if not (deviation >= 0 and count >= values.LEAST_SAMPLES):
+        raise ValueError(f"a deviation of {deviation} from {count} matrices")
+    if not np.array_equal(center, center.T):
+        raise ValueError("its center is not symmetric")
+    np.linalg.cholesky(center)  # refuses what is not positive definite
+    return Statistics(center, mean, deviation, count)

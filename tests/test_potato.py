@@ -1,5 +1,7 @@
 """The online detector, against pyRiemann and the paper."""
 
+import json
+
 import numpy as np
 import pytest
 from pyriemann.artifact_detection import Potato as PyRiemann
@@ -136,6 +138,88 @@ def test_a_damaged_or_foreign_file_is_told(rng, tmp_path):
             Potato.load(tmp_path / f"{name}.npz")
     with pytest.raises(FileNotFoundError):
         Potato.load(tmp_path / "none.npz")
+
+
+def test_a_file_cut_anywhere_or_with_a_byte_changed_is_a_potato_or_refused(rng, tmp_path):
+    good, bad = tmp_path / "eeg.npz", tmp_path / "bad.npz"
+    Potato().fit(windows(rng, 9, 2)).save(good)
+    blob = good.read_bytes()
+    cut = [blob[:size] for size in range(0, len(blob), 37)]
+    changed = [
+        blob[:i] + bytes([blob[i] ^ flip]) + blob[i + 1 :]
+        for i in range(0, len(blob), 7)
+        for flip in (1, 0x55)
+    ]
+    for damaged in cut + changed:
+        bad.write_bytes(damaged)
+        try:
+            Potato.load(bad)
+        except ValueError as error:
+            assert "is no potato's file, or is damaged" in str(error)
+
+
+def odd(**changed):
+    """The arrays of a potato's file, some of them others."""
+    settings = {"threshold": 3.0, "update_rate": None, "scale": "geometric"}
+    arrays = {"center": np.eye(2), "mean": 0.1, "deviation": 0.2, "count": 9}
+    return {"settings": json.dumps(settings), **arrays, **changed}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"center": np.full((2, 2), np.nan)},
+        {"center": np.eye(2) * 1j},
+        {"center": np.eye(2).astype(str)},
+        {"center": np.ones((2, 3))},
+        {"center": np.array([[1.0, 0.5], [0, 1]])},
+        {"center": -np.eye(2)},
+        {"center": np.eye(2)[0]},
+        {"mean": np.inf},
+        {"mean": np.zeros(3)},
+        {"deviation": -1.0},
+        {"count": 0},
+        {"settings": "[]"},
+        {"settings": "{" * 5000},
+        {"settings": '{"threshold": 1e999, "update_rate": null, "scale": "geometric"}'},
+        {"settings": '{"threshold": "3", "update_rate": null, "scale": "geometric"}'},
+        {"settings": '{"__class__": 1}'},
+    ],
+)
+def test_a_file_of_other_statistics_is_refused(tmp_path, changed):
+    np.savez(tmp_path / "good.npz", **odd())
+    assert Potato.load(tmp_path / "good.npz").count_ == 9
+    np.savez(tmp_path / "odd.npz", **odd(**changed))
+    with pytest.raises(ValueError, match=r"odd\.npz is no potato's file, or is damaged \(.+\)"):
+        Potato.load(tmp_path / "odd.npz")
+
+
+def test_a_file_that_unpacks_to_more_than_it_is_is_refused(tmp_path):
+    np.savez_compressed(tmp_path / "bomb.npz", **odd(more=np.zeros(10**6)))
+    with pytest.raises(ValueError, match="damaged .*is compressed"):
+        Potato.load(tmp_path / "bomb.npz")
+
+
+def test_a_potato_is_saved_to_nothing_but_a_file(rng, tmp_path):
+    potato = Potato().fit(windows(rng, 9, 2))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "diary.txt").write_text("mine")
+    for path in (tmp_path / "mine", f"{tmp_path}/new/", ""):
+        with pytest.raises(ValueError, match="is a folder|must end in its name"):
+            potato.save(path)
+    assert (tmp_path / "mine" / "diary.txt").read_text() == "mine"
+    with pytest.raises(FileNotFoundError, match="There is no folder"):
+        potato.save(tmp_path / "none" / "eeg.npz")
+
+
+@pytest.mark.parametrize(
+    "x", [np.ma.masked_greater(np.ones((4, 3, 3)), 0), 1j * np.ones((4, 3, 3))]
+)
+def test_matrices_that_are_no_real_numbers_are_refused(rng, x):
+    potato = Potato().fit(windows(rng, 9, 3))
+    for ask in (potato.fit, potato.z_score, potato.partial_fit, lambda x: potato.update(x[0])):
+        with pytest.raises(TypeError, match="masked|complex"):
+            ask(x)
 
 
 def test_before_fit_there_is_nothing_to_ask(tmp_path):

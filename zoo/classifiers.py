@@ -9,6 +9,7 @@ import time
 import numpy as np
 
 from keras_dml import inference
+from keras_dml._files import write_text
 from keras_dml._keras import keras
 from zoo import recipe, training
 
@@ -139,7 +140,7 @@ def accuracies(model, x, y):
 
 def keep(figures, out):
     """Writes rows to `out/figures.json` and prints them, one a line."""
-    (out / recipe.FIGURES).write_text(json.dumps(figures, indent=1) + "\n")
+    write_text(out / recipe.FIGURES, json.dumps(figures, indent=1) + "\n")
     for row in figures:
         rest = ", ".join(
             f"{key} {value}"

@@ -4,14 +4,15 @@ Only the upper part of a pretrained network is trained; what the network answers
 copies of each picture is computed once, up to that part and to its end, and kept on disk.
 """
 
+import contextlib
 import dataclasses
 import hashlib
-import os
 import sys
 
 import numpy as np
 
 from keras_dml import progress, reports
+from keras_dml._files import staged
 from keras_dml.evaluation import protocol
 from keras_dml.reports import style
 from keras_dml.samplers import EpisodeSampler
@@ -127,19 +128,19 @@ def answers(lower, upper, images, key, folder, copies=None):
 
 
 def _write(paths, networks, images, rng):
-    parts = [path.with_suffix(f".{os.getpid()}") for path in paths]  # of this process alone
-    kept = [
-        np.lib.format.open_memmap(part, "w+", kind, (len(images), *network.output_shape[1:]))
-        for part, kind, network in zip(parts, (np.float16, np.float32), networks, strict=True)
-    ]
-    for start in progress.track(range(0, len(images), BATCH), "pictures"):
-        rows = slice(start, start + BATCH)
-        x = central(images[rows]) if rng is None else varied(images[rows], rng)
-        for array, network in zip(kept, networks, strict=True):
-            array[rows] = x = network.predict_on_batch(x)
-    for array, part, path in zip(kept, parts, paths, strict=True):
-        array.flush()
-        part.replace(path)
+    with contextlib.ExitStack() as stack:
+        parts = [stack.enter_context(staged(path)) for path in paths]
+        kept = [
+            np.lib.format.open_memmap(part, "w+", kind, (len(images), *network.output_shape[1:]))
+            for part, kind, network in zip(parts, (np.float16, np.float32), networks, strict=True)
+        ]
+        for start in progress.track(range(0, len(images), BATCH), "pictures"):
+            rows = slice(start, start + BATCH)
+            x = central(images[rows]) if rng is None else varied(images[rows], rng)
+            for array, network in zip(kept, networks, strict=True):
+                array[rows] = x = network.predict_on_batch(x)
+        for array in kept:
+            array.flush()
 
 
 def batches(known, copies, *, rows, per_class, steps, seed):

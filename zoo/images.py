@@ -12,13 +12,13 @@ otherwise from TensorFlow Datasets, which downloads them.
 
 import dataclasses
 import functools
-import os
 import pathlib
 import re
 
 import numpy as np
 from PIL import Image
 
+from keras_dml._files import staged
 from tfds_builders.common.archive import Source
 from tfds_builders.common.checks import fingerprint
 from tfds_builders.common.errors import ArchiveError
@@ -174,10 +174,8 @@ def _cached(name, source, read, fields):
     if not path.exists():
         columns = dict(zip(fields, read(), strict=True))
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_suffix(f".{os.getpid()}")  # of this process alone
-        with beside.open("wb") as file:
-            np.savez(file, **columns)
-        beside.replace(path)
+        with staged(path) as candidate:
+            np.savez(candidate, **columns)
     source.close()
     with path.open("rb") as file, np.load(file, allow_pickle=False) as columns:
         return tuple(columns[field] for field in fields)

@@ -12,11 +12,10 @@ import os
 import pathlib
 import platform
 import shutil
-import tempfile
 
 import numpy as np
 
-from keras_dml import distances, inference
+from keras_dml import _files, distances, inference
 from keras_dml.zoo import catalogue, lookup, reading, schema
 from zoo import readme
 
@@ -46,11 +45,19 @@ def publish(folder, model, card, golden_recordings, curves=None):
         The card as written.
 
     Raises:
-        ValueError: If the card lacks something, or the written model does not read back.
+        ValueError: If the card lacks something, or the written model does not read back, or
+            something else than a file is where one shall be.
     """
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with _beside(folder) as room:
+    files = [MODEL, GOLDEN, README, lookup.CARD]
+    if curves is not None:
+        (folder / PICTURES).mkdir(exist_ok=True)
+        files.insert(0, f"{PICTURES}/{curves.name}")
+    places = {name: _files.file_place(folder / name) for name in files}
+    with _files.room(folder / lookup.CARD) as beside:
+        room = beside / folder.name  # whose name the card has, as it is checked
+        room.mkdir()
         _without_optimizer(model).save(room / MODEL)
         embedding = np.concatenate([reading.embed_one(model, each) for each in golden_recordings])
         arrays = {
@@ -70,18 +77,14 @@ def publish(folder, model, card, golden_recordings, curves=None):
         }
         card = {"thresholds": [], "exports": [], **card}
         _check_name(card, folder)
-        files = [MODEL, GOLDEN, README, lookup.CARD]
         shown = set(pictures(folder))
         if curves is not None:
-            files.insert(0, f"{PICTURES}/{curves.name}")
             shown.add(files[0])
-            for place in (room, folder):
-                (place / PICTURES).mkdir(exist_ok=True)
+            (room / PICTURES).mkdir()
             shutil.copy(curves, room / PICTURES)
         _write_texts(room, card, sorted(shown))
         reading.check(room)
-        for name in files:
-            os.replace(room / name, folder / name)
+        _put(room, places)
     return card
 
 
@@ -102,10 +105,10 @@ def update(folder, **changes):
     folder = pathlib.Path(folder)
     card = {**catalogue.read_json(folder / lookup.CARD), **changes}
     _check_name(card, folder)
-    with _beside(folder) as room:
+    places = {name: _files.file_place(folder / name) for name in (README, lookup.CARD)}
+    with _files.room(folder / lookup.CARD) as room:
         _write_texts(room, card, pictures(folder))
-        for name in (README, lookup.CARD):
-            os.replace(room / name, folder / name)
+        _put(room, places)
     return card
 
 
@@ -184,8 +187,6 @@ def _write_texts(room, card, shown):
     (room / README).write_text(readme.render(card, shown), encoding="utf-8")
 
 
-@contextlib.contextmanager
-def _beside(folder):
-    """A temporary folder on the same disk, so that a rename puts a file in place at once."""
-    with tempfile.TemporaryDirectory(prefix=".publishing-", dir=folder) as room:
-        yield pathlib.Path(room)
+def _put(room, places):
+    for name, place in places.items():
+        os.replace(room / name, place)

@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from keras_dml import evaluation, reports
+from keras_dml._files import staged, write_text
 from keras_dml._keras import keras
 from keras_dml.samplers import NPairSampler
 from zoo import evaluate, training
@@ -112,7 +113,7 @@ def measure(encoder, recordings, out):
     figures = evaluate.figures(distances, recordings.subjects, recordings.sessions)
     scores, genuine = evaluate.every_probe(distances, recordings.subjects, recordings.sessions)
     keep_trials(scores, genuine, out, single_recordings(len(set(recordings.subjects))))
-    (out / FIGURES).write_text(json.dumps(figures, indent=1) + "\n")
+    write_text(out / FIGURES, json.dumps(figures, indent=1) + "\n")
     print(evaluate.summary(figures))
     return distances, figures
 
@@ -126,7 +127,8 @@ def keep_trials(scores, genuine, out, caption):
         out: Folder of the run.
         caption: Whose trials these are, below the picture.
     """
-    np.savez_compressed(out / TRIALS, scores=scores, genuine=genuine)
+    with staged(out / TRIALS) as candidate:
+        np.savez_compressed(candidate, scores=scores, genuine=genuine)
     curves = reports.verification_curves(evaluation.verification(scores, genuine), caption=caption)
     reports.save(curves, out / CURVES)
 

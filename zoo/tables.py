@@ -4,6 +4,7 @@
 import pathlib
 
 from keras_dml import zoo
+from keras_dml._files import write_text
 from zoo import readme
 
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "README.md"
@@ -34,4 +35,4 @@ def written(text):
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    write_text(PAGE, written(PAGE.read_text(encoding="utf-8")))

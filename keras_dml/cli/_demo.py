@@ -1,12 +1,11 @@
 """The demo, stage by stage: model, embeddings, figures, pictures, the file for a device."""
 
 import json
-import os
 import time
 
 import numpy as np
 
-from keras_dml import evaluation, reports
+from keras_dml import _files, evaluation, reports
 from keras_dml.cli import _rounds, _screen, _telling
 from keras_dml.zoo import catalogue
 
@@ -111,9 +110,8 @@ def _draw(rounds, pooled, enrolled, recordings, out):
 
 def _write_figures(name, rounds, out):
     rows = [_rounds.figures(one) for played in rounds.values() for one in played]
-    path, part = out / "figures.json", out / ".figures.json.part"
-    part.write_text(json.dumps({"model": name, "rounds": rows}, indent=2) + "\n", encoding="utf-8")
-    os.replace(part, path)
+    path = out / "figures.json"
+    _files.write_text(path, json.dumps({"model": name, "rounds": rows}, indent=2) + "\n")
     return path
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import pathlib
 import time
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import stats
 
+from keras_dml._files import staged
 from keras_dml._keras import ops
 from keras_dml.evaluation._attacked import Network
 from keras_dml.progress import track
@@ -226,7 +226,7 @@ def _restart(attack, state, source, judge, seed, progress):
 
 
 class _Kept:
-    """What is done of an experiment, in a file that is written beside its place and renamed.
+    """What is done of an experiment, in a file that is whole or not there.
 
     Args:
         path: The file; None: nothing is kept.
@@ -268,10 +268,8 @@ class _Kept:
         self.arrays[name] = state["robust"].copy()
         self.arrays[f"counts of {name}"] = np.array(json.dumps(counts))
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
-        with part.open("wb") as file:
+        with staged(self.path) as candidate, candidate.open("wb") as file:
             np.savez_compressed(file, **self.arrays)
-        os.replace(part, self.path)
 
 
 def _share(mask):

@@ -1,6 +1,8 @@
 """TensorFlow, which writes both formats."""
 
+import contextlib
 import functools
+import re
 
 from keras_dml._keras import keras
 from keras_dml.geometry import _xla as xla
@@ -23,6 +25,15 @@ def tensorflow():
     import tensorflow as tf
 
     return tf
+
+
+@contextlib.contextmanager
+def writing():
+    """Errors of TensorFlow's while it writes files, such as that of a full disk, as `OSError`."""
+    try:
+        yield
+    except tensorflow().errors.OpError as error:
+        raise OSError(re.sub(r"{{.*?}} | \[Op:.*\]", "", error.message)) from error
 
 
 def function(python, signature):

@@ -5,10 +5,10 @@ import pathlib
 
 import numpy as np
 
-from keras_dml.export._backend import tensorflow
-from keras_dml.export._files import staged
+from keras_dml._files import staged
+from keras_dml.export._backend import tensorflow, writing
 from keras_dml.export._quiet import quiet
-from keras_dml.export._saved_model import _check_place
+from keras_dml.export._saved_model import place
 from keras_dml.geometry import potato as geometry
 from keras_dml.geometry import spd
 from keras_dml.geometry._potato_float64 import SINGULAR
@@ -36,18 +36,16 @@ def potato(potato, path: str | os.PathLike) -> pathlib.Path:
     Raises:
         ValueError: If the potato is not fitted, or `path` is a folder that holds something else.
         RuntimeError: If Keras does not run on TensorFlow.
+        OSError: If the folder cannot be written.
     """
-    path = pathlib.Path(path)
-    module = _module(potato)
-    _check_place(path)
-    with staged(path) as candidate, quiet():
+    with staged(path, place) as candidate:
+        module = _module(potato)
         functions = {"update": module.update, "z_score": module.z_score}
-        tensorflow().saved_model.save(
-            module,
-            str(candidate),
-            signatures={name: f.get_concrete_function() for name, f in functions.items()},
-        )
-    return path
+        with quiet():
+            traced = {name: f.get_concrete_function() for name, f in functions.items()}
+            with writing():
+                tensorflow().saved_model.save(module, str(candidate), signatures=traced)
+    return pathlib.Path(path)
 
 
 def _module(potato):

@@ -2,11 +2,18 @@
 
 import contextlib
 import os
+import re
 import sys
 import tempfile
+import threading
 import warnings
 
 STREAMS = (1, 2)
+# What Python's filters are told while an export is written: of TensorFlow, of Keras, and of this
+# package where it calls them.
+UNHEARD = ("ignore", None, Warning, re.compile("tensorflow|keras"), 0)
+
+_lock, _writing, _undo = threading.Lock(), 0, contextlib.ExitStack()
 
 
 @contextlib.contextmanager
@@ -15,12 +22,28 @@ def quiet():
     carry the errors.
 
     The converter logs a dozen lines a call that no setting silences, and its calibration warns of
-    its own interpreter.
+    its own interpreter. Streams and filters are those of the process: of several threads the first
+    one in silences it, and the last one out ends that.
     """
+    global _writing
+    with _lock:
+        if not _writing:
+            _undo.enter_context(_silence())
+        _writing += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _writing -= 1
+            if not _writing:
+                _undo.close()
+
+
+@contextlib.contextmanager
+def _silence():
     _flush()
     kept = [os.dup(stream) for stream in STREAMS]
-    with tempfile.TemporaryFile() as sink, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with tempfile.TemporaryFile() as sink, _unheard():
         try:
             for stream in STREAMS:
                 os.dup2(sink.fileno(), stream)
@@ -30,6 +53,20 @@ def quiet():
             for stream, copy in zip(STREAMS, kept, strict=True):
                 os.dup2(copy, stream)
                 os.close(copy)
+
+
+@contextlib.contextmanager
+def _unheard():
+    """Takes its own filter away again, and nothing else: `warnings.catch_warnings` puts a whole
+    list back, and with it what other threads had set for a while."""
+    filters = warnings.filters
+    filters.insert(0, UNHEARD)
+    try:
+        yield
+    finally:
+        for each in (filters, warnings.filters):  # another list where a thread catches warnings
+            with contextlib.suppress(ValueError):
+                each.remove(UNHEARD)
 
 
 def _flush():

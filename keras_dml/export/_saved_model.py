@@ -6,15 +6,24 @@ import time
 
 import numpy as np
 
+from keras_dml._files import folder_place, size, staged
+from keras_dml._keras import keras
 from keras_dml.export import _devices, inputs, parity, signatures
 from keras_dml.export._backend import tensorflow
-from keras_dml.export._files import size, staged
 from keras_dml.export._quiet import quiet
 from keras_dml.export.result import Export
 from keras_dml.export.trials import trials
 
 RUNS = 21  # of which the median counts
 WARM_UPS = 3
+MARK = "saved_model.pb"
+MEMBERS = (  # what TensorFlow writes into the folder of a SavedModel
+    MARK,
+    "fingerprint.pb",
+    "keras_metadata.pb",
+    *("assets", "assets/*", "assets.extra", "assets.extra/*", "debug", "debug/*"),
+    *("variables", "variables/variables.*", "variables/checkpoint"),
+)
 
 
 def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
@@ -42,7 +51,7 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
         model: A `keras.Model` of one input, `(batch, time, channels)`, of symmetric matrices
             `(batch, size, size)`, or of images `(batch, height, width, channels)`; a
             `PrototypicalClassifier`; or the name of a zoo model.
-        path: The folder to write.
+        path: The folder to write; a SavedModel there is replaced.
         distance: A distance or its name, for a model whose last layer names none.
 
     Returns:
@@ -52,32 +61,27 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
         ValueError: If `path` is a folder that holds something else, or the model has no distance or
             is not built; `parity.ParityError` if the SavedModel would not answer as Keras does.
         RuntimeError: If Keras does not run on TensorFlow.
+        OSError: If the folder cannot be written.
     """
     tf = tensorflow()
-    path = pathlib.Path(path)
-    _check_place(path)
-    encoder, classifier = signatures.parts(model)
-    metric = signatures.metric_of(classifier or encoder, distance)
-    tried = trials(encoder)
-    kind = inputs.of(encoder)
-    with staged(path) as candidate:
+    with staged(path, place) as candidate:
+        encoder, classifier = signatures.parts(model)
+        metric = signatures.metric_of(classifier or encoder, distance)
+        tried = trials(encoder)
+        kind = inputs.of(encoder)
         with quiet():
             signatures.write(signatures.for_batches(encoder, metric, classifier), candidate)
         ask = _asker(tf.saved_model.load(str(candidate)).signatures, kind)
         drift = _drift(candidate, ask, tried, metric, encoder, classifier)
         latency_ms = _latency_ms(ask["embed"], tried.timed)
+        written = size(candidate)
     steps = kind.length(tried.timed)
-    return Export(path, "saved_model", None, size(path), drift, latency_ms, steps)
+    return Export(pathlib.Path(path), "saved_model", None, written, drift, latency_ms, steps)
 
 
-def _check_place(path):
-    if path.is_file() or (
-        path.is_dir() and any(path.iterdir()) and not (path / "saved_model.pb").exists()
-    ):
-        raise ValueError(
-            f"{str(path)!r} is there and is no SavedModel, so it is left as it is. Give a folder "
-            "that does not exist, is empty or holds a SavedModel, which is replaced."
-        )
+def place(path):
+    """Where a SavedModel is written: at a new path, in an empty folder, or in place of another."""
+    return folder_place(path, "SavedModel", MARK, MEMBERS)
 
 
 def _asker(loaded, kind):
@@ -107,19 +111,40 @@ def _drift(candidate, ask, tried, metric, encoder, classifier):
     try:
         return parity.check(candidate, ask, tried, metric, bounds, classifier)
     except parity.ParityError as error:
-        raise parity.ParityError(f"{error}{_masks(encoder)}") from None
+        is_padding = _is_padding(ask["embed"], tried, bounds.embedding)
+        raise parity.ParityError(f"{error}{_masks(encoder) if is_padding else ''}") from None
+
+
+def _is_padding(embed, tried, bound):
+    """Whether embeddings are Keras's but for what fills recordings up to one length."""
+    recordings, expected = tried.recordings[: tried.typical], tried.embeddings[: tried.typical]
+    alone = np.concatenate([embed([recording]) for recording in recordings])
+    drift_alone, drift = (parity.relative_rms(x, expected) for x in (alone, embed(recordings)))
+    return drift_alone <= bound and not drift <= bound
 
 
 def _masks(model):
-    """The likely cause where padding changes an embedding."""
-    without = [layer.name for layer in model.layers if not layer.supports_masking]
-    if not without or not isinstance(inputs.of(model), inputs.Signals):
-        return ""
-    return (
-        f" Padding reaches the embedding through layers that drop masks: {', '.join(without)}. "
-        "Use layers that keep them, such as `keras_dml.layers.MaskedConv1D`; a TFLite file needs "
-        "no masks."
+    """How padding changes an embedding."""
+    without = [layer.name for layer in _layers(model) if not layer.supports_masking]
+    cause = (
+        f"through layers that drop masks: {', '.join(without)}"
+        if without
+        else "though all layers say that they keep masks: one that normalizes or averages over "
+        "time may count it"
     )
+    return (
+        f" Padding reaches the embedding {cause}. Use layers that leave it out, such as "
+        "`keras_dml.layers.MaskedConv1D`; a TFLite file needs no masks."
+    )
+
+
+def _layers(model):
+    """Layers that compute, those of models inside too."""
+    for layer in model.layers:
+        if isinstance(layer, keras.Model):
+            yield from _layers(layer)
+        elif not isinstance(layer, keras.layers.InputLayer):
+            yield layer
 
 
 def _latency_ms(embed, recording):

@@ -3,14 +3,16 @@
 import functools
 import os
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
+from keras_dml import inference
+from keras_dml._arrays import real
+from keras_dml._files import size, staged
 from keras_dml.export import _devices, inputs, litert, operators, parity, signatures
 from keras_dml.export._backend import tensorflow
 from keras_dml.export._convert import convert
-from keras_dml.export._files import size, staged
 from keras_dml.export.result import Export
 from keras_dml.export.trials import trials
 
@@ -21,7 +23,7 @@ def tflite(
     model,
     path: str | os.PathLike,
     quantization: str | None = "dynamic",
-    representative: Sequence[np.ndarray] | None = None,
+    representative: Iterable[np.ndarray] | None = None,
     *,
     distance=None,
 ) -> Export:
@@ -75,34 +77,32 @@ def tflite(
     Raises:
         ValueError: If the quantization is unknown, `"int8"` has no recordings, a recording does not
             fit the model, or the model has no distance or no builtin counterpart;
-            `parity.ParityError` if the file would not answer as Keras does.
+            `parity.ParityError` if the file would not answer as Keras does. Also if `path` names no
+            file, or there is something else than a regular file.
+        TypeError: If a recording is masked, complex or no array of numbers.
         RuntimeError: If Keras does not run on TensorFlow, or LiteRT cannot run the file.
+        OSError: If the file cannot be written.
         ImportError: If LiteRT is not installed.
     """
     if quantization not in QUANTIZATIONS:
         raise ValueError(
             f"`quantization` must be one of {QUANTIZATIONS}. Received {quantization!r}."
         )
-    if quantization == "int8" and (representative is None or len(representative) == 0):
-        raise ValueError(
-            "int8 needs `representative=`: some 100 recordings, a list of arrays (time, "
-            "channels), or images, as the device will "
-            'see them. Their ranges are built into the file. `quantization="dynamic"` needs none.'
-        )
     tensorflow()
     litert.require()
-    encoder, classifier = signatures.parts(model)
-    encoder = _devices.flat(encoder)
-    bounds = parity.BOUNDS
-    if _devices.works_on_matrices(encoder):
-        quantization, bounds = _of_matrices(quantization), parity.BOUNDS_ON_MATRICES
-    metric = signatures.metric_of(classifier or encoder, distance)
-    tried = trials(_devices.exact(encoder), representative, only_own=quantization == "int8")
-    kind = inputs.of(encoder)
     with staged(path) as candidate:
+        encoder, classifier = signatures.parts(model)
+        encoder = _devices.flat(encoder)
+        kind = inputs.of(encoder)
+        own = _recordings(representative, encoder, quantization)
+        bounds = parity.BOUNDS
+        if _devices.works_on_matrices(encoder):
+            quantization, bounds = _of_matrices(quantization), parity.BOUNDS_ON_MATRICES
+        metric = signatures.metric_of(classifier or encoder, distance)
+        tried = trials(_devices.exact(encoder), own, only_own=quantization == "int8")
         runs = _devices.without_eigh(encoder)
         module = signatures.for_one(runs, metric, classifier)
-        _write(candidate, module, kind, quantization, representative, tried)
+        _write(candidate, module, kind, quantization, own, tried)
         operators.check_builtin(candidate)
         ask = {
             name: functools.partial(getattr(litert, name), candidate)
@@ -123,6 +123,28 @@ def tflite(
     )
 
 
+def _recordings(representative, encoder, quantization):
+    """The recordings that a caller gives, as a list of arrays that the encoder takes."""
+    given = [] if representative is None else representative
+    axes = len(encoder.inputs[0].shape)
+    if not isinstance(given, Iterable) or getattr(given, "ndim", axes) != axes:
+        what = f"one array of shape {given.shape}" if hasattr(given, "shape") else repr(given)
+        raise ValueError(
+            "`representative` is a list of arrays, a recording, matrix or image each. Received "
+            f"{what}. A single one goes in as a list of one."
+        )
+    own = [real(f"Recording {i}", recording) for i, recording in enumerate(given)]
+    if own:
+        inference.embed(encoder, own, progress=False)  # refuses what does not fit, with its place
+    elif quantization == "int8":
+        raise ValueError(
+            "int8 needs `representative=`: some 100 recordings, a list of arrays (time, "
+            "channels), or images, as the device will see them. Their ranges are built into the "
+            'file. `quantization="dynamic"` needs none.'
+        )
+    return own
+
+
 def _of_matrices(quantization):
     """How the weights of a model on matrices are written."""
     if quantization == "int8":
@@ -133,11 +155,10 @@ def _of_matrices(quantization):
     return None if quantization == "dynamic" else quantization
 
 
-def _write(candidate, module, kind, quantization, representative, tried):
+def _write(candidate, module, kind, quantization, own, tried):
     """Writes the file, of several candidates the one that drifts least."""
-    if representative is not None:
-        representative = [np.asarray(recording, np.float32) for recording in representative]
-    blobs = convert(module, kind, quantization, representative)
+    recordings = [recording.astype(np.float32) for recording in own]
+    blobs = convert(module, kind, quantization, recordings)
     drifts = []
     for blob in blobs if len(blobs) > 1 else []:
         candidate.write_bytes(blob)

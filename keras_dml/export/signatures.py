@@ -10,7 +10,7 @@ import pathlib
 from keras_dml import distances, inference, models, zoo
 from keras_dml._keras import ops
 from keras_dml.export import inputs
-from keras_dml.export._backend import function, tensorflow
+from keras_dml.export._backend import function, tensorflow, writing
 
 NAMES = ("embed", "distance")
 OF_CLASSIFIERS = ("score", "classify")
@@ -104,7 +104,8 @@ def write(module, folder):
     tf = tensorflow()
     functions = {name: getattr(module, name).get_concrete_function() for name in names(module)}
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
-    tf.saved_model.save(module, str(folder), signatures=functions, options=options)
+    with writing():
+        tf.saved_model.save(module, str(folder), signatures=functions, options=options)
     _forget_gradients(pathlib.Path(folder))
 
 

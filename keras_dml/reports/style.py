@@ -6,12 +6,12 @@ Figures are made without pyplot, so that no window system and no global state is
 from __future__ import annotations
 
 import csv
-import os
 import textwrap
-from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+
+from keras_dml._files import file_place, named, staged
 
 # Okabe & Ito, Color Universal Design (2008): told apart by colour-blind people, and in grey by
 # lightness or dash where two of them meet in a picture
@@ -125,24 +125,23 @@ def save(figure, stem, table=None):
 
     Returns:
         Paths written, in the order PNG, SVG, CSV.
+
+    Raises:
+        ValueError: If `stem` ends in no name, or one of the three is there and no regular file.
+        OSError: If they cannot be written.
     """
-    stem = Path(stem)
+    stem = named(stem)
     stem.parent.mkdir(parents=True, exist_ok=True)
-    written = []
-    for kind, metadata in (("png", None), ("svg", {"Date": None})):
-        target = stem.with_name(f"{stem.name}.{kind}")
-        part = target.with_name(f".{target.name}.part")
-        with house_style():
-            figure.savefig(part, format=kind, metadata=metadata)
-        os.replace(part, target)
-        written.append(target)
+    png, svg, numbers = (stem.with_name(f"{stem.name}.{kind}") for kind in ("png", "svg", "csv"))
+    written = [png, svg] if table is None else [png, svg, numbers]
+    for target in written:
+        file_place(target)
+    for target, kind, metadata in ((png, "png", None), (svg, "svg", {"Date": None})):
+        with staged(target) as candidate, house_style():
+            figure.savefig(candidate, format=kind, metadata=metadata)
     if table is not None:
-        target = stem.with_name(f"{stem.name}.csv")
-        part = target.with_name(f".{target.name}.part")
-        with part.open("w", newline="") as file:
+        with staged(numbers) as candidate, candidate.open("w", newline="") as file:
             rows = csv.writer(file)
             rows.writerow(table)
             rows.writerows(zip(*table.values(), strict=True))
-        os.replace(part, target)
-        written.append(target)
     return written

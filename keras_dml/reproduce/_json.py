@@ -1,11 +1,12 @@
 """JSON files that are whole or not there."""
 
 import json
-import os
+
+from keras_dml import _files
 
 
 def write(path, content):
-    """Writes a file beside its place and renames it.
+    """Writes a file whole or not at all.
 
     Args:
         path: A `pathlib.Path`.
@@ -14,7 +15,5 @@ def write(path, content):
     Returns:
         The path.
     """
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    part.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(part, path)
+    _files.write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     return path

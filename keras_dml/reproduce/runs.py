@@ -6,15 +6,16 @@ import pathlib
 import time
 
 from keras_dml import progress
+from keras_dml._files import file_place
 from keras_dml.reproduce import _json
 
 
 class Runs:
     """Results of runs by their settings, in a folder.
 
-    A file holds the settings and the result. It is named by a digest of the settings, written
-    beside its place and renamed, so that a broken run leaves nothing behind; other settings, other
-    data among them, are another file.
+    A file holds the settings and the result. It is named by a digest of the settings and whole or
+    not there, so that a broken run leaves nothing behind; other settings, other data among them,
+    are another file.
 
     Args:
         folder: Where the files lie; made when it is not there.
@@ -61,10 +62,15 @@ class Runs:
 
         Returns:
             List of results.
+
+        Raises:
+            ValueError: If something else is where a result would be kept, before any run.
         """
         missing = {
             path: settings for settings in plan if not (path := self.path(settings)).exists()
         }
+        for path in missing:
+            file_place(path)
         for path, settings in progress.track(missing.items(), description, len(missing)):
             start = time.monotonic()
             result = run(settings)

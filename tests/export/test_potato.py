@@ -60,7 +60,10 @@ def test_a_checkpoint_keeps_the_state(rng, tmp_path):
 def test_an_unfitted_potato_and_a_foreign_folder_are_refused(rng, tmp_path):
     with pytest.raises(ValueError, match=r"Call `fit\(x\)` first"):
         export.potato(Potato(), tmp_path / "potato")
+    assert not any(tmp_path.iterdir())
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "diary.txt").write_text("mine")
+    with pytest.raises(ValueError, match="is no SavedModel"):
+        export.potato(Potato(), tmp_path / "notes")  # before the potato is looked at
     with pytest.raises(ValueError, match="is no SavedModel"):
         export.potato(Potato().fit(windows(rng, 9)), tmp_path / "notes")

@@ -1,6 +1,9 @@
 """SavedModels answer what Keras answers, at any batch and length, where only TensorFlow is
 installed."""
 
+import dataclasses
+import pathlib
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -13,7 +16,8 @@ import keras_dml
 from keras_dml import export, layers
 from keras_dml._keras import keras
 from keras_dml.export import parity
-from tests.export.conftest import build
+from keras_dml.potato import Potato
+from tests.export.conftest import CHANNELS, build, lived_in
 from tests.graphs import compiled_by_xla
 
 
@@ -129,18 +133,84 @@ def test_layers_that_let_padding_through_are_named(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
+def normalizing(name, layer):
+    """A functional model with a layer that counts padding, though it says that it keeps masks."""
+    signal = keras.Input((None, CHANNELS))
+    x = layer(layers.MaskedConv1D(8, 3, padding="same")(signal))
+    return lived_in(keras.Model(signal, layers.QuantileLayer(3)(x), name=name))
+
+
+def test_padding_that_is_normalized_over_is_told_and_the_input_not_blamed(tmp_path):
+    model = normalizing("counting", keras.layers.GroupNormalization(groups=2))
+    with pytest.raises(parity.ParityError, match="Padding reaches the embedding") as told:
+        export.saved_model(model, tmp_path / "counting")
+    assert "input_layer" not in str(told.value) and "normalizes or averages" in str(told.value)
+    assert not any(tmp_path.iterdir())
+
+
+def test_padding_is_not_blamed_for_what_it_does_not_change(tmp_path, monkeypatch):
+    model = build(layers.QuantileLayer(3), convolution=keras.layers.Conv1D)
+    tried = export._saved_model.trials(model)
+    other = dataclasses.replace(tried, embeddings=tried.embeddings * [[[1.01]] * 12 + [[1]]])
+    monkeypatch.setattr(export._saved_model, "trials", lambda _: other)
+    with pytest.raises(parity.ParityError, match="drift.*Nothing was written.$"):
+        export.saved_model(model, tmp_path / "other")
+
+
 def test_a_saved_model_is_replaced_whole_and_anything_else_left_alone(small, tmp_path):
     old, foreign = tmp_path / "old", tmp_path / "foreign"
     for folder, name in ((old, "saved_model.pb"), (foreign, "thesis.txt")):
         folder.mkdir()
         (folder / name).write_text("what was there")
-    (old / "stale.txt").touch()
+    (old / "assets").mkdir()
+    (old / "assets" / "stale.txt").touch()
     export.saved_model(small, old)
-    assert not (old / "stale.txt").exists() and tf.saved_model.contains_saved_model(str(old))
+    assert not (old / "assets" / "stale.txt").exists()
+    assert tf.saved_model.contains_saved_model(str(old))
     with pytest.raises(ValueError, match="foreign.* is no SavedModel"):
         export.saved_model(small, foreign)
     assert (foreign / "thesis.txt").read_text() == "what was there"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["foreign", "old"]
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "variables/notes.txt", ".git/config"])
+def test_a_saved_model_with_notes_in_it_is_left_before_any_work(exported, tmp_path, name):
+    folder = tmp_path / "mine"
+    shutil.copytree(exported.path, folder)
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("my notes")
+    with pytest.raises(ValueError, match=f"holds '{name.split('/c')[0]}', which is no part of a"):
+        export.saved_model("no model of this name", folder)
+    assert (folder / name).read_text() == "my notes"
+    assert tf.saved_model.contains_saved_model(str(folder))
+
+
+def test_what_is_written_is_what_may_be_replaced(exported, loaded):
+    """The members that the library knows are those that TensorFlow writes, assets included."""
+    assert export._saved_model.place(exported.path) == exported.path
+
+
+def test_a_full_disk_is_told_with_the_path_and_leaves_the_old_model(small, tmp_path, monkeypatch):
+    old = tmp_path / "old"
+    old.mkdir()
+    (old / "saved_model.pb").write_text("what was there")
+
+    def full(module, folder, **options):
+        (pathlib.Path(folder) / "variables").mkdir(parents=True)
+        raise tf.errors.ResourceExhaustedError(
+            None, None, "{{function_node save}} new/part-1; No space left on device [Op:SaveV2]"
+        )
+
+    monkeypatch.setattr(tf.saved_model, "save", full)
+    for do, model in ((export.saved_model, small), (export.potato, a_potato())):
+        with pytest.raises(OSError, match=r"old' was not written: new/part-1; No space left on"):
+            do(model, old)
+        assert (old / "saved_model.pb").read_text() == "what was there"
+        assert [path.name for path in tmp_path.iterdir()] == ["old"]
+
+
+def a_potato():
+    return Potato().fit(np.exp(np.random.default_rng(1).normal(size=(9, 1, 1))))
 
 
 def test_a_model_that_is_not_built_is_refused(tmp_path):

@@ -202,18 +202,6 @@ def test_an_unknown_quantization_is_refused_with_the_names(small, tmp_path):
         export.tflite(small, tmp_path / "model.tflite", "int4")
 
 
-@pytest.mark.parametrize("representative", [None, []])
-def test_int8_asks_for_representative_recordings(small, tmp_path, representative):
-    with pytest.raises(ValueError, match="int8 needs `representative=`"):
-        export.tflite(small, tmp_path / "model.tflite", "int8", representative)
-
-
-def test_a_representative_recording_that_does_not_fit_is_named(small, tmp_path):
-    own = [sample(30, CHANNELS), sample(30, CHANNELS + 1)]
-    with pytest.raises(ValueError, match="Recording 1 has 4 channels"):
-        export.tflite(small, tmp_path / "model.tflite", "int8", own)
-
-
 def test_a_file_that_answers_wrongly_is_not_kept(small, tmp_path, monkeypatch):
     other = build(layers.QuantileLayer(4))
     for weight in other.trainable_weights:
@@ -227,6 +215,29 @@ def test_a_file_that_answers_wrongly_is_not_kept(small, tmp_path, monkeypatch):
             export.tflite(small, path)
     assert not new.exists() and old.read_bytes() == b"what was there"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["old.tflite", "other.tflite"]
+
+
+@pytest.mark.parametrize("end", ["", "/", "/.", "/.."])
+def test_a_folder_is_never_replaced_by_a_file_and_nothing_is_begun(tmp_path, end):
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("years of work")
+    with pytest.raises(ValueError, match="is a folder|must end in its name"):
+        export.tflite("no model of this name", f"{folder}{end}")
+    assert (folder / "thesis.txt").read_text() == "years of work"
+
+
+def test_an_interrupted_export_leaves_the_old_file_and_nothing_else(small, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    (tmp_path / "model.tflite").write_bytes(b"what was there")
+    for part in ("convert", "trials"):
+        monkeypatch.setattr(export._tflite, part, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            export.tflite(small, tmp_path / "model.tflite")
+    assert (tmp_path / "model.tflite").read_bytes() == b"what was there"
+    assert [path.name for path in tmp_path.iterdir()] == ["model.tflite"]
 
 
 def test_a_file_without_weights_is_not_kept(small, tmp_path, monkeypatch):

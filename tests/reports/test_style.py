@@ -44,6 +44,18 @@ def test_a_run_that_breaks_leaves_the_old_file(figure, tmp_path):
     assert not (tmp_path / "growth.csv").exists()
 
 
+def test_nothing_is_drawn_where_something_else_than_a_file_is(figure, tmp_path):
+    (tmp_path / "growth.csv").mkdir()
+    (tmp_path / "growth.csv" / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match=r"growth\.csv' is a folder"):
+        reports.save(figure, tmp_path / "growth", {"x": [0]})
+    assert [path.name for path in tmp_path.iterdir()] == ["growth.csv"]
+    for stem in ("", f"{tmp_path}/new/", f"{tmp_path}/new/.."):
+        with pytest.raises(ValueError, match="must end in its name"):
+            reports.save(figure, stem)
+    assert not (tmp_path / "new").exists()
+
+
 def test_drawing_leaves_the_settings_of_the_caller_alone(figure, tmp_path):
     before = dict(mpl.rcParams)
     reports.save(figure, tmp_path / "growth")

@@ -83,6 +83,20 @@ def test_files_of_epochs_before_the_last_two_are_taken_away(found, digits, tmp_p
     assert sorted(path.name for path in tmp_path.iterdir()) == ["2.keras", "3.keras"]
 
 
+def test_an_interrupted_epoch_leaves_the_network_that_was_kept(found, digits, tmp_path):
+    class Model:
+        def save(self, path):
+            path.write_text("half a network")
+            raise KeyboardInterrupt
+
+    trainings = training.Trainings(digits, lambda one: tmp_path / "kept.keras")
+    (tmp_path / "kept.keras").write_text("whole")
+    with pytest.raises(KeyboardInterrupt):
+        trainings._keep(Model(), {})
+    assert (tmp_path / "kept.keras").read_text() == "whole"
+    assert [path.name for path in tmp_path.iterdir()] == ["kept.keras"]
+
+
 def test_all_rows_start_from_the_same_weights():
     first, again, other = (methods.network(4, seed).get_weights() for seed in (0, 0, 1))
     for one, two in zip(first, again, strict=True):

@@ -41,6 +41,14 @@ def test_a_stopped_plan_goes_on_where_it_was(tmp_path):
     assert done == [0, 1, 2]
 
 
+def test_a_place_that_is_taken_is_told_before_any_run(tmp_path):
+    runs, done = Runs(tmp_path), []
+    runs.path(PLAN[2]).symlink_to("nothing")
+    with pytest.raises(ValueError, match="is a link to nothing"):
+        runs.make(PLAN, counting(done), "count")
+    assert not done
+
+
 def test_a_file_holds_settings_and_result(tmp_path):
     runs = Runs(tmp_path / "made" / "here")
     runs.make(PLAN[:1], counting([]), "count")

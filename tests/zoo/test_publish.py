@@ -60,6 +60,30 @@ def test_a_card_that_lacks_something_changes_nothing(tmp_path, model, card, reco
     assert {path.name: path.read_bytes() for path in (tmp_path / "tiny").iterdir()} == before
 
 
+@pytest.mark.parametrize("name", sorted([*FILES, "figures/roc_det.png"]))
+def test_what_is_no_file_is_left_before_the_model_is_looked_at(tmp_path, card, recordings, name):
+    (tmp_path / "roc_det.png").write_bytes(b"a picture")
+    (tmp_path / "tiny" / name).mkdir(parents=True)
+    (tmp_path / "tiny" / name / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match=f"{name}' is a folder, so it is left as it is"):
+        publish(tmp_path / "tiny", None, card, recordings, curves=tmp_path / "roc_det.png")
+    assert (tmp_path / "tiny" / name / "notes.txt").read_text() == "mine"
+
+
+def test_an_interrupted_publication_leaves_the_old_one(
+    tmp_path, model, card, recordings, monkeypatch
+):
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    publish(tmp_path / "tiny", model, card, recordings)
+    before = {path.name: path.read_bytes() for path in (tmp_path / "tiny").iterdir()}
+    monkeypatch.setattr("keras_dml.zoo.reading.check", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        publish(tmp_path / "tiny", model, card, recordings)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "tiny").iterdir()} == before
+
+
 def test_name_and_folder_must_agree(tmp_path, model, card, recordings):
     with pytest.raises(ValueError, match="name is 'tiny' and its folder 'other'"):
         publish(tmp_path / "other", model, card, recordings)

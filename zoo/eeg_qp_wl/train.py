@@ -11,6 +11,7 @@ import pathlib
 import numpy as np
 import typer
 
+from keras_dml._files import write_text
 from keras_dml.evaluation import protocol
 from tfds_builders.parsers.smni import CHANNELS
 from zoo import augment, evaluate, people, publish, recipe
@@ -108,7 +109,7 @@ def cross_validate(recordings, out, train, *options):
         if "people" in same[0]:
             pooled["people"] = sum(f["people"] for f in same)
         found.append({**same[0], **pooled, "folds": [f["value"] for f in same]})
-    (out / "figures.json").write_text(json.dumps(found, indent=1) + "\n")
+    write_text(out / "figures.json", json.dumps(found, indent=1) + "\n")
     print(evaluate.summary(found))
     scores, genuine = (np.concatenate(parts) for parts in zip(*draws, strict=True))
     caption = recipe.single_recordings(len(set(recordings.subjects)))

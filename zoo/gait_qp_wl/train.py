@@ -15,6 +15,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from keras_dml._files import write_text
 from keras_dml.models.sequence_encoder import SIZES
 from zoo import augment, discriminants, evaluate, people, publish, recipe, training
 from zoo.teacher import Teacher
@@ -206,7 +207,7 @@ def main(
         )
         alone = discriminants.distances(encoder, np.stack(test.signals))
         found = evaluate.figures(alone, test.subjects, test.sessions)
-        (out / "discriminants.json").write_text(json.dumps(found, indent=1) + "\n")
+        write_text(out / "discriminants.json", json.dumps(found, indent=1) + "\n")
         print(f"the discriminants alone\n{evaluate.summary(found)}\nthe model")
     distances, figures = recipe.measure(encoder, test, out)
     if publish_model and method == "qp_wl":

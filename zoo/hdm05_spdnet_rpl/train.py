@@ -12,6 +12,7 @@ import numpy as np
 import typer
 
 from keras_dml import evaluation, inference
+from keras_dml._files import write_text
 from keras_dml._keras import keras
 from keras_dml.evaluation import protocol
 from keras_dml.layers import CanonicalPose, Covariance
@@ -154,7 +155,7 @@ def cross_validate(every, steps, seed, out, resume):
                 "folds": values,
             }
         )
-    (out / recipe.FIGURES).write_text(json.dumps(figures, indent=1) + "\n")
+    write_text(out / recipe.FIGURES, json.dumps(figures, indent=1) + "\n")
     scores, genuine = np.concatenate(scores), np.concatenate(genuine)
     recipe.keep_trials(
         scores,

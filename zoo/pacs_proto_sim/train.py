@@ -17,6 +17,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from keras_dml._files import write_text
 from keras_dml._keras import keras
 from keras_dml.losses import PrototypicalLoss
 from keras_dml.models import PrototypicalClassifier, efficientnet_lite0
@@ -160,7 +161,7 @@ def run(method, held_out, seed, *, steps, weights, known, answers, out):
         found[split] = {head: accuracy(model, z, known.labels[rows], head) for head in heads}
     found["minutes"] = (time.monotonic() - start) / 60
     out.mkdir(parents=True, exist_ok=True)
-    (out / recipe.FIGURES).write_text(json.dumps(found, indent=1) + "\n")
+    write_text(out / recipe.FIGURES, json.dumps(found, indent=1) + "\n")
     return found
 
 

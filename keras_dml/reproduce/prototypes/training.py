@@ -1,9 +1,8 @@
 """Networks trained epoch by epoch, each kept in a file, so that a stopped training goes on."""
 
-import os
-
 import numpy as np
 
+from keras_dml._files import staged
 from keras_dml._keras import keras
 from keras_dml.reproduce.prototypes.methods import UNDEFENDED, defended, network
 
@@ -81,8 +80,6 @@ class Trainings:
         return model
 
     def _keep(self, model, settings):
-        path = self.files(settings)
-        part = path.with_name(f".{path.stem}.{os.getpid()}.part.keras")
-        model.save(part)
-        os.replace(part, path)
+        with staged(self.files(settings)) as candidate:
+            model.save(candidate)
         self._latest = settings, model

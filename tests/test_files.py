@@ -1,0 +1,344 @@
+"""Files appear whole or not at all, and nothing else is lost for them."""
+
+import contextlib
+import errno
+import os
+import pathlib
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from keras_dml import _files
+
+MEMBERS = ("mark", "parts", "parts/*")
+
+
+def folder_place(path):
+    return _files.folder_place(path, "thing", "mark", MEMBERS)
+
+
+def thing(path, text):
+    """A folder such as `folder_place` replaces."""
+    (path / "parts").mkdir(parents=True)
+    (path / "mark").write_text(text)
+    (path / "parts" / "one").write_text(text)
+
+
+def content(path):
+    """What a file or a folder holds."""
+    if path.is_file():
+        return path.read_text()
+    return {
+        each.relative_to(path).as_posix(): each.read_text()
+        for each in sorted(path.rglob("*"))
+        if each.is_file()
+    }
+
+
+WHOLE = {text: {"mark": text, "parts/one": text} for text in ("old", "new")}
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Lets the renames of a number fail, before or after they are done."""
+
+    def fail(numbers, error, after=False):
+        seen = []
+
+        def failing(do):
+            def rename(*args, **options):
+                seen.append(args)
+                if len(seen) not in numbers:
+                    return do(*args, **options)
+                if after:
+                    do(*args, **options)
+                raise error
+
+            return rename
+
+        for name in ("rename", "replace"):
+            monkeypatch.setattr(os, name, failing(getattr(os, name)))
+        return seen
+
+    return fail
+
+
+ERRORS = [OSError(errno.EIO, "Input/output error"), KeyboardInterrupt()]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=["error", "interrupt"])
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("number", [1, 2])
+def test_whichever_rename_fails_a_whole_folder_is_there(tmp_path, failing, number, after, error):
+    thing(tmp_path / "thing", "old")
+    failing({number}, error, after)
+    with pytest.raises(type(error)), _files.staged(tmp_path / "thing", folder_place) as candidate:
+        thing(candidate, "new")
+    done = number == 2 and after
+    assert content(tmp_path / "thing") == WHOLE["new" if done else "old"]
+    assert names(tmp_path) == ["thing"]
+
+
+def test_a_folder_that_cannot_be_put_back_is_kept_until_it_can(tmp_path, failing):
+    thing(tmp_path / "thing", "old")
+    failing({2, 3}, OSError(errno.EIO, "Input/output error"))
+    with pytest.raises(OSError), _files.staged(tmp_path / "thing", folder_place) as candidate:
+        thing(candidate, "new")
+    assert not (tmp_path / "thing").exists()
+    with pytest.raises(ZeroDivisionError), _files.staged(tmp_path / "thing", folder_place):
+        raise ZeroDivisionError
+    assert content(tmp_path / "thing") == WHOLE["old"]
+    assert names(tmp_path) == ["thing"]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=["error", "interrupt"])
+def test_a_file_that_cannot_be_put_in_place_leaves_the_old_one(tmp_path, failing, error):
+    (tmp_path / "notes.txt").write_text("old")
+    failing({1}, error)
+    with pytest.raises(type(error)):
+        _files.write_text(tmp_path / "notes.txt", "new")
+    assert content(tmp_path) == {"notes.txt": "old"}
+
+
+def test_a_file_is_replaced_whatever_its_name(tmp_path):
+    for name in ("lock", "new", "replaced", "a[b]*.txt", "ü" * 50):
+        for text in ("first", "second"):
+            _files.write_text(tmp_path / name, text)
+            assert (tmp_path / name).read_text() == text
+    assert len(names(tmp_path)) == 5
+
+
+KILLED = """
+    import os, pathlib, signal, sys
+    from keras_dml import _files
+    from tests.test_files import folder_place, thing
+
+    path, moment = pathlib.Path(sys.argv[1]), sys.argv[2]
+
+    def die():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def replace(*args):
+        die()
+
+    if moment == "before the lock":
+        _files._locked = lambda *args: die()
+    if moment == "between the renames":
+        os.replace = replace
+    if moment == "after the renames":
+        _files._clear = replace
+    place = _files.file_place if path.suffix else folder_place
+    with _files.staged(path, place) as candidate:
+        candidate.write_text("half") if path.suffix else thing(candidate, "new")
+        if moment == "while it writes":
+            die()
+        if moment == "alive":
+            print("writing", flush=True)
+            sys.stdin.readline()
+"""
+
+
+def process(path, moment):
+    code = "\n".join(line[4:] for line in KILLED.splitlines())
+    return subprocess.Popen(
+        [sys.executable, "-c", code, str(path), moment],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=pathlib.Path(__file__).parent.parent,
+    )
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "thing"])
+@pytest.mark.parametrize(
+    "moment", ["before the lock", "while it writes", "between the renames", "after the renames"]
+)
+def test_the_next_run_clears_what_a_killed_one_left(tmp_path, name, moment):
+    path = tmp_path / name
+    path.write_text("old") if path.suffix else thing(path, "old")
+    with process(path, moment) as killed:
+        assert killed.wait(60) == -signal.SIGKILL
+    assert len(names(tmp_path)) == (1 if moment == "between the renames" and not path.suffix else 2)
+    with contextlib.suppress(ZeroDivisionError):
+        with _files.staged(path, _files.file_place if path.suffix else folder_place):
+            raise ZeroDivisionError  # the next run may fail too
+    is_new = moment == "after the renames"
+    wanted = "half" if is_new else "old"
+    assert content(path) == (wanted if path.suffix else WHOLE["new" if is_new else "old"])
+    assert names(tmp_path) == [name]
+
+
+def test_what_another_run_is_writing_is_left_alone(tmp_path):
+    path = tmp_path / "notes.txt"
+    with process(path, "alive") as other:
+        assert other.stdout.readline() == "writing\n"
+        _files.write_text(path, "mine")
+        assert path.read_text() == "mine" and len(names(tmp_path)) == 2
+        other.communicate("go on\n", 60)
+    assert other.returncode == 0 and path.read_text() == "half"
+    assert names(tmp_path) == ["notes.txt"]
+
+
+def test_a_room_of_another_file_is_left_alone(tmp_path):
+    others = [".notes.txt.settings", ".notes.txt.incomplete-of-mine", ".notes.incomplete-abcdefgh"]
+    for name in others:
+        (tmp_path / name).mkdir()
+    _files.write_text(tmp_path / "notes.txt", "mine")
+    assert names(tmp_path) == sorted([*others, "notes.txt"])
+
+
+def test_threads_that_write_one_file_leave_it_whole(tmp_path):
+    texts = [letter * 10_000 for letter in "abcdefgh"]
+    threads = [
+        threading.Thread(target=_files.write_text, args=(tmp_path / "notes.txt", text))
+        for text in texts
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (tmp_path / "notes.txt").read_text() in texts and names(tmp_path) == ["notes.txt"]
+
+
+def test_permissions_are_those_of_an_ordinary_file_or_of_the_one_before(tmp_path):
+    kept = os.umask(0o027)
+    try:
+        (tmp_path / "plain.txt").touch()
+        _files.write_text(tmp_path / "notes.txt", "new")
+        assert mode(tmp_path / "notes.txt") == mode(tmp_path / "plain.txt") == 0o640
+        (tmp_path / "notes.txt").chmod(0o604)
+        _files.write_text(tmp_path / "notes.txt", "again")
+        assert mode(tmp_path / "notes.txt") == 0o604
+    finally:
+        os.umask(kept)
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("path", ["", ".", "..", "/", "//", "folder/", "folder/..", "folder/."])
+def test_a_path_that_ends_in_no_name_is_refused(tmp_path, monkeypatch, path):
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path / "folder")
+    with pytest.raises(ValueError, match="must end in its name. Received"):
+        _files.file_place(path)
+
+
+@pytest.mark.parametrize("path", ["", ".", "..", "/", "//", "folder/..", "folder/./"])
+def test_a_folder_without_a_name_is_refused(tmp_path, monkeypatch, path):
+    thing(tmp_path, "the user's")  # which `.` and `folder/..` would take for its own
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="path of a folder must end in its name. Received"):
+        folder_place(path)
+    assert folder_place("new/") == pathlib.Path("new")
+
+
+@pytest.fixture
+def places(tmp_path):
+    """A path by what is there, each of which no file may replace."""
+    made = {name: tmp_path / name for name in ("a folder", "a pipe", "a socket", "a link")}
+    (tmp_path / "a folder").mkdir()
+    (tmp_path / "a folder" / "notes.txt").write_text("mine")
+    os.mkfifo(made["a pipe"])
+    with socket.socket(socket.AF_UNIX) as listening, contextlib.chdir(tmp_path):
+        listening.bind("a socket")
+    made["a link"].symlink_to(tmp_path / "nothing")
+    made["a device"] = tmp_path / "link to a device"
+    made["a device"].symlink_to("/dev/null")
+    return made
+
+
+@pytest.mark.parametrize("kind", ["a folder", "a pipe", "a socket", "a device", "a link"])
+def test_what_is_no_regular_file_is_refused_and_left(tmp_path, places, kind):
+    before = names(tmp_path)
+    with pytest.raises(ValueError, match=f"is {kind}.*left as it is"):
+        _files.write_text(places[kind], "new")
+    if kind != "a folder":
+        with pytest.raises(ValueError, match=r"is a\b.*left as it is"):
+            folder_place(places[kind])
+    assert names(tmp_path) == before
+    assert content(tmp_path / "a folder") == {"notes.txt": "mine"}
+
+
+def test_a_device_is_no_place_for_a_file():
+    with pytest.raises(ValueError, match="'/dev/null' is a device, so it is left as it is"):
+        _files.file_place("/dev/null")
+
+
+def test_what_comes_while_a_file_is_written_is_left(tmp_path):
+    with pytest.raises(ValueError, match="is a folder"):
+        with _files.staged(tmp_path / "notes.txt") as candidate:
+            candidate.write_text("new")
+            thing(tmp_path / "notes.txt", "old")
+    assert content(tmp_path / "notes.txt") == WHOLE["old"]
+    assert names(tmp_path) == ["notes.txt"]
+
+
+def test_a_link_to_a_file_stays_and_what_it_leads_to_is_replaced(tmp_path):
+    (tmp_path / "here").mkdir()
+    (tmp_path / "file.txt").write_text("old")
+    (tmp_path / "here" / "link").symlink_to("../file.txt")
+    _files.write_text(tmp_path / "here" / "link", "new")
+    assert (tmp_path / "here" / "link").is_symlink()
+    assert (tmp_path / "file.txt").read_text() == "new"
+    assert names(tmp_path) == ["file.txt", "here"] and names(tmp_path / "here") == ["link"]
+
+
+def test_a_link_to_a_folder_is_no_folder_to_replace(tmp_path):
+    thing(tmp_path / "thing", "old")
+    (tmp_path / "link").symlink_to("thing")
+    for path in ("link", "link/"):
+        with pytest.raises(ValueError, match="is a link"):
+            folder_place(f"{tmp_path}/{path}")
+
+
+@pytest.mark.parametrize("foreign", ["notes.txt", "drafts", ".git", "parts2"])
+def test_a_folder_with_something_foreign_is_left(tmp_path, foreign):
+    thing(tmp_path / "thing", "old")
+    (tmp_path / "thing" / foreign).mkdir()
+    with pytest.raises(ValueError, match=f"holds '{foreign}', which is no part of a thing"):
+        folder_place(tmp_path / "thing")
+
+
+def test_a_folder_is_asked_for_that_holds_the_new_one(tmp_path):
+    for place in (_files.file_place, folder_place):
+        with pytest.raises(FileNotFoundError, match="There is no folder '.*none' to write 'new'"):
+            place(tmp_path / "none" / "new")
+
+
+FULL = """
+    import resource, sys
+    from keras_dml import _files
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+    _files.write_text(sys.argv[1], "new" * 1000)
+"""
+
+
+def test_a_full_disk_is_told_with_the_path_and_leaves_nothing(tmp_path):
+    (tmp_path / "notes.txt").write_text("old")
+    code = "\n".join(line[4:] for line in FULL.splitlines())
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "notes.txt")], capture_output=True, text=True
+    )
+    said = done.stderr.strip().splitlines()[-1]
+    assert said.startswith("OSError") and "notes.txt' was not written: File too large" in said
+    assert content(tmp_path) == {"notes.txt": "old"}
+
+
+def test_a_file_written_by_an_archiver_is_whole(tmp_path):
+    with _files.staged(tmp_path / "table.npz") as candidate:
+        np.savez(candidate, x=np.eye(3))
+    with np.load(tmp_path / "table.npz") as file:
+        np.testing.assert_array_equal(file["x"], np.eye(3))
