@@ -1,14 +1,19 @@
+import threading
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import keras_dml
-from keras_dml import distances, inference, layers, models
+from keras_dml import distances, layers, models
 from keras_dml._keras import keras, ops
+from keras_dml.inference import _batches
 
 CHANNELS = 2
 LENGTHS = [9, 1, 30, 9, 17, 2, 16, 30]
+SHORTEST_LAST = [9, 30, 9, 17, 16, 30, 4]  # a covariance of differences needs a few
 
 
 def network(*stack, time=None):
@@ -82,7 +87,7 @@ def test_a_batch_of_any_lengths_gives_what_recordings_give_alone_and_in_their_or
     rng, make, batch_size
 ):
     """Also in models of stock layers that drop masks without an error."""
-    model, signals = make(), recordings(rng)
+    model, signals = make(), recordings(rng, SHORTEST_LAST if make is covariance else LENGTHS)
     found = embed(model, signals, batch_size=batch_size)
     assert isinstance(found, np.ndarray) and len(found) == len(signals)
     np.testing.assert_allclose(found, one_by_one(model, signals), rtol=1e-5, atol=1e-5)
@@ -99,7 +104,9 @@ def test_recordings_share_batches_where_masks_are_kept_and_only_then(rng):
     kept = network(Spy(4, 3), layers.SequencePooling())
     shapes.clear()
     embed(kept, recordings(rng))
-    assert len(shapes) == 1
+    tried, batches = shapes[:2], shapes[2:]
+    assert [rows for rows, _, _ in tried] == [1, 1]
+    assert [rows for rows, _, _ in batches] == [2, 4, 2]  # 1 and 2; 9, 9, 16 and 17; 30 and 30
     dropped = network(
         Spy(4, 3), keras.layers.Conv1D(4, 3, padding="same"), layers.SequencePooling()
     )
@@ -108,15 +115,110 @@ def test_recordings_share_batches_where_masks_are_kept_and_only_then(rng):
     assert sorted(time for _, time, _ in shapes) == sorted(set(LENGTHS))
 
 
+def squeezed():
+    """A branch without a time axis, whose product with the sequence drops the mask."""
+    signal = keras.Input((None, CHANNELS))
+    steps = layers.MaskedConv1D(4, 3, bias_initializer="ones")(signal)
+    share = keras.layers.Dense(4, "sigmoid")(keras.layers.GlobalAveragePooling1D()(steps))
+    steps = steps * keras.layers.Reshape((1, 4))(share)
+    return keras.Model(signal, layers.QuantileLayer(3)(steps))
+
+
+def normalized(layer):
+    """A normalization over time that takes the mask and counts the padding."""
+    convolution = layers.MaskedConv1D(4, 3, bias_initializer="ones")
+    return network(convolution, layer, layers.SequencePooling("mean"))
+
+
+def attended():
+    """Softmax over time: each step's share of the sum."""
+    signal = keras.Input((None, CHANNELS))
+    steps = layers.MaskedConv1D(4, 3)(signal)
+    shares = keras.layers.Softmax(axis=1)(steps)
+    return keras.Model(signal, layers.SequencePooling("mean")(steps * shares))
+
+
+COUNTS_PADDING = {
+    "squeeze and excitation": squeezed,
+    "group normalization": lambda: normalized(keras.layers.GroupNormalization(2)),
+    "layer normalization over time": lambda: normalized(
+        keras.layers.LayerNormalization(axis=1, center=False, scale=False)
+    ),
+    "attention": attended,
+}
+
+
+@pytest.mark.parametrize("make", COUNTS_PADDING.values(), ids=COUNTS_PADDING)
+def test_where_padding_counts_only_equal_lengths_share_a_batch(rng, make):
+    model, signals = make(), recordings(rng, [40, 25, 40, 33, 25])
+    found = embed(model, signals)
+    np.testing.assert_allclose(found, one_by_one(model, signals), rtol=1e-5, atol=1e-5)
+
+
+def test_a_model_that_was_trained_is_tried_again(rng):
+    """While its scale is 0 a normalization over time changes nothing."""
+    model = normalized(keras.layers.GroupNormalization(2, gamma_initializer="zeros"))
+    signals = recordings(rng, [40, 25, 40, 33, 25])
+    embed(model, signals)
+    for variable in model.layers[1].weights:
+        variable.assign(np.ones(variable.shape))
+    found = embed(model, signals)
+    np.testing.assert_allclose(found, one_by_one(model, signals), rtol=1e-5, atol=1e-5)
+
+
+def test_one_long_recording_does_not_stretch_the_others(rng):
+    shapes = []
+
+    class Spy(layers.MaskedConv1D):
+        def call(self, inputs, mask=None):
+            shapes.append(tuple(inputs.shape))
+            return super().call(inputs, mask=mask)
+
+    lengths = [*range(30, 61), 5000]
+    model = network(Spy(4, 3), layers.SequencePooling())
+    shapes.clear()
+    embed(model, recordings(rng, lengths))
+    assert max(rows * time for rows, time, _ in shapes) <= 5120
+    assert len(shapes) <= 5
+
+
+@pytest.mark.skipif(keras.backend.backend() != "jax", reason="TensorFlow compiles no eager call")
+def test_recordings_one_by_one_are_filled_up_to_few_lengths(rng):
+    times = set()
+
+    class Spy(layers.MaskedConv1D):
+        def call(self, inputs, mask=None):
+            times.add(inputs.shape[1])
+            return super().call(inputs, mask=mask)
+
+    model = network(Spy(4, 3), layers.SequencePooling())
+    signals = recordings(rng, range(64, 128))
+    times.clear()
+    found = np.concatenate([embed(model, [signal]) for signal in signals])
+    assert len(times - {128, 256}) <= 8
+    np.testing.assert_allclose(found, one_by_one(model, signals), rtol=1e-5, atol=1e-5)
+
+
+def test_filters_of_warnings_stay_as_they_are(rng):
+    before = list(warnings.filters)
+    model, signals = ours(), recordings(rng)
+    threads = [threading.Thread(target=embed, args=(model, signals)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert warnings.filters == before
+
+
 @given(st.integers(1, 10**6))
 def test_padded_lengths_are_few_and_close(length):
-    padded = inference._padded(length)
+    padded = _batches.padded_length(length)
     assert length <= padded < 1.13 * length + 1
-    assert inference._padded(padded) == padded
+    assert _batches.padded_length(padded) == padded
 
 
 def test_there_are_at_most_eight_padded_lengths_an_octave():
-    assert len({inference._padded(length) for length in range(512, 1024)}) <= 9
+    assert len({_batches.padded_length(length) for length in range(512, 1024)}) <= 9
 
 
 def test_anything_like_arrays_will_do(rng):
@@ -184,6 +286,63 @@ def test_a_number_that_is_none_is_named_by_recording_step_and_channel(rng, value
         ValueError, match="Recording 4 holds NaN or infinity, first at step 11, channel 1"
     ):
         embed(ours(), signals)
+
+
+@pytest.mark.parametrize(
+    "bad, message",
+    [
+        (np.ma.masked_greater(np.ones((9, CHANNELS)), 0.5), "Recording 1 .*18 of 18 masked"),
+        (np.ones((9, CHANNELS), complex), "Recording 1 must hold real numbers.*complex128"),
+        (np.full((9, CHANNELS), "1.5"), "Recording 1 must hold real numbers.*<U3"),
+        (np.zeros((9, CHANNELS), "datetime64[s]"), "Recording 1 must hold real numbers"),
+        (np.zeros(9, [("x", "f4"), ("y", "f4")]), "Recording 1 must hold real numbers"),
+    ],
+)
+def test_what_is_no_real_number_is_refused_with_its_place(bad, message):
+    with pytest.raises(TypeError, match=message):
+        embed(ours(), [np.zeros((9, CHANNELS)), bad])
+
+
+@pytest.mark.parametrize("bad", [1e20, -1e38])
+def test_an_embedding_that_is_not_finite_is_refused_with_its_place(rng, bad):
+    signals = recordings(rng, [9, 9, 9])
+    signals[1][:] = bad * np.arange(9)[:, None] / 9
+    with pytest.raises(ValueError, match="embedding of recording 1 is not finite"):
+        embed(covariance(), signals)
+
+
+def test_one_step_has_no_covariance(rng):
+    with pytest.raises(ValueError, match=r"embedding of recording 2 is not finite.*\(1, 2\)"):
+        embed(covariance(), recordings(rng, [9, 20, 1]))
+
+
+@pytest.mark.parametrize("nothing", [None, 3, len])
+def test_what_is_no_model_or_no_list_is_refused(rng, nothing):
+    with pytest.raises(TypeError, match="`model` must be a keras.Model"):
+        embed(nothing, recordings(rng))
+    with pytest.raises(TypeError, match="`recordings` must be a list of arrays"):
+        embed(ours(), nothing)
+    with pytest.raises(TypeError, match="`model` must be a keras.Model|must hold"):
+        keras_dml.distance(None, np.zeros((1, 2)), np.zeros((1, 2)))
+
+
+def test_a_model_that_is_not_built_is_told_how_to_be(rng):
+    model = keras.Sequential([keras.layers.Dense(2)])
+    with pytest.raises(ValueError, match="is not built.*keras.Input"):
+        embed(model, recordings(rng))
+
+
+def test_a_model_of_two_inputs_is_refused(rng):
+    inputs = [keras.Input((None, CHANNELS)) for _ in range(2)]
+    model = keras.Model(inputs, keras.layers.Add()(inputs))
+    with pytest.raises(ValueError, match="has 2 inputs"):
+        embed(model, recordings(rng))
+
+
+@pytest.mark.parametrize("batch_size", [2.0, "2", None, True])
+def test_a_batch_size_that_is_no_whole_number_is_refused(rng, batch_size):
+    with pytest.raises(TypeError, match="`batch_size` must be a whole number"):
+        embed(ours(), recordings(rng), batch_size=batch_size)
 
 
 def test_a_single_recording_that_is_not_in_a_list_is_answered_with_what_to_do(rng):
@@ -356,6 +515,44 @@ def test_distances_are_those_of_the_models_head_however_they_are_cut(rng, make):
         np.testing.assert_allclose(cut, whole, rtol=1e-5, atol=1e-6)
 
 
+def test_rows_and_columns_are_cut_to_blocks(rng):
+    seen = []
+
+    def metric(x, y):
+        seen.append((len(x), len(y)))
+        return distances.Euclidean()(x, y)
+
+    x, y = rng.normal(size=(5, 4)), rng.normal(size=(7, 4))
+    found = keras_dml.distance(metric, x, y, max_bytes=2 * 3 * y[0].nbytes)
+    assert max(rows * columns for rows, columns in seen) <= 6
+    expected = np.linalg.norm(x[:, None] - y[None], axis=-1)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_embeddings_that_are_not_the_models_are_refused(rng):
+    model = ours()
+    own = embed(model, recordings(rng, [9, 9]))
+    falling, moved = own.copy(), own.copy()
+    falling[1, -1] = falling[1, -1, ::-1]
+    moved[1, -1, 1:-1] += 0.02
+    bad = {
+        "embeddings of 'sequential[^$]*Received shape .2, 4, 5": own[:, 1:],
+        "Received shape .2, 5, 4": own[..., 1:],
+        "Received shape .5, 5": own[0],
+        "no quantile embedding in row 1": falling,
+        "another model in row 1": moved,
+        r"NaN or infinity, first at \(1, 0, 0\)": np.where(
+            np.arange(2)[:, None, None], np.nan, own
+        ),
+    }
+    for message, other in bad.items():
+        with pytest.raises(ValueError, match=f"`y`[^$]*{message}"):
+            keras_dml.distance(model, own, other)
+    for other in (own.astype(complex), own.astype(str), np.ma.masked_less(own, 10)):
+        with pytest.raises(TypeError, match="`x`"):
+            keras_dml.distance(model, other, own)
+
+
 def test_a_distance_may_stand_for_the_model(rng):
     x, y = rng.normal(size=(3, 4)).astype("float32"), rng.normal(size=(2, 4)).astype("float32")
     found = keras_dml.distance(distances.Cosine(), x, y)
@@ -380,5 +577,7 @@ def test_embeddings_of_two_models_are_refused(rng):
     model, other = ours(), ours()
     other.layers[-1].set_weights([np.array([-2.0, 0.1, 3.0])])
     signals = recordings(rng, [9, 9])
-    with pytest.raises(ValueError, match="different knots"):
+    with pytest.raises(
+        ValueError, match="another model in row 0[^$]*Embed both sides with one model"
+    ):
         keras_dml.distance(model, embed(model, signals), embed(other, signals))

@@ -1,0 +1,150 @@
+"""Which recordings share a batch, and batches under a mask.
+
+Padding must not change an embedding. A layer may drop the mask, and one that takes it may still
+count the padding, as a normalization over time does; so no list of layers is believed: before a
+batch is padded, one recording goes through the model padded and alone.
+"""
+
+import itertools
+import weakref
+
+import numpy as np
+
+from keras_dml._keras import keras, ops
+
+LENGTHS_PER_OCTAVE = (
+    8  # padded lengths a batch may have: few enough to compile once, padding below 13 %
+)
+FACTOR = 2  # between the lengths of one batch: memory goes with the longest
+TRIED_STEPS = 64  # at least, of the recording that is tried
+# Of the greatest number of a row of the embedding: padding that counts moves it by a tenth and
+# more, rounding in another order by 1e-6.
+MOVED = {"float16": 1e-2, "bfloat16": 1e-1}
+MOVED_IN_FLOAT32 = 1e-4
+
+_MASKED = weakref.WeakKeyDictionary()  # JAX: models found to keep masks, with their weights then
+
+
+def batches(model, signals, batch_size):
+    """Rows of each batch, and whether they are padded.
+
+    Args:
+        model: A built `keras.Model` of one input.
+        signals: Arrays of the model's kind.
+        batch_size: Greatest number of rows.
+
+    Returns:
+        `(batches, padded)`: list of arrays of places in `signals`, similar lengths together; and
+        whether batches are to be padded to one of few lengths, or hold one length each.
+    """
+    lengths = np.array([len(signal) for signal in signals])
+    order = np.argsort(lengths, kind="stable")
+    fixed = model.inputs[0].shape[1] is not None
+    mixed = _cut(order, lengths, batch_size, FACTOR)
+    several = any(lengths[rows[0]] != lengths[rows[-1]] for rows in mixed)
+    compiles = keras.backend.backend() == "jax"  # each length anew
+    if not fixed and (several or compiles) and _keeps_masks(model, signals, lengths.min()):
+        return mixed, True
+    return _cut(order, lengths, batch_size, 1), False
+
+
+def padded(signals):
+    """Recordings of several lengths as a batch, and its mask.
+
+    Returns:
+        Shape `(batch, time, channels)` with zeros after the end of each, and `(batch, time)`, True
+        before it.
+    """
+    lengths = np.array([len(signal) for signal in signals])
+    batch = np.zeros((len(signals), padded_length(lengths.max()), signals[0].shape[1]), np.float32)
+    for row, signal in zip(batch, signals, strict=True):
+        row[: len(signal)] = signal
+    return batch, np.arange(batch.shape[1]) < lengths[:, None]
+
+
+def padded_length(length):
+    """The next of few lengths, so that a compiling backend compiles few times."""
+    step = max(1, 2 ** (int(length).bit_length() - 1) // LENGTHS_PER_OCTAVE)
+    return -(-int(length) // step) * step
+
+
+def answer(model, batch, mask=None):
+    """Embeddings of a batch, NumPy."""
+    if mask is None:
+        return ops.convert_to_numpy(model(batch, training=False))
+    batch, mask = ops.convert_to_tensor(batch), ops.convert_to_tensor(mask)
+    # A model as a layer has no mask of its own to give and warns that it drops this one, although
+    # its layers take it. Silencing a warning is not safe between threads; there is none here.
+    return ops.convert_to_numpy(model.call(batch, mask=mask, training=False))
+
+
+def _cut(order, lengths, batch_size, factor):
+    """Ascending places in parts of at most `batch_size` whose lengths are within a factor."""
+    parts = []
+    for place in order:
+        if not parts or len(parts[-1]) == batch_size:
+            parts.append([])
+        elif lengths[place] > factor * lengths[parts[-1][0]]:
+            parts.append([])
+        parts[-1].append(place)
+    return [np.array(part) for part in parts]
+
+
+def _keeps_masks(model, signals, shortest):
+    """Whether a recording's embedding is the same padded as alone."""
+    if not _passes_masks(model):
+        return False
+    weights = _immutable_weights(model)
+    if weights is not None and _same(_MASKED.get(model), weights):
+        return True
+    loudest = max(signals[:TRIED_STEPS], key=np.ptp)
+    steps = padded_length(max(TRIED_STEPS, shortest))
+    tried = np.resize(loudest, (steps, loudest.shape[1]))
+    batch = np.concatenate([tried, np.zeros_like(tried)])[None]
+    try:
+        alone = answer(model, tried[None])
+        found = answer(model, batch, np.arange(2 * steps)[None] < steps)
+    except Exception:  # of any layer that does not take the mask, on any backend
+        return False
+    kept = _is_near(found, alone, MOVED.get(model.compute_dtype, MOVED_IN_FLOAT32))
+    if kept and weights is not None:
+        _MASKED[model] = weights
+    return kept
+
+
+def _is_near(found, expected, share):
+    if found.shape != expected.shape or not np.isfinite(found).all():
+        return False
+    greatest = np.abs(expected).max(axis=-1, keepdims=True)  # of a filter, of a vector
+    allowed = share * greatest + share**2 * greatest.max()
+    return bool((np.abs(found - expected) <= allowed).all())
+
+
+def _immutable_weights(model):
+    """The arrays that the weights are, where training makes new ones; None on TensorFlow."""
+    if keras.backend.backend() != "jax":
+        return None
+    return [variable.value for variable in model.variables]
+
+
+def _same(before, now):
+    return before is not None and all(
+        a is b for a, b in itertools.zip_longest(before, now, fillvalue=0)
+    )
+
+
+def _passes_masks(model):
+    """Whether every operation hands masks on; what a model without a graph does with them cannot be
+    known."""
+    operations = (
+        model.layers if isinstance(model, keras.Sequential) else getattr(model, "operations", None)
+    )
+    if operations is None:
+        return False
+    return all(
+        _passes_masks(operation)
+        if isinstance(operation, keras.Model)
+        else getattr(operation, "supports_masking", False)
+        for operation in operations
+        if not isinstance(operation, keras.layers.InputLayer)
+    )

@@ -1,0 +1,123 @@
+"""Distances between embeddings of one model, in blocks of bounded memory."""
+
+import numpy as np
+
+from keras_dml import distances, zoo
+from keras_dml._arrays import real
+from keras_dml._keras import keras, ops
+from keras_dml.geometry import quantile
+from keras_dml.layers import QuantileLayer
+
+
+def distance(model, x, y, *, max_bytes=64 * 2**20):
+    """Distances between two sets of embeddings, as the model's head defines them: small is near.
+
+    Args:
+        model: A `keras.Model` whose last layer names its `distance`, the name of a zoo model, or a
+            distance.
+        x: Embeddings, shape `(n, ...)`.
+        y: Embeddings of the same model, shape `(m, ...)`.
+        max_bytes: Memory that a block of pairs may take beside the result.
+
+    Returns:
+        NumPy array, shape `(n, m)`.
+
+    Raises:
+        TypeError: If the embeddings are no real numbers.
+        ValueError: If the model names no distance, or the embeddings are not finite, not this
+            model's, or of different models.
+    """
+    embeddings = {"x": real("`x`", x), "y": real("`y`", y)}
+    for name, given in embeddings.items():
+        _check_finite(name, given)
+    if isinstance(model, str):
+        model = zoo.load(model)
+    if isinstance(model, keras.Model):
+        metric = head_distance(model)
+        for name, given in embeddings.items():
+            _check_of_model(name, given, model, metric)
+    elif callable(model):
+        metric = model
+    else:
+        raise TypeError(
+            "`model` must be a keras.Model, the name of a zoo model, or a distance such as "
+            f"`keras_dml.distances.Cosine()`. Received {type(model).__name__}."
+        )
+    return _table(metric, *embeddings.values(), max_bytes)
+
+
+def head_distance(model):
+    """The distance that the model's head names.
+
+    Raises:
+        ValueError: If the last layer names none.
+    """
+    if hasattr(model, "distance"):
+        return model.distance
+    head = model.layers[-1]
+    if not hasattr(head, "distance"):
+        raise ValueError(
+            f"The last layer of {model.name!r}, {type(head).__name__} {head.name!r}, names no "
+            "distance. End the model in a head of `keras_dml.layers`, or pass a distance such as "
+            "`keras_dml.distances.Cosine()`."
+        )
+    return head.distance
+
+
+def _table(metric, x, y, max_bytes):
+    """All distances, filled in block by block; rows and columns are cut."""
+    pair = getattr(metric, "bytes_per_pair", max(1, y[:1].nbytes))
+    columns = int(np.clip(max_bytes // pair, 1, max(1, len(y))))
+    rows = int(max(1, max_bytes // (pair * columns)))
+    table = None
+    for i in range(0, len(x), rows):
+        for j in range(0, len(y), columns):
+            block = ops.convert_to_numpy(metric(x[i : i + rows], y[j : j + columns]))
+            if table is None:
+                table = np.empty((len(x), len(y)), block.dtype)
+            table[i : i + rows, j : j + columns] = block
+    return np.zeros((len(x), len(y)), x.dtype) if table is None else table
+
+
+def _check_finite(name, embeddings):
+    finite = np.isfinite(embeddings)
+    if not finite.all():
+        place = tuple(int(i) for i in np.argwhere(~finite)[0])
+        raise ValueError(
+            f"`{name}` holds NaN or infinity, first at {place}. Leave such embeddings out, and "
+            "look at the recordings that they are of."
+        )
+
+
+def _check_of_model(name, embeddings, model, metric):
+    expected = tuple(getattr(model, "encoder", model).output_shape[1:])
+    found = embeddings.shape[1:]
+    fits = len(found) == len(expected) and all(
+        wanted in (None, size) for size, wanted in zip(found, expected, strict=True)
+    )
+    if not fits:
+        raise ValueError(
+            f"`{name}` must hold embeddings of {model.name!r}, shape (count, "
+            f"{', '.join(map(str, expected))}). Received shape {embeddings.shape}."
+        )
+    if isinstance(metric, distances.Wasserstein) and len(embeddings):
+        _check_knots(name, embeddings, model)
+
+
+def _check_knots(name, embeddings, model):
+    knots = embeddings[:, -1].astype(np.float64)
+    falling = (np.diff(knots, axis=1) <= 0).any(axis=1)
+    if falling.any():
+        raise ValueError(
+            f"`{name}` holds no quantile embedding in row {np.flatnonzero(falling)[0]}: its knots, "
+            "the last row, must ascend from 0 to 1. Give embeddings as `keras_dml.embed` made them."
+        )
+    heads = [layer for layer in model._flatten_layers() if isinstance(layer, QuantileLayer)]
+    if heads:
+        own = ops.convert_to_numpy(quantile.knots(heads[-1].alpha))
+        moved = np.abs(knots - own).max(axis=1)
+        if moved.max() > distances.SAME_KNOTS:
+            raise ValueError(
+                f"`{name}` holds an embedding of another model in row {moved.argmax()}: its knots "
+                f"are not those of {model.name!r}. Embed both sides with one model."
+            )
