@@ -18,7 +18,7 @@ def made(path):
     """
     new = [place for place in (path, *path.parents) if not place.exists()]
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        _make(path)
         yield
     except BaseException:
         if new and path.is_dir():
@@ -27,6 +27,15 @@ def made(path):
         for place in new:
             _remove_empty(place)
         raise
+
+
+def _make(path):
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(
+            f"There can be no folder {str(path)!r}: {error.strerror}. Name another by --out."
+        ) from error
 
 
 def _remove_empty(place):

@@ -130,7 +130,7 @@ def test_a_folder_that_cannot_be_made_is_one_clear_error(command, zoo_folder, tm
     (tmp_path / "file").touch()
     code, _, err = command("demo", "--out", tmp_path / "file")
     assert code == 1
-    assert "Error:" in err and "file" in err
+    assert "Error: There can be no folder" in err and "file" in err
 
 
 def test_ctrl_c_says_how_to_go_on(command, zoo_folder, tmp_path, monkeypatch):
