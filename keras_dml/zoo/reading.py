@@ -17,6 +17,7 @@ CONTENT = ("config.json", "metadata.json")  # what Keras puts into every file be
 WEIGHTS = "model.weights.h5"
 LOOSEST = 0.1  # of the golden embedding's size; another model's is off by more than all of it
 LONGEST = 300  # characters of what Keras says, which may quote the whole file
+OWN_CARD = {"model": schema.CARD["model"], "golden?": schema.CARD["golden"]}
 _AGAIN = "Install the package again, or run the model's recipe."
 _COPY = "Copy it again from where it was saved, or save it again by `model.save`."
 _AS_CLASS = (
@@ -154,9 +155,7 @@ def _file_and_card(name):
     beside = file.with_name(lookup.CARD)
     if not beside.is_file():
         return file, None
-    card = schema.validate(
-        catalogue.read_json(beside), f"{beside}", {"model": schema.CARD["model"]}
-    )
+    card = schema.validate(catalogue.read_json(beside), f"{beside}", OWN_CARD)
     named = card["model"]["file"]
     is_of_another = named != file.name and file.with_name(named).is_file()
     return file, None if is_of_another else card

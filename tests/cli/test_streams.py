@@ -94,6 +94,7 @@ def test_a_folders_name_is_no_markup(capsys):
     ("text", "plain"),
     [
         ("2.1 % ± 0.3, 65 × 18 – 20 ✓", "2.1 % +/- 0.3, 65 x 18 - 20 *"),
+        ("‘it’s’ “so” …", "'it's' \"so\" ..."),
         ("Müller, Čech, ½, µV, m/s²", "Muller, Cech, 1/2, uV, m/s^2"),
         ("速 \U0001f4a3 \udc80", r"\u901f \U0001f4a3 \udc80"),
     ],

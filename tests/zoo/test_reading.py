@@ -131,6 +131,14 @@ def test_a_card_beside_ones_own_file_is_held_against_it(file, tmp_path):
         zoo.load(moved)
 
 
+@pytest.mark.parametrize("golden", [{}, {"input": "golden.npz", "atol": "x"}, [1], None])
+def test_a_golden_entry_beside_ones_own_file_is_held_to_the_schema(file, golden):
+    path = file.with_name("card.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "golden": golden}))
+    with pytest.raises(ValueError, match="card.golden"):
+        zoo.check(file)
+
+
 def test_a_card_of_another_file_in_the_folder_is_not(file):
     own = file.with_name("mine.keras")
     own_model().save(own)
