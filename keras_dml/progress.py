@@ -52,7 +52,7 @@ class _Rate(ProgressColumn):
 
 def _with_bar(iterable, description, total, console):
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         _Rate(),

@@ -73,6 +73,11 @@ def test_a_terminal_shows_count_and_description_on_stderr(capsys, terminal):
     assert "embed" in err and "7/7" in err
 
 
+def test_a_description_is_no_markup(capsys, terminal):
+    assert list(progress.track(range(3), "read [/] [bold]")) == [0, 1, 2]
+    assert "read [/] [bold]" in capsys.readouterr().err
+
+
 def test_leaving_early_ends_the_bar(capsys, terminal):
     for item in progress.track(range(100), "embed"):
         if item == 2:

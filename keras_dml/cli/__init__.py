@@ -1,20 +1,32 @@
 """The command `keras-dml`: the library's functions with a progress bar."""
 
+import contextlib
 import os
 import sys
 import warnings
 from typing import Annotated
 
 import typer
+import typer.core
 
 from keras_dml import __version__
-from keras_dml.cli import card, demo, export, list_models, reproduce
+from keras_dml.cli import _streams, card, demo, export, list_models, reproduce
 
 # The library's own errors are of these types, and speak to a person.
 MISTAKES = (ImportError, OSError, RuntimeError, TypeError, ValueError)
 
+
+class _Commands(typer.core.TyperGroup):
+    def invoke(self, context):
+        from keras_dml.cli import _screen
+
+        with _screen.stoppable("Stopped; nothing was written."):  # commands that write say more
+            return super().invoke(context)
+
+
 app = typer.Typer(
     name="keras-dml",
+    cls=_Commands,
     help="Deep metric learning: who is it, by how they walk, speak or think?",
     epilog="Start with: keras-dml demo",
     no_args_is_help=True,
@@ -31,7 +43,9 @@ app.add_typer(reproduce.app, name="reproduce")
 
 def _version(wanted: bool):
     if wanted:
-        print(f"keras-dml {__version__}")
+        from keras_dml.cli import _screen
+
+        _screen.say(f"keras-dml {__version__}")
         raise typer.Exit()
 
 
@@ -48,7 +62,8 @@ def _options(
 
 
 def main(arguments=None):
-    """Runs the command line; exit 0 done, 1 refused or failed, 2 wrong use.
+    """Runs the command line; exit 0 done, 1 refused or failed, 2 wrong use, 130 stopped, 141 where
+    nobody reads on.
 
     Args:
         arguments: Words of the command line; those of this process when None.
@@ -56,12 +71,25 @@ def main(arguments=None):
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # read when TensorFlow is imported
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     words = [word for word in arguments if word != "--debug"]
-    if len(words) < len(arguments):
-        return app(words, prog_name="keras-dml")
+    is_debugging = len(words) < len(arguments)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of libraries, to those who call them
+        _streams.prepare()
+        with contextlib.nullcontext() if is_debugging else _without_warnings():
             return app(words, prog_name="keras-dml")
-    except MISTAKES as error:
-        print(f"Error: {error}\n(--debug shows where.)", file=sys.stderr)
+    except _streams.Ended:
+        sys.exit(_streams.BROKEN_PIPE)
+    except Exception as error:
+        if is_debugging:
+            raise
+        said = str(error) if isinstance(error, MISTAKES) else f"{type(error).__name__}: {error}"
+        _tell(f"Error: {said or type(error).__name__}\n(--debug shows where.)")
         sys.exit(1)
+
+
+def _without_warnings():
+    return warnings.catch_warnings(action="ignore")  # they are for those who call the libraries
+
+
+def _tell(text):
+    with contextlib.suppress(OSError):  # nobody may be there to be told
+        print(_streams.visible(text), file=sys.stderr, flush=True)

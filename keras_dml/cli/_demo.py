@@ -19,7 +19,7 @@ def show(name, get_recordings, out):
     Args:
         name: A model of the zoo.
         get_recordings: Takes the card's `train_subjects`, gives `_recordings.Recordings`.
-        out: Folder that is written into; made when it is not there.
+        out: Folder that is written into.
 
     Raises:
         ValueError: If the model is unknown or its file damaged, or there are too few people.
@@ -27,7 +27,6 @@ def show(name, get_recordings, out):
     """
     start = time.monotonic()
     card = catalogue.card(name)
-    out.mkdir(parents=True, exist_ok=True)
     with _screen.stage(_title(1, "read the recordings")):
         recordings = get_recordings(card["data"]["train_subjects"])
     with _screen.stage(_title(2, f"load {name}")), _screen.quietly():

@@ -17,7 +17,7 @@ def show(manual_dir, data_dir, out, scale, seeds=None):
     Args:
         manual_dir: Folder that holds the archive.
         data_dir: Where the prepared data set is kept; TFDS's own folder when None.
-        out: Folder that is written into; made when it is not there.
+        out: Folder that is written into.
         scale: A name of `plan.SCALES`.
         seeds: Starts of every network tested; the scale's own when None.
 
@@ -27,7 +27,6 @@ def show(manual_dir, data_dir, out, scale, seeds=None):
         OSError: If the folder cannot be written to.
     """
     start = time.monotonic()
-    out.mkdir(parents=True, exist_ok=True)
     with _screen.stage("read the clips"):
         matrices, motions, actors = read(manual_dir, data_dir)
     with _screen.stage("load the losses"), _screen.quietly():
@@ -81,7 +80,7 @@ def _introduce(clips, scale, chosen):
     _screen.say(
         f"\n[bold]The potato ranking loss (P3) against eight others[/bold], scale {scale}\n"
         f"{len(clips.labels):,} clips of {len(clips.classes)} motions by {len(clips.names)} "
-        f"actors: {', '.join(clips.names)}"
+        f"actors: {_screen.plain(', '.join(clips.names))}"
     )
     _screen.say(f"[dim]{SOURCE}[/dim]")
     if clips.left_out:
@@ -98,8 +97,9 @@ def _tell(table, people, seeds):
 
     count = f"{seeds} seeds ± standard error" if seeds > 1 else "one seed"
     _screen.say(
-        f"\n[bold]Actors never seen[/bold]: {', '.join(people)} held out in turn, mean over them "
-        f"and {count}; in %\nRight: the paper's Table I, random halves of HDM05's 130 motions"
+        f"\n[bold]Actors never seen[/bold]: {_screen.plain(', '.join(people))} held out in turn, "
+        f"mean over them and {count}; in %\n"
+        "Right: the paper's Table I, random halves of HDM05's 130 motions"
     )
     papers = [name for name in NAMES if any(x is not None for x in table[f"{name}_paper"])]
     columns = ("loss", *NAMES.values(), "", *(NAMES[name] for name in papers))
@@ -117,7 +117,7 @@ def _tell(table, people, seeds):
 
 def _conclude(written, seconds):
     out = written[0].parent
-    _screen.say(f"\n[bold]Written to {_screen.plain(str(out))}[/bold] in {seconds:.0f} s")
+    _screen.say(f"\n[bold]Written to {_screen.plain(out)}[/bold] in {seconds:.0f} s")
     what = {
         "table1.png": "the table above, beside the paper's",
         "people.png": "Recall@1 of every actor",

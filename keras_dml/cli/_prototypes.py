@@ -22,7 +22,7 @@ def show(manual_dir, out, scale, restarts=None, images=None, precision="float32"
 
     Args:
         manual_dir: Folder that holds the four files of MNIST.
-        out: Folder that is written into; made when it is not there.
+        out: Folder that is written into.
         scale: A name of `plan.SCALES`.
         restarts: Of the long attack; the scale's own when None.
         images: Test images to attack, the first ones; the scale's own when None.
@@ -36,7 +36,6 @@ def show(manual_dir, out, scale, restarts=None, images=None, precision="float32"
     start = time.monotonic()
     if importlib.util.find_spec("foolbox") is None:
         raise ImportError('The attacks run in Foolbox: pip install "keras-dml[robustness]".')
-    out.mkdir(parents=True, exist_ok=True)
     with _screen.stage("read the digits"):
         train, test = read(manual_dir)
     with _screen.stage("load the networks"), _screen.quietly():
@@ -118,7 +117,7 @@ def _tell(table, heads):
 
 def _conclude(written, seconds):
     out = written[0].parent
-    _screen.say(f"\n[bold]Written to {_screen.plain(str(out))}[/bold] in {seconds:.0f} s")
+    _screen.say(f"\n[bold]Written to {_screen.plain(out)}[/bold] in {seconds:.0f} s")
     what = {
         "table1.png": "the table above, beside the paper's",
         "table1.csv": "its numbers, with intervals",

@@ -2,22 +2,40 @@
 
 import contextlib
 import functools
+import json
 import os
 import sys
 import time
 
+import typer
+from rich import markup
 from rich.console import Console
-from rich.markup import escape as plain
 from rich.table import Table
 
-__all__ = ["note", "plain", "quietly", "say", "stage", "table"]
+from keras_dml.cli import _streams
 
+__all__ = ["data", "note", "plain", "quietly", "say", "stage", "stoppable", "table"]
+
+STOPPED = 130  # what a shell reports of a program that Ctrl-C has ended
 LEAST_WIDTH = 100  # on a pipe, where there is no width to fit
+
+
+def plain(text):
+    """Text from a file, a path or a person, as part of what `say` and `note` show: neither rich's
+    markup nor a terminal's codes in it are obeyed."""
+    return markup.escape(_streams.visible(str(text)))
 
 
 def say(text=""):
     """A line on stdout, with rich's markup; text from a file goes through `plain` first."""
-    _stdout().print(text, highlight=False, soft_wrap=not _stdout().is_terminal)
+    with _streams.writing(sys.stdout):
+        _stdout().print(text, highlight=False, soft_wrap=not _stdout().is_terminal)
+
+
+def data(value, indent=None):
+    """One JSON object on stdout, for programs; in ASCII, which no terminal obeys."""
+    with _streams.writing(sys.stdout):
+        print(json.dumps(value, indent=indent))
 
 
 def table(columns, rows, *, header=True, gap=2):
@@ -29,7 +47,8 @@ def table(columns, rows, *, header=True, gap=2):
         header: Whether the heads are shown.
         gap: Blanks between columns.
     """
-    rows = [tuple(plain(str(entry)) for entry in row) for row in rows]
+    encoding = _stdout().encoding
+    rows = [tuple(plain(_streams.fitting(str(entry), encoding)) for entry in row) for row in rows]
     drawn = Table(show_header=header, box=None, padding=(0, gap, 0, 0), pad_edge=False)
     width = len(columns) or max(map(len, rows))
     for i in range(width):
@@ -37,12 +56,14 @@ def table(columns, rows, *, header=True, gap=2):
         drawn.add_column(head, style="bold" if i == 0 else None, no_wrap=i == 0, overflow="fold")
     for row in rows:
         drawn.add_row(*row)
-    _stdout().print(drawn, highlight=False)
+    with _streams.writing(sys.stdout):
+        _stdout().print(drawn, highlight=False)
 
 
 def note(text):
-    """A line on stderr."""
-    _stderr().print(text, highlight=False, soft_wrap=True)
+    """A line on stderr, with rich's markup as `say`."""
+    with _streams.writing(_stderr().file):
+        _stderr().print(text, highlight=False, soft_wrap=True)
 
 
 @contextlib.contextmanager
@@ -57,7 +78,8 @@ def stage(title, *, spinner=True):
     spins = spinner and console.is_terminal
     if not spins:
         note(f"{title} ...")
-    with console.status(title) if spins else contextlib.nullcontext():
+    turning = "dots" if console.encoding.startswith("utf") else "line"
+    with console.status(title, spinner=turning) if spins else contextlib.nullcontext():
         yield
     if spins:
         note(f"[green]✓[/green] {title} [dim]{time.monotonic() - start:.1f} s[/dim]")
@@ -78,13 +100,35 @@ def quietly():
         os.close(kept)
 
 
+@contextlib.contextmanager
+def stoppable(told):
+    """Says, when Ctrl-C stops what is in the block, how things stand; then exit 130.
+
+    Args:
+        told: A sentence or two, without markup.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        note(plain(told))
+        raise typer.Exit(STOPPED) from None
+
+
+class _Console(Console):
+    def on_broken_pipe(self):
+        raise  # rich calls this while it handles the error, and would exit with 1
+
+
 @functools.cache
 def _stdout():
-    console = Console()
-    return console if console.is_terminal else Console(width=LEAST_WIDTH)
+    console = _Console(emoji=False)
+    return console if console.is_terminal else _Console(width=LEAST_WIDTH, emoji=False)
 
 
 @functools.cache
 def _stderr():
     """On a copy of the file, so that a spinner turns while `quietly` holds the original."""
-    return Console(file=open(os.dup(2), "w", encoding="utf-8", closefd=False))
+    copy = open(
+        os.dup(2), "w", encoding=sys.stderr.encoding, errors=_streams.READABLE, closefd=False
+    )
+    return _Console(file=copy, emoji=False)

@@ -10,7 +10,7 @@ from keras_dml.zoo import catalogue
 def introduce(name, card, recordings):
     """Which model, and on whom it is tried."""
     people, trained = recordings.people, card["data"]["train_subjects"]
-    _screen.say(f"\n[bold]{name}[/bold]: {_screen.plain(card['task'])}")
+    _screen.say(f"\n[bold]{_screen.plain(name)}[/bold]: {_screen.plain(card['task'])}")
     _screen.say(
         f"{catalogue.input_in_words(card)}, {card['model']['parameters']:,} parameters, trained "
         f"on {len(trained)} people"
@@ -62,7 +62,8 @@ def decisions(distances, recordings, thresholds, pooled):
         decision = "accepted" if accepted else "rejected"
         rows.append((claim, f"{score:.3g}", decision, "right" if accepted == expected else "wrong"))
     _screen.say(
-        f"\n[bold]One {recordings.unit} of {recordings.of(me)}[/bold], the first observed\n"
+        f"\n[bold]One {recordings.unit} of {_screen.plain(recordings.of(me))}[/bold], the first "
+        "observed\n"
         f"Accepted up to a distance of {threshold:.3g}, {meaning}."
     )
     _screen.table(("claim", "distance", "decision", ""), rows)
@@ -111,7 +112,7 @@ def device_file(made, recordings, distances, found):
 def conclude(name, written, seconds):
     """What was written, and what to do next."""
     out = written[0].parent
-    _screen.say(f"\n[bold]Written to {_screen.plain(str(out))}[/bold] in {seconds:.0f} s")
+    _screen.say(f"\n[bold]Written to {_screen.plain(out)}[/bold] in {seconds:.0f} s")
     what = {
         "roc_det.png": "error rates of all thresholds",
         "scores.png": "distances of true and of false claims",

@@ -1,6 +1,5 @@
 """`keras-dml card NAME`: all that is known about a model."""
 
-import json
 from typing import Annotated
 
 import typer
@@ -15,14 +14,13 @@ def run(
     Example: keras-dml card gait_qp_wl
     """
     from keras_dml import zoo
+    from keras_dml.cli import _screen
 
     card = zoo.card(name)
     if as_json:
-        print(json.dumps(card, indent=2, ensure_ascii=False))
+        _screen.data(card, indent=2)
         return
-    from keras_dml.cli import _screen
-
-    _screen.say(f"[bold]{name}[/bold]: {card['task']}")
+    _screen.say(f"[bold]{_screen.plain(name)}[/bold]: {_screen.plain(card['task'])}")
     _screen.table((), _facts(card), header=False)
     _screen.say("\n[bold]Figures[/bold] (value ± standard error)")
     if "figures_are" in card:

@@ -1,12 +1,21 @@
 """`keras-dml export NAME --to tflite`: a model as a file for servers or devices."""
 
+import contextlib
 import dataclasses
 import enum
-import json
 import pathlib
+import re
 from typing import Annotated
 
 import typer
+
+# Arguments of `keras_dml.export`, as its errors name them, and what they are called here.
+WORDS = {
+    r"`?representative=`?": "--representative FILE.npz",
+    r"`?quantization=None`?( \(float32\))?": "--quantization float32",
+    r"`?quantization=\"(\w+)\"`?": r"--quantization \1",
+    r"`distance=`": "`distance=` in Python",
+}
 
 
 class Format(enum.StrEnum):
@@ -53,11 +62,19 @@ def run(
     """
     if to is Format.savedmodel and (quantization or representative):
         raise typer.BadParameter("a SavedModel is float32; --quantization goes with --to tflite.")
+    if quantization is Quantization.int8 and representative is None:
+        raise typer.BadParameter(
+            "int8 needs --representative FILE.npz: some 100 recordings (time, channels), or "
+            "images, as the device will see them. --quantization dynamic needs none."
+        )
     from keras_dml.cli import _screen
 
-    recordings = None if representative is None else read_recordings(representative)
     out = out or _default_path(name, to)
-    try:
+    with (
+        _screen.stoppable(f"Stopped; {out} is as it was. Run the command again."),
+        _in_words_of_the_command(),
+    ):
+        recordings = None if representative is None else read_recordings(representative)
         with _screen.stage(f"load {name}"), _screen.quietly():
             from keras_dml import export, zoo
 
@@ -69,11 +86,8 @@ def run(
                 weights = None if quantization is Quantization.float32 else quantization
                 chosen = "dynamic" if quantization is None else weights and weights.value
                 made = export.tflite(model, out, chosen, recordings)
-    except KeyboardInterrupt:
-        _screen.note(f"Stopped; {out} is as it was. Run the command again.")
-        raise typer.Exit(130) from None
     if as_json:
-        print(json.dumps({**dataclasses.asdict(made), "path": str(made.path)}))
+        _screen.data({**dataclasses.asdict(made), "path": str(made.path)})
         return
     timed = "an image" if made.steps is None else f"{made.steps} steps"
     facts = [
@@ -87,6 +101,18 @@ def run(
     _screen.table((), facts, header=False)
 
 
+@contextlib.contextmanager
+def _in_words_of_the_command():
+    """Translates what a refusal says of arguments into options."""
+    try:
+        yield
+    except ValueError as error:
+        text = str(error)
+        for argument, option in WORDS.items():
+            text = re.sub(argument, option, text)
+        raise ValueError(text) from error
+
+
 def read_recordings(path):
     """The arrays of an `.npz` file, in the order of their names.
 
@@ -94,18 +120,25 @@ def read_recordings(path):
         ValueError: If it is no `.npz` file of numbers.
         FileNotFoundError: If there is no such file.
     """
-    import zipfile
-
     import numpy as np
 
-    try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return [arrays[key] for key in sorted(arrays)]
-    except (ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
-        raise ValueError(
-            f"{path} is no .npz file of recordings ({error}). Write one with numpy.savez(path, "
-            "*recordings), each of shape (time, channels), or images (height, width, channels)."
-        ) from error
+    from keras_dml import _arrays
+    from keras_dml.zoo import archive
+
+    with open(path, "rb") as file:
+        try:
+            names = archive.check(file)
+            if not names:
+                raise ValueError("it is empty")
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as arrays:
+                return [_arrays.real(f"`{key}`", arrays[key]) for key in sorted(arrays)]
+        except Exception as error:  # as of any archive, and of arrays within
+            raise ValueError(
+                f"{path} is no .npz file of recordings: {archive.first_line(error)} Write one with "
+                "numpy.savez(path, *recordings), each of shape (time, channels), or images "
+                "(height, width, channels)."
+            ) from error
 
 
 def _default_path(name, to):

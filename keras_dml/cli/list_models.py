@@ -1,6 +1,5 @@
 """`keras-dml list`: the models there are."""
 
-import json
 from typing import Annotated
 
 import typer
@@ -14,20 +13,17 @@ def run(
     Example: keras-dml list
     """
     from keras_dml import zoo
+    from keras_dml.cli import _screen
 
     cards = {name: zoo.card(name) for name in zoo.list()}
     if as_json:
-        print(
-            json.dumps({name: _summary(card) for name, card in cards.items()}, ensure_ascii=False)
-        )
+        _screen.data({name: _summary(card) for name, card in cards.items()})
         return
     if not cards:
         raise ValueError(
             "No model was found. Install the released package, which carries the models, or name "
             "a folder of models in the environment variable KERAS_DML_ZOO."
         )
-    from keras_dml.cli import _screen
-
     rows = [(name, "\n".join(_lines(card))) for name, card in cards.items()]
     _screen.table((), rows, header=False)
     _screen.say("\nMore: keras-dml card NAME. In Python: keras_dml.zoo.load(NAME)")

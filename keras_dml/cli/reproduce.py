@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+STOPPED = "Stopped. Runs that are finished lie in {}; run the command again for the rest."
+
 app = typer.Typer(
     help="A paper's comparison, run again on public recordings: tables and pictures.\n\n"
     "Example: keras-dml reproduce potato --manual-dir ~/Downloads --scale smoke",
@@ -73,13 +75,10 @@ def potato(
 
     Example: keras-dml reproduce potato --manual-dir ~/Downloads --scale smoke
     """
-    from keras_dml.cli import _potato, _screen
+    from keras_dml.cli import _folder, _potato, _screen
 
-    try:
+    with _screen.stoppable(STOPPED.format(out)), _folder.made(out):
         _potato.show(manual_dir, data_dir, out, scale.value, seeds)
-    except KeyboardInterrupt:
-        _screen.note(f"Stopped. Finished runs lie in {out}; run the command again for the rest.")
-        raise typer.Exit(130) from None
 
 
 @app.command()
@@ -136,10 +135,7 @@ def prototypes(
 
     Example: keras-dml reproduce prototypes --manual-dir ~/Downloads --scale smoke
     """
-    from keras_dml.cli import _prototypes, _screen
+    from keras_dml.cli import _folder, _prototypes, _screen
 
-    try:
+    with _screen.stoppable(STOPPED.format(out)), _folder.made(out):
         _prototypes.show(manual_dir, out, scale.value, restarts, images, precision.value)
-    except KeyboardInterrupt:
-        _screen.note(f"Stopped. Finished runs lie in {out}; run the command again for the rest.")
-        raise typer.Exit(130) from None

@@ -14,6 +14,7 @@ HEADLINES = {
     ("few_shot", "accuracy"): "accuracy",
     ("robustness", "accuracy"): "accuracy",
 }
+MOST_DIGITS = 20  # of a whole number; a count of bytes has fewer
 SHOTS = {"ways": "way", "shots": "shot"}
 
 
@@ -36,11 +37,18 @@ def card(name):
         The card as a dict; `keras_dml.zoo.schema.CARD` says what it holds.
 
     Raises:
-        ValueError: If there is no such model (the message gives the nearest names) or its card is
-            damaged.
+        ValueError: If there is no such model (the message gives the nearest names), or its card is
+            damaged or another model's.
+        TypeError: If `name` is no text.
     """
     path = lookup.find(name) / lookup.CARD
-    return schema.validate(read_json(path), f"{path}")
+    found = schema.validate(read_json(path), f"{path}")
+    if found["name"] != name:
+        raise ValueError(
+            f"{path} is the card of {found['name']!r} and lies in the folder {name!r}. Name the "
+            "folder as the card, or put the right card there."
+        )
+    return found
 
 
 def info(name):
@@ -150,14 +158,19 @@ def percent(value, stderr):
 
 
 def read_json(path):
-    """The object in a JSON file.
+    """The object in a JSON file. A number too large for a float becomes infinity, which
+    `schema.validate` refuses with its place.
 
     Raises:
         ValueError: If the file is damaged.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        return json.loads(path.read_text(encoding="utf-8"), parse_int=_whole)
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(
             f"{path} is no JSON file ({error}). It is damaged; install the package again."
         ) from error
+
+
+def _whole(digits):
+    return int(digits) if len(digits) <= MOST_DIGITS else float(digits)

@@ -22,6 +22,7 @@ def folders():
 
     Raises:
         NotADirectoryError: If KERAS_DML_ZOO is set to something that is no folder.
+        ValueError: If it is set to the folder of a single model.
     """
     found = []
     named = os.environ.get(VARIABLE)
@@ -31,6 +32,12 @@ def folders():
             raise NotADirectoryError(
                 f"{VARIABLE} must name a folder of models, one subfolder a model. There is no "
                 f"folder {named!r}. Correct the variable or unset it."
+            )
+        if (own / CARD).is_file():
+            raise ValueError(
+                f"{VARIABLE} must name a folder of models, one subfolder a model. {named!r} is the "
+                f"folder of one: it holds {CARD}. Name {str(own.resolve().parent)!r}, which it "
+                "lies in."
             )
         found.append(own)
     checkout = _PACKAGE.parent
@@ -56,7 +63,13 @@ def find(name):
 
     Raises:
         ValueError: If there is no such model; the message gives the nearest names.
+        TypeError: If `name` is no text.
     """
+    if not isinstance(name, str):
+        raise TypeError(
+            "A model of the zoo is given by its name, a text such as 'gait_qp_wl'. Received "
+            f"{type(name).__name__}."
+        )
     for place in folders():
         if name in {path.parent.name for path in place.glob(f"*/{CARD}")}:
             return place / name
@@ -67,7 +80,7 @@ def find(name):
             "carries the models, or name a folder of models in the environment variable "
             f"{VARIABLE}."
         )
-    near = difflib.get_close_matches(str(name).lower(), known, n=3, cutoff=0.4)
+    near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.4)
     hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     raise ValueError(
         f"Unknown model {name!r}.{hint} There are: {', '.join(known)}. A file of your own is "

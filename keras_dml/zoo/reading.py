@@ -3,19 +3,33 @@
 import hashlib
 import os
 import pathlib
-import zipfile
-import zlib
+import re
 
 import numpy as np
 
-from keras_dml import layers, losses, models  # noqa: F401  importing registers all classes
+from keras_dml import _arrays, layers, losses, models  # noqa: F401  importing registers all classes
 from keras_dml._keras import keras
 from keras_dml.models import _parts as parts
-from keras_dml.zoo import catalogue, lookup, schema
+from keras_dml.zoo import archive, catalogue, lookup, schema
 
 SUFFIX = ".keras"
 CONTENT = ("config.json", "metadata.json")  # what Keras puts into every file beside the weights
+WEIGHTS = "model.weights.h5"
+LOOSEST = 0.1  # of the golden embedding's size; another model's is off by more than all of it
+LONGEST = 300  # characters of what Keras says, which may quote the whole file
+OWN_CARD = {"model": schema.CARD["model"], "golden?": schema.CARD["golden"]}
 _AGAIN = "Install the package again, or run the model's recipe."
+_COPY = "Copy it again from where it was saved, or save it again by `model.save`."
+_AS_CLASS = (
+    "Write what it does as a layer of your own, registered with "
+    "keras.saving.register_keras_serializable, and save the model again."
+)
+_REGISTER = (
+    "Classes and functions of your own must be imported before, and registered with "
+    "keras.saving.register_keras_serializable."
+)
+# Before these words Keras quotes the whole configuration, behind them stands the cause.
+_WRAPPED = ("Exception encountered: ", "Error encountered during deserialization: ")
 
 
 def load(name):
@@ -56,7 +70,8 @@ def check(name):
         The greatest difference, at most the card's tolerance.
 
     Raises:
-        ValueError: If the difference is greater than the card's tolerance, or as `load`.
+        ValueError: If the difference is greater than the card's tolerance, or that tolerance is so
+            loose that another model would pass; else as `load`.
         FileNotFoundError: If there is nothing to compare with.
     """
     model = load(name)
@@ -68,6 +83,7 @@ def check(name):
     recordings, expected = read_golden(file.parent / described["golden"]["input"])
     found = np.concatenate([embed_one(model, recording) for recording in recordings])
     tolerance = described["golden"]["atol"]
+    _check_tolerance(tolerance, expected, file)
     if found.shape != expected.shape:
         raise ValueError(
             f"{file} gives embeddings of shape {found.shape}, its golden file holds "
@@ -95,12 +111,19 @@ def read_golden(path):
     Raises:
         ValueError: If the file is damaged.
     """
-    try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as golden:
-            count = sum(key.startswith("recording_") for key in golden)
-            return [golden[f"recording_{i}"] for i in range(count)], golden["embedding"]
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is no golden file ({error}). It is damaged. {_AGAIN}") from error
+    with open(path, "rb") as file:
+        try:
+            archive.check(file)
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as golden:
+                count = sum(key.startswith("recording_") for key in golden)
+                names = [*(f"recording_{i}" for i in range(max(1, count))), "embedding"]
+                *recordings, embedding = (_arrays.real(name, golden[name]) for name in names)
+        except Exception as error:  # as of any archive, and of arrays within
+            raise ValueError(
+                f"{path} is no golden file: {archive.first_line(error)} It is damaged. {_AGAIN}"
+            ) from error
+    return recordings, embedding
 
 
 def embed_one(model, recording):
@@ -132,9 +155,7 @@ def _file_and_card(name):
     beside = file.with_name(lookup.CARD)
     if not beside.is_file():
         return file, None
-    card = schema.validate(
-        catalogue.read_json(beside), f"{beside}", {"model": schema.CARD["model"]}
-    )
+    card = schema.validate(catalogue.read_json(beside), f"{beside}", OWN_CARD)
     named = card["model"]["file"]
     is_of_another = named != file.name and file.with_name(named).is_file()
     return file, None if is_of_another else card
@@ -163,6 +184,16 @@ def _check_digest(file, expected):
         )
 
 
+def _check_tolerance(tolerance, expected, file):
+    size = float(np.sqrt(np.mean(np.square(expected, dtype=np.float64))))
+    if not tolerance < LOOSEST * size:
+        raise ValueError(
+            f"The card of {file} allows its golden embedding to be off by {tolerance:g}, and its "
+            f"values are of the size {size:.3g} (root mean square): another model would pass. "
+            f"Allow less than {LOOSEST * size:.2g}, or run the model's recipe."
+        )
+
+
 def _check_parameters(model, file, expected):
     found = model.count_params()
     if found != expected:
@@ -170,14 +201,14 @@ def _check_parameters(model, file, expected):
 
 
 def _read(file):
-    _check_archive(file)
+    with open(file, "rb") as opened:
+        _check_archive(opened, file)
     try:
         model = keras.saving.load_model(file, safe_mode=True)
-    except (ValueError, TypeError, KeyError, OSError) as error:
+    except Exception as error:  # Keras raises what its parts happen to raise
+        reason, advice = _of_keras(error)
         raise ValueError(
-            f"Keras {keras.__version__} cannot read {file}: {_first_line(error)} Classes of your "
-            "own must be imported before, and registered with "
-            "keras.saving.register_keras_serializable."
+            f"Keras {keras.__version__} cannot read {file}: {reason} {advice}"
         ) from error
     if not isinstance(model, keras.Model):
         raise ValueError(
@@ -187,23 +218,32 @@ def _read(file):
     return model
 
 
-def _check_archive(file):
+def _check_archive(opened, file):
     try:
-        with zipfile.ZipFile(file) as archive:
-            missing = [name for name in CONTENT if name not in archive.namelist()]
-            damaged = archive.testzip()
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+        names = archive.check(opened, texts=CONTENT)
+        missing = [name for name in (*CONTENT, WEIGHTS) if name not in names]
+        if missing:
+            raise ValueError(f"it lacks {', '.join(missing)}")
+        archive.check_weights(opened, WEIGHTS)
+    except ValueError as error:
         raise ValueError(
-            f"{file} is no whole {SUFFIX} file: {_first_line(error)} It is damaged or cut "
-            f"({file.stat().st_size:,} bytes). Copy it again from where it was saved."
+            f"{file} is no whole {SUFFIX} file: {archive.first_line(error)} It has "
+            f"{file.stat().st_size:,} bytes. {_COPY}"
         ) from error
-    if missing or damaged:
-        what = f"{damaged} inside it is damaged" if damaged else f"it lacks {', '.join(missing)}"
-        raise ValueError(
-            f"{file} is no whole {SUFFIX} file: {what}. Copy it again from where it was saved."
-        )
 
 
-def _first_line(error):
-    line = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return line if line.endswith(".") else f"{line}."
+def _of_keras(error):
+    """What Keras found wrong, without the configuration that it quotes, and what to do about it."""
+    text = str(error)
+    for wrapped in _WRAPPED:
+        text = text.rpartition(wrapped)[2]
+    if "safe_mode" in text:
+        return "it carries code of its own, which is never run.", _AS_CLASS
+    text = re.sub(r"(error message for object .*:)\s*", r"\1 ", text)
+    reason = archive.first_line(re.split("Make sure custom|Full object config", text)[0])
+    is_unknown = "Could not locate" in text or "is a custom class" in text
+    return _cut(reason), _REGISTER if is_unknown else _COPY
+
+
+def _cut(text):
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."

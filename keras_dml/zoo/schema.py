@@ -1,11 +1,22 @@
 """What a card must say. Other keys are welcome; these are the ones that others rely on."""
 
 import re
+import sys
 
 
 def number(value):
     """a number"""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def above_zero(value):
+    """a number above 0"""
+    return number(value) and not value <= 0
+
+
+def number_or_null(value):
+    """a number or null"""
+    return value is None or number(value)
 
 
 def whole(value):
@@ -23,6 +34,11 @@ def text(value):
     return isinstance(value, str) and bool(value.strip())
 
 
+def text_or_null(value):
+    """a text that is not empty, or null"""
+    return value is None or text(value)
+
+
 def file_name(value):
     """the name of a file in the card's folder"""
     return text(value) and not set("/\\") & set(value) and value not in (".", "..")
@@ -38,8 +54,10 @@ def mapping(value):
     return isinstance(value, dict)
 
 
+LARGEST = sys.float_info.max
+
 # A dict names keys, a list of one entry says what each item is, a tuple names alternatives, a
-# function judges a value.
+# function judges a value. A key that ends in ? may be missing.
 RECORDINGS = {
     "channels": [text],
     "units": [text],
@@ -65,7 +83,32 @@ OF_CLASSES = {
     "split": text,
     "consent": text,
 }
-EXPORT = {"format": text, "bytes": whole, "latency_ms": number, "drift": number}
+FIGURE = {
+    "protocol": text,
+    "n": whole,
+    "metric": text,
+    "value": number,
+    "stderr": number,
+    "trials": whole,
+    "fraction?": number_or_null,
+    "people?": whole,
+    "domain?": text,
+    "ways?": whole,
+    "shots?": whole,
+    "attack?": text,
+    "epsilon?": number,
+    "head?": text,
+    "score?": text,
+    "folds?": [number],
+    "ci95?": [number],
+}
+EXPORT = {
+    "format": text,
+    "quantization?": text_or_null,
+    "bytes": whole,
+    "latency_ms": number,
+    "drift": number,
+}
 
 CARD = {
     "name": text,
@@ -73,21 +116,13 @@ CARD = {
     "paper": text,
     "model": {"file": file_name, "sha256": digest, "parameters": whole},
     "input": (RECORDINGS, IMAGES),
-    "embedding": {"shape": [whole], "distance": text},
+    "embedding": {"shape": [whole], "distance": text, "p?": number_or_null},
     "data": (OF_PEOPLE, OF_CLASSES),
-    "figures": [
-        {
-            "protocol": text,
-            "n": whole,
-            "metric": text,
-            "value": number,
-            "stderr": number,
-            "trials": whole,
-        }
-    ],
+    "figures": [FIGURE],
+    "figures_are?": text,
     "thresholds": [{"far": number, "value": number, "trials": whole, "far_ci95": [number]}],
     "exports": [({**EXPORT, "auc_change": number}, {**EXPORT, "accuracy_change": number})],
-    "golden": {"input": file_name, "atol": number},
+    "golden": {"input": file_name, "atol": above_zero},
     "limits": [text],
     "recipe": {
         "command": text,
@@ -109,7 +144,7 @@ def problems(card, wanted=CARD):
     Returns:
         List of sentences, empty where all is well.
     """
-    found = list(_differences(card, wanted, "card"))
+    found = [*_beyond_numbers(card), *_differences(card, wanted, "card")]
     return found if found or wanted is not CARD else list(_contradictions(card))
 
 
@@ -138,10 +173,11 @@ def _differences(value, wanted, place):
         if not isinstance(value, dict):
             yield f"{place} must be an object"
             return
-        for key, part in wanted.items():
+        for named, part in wanted.items():
+            key = named.removesuffix("?")
             if key in value:
                 yield from _differences(value[key], part, f"{place}.{key}")
-            else:
+            elif key == named:
                 yield f"{place}.{key} is missing"
     elif isinstance(wanted, list):
         if not isinstance(value, list):
@@ -154,6 +190,20 @@ def _differences(value, wanted, place):
         yield from min(found, key=len)  # of the alternative that is meant; in doubt the first
     elif not wanted(value):
         yield f"{place} must be {wanted.__doc__}"
+
+
+def _beyond_numbers(card):
+    """Wherever they stand: NaN passes comparisons, infinity any tolerance, and a whole number too
+    large for a float ends in an error wherever it is shown."""
+    rest = [("card", card)]
+    while rest:
+        place, value = rest.pop()
+        if isinstance(value, dict):
+            rest += [(f"{place}.{key}", part) for key, part in value.items()]
+        elif isinstance(value, list):
+            rest += [(f"{place}[{i}]", part) for i, part in enumerate(value)]
+        elif number(value) and not -LARGEST <= value <= LARGEST:
+            yield f"{place} must be a finite number"
 
 
 def _contradictions(card):
@@ -172,6 +222,9 @@ def _contradictions(card):
             yield "card.input.length must be [least, greatest or null], the least at least 1"
     if card["embedding"]["distance"] == "wasserstein" and not number(card["embedding"].get("p")):
         yield "card.embedding.p must be a number, the order of the Wasserstein distance"
+    for i, row in enumerate(card["thresholds"]):
+        if len(row["far_ci95"]) != 2:
+            yield f"card.thresholds[{i}].far_ci95 must be [low, high]"
     both = set(data.get("train_subjects", ())) & set(data.get("test_subjects", ()))
     if both:
         yield f"card.data names {len(both)} people in train_subjects and in test_subjects"

@@ -112,9 +112,10 @@ def test_walkers_outside_the_training_are_shown(untrained_zoo, tmp_path):
 
 def test_a_missing_archive_is_one_clear_error(command, zoo_folder, tmp_path):
     words = ("demo", "gait", "--manual-dir", tmp_path, "--data-dir", tmp_path / "prepared")
-    code, _, err = command(*words, "--out", tmp_path / "demo")
+    code, _, err = command(*words, "--out", tmp_path / "a" / "demo")
     assert code == 1
     assert "Error: ipol_gait: no GaitData.zip" in err and "Traceback" not in err
+    assert not (tmp_path / "a").exists()
 
 
 def test_a_damaged_model_is_one_clear_error(command, zoo_folder, tmp_path):
@@ -122,13 +123,14 @@ def test_a_damaged_model_is_one_clear_error(command, zoo_folder, tmp_path):
     code, _, err = command("demo", "--out", tmp_path / "demo")
     assert code == 1
     assert "damaged, cut, or was replaced" in err and "Traceback" not in err
+    assert not (tmp_path / "demo").exists()
 
 
 def test_a_folder_that_cannot_be_made_is_one_clear_error(command, zoo_folder, tmp_path):
     (tmp_path / "file").touch()
     code, _, err = command("demo", "--out", tmp_path / "file")
     assert code == 1
-    assert "Error:" in err and "file" in err
+    assert "Error: There can be no folder" in err and "file" in err
 
 
 def test_ctrl_c_says_how_to_go_on(command, zoo_folder, tmp_path, monkeypatch):
@@ -137,3 +139,4 @@ def test_ctrl_c_says_how_to_go_on(command, zoo_folder, tmp_path, monkeypatch):
 
     monkeypatch.setattr(_recordings, "vowels", stopped)
     assert command("demo", "--out", tmp_path / "demo")[0] == 130
+    assert not (tmp_path / "demo").exists()

@@ -62,8 +62,39 @@ def test_int8_takes_recordings(command, zoo_folder, calls, tmp_path):
 def test_int8_without_recordings_is_refused(command, zoo_folder):
     words = ("export", "gait_qp_wl", "--to", "tflite", "--quantization", "int8")
     code, _, err = command(*words)
-    assert code == 1
-    assert "int8 needs `representative=`" in err
+    assert code == 2  # wrong use, as of any option that lacks another
+    assert "int8 needs --representative FILE.npz" in err and "representative=" not in err
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("int8 needs `representative=`: some", "int8 needs --representative FILE.npz: some"),
+        ('`quantization="dynamic"` needs none', "--quantization dynamic needs none"),
+        ("with quantization=None (float32)", "with --quantization float32"),
+        ("Exports take it as `distance=`.", "Exports take it as `distance=` in Python."),
+    ],
+)
+def test_refusals_are_told_in_the_words_of_the_command(
+    command, zoo_folder, monkeypatch, said, told
+):
+    def refused(*arguments):
+        raise ValueError(said)
+
+    monkeypatch.setattr(export, "tflite", refused)
+    code, _, err = command("export", "gait_qp_wl", "--to", "tflite")
+    assert code == 1 and f"Error: {told}" in err
+
+
+@pytest.mark.parametrize(
+    "arrays", [{}, {"a": np.array(["text"])}, {"a": np.ones(3, complex)}, {"a": np.array([{}])}]
+)
+def test_arrays_that_are_no_recordings_are_refused(command, zoo_folder, calls, tmp_path, arrays):
+    np.savez(tmp_path / "walks.npz", **arrays)
+    options = ["--representative", tmp_path / "walks.npz"]
+    code, _, err = command("export", "gait_qp_wl", "--to", "tflite", *options)
+    assert (code, calls) == (1, [])
+    assert "walks.npz is no .npz file of recordings" in err
 
 
 @pytest.mark.parametrize("content", [b"", b"text", b"PK\x03\x04 cut"])

@@ -75,6 +75,7 @@ def test_missing_digits_are_one_clear_error(command, tmp_path):
     code, _, told = command("reproduce", "prototypes", *words)
     assert code == 1
     assert "no train-images-idx3-ubyte.gz" in told and "Traceback" not in told
+    assert not (tmp_path / "out").exists()
 
 
 def test_ctrl_c_exits_with_130(command, tmp_path, monkeypatch):
@@ -83,3 +84,4 @@ def test_ctrl_c_exits_with_130(command, tmp_path, monkeypatch):
 
     monkeypatch.setattr(_prototypes, "read", stopped)
     assert reproduce(command, tmp_path / "out")[0] == 130
+    assert not (tmp_path / "out").exists()

@@ -64,6 +64,7 @@ def test_too_few_actors_are_one_clear_error(command, few, tmp_path, monkeypatch)
     code, _, told = reproduce(command, tmp_path / "out", "--scale", "smoke")
     assert code == 1
     assert "Error: At least 3 people" in told and "Traceback" not in told
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_missing_archive_is_one_clear_error(command, tmp_path):
@@ -71,6 +72,7 @@ def test_a_missing_archive_is_one_clear_error(command, tmp_path):
     code, _, told = command("reproduce", "potato", *words, "--out", tmp_path / "out")
     assert code == 1
     assert "HDM05_cut_amc" in told and "Traceback" not in told
+    assert not (tmp_path / "out").exists()
 
 
 def test_ctrl_c_says_how_to_go_on(command, tmp_path, monkeypatch):
@@ -79,3 +81,4 @@ def test_ctrl_c_says_how_to_go_on(command, tmp_path, monkeypatch):
 
     monkeypatch.setattr(_potato, "read", stopped)
     assert reproduce(command, tmp_path / "out")[0] == 130
+    assert not (tmp_path / "out").exists()

@@ -117,7 +117,45 @@ def test_folders_are_looked_through_in_order(tmp_path, monkeypatch):
     assert found == ["own", "package", "checkout"]
 
 
-@pytest.mark.parametrize("content", ['{"name": ', "\xff"])
+@pytest.mark.parametrize("name", [None, 3, ["tiny"], b"tiny", {}])
+@pytest.mark.parametrize("call", [zoo.card, zoo.info, zoo.load, zoo.check])
+def test_what_is_no_name_is_refused_in_words(zoo_folder, call, name):
+    with pytest.raises(TypeError, match=f"by its name.* Received {type(name).__name__}"):
+        call(name)
+
+
+def test_the_folder_of_one_model_is_no_folder_of_models(zoo_folder, monkeypatch):
+    monkeypatch.setenv("KERAS_DML_ZOO", str(zoo_folder / "tiny"))
+    with pytest.raises(ValueError, match=f"holds card.json. Name '{zoo_folder}'"):
+        zoo.list()
+    monkeypatch.chdir(zoo_folder / "tiny")
+    monkeypatch.setenv("KERAS_DML_ZOO", ".")
+    with pytest.raises(ValueError, match=f"Name '{zoo_folder}'"):
+        zoo.card("tiny")
+
+
+def test_a_card_of_another_model_is_refused(zoo_folder):
+    (zoo_folder / "tiny").rename(zoo_folder / "other")
+    for call in (zoo.card, zoo.info, zoo.load):
+        with pytest.raises(
+            ValueError, match="is the card of 'tiny' and lies in the folder 'other'"
+        ):
+            call("other")
+    assert zoo.load(zoo_folder / "other").count_params()  # by its path a copy goes by any name
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 400, "9" * 9999])
+def test_a_number_that_is_none_is_refused_with_its_place(zoo_folder, number):
+    path = zoo_folder / "tiny" / "card.json"
+    card = json.loads(path.read_text())
+    card["golden"]["atol"] = "here"
+    path.write_text(json.dumps(card).replace('"here"', number))
+    for call in (zoo.card, zoo.load, zoo.check):
+        with pytest.raises(ValueError, match=r"card.golden.atol must be a finite number"):
+            call("tiny")
+
+
+@pytest.mark.parametrize("content", ['{"name": ', "\xff", "[" * 100_000])
 def test_a_damaged_card_is_named(zoo_folder, content):
     (zoo_folder / "tiny" / "card.json").write_text(content, encoding="latin-1")
     with pytest.raises(ValueError, match=r"card\.json is no JSON file"):

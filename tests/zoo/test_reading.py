@@ -64,6 +64,28 @@ def test_a_damaged_golden_file_is_refused(file):
         zoo.check("tiny")
 
 
+@pytest.mark.parametrize("tolerance", [1.0, 1e300])
+def test_a_tolerance_that_another_model_would_meet_is_refused(file, tolerance):
+    edit_card(file, "golden", "atol", tolerance)
+    with pytest.raises(ValueError, match="off by 1.*of the size.*another model would pass"):
+        zoo.check("tiny")
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"embedding": np.zeros(3)},
+        {"recording_0": np.array(["a"]), "embedding": np.zeros(3)},
+        {"recording_0": np.zeros((9, 3)), "embedding": np.zeros(3, complex)},
+        {"recording_0": np.zeros((9, 3)), "embedding": np.zeros(20_000_000)},
+    ],
+)
+def test_a_golden_file_of_something_else_is_refused(file, arrays):
+    np.savez_compressed(file.with_name("golden.npz"), **arrays)
+    with pytest.raises(ValueError, match=r"golden\.npz is no golden file"):
+        zoo.check("tiny")
+
+
 def test_a_truncated_model_file_is_refused(file):
     file.write_bytes(file.read_bytes()[:5000])
     with pytest.raises(ValueError, match=r"model\.keras is not the file that its card describes"):
@@ -109,6 +131,14 @@ def test_a_card_beside_ones_own_file_is_held_against_it(file, tmp_path):
         zoo.load(moved)
 
 
+@pytest.mark.parametrize("golden", [{}, {"input": "golden.npz", "atol": "x"}, [1], None])
+def test_a_golden_entry_beside_ones_own_file_is_held_to_the_schema(file, golden):
+    path = file.with_name("card.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "golden": golden}))
+    with pytest.raises(ValueError, match="card.golden"):
+        zoo.check(file)
+
+
 def test_a_card_of_another_file_in_the_folder_is_not(file):
     own = file.with_name("mine.keras")
     own_model().save(own)
@@ -143,8 +173,94 @@ def test_code_in_a_file_is_refused(tmp_path):
     signal = keras.Input((None, 2))
     model = keras.Model(signal, keras.layers.Lambda(lambda x: x, output_shape=(None, 2))(signal))
     model.save(tmp_path / "code.keras")
-    with pytest.raises(ValueError, match=r"cannot read .*code\.keras"):
+    with pytest.raises(ValueError, match=r"cannot read .*code\.keras: it carries code") as refused:
         zoo.load(tmp_path / "code.keras")
+    assert "safe_mode" not in str(refused.value) and "imported before" not in str(refused.value)
+
+
+class Own(keras.layers.Layer):
+    """Registered nowhere."""
+
+    def call(self, inputs):
+        return inputs
+
+
+def own_activation(x):
+    return x
+
+
+@pytest.mark.parametrize(
+    ("layer", "said"),
+    [
+        (lambda: Own(), "Could not locate class 'Own'"),
+        (lambda: keras.Sequential([Own()]), "Could not locate class 'Own'"),
+        (lambda: keras.layers.Dense(2, own_activation), "locate function 'own_activation'"),
+    ],
+)
+def test_a_class_of_ones_own_is_named_and_to_be_registered(tmp_path, layer, said):
+    signal = keras.Input((3,))
+    keras.Model(signal, layer()(signal)).save(tmp_path / "own.keras")
+    with pytest.raises(ValueError, match=f"own.keras: .*{said}. Classes and functions .* import"):
+        zoo.load(tmp_path / "own.keras")
+
+
+def rewritten(file, name, change):
+    """The same file with one member changed, or left out where `change` gives None."""
+    with zipfile.ZipFile(file) as archive:
+        members = {each: archive.read(each) for each in archive.namelist()}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for each, content in members.items():
+            content = change(content) if each == name else content
+            if content is not None:
+                archive.writestr(each, content)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("config.json", lambda old: b"", "Expecting value"),
+        ("config.json", lambda old: b"[" * 100_000, "recursion"),
+        ("config.json", lambda old: b"[3]", "KerasSaveable"),
+        ("config.json", lambda old: old.replace(b'"filters"', b'"filtres"'), "'filters'"),
+        ("config.json", lambda old: old.replace(b'"filters": 3', b'"filters": 4'), "shape"),
+        ("config.json", lambda old: b"{" + b" " * 2**25 + b"}", "config.json inside it would take"),
+        ("model.weights.h5", lambda old: None, "lacks model.weights.h5"),
+        ("model.weights.h5", lambda old: b"hello", "weights.h5 inside it is damaged"),
+        ("model.weights.h5", lambda old: old[: len(old) // 2], "weights.h5 inside it is damaged"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Skipping nested container")  # Keras's, before it raises
+def test_another_cause_is_told_with_the_files_name_and_no_word_of_registering(
+    tmp_path, name, change, said
+):
+    file = tmp_path / "mine.keras"
+    own_model().save(file)
+    with pytest.raises(ValueError, match=rf"mine\.keras.*{said}.* Copy it again") as refused:
+        zoo.load(rewritten(file, name, change))
+    assert "register" not in str(refused.value)
+    assert len(str(refused.value)) < 1000
+
+
+def test_a_file_that_was_compressed_again_is_read(tmp_path):
+    file = tmp_path / "mine.keras"
+    model = own_model()
+    model.save(file)
+    loaded = zoo.load(rewritten(file, None, None))
+    for ours, theirs in zip(model.get_weights(), loaded.get_weights(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_a_file_that_may_not_be_read_is_not_called_damaged(tmp_path, monkeypatch):
+    file = tmp_path / "mine.keras"
+    own_model().save(file)
+
+    def refused(*arguments):
+        raise PermissionError(13, "Permission denied", str(file))
+
+    monkeypatch.setattr(reading, "open", refused, raising=False)
+    with pytest.raises(PermissionError, match="denied.*mine.keras"):
+        zoo.load(file)
 
 
 def test_a_path_that_leads_nowhere_is_refused(zoo_folder, tmp_path):

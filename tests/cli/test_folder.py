@@ -1,0 +1,43 @@
+"""A command that is refused or stopped leaves no empty folder behind."""
+
+import pytest
+
+from keras_dml.cli import _folder
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_what_was_made_and_stayed_empty_is_removed(tmp_path, error):
+    with pytest.raises(error), _folder.made(tmp_path / "a" / "b"):
+        (tmp_path / "a" / "b" / "runs").mkdir()
+        raise error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_written_stays(tmp_path):
+    with pytest.raises(ValueError), _folder.made(tmp_path / "a"):
+        (tmp_path / "a" / "empty").mkdir()
+        (tmp_path / "a" / "figures.json").write_text("{}")
+        raise ValueError
+    assert [path.name for path in tmp_path.rglob("*")] == ["a", "figures.json"]
+
+
+def test_a_folder_that_was_there_stays_as_it_was(tmp_path):
+    (tmp_path / "a" / "empty").mkdir(parents=True)
+    with pytest.raises(ValueError), _folder.made(tmp_path / "a"):
+        raise ValueError
+    assert (tmp_path / "a" / "empty").is_dir()
+
+
+def test_it_is_there_for_the_work_and_after(tmp_path):
+    with _folder.made(tmp_path / "a" / "b"):
+        assert (tmp_path / "a" / "b").is_dir()
+    assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_a_file_in_its_place_is_refused_and_stays(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    for path in (tmp_path / "file", tmp_path / "file" / "a"):
+        with pytest.raises(OSError, match="no folder '.*file.*Name another by --out"):
+            with _folder.made(path):
+                pytest.fail("the work began")
+    assert (tmp_path / "file").read_text() == "mine"

@@ -1,0 +1,175 @@
+"""What is printed can be shown anywhere, obeys nobody, and is missed when it does not arrive."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from keras_dml.cli import _screen, _streams
+from tests.zoo.cards import CARD
+
+HOSTILE = "\x1b[31mred\x1b]0;me\x07 \x9b2J \u202e\u2066txet\u2069 \ud800 \r\x08 [/] [bold]x :bomb:"
+SHOWN = r"\x1b[31mred\x1b]0;me\x07 \x9b2J \u202e\u2066txet\u2069 \ud800 \r\x08 [/] [bold]x :bomb:"
+LEAN = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
+
+
+def run(*words, folder=None, code=None, **options):
+    """Runs `keras-dml`, or code, in a process of its own."""
+    if folder is not None:
+        options["env"] = {**options.get("env", {}), "KERAS_DML_ZOO": str(folder)}
+    options["env"] = {**os.environ, **options.get("env", {})}
+    command = ["-m", "keras_dml.cli", *map(str, words)] if code is None else ["-c", code]
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    return subprocess.run([sys.executable, *command], **options)
+
+
+@pytest.fixture
+def hostile_zoo(zoo_folder):
+    """Every text of a card tries to rule the terminal."""
+    path = zoo_folder / "gait_qp_wl" / "card.json"
+    card = json.loads(path.read_text())
+    for key in ("task", "paper"):
+        card[key] = HOSTILE
+    card |= {"limits": [HOSTILE], "figures_are": HOSTILE}
+    card["data"] |= dict.fromkeys(("builder", "licence", "consent"), HOSTILE)
+    card["input"]["channels"][0] = HOSTILE
+    card["figures"][0] |= {"protocol": HOSTILE, "attack": HOSTILE}
+    path.write_text(json.dumps(card))
+    return zoo_folder
+
+
+def rules(text):
+    """Characters by which a text would rule a terminal."""
+    return {char for char in text if not char.isprintable()} - {"\n"}
+
+
+def test_codes_are_shown_and_not_obeyed():
+    assert _streams.visible(HOSTILE) == SHOWN
+    plain = "± 2.1 × ü 速 e\u0301 5\xa0%\n\tnext"
+    assert _streams.visible(plain) == plain
+
+
+@pytest.mark.parametrize("words", [["list"], ["card", "gait_qp_wl"]])
+def test_a_hostile_card_is_shown_harmlessly(command, hostile_zoo, words):
+    code, out, err = command(*words)
+    assert code == 0, err
+    assert not rules(out)
+    assert r"\x1b[31mred" in out and "[/] [bold]x :bomb:" in " ".join(out.split())
+
+
+@pytest.mark.parametrize("words", [["list", "--json"], ["card", "gait_qp_wl", "--json"]])
+def test_programs_get_a_hostile_card_whole_and_in_ascii(command, hostile_zoo, words):
+    code, out, _ = command(*words)
+    assert code == 0 and out.isascii() and not rules(out)
+    card = json.loads(out)
+    assert card.get("gait_qp_wl", card)["task"] == HOSTILE
+
+
+def test_the_demo_shows_a_hostile_card_harmlessly(capsys):
+    from keras_dml.cli import _recordings, _telling
+
+    card = {**CARD, "task": HOSTILE, "model": {"parameters": 7}}
+    _telling.introduce("[/]", card, _recordings.vowels(list("12345")))
+    out = capsys.readouterr().out
+    assert "[/]: " in out and not rules(out)
+
+
+def test_an_error_shows_what_it_quotes_harmlessly(command, zoo_folder):
+    path = zoo_folder / "gait_qp_wl" / "card.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "name": "\x1b[2Jx\u202e\ud800"}))
+    code, _, err = command("card", "gait_qp_wl")
+    assert code == 1 and "is the card of" in err and not rules(err)
+
+
+def test_a_folders_name_is_no_markup(capsys):
+    _screen.table((), [("[/]", "[bold]")], header=False)
+    _screen.say(f"in {_screen.plain('a [folder] [/]')}")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.rstrip() for line in lines] == ["[/]  [bold]", "in a [folder] [/]"]
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("2.1 % ± 0.3, 65 × 18 – 20 ✓", "2.1 % +/- 0.3, 65 x 18 - 20 *"),
+        ("‘it’s’ “so” …", "'it's' \"so\" ..."),
+        ("Müller, Čech, ½, µV, m/s²", "Muller, Cech, 1/2, uV, m/s^2"),
+        ("速 \U0001f4a3 \udc80", r"\u901f \U0001f4a3 \udc80"),
+    ],
+)
+def test_text_beyond_ascii_stays_readable(text, plain):
+    assert _streams.fitting(text, "ascii") == plain
+    assert _streams.fitting("± ü", "latin-1") == "± ü"
+
+
+@pytest.mark.parametrize(
+    "words", [["list"], ["card", "gait_qp_wl"], ["--help"], ["card", "nöbody"], ["dmeo±"]]
+)
+@pytest.mark.parametrize("locale", [{"PYTHONIOENCODING": "ascii"}, LEAN], ids=["ascii", "C"])
+def test_a_terminal_of_ascii_shows_every_command(zoo_folder, words, locale):
+    done = run(*words, folder=zoo_folder, env=locale)
+    out = done.stdout.decode("ascii") + done.stderr.decode("ascii")
+    assert done.returncode == {"nöbody": 1, "dmeo±": 2}.get(words[-1], 0), out
+    assert "codec" not in out and "\\x" not in out.replace("\\xb1", "") and "Traceback" not in out
+    if words[0] in ("list", "card") and done.returncode == 0:
+        assert "2.1 % +/- 0.3" in out
+
+
+def test_columns_are_straight_in_ascii(zoo_folder):
+    done = run("card", "gait_qp_wl", folder=zoo_folder, env=LEAN)
+    lines = done.stdout.decode().splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("protocol"))
+    assert len({len(line) for line in lines[first : first + 3]}) == 1
+    assert lines[first].index("trials") == lines[first + 1].index("1,260")
+
+
+def test_notes_are_readable_in_ascii():
+    code = f"from keras_dml.cli import _screen\nwith _screen.stage({ascii('3 × 4 ü [/]')}): pass"
+    assert run(code=code, env=LEAN).stderr == b"3 x 4 u [/] ...\n"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.parametrize("words", [["list"], ["card", "gait_qp_wl", "--json"], ["--help"]])
+def test_a_full_output_is_one_clear_error(zoo_folder, words):
+    with open("/dev/full", "w") as full:
+        done = run(*words, folder=zoo_folder, stdout=full)
+    told = done.stderr.decode()
+    assert done.returncode == 1
+    assert told.count("\n") == 2 and "No space left on device" in told
+
+
+@pytest.mark.parametrize("words", [["list"], ["card", "gait_qp_wl", "--json"]])
+def test_a_pipe_that_nobody_reads_ends_the_command_silently(zoo_folder, words):
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = run(*words, folder=zoo_folder, stdout=writing)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (128 + 13, b"")
+
+
+@pytest.mark.parametrize(
+    ("closed", "code"), [("1>&-", 1), ("2>&-", 0), ("0<&- 1>&- 2>&-", 1), ("2>/dev/full", 0)]
+)
+def test_closed_streams_are_no_traceback(zoo_folder, closed, code):
+    shell = f'"{sys.executable}" -m keras_dml.cli card gait_qp_wl {closed}'
+    env = {**os.environ, "KERAS_DML_ZOO": str(zoo_folder)}
+    done = subprocess.run(shell, shell=True, env=env, capture_output=True, text=True)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
+    if closed == "1>&-":
+        assert "Standard output is closed" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["list"], ["card", "gait_qp_wl"]])
+def test_ctrl_c_is_one_sentence_and_130(zoo_folder, words):
+    code = (
+        "from keras_dml import cli, zoo\n"
+        "def stopped(*names): raise KeyboardInterrupt\n"
+        "zoo.list = zoo.card = stopped\n"
+        f"cli.main({words})"
+    )
+    done = run(code=code, folder=zoo_folder)
+    assert (done.returncode, done.stdout) == (130, b"")
+    assert done.stderr.decode().splitlines() == ["Stopped; nothing was written."]
