@@ -18,6 +18,14 @@ except ImportError:  # Windows has no such locks, so nothing is cleared there
 # lives, the folder that is written to, and what was at the target while it is replaced.
 _LOCK, _NEW, _REPLACED = "lock", "new", "replaced"
 _RANDOM = 8 * "?"  # how `tempfile` ends a name
+_SAVED_MODEL = "saved_model.pb"
+_OF_SAVED_MODEL = (  # what TensorFlow writes into such a folder
+    _SAVED_MODEL,
+    "fingerprint.pb",
+    "keras_metadata.pb",
+    *("assets", "assets/*", "assets.extra", "assets.extra/*", "debug", "debug/*"),
+    *("variables", "variables/variables.*", "variables/checkpoint"),
+)
 _KINDS = {
     stat.S_IFBLK: "a device",
     stat.S_IFCHR: "a device",
@@ -94,6 +102,16 @@ def folder_place(path, what, mark, members):
             f"it is. Move that elsewhere. {advice}"
         )
     return path
+
+
+def saved_model_place(path):
+    """Where a SavedModel is written: at a new path, in an empty folder, or in place of another.
+
+    Raises:
+        ValueError: As `folder_place`.
+        FileNotFoundError: As `folder_place`.
+    """
+    return folder_place(path, "SavedModel", _SAVED_MODEL, _OF_SAVED_MODEL)
 
 
 def named(path, what="file"):

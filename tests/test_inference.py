@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import keras_dml
-from keras_dml import distances, layers, models
+from keras_dml import distances, layers, models, zoo
 from keras_dml._keras import keras, ops
 from keras_dml.inference import _batches
 
@@ -314,6 +314,17 @@ def test_an_embedding_that_is_not_finite_is_refused_with_its_place(rng, bad):
 def test_one_step_has_no_covariance(rng):
     with pytest.raises(ValueError, match=r"embedding of recording 2 is not finite.*\(1, 2\)"):
         embed(covariance(), recordings(rng, [9, 20, 1]))
+
+
+def test_recordings_shorter_than_the_card_allows_are_refused(rng):
+    model = zoo.load("gait_qp_wl")
+    least, _ = zoo.card("gait_qp_wl")["input"]["length"]
+    channels = model.inputs[0].shape[-1]
+    signals = [rng.normal(size=(steps, channels)) for steps in (least, least - 1)]
+    for named in (model, "gait_qp_wl"):
+        assert embed(named, signals[:1]).shape[0] == 1
+        with pytest.raises(ValueError, match=f"Recording 1 has {least - 1} steps.*card allows"):
+            embed(named, signals)
 
 
 @pytest.mark.parametrize("nothing", [None, 3, len])

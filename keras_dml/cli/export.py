@@ -50,7 +50,7 @@ def run(
         ),
     ] = None,
     out: Annotated[
-        pathlib.Path | None,
+        str | None,
         typer.Option("--out", metavar="PATH", help="What to write to.", show_default="NAME.tflite"),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
@@ -67,9 +67,13 @@ def run(
             "int8 needs --representative FILE.npz: some 100 recordings (time, channels), or "
             "images, as the device will see them. --quantization dynamic needs none."
         )
+    from keras_dml import _files
     from keras_dml.cli import _screen
 
-    out = out or _default_path(name, to)
+    out = str(_default_path(name, to)) if out is None else out
+    check_place = _files.file_place if to is Format.tflite else _files.saved_model_place
+    check_place(out)
+    out = pathlib.Path(out)
     with (
         _screen.stoppable(f"Stopped; {out} is as it was. Run the command again."),
         _in_words_of_the_command(),

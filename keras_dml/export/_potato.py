@@ -5,10 +5,9 @@ import pathlib
 
 import numpy as np
 
-from keras_dml._files import staged
+from keras_dml._files import saved_model_place, staged
 from keras_dml.export._backend import tensorflow, writing
 from keras_dml.export._quiet import quiet
-from keras_dml.export._saved_model import place
 from keras_dml.geometry import potato as geometry
 from keras_dml.geometry import spd
 from keras_dml.geometry._potato_float64 import SINGULAR
@@ -38,7 +37,7 @@ def potato(potato, path: str | os.PathLike) -> pathlib.Path:
         RuntimeError: If Keras does not run on TensorFlow.
         OSError: If the folder cannot be written.
     """
-    with staged(path, place) as candidate:
+    with staged(path, saved_model_place) as candidate:
         module = _module(potato)
         functions = {"update": module.update, "z_score": module.z_score}
         with quiet():

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from keras_dml._files import folder_place, size, staged
+from keras_dml._files import saved_model_place, size, staged
 from keras_dml._keras import keras
 from keras_dml.export import _devices, inputs, parity, signatures
 from keras_dml.export._backend import tensorflow
@@ -16,14 +16,6 @@ from keras_dml.export.trials import trials
 
 RUNS = 21  # of which the median counts
 WARM_UPS = 3
-MARK = "saved_model.pb"
-MEMBERS = (  # what TensorFlow writes into the folder of a SavedModel
-    MARK,
-    "fingerprint.pb",
-    "keras_metadata.pb",
-    *("assets", "assets/*", "assets.extra", "assets.extra/*", "debug", "debug/*"),
-    *("variables", "variables/variables.*", "variables/checkpoint"),
-)
 
 
 def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
@@ -64,7 +56,7 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
         OSError: If the folder cannot be written.
     """
     tf = tensorflow()
-    with staged(path, place) as candidate:
+    with staged(path, saved_model_place) as candidate:
         encoder, classifier = signatures.parts(model)
         metric = signatures.metric_of(classifier or encoder, distance)
         tried = trials(encoder)
@@ -77,11 +69,6 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
         written = size(candidate)
     steps = kind.length(tried.timed)
     return Export(pathlib.Path(path), "saved_model", None, written, drift, latency_ms, steps)
-
-
-def place(path):
-    """Where a SavedModel is written: at a new path, in an empty folder, or in place of another."""
-    return folder_place(path, "SavedModel", MARK, MEMBERS)
 
 
 def _asker(loaded, kind):

@@ -8,6 +8,7 @@ import numpy as np
 from keras_dml import inference
 from keras_dml.export._backend import function, tensorflow
 from keras_dml.layers import ChannelNormalisation, LogMel
+from keras_dml.zoo import reading
 
 LENGTHS = (7, 100, 512)  # steps; a model of fixed length gets that one
 LOUDNESS = 0.1  # deviation of the noise that a model of audio is tried on, within [-1, 1]
@@ -114,7 +115,9 @@ class Signals:
             elif isinstance(layer, LogMel):
                 least = layer.frame + (layer.least_frames - 1) * layer.hop
                 deviation, lengths = LOUDNESS, (least, 2 * least, max(layer.rate, 3 * least))
-        return mean, deviation, lengths if self.steps is None else (self.steps,) * len(lengths)
+        if self.steps is not None:
+            return mean, deviation, (self.steps,) * len(lengths)
+        return mean, deviation, np.clip(lengths, *reading.limits(self.model)).astype(int)
 
 
 class _Stacked:

@@ -5,9 +5,9 @@ import numbers
 import numpy as np
 
 from keras_dml import progress as bars
-from keras_dml import zoo
 from keras_dml.inference import _batches, _inputs
 from keras_dml.models import _parts as parts
+from keras_dml.zoo import reading
 
 
 def embed(model, recordings, batch_size=32, *, rate_hz=None, progress=True):
@@ -51,11 +51,12 @@ def embed(model, recordings, batch_size=32, *, rate_hz=None, progress=True):
         raise TypeError(f"`batch_size` must be a whole number. Received batch_size={batch_size!r}.")
     if batch_size < 1:
         raise ValueError(f"`batch_size` must be at least 1. Received batch_size={batch_size}.")
-    model = parts.encoder(zoo.load(model) if isinstance(model, str) else model)
+    model = parts.encoder(reading.load(model) if isinstance(model, str) else model)
     _inputs.check_model(model)
     if rate_hz is not None:
         _inputs.check_rate(model, rate_hz)
     signals = _inputs.checked(model, recordings)
+    _check_lengths(signals, *reading.limits(model))
     embeddings = None
     batches, is_padded = _batches.batches(model, signals, batch_size)
     for rows in bars.track(batches, "embedding") if progress else batches:
@@ -67,6 +68,16 @@ def embed(model, recordings, batch_size=32, *, rate_hz=None, progress=True):
             embeddings = np.empty((len(signals), *found.shape[1:]), found.dtype)
         embeddings[rows] = found
     return embeddings
+
+
+def _check_lengths(signals, least, greatest):
+    allowed = f"{least} or more" if greatest == float("inf") else f"{least} to {greatest}"
+    for i, signal in enumerate(signals):
+        if not least <= len(signal) <= greatest:
+            raise ValueError(
+                f"Recording {i} has {len(signal)} steps, the model's card allows {allowed}: of "
+                "others its figures say nothing. Cut windows of a longer one, leave out a shorter."
+            )
 
 
 def _check_finite(embeddings, rows, signals):

@@ -4,6 +4,7 @@ import hashlib
 import os
 import pathlib
 import re
+import weakref
 
 import numpy as np
 
@@ -28,6 +29,7 @@ _REGISTER = (
     "Classes and functions of your own must be imported before, and registered with "
     "keras.saving.register_keras_serializable."
 )
+_CARDS = weakref.WeakKeyDictionary()  # of models that were loaded, and of their encoders
 # Before these words Keras quotes the whole configuration, behind them stands the cause.
 _WRAPPED = ("Exception encountered: ", "Error encountered during deserialization: ")
 
@@ -56,7 +58,23 @@ def load(name):
     model = _read(file)
     if described is not None:
         _check_parameters(model, file, described["model"]["parameters"])
+        _CARDS[model] = _CARDS[parts.encoder(model)] = described
     return model
+
+
+def limits(model):
+    """The least and the greatest number of steps of a recording that the card of a loaded model
+    allows.
+
+    Args:
+        model: A `keras.Model`, or the encoder of one.
+
+    Returns:
+        `(least, greatest)`; 1 and infinity where the card names none, or the model has no card.
+    """
+    taken = _CARDS.get(model, {}).get("input", {})
+    least, greatest = taken.get("length") or (None, None)
+    return least or 1, greatest or float("inf")
 
 
 def check(name):

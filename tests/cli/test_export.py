@@ -144,3 +144,16 @@ def test_ctrl_c_leaves_the_old_file_and_says_how_to_go_on(command, zoo_folder, m
 
     monkeypatch.setattr(export, "tflite", stopped)
     assert command("export", "gait_qp_wl", "--to", "tflite")[0] == 130
+
+
+@pytest.mark.parametrize("kind", ["tflite", "savedmodel"])
+@pytest.mark.parametrize("out", ["thesis/", "thesis", ".", "/", ""])
+def test_a_folder_of_other_things_is_left_before_any_work(command, tmp_path, kind, out):
+    """The model's name is wrong, which would be said first if it were looked up."""
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter1.txt").write_text("years")
+    place = f"{tmp_path}/{out}" if out not in ("/", "") else out
+    code, _, told = command("export", "no_such_model", "--to", kind, "--out", place)
+    assert code == 1 and "no_such_model" not in told
+    assert "left as it is" in told or "must end in its name" in told
+    assert (tmp_path / "thesis" / "chapter1.txt").read_text() == "years"

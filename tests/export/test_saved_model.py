@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 
 import keras_dml
-from keras_dml import export, layers
+from keras_dml import _files, export, layers
 from keras_dml._keras import keras
 from keras_dml.export import parity
 from keras_dml.potato import Potato
@@ -187,7 +187,7 @@ def test_a_saved_model_with_notes_in_it_is_left_before_any_work(exported, tmp_pa
 
 def test_what_is_written_is_what_may_be_replaced(exported, loaded):
     """The members that the library knows are those that TensorFlow writes, assets included."""
-    assert export._saved_model.place(exported.path) == exported.path
+    assert _files.saved_model_place(exported.path) == exported.path
 
 
 def test_a_full_disk_is_told_with_the_path_and_leaves_the_old_model(small, tmp_path, monkeypatch):
