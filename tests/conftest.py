@@ -1,6 +1,15 @@
 """What all tests share: the real recordings, a seeded generator, quiet and repeatable runs."""
 
+import contextlib
+import ctypes
+import gc
 import os
+import pathlib
+
+try:
+    import resource
+except ImportError:  # on Windows, where memory is not told
+    resource = None
 
 # Read when TensorFlow and matplotlib are first imported, so set before any test module is.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -32,9 +41,58 @@ def data_dir():
     return folder
 
 
+# The run on JAX takes longest; the others compile most, which TensorFlow never gives back: begun
+# first, they fall to different processes.
+FIRST = (
+    "test_jax.py",
+    "test_contracts.py",
+    "test_adversarial_training.py",
+    "test_training.py",
+    "test_wasserstein.py",
+    "test_prototypical_classifier.py",
+    "test_docs.py",
+    "test_tangent_map.py",
+)
+MOST_MEMORY = 2**31  # bytes of this process, from which on what JAX has compiled is dropped
+
+
 def pytest_collection_modifyitems(items):
-    """The run on JAX is the longest test: it comes first, and the other process takes the rest."""
-    items.sort(key=lambda item: item.path.name != "test_jax.py")
+    places = {name: place for place, name in enumerate(FIRST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(FIRST)))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem):
+    """JAX keeps all that it compiled: 5 GB after all tests."""
+    if os.environ.get("KERAS_BACKEND") == "jax" and _memory() > MOST_MEMORY:
+        import jax
+
+        jax.clear_caches()
+        gc.collect()
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL("libc.so.6").malloc_trim(0)  # glibc keeps what is freed, unless told
+
+
+def _memory():
+    """Bytes of this process in memory; 0 where the system does not tell."""
+    pages = pathlib.Path("/proc/self/statm")
+    return int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if pages.exists() else 0
+
+
+PEAKS = []  # of all processes of tests, in MB
+
+
+def pytest_sessionfinish(session):
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024 if resource else 0
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["peak"] = peak
+    elif not PEAKS:
+        PEAKS.append(peak)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    PEAKS.append(node.workeroutput["peak"])
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -44,6 +102,8 @@ def pytest_terminal_summary(terminalreporter):
             if getattr(report, "when", None) == "call":
                 for name, told in report.user_properties:
                     terminalreporter.write_line(f"{name}: {told}")
+    peaks = " and ".join(f"{peak:,}" for peak in PEAKS)
+    terminalreporter.write_line(f"most memory of a process of tests: {peaks} MB")
 
 
 @pytest.fixture

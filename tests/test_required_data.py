@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from zoo import recordings
+
 HERE = pathlib.Path(__file__).parent
 TESTS = """
 import pytest
@@ -34,13 +36,25 @@ def run_pytest(folder, **environment):
     )
 
 
+HAS_DATA = recordings.data_dir() is not None
+SOME = os.environ.get(recordings.VARIABLE) or str(HERE)  # any folder: the tests read nothing
+
+
 @pytest.mark.parametrize(
     ("environment", "code", "closing"),
-    [({}, 0, "2 skipped"), ({"KERAS_DML_REQUIRE_DATA": "1"}, 1, "1 failed, 1 skipped")],
+    [
+        ({}, 0, "2 skipped"),
+        ({recordings.VARIABLE: SOME}, 0, "2 skipped"),
+        ({recordings.VARIABLE: SOME, "KERAS_DML_REQUIRE_DATA": "1"}, 1, "1 failed, 1 skipped"),
+        ({"KERAS_DML_REQUIRE_DATA": "1"}, 1, "1 skipped, 1 error"),
+    ],
 )
 def test_a_skipped_test_of_recordings_fails_where_they_are_required(
     tmp_path, environment, code, closing
 ):
+    """Where there are none the fixture itself skips, at setup, which pytest calls an error."""
+    if HAS_DATA and recordings.VARIABLE not in environment:
+        pytest.skip("the lookup finds the recordings beside the checkout")
     done = run_pytest(tmp_path, **environment)
     assert done.returncode == code, done.stdout + done.stderr
     assert closing in done.stdout.splitlines()[-1]
