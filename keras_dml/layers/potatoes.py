@@ -6,6 +6,7 @@ import numpy as np
 
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import potato
+from keras_dml.layers._labels import checked_labels
 from keras_dml.layers._matrices import MatrixLayer, compiles
 from keras_dml.layers._replicas import gathered
 
@@ -153,27 +154,6 @@ class Potatoes(MatrixLayer):
             "classes": self.classes,
             "update_rate": self.update_rate,
         }
-
-
-def checked_labels(labels, rows, classes):
-    """Labels as an array of ids, one a row, all of them known.
-
-    Raises:
-        ValueError: For another shape, or a label that is none of the classes; the message names it.
-    """
-    labels = np.asarray(labels)
-    if labels.shape != (rows,):
-        raise ValueError(
-            f"`labels` must be one class id a row, shape ({rows},). Received shape {labels.shape}."
-        )
-    strange = ~np.isin(labels, np.arange(classes))
-    if strange.any():
-        raise ValueError(
-            f"`labels` must be class ids from 0 to {classes - 1}. Received "
-            f"{np.unique(labels[strange])[:8].tolist()}. "
-            "`numpy.unique(labels, return_inverse=True)` makes ids of names."
-        )
-    return labels.astype(int)
 
 
 def _identities(shape, dtype=None):

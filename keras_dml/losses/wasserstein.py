@@ -2,12 +2,12 @@
 
 from keras_dml import distances
 from keras_dml._keras import keras, ops
-from keras_dml.layers._precision import full_precision
+from keras_dml.losses._labelled import LabelledLoss
 from keras_dml.losses.pairs import class_ids, split_pairs
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class WassersteinLoss(keras.losses.Loss):
+class WassersteinLoss(LabelledLoss):
     """Pulls the two recordings of a person together and all other pairs apart, in Wasserstein
     distance (P1 Eq. 13).
 
@@ -38,7 +38,7 @@ class WassersteinLoss(keras.losses.Loss):
     """
 
     def __init__(self, p=1, *, symmetric=False, name="wasserstein", dtype=None, **kwargs):
-        super().__init__(name=name, dtype=full_precision(dtype), **kwargs)
+        super().__init__(name=name, dtype=dtype, **kwargs)
         self.p = p
         self.symmetric = bool(symmetric)
         self.distance = distances.Wasserstein(p)

@@ -3,7 +3,8 @@
 import numpy as np
 
 from keras_dml._keras import keras, ops
-from keras_dml.layers.potatoes import Potatoes, checked_labels
+from keras_dml.layers._labels import checked_labels
+from keras_dml.layers.potatoes import Potatoes
 from keras_dml.losses.pairs import classes_present
 from keras_dml.losses.potato import PotatoRankingLoss, of_queries, potato_ids
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import vector
+from keras_dml.layers._labels import checked_labels
 from keras_dml.layers._replicas import share
-from keras_dml.layers.potatoes import checked_labels
 from keras_dml.layers.prototypes import PrototypeSimilarity
 from keras_dml.losses.pairs import classes_present
 from keras_dml.losses.prototypes import PrototypicalLoss, additive_margin, class_term, known_ids

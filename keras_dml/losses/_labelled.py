@@ -1,0 +1,23 @@
+"""What all losses on labels share."""
+
+from keras_dml._keras import keras
+from keras_dml.layers._labels import numeric_labels
+from keras_dml.layers._precision import full_precision
+
+
+class LabelledLoss(keras.losses.Loss):
+    """A loss whose labels are class ids, and which computes in float32 at least.
+
+    Args:
+        name: Name of the loss.
+        dtype: As of `keras.losses.Loss`, widened to float32: half precision rounds labels from 257
+            on.
+        **kwargs: `reduction` of `keras.losses.Loss`.
+    """
+
+    def __init__(self, *, name, dtype=None, **kwargs):
+        super().__init__(name=name, dtype=full_precision(dtype), **kwargs)
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        # before Keras makes floats of them, which takes what is no number in ways of the backend
+        return super().__call__(numeric_labels(y_true), y_pred, sample_weight)
