@@ -10,6 +10,7 @@ import difflib
 
 import numpy as np
 
+from keras_dml._arrays import real
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import spd, vector, wasserstein
 from keras_dml.geometry.concrete import concrete
@@ -34,7 +35,7 @@ class Wasserstein:
         self.p = p
 
     def __call__(self, x, y):
-        x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
+        x, y = _tensor("x", x), _tensor("y", y)
         _check_shapes(x, y, 3, "quantile embeddings, shape (batch, filters + 1, knots)")
         _check_same_knots(x, y)
         return wasserstein.pairwise(x[:, :-1], y[:, :-1], x[0, -1], self.p)
@@ -213,7 +214,7 @@ def serialize(distance):
 
 
 def _between_spd(pairwise, x, y):
-    x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
+    x, y = _tensor("x", x), _tensor("y", y)
     _check_shapes(x, y, 3, "SPD matrices, shape (batch, n, n)")
     distances = pairwise(x, y)
     values = concrete(distances)
@@ -224,9 +225,15 @@ def _between_spd(pairwise, x, y):
 
 
 def _vectors(x, y):
-    x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
+    x, y = _tensor("x", x), _tensor("y", y)
     _check_shapes(x, y, 2, "vectors, shape (batch, features)")
     return x, y
+
+
+def _tensor(name, embeddings):
+    if isinstance(embeddings, np.ndarray):
+        embeddings = real(f"`{name}`", embeddings)
+    return ops.convert_to_tensor(embeddings)
 
 
 def _check_shapes(x, y, rank, expected):

@@ -4,6 +4,7 @@ import numbers
 
 import numpy as np
 
+from keras_dml._arrays import real
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import potato
 from keras_dml.layers._labels import checked_labels
@@ -117,7 +118,8 @@ class Potatoes(MatrixLayer):
             ValueError: If a label is none of the classes, a class has fewer than two matrices, or
                 a matrix is not finite or not positive definite.
         """
-        x, labels = np.asarray(x), checked_labels(labels, len(x), self.classes)
+        x = real("`x`", x)
+        labels = checked_labels(labels, len(x), self.classes)
         if not self.built:
             self.build(x.shape)
         found = [self._calibrated(x, labels, label) for label in range(self.classes)]

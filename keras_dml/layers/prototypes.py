@@ -5,6 +5,7 @@ import numbers
 
 import numpy as np
 
+from keras_dml._arrays import real
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import prototypes
 from keras_dml.layers._labels import checked_labels
@@ -127,7 +128,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         values = self._checked(values, "prototypes")
         names = self.class_names if class_names is None else class_names
         names = _distinct(names, len(values))
-        counts = np.zeros(len(values)) if counts is None else np.asarray(counts)
+        counts = np.zeros(len(values)) if counts is None else real("`counts`", counts)
         if counts.shape != (len(values),):
             raise ValueError(
                 f"`counts` must be one number a row, shape ({len(values)},). Received shape "
@@ -266,7 +267,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         return *_means(z, checked_labels(labels, len(z), len(names)), names), names
 
     def _checked(self, z, name):
-        z = np.asarray(z, np.float64)
+        z = real(f"`{name}`", z, np.float64)
         if not self.built and z.ndim == 2:
             self.build(z.shape)
         features = self.prototypes.shape[1] if self.built else "features"

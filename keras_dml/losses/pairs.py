@@ -4,7 +4,7 @@ import numpy as np
 
 from keras_dml._keras import keras, ops
 from keras_dml.geometry.concrete import concrete
-from keras_dml.layers._labels import numeric_labels
+from keras_dml.layers._labels import column_of, numeric_labels
 from keras_dml.losses._enforced import enforced
 
 LARGEST_LABEL = 2**24  # Keras casts labels to float32, which holds whole numbers up to here
@@ -30,9 +30,7 @@ def class_ids(labels):
         TypeError: For names and other than numbers.
         ValueError: For another shape; in an eager call also for numbers that are no such ids.
     """
-    labels = numeric_labels(labels)
-    if len(labels.shape) == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
+    labels = column_of(numeric_labels(labels))
     if len(labels.shape) != 1:
         raise ValueError(
             "`labels` must be one class id a row, shape (batch,) or (batch, 1). Received shape "

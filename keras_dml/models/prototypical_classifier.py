@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 
+from keras_dml._arrays import finite, whole
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import vector
 from keras_dml.layers._labels import checked_labels
@@ -191,9 +192,11 @@ class PrototypicalClassifier(keras.Model):
             x: A batch of inputs; images are floats in [0, 1].
 
         Raises:
-            ValueError: If `x` is no batch of what the encoder takes, or holds bytes of images.
+            TypeError: If `x` is no tensor and holds other than real numbers.
+            ValueError: If `x` is no batch of what the encoder takes, holds bytes of images, or is
+                no tensor and holds NaN or infinity.
         """
-        x = ops.convert_to_tensor(x)
+        x = ops.convert_to_tensor(x if ops.is_tensor(x) else finite("`x`", x))
         check_batch(x.shape, x.dtype, self.encoder.input_shape)
         return self._encoded(x, False, None)
 
@@ -256,8 +259,9 @@ class PrototypicalClassifier(keras.Model):
             Rows of `class_names`, shape `(count,)`.
 
         Raises:
-            ValueError: If `among` names no class or one that there is not, or `x` is empty or no
-                batch of what the encoder takes.
+            TypeError: As `embed`.
+            ValueError: If `among` names no class or one that there is not, or `x` is empty, no
+                batch of what the encoder takes, or has a row without scores, which are NaN.
         """
         rows = self._rows(among)
         chosen = {self.class_names[row] for row in rows}
@@ -268,7 +272,7 @@ class PrototypicalClassifier(keras.Model):
                 "scores mean nothing. Train on them, or call `refit_prototypes(x, y)`.",
                 stacklevel=2,
             )
-        scores = self._in_parts(self.scores, x, batch_size)
+        scores = finite("The scores of `x`", self._in_parts(self.scores, x, batch_size))
         return rows[np.argmax(scores[:, rows], axis=1)]
 
     @property
@@ -410,9 +414,10 @@ class PrototypicalClassifier(keras.Model):
         return self._in_parts(self.embed, x, batch_size)
 
     def _in_parts(self, function, x, batch_size):
-        if not len(x):
+        batch_size = whole("batch_size", batch_size, least=1)
+        x = self._checked(x)
+        if not x.shape or not x.shape[0]:
             raise ValueError("`x` is empty; give at least one input.")
-        self._check_images(x)
         parts = (x[i : i + batch_size] for i in range(0, len(x), batch_size))
         return np.concatenate([np.asarray(function(part)) for part in parts])
 
@@ -422,16 +427,16 @@ class PrototypicalClassifier(keras.Model):
             raise ValueError(
                 "A prototypical classifier is trained by class ids: `fit(x, y)`. Received y=None."
             )
-        if isinstance(y, (np.ndarray, list)):
-            labels = np.asarray(y)
-            column = labels.ndim == 2 and labels.shape[1] == 1
-            checked_labels(labels[:, 0] if column else labels, len(x), self._trained_classes)
+        if y is not None and not ops.is_tensor(y):
+            checked_labels(y, len(x), self._trained_classes)
         if isinstance(x, np.ndarray):
-            self._check_images(x)
+            self._checked(x)
 
-    def _check_images(self, x):
+    def _checked(self, x):
+        """Inputs as an array of finite numbers or a tensor, pictures in their range."""
         if len(self.encoder.input_shape) == 4:
             check_images(x, self.encoder.input_shape[1:])
+        return x if ops.is_tensor(x) else finite("`x`", x)
 
     def _forget_functions(self):
         """Compiled functions hold the old number of classes."""
