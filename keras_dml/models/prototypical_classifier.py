@@ -416,8 +416,6 @@ class PrototypicalClassifier(keras.Model):
     def _in_parts(self, function, x, batch_size):
         batch_size = whole("batch_size", batch_size, least=1)
         x = self._checked(x)
-        if not x.shape or not x.shape[0]:
-            raise ValueError("`x` is empty; give at least one input.")
         parts = (x[i : i + batch_size] for i in range(0, len(x), batch_size))
         return np.concatenate([np.asarray(function(part)) for part in parts])
 
@@ -434,6 +432,8 @@ class PrototypicalClassifier(keras.Model):
 
     def _checked(self, x):
         """Inputs as an array of finite numbers or a tensor, pictures in their range."""
+        if x is not None and not len(x):
+            raise ValueError("`x` is empty; give at least one input.")
         if len(self.encoder.input_shape) == 4:
             check_images(x, self.encoder.input_shape[1:])
         return x if ops.is_tensor(x) else finite("`x`", x)
