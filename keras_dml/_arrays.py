@@ -35,7 +35,7 @@ def real(name, values, dtype=None):
         TypeError: If the values are masked, complex, text, dates, spans of time, structured, or of
             no one shape; the message names the first masked place.
     """
-    _refuse_masked(name, values)
+    refuse_masked(name, values)
     try:
         array = np.asarray(values)
     except ValueError as error:  # of ragged lists
@@ -101,7 +101,8 @@ def _is_real(dtype):
     return dtype.kind in "biuf" or (dtype.names is None and np.can_cast(dtype, np.float32))
 
 
-def _refuse_masked(name, values):
+def refuse_masked(name, values):
+    """Raises `TypeError` where a place of an array, or of one in a list, is masked."""
     masked = np.ma.getmask(values) if isinstance(values, np.ma.MaskedArray) else np.ma.nomask
     if np.any(masked):
         place = tuple(int(i) for i in np.argwhere(masked)[0])
@@ -113,4 +114,4 @@ def _refuse_masked(name, values):
     if isinstance(values, (list, tuple)):
         for i, row in enumerate(values):
             if isinstance(row, (list, tuple, np.ma.MaskedArray)):
-                _refuse_masked(f"{name}, row {i}," if name else f"Row {i}", row)
+                refuse_masked(f"{name}, row {i}," if name else f"Row {i}", row)
