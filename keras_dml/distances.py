@@ -14,6 +14,7 @@ from keras_dml._arrays import real
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import spd, vector, wasserstein
 from keras_dml.geometry.concrete import concrete
+from keras_dml.geometry.numerics import wide
 
 PACKAGE = "keras_dml"
 SAME_KNOTS = 1e-3  # a float16 file rounds knots by up to 5e-4
@@ -38,6 +39,8 @@ class Wasserstein:
         x, y = _tensor("x", x), _tensor("y", y)
         _check_shapes(x, y, 3, "quantile embeddings, shape (batch, filters + 1, knots)")
         _check_same_knots(x, y)
+        if 0 in (x.shape[0], y.shape[0]):
+            return ops.zeros((x.shape[0], y.shape[0]), wide(x.dtype))
         return wasserstein.pairwise(x[:, :-1], y[:, :-1], x[0, -1], self.p)
 
     def get_config(self):
@@ -231,7 +234,7 @@ def _vectors(x, y):
 
 
 def _tensor(name, embeddings):
-    if isinstance(embeddings, np.ndarray):
+    if embeddings is None or isinstance(embeddings, np.ndarray):
         embeddings = real(f"`{name}`", embeddings)
     return ops.convert_to_tensor(embeddings)
 

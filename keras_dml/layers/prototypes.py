@@ -134,6 +134,8 @@ class PrototypeSimilarity(keras.layers.Layer):
                 f"`counts` must be one number a row, shape ({len(values)},). Received shape "
                 f"{counts.shape}."
             )
+        if not (np.isfinite(counts) & (counts >= 0)).all():
+            raise ValueError(f"`counts` must be at least 0. Received {counts.tolist()}.")
         self._assign(values, np.ones(len(values)), counts, names)
 
     def add_classes(self, class_names, z, labels):
@@ -257,6 +259,8 @@ class PrototypeSimilarity(keras.layers.Layer):
 
     def _new(self, class_names, z, labels):
         names = _distinct(class_names)
+        if not names:
+            raise ValueError("`class_names` is empty; give at least one name.")
         known = sorted(set(names) & set(self.class_names))
         if known:
             raise ValueError(
@@ -296,7 +300,7 @@ def _means(z, labels, names):
 
 
 def _distinct(names, rows=None):
-    if isinstance(names, str):
+    if names is None or isinstance(names, str):
         raise ValueError(f"`class_names` must be a list of names. Received {names!r}.")
     names = [str(name) for name in names]
     if rows is not None and len(names) != rows:

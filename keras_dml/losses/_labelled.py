@@ -1,5 +1,8 @@
 """What all losses on labels share."""
 
+import numpy as np
+
+from keras_dml._arrays import real
 from keras_dml._keras import keras
 from keras_dml.layers._labels import numeric_labels
 from keras_dml.layers._precision import full_precision
@@ -19,5 +22,13 @@ class LabelledLoss(keras.losses.Loss):
         super().__init__(name=name, dtype=full_precision(dtype), **kwargs)
 
     def __call__(self, y_true, y_pred, sample_weight=None):
-        # before Keras makes floats of them, which takes what is no number in ways of the backend
-        return super().__call__(numeric_labels(y_true), y_pred, sample_weight)
+        # before Keras makes tensors of them, which drops masks and imaginary parts
+        labels = numeric_labels(y_true)
+        if isinstance(y_pred, (np.ndarray, list, tuple)):
+            y_pred = real("Predictions", y_pred)
+        if len(labels.shape) and labels.shape[0] == 0:
+            raise ValueError(
+                f"{type(self).__name__} needs at least one row. Received labels of shape "
+                f"{tuple(labels.shape)}."
+            )
+        return super().__call__(labels, y_pred, sample_weight)
