@@ -114,3 +114,20 @@ def test_labels_that_are_no_numbers_are_refused_in_words(rng, make, width, label
 def test_a_tensor_of_names_is_refused_in_words(rng):
     with pytest.raises(TypeError, match=r"numpy.unique\(labels, return_inverse=True\)"):
         losses.TripletLoss()(ops.convert_to_tensor(["a", "b"]), predictions(rng, 3)[:2])
+
+
+@each_loss
+def test_predictions_that_are_no_real_numbers_are_refused(rng, make, width):
+    x = predictions(rng, width)
+    for bad in (np.ma.array(x, mask=x == x.max()), x + 1j, x.astype(str)):
+        with pytest.raises(TypeError, match="Predictions must hold"):
+            make()(LABELS, bad)
+
+
+@each_loss
+def test_lists_are_taken_and_no_rows_are_refused_in_words(rng, make, width):
+    x, loss = predictions(rng, width), make()
+    found = numpy(loss(LABELS.tolist(), x.tolist()))
+    np.testing.assert_allclose(found, numpy(loss(LABELS, x)), rtol=1e-6)
+    with pytest.raises(ValueError, match="needs at least one row"):
+        loss(LABELS[:0], x[:0])

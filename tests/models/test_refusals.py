@@ -198,5 +198,20 @@ def test_similarities_take_float64_with_float32():
     np.testing.assert_allclose(numpy(model.distance(z, z.astype("float64"))), -expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("change", [lambda z: np.ma.array(z, mask=z == z[0, 0]), lambda z: z + 1j])
+def test_embeddings_that_are_no_real_numbers_are_refused(change):
+    model = trained()
+    z = numpy(model.embed(vectors()))
+    calls = [
+        lambda z_: model.similarity(z_, z),
+        lambda z_: model.similarity(z, z_),
+        model.head_scores,
+        model.set_prototypes,
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match="must hold"):
+            call(change(z))
+
+
 def _copy(layer):
     return type(layer).from_config(layer.get_config())
