@@ -18,8 +18,9 @@ class NPairLoss(LabelledLoss):
     own loss is `NPairLoss(similarity="inner", l2=0.002)`.
 
     Labels are class ids, shape `(2N,)`; each comes exactly twice. Predictions are vectors, shape
-    `(2N, features)`. A batch with other labels is refused in an eager call and NaN in a compiled
-    step.
+    `(2N, features)`. A batch with other labels is refused; in a compiled step the backend's own
+    error says so. Where XLA compiles it on TensorFlow, which leaves assertions out, the loss is
+    NaN.
 
     Args:
         similarity: `"cosine"` or `"inner"` (product).

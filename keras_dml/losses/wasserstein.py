@@ -16,8 +16,9 @@ class WassersteinLoss(LabelledLoss):
     by N; `reduction="sum"` is Eq. 13 to the letter.
 
     Labels are class ids, shape `(2N,)`; each comes exactly twice. Predictions are quantile
-    embeddings, shape `(2N, filters + 1, knots)`. A batch with other labels is refused in an eager
-    call and NaN in a compiled step.
+    embeddings, shape `(2N, filters + 1, knots)`. A batch with other labels is refused; in a
+    compiled step the backend's own error says so. Where XLA compiles it on TensorFlow, which leaves
+    assertions out, the loss is NaN.
 
     Args:
         p: Order of the distance, a real number, at least 1.
