@@ -5,6 +5,8 @@ warning at most, and reads text and dates as numbers. Each of these would become
 figure, of something else than was given.
 """
 
+import operator
+
 import numpy as np
 
 _ADVICE = {
@@ -33,7 +35,7 @@ def real(name, values, dtype=None):
         TypeError: If the values are masked, complex, text, dates, spans of time, structured, or of
             no one shape; the message names the first masked place.
     """
-    _refuse_masked(name, values)
+    refuse_masked(name, values)
     try:
         array = np.asarray(values)
     except ValueError as error:  # of ragged lists
@@ -53,12 +55,54 @@ def real(name, values, dtype=None):
         return array.astype(dtype, copy=False)
 
 
+def finite(name, values):
+    """As `real`, of numbers that float32 holds as such.
+
+    Raises:
+        TypeError: As `real`.
+        ValueError: If a value is NaN, or infinite in float32; the message names the first row.
+    """
+    array = real(name, values)
+    if array.size and not _in_float32(array.min(), array.max()):
+        rows = array.reshape(len(array), -1) if array.ndim else array[None]
+        bad = [i for i, row in enumerate(rows) if not _in_float32(row.min(), row.max())]
+        raise ValueError(
+            f"{name} holds NaN or infinity, first in row {bad[0]}, in {len(bad)} of {len(rows)} "
+            "rows; leave them out."
+        )
+    return array
+
+
+def whole(name, value, least):
+    """A whole number as an `int`.
+
+    Raises:
+        TypeError: If it is of another type; a boolean and 2.0 are.
+        ValueError: If it is below `least`.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
+        raise TypeError(f"`{name}` must be an integer. Received: {value!r}.")
+    if number < least:
+        raise ValueError(f"`{name}` must be at least {least}. Received: {value}.")
+    return number
+
+
+def _in_float32(*values):
+    with np.errstate(over="ignore"):
+        return np.isfinite(np.array(values, np.float32)).all()  # of NaN a minimum is NaN
+
+
 def _is_real(dtype):
     # bfloat16 and its kin are of kind V, as structured arrays are
     return dtype.kind in "biuf" or (dtype.names is None and np.can_cast(dtype, np.float32))
 
 
-def _refuse_masked(name, values):
+def refuse_masked(name, values):
+    """Raises `TypeError` where a place of an array, or of one in a list, is masked."""
     masked = np.ma.getmask(values) if isinstance(values, np.ma.MaskedArray) else np.ma.nomask
     if np.any(masked):
         place = tuple(int(i) for i in np.argwhere(masked)[0])
@@ -70,4 +114,4 @@ def _refuse_masked(name, values):
     if isinstance(values, (list, tuple)):
         for i, row in enumerate(values):
             if isinstance(row, (list, tuple, np.ma.MaskedArray)):
-                _refuse_masked(f"{name}, row {i}," if name else f"Row {i}", row)
+                refuse_masked(f"{name}, row {i}," if name else f"Row {i}", row)

@@ -10,9 +10,11 @@ import difflib
 
 import numpy as np
 
+from keras_dml._arrays import real
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import spd, vector, wasserstein
 from keras_dml.geometry.concrete import concrete
+from keras_dml.geometry.numerics import wide
 
 PACKAGE = "keras_dml"
 SAME_KNOTS = 1e-3  # a float16 file rounds knots by up to 5e-4
@@ -34,9 +36,11 @@ class Wasserstein:
         self.p = p
 
     def __call__(self, x, y):
-        x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
+        x, y = _tensor("x", x), _tensor("y", y)
         _check_shapes(x, y, 3, "quantile embeddings, shape (batch, filters + 1, knots)")
         _check_same_knots(x, y)
+        if 0 in (x.shape[0], y.shape[0]):
+            return ops.zeros((x.shape[0], y.shape[0]), wide(x.dtype))
         return wasserstein.pairwise(x[:, :-1], y[:, :-1], x[0, -1], self.p)
 
     def get_config(self):
@@ -213,7 +217,7 @@ def serialize(distance):
 
 
 def _between_spd(pairwise, x, y):
-    x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
+    x, y = _tensor("x", x), _tensor("y", y)
     _check_shapes(x, y, 3, "SPD matrices, shape (batch, n, n)")
     distances = pairwise(x, y)
     values = concrete(distances)
@@ -224,9 +228,15 @@ def _between_spd(pairwise, x, y):
 
 
 def _vectors(x, y):
-    x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
+    x, y = _tensor("x", x), _tensor("y", y)
     _check_shapes(x, y, 2, "vectors, shape (batch, features)")
     return x, y
+
+
+def _tensor(name, embeddings):
+    if embeddings is None or isinstance(embeddings, np.ndarray):
+        embeddings = real(f"`{name}`", embeddings)
+    return ops.convert_to_tensor(embeddings)
 
 
 def _check_shapes(x, y, rank, expected):

@@ -233,3 +233,57 @@ def test_a_distance_tells_its_name(name):
 def test_a_distance_of_ones_own_has_no_name():
     with pytest.raises(ValueError, match="function has no name. Named distances: affine_invariant"):
         distances.name_of(lambda x, y: x)
+
+
+def spd_or_vectors(name, rng, rows):
+    if name == "wasserstein":
+        x = np.sort(rng.normal(size=(rows, 3, 5)), axis=-1)
+        x[:, -1] = np.linspace(0, 1, 5)
+        return x
+    if name in ("cosine", "euclidean"):
+        return rng.normal(size=(rows, 4))
+    x = rng.normal(size=(rows, 3, 7))
+    return x @ x.swapaxes(1, 2)
+
+
+EACH = [
+    distances.Wasserstein(),
+    distances.Wasserstein(2),
+    distances.Cosine(),
+    distances.Euclidean(),
+    distances.AffineInvariant(),
+    distances.LogEuclidean(),
+    distances.Stein(),
+]
+each = pytest.mark.parametrize("distance", EACH, ids=lambda d: distances.name_of(d))
+
+
+@each
+def test_the_wider_type_wins(rng, distance):
+    x, y = (spd_or_vectors(distances.name_of(distance), rng, rows) for rows in (3, 2))
+    expected = np.asarray(distance(x, y))
+    for first, second in [("float64", "float32"), ("float32", "float64"), ("float32", "float16")]:
+        if distances.name_of(distance) == "wasserstein" and second == "float16":
+            continue  # knots are rounded
+        found = distance(x.astype(first), y.astype(second))
+        wide = "float64" if "float64" in (first, second) else "float32"
+        assert keras.backend.standardize_dtype(found.dtype) == wide
+        np.testing.assert_allclose(found, expected, rtol=0.02, atol=0.02)
+
+
+@each
+@pytest.mark.parametrize("rows", [(0, 2), (2, 0), (0, 0)])
+def test_no_rows_have_no_distances(rng, distance, rows):
+    x, y = (spd_or_vectors(distances.name_of(distance), rng, count) for count in rows)
+    assert tuple(distance(x.astype("float32"), y.astype("float32")).shape) == rows
+
+
+@each
+def test_embeddings_that_are_no_real_numbers_are_refused(rng, distance):
+    x = spd_or_vectors(distances.name_of(distance), rng, 2)
+    bad = [np.ma.array(x, mask=x == x.max()), x + 1j, x.astype(str), None]
+    for one in bad:
+        with pytest.raises(TypeError, match="`x` must hold"):
+            distance(one, x)
+        with pytest.raises(TypeError, match="`y` must hold"):
+            distance(x, one)

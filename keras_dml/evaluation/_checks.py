@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from keras_dml._arrays import real, refuse_masked
+
 
 def check_finite(name, values):
     """Raise if `values` holds NaN or infinity, with the count and the place of the first."""
@@ -17,6 +19,35 @@ def check_finite(name, values):
         )
 
 
+def ids(name, values):
+    """Names of people, classes or clusters as an array of numbers, strings or bytes.
+
+    Raises:
+        TypeError: They are masked, dates, structured, complex, or of several kinds, all of which
+            NumPy would make strings.
+        ValueError: One is NaN.
+    """
+    refuse_masked(name, values)
+    array = np.asarray(values)
+    if array.dtype == object:  # as pandas hands out strings
+        array = np.asarray(array.tolist())
+    if array.dtype.kind in "US" and not hasattr(values, "dtype"):
+        kinds = {type(value).__name__ for value in np.asarray(values, object).ravel()}
+        if len(kinds) > 1:
+            raise TypeError(
+                f"{name} must hold names of one kind. Received: {', '.join(sorted(kinds))}. Turn "
+                "them into strings first."
+            )
+    if array.dtype.kind not in "biufUST":
+        raise TypeError(
+            f"{name} must hold integers, strings or bytes. Received dtype {array.dtype}. "
+            "`numpy.unique(names, return_inverse=True)` makes integers of what can be sorted."
+        )
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise ValueError(f"{name} must name each example. Received NaN for some of them.")
+    return array
+
+
 def check_trials(scores, genuine):
     """Verification trials as two flat arrays.
 
@@ -28,10 +59,11 @@ def check_trials(scores, genuine):
         `(scores, genuine)`: float64 and bool, both of shape `(trials,)`.
 
     Raises:
-        TypeError: `genuine` is not boolean.
+        TypeError: `genuine` is not boolean, or the scores are no real numbers.
         ValueError: Shapes differ, a score is not finite, or one kind of trial is missing.
     """
-    scores, genuine = np.asarray(scores, np.float64), np.asarray(genuine)
+    scores = real("`scores`", scores, np.float64)
+    genuine = real("`genuine`", genuine)
     if genuine.dtype != bool:
         raise TypeError(
             "`genuine` must be boolean, True where probe and claim are the same person. Received "
@@ -73,10 +105,11 @@ def check_table(distances, probe_ids, gallery_ids):
         `(entries,)`.
 
     Raises:
+        TypeError: The distances are no real numbers, or the ids are none, as `ids` says.
         ValueError: The shapes do not fit together, a distance is not finite, or the table is empty.
     """
-    distances = np.asarray(distances, np.float64)
-    probe_ids, gallery_ids = np.asarray(probe_ids), np.asarray(gallery_ids)
+    distances = real("`distances`", distances, np.float64)
+    probe_ids, gallery_ids = ids("`probe_ids`", probe_ids), ids("`gallery_ids`", gallery_ids)
     expected = (probe_ids.size, gallery_ids.size)
     if probe_ids.ndim != 1 or gallery_ids.ndim != 1 or distances.shape != expected:
         raise ValueError(

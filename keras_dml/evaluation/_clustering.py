@@ -11,7 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.metrics.cluster import pair_confusion_matrix
 
-from keras_dml.evaluation._checks import check_finite
+from keras_dml._arrays import real
+from keras_dml.evaluation._checks import check_finite, ids
 
 STARTS = 10
 
@@ -67,13 +68,13 @@ def clustering(labels, clusters):
     >>> round(found.nmi, 3), found.f1
     (0.344, 0.4)
     """
-    labels, clusters = np.asarray(labels), np.asarray(clusters)
+    labels, clusters = ids("`labels`", labels), ids("`clusters`", clusters)
     if labels.ndim != 1 or labels.shape != clusters.shape or labels.size == 0:
         raise ValueError(
             "`labels` and `clusters` must have one entry a sample, at least one. Received shapes "
             f"{labels.shape} and {clusters.shape}."
         )
-    labels, clusters = (np.unique(ids, return_inverse=True)[1] for ids in (labels, clusters))
+    labels, clusters = (np.unique(one, return_inverse=True)[1] for one in (labels, clusters))
     (_, fp), (fn, tp) = (pair_confusion_matrix(labels, clusters) // 2).tolist()  # pairs come twice
     return Clustering(
         nmi=float(normalized_mutual_info_score(labels, clusters)),
@@ -112,7 +113,7 @@ def embedding_clustering(embeddings, labels, *, clusters=None, seed=0):
     >>> embedding_clustering(vectors, ["walk", "walk", "run", "run"]).nmi
     1.0
     """
-    embeddings, labels = np.asarray(embeddings), np.asarray(labels)
+    embeddings, labels = real("`embeddings`", embeddings), ids("`labels`", labels)
     if embeddings.ndim != 2 or labels.shape != embeddings.shape[:1] or embeddings.size == 0:
         raise ValueError(
             "`embeddings` must be vectors, shape (samples, features), with one of `labels` for "

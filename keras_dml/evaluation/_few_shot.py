@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import operator
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.stats import norm
 
-from keras_dml.evaluation._checks import check_finite
+from keras_dml._arrays import real, whole
+from keras_dml.evaluation._checks import check_finite, ids
 from keras_dml.evaluation._tables import PRECOMPUTED, table_of_distances, values_of_pairs
 
 QUANTILE = norm.ppf(0.975)
@@ -100,8 +100,7 @@ def few_shot(
     requested = {"ways": (ways, 2), "shots": (shots, 1), "queries": (queries, 1)}
     requested |= {"episodes": (episodes, 2), "seed": (seed, 0)}
     for name, (value, least) in requested.items():
-        if operator.index(value) < least:
-            raise ValueError(f"`{name}` must be at least {least}. Received {value}.")
+        whole(name, value, least)
     members = _members(labels, ways, shots + queries)
     right = np.repeat(np.arange(ways), queries)
     accuracies = np.empty(episodes)
@@ -187,7 +186,7 @@ def _means(embeddings, axis):
 
 
 def _checked(embeddings, labels):
-    embeddings, labels = np.asarray(embeddings), np.asarray(labels)
+    embeddings, labels = real("`embeddings`", embeddings), ids("`labels`", labels)
     if embeddings.ndim < 2 or labels.shape != embeddings.shape[:1] or embeddings.size == 0:
         raise ValueError(
             "`embeddings` must hold examples, shape (examples, ...), at least one, with one of "

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from keras_dml._arrays import real
 from keras_dml.evaluation._checks import check_finite
 
 METHODS = ("sum", "zscore", "bounded")
@@ -113,7 +114,7 @@ def paired_cosine(x, y):
     >>> paired_cosine([[1.0, 0.0], [0.0, 0.0]], [[1.0, 1.0], [1.0, 1.0]]).round(3).tolist()
     [0.707, 0.0]
     """
-    x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    x, y = real("`x`", x, np.float64), real("`y`", y, np.float64)
     if x.ndim != 2 or x.shape != y.shape:
         raise ValueError(
             "`x` and `y` must hold the two embeddings of each trial, shape (trials, features). "
@@ -130,7 +131,8 @@ def paired_cosine(x, y):
 
 
 def _checked(similarity, cosine):
-    similarity, cosine = np.asarray(similarity, np.float64), np.asarray(cosine, np.float64)
+    similarity = real("`similarity`", similarity, np.float64)
+    cosine = real("`cosine`", cosine, np.float64)
     if similarity.shape != cosine.shape:
         raise ValueError(
             "`similarity` and `cosine` must hold the scores of the same trials. Received shapes "

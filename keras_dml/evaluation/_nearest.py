@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import operator
-
 import numpy as np
 
+from keras_dml._arrays import real, whole
 from keras_dml.evaluation._checks import check_embeddings
 from keras_dml.evaluation._places import places
 from keras_dml.evaluation._tables import PRECOMPUTED
@@ -36,8 +35,8 @@ def nearest_entries(embeddings, *, gallery=None, distance="euclidean", k=10, max
     >>> nearest_entries(np.array([[0.0], [1.0], [3.0]]), k=2).tolist()
     [[1, 2], [0, 2], [1, 0]]
     """
-    embeddings = np.asarray(embeddings)
-    gallery = None if gallery is None else np.asarray(gallery)
+    embeddings = real("`embeddings`", embeddings)
+    gallery = None if gallery is None else real("`gallery`", gallery)
     entries, within = embeddings if gallery is None else gallery, gallery is None
     if min(embeddings.ndim, entries.ndim) < 2 or not embeddings.size or not entries.size:
         raise ValueError(
@@ -51,7 +50,7 @@ def nearest_entries(embeddings, *, gallery=None, distance="euclidean", k=10, max
                 f"`embeddings`, and there is no `gallery`. Received shape {embeddings.shape}."
             )
     check_embeddings(embeddings, gallery)
-    k = operator.index(k)
+    k = whole("k", k, least=0)
     if not 1 <= k <= len(entries) - within:
         raise ValueError(
             f"`k` must be from 1 to {len(entries) - within:,}, the number of entries a query is "

@@ -10,6 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
+from keras_dml._arrays import real
 from keras_dml.evaluation._checks import check_finite
 from keras_dml.evaluation._thresholds import TarAtFar, tar_at_far
 from keras_dml.evaluation._verification import Verification, verification
@@ -128,7 +129,8 @@ def novelty_detection(known, new, *, far=0.05):
     """
     if not 0.0 < far < 1.0:
         raise ValueError(f"`far` must be a share above 0 and below 1. Received {far!r}.")
-    known, new = np.asarray(known, np.float64).ravel(), np.asarray(new, np.float64).ravel()
+    known = real("`known`", known, np.float64).ravel()
+    new = real("`new`", new, np.float64).ravel()
     detection = verification(
         np.concatenate([known, new]), np.arange(known.size + new.size) < known.size
     )
@@ -140,7 +142,7 @@ def novelty_detection(known, new, *, far=0.05):
 
 
 def _table(name, similarities):
-    similarities = np.asarray(similarities, np.float64)
+    similarities = real(f"`{name}`", similarities, np.float64)
     if similarities.ndim != 2 or similarities.size == 0:
         raise ValueError(
             f"`{name}` must have shape (examples, classes), at least one of each. Received shape "

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_dml.evaluation._checks import check_embeddings
+from keras_dml._arrays import real, whole
+from keras_dml.evaluation._checks import check_embeddings, ids
 from keras_dml.evaluation._places import places
 from keras_dml.evaluation._ranking import figures_of_places
 from keras_dml.evaluation._tables import PRECOMPUTED
@@ -101,10 +102,10 @@ def retrieval(
     >>> found.recall_at_k
     {1: 0.25, 2: 0.75}
     """
-    embeddings, labels = np.asarray(embeddings), np.asarray(labels)
-    gallery = None if gallery is None else np.asarray(gallery)
+    embeddings, labels = real("`embeddings`", embeddings), ids("`labels`", labels)
+    gallery = None if gallery is None else real("`gallery`", gallery)
     within = gallery_labels is None  # the queries are the gallery
-    entry_labels = labels if within else np.asarray(gallery_labels)
+    entry_labels = labels if within else ids("`gallery_labels`", gallery_labels)
     _check_sizes(embeddings, labels, gallery, entry_labels, within, distance)
     ks = _checked_ranks(k, len(entry_labels) - within)
     if ties not in TIES:
@@ -154,17 +155,17 @@ def _check_sizes(embeddings, labels, gallery, entry_labels, within, distance):
     sides = [("embeddings", embeddings, "labels", labels)]
     if gallery is not None:
         sides.append(("gallery", gallery, "gallery_labels", entry_labels))
-    for name, values, labels_name, ids in sides:
-        if ids.ndim != 1 or values.ndim < 2 or len(values) != len(ids) or values.size == 0:
+    for name, values, labels_name, classes in sides:
+        if classes.ndim != 1 or values.ndim < 2 or len(values) != len(classes) or values.size == 0:
             raise ValueError(
                 f"`{name}` must hold one embedding for each of `{labels_name}`, at least one. "
-                f"Received shapes {values.shape} and {ids.shape}."
+                f"Received shapes {values.shape} and {classes.shape}."
             )
     check_embeddings(embeddings, gallery)
 
 
 def _checked_ranks(k, most):
-    ks = tuple(int(rank) for rank in k)
+    ks = tuple(whole("k", rank, least=0) for rank in k)
     if not ks or min(ks) < 1 or max(ks) > most:
         raise ValueError(
             f"`k` must hold ranks from 1 to {most:,}, the number of entries a query is compared "

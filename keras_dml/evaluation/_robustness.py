@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import stats
 
+from keras_dml._arrays import real, whole
 from keras_dml._files import staged
 from keras_dml._keras import ops
 from keras_dml.evaluation._attacked import Network
@@ -154,6 +155,7 @@ def robustness(
                 f"only. Received source={sources[0]!r}; make the attack without."
             )
         head, heads = None, {None}
+    batch_size = whole("batch_size", batch_size, least=1)
     networks = {one: Network(model, one, batch_size) for one in heads}
     judge = _Judge(networks[head], x, y, batch_size)
     kept = _Kept(out, _identity(model, x, y, head, seed))
@@ -296,7 +298,7 @@ def _check_names(attacks):
 
 
 def _checked(x, y):
-    x, y = np.asarray(x), np.asarray(y)
+    x, y = real("`x`", x), real("`y`", y)
     if not np.issubdtype(x.dtype, np.floating) or not len(x):
         raise ValueError(
             "`x` must be floats in [0, 1], at least one example. Received "

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 
 import numpy as np
 
+from keras_dml._arrays import real, whole
 from keras_dml.evaluation._checks import check_finite
 from keras_dml.evaluation._tables import values_of_pairs
 
@@ -75,14 +75,13 @@ def two_samples(similarity, x, y, *, permutations=999, symmetry="max", seed=0):
     >>> round(found.mmd2, 3), found.p_value
     (0.191, 0.001)
     """
-    x, y = np.asarray(x), np.asarray(y)
+    x, y = real("`x`", x), real("`y`", y)
     if min(x.ndim, y.ndim) < 2 or min(len(x), len(y)) < 2 or x.shape[1:] != y.shape[1:]:
         raise ValueError(
             "`x` and `y` must be samples of at least 2 examples each, shapes (m, ...) and "
             f"(n, ...). Received shapes {x.shape} and {y.shape}."
         )
-    if operator.index(permutations) < 1:
-        raise ValueError(f"`permutations` must be at least 1. Received {permutations}.")
+    permutations = whole("permutations", permutations, least=1)
     if symmetry not in SYMMETRIES:
         raise ValueError(f"`symmetry` must be one of {(*SYMMETRIES,)}. Received {symmetry!r}.")
     pool = np.concatenate([x, y])

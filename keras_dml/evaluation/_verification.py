@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.metrics import auc
 
 from keras_dml.evaluation._bootstrap import bootstrap_intervals
-from keras_dml.evaluation._checks import check_trials
+from keras_dml.evaluation._checks import check_trials, ids
 from keras_dml.evaluation._equal_error_rate import crossing, crossing_threshold, error_curve
 from keras_dml.evaluation._thresholds import TarAtFar, tar_at_far
 
@@ -166,13 +166,13 @@ def _person_codes(people, genuine, shape):
         raise ValueError(
             f"`people` must be the pair (probe_ids, claimed_ids). Received {len(people)} entries."
         )
-    ids = [np.asarray(entry) for entry in people]
+    pair = [ids("`people`", entry) for entry in people]
     try:
-        probe, claimed = (np.broadcast_to(entry, shape).ravel() for entry in ids)
+        probe, claimed = (np.broadcast_to(entry, shape).ravel() for entry in pair)
     except ValueError:
         raise ValueError(
             "`people` must hold the two people of each trial, of shapes that broadcast to that "
-            f"of `scores`, {shape}. Received {ids[0].shape} and {ids[1].shape}; for a table of "
+            f"of `scores`, {shape}. Received {pair[0].shape} and {pair[1].shape}; for a table of "
             "probes by claims give `(probe_ids[:, None], claimed_ids[None, :])`."
         ) from None
     contradictions = int(((probe == claimed) != genuine).sum())

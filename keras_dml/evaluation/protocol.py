@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keras_dml._arrays import real
 from keras_dml.evaluation._checks import check_finite
 from keras_dml.evaluation._identification import identification
 from keras_dml.evaluation._imposters import imposters
@@ -164,7 +165,8 @@ def verification_trials(distances, enrolments, *, n=1):
     people, observed = enrolments[0].people, enrolments[0].observed.shape[1]
     if not 1 <= n <= observed:
         raise ValueError(f"`n` must lie between 1 and the {observed} observed. Received {n}.")
-    scores = np.stack([score_table(np.asarray(distances), draw)[n - 1] for draw in enrolments])
+    distances = real("`distances`", distances)
+    scores = np.stack([score_table(distances, draw)[n - 1] for draw in enrolments])
     genuine = np.broadcast_to(np.eye(people.size, dtype=bool), scores.shape)
     return Trials(scores, genuine, (people[:, None], people))
 
@@ -245,7 +247,7 @@ def _figures(table, n, fractions, seed):
 
 
 def _check_request(distances, subjects, observed, repetitions, n, fractions):
-    distances = np.asarray(distances, np.float64)
+    distances = real("`distances`", distances, np.float64)
     recordings = len(subjects)
     if distances.shape != (recordings, recordings):
         raise ValueError(

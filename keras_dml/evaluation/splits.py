@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keras_dml._arrays import refuse_masked
+
 
 class SubjectSplit(NamedTuple):
     """Disjoint sorted ids of the people trained on, tuned on and tested on."""
@@ -170,6 +172,7 @@ def _draws(kept, candidates, need, observed, repetitions, seed, enrol_rest=True)
 
 
 def _labels(name, values):
+    refuse_masked(f"`{name}`", values)
     labels = np.asarray(values)
     if labels.dtype == object:  # as pandas hands out strings
         labels = np.asarray(labels.tolist())
@@ -178,6 +181,6 @@ def _labels(name, values):
             f"`{name}` must be a flat list of numbers or strings, one a recording. Received shape "
             f"{labels.shape} and dtype {labels.dtype}."
         )
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
+    if labels.dtype.kind in "fM" and (labels != labels).any():  # NaN, or no date
         raise ValueError(f"`{name}` must name each recording. Received NaN for some of them.")
     return labels

@@ -18,7 +18,7 @@ from keras_dml.geometry._matrices import (
 )
 from keras_dml.geometry._spd_functions import log, symmetric
 from keras_dml.geometry._spd_vectors import vectorise
-from keras_dml.geometry.numerics import divide, root
+from keras_dml.geometry.numerics import divide, root, widest
 
 BLOCK_BYTES = 2**26  # all pairs of a training step at once; about six such blocks are alive
 
@@ -225,7 +225,7 @@ def _in_blocks(function, x, y, max_bytes):
 
 
 def _of_one_size(x, y):
-    x, y = square_matrices("x", x), square_matrices("y", y)
+    x, y = widest(square_matrices("x", x), square_matrices("y", y))
     if x.shape[-1] != y.shape[-1]:
         raise ValueError(
             "`x` and `y` must hold matrices of one size. Received shapes "

@@ -6,7 +6,10 @@ from keras_dml._keras import keras
 
 
 def concrete(tensor):
-    """The tensor's values as a NumPy array in an eager call; None where it is symbolic."""
+    """The tensor's values as a NumPy array in an eager call, an array itself; None where it is
+    symbolic."""
+    if isinstance(tensor, np.ndarray):
+        return tensor
     if keras.backend.backend() == "jax":
         import jax
 

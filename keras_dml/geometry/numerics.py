@@ -16,6 +16,14 @@ def at_least_float32(x):
     return ops.cast(x, wide(x.dtype))
 
 
+def widest(*tensors):
+    """The tensors in the widest of their dtypes, float32 at least; TensorFlow takes no two."""
+    tensors = [at_least_float32(tensor) for tensor in tensors]
+    dtypes = [wide(tensor.dtype) for tensor in tensors]
+    dtype = "float64" if "float64" in dtypes else "float32"
+    return [ops.cast(tensor, dtype) for tensor in tensors]
+
+
 def absolute(x):
     """Absolute value with gradient 0 at 0 on every backend (the backends' own differ there)."""
     return x * ops.stop_gradient(ops.sign(x))

@@ -89,7 +89,7 @@ def update(statistics, x, labels, values, update_rate=None):
         statistics: `Statistics` of all classes, center `(classes, n, n)`, the others `(classes,)`.
         x: Positive definite matrices, shape `(batch, n, n)`.
         labels: Class of each matrix, int32, shape `(batch,)`, below `classes`; -1: none, which
-            changes nothing whatever the matrix holds.
+            changes nothing whatever the matrix holds; so does a row that is not finite.
         values: Logarithm of each matrix's distance to its own centre, shape `(batch,)`.
         update_rate: Share of one matrix, from 0 to 1 (beta_delta in P3): b matrices of a class have
             the share `1 - (1 - update_rate)^b`. None: `b / (count + b)`.
@@ -98,6 +98,8 @@ def update(statistics, x, labels, values, update_rate=None):
         New `Statistics`, without gradient.
     """
     center, mean, deviation, count = (ops.stop_gradient(part) for part in statistics)
+    finite = ops.logical_and(ops.all(ops.isfinite(x), axis=(1, 2)), ops.isfinite(values))
+    labels = ops.where(finite, labels, -1)
     known = labels >= 0
     rows = ops.maximum(labels, 0)
     own = ops.one_hot(labels, center.shape[0], dtype=center.dtype)  # (batch, classes)

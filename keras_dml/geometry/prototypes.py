@@ -4,7 +4,7 @@ from keras_dml._keras import ops
 
 
 def class_means(z, labels, classes):
-    """Mean embedding of each class in a batch.
+    """Mean embedding of each class in a batch; a row that is not finite is of none.
 
     Args:
         z: Embeddings, shape `(batch, features)`.
@@ -15,7 +15,8 @@ def class_means(z, labels, classes):
         Means, shape `(classes, features)`, zeros for an absent class; counts, shape `(classes,)`,
         in the dtype of `z`.
     """
-    bins = ops.where(labels < 0, classes, labels)
+    known = ops.logical_and(labels >= 0, ops.all(ops.isfinite(z), axis=1))
+    bins = ops.where(known, labels, classes)
     sums = ops.segment_sum(z, bins, num_segments=classes + 1)[:classes]
     counts = ops.segment_sum(ops.ones_like(z[:, 0]), bins, num_segments=classes + 1)[:classes]
     return sums / ops.maximum(counts, 1)[:, None], counts

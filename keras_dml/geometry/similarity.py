@@ -13,7 +13,7 @@ from keras_dml._keras import keras, ops
 from keras_dml.geometry import _blocks as blocks
 from keras_dml.geometry import _xla as xla
 from keras_dml.geometry.concrete import concrete
-from keras_dml.geometry.numerics import absolute, at_least_float32
+from keras_dml.geometry.numerics import absolute, widest
 
 BLOCK_BYTES = 2**22  # of one block of hidden units: stays in a cache (tests/bench/prototypes)
 DROPPED_BYTES = 2**24  # of one with dropout, in training: what fits one block is computed once
@@ -98,7 +98,7 @@ def concatenation(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):
     Returns:
         Similarities, shape `(n, m)`, without bounds; great is alike.
     """
-    x, y = at_least_float32(x), at_least_float32(y)
+    x, y = widest(x, y)
     kernel, *kernels = perceptron.kernels
     bias, *biases = perceptron.biases
     of_x, of_y = ops.split(kernel, 2)
@@ -120,7 +120,7 @@ def concatenation_swapped(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES)
 def absolute_difference(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):
     """The perceptron's answer to every `|x_i - y_j|` (Koch 2015), symmetric; arguments as of
     `concatenation`."""
-    x, y = at_least_float32(x), at_least_float32(y)
+    x, y = widest(x, y)
     kernel, *kernels = perceptron.kernels
     bias, *biases = perceptron.biases
     inner = Perceptron(kernels, biases, perceptron.slope)

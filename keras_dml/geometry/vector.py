@@ -4,7 +4,7 @@ import numpy as np
 
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import _blocks as blocks
-from keras_dml.geometry.numerics import at_least_float32
+from keras_dml.geometry.numerics import at_least_float32, widest
 
 SMALLEST_SQUARE = (
     1e-12  # squared length below which a vector counts as zero (R25 of the cosine N-pair loss)
@@ -28,7 +28,7 @@ def unit(x):
 
 def inner(x, y):
     """All inner products, `(n, features)` and `(m, features)` to `(n, m)`."""
-    x, y = at_least_float32(x), at_least_float32(y)
+    x, y = widest(x, y)
     if keras.backend.backend() != "tensorflow":
         return ops.matmul(x, ops.transpose(y))
     import tensorflow as tf
@@ -58,7 +58,7 @@ def squared_euclidean(x, y):
         Squared distances, shape `(n, m)`, non-negative.
     """
     within = y is x and keras.backend.backend() == "tensorflow"
-    x, y = at_least_float32(x), at_least_float32(y)
+    x, y = widest(x, y)
     if blocks.rows_per_block(x, y, DIFFERENCES_BYTES) is None:
         return ops.sum(ops.square(x[:, None] - y[None]), axis=-1)
     centre = ops.stop_gradient(_mean(x, axis=0))
@@ -121,7 +121,7 @@ def snr(x, y):
     Returns:
         Distances, shape `(n, m)`, without unit, non-negative; 0 where `y_j - x_i` is constant.
     """
-    x, y = at_least_float32(x), at_least_float32(y)
+    x, y = widest(x, y)
     x, y = x - _mean(x, axis=1), y - _mean(y, axis=1)
     signal = ops.maximum(_mean(x * x, axis=1), SMALLEST_VARIANCE)  # (n, 1)
     return squared_euclidean(x, y) / (x.shape[1] * signal)

@@ -15,7 +15,7 @@ from keras_dml.geometry import _xla as xla
 from keras_dml.geometry._pairwise import pairwise_1
 from keras_dml.geometry.averages import barycentre, merge
 from keras_dml.geometry.concrete import concrete
-from keras_dml.geometry.numerics import absolute, at_least_float32, divide, root
+from keras_dml.geometry.numerics import absolute, divide, root, widest
 
 __all__ = [
     "barycentre",
@@ -53,7 +53,7 @@ def distance(x, y, knots, p=1):
         ValueError: If `p` is below 1, where this is no metric.
     """
     check_order(p)
-    x, y = at_least_float32(x), at_least_float32(y)
+    x, y = widest(x, y)
     knots = ops.cast(knots, x.dtype)
     width = knots[1:] - knots[:-1]  # (segments,)
     gap = x - y  # (..., filters, knots)
@@ -87,7 +87,7 @@ def pairwise(x, y, knots, p=1, max_bytes=BLOCK_BYTES):
         ValueError: If `p` is below 1, or the sets and the knots do not have one shape.
     """
     check_order(p)
-    x, y = at_least_float32(x), at_least_float32(y)
+    x, y = widest(x, y)
     knots = ops.cast(knots, x.dtype)
     _check_sets(x, y, knots)
     rows = blocks.rows_per_block(x, y, max_bytes)
@@ -133,7 +133,7 @@ def bounds(x, y, knots):
     Returns:
         Lower and upper bounds, each of shape `(...)`; `lower <= distance(x, y, knots) <= upper`.
     """
-    x, y = at_least_float32(x), at_least_float32(y)
+    x, y = widest(x, y)
     weighted = (x - y) * trapezoid_weights(ops.cast(knots, x.dtype))  # (..., filters, knots)
     upper = ops.sum(ops.abs(weighted), axis=(-2, -1))
     means = ops.sum(ops.abs(ops.sum(weighted, axis=-1)), axis=-1)

@@ -4,8 +4,10 @@ import numbers
 
 import numpy as np
 
+from keras_dml._arrays import real
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import potato
+from keras_dml.layers._labels import checked_labels
 from keras_dml.layers._matrices import MatrixLayer, compiles
 from keras_dml.layers._replicas import gathered
 
@@ -116,7 +118,8 @@ class Potatoes(MatrixLayer):
             ValueError: If a label is none of the classes, a class has fewer than two matrices, or
                 a matrix is not finite or not positive definite.
         """
-        x, labels = np.asarray(x), checked_labels(labels, len(x), self.classes)
+        x = real("`x`", x)
+        labels = checked_labels(labels, len(x), self.classes)
         if not self.built:
             self.build(x.shape)
         found = [self._calibrated(x, labels, label) for label in range(self.classes)]
@@ -153,27 +156,6 @@ class Potatoes(MatrixLayer):
             "classes": self.classes,
             "update_rate": self.update_rate,
         }
-
-
-def checked_labels(labels, rows, classes):
-    """Labels as an array of ids, one a row, all of them known.
-
-    Raises:
-        ValueError: For another shape, or a label that is none of the classes; the message names it.
-    """
-    labels = np.asarray(labels)
-    if labels.shape != (rows,):
-        raise ValueError(
-            f"`labels` must be one class id a row, shape ({rows},). Received shape {labels.shape}."
-        )
-    strange = ~np.isin(labels, np.arange(classes))
-    if strange.any():
-        raise ValueError(
-            f"`labels` must be class ids from 0 to {classes - 1}. Received "
-            f"{np.unique(labels[strange])[:8].tolist()}. "
-            "`numpy.unique(labels, return_inverse=True)` makes ids of names."
-        )
-    return labels.astype(int)
 
 
 def _identities(shape, dtype=None):

@@ -5,11 +5,12 @@ import numbers
 
 import numpy as np
 
+from keras_dml._arrays import real
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import prototypes
+from keras_dml.layers._labels import checked_labels
 from keras_dml.layers._precision import full_precision
 from keras_dml.layers._replicas import gathered
-from keras_dml.layers.potatoes import checked_labels
 from keras_dml.layers.similarity import LearnedSimilarity
 
 INITS = ("normal", "first_mean")
@@ -127,12 +128,14 @@ class PrototypeSimilarity(keras.layers.Layer):
         values = self._checked(values, "prototypes")
         names = self.class_names if class_names is None else class_names
         names = _distinct(names, len(values))
-        counts = np.zeros(len(values)) if counts is None else np.asarray(counts)
+        counts = np.zeros(len(values)) if counts is None else real("`counts`", counts)
         if counts.shape != (len(values),):
             raise ValueError(
                 f"`counts` must be one number a row, shape ({len(values)},). Received shape "
                 f"{counts.shape}."
             )
+        if not (np.isfinite(counts) & (counts >= 0)).all():
+            raise ValueError(f"`counts` must be at least 0. Received {counts.tolist()}.")
         self._assign(values, np.ones(len(values)), counts, names)
 
     def add_classes(self, class_names, z, labels):
@@ -256,6 +259,8 @@ class PrototypeSimilarity(keras.layers.Layer):
 
     def _new(self, class_names, z, labels):
         names = _distinct(class_names)
+        if not names:
+            raise ValueError("`class_names` is empty; give at least one name.")
         known = sorted(set(names) & set(self.class_names))
         if known:
             raise ValueError(
@@ -266,7 +271,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         return *_means(z, checked_labels(labels, len(z), len(names)), names), names
 
     def _checked(self, z, name):
-        z = np.asarray(z, np.float64)
+        z = real(f"`{name}`", z, np.float64)
         if not self.built and z.ndim == 2:
             self.build(z.shape)
         features = self.prototypes.shape[1] if self.built else "features"
@@ -295,7 +300,7 @@ def _means(z, labels, names):
 
 
 def _distinct(names, rows=None):
-    if isinstance(names, str):
+    if names is None or isinstance(names, str):
         raise ValueError(f"`class_names` must be a list of names. Received {names!r}.")
     names = [str(name) for name in names]
     if rows is not None and len(names) != rows:

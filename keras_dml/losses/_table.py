@@ -1,14 +1,14 @@
 """What the losses on all distances of a batch share."""
 
 from keras_dml import distances
-from keras_dml._keras import keras, ops
-from keras_dml.layers._precision import full_precision
+from keras_dml._keras import ops
+from keras_dml.losses._labelled import LabelledLoss
 from keras_dml.losses.pairs import class_ids
 
 FARTHEST = 1e15  # infinity times a gradient of 0 were NaN; float32 holds the square of this
 
 
-class TableLoss(keras.losses.Loss):
+class TableLoss(LabelledLoss):
     """A loss of the distances between all rows of a batch; subclasses give `values`.
 
     Labels are class ids, shape `(batch,)`, in any number and order; predictions are embeddings that
@@ -25,7 +25,7 @@ class TableLoss(keras.losses.Loss):
     """
 
     def __init__(self, distance, *, name, dtype=None, **kwargs):
-        super().__init__(name=name, dtype=full_precision(dtype), **kwargs)
+        super().__init__(name=name, dtype=dtype, **kwargs)
         self.distance = distances.get(distance)
 
     def call(self, y_true, y_pred):

@@ -2,14 +2,14 @@
 
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import vector
-from keras_dml.layers._precision import full_precision
+from keras_dml.losses._labelled import LabelledLoss
 from keras_dml.losses.pairs import class_ids, split_pairs
 
 SIMILARITIES = {"cosine": vector.cosine, "inner": vector.inner}
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class NPairLoss(keras.losses.Loss):
+class NPairLoss(LabelledLoss):
     """Cross-entropy of picking an anchor's own positive among all positives of the batch (Sohn
     2016).
 
@@ -18,8 +18,9 @@ class NPairLoss(keras.losses.Loss):
     own loss is `NPairLoss(similarity="inner", l2=0.002)`.
 
     Labels are class ids, shape `(2N,)`; each comes exactly twice. Predictions are vectors, shape
-    `(2N, features)`. A batch with other labels is refused in an eager call and NaN in a compiled
-    step.
+    `(2N, features)`. A batch with other labels is refused; in a compiled step the backend's own
+    error says so. Where XLA compiles it on TensorFlow, which leaves assertions out, the loss is
+    NaN.
 
     Args:
         similarity: `"cosine"` or `"inner"` (product).
@@ -38,7 +39,7 @@ class NPairLoss(keras.losses.Loss):
     def __init__(
         self, similarity="cosine", *, scale=1.0, l2=0.0, name="n_pair", dtype=None, **kwargs
     ):
-        super().__init__(name=name, dtype=full_precision(dtype), **kwargs)
+        super().__init__(name=name, dtype=dtype, **kwargs)
         if similarity not in SIMILARITIES:
             raise ValueError(
                 f"`similarity` must be one of {tuple(SIMILARITIES)}. Received "

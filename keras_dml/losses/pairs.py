@@ -4,8 +4,18 @@ import numpy as np
 
 from keras_dml._keras import keras, ops
 from keras_dml.geometry.concrete import concrete
+from keras_dml.layers._labels import column_of, numeric_labels
+from keras_dml.losses._enforced import enforced
 
 LARGEST_LABEL = 2**24  # Keras casts labels to float32, which holds whole numbers up to here
+AT_LEAST_32 = {  # types that do not hold that bound
+    **dict.fromkeys(("bool", "int8", "int16", "uint8", "uint16"), "int32"),
+    **dict.fromkeys(("float16", "bfloat16"), "float32"),
+}
+NOT_PAIRS = (
+    "Every label of a batch of pairs must come exactly twice (an anchor and its positive). Draw "
+    "the batches with `keras_dml.samplers.NPairSampler`."
+)
 
 
 def class_ids(labels):
@@ -17,27 +27,24 @@ def class_ids(labels):
             1.
 
     Raises:
+        TypeError: For names and other than numbers.
         ValueError: For another shape; in an eager call also for numbers that are no such ids.
     """
-    labels = ops.convert_to_tensor(labels)
-    if len(labels.shape) == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
+    labels = column_of(numeric_labels(labels))
     if len(labels.shape) != 1:
         raise ValueError(
             "`labels` must be one class id a row, shape (batch,) or (batch, 1). Received shape "
             f"{tuple(labels.shape)}. One-hot labels become ids by `argmax(axis=-1)`."
         )
+    values = concrete(labels)
+    if values is not None:
+        _check_ids(values)
+        return ops.convert_to_tensor(values.astype("int32"))
+    dtype = keras.backend.standardize_dtype(labels.dtype)
+    labels = ops.cast(labels, AT_LEAST_32.get(dtype, dtype))
     ids = ops.cast(labels, "int32")
     known = ops.logical_and(ops.equal(ops.cast(ids, labels.dtype), labels), labels >= 0)
-    known = ops.logical_and(known, labels < LARGEST_LABEL)
-    strange = concrete(ops.logical_not(known))
-    if strange is not None and strange.any():
-        raise ValueError(
-            "`labels` must be whole numbers from 0 to 2**24 - 1, since Keras passes labels as "
-            f"float32. Received {concrete(labels)[strange][:8].tolist()}. The samplers make such "
-            "ids of labels of any type; so does `numpy.unique(labels, return_inverse=True)`."
-        )
-    return ops.where(known, ids, -1)
+    return ops.where(ops.logical_and(known, labels < LARGEST_LABEL), ids, -1)
 
 
 def classes_present(labels, classes, *, static=False):
@@ -106,14 +113,18 @@ def anchors_and_positives(labels):
 
     Raises:
         ValueError: In an eager call, naming a label that does not come exactly twice; in a compiled
-            step, where nothing can be raised, for an odd number of rows only.
+            step for an odd number of rows. What else is no batch of pairs stops the step, but on
+            TensorFlow where XLA compiles it.
     """
     rows = labels.shape[0]
     values = concrete(labels)
     if values is not None:
         _check_pairs(values)
     if rows is not None and rows % 2:
-        raise ValueError(f"A batch of pairs has an even number of rows. Received {rows}.")
+        raise ValueError(
+            f"A batch of pairs has an even number of rows. Received {rows}. Draw the batches with "
+            "`keras_dml.samplers.NPairSampler`."
+        )
     rows = ops.shape(labels)[0]
     even = rows - rows % 2
     order = ops.cast(ops.argsort(labels), "int32")[:even]
@@ -123,6 +134,8 @@ def anchors_and_positives(labels):
     valid = ops.all(ops.logical_and(ops.equal(own, other), own >= 0))
     valid = ops.logical_and(valid, ops.all(own[1:] > own[:-1]))
     valid = ops.logical_and(valid, ops.equal(rows, even))
+    if values is None:
+        valid = enforced(valid, NOT_PAIRS)
     first, second = ops.min(order, axis=1), ops.max(order, axis=1)
     place = ops.argsort(first)
     return ops.take(first, place), ops.take(second, place), valid
@@ -148,6 +161,17 @@ def _in_order(x, order):
         return ops.take(x, order, axis=0), gradient
 
     return in_order(x)
+
+
+def _check_ids(labels):
+    wide = labels.astype(np.result_type(labels, np.float32))
+    known = (wide >= 0) & (wide < LARGEST_LABEL) & (wide == np.floor(wide))
+    if not known.all():
+        raise ValueError(
+            "`labels` must be whole numbers from 0 to 2**24 - 1, since Keras passes labels as "
+            f"float32. Received {labels[~known][:8].tolist()}. The samplers make such ids of "
+            "labels of any type; so does `numpy.unique(labels, return_inverse=True)`."
+        )
 
 
 def _check_pairs(labels):

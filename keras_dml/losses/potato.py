@@ -4,13 +4,13 @@ import numpy as np
 
 from keras_dml._keras import keras, ops
 from keras_dml.geometry.concrete import concrete
-from keras_dml.layers._precision import full_precision
 from keras_dml.losses import mining
+from keras_dml.losses._labelled import LabelledLoss
 from keras_dml.losses.pairs import class_ids
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class PotatoRankingLoss(keras.losses.Loss):
+class PotatoRankingLoss(LabelledLoss):
     """Own class inside the hull of one's potato, others beyond it by a margin (P3 Eqs 10-18).
 
     With `z_jc` the score of row j in the potato of class c, a query of class c has the value `mean
@@ -59,7 +59,7 @@ class PotatoRankingLoss(keras.losses.Loss):
         dtype=None,
         **kwargs,
     ):
-        super().__init__(name=name, dtype=full_precision(dtype), **kwargs)
+        super().__init__(name=name, dtype=dtype, **kwargs)
         for argument, value in (("margin", margin), ("weight", weight)):
             if not 0 <= value < float("inf"):
                 raise ValueError(

@@ -2,8 +2,8 @@
 
 from keras_dml._keras import keras, ops
 from keras_dml.geometry.concrete import concrete
-from keras_dml.layers._precision import full_precision
-from keras_dml.layers.potatoes import checked_labels
+from keras_dml.layers._labels import checked_labels
+from keras_dml.losses._labelled import LabelledLoss
 from keras_dml.losses.pairs import class_ids
 
 TRIALS = ("ordered", "unordered")
@@ -89,7 +89,7 @@ def additive_margin(cosines, labels, margin=MARGIN, scale=SCALE):
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class PrototypicalLoss(keras.losses.Loss):
+class PrototypicalLoss(LabelledLoss):
     """The loss of `keras_dml.models.PrototypicalClassifier`: `L_class + L_pair + L_aux` (P2
     Algorithm 1).
 
@@ -143,7 +143,7 @@ class PrototypicalLoss(keras.losses.Loss):
         dtype=None,
         **kwargs,
     ):
-        super().__init__(name=name, dtype=full_precision(dtype), **kwargs)
+        super().__init__(name=name, dtype=dtype, **kwargs)
         self.class_weight = _at_least_0("class_weight", class_weight)
         self.pair_weight = _at_least_0("pair_weight", pair_weight)
         self.aux_weight = _at_least_0("aux_weight", aux_weight)

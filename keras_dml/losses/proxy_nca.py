@@ -4,12 +4,12 @@ import numpy as np
 
 from keras_dml._keras import keras, ops
 from keras_dml.geometry.concrete import concrete
-from keras_dml.layers._precision import full_precision
+from keras_dml.losses._labelled import LabelledLoss
 from keras_dml.losses.pairs import class_ids
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class ProxyNCALoss(keras.losses.Loss):
+class ProxyNCALoss(LabelledLoss):
     """Nearer to the proxy of one's class than to all others (Movshovitz-Attias 2017).
 
     With `d_z` the squared distance of a row to the proxy of class z, as `keras_dml.layers.Proxies`
@@ -36,7 +36,7 @@ class ProxyNCALoss(keras.losses.Loss):
     """
 
     def __init__(self, softmax=False, *, name="proxy_nca", dtype=None, **kwargs):
-        super().__init__(name=name, dtype=full_precision(dtype), **kwargs)
+        super().__init__(name=name, dtype=dtype, **kwargs)
         self.softmax = bool(softmax)
 
     def call(self, y_true, y_pred):

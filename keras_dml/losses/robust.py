@@ -9,7 +9,7 @@ import numpy as np
 
 from keras_dml._keras import ops
 from keras_dml.geometry import vector
-from keras_dml.geometry.numerics import absolute, at_least_float32
+from keras_dml.geometry.numerics import absolute, at_least_float32, widest
 
 
 def cross_entropy(labels, logits):
@@ -47,7 +47,7 @@ def kl_divergence(logits, other):
         logits: Shape `(batch, classes)`.
         other: Same shape.
     """
-    first, second = (ops.log_softmax(at_least_float32(x), axis=1) for x in (logits, other))
+    first, second = (ops.log_softmax(x, axis=1) for x in widest(logits, other))
     return ops.sum(ops.exp(first) * (first - second), axis=1)
 
 
@@ -61,7 +61,8 @@ def alp(labels, clean, adversarial, weight=0.5):
         adversarial: Logits of their adversarial twins, same shape. Both sides carry gradient.
         weight: Of the pairing.
     """
-    pairing = _mean(ops.square(at_least_float32(clean) - at_least_float32(adversarial)))
+    clean, adversarial = widest(clean, adversarial)
+    pairing = _mean(ops.square(clean - adversarial))
     both = cross_entropy(labels, clean) + cross_entropy(labels, adversarial)
     return both / 2 + weight * pairing
 
@@ -75,6 +76,7 @@ def trades(labels, clean, adversarial, beta=6.0):
         adversarial: Logits of their adversarial twins, same shape. Both sides carry gradient.
         beta: 1 / lambda of P2's Table 1, which has 6 for MNIST.
     """
+    clean, adversarial = widest(clean, adversarial)
     return cross_entropy(labels, clean) + beta * kl_divergence(clean, adversarial)
 
 
@@ -96,6 +98,7 @@ def tla(
         weight: Of the hinge.
         norm_weight: Of the squares.
     """
+    clean, adversarial, logits = widest(clean, adversarial, logits)
     positive, negative = tla_pairs(labels, clean)
     hinge, norm = tla_terms(
         adversarial,
@@ -114,7 +117,7 @@ def tla_terms(anchor, positive, negative, margin):
         anchor, positive, negative: Vectors, shape `(batch, features)`.
         margin: Of the hinge.
     """
-    anchor, positive, negative = (at_least_float32(x) for x in (anchor, positive, negative))
+    anchor, positive, negative = widest(anchor, positive, negative)
     gap = _absolute_cosine(anchor, negative) - _absolute_cosine(anchor, positive)
     squares = ops.square(anchor) + ops.square(positive) + ops.square(negative)
     return ops.relu(gap + margin), _mean(squares)

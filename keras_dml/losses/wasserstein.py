@@ -2,12 +2,12 @@
 
 from keras_dml import distances
 from keras_dml._keras import keras, ops
-from keras_dml.layers._precision import full_precision
+from keras_dml.losses._labelled import LabelledLoss
 from keras_dml.losses.pairs import class_ids, split_pairs
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class WassersteinLoss(keras.losses.Loss):
+class WassersteinLoss(LabelledLoss):
     """Pulls the two recordings of a person together and all other pairs apart, in Wasserstein
     distance (P1 Eq. 13).
 
@@ -16,8 +16,9 @@ class WassersteinLoss(keras.losses.Loss):
     by N; `reduction="sum"` is Eq. 13 to the letter.
 
     Labels are class ids, shape `(2N,)`; each comes exactly twice. Predictions are quantile
-    embeddings, shape `(2N, filters + 1, knots)`. A batch with other labels is refused in an eager
-    call and NaN in a compiled step.
+    embeddings, shape `(2N, filters + 1, knots)`. A batch with other labels is refused; in a
+    compiled step the backend's own error says so. Where XLA compiles it on TensorFlow, which leaves
+    assertions out, the loss is NaN.
 
     Args:
         p: Order of the distance, a real number, at least 1.
@@ -38,7 +39,7 @@ class WassersteinLoss(keras.losses.Loss):
     """
 
     def __init__(self, p=1, *, symmetric=False, name="wasserstein", dtype=None, **kwargs):
-        super().__init__(name=name, dtype=full_precision(dtype), **kwargs)
+        super().__init__(name=name, dtype=dtype, **kwargs)
         self.p = p
         self.symmetric = bool(symmetric)
         self.distance = distances.Wasserstein(p)

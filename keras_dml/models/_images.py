@@ -4,6 +4,7 @@ import numbers
 
 import numpy as np
 
+from keras_dml._arrays import real
 from keras_dml._keras import keras
 
 CHANNELS_OF_PICTURES = (1, 3, 4)  # grey, RGB, with transparency; maps of features have others
@@ -56,10 +57,10 @@ def check_images(images, shape):
         ValueError: If one has another size, holds no floats, or leaves [0, 1], or a map is not
             finite; the message names its place.
     """
-    if isinstance(images, np.ndarray) and _are_images(images, shape):
+    if isinstance(images, np.ndarray) and _are_images(real("`x`", images), shape):
         return
     for place, image in enumerate(images):
-        image = np.asarray(image)
+        image = real(f"Image {place}", image)
         if not _fits(image.shape, shape):
             raise ValueError(
                 f"Image {place} must have shape ({', '.join(map(str, shape))}). Received shape "

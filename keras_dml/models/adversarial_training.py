@@ -1,7 +1,10 @@
 """Adversarial training of a classifier: each step first attacks its own batch."""
 
+import random
+
 import numpy as np
 
+from keras_dml._arrays import whole
 from keras_dml._keras import keras, ops
 from keras_dml.layers._replicas import share
 from keras_dml.losses import robust
@@ -18,6 +21,7 @@ METHODS = {  # constants of each, as in P2's Table 1
     "tla": {"weight": 0.5, "margin": 0.05, "norm_weight": 1e-4},
     "trades": {"beta": 6.0},
 }
+SEEDS = 2**32  # of a generator of Keras
 TRADES_START = 1e-3  # deviation of its start: at the inputs themselves the divergence is flat
 
 
@@ -58,7 +62,8 @@ class AdversarialTraining(keras.Model):
             theirs; a network that starts on the full attack may learn nothing.
         constants: Of the method's loss, as keywords of its function in `keras_dml.losses.robust`;
             None: those of P2's Table 1.
-        seed: Of the random starts.
+        seed: Of the random starts, from 0 to 2**32 - 1; None: drawn by Python's `random`, as Keras
+            does.
 
     Raises:
         TypeError: If the classifier is no `PrototypicalClassifier`.
@@ -94,6 +99,8 @@ class AdversarialTraining(keras.Model):
         super().__init__(name=name, **kwargs)
         defaults = choose("method", method, METHODS)
         _check_attack(epsilon, steps, step_size, clean_fraction, ramp_steps)
+        if seed is not None and whole("seed", seed, least=0) >= SEEDS:
+            raise ValueError(f"`seed` must be from 0 to 2**32 - 1. Received seed={seed!r}.")
         _check_classifier(classifier, method)
         unknown = set(constants or {}) - set(defaults)
         if unknown:
@@ -108,8 +115,8 @@ class AdversarialTraining(keras.Model):
         self.clean_fraction, self.ramp_steps = float(clean_fraction), int(ramp_steps)
         self.constants = {**defaults, **(constants or {})}
         self.seed = seed
-        self.seed_generator = keras.random.SeedGenerator(seed)
-        self._first_seed = np.uint32(self.seed_generator.get_config()["seed"])
+        self._first_seed = np.uint32(random.randrange(SEEDS) if seed is None else seed)
+        self.seed_generator = keras.random.SeedGenerator(int(self._first_seed))
         if method == PROTOTYPES:
             self._told = list(classifier._told)  # Keras passes over the metrics of inner models
         else:
@@ -128,10 +135,20 @@ class AdversarialTraining(keras.Model):
         logits = self.classifier.aux_head(embedding)
         return {"embedding": embedding, "scores": logits} if training else logits
 
-    def fit(self, x=None, y=None, **kwargs):
-        """As of `keras.Model`; arrays of labels and of images are checked before the first step."""
+    def fit(self, x=None, y=None, *others, **kwargs):
+        """As of `keras.Model`; arrays are checked before the first step.
+
+        Raises:
+            TypeError: As `PrototypicalClassifier.fit`.
+            ValueError: As `PrototypicalClassifier.fit`, and for inputs that leave [0, 1].
+        """
         self.classifier._check_arrays(x, y)
-        return super().fit(x, y, **kwargs)
+        if isinstance(x, np.ndarray) and x.size and not 0 <= x.min() <= x.max() <= 1:
+            raise ValueError(
+                "`x` must hold inputs in [0, 1], where the attack stays. Received values from "
+                f"{x.min():.3g} to {x.max():.3g}. Scale them, and let the encoder standardise."
+            )
+        return super().fit(x, y, *others, **kwargs)
 
     def train_step(self, *arguments):
         """Attacks the batch, then takes the usual step on what it joined."""

@@ -2,8 +2,10 @@
 
 import numpy as np
 
+from keras_dml._arrays import finite, whole
 from keras_dml._keras import keras, ops
-from keras_dml.layers.potatoes import Potatoes, checked_labels
+from keras_dml.layers._labels import checked_labels
+from keras_dml.layers.potatoes import Potatoes
 from keras_dml.losses.pairs import classes_present
 from keras_dml.losses.potato import PotatoRankingLoss, of_queries, potato_ids
 
@@ -58,6 +60,18 @@ class PotatoNetwork(keras.Model):
             keras.metrics.Mean(name) for name in ("positives", "negatives", "log_mu", "log_sigma")
         ]
 
+    def fit(self, x=None, y=None, *others, **kwargs):
+        """As of `keras.Model`; arrays are checked before the first step.
+
+        Raises:
+            TypeError: For arrays that hold other than numbers.
+            ValueError: For NaN, infinity and labels of no class.
+        """
+        if isinstance(x, np.ndarray):
+            finite("`x`", x)
+            checked_labels(y, len(x), self.potatoes.classes)
+        return super().fit(x, y, *others, **kwargs)
+
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """The loss of a batch; in training the statistics move after it."""
         if not isinstance(self.loss, PotatoRankingLoss):
@@ -87,14 +101,18 @@ class PotatoNetwork(keras.Model):
             batch_size: Inputs of one call of the encoder.
 
         Raises:
+            TypeError: If an input holds other than real numbers, or a label is a name.
             ValueError: If a class has fewer than two samples, a label is none of the classes, or an
-                embedding is not finite or not positive definite.
+                input or its embedding is not finite, or that not positive definite.
         """
+        batch_size = whole("batch_size", batch_size, least=1)
+        samples = whole("samples", samples, least=2)
         y = checked_labels(y, len(x), self.potatoes.classes)
         rng = np.random.default_rng(seed)
         rows = [rng.permutation(np.flatnonzero(y == label))[:samples] for label in np.unique(y)]
         rows = np.concatenate(rows)
-        self.potatoes.calibrate(self._embedded([x[row] for row in rows], batch_size), y[rows])
+        inputs = [finite(f"Input {row} of `x`", x[row]) for row in rows]
+        self.potatoes.calibrate(self._embedded(inputs, batch_size), y[rows])
 
     def recalibration(self, x, y, *, samples=100, seed=0, batch_size=32):
         """A callback of `fit` that calibrates after each epoch, arguments as of `calibrate`.

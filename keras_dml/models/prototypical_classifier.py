@@ -5,10 +5,11 @@ import warnings
 
 import numpy as np
 
+from keras_dml._arrays import finite, real, whole
 from keras_dml._keras import keras, ops
 from keras_dml.geometry import vector
+from keras_dml.layers._labels import checked_labels
 from keras_dml.layers._replicas import share
-from keras_dml.layers.potatoes import checked_labels
 from keras_dml.layers.prototypes import PrototypeSimilarity
 from keras_dml.losses.pairs import classes_present
 from keras_dml.losses.prototypes import PrototypicalLoss, additive_margin, class_term, known_ids
@@ -191,9 +192,11 @@ class PrototypicalClassifier(keras.Model):
             x: A batch of inputs; images are floats in [0, 1].
 
         Raises:
-            ValueError: If `x` is no batch of what the encoder takes, or holds bytes of images.
+            TypeError: If `x` is no tensor and holds other than real numbers.
+            ValueError: If `x` is no batch of what the encoder takes, holds bytes of images, or is
+                no tensor and holds NaN or infinity.
         """
-        x = ops.convert_to_tensor(x)
+        x = ops.convert_to_tensor(_tensor_or("`x`", x, finite))
         check_batch(x.shape, x.dtype, self.encoder.input_shape)
         return self._encoded(x, False, None)
 
@@ -221,6 +224,7 @@ class PrototypicalClassifier(keras.Model):
             ValueError: For another head, or `"dol"` of a model without the auxiliary layer.
         """
         choose("head", head, HEADS)
+        z = ops.convert_to_tensor(_tensor_or("`z`", z, real))
         if head == "sim":
             return self.prototypes_layer(z, training=False)
         if self.aux_head is None:
@@ -240,8 +244,10 @@ class PrototypicalClassifier(keras.Model):
         Raises:
             ValueError: If they are no vectors of the encoder's width.
         """
+        pair = (("x", x), ("y", y))
         return self.prototypes_layer.similarity(
-            ops.convert_to_tensor(x), ops.convert_to_tensor(y), training=False
+            *(ops.convert_to_tensor(_tensor_or(f"`{name}`", z, real)) for name, z in pair),
+            training=False,
         )
 
     def classify(self, x, *, among=None, batch_size=BATCH):
@@ -256,8 +262,9 @@ class PrototypicalClassifier(keras.Model):
             Rows of `class_names`, shape `(count,)`.
 
         Raises:
-            ValueError: If `among` names no class or one that there is not, or `x` is empty or no
-                batch of what the encoder takes.
+            TypeError: As `embed`.
+            ValueError: If `among` names no class or one that there is not, or `x` is empty, no
+                batch of what the encoder takes, or has a row without scores, which are NaN.
         """
         rows = self._rows(among)
         chosen = {self.class_names[row] for row in rows}
@@ -268,7 +275,7 @@ class PrototypicalClassifier(keras.Model):
                 "scores mean nothing. Train on them, or call `refit_prototypes(x, y)`.",
                 stacklevel=2,
             )
-        scores = self._in_parts(self.scores, x, batch_size)
+        scores = finite("The scores of `x`", self._in_parts(self.scores, x, batch_size))
         return rows[np.argmax(scores[:, rows], axis=1)]
 
     @property
@@ -398,11 +405,12 @@ class PrototypicalClassifier(keras.Model):
             return np.arange(self.prototypes_layer.classes)
         if isinstance(among, str):
             raise ValueError(f"`among` must be a list of names. Received {among!r}.")
+        among = list(among)
         unknown = [name for name in among if name not in self.prototypes_layer.class_names]
-        if unknown or not len(among):
+        if unknown or not among:
             raise ValueError(
                 f"`among` must name some of the model's classes (`class_names`). Received among="
-                f"{list(among)!r}, of which these are none: {unknown}."
+                f"{among!r}, of which these are none: {unknown}."
             )
         return np.sort([self.prototypes_layer.class_names.index(name) for name in among])
 
@@ -410,9 +418,8 @@ class PrototypicalClassifier(keras.Model):
         return self._in_parts(self.embed, x, batch_size)
 
     def _in_parts(self, function, x, batch_size):
-        if not len(x):
-            raise ValueError("`x` is empty; give at least one input.")
-        self._check_images(x)
+        batch_size = whole("batch_size", batch_size, least=1)
+        x = self._checked(x)
         parts = (x[i : i + batch_size] for i in range(0, len(x), batch_size))
         return np.concatenate([np.asarray(function(part)) for part in parts])
 
@@ -422,16 +429,20 @@ class PrototypicalClassifier(keras.Model):
             raise ValueError(
                 "A prototypical classifier is trained by class ids: `fit(x, y)`. Received y=None."
             )
-        if isinstance(y, (np.ndarray, list)):
-            labels = np.asarray(y)
-            column = labels.ndim == 2 and labels.shape[1] == 1
-            checked_labels(labels[:, 0] if column else labels, len(x), self._trained_classes)
+        if not (x is None or y is None or ops.is_tensor(y)):
+            checked_labels(y, len(x), self._trained_classes)
         if isinstance(x, np.ndarray):
-            self._check_images(x)
+            self._checked(x)
 
-    def _check_images(self, x):
+    def _checked(self, x):
+        """Inputs as an array of finite numbers or a tensor, pictures in their range."""
         if len(self.encoder.input_shape) == 4:
             check_images(x, self.encoder.input_shape[1:])
+        x = _tensor_or("`x`", x, finite)
+        check_batch(x.shape, x.dtype, self.encoder.input_shape)
+        if x.shape[0] == 0:
+            raise ValueError("`x` is empty; give at least one input.")
+        return x
 
     def _forget_functions(self):
         """Compiled functions hold the old number of classes."""
@@ -444,6 +455,11 @@ _TRAINING_TERMS = ("pair_loss", "aux_loss", "positives")
 
 def _without_training_terms(told):
     return {name: value for name, value in told.items() if name not in _TRAINING_TERMS}
+
+
+def _tensor_or(name, x, check):
+    """A tensor as it is, anything else as the array that a check of `keras_dml._arrays` gives."""
+    return x if ops.is_tensor(x) else check(name, x)
 
 
 def _repeated(ids):

@@ -6,6 +6,8 @@ Ids counted from 0 stay exact, whatever the data set calls its people.
 
 import numpy as np
 
+from keras_dml._arrays import refuse_masked
+
 FLOAT32_EXACT = 2**24  # float32 holds every integer below this
 
 
@@ -47,10 +49,12 @@ def dense_ids(name, values, count):
 def _flat_ids(name, values, count):
     """The ids as a list of plain Python objects, after shape and exactness are checked."""
     # A list goes through dtype object: NumPy would make [2**63, -1] floats.
+    refuse_masked(f"`{name}`", values)
     array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
-    if array.dtype.kind in "cV":
+    if array.dtype.kind in "cmMV":
         raise TypeError(
-            f"`{name}` must hold integers, strings or bytes. Received dtype {array.dtype}."
+            f"`{name}` must hold integers, strings or bytes. Received dtype {array.dtype}. Dates "
+            "become strings by `values.astype(str)`."
         )
     shape = array.shape
     if array.ndim == 2 and shape[1] == 1:

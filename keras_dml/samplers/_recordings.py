@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from keras_dml._arrays import real, refuse_masked
+
 
 def as_recordings(x):
     """Returns `x` as a list of arrays (time, channels) with the same channels, all finite.
@@ -19,13 +21,14 @@ def as_recordings(x):
             NaN or infinite values; the message gives the recording's index.
     """
     if hasattr(x, "__array__"):
+        refuse_masked("`x`", x)
         x = np.asarray(x)
         if x.ndim != 3 and x.dtype.kind != "O":
             raise ValueError(
                 "`x` must hold recordings, shape (recordings, time, channels), or be a list of "
                 f"arrays (time, channels). Received shape {x.shape}. One channel: `x[..., None]`."
             )
-    recordings = [np.asarray(recording) for recording in x]
+    recordings = [real(f"Recording {index} of `x`", one) for index, one in enumerate(x)]
     if not recordings:
         raise ValueError("`x` must hold at least one recording. Received none.")
     for index, recording in enumerate(recordings):
@@ -72,10 +75,6 @@ def _check_recording(index, recording):
     if recording.size == 0:
         raise ValueError(
             f"Recording {index} of `x` is empty: shape {recording.shape}. Leave it out."
-        )
-    if recording.dtype.kind not in "fiub":
-        raise TypeError(
-            f"Recording {index} of `x` must hold real numbers. Received dtype {recording.dtype}."
         )
     with np.errstate(over="ignore"):  # a float64 beyond float32 would be infinite in the batch
         finite = np.isfinite(recording.astype(np.float32, copy=False))

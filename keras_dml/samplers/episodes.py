@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from keras_dml.samplers.pk import AUGMENT_STREAM, ROW_STREAM, PKSampler, _count
+from keras_dml._arrays import real, whole
+from keras_dml.samplers.pk import AUGMENT_STREAM, ROW_STREAM, PKSampler
 
 LABELS = ("classes", "episode")
 
@@ -67,7 +68,7 @@ class EpisodeSampler(PKSampler):
         seed=0,
         **kwargs,
     ):
-        x = np.asarray(x)
+        x = real("`x`", x)
         if x.ndim < 2 or x.size == 0:
             raise ValueError(
                 "`x` must hold examples of one shape, shape (examples, ...), at least one. "
@@ -75,11 +76,11 @@ class EpisodeSampler(PKSampler):
             )
         if labels not in LABELS:
             raise ValueError(f"`labels` must be one of {LABELS}. Received labels={labels!r}.")
-        self.shots = _count("shots", shots, least=1)
-        self.queries = _count("queries", queries, least=1)
+        self.shots = whole("shots", shots, least=1)
+        self.queries = whole("queries", queries, least=1)
         self.labels = labels
         self.example_shape = x.shape[1:]
-        rows = _count("ways", ways, least=2) * (self.shots + self.queries)
+        rows = whole("ways", ways, least=2) * (self.shots + self.queries)
         super().__init__(
             x.reshape(len(x), x.shape[1], -1),  # a recording, for what all samplers share
             y,

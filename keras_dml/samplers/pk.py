@@ -1,10 +1,10 @@
 """P classes, K recordings of each: the batch of triplet losses and of mined pairs."""
 
 import math
-import operator
 
 import numpy as np
 
+from keras_dml._arrays import whole
 from keras_dml._keras import keras
 from keras_dml.samplers._ids import dense_ids
 from keras_dml.samplers._recordings import as_recordings, batch_length
@@ -81,12 +81,12 @@ class PKSampler(keras.utils.PyDataset):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.classes = _count(self._classes_argument, classes, least=2)
-        self.per_class = _count("per_class", per_class, least=2)
-        self.seed = _count("seed", seed, least=0)
+        self.classes = whole(self._classes_argument, classes, least=2)
+        self.per_class = whole("per_class", per_class, least=2)
+        self.seed = whole("seed", seed, least=0)
         self.augment = augment
         self.epoch = 0
-        length = None if length is None else _count("length", length, least=1)
+        length = None if length is None else whole("length", length, least=1)
         self._recordings = as_recordings(x)
         self.length = batch_length(self._recordings, length)
         ids, self.class_names = dense_ids("y", y, len(self._recordings))
@@ -96,7 +96,7 @@ class PKSampler(keras.utils.PyDataset):
         if sessions is not None:
             self._sessions, _ = dense_ids("sessions", sessions, len(self._recordings))
         self._batches_to_cover = math.ceil(len(self.class_names) / self.classes)
-        self._steps = self._batches_to_cover if steps is None else _count("steps", steps, least=1)
+        self._steps = self._batches_to_cover if steps is None else whole("steps", steps, least=1)
 
     @property
     def epoch(self):
@@ -105,7 +105,7 @@ class PKSampler(keras.utils.PyDataset):
 
     @epoch.setter
     def epoch(self, value):
-        self._epoch = _count("epoch", value, least=0)
+        self._epoch = whole("epoch", value, least=0)
 
     def __len__(self):
         return self._steps
@@ -141,7 +141,7 @@ class PKSampler(keras.utils.PyDataset):
             raise ImportError(
                 "`to_tf_data` needs TensorFlow: pip install keras-dml[tensorflow]"
             ) from error
-        numbers = range(self.epoch, self.epoch + _count("epochs", epochs, least=1))
+        numbers = range(self.epoch, self.epoch + whole("epochs", epochs, least=1))
         signal, labels = self._batch(self.epoch, 0)
         dataset = tf.data.Dataset.from_generator(
             lambda: (self._batch(epoch, step) for epoch in numbers for step in range(len(self))),
@@ -225,14 +225,3 @@ def _occurrence(values):
     counts = np.empty(len(values), int)
     counts[order] = np.arange(len(values)) - np.searchsorted(values[order], values[order])
     return counts
-
-
-def _count(name, value, least):
-    """`value` as an `int`, refused below `least`."""
-    try:
-        value = operator.index(value)
-    except TypeError:
-        raise TypeError(f"`{name}` must be an integer. Received: {value!r}.") from None
-    if value < least:
-        raise ValueError(f"`{name}` must be at least {least}. Received: {value}.")
-    return value

@@ -247,3 +247,18 @@ def test_options_out_of_range_are_refused(options, message):
 def test_inputs_that_are_no_vectors_are_refused_with_what_makes_them(shape):
     with pytest.raises(ValueError, match="vectors of known width.*keras.layers.Flatten"):
         PrototypeSimilarity(2).build(shape)
+
+
+@pytest.mark.parametrize("counts", [[-1, 2], [np.nan, 2], [np.inf, 2]])
+def test_counts_that_are_none_are_refused(counts):
+    layer = PrototypeSimilarity(classes=2, hidden=(4,))
+    with pytest.raises(ValueError, match="`counts` must be at least 0"):
+        layer.set_prototypes(np.zeros((2, 3)), counts=counts)
+
+
+@pytest.mark.parametrize("names, message", [([], "is empty"), (None, "Received None")])
+def test_new_classes_need_names(names, message):
+    layer = PrototypeSimilarity(classes=2, hidden=(4,))
+    layer.set_prototypes(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match=message):
+        layer.add_classes(names, np.zeros((1, 3)), [0])

@@ -267,3 +267,26 @@ def test_a_label_of_no_class_in_a_compiled_step_is_a_loud_loss(method):
     model.compile("sgd", **QUICK)
     told = model.train_on_batch(x, np.where(y == 2, 7, y))
     assert np.isnan(np.ravel(told)[0])
+
+
+def test_without_a_seed_starts_differ_and_the_model_comes_back():
+    def made():
+        encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
+        classifier = models.PrototypicalClassifier(encoder, classes=2, hidden=4)
+        return models.AdversarialTraining(classifier, epsilon=0.1, steps=2)
+
+    first, second = made(), made()
+    assert first._first_seed != second._first_seed
+    x = np.random.default_rng(0).random((6, 4), "float32")
+    first.compile("sgd")
+    history = first.fit(x, np.array([0, 0, 0, 1, 1, 1]), verbose=0).history
+    assert np.isfinite(history["loss"]).all()
+    assert models.AdversarialTraining.from_config(first.get_config()).seed is None
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 0.5, True, "0"])
+def test_a_seed_that_no_generator_takes_is_refused(seed):
+    encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
+    classifier = models.PrototypicalClassifier(encoder, classes=2, hidden=4)
+    with pytest.raises((TypeError, ValueError), match="`seed` must be"):
+        models.AdversarialTraining(classifier, epsilon=0.1, steps=2, seed=seed)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keras_dml.samplers import NPairSampler, PKSampler
+from keras_dml.samplers import EpisodeSampler, NPairSampler, PKSampler
 
 Y = ["ann", "ann", "bob", "bob", "cid", "cid"]
 
@@ -88,6 +88,25 @@ def test_impossible_request_is_refused_at_construction(request_, message):
     [
         (dict(x=with_one(2, np.full((9, 2), "a"))), r"Recording 2 of `x` must hold real numbers"),
         (dict(x=with_one(2, np.full((9, 2), 1j))), r"Recording 2 of `x` .* complex128"),
+        (
+            dict(x=with_one(2, np.ma.array(np.zeros((9, 2)), mask=np.eye(9, 2)))),
+            r"Recording 2 of `x` must hold .* 2 of 18 masked, the first at \(0, 0\)",
+        ),
+        (
+            dict(x=np.ma.masked_equal(np.arange(108.0).reshape(6, 9, 2), 40)),
+            "`x`.* 1 of 108 masked",
+        ),
+        (dict(x=with_one(2, np.zeros((9, 2), "M8[s]"))), r"Recording 2 of `x` .* datetime64"),
+        (
+            dict(x=with_one(2, np.zeros((9, 2), [("a", "f4")]))),
+            r"Recording 2 of `x` must hold real",
+        ),
+        (dict(y=np.ma.array([0, 0, 1, 1, 2, 2], mask=[0, 0, 0, 0, 0, 1])), "`y`.* 1 of 6 masked"),
+        (dict(y=np.array([0, 0, 1, 1, 2, 2], "M8[D]")), r"`y` .*datetime64.*astype\(str\)"),
+        (dict(y=np.zeros(6, [("a", "i4")])), "`y` must hold integers, strings or bytes"),
+        (dict(sessions=np.ma.array([0, 1] * 3, mask=[1] * 6)), "`sessions`.* 6 of 6 masked"),
+        (dict(pairs=True), r"`pairs` must be an integer\. Received: True"),
+        (dict(steps=2.0), r"`steps` must be an integer\. Received: 2\.0"),
         (dict(pairs=2.5), r"`pairs` must be an integer\. Received: 2\.5"),
         (dict(seed=None), r"`seed` must be an integer\. Received: None"),
     ],
@@ -137,3 +156,26 @@ def test_augment_that_loses_rows_is_refused():
     sampler = NPairSampler(recordings(), Y, 3, augment=lambda batch, rng: batch[:4])
     with pytest.raises(ValueError, match=r"all 6 rows in order\. Received shape \(4, 9, 2\)"):
         sampler[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda x: np.ma.array(x, mask=x == 4), "`x` must hold .* 1 of 36 masked"),
+        (lambda x: x + 1j, "`x` must hold real numbers.*complex128"),
+        (lambda x: x.astype(str), "`x` must hold real numbers.*dtype <U"),
+    ],
+)
+def test_examples_of_an_episode_that_are_no_numbers_are_refused(change, message):
+    x = np.arange(36.0).reshape(12, 3)
+    EpisodeSampler(x, np.arange(12) % 3, ways=2, shots=1, queries=1)
+    with pytest.raises(TypeError, match=message):
+        EpisodeSampler(change(x), np.arange(12) % 3, ways=2, shots=1, queries=1)
+
+
+def test_no_recordings_are_refused_in_words():
+    for x in ([], np.zeros((0, 9, 2))):
+        with pytest.raises(ValueError, match="at least one recording. Received none"):
+            PKSampler(x, [], 2, 2)
+    with pytest.raises(ValueError, match="at least one. Received shape"):
+        EpisodeSampler(np.zeros((0, 3)), [], ways=2, shots=1, queries=1)

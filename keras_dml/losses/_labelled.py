@@ -1,0 +1,34 @@
+"""What all losses on labels share."""
+
+import numpy as np
+
+from keras_dml._arrays import real
+from keras_dml._keras import keras
+from keras_dml.layers._labels import numeric_labels
+from keras_dml.layers._precision import full_precision
+
+
+class LabelledLoss(keras.losses.Loss):
+    """A loss whose labels are class ids, and which computes in float32 at least.
+
+    Args:
+        name: Name of the loss.
+        dtype: As of `keras.losses.Loss`, widened to float32: half precision rounds labels from 257
+            on.
+        **kwargs: `reduction` of `keras.losses.Loss`.
+    """
+
+    def __init__(self, *, name, dtype=None, **kwargs):
+        super().__init__(name=name, dtype=full_precision(dtype), **kwargs)
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        # before Keras makes tensors of them, which drops masks and imaginary parts
+        labels = numeric_labels(y_true)
+        if isinstance(y_pred, (np.ndarray, list, tuple)):
+            y_pred = real("Predictions", y_pred)
+        if len(labels.shape) and labels.shape[0] == 0:
+            raise ValueError(
+                f"{type(self).__name__} needs at least one row. Received labels of shape "
+                f"{tuple(labels.shape)}."
+            )
+        return super().__call__(labels, y_pred, sample_weight)

@@ -1,0 +1,131 @@
+"""What no figure takes: numbers that are none, and names that are none."""
+
+import numpy as np
+import pytest
+
+from keras_dml import evaluation
+from keras_dml.evaluation import protocol, splits
+
+SCORES = np.array([0.1, 0.3, 0.2, 0.9])
+GENUINE = np.array([True, True, False, False])
+POINTS = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])
+CLASSES = np.array([0, 0, 0, 1, 1, 1])
+TABLE = np.abs(POINTS - POINTS.T)
+
+
+def few_shot(x, y, shots=1):
+    options = {"queries": 1, "episodes": 2, "distance": "euclidean"}
+    return evaluation.few_shot(x, y, ways=2, shots=shots, **options)
+
+
+OF_NUMBERS = {
+    "verification": (lambda x: evaluation.verification(x, GENUINE), SCORES),
+    "equal_error_rate": (lambda x: evaluation.equal_error_rate(x, GENUINE), SCORES),
+    "threshold_at_far": (lambda x: evaluation.threshold_at_far(x, GENUINE, far=0.5), SCORES),
+    "detection_cost": (lambda x: evaluation.detection_cost(x, GENUINE), SCORES),
+    "identification": (lambda x: evaluation.identification(x, CLASSES, CLASSES), TABLE),
+    "imposters": (lambda x: evaluation.imposters(x, CLASSES, CLASSES * 2), TABLE),
+    "retrieval": (lambda x: evaluation.retrieval(x, CLASSES, k=(1,)), POINTS),
+    "nearest_entries": (lambda x: evaluation.nearest_entries(x, k=1), POINTS),
+    "few_shot": (
+        lambda x: few_shot(x, CLASSES),
+        POINTS,
+    ),
+    "support_means": (lambda x: evaluation.support_means(x, CLASSES), POINTS),
+    "embedding_clustering": (lambda x: evaluation.embedding_clustering(x, CLASSES), POINTS),
+    "two_samples": (lambda x: evaluation.two_samples(lambda a, b: a @ b.T, x, POINTS), POINTS),
+    "novelty": (lambda x: evaluation.novelty(x), TABLE),
+    "one_class_svm": (lambda x: evaluation.novelty_by_one_class_svm(x, TABLE), TABLE),
+    "novelty_detection": (lambda x: evaluation.novelty_detection(x, SCORES), SCORES),
+    "fuse": (lambda x: evaluation.fuse(x, SCORES), SCORES),
+    "fusion_statistics": (lambda x: evaluation.fusion_statistics(SCORES, x), SCORES),
+    "paired_cosine": (lambda x: evaluation.paired_cosine(x, POINTS), POINTS),
+    "paper_protocol": (lambda x: protocol.paper_protocol(x, CLASSES, observed=1, n=(1,)), TABLE),
+}
+OF_NAMES = {
+    "identification": lambda y: evaluation.identification(TABLE, y, y),
+    "retrieval": lambda y: evaluation.retrieval(POINTS, y, k=(1,)),
+    "few_shot": lambda y: few_shot(POINTS, y),
+    "support_means": lambda y: evaluation.support_means(POINTS, y),
+    "clustering": lambda y: evaluation.clustering(y, CLASSES),
+    "clusters": lambda y: evaluation.clustering(CLASSES, y),
+    "embedding_clustering": lambda y: evaluation.embedding_clustering(POINTS, y),
+    "people": lambda y: evaluation.verification(
+        TABLE, CLASSES[:, None] == CLASSES, people=(y[:, None], y[None]), bootstrap=2
+    ),
+}
+NO_NUMBERS = {
+    "masked": (lambda x: np.ma.array(x, mask=np.arange(x.size).reshape(x.shape) == 2), "1 of"),
+    "complex": (lambda x: x + 1j, "complex128"),
+    "text": (lambda x: x.astype(str), "dtype <U"),
+    "dates": (lambda x: (10 * x).astype("M8[D]"), "datetime64"),
+    "structured": (lambda x: np.zeros(x.shape, [("a", "f8")]), "must hold real numbers"),
+    "none": (lambda x: None, "Received None"),
+}
+NO_NAMES = {
+    "masked": (lambda y: np.ma.array(y, mask=y == 1), "3 of 6 masked"),
+    "complex": (lambda y: y + 1j, "complex128"),
+    "dates": (lambda y: y.astype("M8[D]"), "datetime64"),
+    "structured": (lambda y: np.zeros(y.shape, [("a", "f8")]), "integers, strings or bytes"),
+}
+
+
+@pytest.mark.parametrize("change, message", NO_NUMBERS.values(), ids=NO_NUMBERS)
+@pytest.mark.parametrize("figure, values", OF_NUMBERS.values(), ids=OF_NUMBERS)
+def test_what_is_no_real_number_is_refused_by_every_figure(figure, values, change, message):
+    figure(values)
+    with pytest.raises(TypeError, match=message):
+        figure(change(values))
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [case for key, case in NO_NUMBERS.items() if key != "none"],
+    ids=[key for key in NO_NUMBERS if key != "none"],
+)
+def test_a_gallery_that_is_no_numbers_is_refused(change, message):
+    bad = change(POINTS)
+    with pytest.raises(TypeError, match=message):
+        evaluation.nearest_entries(POINTS, gallery=bad, k=1)
+    with pytest.raises(TypeError, match=message):
+        evaluation.retrieval(POINTS, CLASSES, gallery=bad, gallery_labels=CLASSES, k=(1,))
+
+
+@pytest.mark.parametrize("change, message", NO_NAMES.values(), ids=NO_NAMES)
+@pytest.mark.parametrize("figure", OF_NAMES.values(), ids=OF_NAMES)
+def test_what_is_no_name_is_refused_by_every_figure(figure, change, message):
+    figure(CLASSES)
+    figure(CLASSES.astype(str))
+    with pytest.raises(TypeError, match=message):
+        figure(change(CLASSES))
+
+
+def test_names_of_several_kinds_are_not_made_strings():
+    """NumPy makes "1" of both 1 and "1"."""
+    with pytest.raises(TypeError, match="of one kind. Received: int, str"):
+        evaluation.retrieval(POINTS, [1, "1", "1", 1, "b", "b"], k=(1,))
+
+
+def test_nan_is_nobodys_name():
+    with pytest.raises(ValueError, match="Received NaN for some"):
+        evaluation.clustering([0.0, np.nan, 1.0], [0, 0, 1])
+
+
+def test_masked_people_are_not_split_as_if_all_were_there():
+    masked = np.ma.array(np.repeat(range(4), 2), mask=np.arange(8) < 2)
+    for draw in (splits.split_subjects, splits.random_enrolments):
+        with pytest.raises(TypeError, match="2 of 8 masked"):
+            draw(masked)
+
+
+@pytest.mark.parametrize("count", [1.0, 1.5, True, "1", None])
+def test_a_count_that_is_no_whole_number_is_refused(count):
+    calls = [
+        lambda: evaluation.retrieval(POINTS, CLASSES, k=(count,)),
+        lambda: evaluation.nearest_entries(POINTS, k=count),
+        lambda: few_shot(POINTS, CLASSES, count),
+        lambda: evaluation.two_samples(lambda a, b: a @ b.T, POINTS, POINTS, permutations=count),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match="must be an integer. Received: "):
+            call()
