@@ -352,7 +352,7 @@ def test_a_model_of_two_inputs_is_refused(rng):
 
 @pytest.mark.parametrize("batch_size", [2.0, "2", None, True])
 def test_a_batch_size_that_is_no_whole_number_is_refused(rng, batch_size):
-    with pytest.raises(TypeError, match="`batch_size` must be a whole number"):
+    with pytest.raises(TypeError, match="`batch_size` must be an integer"):
         embed(ours(), recordings(rng), batch_size=batch_size)
 
 

@@ -1,10 +1,9 @@
 """Embeddings of recordings of any lengths, of matrices and of images."""
 
-import numbers
-
 import numpy as np
 
 from keras_dml import progress as bars
+from keras_dml._arrays import whole
 from keras_dml.inference import _batches, _inputs
 from keras_dml.models import _parts as parts
 from keras_dml.zoo import reading
@@ -38,8 +37,8 @@ def embed(model, recordings, batch_size=32, *, rate_hz=None, progress=True):
         NumPy array, shape `(recordings, ...)`.
 
     Raises:
-        TypeError: If `model` is no model, or a recording does not hold real numbers: masked,
-            complex, text.
+        TypeError: If `model` is no model, `batch_size` no integer, or a recording does not hold
+            real numbers: masked, complex, text.
         ValueError: If there are no recordings, or one is empty, not of shape `(time, channels)`,
             has another number of channels than the model, another length than a model of fixed
             length or its card takes, or holds NaN or infinity (in float32), or a matrix is not
@@ -47,10 +46,7 @@ def embed(model, recordings, batch_size=32, *, rate_hz=None, progress=True):
             place in the list. Also for sound of another rate than the model's, and where the
             embedding is not finite.
     """
-    if not isinstance(batch_size, numbers.Integral) or isinstance(batch_size, bool):
-        raise TypeError(f"`batch_size` must be a whole number. Received batch_size={batch_size!r}.")
-    if batch_size < 1:
-        raise ValueError(f"`batch_size` must be at least 1. Received batch_size={batch_size}.")
+    batch_size = whole("batch_size", batch_size, 1)
     model = parts.encoder(reading.load(model) if isinstance(model, str) else model)
     _inputs.check_model(model)
     if rate_hz is not None:
