@@ -1,5 +1,7 @@
 """Distances between embeddings of one model, in blocks of bounded memory."""
 
+import math
+
 import numpy as np
 
 from keras_dml import distances, zoo
@@ -67,8 +69,9 @@ def head_distance(model):
 def _table(metric, x, y, max_bytes):
     """All distances, filled in block by block; rows and columns are cut."""
     pair = getattr(metric, "bytes_per_pair", max(1, y[:1].nbytes))
-    columns = int(np.clip(max_bytes // pair, 1, max(1, len(y))))
-    rows = int(max(1, max_bytes // (pair * columns)))
+    pairs = max(1, int(max_bytes // pair))
+    rows = min(max(1, len(x)), math.isqrt(pairs))  # square: the sides, which are copied, stay small
+    columns = pairs // rows
     table = None
     for i in range(0, len(x), rows):
         for j in range(0, len(y), columns):
