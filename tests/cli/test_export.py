@@ -3,6 +3,7 @@
 import json
 import pathlib
 
+import keras
 import numpy as np
 import pytest
 
@@ -157,3 +158,11 @@ def test_a_folder_of_other_things_is_left_before_any_work(command, tmp_path, kin
     assert code == 1 and "no_such_model" not in told
     assert "left as it is" in told or "must end in its name" in told
     assert (tmp_path / "thesis" / "chapter1.txt").read_text() == "years"
+
+
+@pytest.mark.skipif(keras.backend.backend() == "tensorflow", reason="of the other backends")
+def test_another_backend_is_told_how_to_export(command, zoo_folder, tmp_path):
+    out = tmp_path / "gait.tflite"
+    code, _, told = command("export", "gait_qp_wl", "--to", "tflite", "--out", out)
+    assert code == 1 and "KERAS_BACKEND=tensorflow" in told
+    assert not list(tmp_path.glob("*.tflite"))
