@@ -63,7 +63,15 @@ def _spoiled(rng, steps):
     fields = np.zeros((steps, CHANNELS), [("a", "f4"), ("b", "f4")])
     ragged = values.tolist()
     ragged[place[0]] = [1.0]
-    kinds = [nan, beyond, holes, list(holes) if place[0] < steps else holes, objects, fields, ragged]
+    kinds = [
+        nan,
+        beyond,
+        holes,
+        list(holes) if place[0] < steps else holes,
+        objects,
+        fields,
+        ragged,
+    ]
     kinds += [values.astype("c8"), values.astype("U8"), values.astype("S8"), None, "text", 3.0]
     kinds += [np.zeros(values.shape, "M8[s]"), np.zeros(values.shape, "m8[s]")]
     kinds += [values[:0], values[:, :2], values[None], values[:, 0], values[..., None], values.T]
@@ -139,7 +147,7 @@ def distances(rng, folder):
         nan[(0,) * y.ndim] = np.nan
         masked = np.ma.masked_array(y)
         masked[(0,) * y.ndim] = np.ma.masked
-        kinds = [nan, masked, y.astype("c8"), y.astype("U8"), None, y > None if False else "text"]
+        kinds = [nan, masked, y.astype("c8"), y.astype("U8"), None, "text"]
         kinds += [y[:, :-1], y[..., :-1], y[:, ::-1]] if name == "quantile" else [y[:, :-1]]
         y = kinds[rng.integers(len(kinds))]
     most = int(draws.draw(rng, (1, 100, 1000, 2**26)))
@@ -228,30 +236,28 @@ HEADS = {
 def networks(rng, folder):
     """A network of random layers, those that count padding among them: each recording as alone."""
     keras.utils.set_random_seed(int(rng.integers(2**31)))
-    names = [draws.draw(rng, list(STACK)) for _ in range(rng.integers(1, 4))]
-    head = draws.draw(rng, list(HEADS))
-    inputs = x = keras.Input((None, CHANNELS))
-    try:
-        for name in names:
-            x = STACK[name](x)
-        model = keras.Model(inputs, HEADS[head](x))
-    except ValueError:  # of Keras: such a layer needs a known length
-        model = _models()["quantile"]
+    name, model = _network(rng)
     given = [draws.recording(rng, int(n)) for n in rng.integers(16, 60, rng.integers(2, 6))]
     given[0][-3:] = 0.0  # steps that look like padding
-    try:
-        alone = np.stack([_fully(one, model) for one in given])
-    except ValueError:
-        alone = None
-    assert alone is not None
+    alone = np.stack([_fully(one, model) for one in given])
 
     def check(found):
         try:
             same(found, alone, SHARE)
         except AssertionError as error:
-            raise AssertionError(f"{' > '.join([*names, head])}: {error}") from error
+            raise AssertionError(f"{name}: {error}") from error
 
     return settle(lambda: keras_dml.embed(model, given, progress=False), check, refuses=False)
+
+
+def _network(rng):
+    """A network of one to three random layers and a head, and how it is stacked."""
+    names = [draws.draw(rng, list(STACK)) for _ in range(rng.integers(1, 4))]
+    head = draws.draw(rng, list(HEADS))
+    inputs = x = keras.Input((None, CHANNELS))
+    for name in names:
+        x = STACK[name](x)
+    return " > ".join([*names, head]), keras.Model(inputs, HEADS[head](x))
 
 
 KINDS = {

@@ -143,7 +143,9 @@ def golden(rng, folder):
         def check(difference):
             assert difference <= allowed
             recordings, embedding = reading.read_golden(path)
-            for found, expected in zip([*recordings, embedding], [*whole[0], whole[1]], strict=True):
+            for found, expected in zip(
+                [*recordings, embedding], [*whole[0], whole[1]], strict=True
+            ):
                 np.testing.assert_array_equal(found, expected)
 
         return settle(lambda: zoo.check(NAME), check, names=(str(place),))

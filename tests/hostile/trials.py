@@ -3,6 +3,7 @@
 import importlib
 import os
 import pathlib
+import signal
 import tempfile
 import traceback
 import warnings
@@ -15,6 +16,7 @@ from tests.hostile import judge
 
 GROUPS = ("model_files", "cards", "archives", "arrays", "labels", "paths", "kills")
 SEED = 20
+HANGS = 120  # seconds after which an attempt waits for something that never comes
 
 
 class Attempt(NamedTuple):
@@ -66,6 +68,8 @@ def make(attempt, seed=SEED):
         (bystander / "inner").mkdir(parents=True)
         (bystander / "inner" / "notes.txt").write_text("not yours")
         before = judge.tree(bystander)
+        signal.signal(signal.SIGALRM, _hangs)
+        signal.alarm(HANGS)
         try:
             verdict = attempt.run(rng, work)
             judge.check_tree(bystander, before)
@@ -75,8 +79,13 @@ def make(attempt, seed=SEED):
         except Exception:
             return Outcome(attempt, None, f"the attempt itself: {traceback.format_exc(limit=-3)}")
         finally:
+            signal.alarm(0)
             os.chdir(place)
         return Outcome(attempt, verdict)
+
+
+def _hangs(*_):
+    raise judge.Wrong(f"it hangs: no end after {HANGS} s")
 
 
 def again(attempt, seed=SEED):
