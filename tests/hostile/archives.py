@@ -5,7 +5,6 @@ import io
 import random
 import struct
 import tarfile
-import zipfile
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What is tried from a seed is refused in words or answered rightly, and nothing else is touched."""
+"""What is tried from a seed is refused in words or answered rightly; nothing else is touched."""
 
 import numpy as np
 import pytest
