@@ -125,10 +125,12 @@ def named(path, what="file"):
         A `pathlib.Path`.
 
     Raises:
-        ValueError: If the path is empty, a root, `.` or `..`, or that of a file ends in a
-            separator.
+        ValueError: If the path is empty, a root, `.` or `..`, that of a file ends in a separator,
+            or it holds a null character.
     """
     given = os.fsdecode(path)
+    if "\0" in given:
+        raise ValueError(f"No path holds a null character. Received {given!r}.")
     text = given.rstrip(os.sep + (os.altsep or "")) if what == "folder" else given
     if os.path.basename(text) in ("", os.curdir, os.pardir):
         raise ValueError(f"The path of a {what} must end in its name. Received {given!r}.")

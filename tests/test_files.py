@@ -235,6 +235,12 @@ def test_a_path_that_ends_in_no_name_is_refused(tmp_path, monkeypatch, path):
         _files.file_place(path)
 
 
+@pytest.mark.parametrize("place", [_files.file_place, folder_place])
+def test_a_path_with_a_null_character_is_refused(place):
+    with pytest.raises(ValueError, match=r"null character. Received 'a\\x00b'"):
+        place("a\0b")
+
+
 @pytest.mark.parametrize("path", ["", ".", "..", "/", "//", "folder/..", "folder/./"])
 def test_a_folder_without_a_name_is_refused(tmp_path, monkeypatch, path):
     thing(tmp_path, "the user's")  # which `.` and `folder/..` would take for its own

@@ -23,7 +23,7 @@ except ImportError as _error:
         f"({type(_error).__name__}: {_error})."
     ) from _error
 
-__all__ = ["builder_cls", "check_name", "list_builders"]
+__all__ = ["builder_cls", "check_config", "check_name", "list_builders"]
 
 _HERE = pathlib.Path(__file__).parent
 _BUILDERS = tuple(
@@ -48,6 +48,21 @@ def check_name(name: str) -> str:
         hint = f" Did you mean {near[0]!r}?" if near else ""
         raise ValueError(f"Unknown data set {dataset!r}.{hint} There are: {', '.join(_BUILDERS)}.")
     return dataset
+
+
+def check_config(name: str) -> None:
+    """Refuses `"name"` or `"name/config"` where there is no such data set or config.
+
+    Raises:
+        ValueError: With the names that there are.
+    """
+    cls = builder_cls(name)
+    config = name.partition("/")[2].partition(":")[0]
+    if config and config not in cls.builder_configs:
+        raise ValueError(
+            f"{check_name(name)} has no config {config!r}. There are: "
+            f"{', '.join(cls.builder_configs)}."
+        )
 
 
 def builder_cls(name: str) -> type:

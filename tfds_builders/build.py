@@ -32,15 +32,9 @@ class FileFormat(enum.StrEnum):
 
 def _known(name: str) -> str:
     try:
-        dataset = tfds_builders.check_name(name)
+        tfds_builders.check_config(name)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    configs = tfds_builders.builder_cls(dataset).builder_configs
-    config = name.partition("/")[2]
-    if config and config not in configs:
-        raise typer.BadParameter(
-            f"{dataset} has no config {config!r}. There are: {', '.join(configs)}."
-        )
     return name
 
 

@@ -69,7 +69,7 @@ def prepared(
     file_format: str = FORMAT,
 ) -> tfds.core.DatasetBuilder:
     """Gives a builder whose files are ready, in `<data_dir>/<file_format>/`; see `records`."""
-    tfds_builders.check_name(name)
+    tfds_builders.check_config(name)
     data_dir = pathlib.Path(data_dir or constants.get_default_data_dir()).expanduser()
     _check_text(data_dir)
     root = data_dir / file_format  # TFDS keeps one format a folder

@@ -66,11 +66,10 @@ class Runs:
         Raises:
             ValueError: If something else is where a result would be kept, before any run.
         """
-        missing = {
-            path: settings for settings in plan if not (path := self.path(settings)).exists()
-        }
-        for path in missing:
+        paths = {self.path(settings): settings for settings in plan}
+        for path in paths:
             file_place(path)
+        missing = {path: settings for path, settings in paths.items() if not path.exists()}
         for path, settings in progress.track(missing.items(), description, len(missing)):
             start = time.monotonic()
             result = run(settings)

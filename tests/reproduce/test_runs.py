@@ -1,6 +1,8 @@
 """Finished runs are not repeated, and a broken one leaves nothing."""
 
 import json
+import os
+import pathlib
 
 import pytest
 
@@ -41,10 +43,19 @@ def test_a_stopped_plan_goes_on_where_it_was(tmp_path):
     assert done == [0, 1, 2]
 
 
-def test_a_place_that_is_taken_is_told_before_any_run(tmp_path):
+@pytest.mark.parametrize(
+    "take, message",
+    [
+        (lambda path: path.symlink_to("nothing"), "is a link to nothing"),
+        (pathlib.Path.mkdir, "is a folder"),
+        (os.mkfifo, "is a pipe"),  # which would be read without end
+    ],
+    ids=["link", "folder", "pipe"],
+)
+def test_a_place_that_is_taken_is_told_before_any_run(tmp_path, take, message):
     runs, done = Runs(tmp_path), []
-    runs.path(PLAN[2]).symlink_to("nothing")
-    with pytest.raises(ValueError, match="is a link to nothing"):
+    take(runs.path(PLAN[2]))
+    with pytest.raises(ValueError, match=message):
         runs.make(PLAN, counting(done), "count")
     assert not done
 

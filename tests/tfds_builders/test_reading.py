@@ -136,6 +136,8 @@ def test_a_split_that_there_is_not_is_told(manual, tmp_path):
 def test_an_unknown_name_is_told(tmp_path):
     with pytest.raises(ValueError, match="Did you mean 'ipol_gait'"):
         reading.records("ipol_gate", None, tmp_path)
+    with pytest.raises(ValueError, match="^ipol_gait has no config 'left'. There are: trials, "):
+        reading.records("ipol_gait/left", None, tmp_path)
 
 
 def test_preparing_and_reading_load_no_tensorflow(manual, tmp_path):

@@ -1,0 +1,66 @@
+"""`python -m tests.hostile` tries what a hostile or careless person would."""
+
+import enum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from keras_dml import progress
+from tests.hostile import judge, trials
+
+Group = enum.StrEnum("Group", {name: name for name in trials.GROUPS})
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+out = Console(soft_wrap=True, highlight=False)
+
+
+@app.command(epilog="Example: python -m tests.hostile --only cards --only paths --times 10")
+def main(
+    seed: Annotated[int, typer.Option(help="Decides all that is drawn.")] = trials.SEED,
+    times: Annotated[int, typer.Option(min=1, help="How often each group is tried.")] = 1,
+    only: Annotated[
+        list[Group] | None, typer.Option(help="A group to try, may be repeated. [default: all]")
+    ] = None,
+    attempt: Annotated[
+        int | None, typer.Option(help="The one attempt of each group to make, by its number.")
+    ] = None,
+):
+    """Try damaged model files, cards and archives, odd arrays, labels and paths, and kills.
+
+    An attempt is right if it is refused in words, or answered as an independent check says; all
+    else is wrong: another answer, a traceback, NaN, anything foreign changed, anything left behind.
+    Wrong attempts are listed below the table with the command that makes them again; then the
+    exit status is 1. Kills come at random milliseconds, all else is the same for the same seed.
+    """
+    groups = [group.value for group in only or Group]
+    chosen = [
+        one
+        for group in groups
+        for one in trials.attempts(group, times if attempt is None else 1_000)
+        if attempt in (None, one.number)
+    ]
+    outcomes = [trials.make(one, seed) for one in progress.track(chosen, "trying")]
+    out.print(_table(groups, outcomes))
+    wrong = [outcome for outcome in outcomes if outcome.verdict is None]
+    for outcome in wrong:
+        out.print(f"{outcome.attempt.kind}: {outcome.why}", markup=False)
+        out.print(f"  {trials.again(outcome.attempt, seed)}", markup=False)
+    raise typer.Exit(1 if wrong else 0)
+
+
+def _table(groups, outcomes):
+    table = Table()
+    table.add_column("group")
+    ends = [*judge.Verdict, None]
+    for title in ("attempts", *judge.Verdict, "wrong"):
+        table.add_column(title, justify="right")
+    for group in groups:
+        verdicts = [one.verdict for one in outcomes if one.attempt.group == group]
+        counts = (len(verdicts), *(verdicts.count(end) for end in ends))
+        table.add_row(group, *(f"{count:,}" for count in counts))
+    return table
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m tests.hostile")

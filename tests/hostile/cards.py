@@ -1,0 +1,172 @@
+"""Cards: one value another, damaged, shown on a terminal; tolerances and golden files."""
+
+import contextlib
+import functools
+import json
+import math
+import os
+import pathlib
+import shutil
+import tempfile
+from unittest import mock
+
+import numpy as np
+import typer.testing
+
+from keras_dml import cli, models, zoo
+from keras_dml._keras import keras
+from keras_dml.zoo import reading
+from tests.hostile import draws
+from tests.hostile.judge import settle
+from tests.zoo.cards import CARD
+from zoo.publish import publish
+
+NAME = "tiny"
+# Where a card may say null: else a value of another kind is not what a reader relies on.
+NULLABLE = {"length", "p", "fraction", "quantization"}
+
+
+@functools.cache
+def _published():
+    """A folder that holds the folder of one small model; deleted when the process ends."""
+    root = tempfile.TemporaryDirectory(prefix="hostile-zoo-")
+    keras.utils.set_random_seed(3)
+    rng = np.random.default_rng(7)
+    recordings = [draws.recording(rng, steps) for steps in (9, 12)]
+    model = models.sequence_encoder(3, size="edge", knots=4, halvings=0)
+    publish(pathlib.Path(root.name, NAME), model, CARD, recordings)
+    return root
+
+
+@contextlib.contextmanager
+def _zoo(folder):
+    """A copy of that zoo, in which names are looked up; gives the model's folder."""
+    shutil.copytree(_published().name, folder, dirs_exist_ok=True)
+    with mock.patch.dict(os.environ, {"KERAS_DML_ZOO": str(folder)}):
+        yield folder / NAME
+
+
+def _numbers(value):
+    parts = value.values() if isinstance(value, dict) else value
+    if isinstance(value, (dict, list)):
+        return [number for part in parts for number in _numbers(part)]
+    return [value] if isinstance(value, (int, float)) else []
+
+
+def _kind(value):
+    return float if type(value) is int else type(value)
+
+
+def _agrees(text, path=()):
+    """A check that a card is what its file says, finite, and of the original's kinds."""
+
+    def check(found):
+        card, line = found
+        assert card == json.loads(text), "another card than the file's"
+        assert all(math.isfinite(number) for number in _numbers(card)), "a number that is none"
+        assert NAME in line and "\n" not in line, line
+        if path and not NULLABLE & set(path):
+            with open(pathlib.Path(_published().name, NAME, "card.json")) as file:
+                before = draws.at(json.load(file), path)
+            assert _kind(draws.at(card, path)) is _kind(before), f"{path} is of another kind"
+
+    return check
+
+
+def _read(place, text, path=()):
+    card = place / "card.json"
+    card.write_bytes(text.encode("utf-8", "surrogatepass"))
+    return settle(lambda: (zoo.card(NAME), zoo.info(NAME)), _agrees(text, path), names=(str(card),))
+
+
+def value(rng, folder):
+    """One value is another: NaN, beyond all numbers, of another kind, control characters, deep."""
+    with _zoo(folder) as place:
+        return _read(place, *draws.spoiled_json(rng, (place / "card.json").read_text()))
+
+
+def damage(rng, folder):
+    """Damaged bytes."""
+    with _zoo(folder) as place:
+        data = draws.damaged(rng, (place / "card.json").read_bytes())
+        (place / "card.json").write_bytes(data)
+        call = lambda: (zoo.card(NAME), zoo.info(NAME))  # noqa: E731
+        return settle(call, lambda found: _agrees(data.decode())(found))
+
+
+def shown(rng, folder):
+    """A card with control characters and markup in its texts, on the screen."""
+    with _zoo(folder) as place:
+        content = json.loads((place / "card.json").read_text())
+        texts = [path for path in draws.places(content) if type(draws.at(content, path)) is str]
+        free = [path for path in texts if path[0] not in ("model", "golden", "name")]
+        path = draws.draw(rng, free)
+        draws.at(content, path[:-1])[path[-1]] = draws.draw(rng, draws.TEXTS[:6])
+        (place / "card.json").write_text(json.dumps(content))
+        words = draws.draw(rng, (["card", NAME], ["card", NAME, "--json"], ["list"]))
+
+        def call():
+            result = typer.testing.CliRunner().invoke(cli.app, words)
+            if isinstance(result.exception, Exception):
+                raise result.exception
+            return result.output
+
+        def check(output):
+            assert NAME in output and output.replace("\n", "").isprintable(), repr(output)
+
+        return settle(call, check, refuses=False)
+
+
+def tolerance(rng, folder):
+    """A tolerance that lets another model pass, which is then in the file's place."""
+    with _zoo(folder) as place:
+        other = zoo.load(NAME)
+        other.set_weights([rng.normal(size=one.shape) for one in other.get_weights()])
+        other.save(place / "model.keras")
+        allowed = draws.draw(rng, (*draws.RAW, "true", "null", f"{10 ** rng.uniform(-6, 6):.3g}"))
+        card = json.loads((place / "card.json").read_text())
+        card["model"]["sha256"] = reading.sha256(place / "model.keras")
+        card["golden"]["atol"] = "here"
+        text = json.dumps(card).replace('"here"', allowed)
+        (place / "card.json").write_text(text)
+        return settle(lambda: zoo.check(NAME), refuses=True, names=(str(place),))
+
+
+def golden(rng, folder):
+    """A damaged golden file: refused, or it holds what it held."""
+    with _zoo(folder) as place:
+        path = place / "golden.npz"
+        whole = reading.read_golden(path)
+        allowed = json.loads((place / "card.json").read_text())["golden"]["atol"]
+        path.write_bytes(draws.damaged(rng, path.read_bytes()))
+
+        def check(difference):
+            assert difference <= allowed
+            recordings, embedding = reading.read_golden(path)
+            for found, expected in zip(
+                [*recordings, embedding], [*whole[0], whole[1]], strict=True
+            ):
+                np.testing.assert_array_equal(found, expected)
+
+        return settle(lambda: zoo.check(NAME), check, names=(str(place),))
+
+
+def folders(rng, folder):
+    """KERAS_DML_ZOO that names what is no folder of models, a card under another name."""
+    with _zoo(folder) as place:
+        kind = rng.integers(4)
+        named = (place, folder / "none", place / "card.json", folder)[kind]
+        if kind == 3:
+            place.rename(folder / "another")
+        with mock.patch.dict(os.environ, {"KERAS_DML_ZOO": str(named)}):
+            return settle(lambda: zoo.card("another" if kind == 3 else NAME), refuses=True)
+
+
+KINDS = {
+    "another value": (120, value),
+    "damaged bytes": (40, damage),
+    "on the screen": (24, shown),
+    "a loose tolerance": (8, tolerance),
+    "a damaged golden file": (10, golden),
+    "another folder": (8, folders),
+}

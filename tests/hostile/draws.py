@@ -1,0 +1,81 @@
+"""What is drawn from a seed: damage to bytes, and values that no card expects."""
+
+import json
+
+import numpy as np
+
+NAN = float("nan")
+RAW = ("1e999", "-1e999", "NaN", "-Infinity", "1" + 400 * "0", "1" + 5000 * "0", "1e-999")
+DEEP = 20_000 * "[" + 20_000 * "]"
+TEXTS = (
+    "\x1b[31mred\x1b[0m\x07",
+    "\x1b]0;title\x07",
+    "[/]",
+    "[bold]",
+    "a\x00b\x08\r",
+    "\u202etxt.exe",
+    "",
+    " ",
+    "../../etc",
+    "\ud800",
+    100_000 * "x",
+)
+KINDS = (None, True, -1, 0.5, "text", [], {}, [[]], {"a": None}, [None, "x"])
+
+
+def damaged(rng, data):
+    """Bytes with one to four of these done to them: flipped, cut, inserted, doubled, zeroed."""
+    for _ in range(rng.integers(1, 5)):
+        at, length = int(rng.integers(len(data) + 1)), int(rng.integers(1, 65))
+        piece = data[at : at + length]
+        data = (
+            data[:at] + bytes(255 - byte for byte in piece[:1]) + data[at + 1 :],
+            data[:at] if rng.random() < 0.5 else data[:at] + data[at + length :],
+            data[:at] + rng.bytes(length) + data[at:],
+            data[:at] + piece + data[at:],
+            data[:at] + bytes(len(piece)) + data[at + length :],
+        )[rng.integers(5)]
+    return data
+
+
+def places(value, path=()):
+    """Paths of all values in parsed JSON, tuples of keys and positions."""
+    found = [path] if path else []
+    items = enumerate(value) if isinstance(value, list) else ()
+    for key, part in value.items() if isinstance(value, dict) else items:
+        found += places(part, (*path, key))
+    return found
+
+
+def at(value, path):
+    """The value at a path."""
+    for key in path:
+        value = value[key]
+    return value
+
+
+def spoiled_json(rng, text):
+    """A JSON text of which one value is another, and the path of that value."""
+    content = json.loads(text)
+    path = places(content)[rng.integers(len(places(content)))]
+    holder = at(content, path[:-1])
+    mark = "here stands another value"
+    holder[path[-1]] = mark
+    kind = rng.integers(4)
+    if kind == 0:
+        value = json.dumps(KINDS[rng.integers(len(KINDS))])
+    elif kind == 1:
+        value = json.dumps(TEXTS[rng.integers(len(TEXTS))])
+    else:
+        value = RAW[rng.integers(len(RAW))] if kind == 2 or rng.random() < 0.8 else DEEP
+    return json.dumps(content).replace(json.dumps(mark), value), path
+
+
+def draw(rng, choices):
+    """One of a sequence, as it stands there."""
+    return choices[int(rng.integers(len(choices)))]
+
+
+def recording(rng, steps, channels=3):
+    """A recording of sound numbers, float32."""
+    return rng.normal(size=(steps, channels)).astype(np.float32)

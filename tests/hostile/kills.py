@@ -1,0 +1,128 @@
+"""Runs that are killed while they write: what they replace is old or new and whole, and the next
+run leaves nothing beside it."""
+
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+from keras_dml import _files
+from keras_dml.reproduce import _json
+from tests.hostile import draws
+from tests.hostile.judge import Verdict, Wrong, tree
+from tests.tfds_builders import samples
+from tfds_builders import reading
+
+ROOT = pathlib.Path(__file__).parents[2]
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+LENGTH = 300_000
+MEMBERS = ("saved_model.pb", "fingerprint.pb", "variables/variables.index")
+VOWELS = {
+    f"JapaneseVowels_{split}.ts": samples.vowel_ts(seed=n)
+    for n, split in ((0, "TRAIN"), (1000, "TEST"))
+}
+WRITES = """
+import pathlib, sys
+from tests.hostile import kills
+write = getattr(kills, sys.argv[2])
+for number in range(1, 10**9):
+    write(pathlib.Path(sys.argv[1]), number)
+    if number == 1:
+        print("writing", flush=True)
+"""
+
+
+def write_file(path, number):
+    """A file of some size that tells whether it is whole."""
+    _json.write(path, {"number": number, "text": LENGTH * str(number % 10)})
+
+
+def write_folder(path, number):
+    """A folder of some files, each with the number in it."""
+    with _files.staged(path, _files.saved_model_place) as candidate:
+        (candidate / "variables").mkdir(parents=True)
+        for name in MEMBERS:
+            (candidate / name).write_text(str(number))
+
+
+def _check_file(path):
+    held = json.loads(path.read_text())
+    if held["text"] != LENGTH * str(held["number"] % 10):
+        raise Wrong("half a file")
+
+
+def _check_folder(path):
+    held = {name: (path / name).read_text() for name in MEMBERS}
+    if len(set(held.values())) != 1 or set(tree(path)) != {*MEMBERS, "variables"}:
+        raise Wrong(f"half a folder: {held}")
+
+
+def _killed(rng, words, **options):
+    """Starts a process and kills it some milliseconds after it says that it writes."""
+    with subprocess.Popen(
+        [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+    ) as process:
+        if options.get("wait", True) and process.stdout.readline() != b"writing\n":
+            raise Wrong(f"it did not begin: {process.stderr.read().decode()[-300:]}")
+        time.sleep(rng.uniform(*options["seconds"]))
+        process.send_signal(draws.draw(rng, SIGNALS))
+        process.communicate(timeout=60)
+
+
+def file(rng, folder):
+    """Killed while it writes a file again and again."""
+    path = folder / "notes.json"
+    _killed(rng, ["-c", WRITES, str(path), "write_file"], seconds=(0, 0.02))
+    _check_file(path)
+    write_file(path, 1)
+    return _alone(folder, path)
+
+
+def folder_of_files(rng, folder):
+    """Killed while it replaces a folder again and again; the next run, which fails, puts back what
+    was half replaced."""
+    path = folder / "model"
+    _killed(rng, ["-c", WRITES, str(path), "write_folder"], seconds=(0, 0.02))
+    try:
+        with _files.staged(path, _files.saved_model_place):
+            raise ZeroDivisionError
+    except ZeroDivisionError:
+        _check_folder(path)
+    return _alone(folder, path)
+
+
+def build(rng, folder):
+    """Killed while it prepares a data set; then all is prepared, and nothing else is left."""
+    samples.write(folder / "manual", VOWELS)
+    name, data = "japanese_vowels_lpc/ts", folder / "data"
+    words = ["-m", "tfds_builders.build", name, "--manual-dir", folder / "manual"]
+    _killed(rng, [*words, "--data-dir", data], wait=False, seconds=(1, 3.5))
+    records = reading.records(name, folder / "manual", data)
+    if [len(records[split]) for split in ("train", "test")] != [9, 9]:
+        raise Wrong("not all records")
+    prepared = data / "array_record" / name / "1.0.0"
+    own = (prepared, prepared.parents[1] / ".config")  # of TFDS: the names of all configs
+    left = [
+        path
+        for path in data.rglob("*")
+        if not any(path.is_relative_to(one) or one.is_relative_to(path) for one in own)
+    ]
+    if left:
+        raise Wrong(f"left over: {left}")
+    return Verdict.ANSWERED
+
+
+def _alone(folder, path):
+    left = sorted(each.name for each in folder.iterdir())
+    if left != [path.name]:
+        raise Wrong(f"left over after the next run: {left}")
+    return Verdict.ANSWERED
+
+
+KINDS = {
+    "writing a file": (9, file),
+    "replacing a folder": (9, folder_of_files),
+    "preparing a data set": (2, build),
+}

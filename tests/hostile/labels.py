@@ -1,0 +1,207 @@
+"""Labels: of any type, range and shape; in losses, in `fit`, and in a classifier's own steps."""
+
+import functools
+
+import numpy as np
+
+from keras_dml import losses, models
+from keras_dml._keras import keras, ops
+from tests.hostile import draws
+from tests.hostile.judge import same, settle
+
+ROWS, CLASSES = 6, 3
+LOSSES = {  # and the shape of what each takes; the last two know their classes
+    "contrastive": (losses.ContrastiveLoss, (5,)),
+    "dsml": (losses.DSMLTripletLoss, (5,)),
+    "lifted_structure": (losses.LiftedStructureLoss, (5,)),
+    "n_pair": (losses.NPairLoss, (5,)),
+    "triplet": (losses.TripletLoss, (5,)),
+    "wasserstein": (losses.WassersteinLoss, (3, 4)),
+    "proxy_nca": (losses.ProxyNCALoss, (CLASSES,)),
+    "potato": (lambda: losses.PotatoRankingLoss(0.0), (CLASSES,)),
+}
+OF_PAIRS, OF_CLASSES = ("n_pair", "wasserstein"), ("proxy_nca", "potato", "classifier")
+INTEGERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
+LARGEST = 2**24 - 1
+SHARE = 1e-5
+
+
+def _pairs(rng):
+    """Ids that come twice each, int32."""
+    return rng.permutation(np.repeat(np.arange(CLASSES), 2)).astype("i4")
+
+
+def _predictions(rng, shape):
+    """Vectors, or quantile embeddings with their knots in the last row."""
+    x = rng.normal(size=(ROWS, *shape)).astype("f4")
+    if len(shape) == 2:
+        x = np.sort(x, axis=-1)
+        x[:, -1] = np.linspace(0, 1, shape[-1])
+    return x
+
+
+def _sound(rng, ids, dense):
+    """The same classes by other numbers, in any type and form that holds them."""
+    dtype = draws.draw(rng, (*INTEGERS, "f2", "f4", "f8"))
+    most = min(
+        LARGEST, np.iinfo(dtype).max if dtype[0] in "iu" else {"f2": 2048}.get(dtype, LARGEST)
+    )
+    names = np.arange(CLASSES) if dense else np.array([0, most // 2, most])
+    labels = names[ids].astype(dtype)
+    form = rng.integers(4)
+    if form == 0:
+        return labels.tolist()
+    if form == 1:
+        return labels[:, None]
+    return ops.convert_to_tensor(labels) if form == 2 else labels
+
+
+def _spoiled(rng, ids):
+    """Labels that are no ids, one a row."""
+    values = ids.astype("f4")
+    values[rng.integers(ROWS)] = draws.draw(rng, (np.nan, np.inf, 0.5, -1, 2.0**24, 1e30))
+    beyond = ids.astype("i8")
+    beyond[rng.integers(ROWS)] = draws.draw(rng, (-1, 2**24, 2**31, 2**32 + 1, 2**63 - 1))
+    objects = ids.astype(object)
+    objects[rng.integers(ROWS)] = draws.draw(rng, (None, "ann", [1]))
+    kinds = [values, beyond, beyond.astype("u8"), objects, ids.astype("U4"), ids.astype("S4")]
+    kinds += [ids.astype("M8[D]"), ids.astype("m8[s]"), ids.astype("c8"), np.eye(CLASSES)[ids]]
+    kinds += [np.ma.masked_equal(ids, 1), ids[:, None, None], [f"p{one}" for one in ids]]
+    kinds += [np.zeros(ROWS, [("a", "i4")]), ids[:4], ids[:0], None]
+    return kinds[rng.integers(len(kinds))]
+
+
+def _loss(rng):
+    name = draws.draw(rng, list(LOSSES))
+    make, shape = LOSSES[name]
+    return name, make(), _predictions(rng, shape)
+
+
+def sound(rng, folder):
+    """A loss of labels of any type is that of int32."""
+    name, loss, x = _loss(rng)
+    ids = _pairs(rng)
+    expected = ops.convert_to_numpy(loss(ids, x))
+    labels = _sound(rng, ids, name in OF_CLASSES)
+    return settle(
+        lambda: ops.convert_to_numpy(loss(labels, x)),
+        lambda found: same(found, expected, SHARE),
+        refuses=False,
+    )
+
+
+def spoiled(rng, folder):
+    """A loss of what are no labels."""
+    _, loss, x = _loss(rng)
+    labels = _spoiled(rng, _pairs(rng))
+    return settle(lambda: ops.convert_to_numpy(loss(labels, x)), refuses=True)
+
+
+def no_pairs(rng, folder):
+    """Batches that are no pairs, for losses of pairs, in an eager call."""
+    make, shape = LOSSES[draws.draw(rng, OF_PAIRS)]
+    x = _predictions(rng, shape)
+    labels = _pairs(rng)
+    labels[rng.integers(ROWS)] = 7
+    return settle(lambda: make()(labels, x), refuses=True, names=("NPairSampler",))
+
+
+class _Step:
+    """A model that takes one step from the same weights each time."""
+
+    def __init__(self, model, options, x):
+        model.compile("sgd", **options)
+        self.model, self.x = model, x
+        self.before = [ops.convert_to_numpy(one) for one in model.variables]
+
+    def __call__(self, labels):
+        """The loss and the weights after a step on a batch with these labels."""
+        for variable, value in zip(self.model.variables, self.before, strict=True):
+            variable.assign(value)
+        told = self.model.fit(self.x, labels, batch_size=ROWS, shuffle=False, verbose=0)
+        return np.concatenate(
+            [told.history["loss"], *(weight.ravel() for weight in self.model.get_weights())]
+        )
+
+
+@functools.cache
+def _step(name, eager):
+    keras.utils.set_random_seed(3)
+    rng = np.random.default_rng(3)
+    x = rng.random((ROWS, 4)).astype("f4")
+    if name == "classifier":
+        encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
+        model = models.PrototypicalClassifier(encoder, classes=CLASSES, hidden=4)
+        return _Step(model, {"run_eagerly": eager}, x)
+    make, shape = LOSSES[name]
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(shape[0])])
+    return _Step(model, {"loss": make(), "run_eagerly": eager}, x)
+
+
+def fit_sound(rng, folder):
+    """A step on labels of any type is that on int32, compiled or not, from arrays or `tf.data`."""
+    eager = bool(rng.random() < 0.7)
+    names = [name for name in LOSSES if name != "wasserstein"] if eager else ["n_pair"]
+    name = draws.draw(rng, ["classifier", *names])
+    step, ids = _step(name, eager), _pairs(rng)
+    expected = step(ids)
+    labels = _sound(rng, ids, name in OF_CLASSES)
+    labels = np.array(labels) if isinstance(labels, list) else labels
+    return settle(lambda: step(labels), lambda found: same(found, expected, SHARE), refuses=False)
+
+
+def fit_spoiled(rng, folder):
+    """A classifier's step on what are no labels: refused, and no weight has moved."""
+    step, labels = _step("classifier", bool(rng.random() < 0.5)), _spoiled(rng, _pairs(rng))
+    verdict = settle(lambda: step(labels), refuses=True)
+    weights = [ops.convert_to_numpy(one) for one in step.model.variables]
+    for found, expected in zip(weights, step.before, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    return verdict
+
+
+def classes(rng, folder):
+    """New classes and prototypes of a classifier, from labels of any kind."""
+    model = _step("classifier", True).model
+    x, ids = _step("classifier", True).x, _pairs(rng)
+    bad = rng.random() < 0.6
+    labels = _spoiled(rng, ids) if bad else _sound(rng, ids, True)
+    embeddings = np.asarray(ops.convert_to_numpy(model.embed(x)))
+    before = model.prototypes
+
+    def check(_):
+        means = [embeddings[ids == one].mean(axis=0) for one in range(CLASSES)]
+        same(model.prototypes, means, SHARE)
+
+    verdict = settle(lambda: model.refit_prototypes(x, labels), check, refuses=bool(bad))
+    if bad:
+        np.testing.assert_array_equal(model.prototypes, before)
+    return verdict
+
+
+def classify(rng, folder):
+    """Inputs of a classifier with a number that is none: refused, never a class."""
+    step = _step("classifier", True)
+    x = step.x.copy()
+    bad = rng.random() < 0.6
+    if bad:
+        x[tuple(rng.integers(x.shape))] = draws.draw(rng, (np.nan, np.inf))
+        masked = np.ma.masked_greater(step.x, 0.5)
+        x = draws.draw(rng, (x, x, masked, x.astype("c8"), x.astype("U8"), x[:0], x[:, :2]))
+
+    def check(rows):
+        scores = ops.convert_to_numpy(step.model(x, training=False))
+        np.testing.assert_array_equal(rows, np.argmax(scores, axis=1))
+
+    return settle(lambda: step.model.classify(x), check, refuses=bool(bad))
+
+
+KINDS = {
+    "sound labels": (60, sound),
+    "spoiled labels": (80, spoiled),
+    "no pairs": (10, no_pairs),
+    "fit, sound": (20, fit_sound),
+    "fit, spoiled": (20, fit_spoiled),
+    "prototypes": (20, classes),
+    "classify": (16, classify),
+}

@@ -1,0 +1,65 @@
+"""What is tried from a seed is refused in words or answered rightly; nothing else is touched."""
+
+import numpy as np
+import pytest
+
+from tests.hostile import judge, trials
+
+
+@pytest.mark.parametrize("group", trials.GROUPS)
+def test_every_attempt_ends_well(group):
+    outcomes = [trials.make(attempt) for attempt in trials.attempts(group)]
+    wrong = [one for one in outcomes if one.verdict is None]
+    told = "\n".join(f"{one.attempt.kind}: {one.why}\n{trials.again(one.attempt)}" for one in wrong)
+    assert not wrong, told
+    assert {one.verdict for one in outcomes} >= {judge.Verdict.ANSWERED}
+
+
+def _raise(error):
+    raise error
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: _raise(KeyError("x")),
+        lambda: _raise(ValueError("")),
+        lambda: _raise(ValueError("words enough, but of a test's own code")),
+        lambda: b"\xff".decode(),
+        lambda: np.zeros(2).reshape(3),
+    ],
+)
+def test_errors_that_do_not_speak_for_the_library_are_wrong(call):
+    with pytest.raises(judge.Wrong, match="an error"):
+        judge.settle(call, agrees=lambda answer: None)
+
+
+def test_answers_are_wrong_where_the_check_or_the_rule_says_so():
+    with pytest.raises(judge.Wrong, match="a wrong answer: not finite"):
+        judge.settle(lambda: [np.nan], lambda found: judge.same(found, [1.0]))
+    with pytest.raises(judge.Wrong, match="a wrong answer: off by"):
+        judge.settle(lambda: [1.1], lambda found: judge.same(found, [1.0], 0.01))
+    with pytest.raises(judge.Wrong, match="must be refused"):
+        judge.settle(lambda: 1, lambda found: None, refuses=True)
+    with pytest.raises(judge.Wrong, match="held"):
+        judge.settle(judge.bounded(lambda: bytes(2_000_000), 1_000_000), lambda found: None)
+
+
+def test_what_is_foreign_must_stay_as_it_is(tmp_path):
+    def change(rng, folder):
+        path = folder.parent / "bystander" / "inner" / "notes.txt"
+        rng.choice([path.unlink, lambda: path.write_text("mine")])()
+        return judge.Verdict.ANSWERED
+
+    def leave(rng, folder):
+        (folder.parent / "left").touch()
+        return judge.Verdict.ANSWERED
+
+    for run, word in ((change, "inner/notes.txt"), (leave, "left over: left")):
+        outcome = trials.make(trials.Attempt("paths", 0, "a foreign file", run))
+        assert outcome.verdict is None and word in outcome.why
+
+
+def test_an_attempt_is_the_same_whenever_it_is_made():
+    once, often = trials.attempts("archives"), trials.attempts("archives", 3)
+    assert often[: len(once)] == once and len(often) == 3 * len(once)
