@@ -26,9 +26,16 @@ class LabelledLoss(keras.losses.Loss):
         labels = numeric_labels(y_true)
         if isinstance(y_pred, (np.ndarray, list, tuple)):
             y_pred = real("Predictions", y_pred)
-        if len(labels.shape) and labels.shape[0] == 0:
+        count = labels.shape[0] if len(labels.shape) else None
+        shape = tuple(getattr(y_pred, "shape", ()))  # of several outputs each loss sees to it
+        if count == 0:
             raise ValueError(
                 f"{type(self).__name__} needs at least one row. Received labels of shape "
                 f"{tuple(labels.shape)}."
+            )
+        if shape and None not in (shape[0], count) and shape[0] != count:
+            raise ValueError(
+                f"`labels` and embeddings must have the same number of rows. Received {count} "
+                f"labels and embeddings of shape {shape}."
             )
         return super().__call__(labels, y_pred, sample_weight)

@@ -30,12 +30,6 @@ class TableLoss(LabelledLoss):
 
     def call(self, y_true, y_pred):
         labels = class_ids(y_true)
-        rows = (labels.shape[0], y_pred.shape[0])
-        if None not in rows and rows[0] != rows[1]:
-            raise ValueError(
-                f"`labels` and embeddings must have the same number of rows. Received {rows[0]} "
-                f"labels and embeddings of shape {tuple(y_pred.shape)}."
-            )
         table = self.table(y_pred)
         values = self.values(labels, table, y_pred)
         sums = ops.sum(ops.stop_gradient(table), axis=1)

@@ -131,3 +131,9 @@ def test_lists_are_taken_and_no_rows_are_refused_in_words(rng, make, width):
     np.testing.assert_allclose(found, numpy(loss(LABELS, x)), rtol=1e-6)
     with pytest.raises(ValueError, match="needs at least one row"):
         loss(LABELS[:0], x[:0])
+
+
+@each_loss
+def test_each_row_needs_its_label(rng, make, width):
+    with pytest.raises(ValueError, match="must have the same number of rows. Received 2 labels"):
+        make()(LABELS[:2], predictions(rng, width))
