@@ -41,8 +41,7 @@ def data_dir():
     return folder
 
 
-# The run on JAX takes longest; the others compile most, which TensorFlow never gives back: begun
-# first, they fall to different processes.
+# The run on JAX takes longest, the others after it: begun first, they fall to different processes.
 FIRST = (
     "test_jax.py",
     "test_contracts.py",
@@ -53,7 +52,7 @@ FIRST = (
     "test_docs.py",
     "test_tangent_map.py",
 )
-MOST_MEMORY = 2**31  # bytes of this process, from which on what JAX has compiled is dropped
+MOST_MEMORY = 3 * 2**29  # bytes of this process, from which on what was compiled is dropped
 
 
 def pytest_collection_modifyitems(items):
@@ -62,15 +61,33 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(nextitem):
-    """JAX keeps all that it compiled: 5 GB after all tests."""
-    if os.environ.get("KERAS_BACKEND") == "jax" and _memory() > MOST_MEMORY:
+def pytest_runtest_teardown(item, nextitem):
+    """Frees what backends keep for good: 5 GB after all tests on either."""
+    if _memory() < MOST_MEMORY:
+        return
+    if os.environ.get("KERAS_BACKEND") == "jax":
         import jax
 
         jax.clear_caches()
-        gc.collect()
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL("libc.so.6").malloc_trim(0)  # glibc keeps what is freed, unless told
+    elif nextitem is None or nextitem.path != item.path:
+        _drop_custom_gradients()
+    else:
+        return
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL("libc.so.6").malloc_trim(0)  # glibc keeps what is freed, unless told
+
+
+def _drop_custom_gradients():
+    """TensorFlow registers a gradient of each training step it traces, and so keeps its graph.
+
+    Only who differentiates through a function traced in an earlier file would look one up.
+    """
+    from tensorflow.python.framework import ops
+
+    registry = ops.gradient_registry._registry
+    for name in [name for name in registry if name.startswith("CustomGradient-")]:
+        del registry[name]
 
 
 def _memory():
