@@ -3,10 +3,14 @@
 import contextlib
 import os
 
+from keras_dml import _files
+
+RESULTS = {".png", ".svg", ".csv", ".json", ".tflite"}  # kinds of files that commands write
+
 
 @contextlib.contextmanager
 def made(path):
-    """A folder, made at once so that one which cannot be is found before the work.
+    """A folder, made and looked into at once: what cannot be written is told before the work.
 
     What was made and stays empty, since the command was refused or stopped, is removed.
 
@@ -15,10 +19,14 @@ def made(path):
 
     Raises:
         OSError: If the folder cannot be made.
+        ValueError: If it holds something else where a file of results may be written.
     """
     new = [place for place in (path, *path.parents) if not place.exists()]
     try:
         _make(path)
+        for place in path.iterdir():
+            if place.suffix in RESULTS:
+                _files.file_place(place)
         yield
     except BaseException:
         if new and path.is_dir():

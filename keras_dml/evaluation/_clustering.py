@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.metrics.cluster import pair_confusion_matrix
 
@@ -127,12 +125,9 @@ def embedding_clustering(embeddings, labels, *, clusters=None, seed=0):
             f"`clusters` must be from 1 to the number of samples, {len(labels):,}. Received "
             f"{count!r}."
         )
-    means = KMeans(count, n_init=STARTS, random_state=seed)
-    with warnings.catch_warnings():
-        # fewer different vectors than clusters: a finding about the network, told by the figures
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        found = means.fit_predict(embeddings)
-    return clustering(labels, found)
+    different = len(np.unique(embeddings, axis=0))
+    means = KMeans(min(count, different), n_init=STARTS, random_state=seed)
+    return clustering(labels, means.fit_predict(embeddings))
 
 
 def _share(part, whole):

@@ -41,3 +41,11 @@ def test_a_file_in_its_place_is_refused_and_stays(tmp_path):
             with _folder.made(path):
                 pytest.fail("the work began")
     assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["scores.png", "figures.json", "vowels_qp_wl.tflite"])
+def test_a_folder_where_a_file_of_results_belongs_is_told_before_the_work(tmp_path, name):
+    (tmp_path / name).mkdir()
+    with pytest.raises(ValueError, match=f"{name}' is a folder"), _folder.made(tmp_path):
+        raise AssertionError("the work began")
+    assert (tmp_path / name).is_dir()
