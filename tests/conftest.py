@@ -54,7 +54,8 @@ FIRST = (
     "test_tangent_map.py",
 )
 NICENESS = 10
-MOST_MEMORY = 3 * 2**29  # bytes of this process, from which on what was compiled is dropped
+GROWTH = 60 * 2**20  # bytes of this process, after which what was compiled is dropped
+KEPT = [3 * 2**29]  # bytes at the start of that, and after each time
 
 
 def pytest_collection_modifyitems(items):
@@ -74,8 +75,8 @@ def pytest_runtest_setup(item):
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item, nextitem):
-    """Frees what backends keep for good: 5 GB after all tests on either."""
-    if _memory() < MOST_MEMORY:
+    """Frees what backends keep for good, 5 GB after all tests on either, where it has grown."""
+    if _memory() < KEPT[-1] + GROWTH:
         return
     if os.environ.get("KERAS_BACKEND") == "jax":
         import jax
@@ -84,8 +85,11 @@ def pytest_runtest_teardown(item, nextitem):
         gc.collect()
     elif nextitem is None or nextitem.path != item.path:
         _forget_training_steps()
+    else:
+        return
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").malloc_trim(0)  # glibc keeps what is freed, unless told
+    KEPT.append(_memory())
 
 
 def _forget_training_steps():
