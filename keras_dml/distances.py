@@ -22,7 +22,8 @@ SAME_KNOTS = 1e-3  # a float16 file rounds knots by up to 5e-4
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
 class Wasserstein:
-    """Sum over filters of p-Wasserstein distances between quantile embeddings (P1 Eq. 9).
+    """Sum over filters of p-Wasserstein distances between quantile embeddings (Abdelwahab2019,
+    Eq. 9).
 
     An embedding has shape `(filters + 1, knots)`: the values at the knots, and the knots themselves
     as its last row. Embeddings of models with other knots are refused where values are at hand.
@@ -53,7 +54,7 @@ class Wasserstein:
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
 class Cosine:
-    """Negative cosine of vectors, in [-1, 1]; 0 for a zero vector (P1 section 5.3)."""
+    """Negative cosine of vectors, in [-1, 1]; 0 for a zero vector (Abdelwahab2019, section 5.3)."""
 
     def __call__(self, x, y):
         return -vector.cosine(*_vectors(x, y))
@@ -98,7 +99,7 @@ class Euclidean:
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
 class AffineInvariant:
-    """Affine-invariant distance of SPD matrices (P3 Eq. 5), without unit.
+    """Affine-invariant distance of SPD matrices (Kim2020, Eq. 5), without unit.
 
     Takes an eigendecomposition for each pair: where many are compared, `LogEuclidean` takes one for
     each matrix.
@@ -120,7 +121,7 @@ class AffineInvariant:
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
 class LogEuclidean:
-    """Log-Euclidean distance of SPD matrices (P3 Eq. 4), without unit; never above the
+    """Log-Euclidean distance of SPD matrices (Kim2020, Eq. 4), without unit; never above the
     affine-invariant one.
 
     Of a matrix that is singular or indefinite, eigenvalues below rounding count as rounding: the
@@ -140,7 +141,7 @@ class LogEuclidean:
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
 class Stein:
-    """Stein distance of SPD matrices, without unit: from determinants, no eigenvalues (Sra 2012).
+    """Stein distance of SPD matrices, without unit: from determinants, no eigenvalues (Sra2012).
 
     A matrix that is not positive definite is refused on either side, in a compiled step its
     distances are NaN.

@@ -21,7 +21,7 @@ LEAST_DEVIATION = 1e-6
 
 class Potato:
     """Accepts covariance matrices that are as far from the mean of clean ones as these are, and
-    rejects those farther away (Barachant et al. 2013; P3 Eqs 6-9, 19-21).
+    rejects those farther away (Barachant2013; Kim2020, Eqs. 6-9, 19-21).
 
     A matrix scores `z = (log d - mean) / deviation`, with d its affine-invariant distance to the
     centre, and is accepted where z is below the threshold; one that is too near is never rejected.
@@ -31,17 +31,18 @@ class Potato:
     pyRiemann moves the centre first, to the batch's mean, and measures that mean.
 
     Args:
-        threshold: Greatest score that is accepted, in deviations; pyRiemann's 3, the authors' 2.5.
-        update_rate: Share of one matrix in statistics after it, from 0 to 1 (beta_delta in P3).
-            None: one over the number of matrices seen, so that the potato settles; a constant such
-            as 0.01 lets it follow slow drifts.
-        scale: `"geometric"`, on logarithms of distances, or `"arithmetic"`, on distances, as the
-            authors' in 2013.
+        threshold: Greatest score that is accepted, in deviations; 3 in pyRiemann, 2.5 in
+            Barachant2013.
+        update_rate: Share of one matrix in statistics after it, from 0 to 1 (beta_delta in
+            Kim2020). None: one over the number of matrices seen, so that the potato settles; a
+            constant such as 0.01 lets it follow slow drifts.
+        scale: `"geometric"`, on logarithms of distances, or `"arithmetic"`, on distances, as in
+            Barachant2013.
 
     Attributes:
         center_: Mean of the clean matrices, shape `(n, n)`.
-        mean_: Mean of the logarithms of distances, log mu in P3 (arithmetic: of distances).
-        deviation_: Their standard deviation, log sigma in P3.
+        mean_: Mean of the logarithms of distances, log mu in Kim2020 (arithmetic: of distances).
+        deviation_: Their standard deviation, log sigma in Kim2020.
         count_: Number of matrices that the statistics have seen.
         clean_: Which matrices of the last `fit` were kept, shape `(count,)`.
 
@@ -113,7 +114,8 @@ class Potato:
         return self
 
     def update(self, matrix):
-        """Scores one matrix and, where it is accepted, moves the statistics by it (P3 Eqs 19-21).
+        """Scores one matrix and, where it is accepted, moves the statistics by it (Kim2020,
+        Eqs. 19-21).
 
         Args:
             matrix: Shape `(n, n)`.
@@ -134,7 +136,7 @@ class Potato:
         return score
 
     def z_score(self, x):
-        """How many deviations matrices are farther from the centre than is usual (P3 Eq. 6).
+        """How many deviations matrices are farther from the centre than is usual (Kim2020, Eq. 6).
 
         Args:
             x: Matrices, shape `(count, n, n)`.

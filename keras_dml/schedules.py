@@ -6,7 +6,7 @@ from keras_dml._keras import keras, ops
 @keras.saving.register_keras_serializable(package="keras_dml")
 class InverseRootSchedule(keras.optimizers.schedules.LearningRateSchedule):
     """Rises in proportion to the step, then falls with its square root: base * min(t^-1/2, t *
-    warmup^-3/2) (Vaswani et al. 2017; P2's speech models).
+    warmup^-3/2) (Vaswani2017; for the speech models of Monteiro2020).
 
     The steps t count from 1, so the first update has a rate above 0. Keras's own schedules with a
     warm-up fall by a cosine to an end that must be known.

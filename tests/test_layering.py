@@ -95,7 +95,7 @@ MODULES = [path for path in python_files("keras_dml") if path != PACKAGE / "__in
 def test_imports_point_one_way(path):
     unit = unit_of(path)
     assert unit in {*RANK, *LEAVES, "edge"}, (
-        f"{relative(path)}: `{unit}` has no place in ROWS; give it one, beside architecture.md"
+        f"{relative(path)}: `{unit}` has no place in ROWS; give it one"
     )
     wrong = wrong_arrows(unit, units_imported(path))
     assert not wrong, f"{relative(path)} is {unit} and imports {sorted(wrong)}: against the arrows"

@@ -55,7 +55,7 @@ OMNIGLOT = {
 
 @dataclasses.dataclass(frozen=True)
 class Drawings:
-    """Drawn characters of Omniglot, in the order of characters and drawers.
+    """Drawn characters of Omniglot (Lake2015), in the order of characters and drawers.
 
     Attributes:
         images: Shape `(drawings, size, size, 1)`, float32: ink 1, paper 0.
@@ -98,7 +98,7 @@ def mnist(split):
 
 
 def cifar10(split):
-    """Small photographs of ten kinds of things, `CIFAR10_CLASSES`.
+    """Small photographs of ten kinds of things, `CIFAR10_CLASSES` (Krizhevsky2009).
 
     Args:
         split: `"train"` (50,000) or `"test"` (10,000); fewer where a part lies in the folder.

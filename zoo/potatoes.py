@@ -30,7 +30,7 @@ def train(
     loss,
 ):
     """Trains an encoder of recordings that gives SPD matrices; statistics are measured anew after
-    each epoch (R22).
+    each epoch: the 1/t of Kim2020 alone would freeze them on embeddings of old weights.
 
     Args:
         encoder: Built `keras.Model` from recordings to matrices; trained in place.

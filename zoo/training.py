@@ -1,4 +1,5 @@
-"""The four methods of paper 1 as one option, and a training run that can be stopped and resumed."""
+"""The four methods of Abdelwahab2019 as one option, and a training run that can be stopped and
+resumed."""
 
 import json
 import pathlib
@@ -13,8 +14,8 @@ from keras_dml.geometry.wasserstein import trapezoid_weights
 from keras_dml.losses import NPairLoss, WassersteinLoss
 from keras_dml.models import sequence_encoder
 
-# P1 section 5.3: what aggregates, and what trains it. QP-CLS classifies the training people; its
-# head is left out of the encoder that is returned.
+# Abdelwahab2019, section 5.3: what aggregates, and what trains it. QP-CLS classifies the training
+# people; its head is left out of the encoder that is returned.
 METHODS = {
     "qp_wl": {"aggregation": "quantile"},
     "qp_npl": {"aggregation": "quantile", "flatten": True},
@@ -26,7 +27,8 @@ WARM_UP = 100
 EMA_MOMENTUM = 0.99
 LEARNING_RATE = 1e-3
 TEACHER_WEIGHTS = {"people": 0.5, "means": 50.0}  # the errors of the means are a few hundredths
-NPAIR_SCALE = 16.0  # cosines alone span too little for a softmax over dozens of people; P1 has 1
+# Cosines alone span too little for a softmax over dozens of people; Abdelwahab2019 has 1.
+NPAIR_SCALE = 16.0
 
 
 def build_encoder(method, channels, **options):

@@ -78,7 +78,8 @@ def read(manual_dir, data_dir=None):
 
 def _introduce(clips, scale, chosen):
     _screen.say(
-        f"\n[bold]The potato ranking loss (P3) against eight others[/bold], scale {scale}\n"
+        f"\n[bold]The potato ranking loss (Kim et al. 2020) against eight others[/bold], "
+        f"scale {scale}\n"
         f"{len(clips.labels):,} clips of {len(clips.classes)} motions by {len(clips.names)} "
         f"actors: {_screen.plain(', '.join(clips.names))}"
     )

@@ -80,9 +80,9 @@ def _one_of(folder, name):
 
 def _introduce(digits, scale):
     _screen.say(
-        f"\n[bold]Prototypical classifiers (P2) under attack, beside four others[/bold], scale "
-        f"{scale}\n{len(digits.x):,} digits to train on, {len(digits.x_test):,} to attack; one "
-        "architecture, one recipe"
+        f"\n[bold]Prototypical classifiers (Monteiro et al. 2020) under attack, beside four "
+        f"others[/bold], scale {scale}\n{len(digits.x):,} digits to train on, "
+        f"{len(digits.x_test):,} to attack; one architecture, one recipe"
     )
     _screen.say(f"[dim]{SOURCE}[/dim]")
     if scale == "smoke":

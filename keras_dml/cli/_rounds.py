@@ -32,7 +32,7 @@ class Round:
 
 def scores_by_person(distances, probe_people, enrolled_people, observed):
     """Scores of probes against people: over `observed` probes in a row, the mean distance to the
-    nearest enrolled recording (P1 section 5.2).
+    nearest enrolled recording (Abdelwahab2019, section 5.2).
 
     Args:
         distances: Shape `(probes, enrolled)`.

@@ -63,7 +63,7 @@ def potato(
         typer.Option("--data-dir", metavar="DIR", help="Where the prepared data set is kept."),
     ] = None,
 ):
-    """The potato ranking loss against eight others: Table I and Figures 2 to 5 of its paper (P3).
+    """The potato ranking loss against eight others: Table I, Figures 2 to 5 of Kim et al. (2020).
 
     Every loss trains the same SPD network on covariance matrices of motions, tells the motions of
     an actor whom it has never seen by those of the others, and uses the settings that were best on
@@ -123,7 +123,8 @@ def prototypes(
         ),
     ] = Precision.float32,
 ):
-    """Prototypical classifiers under attack beside AT, ALP, TLA and TRADES: Table 1 of P2, MNIST.
+    """Prototypical classifiers under attack beside AT, ALP, TLA and TRADES on MNIST: Table 1 of
+    Monteiro et al. (2020).
 
     All rows have one architecture and one recipe. Attacks are made against raw logits with steps
     that converge, where the paper's were probably weaker: undefended networks fall to 0. A stopped

@@ -90,7 +90,7 @@ def embedding_clustering(embeddings, labels, *, clusters=None, seed=0):
     """NMI and pair-counting F1 of the clusters that k-means finds in embeddings.
 
     The best of ten seeded starts by the sum of squares, as many clusters as classes unless said
-    otherwise; P3 does not describe its clustering (R38). SPD embeddings enter as vectors of their
+    otherwise; Kim2020 does not describe its clustering. SPD embeddings enter as vectors of their
     logarithms, so that the figures of several losses compare.
 
     Args:

@@ -79,8 +79,8 @@ def detection_cost(scores, genuine, *, prior=0.05, cost_miss=1.0, cost_false_acc
 def bayes_threshold(*, prior=0.05, cost_miss=1.0, cost_false_accept=1.0):
     """The similarity above which accepting costs less, if similarities are log likelihood ratios.
 
-    `log(C_fa (1 - prior) / (C_miss prior))`. P2's pair term (Eq. 3) aims at such ratios; whether a
-    model's are must be seen on a development set before this threshold is used.
+    `log(C_fa (1 - prior) / (C_miss prior))`. The pair term of Monteiro2020 (Eq. 3) aims at such
+    ratios; whether a model's are must be seen on a development set before this threshold is used.
 
     Args:
         prior: Probability that a trial is genuine, above 0 and below 1.

@@ -57,7 +57,7 @@ def few_shot(
     episodes=600,
     seed=0,
 ):
-    """Accuracy in N-way K-shot episodes (P2, few-shot; P2 Eq. 4 on support means).
+    """Accuracy in N-way K-shot episodes (Monteiro2020, Eq. 4 on support means).
 
     An episode draws `ways` classes, and of each `shots` support and `queries` query examples, all
     without replacement. A query belongs to the class whose support mean is most similar, ties to
@@ -115,7 +115,7 @@ def few_shot(
 
 
 def support_means(embeddings, labels):
-    """The prototypes of new classes: the mean embedding of each (P2, few-shot).
+    """The prototypes of new classes: the mean embedding of each (Monteiro2020).
 
     Args:
         embeddings: Support examples, shape `(examples, ...)`, made in inference mode.

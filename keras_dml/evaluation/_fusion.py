@@ -66,8 +66,8 @@ def fuse(similarity, cosine, method="sum", *, development=None):
     Args:
         similarity: Learned similarities S of trials, any shape.
         cosine: Cosines of the same trials, same shape.
-        method: `"sum"`: S + cos, as in P2's Table 3, where S may outweigh the cosine by its scale;
-            `"zscore"`: the sum of both in deviations from the mean of a development set;
+        method: `"sum"`: S + cos, as in Table 3 of Monteiro2020, where S may outweigh the cosine by
+            its scale; `"zscore"`: the sum of both in deviations from the mean of a development set;
             `"bounded"`: the mean of sigma(S) and (cos + 1) / 2, in [0, 1].
         development: `FusionStatistics`, for `"zscore"`.
 

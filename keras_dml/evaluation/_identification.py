@@ -25,7 +25,7 @@ class Identification:
 
 
 def identification(distances, probe_ids, gallery_ids):
-    """Rank-1 accuracy against a gallery (P1 section 5.2, multiclass identification).
+    """Rank-1 accuracy against a gallery (Abdelwahab2019, section 5.2, multiclass identification).
 
     A person enrolled with several recordings counts by the nearest. A minimum tied between c people
     counts 1/c if the right one is among them, so that no order of the columns is an advantage.

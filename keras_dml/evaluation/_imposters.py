@@ -42,7 +42,8 @@ class Imposters:
 
 
 def imposters(distances, probe_ids, gallery_ids):
-    """Rejecting strangers while identifying the enrolled (P1 section 5.2, multiclass imposters).
+    """Rejecting strangers while identifying the enrolled (Abdelwahab2019, section 5.2, multiclass
+    imposters).
 
     The score of a probe is its distance to the nearest enrolled person; it is accepted as that
     person where the score is at most a threshold. An enrolled person accepted as somebody else

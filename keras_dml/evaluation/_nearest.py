@@ -11,7 +11,8 @@ from keras_dml.evaluation._tables import PRECOMPUTED
 
 
 def nearest_entries(embeddings, *, gallery=None, distance="euclidean", k=10, max_bytes=128 * 2**20):
-    """The k nearest entries of a gallery for each query (P2 Eq. 6), equally near ones by index.
+    """The k nearest entries of a gallery for each query (Monteiro2020, Eq. 6), equally near ones by
+    index.
 
     Exact: every entry is looked at, or with `TwoStages` every entry by the cheap distance. For
     figures of the ranking use `retrieval`.

@@ -52,10 +52,11 @@ class NoveltyDetection:
 
 
 def novelty(similarities, kind="max"):
-    """Novelty of examples from their similarities to the prototypes (P2 section 5); large is new.
+    """Novelty of examples from their similarities to the prototypes (Monteiro2020, section 5);
+    large is new.
 
     Not 1 - max softmax: a softmax does not see a constant added to all similarities of an example,
-    and that constant is what P2's pair term (Eq. 3) calibrates.
+    and that constant is what the pair term of Monteiro2020 (Eq. 3) calibrates.
 
     Args:
         similarities: S(x, C_j), shape `(examples, classes)`, as `PrototypicalClassifier.scores`.
@@ -79,7 +80,8 @@ def novelty(similarities, kind="max"):
 
 
 def novelty_by_one_class_svm(known, similarities, *, outliers=0.1):
-    """Novelty by a one-class SVM on the vector of similarities (P2 section 5); large is new.
+    """Novelty by a one-class SVM on the vector of similarities (Monteiro2020, section 5); large is
+    new.
 
     The kernel is an RBF of these vectors, standardised by `known`: a learned similarity itself need
     not be positive definite, so it is no kernel.

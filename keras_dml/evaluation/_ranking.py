@@ -1,4 +1,4 @@
-"""Figures of one ranking, as means over all orders of tied entries (R37), in closed form.
+"""Figures of one ranking, as means over all orders of tied entries, in closed form.
 
 Entries at one distance are a group of `size` entries, `hits` of them relevant, with `before`
 entries strictly nearer, `hits_before` of them relevant. At rank k within the group, k - before of

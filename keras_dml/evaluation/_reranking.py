@@ -17,7 +17,7 @@ TOGETHER = 16  # queries in one call: a sixteenth of its values are wanted, yet 
 
 @dataclass(frozen=True)
 class TwoStages:
-    """A `distance` for `retrieval` and `nearest_entries` that looks twice (P2 Eq. 6).
+    """A `distance` for `retrieval` and `nearest_entries` that looks twice (Monteiro2020, Eq. 6).
 
     The candidates of a query are its nearest entries by a cheap distance, ties by index. They come
     first, in the order of the learned similarity; the others follow in the order of the cheap

@@ -67,14 +67,14 @@ def retrieval(
     ties="mean",
     max_bytes=128 * 2**20,
 ):
-    """Recall@K, MAP@R and R-precision (P3 Table I quotes R@1 and R@3), every entry ranked exactly.
+    """Recall@K, MAP@R and R-precision (Kim2020, Table I: R@1 and R@3), every entry ranked exactly.
 
     A ranking with equal distances is not defined by them, so each figure is its mean over all
     orders of tied entries, in closed form: a network that maps everything to one point scores
-    chance, neither 0 nor 1. P2's k-argmax (Eq. 6) takes them by index instead, which may be an
-    advantage where the gallery is sorted by class. Distances are made a block of queries at a time,
-    in float64 where they have a formula here (`"euclidean"`, `"cosine"`); memory grows with queries
-    plus entries, not with their product.
+    chance, neither 0 nor 1. The k-argmax of Monteiro2020 (Eq. 6) takes them by index instead, which
+    may be an advantage where the gallery is sorted by class. Distances are made a block of queries
+    at a time, in float64 where they have a formula here (`"euclidean"`, `"cosine"`); memory grows
+    with queries plus entries, not with their product.
 
     Args:
         embeddings: Queries, shape `(queries, features)`, or of any shape that `distance` takes.

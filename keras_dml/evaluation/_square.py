@@ -6,12 +6,12 @@ import math
 
 import numpy as np
 
-FIRST_SHARE = 0.8  # of the inputs that a square covers at first (Andriushchenko 2020, L-infinity)
+FIRST_SHARE = 0.8  # of the inputs that a square covers at first (Andriushchenko2020, L-infinity)
 HALVED_AT = (10, 50, 200, 500, 1000, 2000, 4000, 6000, 8000)  # of 10,000 queries
 
 
 def search(margins, x, epsilon, queries, rng):
-    """The square attack (Andriushchenko et al. 2020): random squares at the rim of the ball.
+    """The square attack (Andriushchenko2020): random squares at the rim of the ball.
 
     Starts from stripes, then tries squares that shrink as the queries go, and keeps what raises the
     margin. An example is left alone once its margin is above 0.

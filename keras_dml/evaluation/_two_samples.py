@@ -42,7 +42,8 @@ class TwoSamples:
 
 
 def two_samples(similarity, x, y, *, permutations=999, symmetry="max", seed=0):
-    """Unbiased MMD^2 of two samples with a permutation p-value (P2 section 5, Gretton 2012).
+    """Unbiased MMD^2 of two samples with a permutation p-value (Gretton2012; Monteiro2020,
+    section 5).
 
     The similarities of all examples of both samples are made once; permutations are products of
     them with memberships. The p-value is exact for any similarity. What MMD^2 measures is another

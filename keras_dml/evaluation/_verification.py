@@ -102,7 +102,8 @@ class Verification:
 def verification(scores, genuine, *, people=None, bootstrap=0, seed=0):
     """AUC, equal error rate, true accept rates and curves of verification trials.
 
-    One threshold serves all trials (P1 section 5.2): accepted where `score <= threshold`.
+    One threshold serves all trials (Abdelwahab2019, section 5.2): accepted where
+    `score <= threshold`.
 
     Args:
         scores: Distances of the trials, any shape; small is near. A similarity S enters as -S.

@@ -1,4 +1,4 @@
-"""L-infinity attacks for `keras_dml.evaluation.robustness` (P2 section 4.1.1).
+"""L-infinity attacks for `keras_dml.evaluation.robustness` (Monteiro2020, section 4.1.1).
 
 Inputs lie in [0, 1]. All are made against the raw logits of a network in inference mode. FGSM and
 PGD run in Foolbox, which needs `pip install "keras-dml[robustness]"`.
@@ -17,13 +17,13 @@ FOOLBOX_STEP = 1 / 30  # step of Foolbox's PGD as a share of epsilon, when none 
 
 @dataclasses.dataclass(frozen=True)
 class PGD:
-    """Projected gradient ascent from random starts (Madry et al. 2018).
+    """Projected gradient ascent from random starts (Madry2018).
 
     A restart is judged by its last iterate.
 
     Args:
-        epsilon: Greatest change of an entry: 0.3 for MNIST, 8/255 for CIFAR-10 in P2.
-        steps: Of each restart: 40 and 100 for MNIST, 7 and 20 for CIFAR-10 in P2.
+        epsilon: Greatest change of an entry: 0.3 for MNIST, 8/255 for CIFAR-10 in Monteiro2020.
+        steps: Of each restart: 40 and 100 for MNIST, 7 and 20 for CIFAR-10 in Monteiro2020.
         step_size: Change of an entry by a step; None: `2.5 epsilon / steps`, which reaches the rim
             of the ball and comes back.
         restarts: Number of starts.
@@ -31,8 +31,9 @@ class PGD:
             the own one's, whose gradient does not vanish where the network is sure.
         source: Head that the examples are made against, `"sim"` or `"dol"`, when another one is
             attacked (transfer); None: the attacked one.
-        probabilities: Whether to hand the loss probabilities as if they were logits, as the code of
-            P2's authors does. A weak attack: its gradients vanish where the network is sure.
+        probabilities: Whether to hand the loss probabilities as if they were logits, as the
+            authors' code for Monteiro2020 does. A weak attack: its gradients vanish where the
+            network is sure.
     """
 
     epsilon: float
@@ -80,7 +81,7 @@ class PGD:
 
 @dataclasses.dataclass(frozen=True)
 class FGSM:
-    """One step by the sign of the gradient, from the inputs themselves (Goodfellow et al. 2015).
+    """One step by the sign of the gradient, from the inputs themselves (Goodfellow2015).
 
     Args:
         epsilon: Size of the step.
@@ -109,7 +110,7 @@ class FGSM:
 
 @dataclasses.dataclass(frozen=True)
 class Square:
-    """The square attack (Andriushchenko et al. 2020): random search without gradients.
+    """The square attack (Andriushchenko2020): random search without gradients.
 
     What it breaks and PGD does not shows gradients that mislead. Foolbox has nothing of the kind
     that gets by with few queries, so this one is the library's own.
@@ -147,7 +148,8 @@ class Square:
 
 
 def protocol_paper(epsilon, steps=(40, 100)):
-    """The attacks as the code of P2's authors makes them, to be named weak wherever they are told.
+    """The attacks as the authors' code for Monteiro2020 makes them, to be named weak wherever they
+    are told.
 
     Probabilities go for logits and a step is a thirtieth of epsilon, so 7 steps reach 7/30 of the
     budget and 20 steps two thirds of it.

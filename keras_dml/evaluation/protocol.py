@@ -18,7 +18,7 @@ from keras_dml.evaluation._imposters import imposters
 from keras_dml.evaluation._verification import verification
 from keras_dml.evaluation.splits import half_up, random_enrolments, session_enrolments
 
-FRACTIONS = (0.1, 0.25, 0.5, 1.0)  # of the test people enrolled, P1 Figs. 3, 6, 8
+FRACTIONS = (0.1, 0.25, 0.5, 1.0)  # of the test people enrolled (Abdelwahab2019, Figs. 3, 6, 8)
 GREATEST_WITH_IMPOSTERS = 0.5  # half of the people are imposters
 
 
@@ -44,7 +44,7 @@ def paper_protocol(
     n=(1, 2, 3, 4, 5),
     fractions=FRACTIONS,
 ):
-    """The protocol of P1 section 5.2: recordings are enrolled and observed at random.
+    """The protocol of Abdelwahab2019, section 5.2: recordings are enrolled and observed at random.
 
     Of each person `observed` recordings drawn at random are observed and all others enrolled. The
     score of probe a against person j is the mean over the first n observed recordings of the
@@ -172,7 +172,11 @@ def verification_trials(distances, enrolments, *, n=1):
 
 
 def mean_and_standard_error(values):
-    """Mean and sd / sqrt(count) with ddof = 1: what the paper's tables print (R30)."""
+    """Mean and sd / sqrt(count) with ddof = 1.
+
+    Abdelwahab2019 has "standard deviations" in its text and "standard error" in its tables; this is
+    the standard error.
+    """
     # `statistics` is exact: equal values have a standard error of 0, not of 1e-18
     return statistics.fmean(values), statistics.stdev(values) / len(values) ** 0.5
 

@@ -48,7 +48,7 @@ def split_subjects(subjects, *, seed=0):
     """Half of the people to train on, a fifth of those set apart to choose hyperparameters.
 
     Of S people, half (rounded up) train and the others test; of the training people a fifth
-    (halves round up) validate and are not trained on (P1 section 5.2).
+    (halves round up) validate and are not trained on (Abdelwahab2019, section 5.2).
 
     Args:
         subjects: Person of each recording, or each person once, in any order.

@@ -1,6 +1,6 @@
 """Functions of one variable with difference quotients that stay exact where arguments meet.
 
-The derivative of a matrix function (Daleckii and Krein 1965) needs `(f(a) - f(b)) / (a - b)` for
+The derivative of a matrix function (Daleckii1965) needs `(f(a) - f(b)) / (a - b)` for
 all pairs of eigenvalues, where the plain quotient loses everything for near ones. Each function
 here has its rise `f(high) - f(low)` in a form that does not cancel: with `gap = high - low`, which
 is exact for near numbers, and the logarithm of a ratio from its rise over one.

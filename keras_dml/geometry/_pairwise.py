@@ -23,7 +23,7 @@ TOGETHER = 8  # terms that one pass adds: more take longer to compile and are no
 
 
 def pairwise_1(x, y, knots):
-    """1-Wasserstein distances between two sets of embeddings (P1 Eq. 9, p = 1).
+    """1-Wasserstein distances between two sets of embeddings (Abdelwahab2019, Eq. 9, p = 1).
 
     Args:
         x: Values at the knots, shape `(n, filters, knots)`.

@@ -6,10 +6,11 @@ import numpy as np
 
 from keras_dml.geometry._spd_means import karcher_mean
 
-# R23 of P3: the noise of a float32 distance at condition 1e4; a nearer matrix counts as this near.
+# The noise of a float32 distance at condition 1e4; a nearer matrix counts as this near.
+# Kim2020 has no floors; both are ours.
 DISTANCE_FLOOR = 1e-4
 # Least deviation that a score is divided by. Covariances of noise have 0.05 at n = 20 and 0.02 at
-# n = 50, so in a float32 network this acts on degenerate classes only (R23 of P3).
+# n = 50, so in a float32 network this acts on degenerate classes only.
 LOG_SIGMA_FLOOR = 0.01
 # Share of the greatest eigenvalue that is rounding, seen from a centre of condition 1e3.
 SINGULAR = 1e-13
@@ -19,13 +20,13 @@ LEAST_SAMPLES = 2  # one matrix has no spread
 class Statistics(typing.NamedTuple):
     """What a potato knows of its class: where it lies, and how far from there its members are.
 
-    `mean` and `deviation` are of logarithms of distances: log mu and log sigma of P3, whose
+    `mean` and `deviation` are of logarithms of distances: log mu and log sigma of Kim2020, whose
     exponentials are never taken.
 
     Attributes:
         center: Mean matrices, shape `(..., n, n)`.
-        mean: Shape `(...)`, log mu of P3.
-        deviation: Shape `(...)`, log sigma of P3.
+        mean: Shape `(...)`, log mu of Kim2020.
+        deviation: Shape `(...)`, log sigma of Kim2020.
         count: Number of matrices seen, shape `(...)`.
     """
 
@@ -41,13 +42,13 @@ def log_distance(distance):
 
 
 def calibrate(x, measure=log_distance):
-    """Statistics of a class from some of its matrices (P3 Eqs 7-9).
+    """Statistics of a class from some of its matrices (Kim2020, Eqs. 7-9).
 
     The centre is the Karcher mean of all of them, and all distances are to that final centre; the
     divisor of the deviation is their number.
 
-    Erratum: P3 Eqs 8 and 9 take the i-th distance to the mean of the first i - 1 matrices, which is
-    the online step and not a calibration.
+    Erratum: Kim2020 Eqs. 8 and 9 take the i-th distance to the mean of the first i - 1 matrices,
+    which is the online step and not a calibration.
 
     Args:
         x: Positive definite matrices, shape `(count, n, n)`, at least two.
@@ -71,7 +72,7 @@ def calibrate(x, measure=log_distance):
 
 
 def distances(center, x):
-    """Affine-invariant distances of matrices to one centre (P3 Eq. 5).
+    """Affine-invariant distances of matrices to one centre (Kim2020, Eq. 5).
 
     Args:
         center: Positive definite matrix, shape `(n, n)`.
@@ -103,18 +104,18 @@ def distance_of(values):
 
 
 def step(statistics, x, update_rate=None, measure=log_distance):
-    """The statistics after one more matrix (P3 Eqs 19-21).
+    """The statistics after one more matrix (Kim2020, Eqs. 19-21).
 
     In this order: the distance to the centre before it moves, the mean, the deviation around the
     new mean, the centre along the geodesic.
 
-    Erratum: P3 Eq. 20 misses a bracket; this is `deviation^2 = (1 - rate) deviation^2 + rate (log d
-    - mean)^2`, the recursion of Eq. 9.
+    Erratum: Kim2020 Eq. 20 misses a bracket; this is
+    `deviation^2 = (1 - rate) deviation^2 + rate (log d - mean)^2`, the recursion of Eq. 9.
 
     Args:
         statistics: `Statistics` of one class.
         x: Positive definite matrix, shape `(n, n)`.
-        update_rate: beta_delta in P3, from 0 to 1; None: one over the number of matrices seen,
+        update_rate: beta_delta in Kim2020, from 0 to 1; None: one over the number of matrices seen,
             those of the calibration counted.
         measure: As in `calibrate`.
 
@@ -136,7 +137,8 @@ def moved(statistics, white, update_rate, measure):
 
 
 def rate(count, samples, update_rate):
-    """Share of new samples in statistics after them (beta_delta of P3 Eqs 19-21, for several).
+    """Share of new samples in statistics after them (beta_delta in Kim2020, Eqs. 19-21, for
+    several).
 
     Args:
         count: Matrices seen before, a number or a tensor.

@@ -1,4 +1,4 @@
-"""Distances between SPD matrices: affine-invariant, log-Euclidean, Stein (P3 Eqs 4 and 5).
+"""Distances between SPD matrices: affine-invariant, log-Euclidean, Stein (Kim2020, Eqs. 4 and 5).
 
 Where two matrices coincide the distance is 0 and its gradient, which does not exist, is 0.
 """
@@ -43,7 +43,7 @@ def whitening(reference):
 
 def affine_invariant(x, y):
     """Affine-invariant distance, the root of `sum(log(l)^2)` over the eigenvalues l of `x^-1 y`
-    (P3 Eq. 5).
+    (Kim2020, Eq. 5).
 
     Unchanged by `x, y -> P x P', P y P'` and by inversion of both.
 
@@ -64,7 +64,7 @@ def affine_invariant(x, y):
 
 
 def affine_invariant_pairwise(x, y, max_bytes=BLOCK_BYTES):
-    """All affine-invariant distances between two sets (P3 Eq. 5), each `x` whitened once.
+    """All affine-invariant distances between two sets (Kim2020, Eq. 5), each `x` whitened once.
 
     Takes an eigendecomposition for each pair.
 
@@ -88,7 +88,7 @@ def affine_invariant_pairwise(x, y, max_bytes=BLOCK_BYTES):
 
 
 def log_euclidean(x, y):
-    """Log-Euclidean distance, `|log(x) - log(y)|` (P3 Eq. 4).
+    """Log-Euclidean distance, `|log(x) - log(y)|` (Kim2020, Eq. 4).
 
     Unchanged by rotation, common scale and inversion of both; never above the affine-invariant
     one.
@@ -109,7 +109,7 @@ def log_euclidean(x, y):
 
 
 def log_euclidean_pairwise(x, y, max_bytes=BLOCK_BYTES):
-    """All log-Euclidean distances between two sets (P3 Eq. 4), one logarithm a matrix.
+    """All log-Euclidean distances between two sets (Kim2020, Eq. 4), one logarithm a matrix.
 
     Args:
         x: Positive definite matrices, shape `(n, size, size)`.

@@ -84,7 +84,7 @@ def power(x, exponent):
 
 
 def rectify(x, epsilon):
-    """Eigenvalues raised to a least value, `U max(L, epsilon) U'` (ReEig; Huang and Van Gool 2017).
+    """Eigenvalues raised to a least value, `U max(L, epsilon) U'` (ReEig; Huang2017).
 
     Singular and indefinite matrices become positive definite; stacks without an eigenvalue to lift
     come back as they are. An eigenvalue at epsilon has derivative 0.

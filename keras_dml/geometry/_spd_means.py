@@ -1,4 +1,4 @@
-"""Means of SPD matrices and the geodesics between them (P3 Eqs 7 and 21)."""
+"""Means of SPD matrices and the geodesics between them (Kim2020, Eqs. 7 and 21)."""
 
 import warnings
 
@@ -13,7 +13,7 @@ TINY = 1e-8  # of a logarithm: x / tanh(x) is 1 there
 
 
 def geodesic(x, y, t):
-    """The point at share `t` of the affine-invariant geodesic from `x` to `y` (P3 Eq. 21).
+    """The point at share `t` of the affine-invariant geodesic from `x` to `y` (Kim2020, Eq. 21).
 
     `x^(1/2) (x^(-1/2) y x^(-1/2))^t x^(1/2)`; its distance to `x` is `|t|` times that of `y`.
 
@@ -54,14 +54,15 @@ def log_euclidean_mean(x, weights=None):
 
 
 def karcher_mean(x, weights=None, tolerance=1e-9, max_steps=50):
-    """The matrix with the least weighted sum of squared affine-invariant distances (P3 Eq. 7).
+    """The matrix with the least weighted sum of squared affine-invariant distances (Kim2020,
+    Eq. 7).
 
     Steps `M <- M^(1/2) exp(s J) M^(1/2)` along the weighted mean J of `log(M^(-1/2) x M^(-1/2))`,
     from the log-Euclidean mean. The distance still to go is at most the norm of J, because the sum
     is 1-strongly convex: the tolerance bounds the error. NumPy, in float64, whatever the backend:
     it iterates on values and has no place in a compiled step, nor a gradient.
 
-    Erratum: P3 calls `N_I` the number of iterations under Eq. 7; it is the number of matrices.
+    Erratum: Kim2020 calls `N_I` the number of iterations under Eq. 7; it is the number of matrices.
 
     Args:
         x: Positive definite matrices, shape `(count, n, n)`.
@@ -88,7 +89,7 @@ def karcher_mean(x, weights=None, tolerance=1e-9, max_steps=50):
         if norm > tolerance and count == max_steps:
             break
         slope = (1 + steepest) / 2
-        if last is not None:  # as the last step changed the tangent (Barzilai and Borwein 1988)
+        if last is not None:  # as the last step changed the tangent (Barzilai1988)
             slope = np.clip(np.vdot(step, last - tangent) / np.vdot(step, step), 1, steepest)
         step, last = tangent / slope, tangent
         mean = factor @ _spectral(np.exp, step) @ factor.T
@@ -111,7 +112,7 @@ def _spectral(function, x):
 
 def _tangent(white, weights):
     """Mean of the logarithms, and the greatest second derivative along a geodesic of half the
-    weighted sum of squared distances, the least being 1 (Bini and Iannazzo 2013)."""
+    weighted sum of squared distances, the least being 1 (Bini2013)."""
     values, vectors = np.linalg.eigh((white + np.swapaxes(white, 1, 2)) / 2)
     logs = _log(values)
     mean = np.einsum("i,ijm,im,ikm->jk", weights, vectors, logs, vectors, optimize=True)

@@ -17,8 +17,8 @@ def covariance(x, mask=None, estimator="sample"):
     - `sample`: `A / (N - 1)`, as NumPy. Singular where N is not above the number of channels.
     - `trace_normalised`: `A / trace(A)`, without the unit and the loudness of the signal.
     - `oas`, `ledoit_wolf`: `(1 - r) S + r t I` with t the mean variance and r the oracle
-      approximating (Chen et al. 2010, without their terms in 2 / channels, as scikit-learn and
-      pyRiemann) or the Ledoit-Wolf (2004) shrinkage. For short signals.
+      approximating (Chen2010, without their terms in 2 / channels, as scikit-learn and
+      pyRiemann) or the Ledoit-Wolf shrinkage (Ledoit2004). For short signals.
 
     Args:
         x: Signals, shape `(batch, time, channels)`.

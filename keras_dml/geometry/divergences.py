@@ -1,5 +1,5 @@
-"""Kullback-Leibler and Jensen-Shannon divergence of quantile functions: what paper 1 argues against
-(section 4.1).
+"""Kullback-Leibler and Jensen-Shannon divergence of quantile functions: what Abdelwahab2019 argues
+against (section 4.1).
 
 They see densities, not places: once supports are disjoint the Jensen-Shannon divergence is log 2
 whatever the gap, and its gradient 0, while the Wasserstein distance grows with the gap. NumPy, for
@@ -43,7 +43,7 @@ def jensen_shannon(x, y, knots):
 
 def jensen_shannon_distance(x, y, knots):
     """Sum over filters of the square root of the Jensen-Shannon divergence: a metric, comparable
-    with P1 Eq. 9.
+    with the distance of Abdelwahab2019, Eq. 9.
 
     Args:
         x: Values at the knots, shape `(filters, knots)`.

@@ -1,4 +1,5 @@
-"""Riemannian potatoes: how far a matrix is from a class, in units of the class's own spread (P3).
+"""Riemannian potatoes: how far a matrix is from a class, in units of the class's own spread
+(Kim2020).
 
 `calibrate` and `step` are on values, NumPy in float64; the rest is for networks, the same on
 TensorFlow and JAX. Statistics are constants of every gradient: they are a running state over
@@ -56,16 +57,16 @@ def log_distances(centers, x):
 
 
 def z_score(values, mean, deviation, least_deviation=LOG_SIGMA_FLOOR):
-    """`(log d - log mu) / log sigma` (P3 Eq. 6): how many deviations a matrix is farther than is
-    usual in the class.
+    """`(log d - log mu) / log sigma` (Kim2020, Eq. 6): how many deviations a matrix is farther than
+    is usual in the class.
 
     Right-tailed: of a class's own matrices 0.6 % are above 2.5, were logarithms of distances
     normal.
 
     Args:
         values: Logarithms of distances.
-        mean: log mu of P3, broadcastable; a constant of the gradient.
-        deviation: log sigma of P3, broadcastable; a constant of the gradient.
+        mean: log mu of Kim2020, broadcastable; a constant of the gradient.
+        deviation: log sigma of Kim2020, broadcastable; a constant of the gradient.
         least_deviation: A smaller deviation counts as this one.
 
     Returns:
@@ -79,11 +80,12 @@ def z_score(values, mean, deviation, least_deviation=LOG_SIGMA_FLOOR):
 
 
 def update(statistics, x, labels, values, update_rate=None):
-    """The statistics after a batch, each class moved once by its own matrices (P3 Eqs 19-21).
+    """The statistics after a batch, each class moved once by its own matrices (Kim2020,
+    Eqs. 19-21).
 
-    P3's Algorithm 1 updates inside its loop over the batch, so later matrices see other statistics;
-    here the order of the rows does not matter, and with one matrix of a class this is the online
-    step exactly. The centre moves by the mean tangent of the class's matrices.
+    Algorithm 1 of Kim2020 updates inside its loop over the batch, so later matrices see other
+    statistics; here the order of the rows does not matter, and with one matrix of a class this is
+    the online step exactly. The centre moves by the mean tangent of the class's matrices.
 
     Args:
         statistics: `Statistics` of all classes, center `(classes, n, n)`, the others `(classes,)`.
@@ -91,8 +93,8 @@ def update(statistics, x, labels, values, update_rate=None):
         labels: Class of each matrix, int32, shape `(batch,)`, below `classes`; -1: none, which
             changes nothing whatever the matrix holds; so does a row that is not finite.
         values: Logarithm of each matrix's distance to its own centre, shape `(batch,)`.
-        update_rate: Share of one matrix, from 0 to 1 (beta_delta in P3): b matrices of a class have
-            the share `1 - (1 - update_rate)^b`. None: `b / (count + b)`.
+        update_rate: Share of one matrix, from 0 to 1 (beta_delta in Kim2020): b matrices of a class
+            have the share `1 - (1 - update_rate)^b`. None: `b / (count + b)`.
 
     Returns:
         New `Statistics`, without gradient.

@@ -23,8 +23,8 @@ def class_means(z, labels, classes):
 
 
 def moved(prototypes, z, labels, decay):
-    """Prototypes after a batch (P2 Algorithm 1): `decay` times the old one plus `1 - decay` times
-    the mean of the class's own embeddings.
+    """Prototypes after a batch (Monteiro2020, Algorithm 1): `decay` times the old one plus
+    `1 - decay` times the mean of the class's own embeddings.
 
     Args:
         prototypes: Shape `(classes, features)`.

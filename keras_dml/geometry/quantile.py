@@ -1,4 +1,4 @@
-"""Empirical quantile functions of activations, read at knots (P1 Eqs 1-5).
+"""Empirical quantile functions of activations, read at knots (Abdelwahab2019, Eqs. 1-5).
 
 A recording's T activations of one filter, sorted, are the quantile function `Q~` with order
 statistic n at `r = (n - 1) / N`. Linear pieces between knots `0 = s_0 <= s_1 <= ... <= s_{M+1} = 1`
@@ -26,7 +26,7 @@ def initial_alpha(knots):
 
 
 def knots(alpha):
-    """Knots on [0, 1] from free weights in any order (P1, definition of the borders after Eq. 2).
+    """Knots on [0, 1] from free weights in any order (Abdelwahab2019, borders after Eq. 2).
 
     The output depends on the set of weights only, so sorting keeps every weight a knot.
 
@@ -41,7 +41,8 @@ def knots(alpha):
 
 
 def quantiles(x, r, mask=None, on_host=False):
-    """Values of `Q~` at the knots, per filter (P1 Eq. 1, in the form that keeps float32 exact).
+    """Values of `Q~` at the knots, per filter (Abdelwahab2019, Eq. 1, in the form that keeps
+    float32 exact).
 
     With `h = r N`, `j = min(floor(h), N - 1)` the value is `x_[j] + (h - j)(x_[j+1] - x_[j])` on
     the sorted sample, the last step repeated. N counts the valid steps of each recording by itself.
@@ -82,7 +83,8 @@ def quantiles(x, r, mask=None, on_host=False):
 
 
 def evaluate(values, knots, r):
-    """`Q-bar` at any places: linear between the knots (P1 Eq. 2, without its division by widths).
+    """`Q-bar` at any places: linear between the knots (Abdelwahab2019, Eq. 2, without its division
+    by widths).
 
     Args:
         values: NumPy array of values at the knots, shape `(..., knots)`.

@@ -85,7 +85,7 @@ def _compiled(table, slope, shapes, fused):
 
 
 def concatenation(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):
-    """The perceptron's answer to every `[x_i; y_j]` (P2 Eq. 1), which is not symmetric.
+    """The perceptron's answer to every `[x_i; y_j]` (Monteiro2020, Eq. 1), which is not symmetric.
 
     Args:
         x: Vectors, shape `(n, features)`: examples, probes or queries.
@@ -118,7 +118,7 @@ def concatenation_swapped(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES)
 
 
 def absolute_difference(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):
-    """The perceptron's answer to every `|x_i - y_j|` (Koch 2015), symmetric; arguments as of
+    """The perceptron's answer to every `|x_i - y_j|` (Koch2015), symmetric; arguments as of
     `concatenation`."""
     x, y = widest(x, y)
     kernel, *kernels = perceptron.kernels

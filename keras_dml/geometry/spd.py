@@ -1,4 +1,4 @@
-"""Symmetric positive definite (SPD) matrices: functions, distances, means and geodesics (P3).
+"""Symmetric positive definite (SPD) matrices: functions, distances, means and geodesics.
 
 Every function takes matrices `(..., n, n)`, uses their symmetric part, and has a symmetric
 gradient: the G with `df = sum(G * dX)` for symmetric `dX`.

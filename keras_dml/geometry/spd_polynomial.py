@@ -141,8 +141,8 @@ def _square_root(x, steps):
 
 
 def _log_near_one(x):
-    """A polynomial in powers up to the fourth, in blocks of four coefficients (Paterson and
-    Stockmeyer 1973): six products for degree 15."""
+    """A polynomial in powers up to the fourth, in blocks of four coefficients (Paterson1973): six
+    products for degree 15."""
     lowest = LOWEST**0.5**SQUARE_ROOTS
     coefficients, middle, half = polynomials.logarithm(lowest, LOG_DEGREE)
     identity = _identity(x)

@@ -6,10 +6,8 @@ from keras_dml._keras import keras, ops
 from keras_dml.geometry import _blocks as blocks
 from keras_dml.geometry.numerics import at_least_float32, widest
 
-SMALLEST_SQUARE = (
-    1e-12  # squared length below which a vector counts as zero (R25 of the cosine N-pair loss)
-)
-SMALLEST_VARIANCE = 1e-12  # of an anchor that is constant over its features (R36 of P3)
+SMALLEST_SQUARE = 1e-12  # squared length below which a vector counts as zero
+SMALLEST_VARIANCE = 1e-12  # of an anchor that is constant over its features
 DIFFERENCES_BYTES = 2**20  # up to here differences cost no more than a product (tests/bench/losses)
 PRODUCT_NOISE = 16  # machine epsilons; seen: up to 9 between equal rows of 4 to 2,080 features
 
@@ -108,11 +106,10 @@ def euclidean(x, y):
 
 
 def snr(x, y):
-    """All distances by signal-to-noise ratio, `var(y_j - x_i) / var(x_i)` over features (Yuan
-    2019).
+    """All distances by signal-to-noise ratio, `var(y_j - x_i) / var(x_i)` over features (Yuan2019).
 
     Not symmetric: rows of `x` are anchors, whose variance is the signal. An anchor that is constant
-    over its features is divided by 1e-12 instead, without a gradient through it (R36 of P3).
+    over its features is divided by 1e-12 instead, without a gradient through it.
 
     Args:
         x: Anchors, shape `(n, features)`.

@@ -1,10 +1,10 @@
-"""Wasserstein distances between quantile functions that are linear between shared knots (P1 Eqs
-8-12).
+"""Wasserstein distances between quantile functions that are linear between shared knots
+(Abdelwahab2019, Eqs. 8-12).
 
-Erratum: P1 Eq. 10 prints b for a in its first term (Eq. 12 is right), and divides by differences of
-    slopes that
-vanish for identical, shifted or constant recordings. Everything here is built from the differences
-at the ends of a segment instead: `G_p(u, v)`, the integral of `|u + t (v - u)|^p` over t in [0, 1].
+Erratum: Abdelwahab2019 Eq. 10 prints b for a in its first term (Eq. 12 is right), and divides by
+differences of slopes that vanish for identical, shifted or constant recordings. Everything here is
+built from the differences at the ends of a segment instead: `G_p(u, v)`, the integral of
+`|u + t (v - u)|^p` over t in [0, 1].
 """
 
 import math
@@ -37,7 +37,7 @@ SERIES_BELOW = (
 
 
 def distance(x, y, knots, p=1):
-    """Sum over filters of p-Wasserstein distances (P1 Definition 2, Eq. 9).
+    """Sum over filters of p-Wasserstein distances (Abdelwahab2019, Definition 2, Eq. 9).
 
     Args:
         x: Values at the knots, shape `(..., filters, knots)`, in units of the filters.
@@ -67,7 +67,8 @@ def distance(x, y, knots, p=1):
 
 
 def pairwise(x, y, knots, p=1, max_bytes=BLOCK_BYTES):
-    """All distances between two sets of embeddings, in blocks of bounded memory (P1 Eq. 9).
+    """All distances between two sets of embeddings, in blocks of bounded memory (Abdelwahab2019,
+    Eq. 9).
 
     Args:
         x: Values at the knots, shape `(n, filters, knots)`.
@@ -148,8 +149,8 @@ def trapezoid_weights(knots):
 
 
 def segment(u, v, p):
-    """`G_p(u, v)`: mean of `|u + t (v - u)|^p` over a segment, from its end differences (P1 Eq. 11,
-    stable form).
+    """`G_p(u, v)`: mean of `|u + t (v - u)|^p` over a segment, from its end differences
+    (Abdelwahab2019, Eq. 11, stable form).
 
     Args:
         u: Differences at the left ends.

@@ -15,7 +15,8 @@ FLOOR = 1e-6
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LogMel(keras.layers.Layer):
-    """Logarithms of the power in mel bands, 25 ms at a time every 10 ms (math of P2's x-vector).
+    """Logarithms of the power in mel bands, 25 ms at a time every 10 ms (for the x-vector of
+    Snyder2018).
 
     Each frame by itself: pre-emphasis 0.97, Hamming window, Fourier transform, squared magnitude,
     triangles on the mel axis (`mel_filters`), log(max(., 1e-6)). The mean of each band over the

@@ -23,7 +23,7 @@ class OrthonormalColumns(keras.constraints.Constraint):
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class BiMap(MatrixLayer):
-    """Maps symmetric matrices X to W'XW, with orthonormal columns in W (Huang and Van Gool 2017).
+    """Maps symmetric matrices X to W'XW, with orthonormal columns in W (Huang2017).
 
     The matrices' own linear layer: fewer channels, each a mixture of the old ones. Positive
     definite matrices stay so, and their least eigenvalue does not fall (Poincaré), so that after

@@ -18,7 +18,7 @@ class LaggedCorrelation(keras.layers.Layer):
 
     Second-order statistics of the whole recording, which convolutions trained on few people do not
     find, in operators that every device has: the elementwise relative of a logarithm of the
-    covariance of the channels with their own past (Carrara and Papadopoulo 2024, "augmented
+    covariance of the channels with their own past (Carrara2024, "augmented
     covariance"). Not in the papers.
 
     Input shape: `(batch, time, channels)`, any time, with or without a Keras mask of any pattern;

@@ -24,8 +24,8 @@ class Covariance(keras.layers.Layer):
 
     Args:
         estimator: `"sample"` (divisor N - 1); `"trace_normalised"` (trace 1, without unit); `"oas"`
-            (Chen et al. 2010, in the form of scikit-learn) or `"ledoit_wolf"` (Ledoit and Wolf
-            2004), both shrunk towards a multiple of the identity, for short recordings.
+            (Chen2010, in the form of scikit-learn) or `"ledoit_wolf"` (Ledoit2004), both shrunk
+            towards a multiple of the identity, for short recordings.
 
     Raises:
         ValueError: If `estimator` is unknown, or the input is no sequence of known channels.

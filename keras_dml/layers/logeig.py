@@ -7,11 +7,11 @@ from keras_dml.layers._matrices import MatrixLayer, compiles, functions
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LogEig(MatrixLayer):
-    """Matrix logarithm, from positive definite matrices to the flat space of symmetric ones (Huang
-    and Van Gool 2017).
+    """Matrix logarithm, from positive definite matrices to the flat space of symmetric ones
+    (Huang2017).
 
     Follow it with `TangentVector`: Euclidean distances of these vectors are log-Euclidean distances
-    (P3 Eq. 4) of the matrices. `TangentMap` is a `BiMap`, this and that in one layer.
+    (Kim2020, Eq. 4) of the matrices. `TangentMap` is a `BiMap`, this and that in one layer.
 
     Input and output shape: `(batch, ..., n, n)`; only the symmetric part of the input counts. The
     output is symmetric, float32 or wider whatever the policy, and finite for every finite input:

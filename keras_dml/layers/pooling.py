@@ -14,7 +14,8 @@ class SequencePooling(keras.layers.Layer):
     """Greatest or mean activation of each filter over the valid steps: one vector a recording,
     compared by cosine.
 
-    The baseline that quantile heads are measured against (P1 section 5.3, method MP-NPL).
+    The baseline that quantile heads are measured against (Abdelwahab2019, section 5.3, method
+    MP-NPL).
 
     Input shape: `(batch, time, filters)`, with or without a Keras mask. Output shape: `(batch,
     filters)`, float32 or wider whatever the policy. A recording without a valid step gives NaN.

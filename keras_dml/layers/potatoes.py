@@ -14,7 +14,7 @@ from keras_dml.layers._replicas import gathered
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class Potatoes(MatrixLayer):
-    """z-scores of positive definite matrices in one potato a class (P3 Eq. 6).
+    """z-scores of positive definite matrices in one potato a class (Kim2020, Eq. 6).
 
     A potato is a centre and the usual distance from it: mean and deviation of the logarithm of
     affine-invariant distances, `log_mu` and `log_sigma`. A matrix scores how many deviations it is
@@ -27,9 +27,9 @@ class Potatoes(MatrixLayer):
 
     Args:
         classes: Number of classes; labels are 0 to `classes - 1`.
-        update_rate: Share of one matrix in statistics after it, from 0 to 1 (beta_delta in P3).
-            None, the paper's: one over the number of matrices seen, those of the calibration
-            counted, which freezes in the end; 0.01 to 0.05 follow a network that moves.
+        update_rate: Share of one matrix in statistics after it, from 0 to 1 (beta_delta in
+            Kim2020). None, the paper's: one over the number of matrices seen, those of the
+            calibration counted, which freezes in the end; 0.01 to 0.05 follow a network that moves.
 
     Raises:
         ValueError: If `classes` is no whole number of at least 1 or `update_rate` no share, or the
@@ -93,7 +93,8 @@ class Potatoes(MatrixLayer):
         return ops.where(count > 0, scores, float("nan"))
 
     def update(self, x, labels, values):
-        """Moves each class's statistics once by its own rows (P3 Eqs 19-21), on all replicas alike.
+        """Moves each class's statistics once by its own rows (Kim2020, Eqs. 19-21), on all replicas
+        alike.
 
         Args:
             x: Positive definite matrices, shape `(batch, n, n)`.
@@ -108,7 +109,7 @@ class Potatoes(MatrixLayer):
             weight.assign(value)
 
     def calibrate(self, x, labels):
-        """Measures the statistics of every class anew (P3 Eqs 7-9), in float64.
+        """Measures the statistics of every class anew (Kim2020, Eqs. 7-9), in float64.
 
         Args:
             x: Positive definite matrices, shape `(count, n, n)`.

@@ -18,7 +18,7 @@ INITS = ("normal", "first_mean")
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class PrototypeSimilarity(keras.layers.Layer):
-    """Learned similarities S(z, c) of embeddings to one prototype a class (P2 Eq. 1).
+    """Learned similarities S(z, c) of embeddings to one prototype a class (Monteiro2020, Eq. 1).
 
     The prototypes are a state that follows the embeddings, `update`, and that no optimizer trains;
     they are saved with the model. After training, classes come and go without it: `add_classes`
@@ -30,9 +30,9 @@ class PrototypeSimilarity(keras.layers.Layer):
 
     Args:
         classes: Number of classes, at least 1; labels are 0 to `classes - 1`.
-        decay: Share of the old prototype in an update (lambda in P2), from 0 to 1.
-        init: What prototypes are before training: `"normal"`, independent normal numbers as in P2;
-            or `"first_mean"`, the mean of the class in its first batch.
+        decay: Share of the old prototype in an update (lambda in Monteiro2020), from 0 to 1.
+        init: What prototypes are before training: `"normal"`, independent normal numbers as in
+            Monteiro2020; or `"first_mean"`, the mean of the class in its first batch.
         class_names: Names of the classes, for `add_classes`; None: `"0"`, `"1"`, ...
         **options: Of `LearnedSimilarity`: `hidden`, `slope`, `dropout`, `symmetry`, `normalize`.
 
@@ -94,8 +94,8 @@ class PrototypeSimilarity(keras.layers.Layer):
         return self.similarity(inputs, self.prototypes, training=training)
 
     def update(self, z, labels):
-        """Moves the prototypes of the classes of a batch towards their means (P2 Algorithm 1), on
-        all replicas alike; no gradient goes through it.
+        """Moves the prototypes of the classes of a batch towards their means (Monteiro2020,
+        Algorithm 1), on all replicas alike; no gradient goes through it.
 
         Args:
             z: Embeddings, shape `(batch, features)`.

@@ -10,7 +10,7 @@ from keras_dml.layers._precision import full_precision
 @keras.saving.register_keras_serializable(package="keras_dml")
 class Proxies(keras.layers.Layer):
     """Squared distances of embeddings to one learned proxy a class, all on the unit sphere
-    (Movshovitz-Attias 2017).
+    (MovshovitzAttias2017).
 
     It stands behind the encoder while `keras_dml.losses.ProxyNCALoss` trains; embeddings are what
     goes in, so the encoder alone is the model to keep. The proxies are weights of the layer, and so

@@ -11,7 +11,7 @@ from keras_dml.layers._precision import full_precision
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class QuantileLayer(keras.layers.Layer):
-    """Reads each filter's quantile function at learned knots (P1 Eqs 2-5).
+    """Reads each filter's quantile function at learned knots (Abdelwahab2019, Eqs. 2-5).
 
     Use it as the last layer of a sequence encoder where max or average pooling would stand: the
     embedding is the distribution of each filter's activations over time, and its distance a sum of
@@ -28,9 +28,9 @@ class QuantileLayer(keras.layers.Layer):
 
     Args:
         knots: Number M of learned knots.
-        p: Order of the Wasserstein distance that `distance` names (P1 Eq. 9).
-        flatten: Whether to return one vector, compared by cosine (P1 section 5.3, methods QP-NPL
-            and QP-CLS).
+        p: Order of the Wasserstein distance that `distance` names (Abdelwahab2019, Eq. 9).
+        flatten: Whether to return one vector, compared by cosine (Abdelwahab2019, section 5.3,
+            methods QP-NPL and QP-CLS).
         host_sort: Whether training sorts with NumPy on the host, which is several times faster on a
             CPU but no graph operation. None: where TensorFlow trains on a CPU. Inference and export
             never do. Set it to False to train under `jit_compile=True`.

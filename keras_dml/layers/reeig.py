@@ -8,7 +8,7 @@ from keras_dml.layers._matrices import MatrixLayer, compiles, functions
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class ReEig(MatrixLayer):
-    """Lifts eigenvalues to a floor: U max(L, epsilon) U' (Huang and Van Gool 2017).
+    """Lifts eigenvalues to a floor: U max(L, epsilon) U' (Huang2017).
 
     The non-linear layer of matrices, and their safety: whatever comes in, singular or indefinite,
     positive definite matrices with a bounded condition go out. A matrix that holds NaN stays NaN.
@@ -20,8 +20,8 @@ class ReEig(MatrixLayer):
     Args:
         epsilon: Least eigenvalue of the result, in squared units of the signal: an absolute number,
             so bring the matrices to a common scale first (`Covariance("trace_normalised")`, or
-            channels of standard deviation 1). The default is the paper's (P3 section 4). Where
-            eigenvalues reach 10,000,000 times as high, float32 cannot see the floor.
+            channels of standard deviation 1). The default is the paper's (Kim2020, section 4).
+            Where eigenvalues reach 10,000,000 times as high, float32 cannot see the floor.
         solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition: products of
             matrices only, the same weights (see `keras_dml.models.with_solver`).
 

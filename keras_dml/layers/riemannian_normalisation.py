@@ -8,8 +8,7 @@ from keras_dml.layers._matrices import MatrixLayer, compiles
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class RiemannianBatchNormalisation(MatrixLayer):
-    """Moves the mean of a batch of positive definite matrices to a learned one (Brooks et al.
-    2019).
+    """Moves the mean of a batch of positive definite matrices to a learned one (Brooks2019).
 
     Maps X to B^(1/2) G^(-1/2) X G^(-1/2) B^(1/2). In training G is the batch's mean (one Karcher
     step from the arithmetic mean, a constant in the backward pass), else its running mean. The

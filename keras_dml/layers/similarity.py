@@ -12,11 +12,13 @@ SYMMETRIES = ("none", "max", "mean", "absdiff")
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LearnedSimilarity(keras.layers.Layer):
-    """S(x, y) of all pairs of two sets of embeddings: a perceptron on `[x; y]` (P2 Eq. 1).
+    """S(x, y) of all pairs of two sets of embeddings: a perceptron on `[x; y]` (Monteiro2020,
+    Eq. 1).
 
     Great is alike; there are no bounds. S is not symmetric and S(x, x) says nothing: the first
     argument is the example or the probe, the second the prototype or the enrolled one. Trained by
-    P2's pair term, S is a log likelihood ratio of "the same class", 0 where both are as likely.
+    the pair term of Monteiro2020, S is a log likelihood ratio of "the same class", 0 where both are
+    as likely.
 
     The concatenated pairs are never made, and hidden units exist for one block of rows of `y` at a
     time, in the backward pass too.
@@ -30,7 +32,7 @@ class LearnedSimilarity(keras.layers.Layer):
         dropout: Share of the last hidden units left out in training, each pair by itself; to the
             nearest 256th.
         symmetry: `"none"`; `"max"` or `"mean"` of both orders of the arguments; `"absdiff"`, a
-            perceptron on `|x - y|` (Koch 2015).
+            perceptron on `|x - y|` (Koch2015).
         normalize: Whether embeddings are scaled to length 1 first.
 
     Raises:

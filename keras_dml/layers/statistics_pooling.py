@@ -15,7 +15,7 @@ FLOOR = 1e-5
 @keras.saving.register_keras_serializable(package="keras_dml")
 class StatisticsPooling(keras.layers.Layer):
     """Mean and standard deviation of each channel over the valid steps, side by side: one vector a
-    recording (Snyder et al. 2018; P2 section 4.3).
+    recording (Snyder2018; Monteiro2020, section 4.3).
 
     The deviation is sqrt(max(variance, 1e-5)), of the variance over all steps (1/T) about the mean.
 

@@ -12,7 +12,7 @@ class TangentVector(MatrixLayer):
     products.
 
     The head after `LogEig`: one vector a recording, compared by Euclidean distance, which is the
-    log-Euclidean distance of the matrices (P3 Eq. 4).
+    log-Euclidean distance of the matrices (Kim2020, Eq. 4).
 
     Input shape: `(batch, ..., n, n)`, symmetric. Output shape: `(batch, ..., n (n + 1) / 2)`,
     float32 or wider whatever the policy.

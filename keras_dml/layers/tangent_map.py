@@ -19,7 +19,7 @@ class TangentMap(BiMap):
 
     Input shape: `(batch, ..., n, n)`; only the symmetric part counts. Output shape: `(batch, ...,
     units (units + 1) / 2)`, float32 or wider whatever the policy, compared by Euclidean distance,
-    which is the log-Euclidean one (P3 Eq. 4) of the mapped matrices.
+    which is the log-Euclidean one (Kim2020, Eq. 4) of the mapped matrices.
 
     Args:
         units: Size of the mapped matrices, at most n.

@@ -12,7 +12,7 @@ class VoiceActivity(keras.layers.Layer):
     """Masks the quiet frames of a recording, in which no voice is heard: pauses between words, the
     room before and after.
 
-    The energy detector of x-vector systems (Snyder et al. 2018). A frame is kept if its level, the
+    The energy detector of x-vector systems (Snyder2018). A frame is kept if its level, the
     mean of its log-mel bands, is at least the recording's mean level minus `margin` standard
     deviations of it, so neither loudness nor microphone counts. What comes in goes out; the mask
     that it carries leaves the quiet frames to no pooling behind. Computed in float32 or wider

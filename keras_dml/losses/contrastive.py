@@ -8,7 +8,7 @@ from keras_dml.losses._table import TableLoss
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class ContrastiveLoss(TableLoss):
-    """Pulls equal classes together and pushes others out of a margin (Hadsell 2006).
+    """Pulls equal classes together and pushes others out of a margin (Hadsell2006).
 
     An ordered pair at distance d pays `d^2 / 2` if its classes are equal, else `max(margin - d,
     0)^2 / 2`. The default reduction is the mean over all ordered pairs of a batch.

@@ -9,7 +9,7 @@ from keras_dml.losses._table import TableLoss, mean_of_terms
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class DSMLTripletLoss(TableLoss):
-    """All triplets by signal-to-noise distance, and a pull of embeddings to zero mean (Yuan 2019).
+    """All triplets by signal-to-noise distance, and a pull of embeddings to zero mean (Yuan2019).
 
     With `d_ij = var(h_j - h_i) / var(h_i)` over features, i the anchor, the mean over all triplets
     of `max(d_ap - d_an + margin, 0)`, plus `zero_mean_weight` times the mean over rows of the
@@ -20,7 +20,7 @@ class DSMLTripletLoss(TableLoss):
 
     Args:
         margin: Margin, a ratio.
-        zero_mean_weight: Weight of the second part (lambda of Yuan 2019).
+        zero_mean_weight: Weight of the second part (lambda of Yuan2019).
         name: Name of the loss.
         dtype: As of `keras.losses.Loss`, widened to float32.
         **kwargs: `reduction` of `keras.losses.Loss`.

@@ -10,12 +10,12 @@ NO_NEGATIVE = -1e30  # in place of -inf, whose differences are NaN
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LiftedStructureLoss(TableLoss):
-    """Each positive pair against all negatives of both its rows (Song 2016; P3 Eq. 3).
+    """Each positive pair against all negatives of both its rows (Song2016; Kim2020, Eq. 3).
 
     With `J_ij = d_ij + log(sum_k exp(margin - d_ik) + sum_l exp(margin - d_jl))`, k over the
     negatives of i and l over those of j, the mean over positive pairs of `max(J_ij, 0)^2 / 2`. In
-    a batch without negatives it is 0. Erratum: P3 Eq. 3 closes a bracket after the first sum; the
-    logarithm takes both.
+    a batch without negatives it is 0. Erratum: Kim2020 Eq. 3 closes a bracket after the first sum;
+    the logarithm takes both.
 
     Labels are class ids, shape `(batch,)`; predictions are embeddings that `distance` takes.
 

@@ -84,7 +84,7 @@ def _in_two_passes(mine):
 
 @_in_two_passes
 def all_triplets(table, labels, margin):
-    """Every triplet of an anchor, a positive and a negative (P3 Eq. 1).
+    """Every triplet of an anchor, a positive and a negative (Kim2020, Eq. 1).
 
     Args:
         table: Distances, shape `(batch, batch)`.
@@ -114,7 +114,7 @@ def all_triplets(table, labels, margin):
 @_in_two_passes
 def semi_hard(table, labels, margin, fallback=False):
     """For every anchor and positive the nearest negative that is farther than the positive, by
-    less than the margin (Schroff 2015).
+    less than the margin (Schroff2015).
 
     Args:
         table: Distances, shape `(batch, batch)`.

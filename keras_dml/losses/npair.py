@@ -10,12 +10,12 @@ SIMILARITIES = {"cosine": vector.cosine, "inner": vector.inner}
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class NPairLoss(LabelledLoss):
-    """Cross-entropy of picking an anchor's own positive among all positives of the batch (Sohn
-    2016).
+    """Cross-entropy of picking an anchor's own positive among all positives of the batch
+    (Sohn2016).
 
     With `S_ij` the similarity of anchor i and positive j, anchor i has the value `log(sum_j
-    exp(S_ij - S_ii))`, plus `(l2 / 4)(|f_i|^2 + |f_i+|^2)`. P1's baselines take the cosine; Sohn's
-    own loss is `NPairLoss(similarity="inner", l2=0.002)`.
+    exp(S_ij - S_ii))`, plus `(l2 / 4)(|f_i|^2 + |f_i+|^2)`. The baselines of Abdelwahab2019 take
+    the cosine; Sohn's own loss is `NPairLoss(similarity="inner", l2=0.002)`.
 
     Labels are class ids, shape `(2N,)`; each comes exactly twice. Predictions are vectors, shape
     `(2N, features)`. A batch with other labels is refused; in a compiled step the backend's own
@@ -25,7 +25,7 @@ class NPairLoss(LabelledLoss):
     Args:
         similarity: `"cosine"` or `"inner"` (product).
         scale: Factor on the similarities, an inverse temperature.
-        l2: Weight of the squared lengths (lambda of Sohn 2016).
+        l2: Weight of the squared lengths (lambda of Sohn2016).
         name: Name of the loss.
         dtype: As of `keras.losses.Loss`, widened to float32: half precision rounds labels from 257
             on.

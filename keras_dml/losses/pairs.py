@@ -100,7 +100,7 @@ def split_pairs(embeddings, labels):
 
 
 def anchors_and_positives(labels):
-    """Rows of the anchors and of their positives in a batch of pairs (R24 of P1's N-pair batch).
+    """Rows of the anchors and of their positives in a batch of pairs.
 
     The first row of a label is the anchor, the second its positive, whatever the order of the rows.
 

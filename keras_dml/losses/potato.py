@@ -11,7 +11,8 @@ from keras_dml.losses.pairs import class_ids
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class PotatoRankingLoss(LabelledLoss):
-    """Own class inside the hull of one's potato, others beyond it by a margin (P3 Eqs 10-18).
+    """Own class inside the hull of one's potato, others beyond it by a margin (Kim2020,
+    Eqs. 10-18).
 
     With `z_jc` the score of row j in the potato of class c, a query of class c has the value `mean
     over P of (z_jc - z_threshold) + weight * mean over N of (z_threshold + margin - z_jc)`. P are
@@ -26,15 +27,15 @@ class PotatoRankingLoss(LabelledLoss):
     its scores has the value NaN; so has, in a compiled step, one whose label has no potato (an
     eager call refuses it).
 
-    Erratum: P3 Eq. 10 has no hinge on negatives and its two bounds do not fit the mined sets of Eqs
-    13 and 14; these follow the sets and the text.
+    Erratum: Kim2020 Eq. 10 has no hinge on negatives and its two bounds do not fit the mined sets
+    of Eqs. 13 and 14; these follow the sets and the text.
 
     Args:
         z_threshold: Radius of the hull, in deviations of the logarithm of distance. The paper's 2.5
             leaves 0.6 % of a class outside, so negatives do most of the work; a lower one, such as
             1, gives positives some.
-        margin: How far beyond the hull other classes belong, in deviations (m in P3).
-        weight: Weight of the negatives (lambda in P3 Eq. 17).
+        margin: How far beyond the hull other classes belong, in deviations (m in Kim2020).
+        weight: Weight of the negatives (lambda in Kim2020, Eq. 17).
         name: Name of the loss.
         dtype: As of `keras.losses.Loss`, widened to float32.
         **kwargs: `reduction` of `keras.losses.Loss`.
@@ -85,8 +86,8 @@ class PotatoRankingLoss(LabelledLoss):
         return ops.where(lost, float("nan"), positive + self.weight * negative)
 
     def mined(self, labels, scores):
-        """Who takes part: positives outside the hull and negatives not yet beyond it (P3 Eqs 13 and
-        14).
+        """Who takes part: positives outside the hull and negatives not yet beyond it (Kim2020,
+        Eqs. 13 and 14).
 
         Args:
             labels: Class ids, int32, shape `(batch,)`.

@@ -8,7 +8,7 @@ from keras_dml.losses.pairs import class_ids
 
 TRIALS = ("ordered", "unordered")
 CANDIDATES = ("all", "batch")
-MARGIN, SCALE = 0.35, 30.0  # of the additive margin softmax (Wang 2018, CosFace)
+MARGIN, SCALE = 0.35, 30.0  # of the additive margin softmax (Wang2018)
 
 
 def known_ids(labels, classes):
@@ -31,7 +31,7 @@ def known_ids(labels, classes):
 
 
 def class_term(scores, labels, smoothing=0.0):
-    """Cross-entropy of picking each row's class, shape `(batch,)` (P2 Eq. 2).
+    """Cross-entropy of picking each row's class, shape `(batch,)` (Monteiro2020, Eq. 2).
 
     A constant added to a row changes nothing: this term does not calibrate similarities.
 
@@ -51,7 +51,7 @@ def class_term(scores, labels, smoothing=0.0):
 
 
 def pair_term(table, labels, *, trials="ordered", smoothing=0.0):
-    """Binary cross-entropy of "the same class" over the pairs of a batch (P2 Eq. 3).
+    """Binary cross-entropy of "the same class" over the pairs of a batch (Monteiro2020, Eq. 3).
 
     Same and different pairs weigh alike whatever their numbers, so that a similarity of 0 means as
     likely as not. A kind without pairs gives 0, and no gradient.
@@ -78,7 +78,7 @@ def pair_term(table, labels, *, trials="ordered", smoothing=0.0):
 
 
 def additive_margin(cosines, labels, margin=MARGIN, scale=SCALE):
-    """Logits `scale (cos - margin [own class])` of the additive margin softmax (Wang 2018).
+    """Logits `scale (cos - margin [own class])` of the additive margin softmax (Wang2018).
 
     Args:
         cosines: Shape `(batch, classes)`.
@@ -90,8 +90,8 @@ def additive_margin(cosines, labels, margin=MARGIN, scale=SCALE):
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class PrototypicalLoss(LabelledLoss):
-    """The loss of `keras_dml.models.PrototypicalClassifier`: `L_class + L_pair + L_aux` (P2
-    Algorithm 1).
+    """The loss of `keras_dml.models.PrototypicalClassifier`: `L_class + L_pair + L_aux`
+    (Monteiro2020, Algorithm 1).
 
     The class term picks a row's own prototype among all, the pair term tells rows of one class from
     others and calibrates the similarity, the auxiliary term is the cross-entropy of a dense layer
@@ -110,8 +110,8 @@ class PrototypicalLoss(LabelledLoss):
         label_smoothing: Share of the target spread over all classes, in the class and the auxiliary
             term.
         pair_smoothing: Targets of pairs are `1 - pair_smoothing` and `pair_smoothing`.
-        candidates: Classes that the class term picks among: `"all"`, as in P2; `"batch"`, those of
-            the batch, which costs less where there are thousands.
+        candidates: Classes that the class term picks among: `"all"`, as in Monteiro2020; `"batch"`,
+            those of the batch, which costs less where there are thousands.
         trials: `"ordered"`: every pair in both orders, as the similarity is asked in use;
             `"unordered"`: only `i < j`.
         name: Name of the loss.

@@ -10,7 +10,7 @@ from keras_dml.losses.pairs import class_ids
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class ProxyNCALoss(LabelledLoss):
-    """Nearer to the proxy of one's class than to all others (Movshovitz-Attias 2017).
+    """Nearer to the proxy of one's class than to all others (MovshovitzAttias2017).
 
     With `d_z` the squared distance of a row to the proxy of class z, as `keras_dml.layers.Proxies`
     gives it, a row of class y has the value `d_y + log(sum over z != y of exp(-d_z))`, which may be

@@ -1,4 +1,5 @@
-"""Losses of adversarial training that P2's Table 1 compares with, each in its own paper's reading.
+"""Losses of adversarial training that Monteiro2020 compares with in Table 1, each in its own
+paper's reading.
 
 Functions of logits on clean inputs and on their adversarial twins, shape `(batch, classes)`; all
 give one value an example, shape `(batch,)`, whose mean is the loss.
@@ -52,7 +53,7 @@ def kl_divergence(logits, other):
 
 
 def alp(labels, clean, adversarial, weight=0.5):
-    """Adversarial logit pairing (Kannan et al. 2018): half clean, half adversarial cross-entropy,
+    """Adversarial logit pairing (Kannan2018): half clean, half adversarial cross-entropy,
     and the mean square over classes of what the attack moved the logits by.
 
     Args:
@@ -68,13 +69,13 @@ def alp(labels, clean, adversarial, weight=0.5):
 
 
 def trades(labels, clean, adversarial, beta=6.0):
-    """Clean cross-entropy and `beta` times KL(clean || adversarial) (Zhang et al. 2019).
+    """Clean cross-entropy and `beta` times KL(clean || adversarial) (Zhang2019).
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
         clean: Logits of the inputs, shape `(batch, classes)`.
         adversarial: Logits of their adversarial twins, same shape. Both sides carry gradient.
-        beta: 1 / lambda of P2's Table 1, which has 6 for MNIST.
+        beta: 1 / lambda of Monteiro2020, whose Table 1 has 6 for MNIST.
     """
     clean, adversarial = widest(clean, adversarial)
     return cross_entropy(labels, clean) + beta * kl_divergence(clean, adversarial)
@@ -82,8 +83,8 @@ def trades(labels, clean, adversarial, beta=6.0):
 
 def tla(
     labels, clean, adversarial, logits, *, margin=0.05, weight=0.5, norm_weight=1e-4
-):  # the constants of Mao et al. for MNIST
-    """Triplet loss adversarial training (Mao et al. 2019).
+):  # the constants of Mao2019 for MNIST
+    """Triplet loss adversarial training (Mao2019).
 
     Adversarial cross-entropy, a hinge `D(anchor, positive) - D(anchor, negative) + margin` with
     `D = 1 - |cos|`, adversarial anchors and the clean examples of `tla_pairs`, and the squares of

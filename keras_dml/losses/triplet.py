@@ -11,8 +11,8 @@ FALLBACKS = (None, "farthest")
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class TripletLoss(TableLoss):
-    """Anchor nearer to a positive than to a negative by a margin (Schroff 2015, P3 Eq. 1; Hermans
-    2017).
+    """Anchor nearer to a positive than to a negative by a margin (Schroff2015; Hermans2017;
+    Kim2020, Eq. 1).
 
     A triplet pays `max(d_ap - d_an + margin, 0)`. Which triplets pay is the mining:
 

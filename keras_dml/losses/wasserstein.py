@@ -1,4 +1,4 @@
-"""The Wasserstein loss of paper 1."""
+"""The Wasserstein loss (Abdelwahab2019)."""
 
 from keras_dml import distances
 from keras_dml._keras import keras, ops
@@ -9,7 +9,7 @@ from keras_dml.losses.pairs import class_ids, split_pairs
 @keras.saving.register_keras_serializable(package="keras_dml")
 class WassersteinLoss(LabelledLoss):
     """Pulls the two recordings of a person together and all other pairs apart, in Wasserstein
-    distance (P1 Eq. 13).
+    distance (Abdelwahab2019, Eq. 13).
 
     With N pairs and `D_ij` the distance of anchor i to positive j, anchor i has the value
     `sum over j != i of softplus(D_ii - D_ij)`. The default reduction is their mean, Eq. 13 divided
@@ -54,7 +54,7 @@ class WassersteinLoss(LabelledLoss):
 
 
 def pair_softplus(table, symmetric=False):
-    """One value an anchor from the distances of anchors to positives (P1 Eq. 13).
+    """One value an anchor from the distances of anchors to positives (Abdelwahab2019, Eq. 13).
 
     Args:
         table: Distances, shape `(pairs, pairs)`, row i anchor i, column j positive j.

@@ -1,4 +1,4 @@
-"""L-infinity attacks made while a network trains (P2 section 4.1.1): FGSM and PGD.
+"""L-infinity attacks made while a network trains (Monteiro2020, section 4.1.1): FGSM and PGD.
 
 Pure functions on keras.ops that trace into a compiled step. To measure how robust a network is,
 take `keras_dml.evaluation.robustness`.
@@ -52,7 +52,7 @@ def pgd(loss, x, start, epsilon, step_size, steps):
         x: Inputs, shape `(batch, ...)`, in [0, 1].
         start: Where to begin, shape as of `x`.
         epsilon: Greatest change of an entry, a number or a scalar tensor.
-        step_size: Change of an entry by a step (alpha of P2).
+        step_size: Change of an entry by a step (alpha in Monteiro2020).
         steps: Number of steps.
 
     Returns:

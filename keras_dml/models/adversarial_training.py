@@ -14,7 +14,7 @@ from keras_dml.models._choices import choose
 from keras_dml.models.prototypical_classifier import PrototypicalClassifier
 
 PROTOTYPES = "prototypes"
-METHODS = {  # constants of each, as in P2's Table 1
+METHODS = {  # constants of each, as in Monteiro2020, Table 1
     PROTOTYPES: {},
     "at": {},
     "alp": {"weight": 0.5},
@@ -27,7 +27,8 @@ TRADES_START = 1e-3  # deviation of its start: at the inputs themselves the dive
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class AdversarialTraining(keras.Model):
-    """Trains a `PrototypicalClassifier` on inputs that are attacked while it trains (P2 4.1.1).
+    """Trains a `PrototypicalClassifier` on inputs that are attacked while it trains (Monteiro2020,
+    section 4.1.1).
 
     A step makes adversarial twins of its batch by projected gradient ascent, from a random start
     within `epsilon`, with the classifier in inference mode, so that neither prototypes nor running
@@ -35,11 +36,11 @@ class AdversarialTraining(keras.Model):
     result is `model.classifier`, which shares the weights. Metrics of `compile` see what a step
     trains on, adversarial inputs among it; `evaluate` is on clean inputs.
 
-    Methods: `"prototypes"` is P2's own, all three terms of the classifier, weighted by the
-    `keras_dml.losses.PrototypicalLoss` that `compile` is given, on clean and adversarial inputs
-    joined; attacked through the class and the auxiliary term so that neither head is spared.
-    The others train the encoder and the auxiliary head alone, and freeze the similarity: `"at"`
-    (Madry et al. 2018) on adversarial inputs only, `"alp"`, `"tla"` and `"trades"` by the losses of
+    Methods: `"prototypes"` is that of Monteiro2020, all three terms of the classifier, weighted by
+    the `keras_dml.losses.PrototypicalLoss` that `compile` is given, on clean and adversarial inputs
+    joined; attacked through the class and the auxiliary term so that neither head is spared. The
+    others train the encoder and the auxiliary head alone, and freeze the similarity: `"at"`
+    (Madry2018) on adversarial inputs only, `"alp"`, `"tla"` and `"trades"` by the losses of
     `keras_dml.losses.robust`. To use what they trained, ask for `head="dol"`.
 
     On a processor compile it with `jit_compile=False`: TensorFlow's XLA, which Keras takes by
@@ -53,15 +54,16 @@ class AdversarialTraining(keras.Model):
         classifier: A `keras_dml.models.PrototypicalClassifier`, with `aux="softmax"` for all
             methods but `"prototypes"`.
         method: `"prototypes"`, `"at"`, `"alp"`, `"tla"` or `"trades"`.
-        epsilon: Greatest change of an input's entry, 0.3 for MNIST and 8/255 for CIFAR-10 in P2.
-        steps: Of the attack; 40 for MNIST in P2, 10 for CIFAR-10.
+        epsilon: Greatest change of an input's entry, 0.3 for MNIST and 8/255 for CIFAR-10 in
+            Monteiro2020.
+        steps: Of the attack; 40 for MNIST in Monteiro2020, 10 for CIFAR-10.
         step_size: Change of an entry by a step; None: `2.5 epsilon / steps`.
         clean_fraction: Share of clean inputs in what `"prototypes"` trains on, 0 to 0.5. Every
             input is attacked; below 0.5 fewer clean ones are joined, drawn evenly from the batch.
         ramp_steps: Training steps over which `epsilon` and `step_size` grow from near 0 to
             theirs; a network that starts on the full attack may learn nothing.
         constants: Of the method's loss, as keywords of its function in `keras_dml.losses.robust`;
-            None: those of P2's Table 1.
+            None: those of Monteiro2020, Table 1.
         seed: Of the random starts, from 0 to 2**32 - 1; None: drawn by Python's `random`, as Keras
             does.
 

@@ -10,7 +10,7 @@ def convolutional(
     input_shape=(28, 28, 1), *, width=64, blocks=4, embedding=None, early_pooling=False
 ):
     """Blocks of a 3 by 3 convolution, batch normalisation, ReLU and the maxima of 2 by 2 pixels
-    (Snell et al. 2017).
+    (Snell2017).
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardised.

@@ -6,7 +6,7 @@ from keras_dml._keras import keras
 from keras_dml.layers.standardisation import Standardisation
 from keras_dml.models._images import embedding_of, image_input
 
-# Of each stage (Tan & Le 2019, Table 1; Lite keeps B0's): kernel, stride of its first block, factor
+# Of each stage (Tan2019, Table 1; Lite keeps B0's): kernel, stride of its first block, factor
 # of the expansion, filters, blocks.
 STAGES = (
     (3, 1, 1, 16, 1),
@@ -26,7 +26,7 @@ def efficientnet_lite0(input_shape=(224, 224, 3), weights=None, *, embedding=Non
     """EfficientNet-Lite0 up to its pooled features: no squeeze-and-excite, ReLU6 throughout, so
     that it quantises to int8 and runs on accelerators.
 
-    Seven stages of inverted bottlenecks (Tan & Le 2019; the Lite variants are TensorFlow's of
+    Seven stages of inverted bottlenecks (Tan2019; the Lite variants are TensorFlow's of
     2020). `zoo/efficientnet_lite0.py` makes the file of its ImageNet weights.
 
     Functional model:

@@ -13,7 +13,7 @@ PRESETS = {
 
 def lenet(input_shape=(28, 28, 1), *, embedding=84, preset="standard"):
     """Two 5 by 5 convolutions with ReLU, each halved by its maxima, a hidden layer with ReLU and a
-    linear embedding (P2 section 4.1, "a standard LeNet").
+    linear embedding (Monteiro2020, section 4.1: "a standard LeNet").
 
     The end is linear since a ReLU would confine embeddings and prototypes to one orthant.
 
@@ -25,8 +25,7 @@ def lenet(input_shape=(28, 28, 1), *, embedding=84, preset="standard"):
         input_shape: `(height, width, channels)`, each side at least 12.
         embedding: Units of the last layer.
         preset: `"standard"` (6 and 16 filters, 120 units: 60,856 weights) or `"madry"` (32 and 64
-            filters, 1024 units: the capacity that adversarial training asks for, Madry et al.
-            2018).
+            filters, 1024 units: the capacity that adversarial training asks for, Madry2018).
 
     Returns:
         A `keras.Model`.

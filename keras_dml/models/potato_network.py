@@ -12,14 +12,15 @@ from keras_dml.losses.potato import PotatoRankingLoss, of_queries, potato_ids
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class PotatoNetwork(keras.Model):
-    """Trains an encoder of positive definite matrices by `PotatoRankingLoss` (P3 Algorithm 1).
+    """Trains an encoder of positive definite matrices by `PotatoRankingLoss` (Kim2020,
+    Algorithm 1).
 
     To embed and compare it is its encoder: same input, same output, same distance. In addition it
     holds the statistics of all classes, `network.potatoes`, as weights. Each step scores the
     embeddings by the statistics as they are, and then moves them once by the batch's own embeddings
-    (P3's Algorithm 1 moves them inside its loop over the batch, which depends on the order of the
-    rows). All of it is saved, and a loaded network goes on training like the original. To publish a
-    model, take `network.encoder`, which shares the trained weights.
+    (Algorithm 1 of Kim2020 moves them inside its loop over the batch, which depends on the order of
+    the rows). All of it is saved, and a loaded network goes on training like the original. To
+    publish a model, take `network.encoder`, which shares the trained weights.
 
     Training needs statistics: call `calibrate` once before `fit`. They follow the moving embeddings
     late; `recalibration` measures them anew after each epoch.
@@ -91,12 +92,13 @@ class PotatoNetwork(keras.Model):
         return loss
 
     def calibrate(self, x, y, *, samples=100, seed=0, batch_size=32):
-        """Measures the statistics of every class from some of its samples (P3 Eqs 7-9).
+        """Measures the statistics of every class from some of its samples (Kim2020, Eqs. 7-9).
 
         Args:
             x: Inputs of the encoder, an array or a list of arrays, which may differ in length.
             y: Class ids, shape `(len(x),)`.
-            samples: Greatest number of samples of a class (N_I in P3), drawn without replacement.
+            samples: Greatest number of samples of a class (N_I in Kim2020), drawn without
+                replacement.
             seed: Seed of the draw.
             batch_size: Inputs of one call of the encoder.
 

@@ -29,7 +29,8 @@ BATCH = 256
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class PrototypicalClassifier(keras.Model):
-    """An encoder E, prototypes C and a learned similarity S, trained together (P2 Algorithm 1).
+    """An encoder E, prototypes C and a learned similarity S, trained together (Monteiro2020,
+    Algorithm 1).
 
     `model(x)` are the scores `S(E(x), C)`, logits of the classes. In training the call gives the
     embeddings too, `{"embedding": E(x), "scores": ...}`: each step first moves the prototypes by
@@ -251,7 +252,7 @@ class PrototypicalClassifier(keras.Model):
         )
 
     def classify(self, x, *, among=None, batch_size=BATCH):
-        """The most similar class of each input (P2 Eq. 4); ties go to the lowest row.
+        """The most similar class of each input (Monteiro2020, Eq. 4); ties go to the lowest row.
 
         Args:
             x: Inputs, shape `(count, ...)`.

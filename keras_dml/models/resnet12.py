@@ -17,7 +17,7 @@ def resnet12(
     deviation=0.5,
 ):
     """Four residual blocks of three 3 by 3 convolutions, each halved by its maxima, pooled over the
-    image (Oreshkin et al. 2018, with the widths of Lee et al. 2019).
+    image (Oreshkin2018, with the widths of Lee2019).
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1].

@@ -10,8 +10,8 @@ MEAN_RGB = (123.68, 116.779, 103.939)
 
 
 def resnet50(input_shape=(224, 224, 3), weights=None, *, embedding=None):
-    """`keras.applications.ResNet50` up to its pooled features, with its standardisation inside (He
-    et al. 2016; P2 section 4.2).
+    """`keras.applications.ResNet50` up to its pooled features, with its standardisation inside
+    (He2016; Monteiro2020, section 4.2).
 
     Functional model:
         Input: `image`, shape `(batch, height, width, 3)`, RGB in [0, 1].

@@ -1,5 +1,5 @@
-"""The sequence encoder of paper 1: stacked convolutions over time, then an aggregation over all
-steps."""
+"""The sequence encoder of Abdelwahab2019: stacked convolutions over time, then an aggregation over
+all steps."""
 
 from keras_dml._keras import keras
 from keras_dml.layers import (
@@ -14,15 +14,15 @@ from keras_dml.layers import (
 from keras_dml.models._choices import choose
 
 # Filters of the sixteen convolutions, and the layers after which an edge model halves the rate.
-# Paper 1 says "16 stacked convolutions"; the widths of "paper" are our reading of it, those of
-# "edge" fit 180 KB quantised.
+# Abdelwahab2019 says "16 stacked convolutions"; the widths of "paper" are our reading of it, those
+# of "edge" fit 180 KB quantised.
 SIZES = {
     "paper": (64,) * 4 + (128,) * 4 + (256,) * 8,
     "edge": (32,) * 4 + (48,) * 4 + (64,) * 8,
 }
 HALVINGS = {"paper": 0, "edge": 3}
 HALVE_EVERY = {1: 1, 2: 2, 3: 3, 4: 4, 5: 5}  # three halvings fit between sixteen convolutions
-# Of a new PReLU (He et al. 2015); Keras's own, zero, starts as a ReLU, which forgets half.
+# Of a new PReLU (He2015); Keras's own, zero, starts as a ReLU, which forgets half.
 SLOPE = 0.25
 
 HEADS = {
@@ -49,8 +49,8 @@ def sequence_encoder(
     normalisation="channel",
     slope_l2=0.0,
 ):
-    """Sixteen convolutions with PReLU, and the distribution of their activations over time (P1
-    section 5.3).
+    """Sixteen convolutions with PReLU, and the distribution of their activations over time
+    (Abdelwahab2019, section 5.3).
 
     Each convolution covers three steps and is followed by batch normalisation (which inference
     folds into it) and a PReLU with one slope a filter. Masks are exact through every stage: the
@@ -77,7 +77,8 @@ def sequence_encoder(
         normalisation: `"channel"` (training statistics; call `adapt` of the model's layer
             `normalisation`), `"recording"` (each recording by itself) or `"change"` (the steps'
             differences, each recording by itself).
-        slope_l2: Weight of the L2 penalty on the slopes of the PReLUs (P1 section 5.3).
+        slope_l2: Weight of the L2 penalty on the slopes of the PReLUs (Abdelwahab2019,
+            section 5.3).
 
     Returns:
         A `keras.Model` whose last layer names its distance.

@@ -1,4 +1,4 @@
-"""The SPD network of paper 3: covariance matrices made smaller, rectified, and laid flat."""
+"""The SPD network of Kim2020: covariance matrices made smaller, rectified, and laid flat."""
 
 import itertools
 import numbers
@@ -8,8 +8,8 @@ from keras_dml.layers import BiMap, Covariance, ReEig, TangentMap
 from keras_dml.models._choices import choose
 from keras_dml.models.sequence_encoder import NORMALISATIONS
 
-# Channels in, then units of each BiMap (P3 section 4). The paper prints "64 x 32" for DEAP, whose
-# recordings have 32 channels: that is one lag stacked; without it we read 32 -> 16.
+# Channels in, then units of each BiMap (Kim2020, section 4). The paper prints "64 x 32" for DEAP,
+# whose recordings have 32 channels: that is one lag stacked; without it we read 32 -> 16.
 SIZES = {
     "deap": (32, 16),
     "deap_lagged": (64, 32),
@@ -28,7 +28,7 @@ def spdnet(
     normalisation=None,
     solver="eigh",
 ):
-    """BiMap, ReEig and again BiMap (Huang and Van Gool 2017; P3 section 4), on covariance matrices
+    """BiMap, ReEig and again BiMap (Huang2017; Kim2020, section 4), on covariance matrices
     or on recordings.
 
     The paper's later ReEigs are left out, because they are the identity: with orthonormal columns

@@ -17,7 +17,7 @@ def threshold_network(input_shape=(28, 28, 1), *, width=16, embedding=64):
 
     The first convolution starts as `relu(4 (x - t))` and `relu(4 (t - x))` of single pixels, with
     thresholds t from 0.3 to 0.7, plus some of the usual random start. Adversarially trained
-    networks on MNIST find such filters by themselves (Madry et al. 2018, appendix C), which takes
+    networks on MNIST find such filters by themselves (Madry2018, appendix C), which takes
     most of their training: six epochs from this start leave 97.8 % of held-out training images
     right under PGD-40 at 0.3.
 

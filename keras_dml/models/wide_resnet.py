@@ -20,8 +20,8 @@ def wide_resnet(
     mean=CIFAR_MEAN,
     deviation=CIFAR_DEVIATION,
 ):
-    """Three groups of pre-activation blocks, pooled over the image (Zagoruyko & Komodakis 2016; the
-    family that P2 takes for CIFAR-10).
+    """Three groups of pre-activation blocks, pooled over the image (Zagoruyko2016; the
+    family that Monteiro2020 takes for CIFAR-10).
 
     A block is batch normalisation, ReLU, 3 by 3 convolution, twice, with dropout between; a 1 by 1
     convolution is its shortcut where the shape changes.

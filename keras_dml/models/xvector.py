@@ -6,17 +6,17 @@ from keras_dml.layers.convolution import MaskedConv1D
 from keras_dml.layers.statistics_pooling import StatisticsPooling
 from keras_dml.models._choices import choose
 
-# Channels, width and dilation of the frame layers (Snyder et al. 2018, Table 1).
+# Channels, width and dilation of the frame layers (Snyder2018, Table 1).
 FRAME_LAYERS = ((512, 5, 1), (512, 3, 2), (512, 3, 3), (512, 1, 1), (1500, 1, 1))
 
 
 def xvector(frame_layers=FRAME_LAYERS, *, embedding=512, bands=30, padding="valid"):
     """A time-delay network on log-mel bands, statistics over the frames, and a linear layer.
 
-    The embedding is the affine output of Snyder's segment 6; P2 puts its own heads on it in place
-    of segment 7. Each frame layer is an affine map of the frames around, ReLU and batch
-    normalisation. Masks are exact through every stage: the embedding of a padded recording is that
-    of the bare one.
+    The embedding is the affine output of segment 6 in Snyder2018; Monteiro2020 puts its own heads
+    on it in place of segment 7. Each frame layer is an affine map of the frames around, ReLU and
+    batch normalisation. Masks are exact through every stage: the embedding of a padded recording is
+    that of the bare one.
 
     Functional model:
         Input: `audio`, shape `(batch, samples, 1)`, 16 kHz, in [-1, 1]; any length of at least

@@ -1,4 +1,4 @@
-"""Pictures of losses compared on held-out people (P3 Table I and Figures 2 to 5).
+"""Pictures of losses compared on held-out people (Kim2020, Table I and Figures 2 to 5).
 
 Each is drawn from a table, columns by name, which `reports.save` writes beside it. Figures are
 shares; where a table has `..._stderr`, its bars are standard errors over seeds, and an empty one
@@ -110,7 +110,7 @@ def loss_people(table, *, own, title, caption=""):
 
 
 def loss_spread(table, *, title, caption=""):
-    """Distances to the centre of the own class and to those of others, by loss (P3 Fig. 2).
+    """Distances to the centre of the own class and to those of others, by loss (Kim2020, Fig. 2).
 
     Args:
         table: Columns `method`, `kind` (`"own"` or `"other"`), `share` from 0 to 1 and `distance`,
@@ -148,7 +148,7 @@ def loss_spread(table, *, title, caption=""):
 
 
 def loss_sweep(table, *, value, unit, title, caption="", logarithmic=False):
-    """Recall@1 over the values of one constant (P3 Figs 3 and 4).
+    """Recall@1 over the values of one constant (Kim2020, Figs. 3 and 4).
 
     Args:
         table: Columns `value`, `recall_at_1` and `recall_at_1_stderr`.
@@ -183,7 +183,7 @@ def loss_sweep(table, *, value, unit, title, caption="", logarithmic=False):
 
 
 def loss_curves(table, *, value, title, caption=""):
-    """Loss and Recall@1 during training, a line for each value of one constant (P3 Fig. 5).
+    """Loss and Recall@1 during training, a line for each value of one constant (Kim2020, Fig. 5).
 
     Args:
         table: Columns `value`, `seen`, `loss`, `loss_stderr`, `recall_at_1` and

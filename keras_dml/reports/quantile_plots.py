@@ -15,9 +15,9 @@ def quantile_curves(
     """The quantile functions of two people for the filters in which they differ most.
 
     A thin line is one recording, a thick one the median of a person's recordings at each knot; the
-    shaded area between the two thick lines is their 1-Wasserstein distance in that filter (P1
-    Eq. 9). Filters are ranked by the mean distance between the two people less the mean distance
-    between recordings of the same person.
+    shaded area between the two thick lines is their 1-Wasserstein distance in that filter
+    (Abdelwahab2019, Eq. 9). Filters are ranked by the mean distance between the two people less the
+    mean distance between recordings of the same person.
 
     Args:
         first: Quantile embeddings of one person, shape `(recordings, filters + 1, knots)`; the last

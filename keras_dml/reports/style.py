@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from keras_dml._files import file_place, named, staged
 
-# Okabe & Ito, Color Universal Design (2008): told apart by colour-blind people, and in grey by
+# Color Universal Design (Okabe2008): told apart by colour-blind people, and in grey by
 # lightness or dash where two of them meet in a picture
 BLACK, ORANGE, SKY_BLUE, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"

@@ -13,7 +13,7 @@ LABELS = ("classes", "episode")
 class EpisodeSampler(PKSampler):
     """Episodes of `ways` classes with `shots` support and `queries` query examples of each.
 
-    Use it to train as few-shot evaluation tests (Vinyals 2016), and with
+    Use it to train as few-shot evaluation tests (Vinyals2016), and with
     `models.PrototypicalClassifier`, whose pair term needs several examples of each class in a
     batch: with labels of the whole training set its prototypes move as in any other batch.
 

@@ -7,7 +7,7 @@ class NPairSampler(PKSampler):
     """Batches of `pairs` distinct classes with two different recordings of each.
 
     Use it with `losses.WassersteinLoss` and `losses.NPairLoss`, which read a batch of 2N rows as
-    N anchors and their positives (P1 Eq. 13; Sohn 2016, N-pair loss). Rows `2i` and `2i + 1` are a
+    N anchors and their positives (Abdelwahab2019, Eq. 13; Sohn2016). Rows `2i` and `2i + 1` are a
     pair, so that cutting a batch into equal parts for replicas splits no pair when the number of
     replicas divides `pairs`.
 
@@ -25,8 +25,8 @@ class NPairSampler(PKSampler):
         y: Class of each recording, shape `(recordings,)` or `(recordings, 1)`: integers of any
             size, strings, bytes, or floats that are integers. Batches carry dense ids;
             `class_names[id]` gives the original back.
-        pairs: Distinct classes in a batch (N in P1), at least 2 and at most as many as `y` has.
-            More pairs mean more negatives; P1 does not give its number.
+        pairs: Distinct classes in a batch (N in Abdelwahab2019), at least 2 and at most as many as
+            `y` has. More pairs mean more negatives; Abdelwahab2019 does not give its number.
         steps: Batches in an epoch. Default: `ceil(number of classes / pairs)`, in which every
             class appears about once.
         length: Time steps of every batch; each recording is cut to it by a random crop. Default:

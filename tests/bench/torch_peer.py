@@ -72,7 +72,7 @@ class Encoder(nn.Module):
 
 
 def wasserstein_loss(values, knots):
-    """P1 Eq. 13 on rows 2i and 2i + 1, with the 1-Wasserstein distance of P1 Eq. 9."""
+    """Abdelwahab2019, Eq. 13 on rows 2i and 2i + 1, with the 1-Wasserstein distance of Eq. 9."""
     gap = values[0::2, None] - values[None, 1::2]  # (pairs, pairs, filters, knots)
     u, v = gap[..., :-1], gap[..., 1:]
     total = u.abs() + v.abs()

@@ -1,5 +1,5 @@
 """One prototypical classifier classifies, learns from few samples, verifies and retrieves, and its
-similarity tells new kinds and other distributions (P2, section 1)."""
+similarity tells new kinds and other distributions (Monteiro2020, section 1)."""
 
 import numpy as np
 import pytest

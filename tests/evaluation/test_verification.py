@@ -136,7 +136,7 @@ EERS = (
 
 @pytest.mark.parametrize("name", EERS)
 def test_similarities_have_the_golden_rates_with_the_kinds_exchanged(name):
-    """P2 accepts s > t, so it rejects s <= t: FAR and FRR change places, the EER does not."""
+    """Monteiro2020 accepts s > t: FAR and FRR change places, the EER does not."""
     example = golden(f"eer-{name}", "seeds_p2")
     expected = example["expected"]
     scores, genuine = (np.array(example["inputs"][key]) for key in ("scores", "genuine"))

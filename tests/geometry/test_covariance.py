@@ -29,7 +29,7 @@ def test_golden_estimators(estimator, dtype):
 
 @pytest.mark.parametrize("estimator", ["oas", "ledoit_wolf"])
 def test_golden_shrinkage_is_the_share_of_the_round_matrix(estimator):
-    """Of OAS that of scikit-learn and pyRiemann, not of Chen 2010."""
+    """Of OAS that of scikit-learn and pyRiemann, not of Chen2010."""
     inputs, expected, _, _ = matrices.example("covariance", "float64")
     x, mask = inputs["x"][None], inputs["mask"][None]
     sample, found = (np.asarray(covariance(one)(x, mask))[0] for one in ("sample", estimator))

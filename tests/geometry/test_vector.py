@@ -163,7 +163,7 @@ def test_signal_to_noise_knows_neither_scale_nor_offset(rng):
 
 
 def test_an_anchor_without_signal_is_far_and_its_gradient_finite(rng):
-    """R36: the variance is 0, and 1e-12 stands for it."""
+    """Its variance is 0, and 1e-12 stands for it."""
     x, y = np.full((1, 5), 0.7), rng.normal(size=(3, 5))
     np.testing.assert_allclose(numpy(vector.snr(x, y))[0], y.var(axis=1) * 1e12, rtol=1e-6)
     assert np.isfinite(gradients(lambda x: ops.sum(vector.snr(x, y)), x)[0]).all()

@@ -1,8 +1,9 @@
-"""Worked examples with known answers, as JSON: `seeds_p1` to `seeds_p3` from the papers'
-definitions in float64, `tfa` and `tfsim` from the real TensorFlow Addons 0.23 and TensorFlow
-Similarity 0.17 in float32.
+"""Worked examples with known answers, as JSON: `seeds_p1` to `seeds_p3` from the definitions of
+Abdelwahab2019, Monteiro2020 and Kim2020 in float64, `tfa` and `tfsim` from the real TensorFlow
+Addons 0.23 and TensorFlow Similarity 0.17 in float32.
 
-In the files infinities and not-a-numbers are strings, because JSON has none; here they are floats.
+The files number the papers in this order. In them infinities and not-a-numbers are strings, because
+JSON has none; here they are floats.
 """
 
 import functools

@@ -36,7 +36,7 @@ def test_golden_losses_and_their_gradients(name):
 
 
 def test_golden_n_pair_mc_of_sohn_weighs_the_squared_lengths_by_half_of_its_l2():
-    """P3's lambda 0.001, on the mean over all rows, is `l2=0.002`."""
+    """Lambda 0.001 of Kim2020, on the mean over all rows, is `l2=0.002`."""
     example = golden("npair_mc", "seeds_p3")
     expected, weight = example["expected"], example["inputs"]["l2_weight"]
     labels = np.asarray(example["inputs"]["labels"])
@@ -51,8 +51,8 @@ def test_golden_n_pair_mc_of_sohn_weighs_the_squared_lengths_by_half_of_its_l2()
         np.testing.assert_allclose(slopes, example["gradient"]["x"], atol=tolerance["grad_atol"])
 
 
-def test_sohns_loss_is_not_the_sum_over_all_positive_pairs_that_p3_prints():
-    """R35: Eq. 2 of P3 as a sum over all positive pairs has another value."""
+def test_sohns_loss_is_not_the_sum_over_all_positive_pairs_that_kim2020_prints():
+    """Erratum: Kim2020 Eq. 2, a sum over all positive pairs, has another value than Sohn2016."""
     example = golden("npair_mc", "seeds_p3")
     x, labels = (np.asarray(example["inputs"][key]) for key in ("x", "labels"))
     found = float(NPairLoss("inner", l2=0.002)(labels, x))

@@ -141,7 +141,7 @@ def test_the_layer_and_the_loss_together_are_the_golden_loss():
 
 @pytest.mark.parametrize("p, symmetric", [(1, False), (2.5, True)])
 def test_gradients_agree_with_finite_differences_with_ties_and_masks(rng, p, symmetric):
-    """Steps tie between recordings, one filter is dead; counts of steps are off the kinks (R8)."""
+    """Steps tie between recordings, one filter is dead; counts of steps are off the kinks."""
     x = rng.normal(size=(4, 7, 2))
     x[0, 2, 0] = x[1, 3, 0] = x[2, 0, 0]
     x[3, :, 1] = 0.25

@@ -1,4 +1,4 @@
-"""The four methods of paper 1 under `fit`, and training that goes on after a file."""
+"""The four methods of Abdelwahab2019 under `fit`, and training that goes on after a file."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""The four methods of paper 1 by one option, resumed runs, folds and the trials of thresholds."""
+"""The four methods of Abdelwahab2019 by one option, resumed runs, folds, the trials of
+thresholds."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Table 1 of P2 on made-up digits: what is trained and attacked, what goes on, what comes out."""
+"""Table 1 of Monteiro2020 on made-up digits: what is trained, attacked, resumed, what comes out."""
 
 import json
 

@@ -3,7 +3,7 @@
 CARD = {
     "name": "tiny",
     "task": "show how a card looks",
-    "paper": "P1 Eqs 2, 9",
+    "paper": "Abdelwahab2019, Eqs. 2, 9",
     "input": {
         "channels": ["X", "Y", "Z"],
         "units": ["g", "g", "deg/s"],
@@ -54,7 +54,7 @@ IMAGES = {
     **CARD,
     "name": "pictures",
     "task": "name the corner that is bright",
-    "paper": "P2 Algorithm 1",
+    "paper": "Monteiro2020, Algorithm 1",
     "input": {"channels": ["grey"], "units": ["[0, 1]"], "size": [8, 8], "dtype": "float32"},
     "data": {
         "builder": "corners",

@@ -1,4 +1,4 @@
-"""Motion capture of five actors, cut into clips of one motion each (HDM05, Müller et al. 2007)."""
+"""Motion capture of five actors, cut into clips of one motion each (HDM05, Mueller2007)."""
 
 from __future__ import annotations
 

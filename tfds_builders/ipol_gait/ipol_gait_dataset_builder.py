@@ -1,4 +1,4 @@
-"""Walks of people with and without impairments, both feet, at 100 Hz (Truong et al. 2019)."""
+"""Walks of people with and without impairments, both feet, at 100 Hz (Truong2019)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nine speakers saying /ae/, as LPC cepstra (Kudo et al. 1999)."""
+"""Nine speakers saying /ae/, as LPC cepstra (Kudo1999)."""
 
 from __future__ import annotations
 

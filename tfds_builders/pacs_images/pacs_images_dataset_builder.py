@@ -1,5 +1,5 @@
-"""Pictures of seven kinds of things as photos, paintings, cartoons and sketches (PACS, Li et al.
-2017)."""
+"""Pictures of seven kinds of things as photos, paintings, cartoons and sketches (PACS,
+Li2017)."""
 
 from __future__ import annotations
 

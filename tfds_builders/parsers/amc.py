@@ -1,4 +1,4 @@
-"""Motions of motion capture: Acclaim's `.amc` as VICON writes it (HDM05, Müller et al. 2007).
+"""Motions of motion capture: Acclaim's `.amc` as VICON writes it (HDM05, Mueller2007).
 
 A head of `:FULLY-SPECIFIED` and `:DEGREES`, then for each frame a line with its number and a line
 `part value value …` for the root and each bone that can turn, in the same order in every frame.

@@ -1,4 +1,4 @@
-"""Skeletons of motion capture: Acclaim's `.asf` as VICON writes it (HDM05, Müller et al. 2007).
+"""Skeletons of motion capture: Acclaim's `.asf` as VICON writes it (HDM05, Mueller2007).
 
 Sections begin with a colon: `:units` has the scale of the lengths, `:root` the order of the root's
 channels, `:bonedata` a block for each bone, `:hierarchy` lines `parent child child …`.

@@ -1,4 +1,4 @@
-"""The gait set of IPOL (Truong et al. 2019): a table of both feet's sensors, and notes.
+"""The gait set of IPOL (Truong2019): a table of both feet's sensors, and notes.
 
 `<subject>-<trial>.csv` has one header line and 16 comma-separated columns, 100 lines a second.
 `<subject>-<trial>.json` has the person, the walk and the steps of each foot as `[start, end]` in

@@ -1,4 +1,4 @@
-"""IDX, the format of MNIST: a magic number, the sizes of the axes, the numbers (LeCun 1998)."""
+"""IDX, the format of MNIST: a magic number, the sizes of the axes, the numbers (LeCun1998)."""
 
 from __future__ import annotations
 

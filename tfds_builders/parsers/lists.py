@@ -1,4 +1,4 @@
-"""Lists of pictures as PACS has them (Li et al. 2017): a line `photo/dog/056_0022.jpg 1` each."""
+"""Lists of pictures as PACS has them (Li2017): a line `photo/dog/056_0022.jpg 1` each."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Trials of the EEG set of UCI (data set 121): 64 electrodes, one second, as text (Begleiter;
-Zhang et al. 1995).
+"""Trials of the EEG set of UCI (data set 121): 64 electrodes, one second, as text (Begleiter1999;
+Zhang1995).
 
 Four header lines, then for each electrode a line `# FP1 chan 0` and 256 lines `trial electrode
 sample microvolts`. The header speaks of 120 trials and 416 samples; a file holds one trial of 256.

@@ -1,4 +1,4 @@
-"""The Japanese Vowels set (Kudo et al. 1999): `ae.train`, `ae.test` of UCI, and the `.ts` form.
+"""The Japanese Vowels set (Kudo1999): `ae.train`, `ae.test` of UCI, and the `.ts` form.
 
 UCI's form has one frame a line, 12 numbers between blanks; a block of frames is an utterance.
 Blocks are separated by blank lines, or closed by a line of twelve `1.0`, which is never a frame.

@@ -1,4 +1,4 @@
-"""Two sentences spoken by 24 actors in eight emotions (RAVDESS, Livingstone & Russo 2018)."""
+"""Two sentences spoken by 24 actors in eight emotions (RAVDESS, Livingstone2018)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""EEG of people with and without alcoholism looking at pictures (Begleiter; Zhang et al. 1995)."""
+"""EEG of people with and without alcoholism looking at pictures (Begleiter1999; Zhang1995)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tfds_builders.parsers import smni
 log = logging.getLogger("tfds_builders")
 
 FRACTIONS = {"train": 0.4, "validation": 0.1, "test": 0.5}
-MINIMUM_TRIALS = 6  # five probes and one enrolled, the least that the protocol of P1 needs
+MINIMUM_TRIALS = 6  # five probes and one enrolled, the least that Abdelwahab2019's protocol needs
 GROUPS = {"a": "alcoholic", "c": "control"}
 _TRIAL = r"(co\d[ac]\d{7})\.rd\.(\d{3})(?:\.gz)?"
 _PERSON = r"(co\d[ac]\d{7})\.tar(?:\.gz)?"

@@ -85,7 +85,7 @@ def card(figures, counts, *, seed, steps, minutes):
         "name": NAME,
         "task": "Name the thing on a small photograph, one of ten kinds, and take new kinds from "
         "few examples",
-        "paper": "P2 Eqs 1-4, Algorithm 1 (Monteiro et al., Learning Semantic Similarities for "
+        "paper": "Monteiro2020, Eqs. 1-4, Algorithm 1 (Learning Semantic Similarities for "
         "Prototypical Classifiers)",
         "input": {
             "channels": ["red", "green", "blue"],

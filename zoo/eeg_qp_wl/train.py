@@ -122,7 +122,7 @@ def card(figures, thresholds, subjects, seed, steps, minutes):
     return {
         "name": NAME,
         "task": "Tell people apart by one second of EEG after a visual stimulus, 64 electrodes",
-        "paper": "P1 Eqs 2, 9, 13 (Abdelwahab and Landwehr 2019, arXiv 1912.01933)",
+        "paper": "Abdelwahab2019, Eqs. 2, 9, 13 (arXiv 1912.01933)",
         "input": {
             "channels": list(CHANNELS),
             "units": ["uV"] * len(CHANNELS),

@@ -63,8 +63,7 @@ def card(figures, thresholds, subjects, seed, steps, minutes):
         "name": NAME,
         "task": "Tell people apart by the covariance of one second of EEG after a visual "
         "stimulus, 64 electrodes",
-        "paper": "P3 Eqs 5, 10-21 (Kim et al., Nonlinear Ranking Loss on Riemannian Potato "
-        "Embedding)",
+        "paper": "Kim2020, Eqs. 5, 10-21 (Nonlinear Ranking Loss on Riemannian Potato Embedding)",
         "figures_are": f"{sequences.CROSS_VALIDATED} The curves pool all single recordings of all "
         "folds under one threshold, so their equal error rate is higher.",
         "limits": [

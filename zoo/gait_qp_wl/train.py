@@ -111,7 +111,7 @@ def card(figures, thresholds, train_subjects, test_subjects, seed, steps, minute
         "name": NAME,
         "task": "Tell people apart by how they walk: verify, identify and reject walkers from "
         "windows of one foot's sensor",
-        "paper": "P1 Eqs 2, 9, 13 (Abdelwahab and Landwehr 2019, arXiv 1912.01933); the shift by "
+        "paper": "Abdelwahab2019, Eqs. 2, 9, 13 (arXiv 1912.01933); the shift by "
         "discriminants is not in it",
         "input": {
             "channels": CHANNELS,

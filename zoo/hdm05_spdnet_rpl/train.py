@@ -173,8 +173,7 @@ def card(figures, thresholds, seed, steps, minutes):
         "name": NAME,
         "task": "Tell motions apart, whoever makes them: retrieve and verify eleven motions, and "
         "further ones, from the places of a body's joints",
-        "paper": "P3 Eqs 5, 10-21 (Kim et al., Nonlinear Ranking Loss on Riemannian Potato "
-        "Embedding)",
+        "paper": "Kim2020, Eqs. 5, 10-21 (Nonlinear Ranking Loss on Riemannian Potato Embedding)",
         "input": {
             "channels": [f"{joint}.{axis}" for joint in JOINTS for axis in "xyz"],
             "units": ["m"] * 3 * len(JOINTS),

@@ -47,7 +47,7 @@ def described(name, task, figures, *, seed, steps, minutes, limits):
     return {
         "name": name,
         "task": task,
-        "paper": "P2 Eqs 1-4, Algorithm 1 (Monteiro et al., Learning Semantic Similarities for "
+        "paper": "Monteiro2020, Eqs. 1-4, Algorithm 1 (Learning Semantic Similarities for "
         "Prototypical Classifiers)",
         "input": {
             "channels": ["ink"],

@@ -17,11 +17,11 @@ from zoo import classifiers, images, publish, recipe
 from zoo.mnist_proto_sim import train as clean
 
 NAME = "mnist_proto_sim_at"
-EPSILON = 0.3  # of a range of 1, P2 section 4.1.1
+EPSILON = 0.3  # of a range of 1, Monteiro2020, section 4.1.1
 TRAINED = 0.33  # a little more, so that what is held at 0.3 is held with room
 STEPS, LEARNING_RATE = 5500, 1e-3
 # On 2,000 training images held out, six epochs: ten steps a batch leave 97.8 % under PGD-40 in 24
-# minutes of one core; P2's forty would take four times as long.
+# minutes of one core; the forty of Monteiro2020 would take four times as long.
 ATTACK_STEPS = 10
 RAMP_STEPS = 700
 ATTACKS = (

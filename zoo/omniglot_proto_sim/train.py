@@ -221,7 +221,7 @@ def card(figures, alphabets, *, seed, steps, minutes, precision):
     return {
         "name": NAME,
         "task": "Learn the characters of a new alphabet from one drawing of each",
-        "paper": "P2 Eqs 1-4, Algorithm 1 (Monteiro et al., Learning Semantic Similarities for "
+        "paper": "Monteiro2020, Eqs. 1-4, Algorithm 1 (Learning Semantic Similarities for "
         "Prototypical Classifiers)",
         "input": {
             "channels": ["ink"],

@@ -4,7 +4,7 @@ weights, prototypes and a learned similarity.
 Each of PACS's four domains is left out in turn: SIM and DOL are the two heads of one model, and a
 plain softmax on the same pretrained encoder is trained alone, with the same batches and as many
 steps. Heads are trained on ImageNet's features first, then with the upper part of the encoder, so
-that its features are not spoilt by random heads (Kumar et al. 2022). The model that is published is
+that its features are not spoilt by random heads (Kumar2022). The model that is published is
 trained on all four domains. From the checkout: `python -m zoo.pacs_proto_sim.train --help`.
 """
 
@@ -259,7 +259,7 @@ def card(rows, known, *, seed, seeds, steps, minutes):
         "name": NAME,
         "task": "Name the thing in a photograph, a painting, a cartoon or a sketch, one of seven "
         "kinds, and take new kinds from few examples",
-        "paper": "P2 Eqs 1-4, Algorithm 1 (Monteiro et al., Learning Semantic Similarities for "
+        "paper": "Monteiro2020, Eqs. 1-4, Algorithm 1 (Learning Semantic Similarities for "
         "Prototypical Classifiers)",
         "input": {
             "channels": ["red", "green", "blue"],

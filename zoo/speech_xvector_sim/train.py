@@ -224,8 +224,8 @@ def scores(model, signals, first, second):
 
 
 def with_fused(similarity, cosine):
-    """Scores of trials by name, the fused ones first: the sum, as in P2's Table 3, and the mean of
-    both brought to [0, 1]."""
+    """Scores of trials by name, the fused ones first: the sum, as in Table 3 of Monteiro2020, and
+    the mean of both brought to [0, 1]."""
     return {
         "fused": evaluation.fuse(similarity, cosine),
         "fused in [0, 1]": evaluation.fuse(similarity, cosine, "bounded"),
@@ -296,7 +296,7 @@ def card(figures, thresholds, speakers, cepstra, *, chosen, seed, steps, minutes
     return {
         "name": NAME,
         "task": "Tell whether two recordings are of one voice, from raw sound",
-        "paper": "P2 Eqs 1-5, Algorithm 1 (Monteiro et al., Learning Semantic Similarities for "
+        "paper": "Monteiro2020, Eqs. 1-5, Algorithm 1 (Learning Semantic Similarities for "
         "Prototypical Classifiers)",
         "input": {
             "channels": ["sound"],

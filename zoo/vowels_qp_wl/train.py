@@ -46,7 +46,7 @@ def card(figures, thresholds, test_subjects, seed, steps, minutes):
     return {
         "name": NAME,
         "task": "Tell speakers apart by one vowel: the small model of the demo",
-        "paper": "P1 Eqs 2, 9, 13 (Abdelwahab and Landwehr 2019, arXiv 1912.01933)",
+        "paper": "Abdelwahab2019, Eqs. 2, 9, 13 (arXiv 1912.01933)",
         "input": {
             "channels": CHANNELS,
             "units": ["1"] * len(CHANNELS),
@@ -67,9 +67,9 @@ def card(figures, thresholds, test_subjects, seed, steps, minutes):
             "agreed to it.",
         },
         "figures": figures,
-        "figures_are": "The table: paper 1's protocol, n observed recordings a person and "
-        "repetition. The pictures: `keras-dml demo`, every utterance of ae.test, each of the four "
-        "people in turn as the imposter.",
+        "figures_are": "The table: the protocol of Abdelwahab2019, n observed recordings a "
+        "person and repetition. The pictures: `keras-dml demo`, every utterance of ae.test, each "
+        "of the four people in turn as the imposter.",
         "thresholds": thresholds,
         "limits": [
             "Nine male speakers, one vowel pair (/ae/), 10 kHz speech from 1999: a "

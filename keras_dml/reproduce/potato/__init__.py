@@ -1,1 +1,1 @@
-"""P3's comparison of losses on one SPD network, Table I and Figures 2 to 5."""
+"""The comparison of losses on one SPD network in Kim2020, Table I and Figures 2 to 5."""

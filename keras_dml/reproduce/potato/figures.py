@@ -23,11 +23,11 @@ def vectors(matrices):
 
 
 def measure(matrices, labels, queries, *, riemannian):
-    """F1, R@1, R@3 and NMI of P3's Table I, and MAP@R, as plain numbers.
+    """F1, R@1, R@3 and NMI of Table I in Kim2020, and MAP@R, as plain numbers.
 
     Retrieval ranks the clips that are no queries, by the affine-invariant distance or the
     log-Euclidean one. Clusters are k-means of the queries' logarithms whatever the distance, as
-    many as they have classes, so that the figures of all losses compare (R38).
+    many as they have classes, so that the figures of all losses compare.
 
     Args:
         matrices: Positive definite, shape `(count, n, n)`.
@@ -61,7 +61,7 @@ def measure(matrices, labels, queries, *, riemannian):
 
 
 def spread(matrices, labels, queries):
-    """Affine-invariant distances of the queries to the centres of all classes (P3 Fig. 2).
+    """Affine-invariant distances of the queries to the centres of all classes (Kim2020, Fig. 2).
 
     Centres are the Riemannian means of the gallery's classes.
 

@@ -1,4 +1,5 @@
-"""The losses of P3's Table I: which network each trains, on which batches, and its own constant."""
+"""The losses of Kim2020, Table I: which network each trains, on which batches, and its own
+constant."""
 
 import dataclasses
 from collections.abc import Callable
@@ -58,7 +59,7 @@ METHODS = {
 
 
 def network(method, sizes, classes):
-    """The network of P3 under a head.
+    """The network of Kim2020 under a head.
 
     Args:
         method: A `Method`.

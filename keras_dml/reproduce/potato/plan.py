@@ -8,9 +8,9 @@ from keras_dml.reproduce.potato.methods import METHODS, RPL
 from keras_dml.reproduce.potato.training import Trainer, by_person, spread_by_person, train
 
 VERSION = 1  # of what a run does; another one leaves the files of older runs alone
-SIZES = (93, 80, 40, 20)  # P3's network for HDM05
+SIZES = (93, 80, 40, 20)  # the network of Kim2020 for HDM05
 PER_CLASS = 5  # clips of a class in a batch: what the smallest class leaves without two actors
-SAMPLES = 100  # N_I of P3, of which a class here has some 16
+SAMPLES = 100  # N_I in Kim2020, of which a class here has some 16
 NO_NETWORK, UNTRAINED = "No network", "Untrained"
 REFERENCES = (NO_NETWORK, UNTRAINED)
 
@@ -26,8 +26,8 @@ class Scale:
         stops: How often a network is measured on the way, while settings are chosen.
         learning_rates: Candidates, of Adam.
         batch_classes: Classes in a batch, in the ablation; the greatest is that of all other runs.
-        weights: Weights of the negatives (lambda of P3), in the ablation.
-        samples: Clips of a class that potatoes are calibrated by (N_I of P3), in the ablation.
+        weights: Weights of the negatives (lambda in Kim2020), in the ablation.
+        samples: Clips of a class that potatoes are calibrated by (N_I in Kim2020), in the ablation.
     """
 
     seeds: int
@@ -84,7 +84,7 @@ class Choice:
 
 
 class Experiment:
-    """P3's comparison on some clips.
+    """The comparison of Kim2020 on some clips.
 
     Args:
         clips: `Clips`.

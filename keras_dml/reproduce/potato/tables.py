@@ -15,8 +15,8 @@ NAMES = {
     "nmi": "NMI",
     "map_at_r": "MAP@R",
 }
-NRA = "NRA"  # Schall et al. 2019 give no formula that could be built; its row stays open
-PAPER = {  # P3 Table I, HDM05, per cent
+NRA = "NRA"  # Schall2019 gives no formula that could be built; its row stays open
+PAPER = {  # Kim2020, Table I, HDM05, per cent
     "DSML-Triplet": {"f1": 53.0, "recall_at_1": 57.3, "recall_at_3": 58.5, "nmi": 52.4},
     "Triplet-Random": {"f1": 48.3, "recall_at_1": 44.5, "recall_at_3": 47.5, "nmi": 45.6},
     "Triplet-Semihard": {"f1": 51.3, "recall_at_1": 50.4, "recall_at_3": 55.3, "nmi": 47.5},
@@ -96,7 +96,8 @@ def settings(choices):
 
 
 def spread(rows):
-    """Quantiles of distances to the centres of classes, their means over people (P3 Fig. 2)."""
+    """Quantiles of distances to the centres of classes, their means over people (Kim2020,
+    Fig. 2)."""
     table = {"method": [], "kind": [], "share": [], "distance": []}
     for method in [name for name in ORDER if any(row["method"] == name for row in rows)]:
         theirs = [row for row in rows if row["method"] == method]

@@ -60,7 +60,7 @@ def train(trainer, clips, settings):
         settings: Dict of `held_out`, the people; `seed`; `learning_rate`; `seen`, how many matrices
             are trained on, repeats counted; `stops`, how often figures are measured on the way;
             `batch_classes` and `per_class`; `samples`, the greatest number of a class that potatoes
-            are calibrated by; `spread`, whether the distances of P3's Fig. 2 are measured.
+            are calibrated by; `spread`, whether the distances of Kim2020, Fig. 2, are measured.
 
     Returns:
         Dict of `history`, a dict for each stop with the matrices `seen`, the mean `loss` since the

@@ -1,1 +1,1 @@
-"""P2's Table 1 on MNIST: prototypical classifiers and others under attack."""
+"""Table 1 of Monteiro2020 on MNIST: prototypical classifiers and others under attack."""

@@ -1,4 +1,4 @@
-"""The rows of P2's Table 1: what is trained, and which head is attacked."""
+"""The rows of Monteiro2020, Table 1: what is trained, and which head is attacked."""
 
 from keras_dml import models
 from keras_dml._keras import keras

@@ -8,7 +8,7 @@ from keras_dml.reproduce.prototypes.methods import FLOAT32, ROWS, TRAININGS
 from keras_dml.reproduce.prototypes.training import Trainings
 
 VERSION = 3  # of what a run does; another one leaves the files of older runs alone
-EPSILON = 0.3  # P2, MNIST
+EPSILON = 0.3  # Monteiro2020, MNIST
 STEP_SIZE = 0.01  # of the attacks that measure
 
 

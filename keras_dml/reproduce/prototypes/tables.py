@@ -4,7 +4,7 @@ from scipy import stats
 
 from keras_dml.reproduce.prototypes.methods import ROWS
 
-PAPER = {  # P2 Table 1, MNIST, per cent
+PAPER = {  # Monteiro2020, Table 1, MNIST, per cent
     "AT": {"clean": 99.24, "short": 97.31, "long": 96.58, "fgsm": 94.82},
     "ALP": {"clean": 98.91, "short": 97.34, "long": 96.62, "fgsm": 95.06},
     "TLA": {"clean": 99.52, "short": 98.17, "long": 97.72, "fgsm": 96.96},
