@@ -5,11 +5,14 @@ import ctypes
 import gc
 import os
 import pathlib
+import tempfile
+import time
 
 try:
+    import fcntl
     import resource
-except ImportError:  # on Windows, where memory is not told
-    resource = None
+except ImportError:  # on Windows
+    fcntl = resource = None
 
 # Read when TensorFlow and matplotlib are first imported, so set before any test module is.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -53,7 +56,7 @@ FIRST = (
     "test_docs.py",
     "test_tangent_map.py",
 )
-NICENESS = 10
+POLL = 0.02  # seconds
 GROWTH = 60 * 2**20  # bytes of this process, after which what was compiled is dropped
 KEPT = [3 * 2**29]  # bytes at the start of that, and after each time
 
@@ -63,14 +66,32 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: places.get(item.path.name, len(FIRST)))
 
 
-def pytest_runtest_setup(item):
-    """All other processes of tests give way to the run on JAX, for which they wait in the end."""
-    if (
-        hasattr(item.config, "workerinput")
-        and item.path.name != "test_jax.py"
-        and hasattr(os, "nice")
-    ):
-        os.nice(NICENESS - os.nice(0))
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item, nextitem):
+    """As many tests at once as there are cores: more processes share the memory, not the time."""
+    if fcntl is None or not hasattr(item.config, "workerinput"):
+        return (yield)
+    with contextlib.ExitStack() as stack:
+        places = [_core(os.getppid(), core) for core in range(os.cpu_count() or 1)]
+        locks = [stack.enter_context(place.open("w")) for place in places]
+        while not any(_locked(lock) for lock in locks):
+            time.sleep(POLL)
+        result = yield
+    if nextitem is None or nextitem.path != item.path:
+        time.sleep(2 * POLL)  # so that another process takes the core
+    return result
+
+
+def _core(run, core):
+    return pathlib.Path(tempfile.gettempdir()) / f"keras-dml-tests-{run}-{core}"
+
+
+def _locked(file):
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @pytest.hookimpl(trylast=True)
@@ -120,8 +141,11 @@ def pytest_sessionfinish(session):
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024 if resource else 0
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["peak"] = peak
-    elif not PEAKS:
+        return
+    if not PEAKS:
         PEAKS.append(peak)
+    for core in range(os.cpu_count() or 1):
+        _core(os.getpid(), core).unlink(missing_ok=True)
 
 
 @pytest.hookimpl(optionalhook=True)
