@@ -10,8 +10,8 @@ import numpy as np
 
 from keras_dml._arrays import real
 from keras_dml._files import staged
-from keras_dml.geometry import _potato_float64 as values
-from keras_dml.geometry._potato_float64 import Statistics, check_update_rate
+from keras_dml.geometry.spd import potato_float64 as values
+from keras_dml.geometry.spd.potato_float64 import Statistics, check_update_rate
 
 SCALES = {"geometric": values.log_distance, "arithmetic": lambda distance: distance}
 MAX_ROUNDS = 100  # of dropping artefacts; each drops at least one matrix

@@ -1,6 +1,6 @@
 """Learning rates over the steps of a training."""
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")

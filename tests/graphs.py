@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 
 
 def graph(function):

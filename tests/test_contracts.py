@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keras_dml import layers, losses, models
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from tests import contracts
 from tests.contracts import Loss, Network
 

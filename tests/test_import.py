@@ -76,7 +76,7 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 for attempt in range(2):
     try:
-        import keras_dml._keras
+        import keras_dml._backend
     except ImportError as error:
         print(type(error).__name__, error)
 """

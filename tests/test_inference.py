@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import keras_dml
 from keras_dml import distances, layers, models, zoo
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.inference import _batches
 
 CHANNELS = 2
@@ -506,7 +506,7 @@ def test_of_a_classifier_the_encoder_embeds_and_the_similarity_tells_distances(r
     np.testing.assert_allclose(table, -expected, rtol=1e-5, atol=1e-6)
     cut = keras_dml.distance(classifier, found, found[:2], max_bytes=1)
     np.testing.assert_allclose(cut, table, rtol=1e-5, atol=1e-6)
-    assert distances.name_of(classifier.distance) == "learned_similarity"
+    assert classifier.distance.name == "learned_similarity"
 
 
 # ---- distance ---------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pyriemann.artifact_detection import Potato as PyRiemann
 
-from keras_dml.geometry import potato as geometry
+from keras_dml.geometry.spd import potato as geometry
 from keras_dml.potato import Potato
 from tests.geometry.matrices import assert_values, example, spd
 

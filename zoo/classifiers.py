@@ -9,8 +9,8 @@ import time
 import numpy as np
 
 from keras_dml import inference
+from keras_dml._backend import keras
 from keras_dml._files import write_text
-from keras_dml._keras import keras
 from zoo import recipe, training
 
 STEPS_PER_EPOCH, WARM_UP = 250, 200

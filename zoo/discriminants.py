@@ -13,7 +13,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.models import with_shift
 
 COMPONENTS = 150  # of the features, before the discriminants

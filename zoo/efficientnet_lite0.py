@@ -64,7 +64,7 @@ def convert(
 ):
     """Writes the weights for Keras, if its network answers like the original."""
     from keras_dml import models
-    from keras_dml._keras import ops
+    from keras_dml._backend import ops
 
     with np.load(source) as file:
         arrays = dict(file)

@@ -4,7 +4,7 @@ import pathlib
 import shutil
 import time
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.models import PotatoNetwork
 from keras_dml.samplers import PKSampler
 from zoo import training

@@ -15,7 +15,7 @@ import shutil
 
 import numpy as np
 
-from keras_dml import _files, distances, inference
+from keras_dml import _files, inference
 from keras_dml.zoo import catalogue, lookup, reading, schema
 from zoo import readme
 
@@ -148,7 +148,7 @@ def describe_embedding(model, embedding):
     metric = inference.head_distance(model)
     return {
         "shape": [int(size) for size in embedding.shape[1:]],
-        "distance": distances.name_of(metric),
+        "distance": metric.name,
         **metric.get_config(),
     }
 

@@ -9,8 +9,8 @@ import numpy as np
 import typer
 
 from keras_dml import evaluation, reports
+from keras_dml._backend import keras
 from keras_dml._files import staged, write_text
-from keras_dml._keras import keras
 from keras_dml.samplers import NPairSampler
 from zoo import evaluate, training
 

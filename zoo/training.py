@@ -9,8 +9,8 @@ import time
 
 import numpy as np
 
-from keras_dml._keras import keras, ops
-from keras_dml.geometry.wasserstein import trapezoid_weights
+from keras_dml._backend import keras, ops
+from keras_dml.geometry.quantile.wasserstein import trapezoid_weights
 from keras_dml.losses import NPairLoss, WassersteinLoss
 from keras_dml.models import sequence_encoder
 

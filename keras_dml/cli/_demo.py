@@ -116,9 +116,9 @@ def _write_figures(name, rounds, out):
 
 def _for_device(model, name, recordings, distances, out):
     """Writes the TFLite file and holds its answers against Keras's on all the recordings."""
-    from keras_dml._keras import keras
+    from keras_dml._backend import tensorflow
 
-    if keras.backend.backend() != "tensorflow":
+    if not tensorflow.is_backend():
         _screen.note(
             "No TFLite file: TensorFlow writes it, and Keras runs on another backend here."
         )

@@ -6,9 +6,9 @@ import functools
 
 import numpy as np
 
-from keras_dml._keras import ops
+from keras_dml._backend import ops
+from keras_dml._backend.gradients import compiled, value_and_gradient
 from keras_dml.losses import robust
-from keras_dml.models._input_gradients import compiled, value_and_gradient
 
 LOSSES = {"cross_entropy": robust.cross_entropy, "margin": robust.margin}
 

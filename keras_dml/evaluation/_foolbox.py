@@ -11,7 +11,7 @@ import warnings
 import eagerpy
 import numpy as np
 
-from keras_dml._keras import ops
+from keras_dml._backend import ops
 
 with warnings.catch_warnings():  # one of its other attacks imports an old name of SciPy's
     warnings.simplefilter("ignore", DeprecationWarning)

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import stats
 
 from keras_dml._arrays import real, whole
+from keras_dml._backend import ops
 from keras_dml._files import staged
-from keras_dml._keras import ops
 from keras_dml.evaluation._attacked import Network
 from keras_dml.progress import track
 

@@ -25,8 +25,7 @@ def table_of_distances(embeddings, gallery, distance):
     if isinstance(distance, str) and distance == PRECOMPUTED:
         return lambda rows: np.array(embeddings[rows], np.float64)
     gallery, copies = distinct(np.asarray(gallery))
-    make = _by_formula if isinstance(distance, str) and distance in _FORMULAS else _by_callable
-    table = make(embeddings, gallery, distance)
+    table = _table(embeddings, gallery, distance)
     return table if copies is None else lambda rows: table(rows)[:, copies]
 
 
@@ -38,51 +37,21 @@ def distinct(gallery):
     return (gallery, None) if len(first) == len(gallery) else (gallery[first], copies)
 
 
-def _by_formula(embeddings, gallery, distance):
-    if embeddings.ndim != 2:
+def _table(embeddings, gallery, distance):
+    from keras_dml import distances  # loads Keras
+
+    by_name = isinstance(distance, str)
+    distance = distances.get(distance)
+    if by_name and embeddings.ndim != distance.rank:
         raise ValueError(
-            f'`distance="{distance}"` is one of vectors, shape (n, features). Received embeddings '
-            f"of shape {embeddings.shape}. For other embeddings give the model's distance, "
+            f'`distance="{distance.name}"` is one of {distance.embeddings}. Received embeddings of '
+            f"shape {embeddings.shape}. For other embeddings give the model's distance, "
             "`model.layers[-1].distance`."
         )
-    return _FORMULAS[distance](embeddings, gallery)
-
-
-def _euclidean(embeddings, gallery):
-    """|y|^2 - 2 x.y, the squared distance but for |x|^2, which is the same for all entries."""
-    origin = gallery[:1].astype(np.float64)  # one of the points: no digits lost on a common offset
-    entries = gallery - origin
-    squares = np.einsum("nd,nd->n", entries, entries)
-    entries *= 2.0
-
-    def table(rows):
-        product = (embeddings[rows] - origin) @ entries.T
-        return np.subtract(squares, product, out=product)
-
-    return table
-
-
-def _cosine(embeddings, gallery):
-    entries = _unit(gallery).T
-    return lambda rows: -_unit(embeddings[rows]) @ entries
-
-
-def _unit(x):
-    """Vectors of length 1 in float64; a zero vector stays zero."""
-    x = x.astype(np.float64)
-    lengths = np.linalg.norm(x, axis=-1, keepdims=True)
-    return x / np.where(lengths > 0, lengths, 1.0)
-
-
-_FORMULAS = {"euclidean": _euclidean, "cosine": _cosine}
-
-
-def _by_callable(embeddings, gallery, distance):
-    if not callable(distance):
-        from keras_dml import distances  # loads Keras
-
-        distance = distances.get(distance)
-    return lambda rows: values_of_pairs("distance", distance, embeddings[rows], gallery)
+    ranking = distance.ranking(gallery) if by_name else None
+    if ranking is None:
+        return lambda rows: values_of_pairs("distance", distance, embeddings[rows], gallery)
+    return lambda rows: ranking(embeddings[rows])
 
 
 def values_of_pairs(name, function, x, y):

@@ -3,8 +3,8 @@
 import pathlib
 import tempfile
 
+from keras_dml._backend.tensorflow import tensorflow
 from keras_dml.export import _calibration, _flatbuffer, inputs, operators, signatures
-from keras_dml.export._backend import tensorflow
 from keras_dml.export._half import halve_weights
 from keras_dml.export._quiet import quiet
 

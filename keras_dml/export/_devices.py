@@ -1,7 +1,6 @@
 """SPD models as a device can run them: no device has an eigendecomposition."""
 
-from keras_dml._keras import keras
-from keras_dml.export.parity import OF_MATRICES
+from keras_dml._backend import keras
 from keras_dml.layers import LogEig, TangentVector
 from keras_dml.layers._matrices import MatrixLayer
 from keras_dml.models import with_solver
@@ -20,7 +19,7 @@ def flat(model):
     vectors, whose Euclidean distance is the log-Euclidean one of the matrices; the affine-invariant
     distance would need eigenvalues for each pair. Any other is returned as it is.
     """
-    if not isinstance(getattr(model.layers[-1], "distance", None), OF_MATRICES):
+    if not getattr(getattr(model.layers[-1], "distance", None), "is_of_matrices", False):
         return model
     vectors = TangentVector()(LogEig()(model.output))
     return keras.Model(model.input, vectors, name=model.name)

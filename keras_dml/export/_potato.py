@@ -5,12 +5,13 @@ import pathlib
 
 import numpy as np
 
+from keras_dml._backend.tensorflow import tensorflow
 from keras_dml._files import saved_model_place, staged
-from keras_dml.export._backend import tensorflow, writing
+from keras_dml.export._graphs import writing
 from keras_dml.export._quiet import quiet
-from keras_dml.geometry import potato as geometry
 from keras_dml.geometry import spd
-from keras_dml.geometry._potato_float64 import SINGULAR
+from keras_dml.geometry.spd import potato as geometry
+from keras_dml.geometry.spd.potato_float64 import SINGULAR
 from keras_dml.potato import LEAST_DEVIATION
 
 

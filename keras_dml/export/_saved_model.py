@@ -6,10 +6,10 @@ import time
 
 import numpy as np
 
+from keras_dml._backend import keras
+from keras_dml._backend.tensorflow import tensorflow
 from keras_dml._files import saved_model_place, size, staged
-from keras_dml._keras import keras
 from keras_dml.export import _devices, inputs, parity, signatures
-from keras_dml.export._backend import tensorflow
 from keras_dml.export._quiet import quiet
 from keras_dml.export.result import Export
 from keras_dml.export.trials import trials

@@ -9,9 +9,9 @@ import numpy as np
 
 from keras_dml import inference
 from keras_dml._arrays import real
+from keras_dml._backend.tensorflow import tensorflow
 from keras_dml._files import size, staged
 from keras_dml.export import _devices, inputs, litert, operators, parity, signatures
-from keras_dml.export._backend import tensorflow
 from keras_dml.export._convert import convert
 from keras_dml.export.result import Export
 from keras_dml.export.trials import trials

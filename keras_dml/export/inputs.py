@@ -6,7 +6,8 @@ Each kind knows the arguments of a signature that takes it, and what to try a fi
 import numpy as np
 
 from keras_dml import inference
-from keras_dml.export._backend import function, tensorflow
+from keras_dml._backend.tensorflow import tensorflow
+from keras_dml.export._graphs import function
 from keras_dml.layers import ChannelNormalisation, LogMel
 from keras_dml.zoo import reading
 

@@ -5,9 +5,7 @@ import pathlib
 
 import numpy as np
 
-from keras_dml import distances
-from keras_dml._keras import keras
-from keras_dml.layers.similarity import NegativeSimilarity
+from keras_dml._backend import keras
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,9 +23,6 @@ class Bounds:
     distance: float
     similarity: float = 0.0
 
-
-# Distances of positive definite matrices.
-OF_MATRICES = (distances.AffineInvariant, distances.LogEuclidean, distances.Stein)
 
 # About twice what trained encoders of this package measured (gait: 0.0017, 0.048 and 0.10, with
 # changes in AUC of .001 and less); a wrong slice or lost weights make 1. Similarities of LeNets
@@ -71,8 +66,7 @@ def check(file, ask, trials, metric, bounds, classifier=None):
     embeddings = ask["embed"](trials.recordings)
     drift = check_embeddings(file, embeddings, trials, metric, bounds.embedding)
     tried = gallery(embeddings, metric)
-    learned = isinstance(metric, NegativeSimilarity)
-    bound = bounds.similarity if learned else bounds.distance
+    bound = bounds.similarity if metric.is_learned else bounds.distance
     check_table(file, "distances", ask["distance"](tried, tried), metric(tried, tried), bound)
     if classifier is not None:
         expected = classifier.similarity(tried, tried)
@@ -108,12 +102,10 @@ def check_embeddings(file, embeddings, trials, metric, bound):
             f"the embeddings of {len(wrong)} of {len(expected)} trial recordings hold NaN or "
             "infinity",
         )
-    if isinstance(metric, distances.Wasserstein):
-        moved = np.abs(embeddings[:, -1] - expected[:, -1]).max()
-        if moved > distances.SAME_KNOTS:
-            raise _refusal(
-                file, f"its knots are off by {moved:.2g}, more than {distances.SAME_KNOTS}"
-            )
+    try:
+        metric.check_same(embeddings, expected)
+    except ValueError as error:
+        raise _refusal(file, error) from None
     drift = relative_rms(embeddings[: trials.typical], expected[: trials.typical])
     if not drift <= bound:
         raise _refusal(file, f"its embeddings drift by {drift:.2g} of their RMS, more than {bound}")
@@ -147,14 +139,8 @@ def check_table(file, what, found, expected, bound):
 
 
 def gallery(embeddings, metric):
-    """Embeddings to try distances on: the given ones, and one that is all zero, where quotients are
-    hard, or the identity where zero is no embedding."""
-    nothing = np.zeros_like(embeddings[:1])
-    if isinstance(metric, OF_MATRICES):
-        nothing += np.eye(nothing.shape[-1], dtype=nothing.dtype)
-    if isinstance(metric, distances.Wasserstein):
-        nothing[:, -1] = embeddings[:1, -1]  # the knots
-    return np.concatenate([embeddings, nothing])
+    """Embeddings to try distances on: the given ones, and one where quotients are hardest."""
+    return np.concatenate([embeddings, metric.degenerate(embeddings[0])[None]])
 
 
 def relative_rms(found, expected):

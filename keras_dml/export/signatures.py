@@ -8,9 +8,10 @@ images (`inputs`).
 import pathlib
 
 from keras_dml import distances, inference, models, zoo
-from keras_dml._keras import ops
+from keras_dml._backend import ops
+from keras_dml._backend.tensorflow import tensorflow
 from keras_dml.export import inputs
-from keras_dml.export._backend import function, tensorflow, writing
+from keras_dml.export._graphs import function, writing
 
 NAMES = ("embed", "distance")
 OF_CLASSIFIERS = ("score", "classify")

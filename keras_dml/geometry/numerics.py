@@ -1,6 +1,6 @@
 """Guards of the numerics that several geometries share, each with its reason."""
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 
 
 def wide(dtype):

@@ -1,6 +1,6 @@
 """Prototypes of classes: means of embeddings, moved batch by batch."""
 
-from keras_dml._keras import ops
+from keras_dml._backend import ops
 
 
 def class_means(z, labels, classes):

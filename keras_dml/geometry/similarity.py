@@ -9,10 +9,9 @@ maximum is computed for each pair; all else is once a vector.
 import functools
 from typing import NamedTuple
 
-from keras_dml._keras import keras, ops
-from keras_dml.geometry import _blocks as blocks
-from keras_dml.geometry import _xla as xla
-from keras_dml.geometry.concrete import concrete
+from keras_dml._backend import keras, ops, xla
+from keras_dml._backend.values import concrete
+from keras_dml.geometry import chunks
 from keras_dml.geometry.numerics import absolute, widest
 
 BLOCK_BYTES = 2**22  # of one block of hidden units: stays in a cache (tests/bench/prototypes)
@@ -74,14 +73,8 @@ def _compiled(table, slope, shapes, fused):
     def function(x, y, *weights):
         return table(x, y, Perceptron(weights[:layers], weights[layers:], slope))
 
-    if keras.backend.backend() == "jax":
-        import jax
-
-        return jax.jit(function)
-    import tensorflow as tf
-
-    plain = tf.function(function, autograph=False, reduce_retracing=True)
-    return xla.differentiable(xla.compiled(plain), plain) if fused else plain
+    plain = xla.traced(function)
+    return xla.fused(plain) if fused else plain
 
 
 def concatenation(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):
@@ -176,7 +169,7 @@ def _in_blocks(table, y, others, width, max_bytes):
     x = others[0]
     rows = None
     if max_bytes is not None:
-        rows = blocks.rows_per_block(y, x, max_bytes, width)
+        rows = chunks.rows_per_block(y, x, max_bytes, width)
     if rows is None:
         return ops.transpose(table(y, 0, *others))
     others = _values(others)
@@ -186,9 +179,9 @@ def _in_blocks(table, y, others, width, max_bytes):
         again = keras.remat(lambda rows_of_y, *others: table(rows_of_y, block, *others))
         return again(rows_of_y, *others)
 
-    parts = blocks.in_blocks(y, rows)
+    parts = chunks.in_blocks(y, rows)
     answers = ops.map(one, (parts, ops.arange(ops.shape(parts)[0], dtype="int32")))
-    return ops.transpose(blocks.joined(answers, ops.shape(y)[0]))
+    return ops.transpose(chunks.joined(answers, ops.shape(y)[0]))
 
 
 def _values(weights):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from keras_dml._keras import keras, ops
-from keras_dml.geometry import _blocks as blocks
+from keras_dml._backend import gradients, keras, linalg, ops
+from keras_dml.geometry import chunks
 from keras_dml.geometry.numerics import at_least_float32, widest
 
 SMALLEST_SQUARE = 1e-12  # squared length below which a vector counts as zero
@@ -26,12 +26,7 @@ def unit(x):
 
 def inner(x, y):
     """All inner products, `(n, features)` and `(m, features)` to `(n, m)`."""
-    x, y = widest(x, y)
-    if keras.backend.backend() != "tensorflow":
-        return ops.matmul(x, ops.transpose(y))
-    import tensorflow as tf
-
-    return tf.matmul(x, y, transpose_b=True)  # no transpose in its gradient either
+    return linalg.matmul_transposed(*widest(x, y))
 
 
 def cosine(x, y):
@@ -55,9 +50,9 @@ def squared_euclidean(x, y):
     Returns:
         Squared distances, shape `(n, m)`, non-negative.
     """
-    within = y is x and keras.backend.backend() == "tensorflow"
+    within = y is x and not gradients.has_forward_mode()
     x, y = widest(x, y)
-    if blocks.rows_per_block(x, y, DIFFERENCES_BYTES) is None:
+    if chunks.rows_per_block(x, y, DIFFERENCES_BYTES) is None:
         return ops.sum(ops.square(x[:, None] - y[None]), axis=-1)
     centre = ops.stop_gradient(_mean(x, axis=0))
     centre = ops.where(ops.equal(centre - centre, 0), centre, 0)  # one row of NaN is not all rows'
@@ -69,8 +64,7 @@ def squared_euclidean(x, y):
 
 @ops.custom_gradient
 def _squares_within(x):
-    """Squared distances between all rows of `x`, whose gradient takes one product instead of two.
-    For TensorFlow alone: on JAX it would cost the losses their forward mode (`jax.jvp`)."""
+    """Squared distances between all rows of `x`; the gradient takes one product instead of two."""
     table, lost = _squares_by_product(x, x)
 
     def gradient(*args, upstream=None):

@@ -10,7 +10,9 @@ import weakref
 
 import numpy as np
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
+from keras_dml._backend.values import immutable_weights
+from keras_dml._backend.xla import compiles_each_shape
 
 LENGTHS_PER_OCTAVE = (
     8  # padded lengths a batch may have: few enough to compile once, padding below 13 %
@@ -42,8 +44,8 @@ def batches(model, signals, batch_size):
     fixed = model.inputs[0].shape[1] is not None
     mixed = _cut(order, lengths, batch_size, FACTOR)
     several = any(lengths[rows[0]] != lengths[rows[-1]] for rows in mixed)
-    compiles = keras.backend.backend() == "jax"  # each length anew
-    if not fixed and (several or compiles) and _keeps_masks(model, signals, lengths.min()):
+    pads = not fixed and (several or compiles_each_shape())
+    if pads and _keeps_masks(model, signals, lengths.min()):
         return mixed, True
     return _cut(order, lengths, batch_size, 1), False
 
@@ -94,7 +96,7 @@ def _keeps_masks(model, signals, shortest):
     """Whether a recording's embedding is the same padded as alone."""
     if not _passes_masks(model):
         return False
-    weights = _immutable_weights(model)
+    weights = immutable_weights(model)
     if weights is not None and _same(_MASKED.get(model), weights):
         return True
     loudest = max(signals[:TRIED_STEPS], key=np.ptp)
@@ -118,13 +120,6 @@ def _is_near(found, expected, share):
     greatest = np.abs(expected).max(axis=-1, keepdims=True)  # of a filter, of a vector
     allowed = share * greatest + share**2 * greatest.max()
     return bool((np.abs(found - expected) <= allowed).all())
-
-
-def _immutable_weights(model):
-    """The arrays that the weights are, where training makes new ones; None on TensorFlow."""
-    if keras.backend.backend() != "jax":
-        return None
-    return [variable.value for variable in model.variables]
 
 
 def _same(before, now):

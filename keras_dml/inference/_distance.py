@@ -6,9 +6,7 @@ import numpy as np
 
 from keras_dml import distances, zoo
 from keras_dml._arrays import real
-from keras_dml._keras import keras, ops
-from keras_dml.geometry import quantile
-from keras_dml.layers import QuantileLayer
+from keras_dml._backend import keras, ops
 
 
 def distance(model, x, y, *, max_bytes=64 * 2**20):
@@ -37,9 +35,10 @@ def distance(model, x, y, *, max_bytes=64 * 2**20):
     if isinstance(model, keras.Model):
         metric = head_distance(model)
         for name, given in embeddings.items():
-            _check_of_model(name, given, model, metric)
+            _check_shape(name, given, model)
+            metric.check(name, given, model)
     elif callable(model):
-        metric = model
+        metric = distances.get(model)
     else:
         raise TypeError(
             "`model` must be a keras.Model, the name of a zoo model, or a distance such as "
@@ -55,7 +54,7 @@ def head_distance(model):
         ValueError: If the last layer names none.
     """
     if hasattr(model, "distance"):
-        return model.distance
+        return distances.get(model.distance)
     head = model.layers[-1]
     if not hasattr(head, "distance"):
         raise ValueError(
@@ -63,13 +62,12 @@ def head_distance(model):
             "distance. End the model in a head of `keras_dml.layers`, or pass a distance such as "
             "`keras_dml.distances.Cosine()`."
         )
-    return head.distance
+    return distances.get(head.distance)
 
 
 def _table(metric, x, y, max_bytes):
     """All distances, filled in block by block; rows and columns are cut."""
-    pair = getattr(metric, "bytes_per_pair", max(1, y[:1].nbytes))
-    pairs = max(1, int(max_bytes // pair))
+    pairs = max(1, int(max_bytes // metric.bytes_per_pair(y[:1])))
     rows = min(max(1, len(x)), math.isqrt(pairs))  # square: the sides, which are copied, stay small
     columns = pairs // rows
     table = None
@@ -92,7 +90,7 @@ def _check_finite(name, embeddings):
         )
 
 
-def _check_of_model(name, embeddings, model, metric):
+def _check_shape(name, embeddings, model):
     expected = tuple(getattr(model, "encoder", model).output_shape[1:])
     found = embeddings.shape[1:]
     fits = len(found) == len(expected) and all(
@@ -103,24 +101,3 @@ def _check_of_model(name, embeddings, model, metric):
             f"`{name}` must hold embeddings of {model.name!r}, shape (count, "
             f"{', '.join(map(str, expected))}). Received shape {embeddings.shape}."
         )
-    if isinstance(metric, distances.Wasserstein) and len(embeddings):
-        _check_knots(name, embeddings, model)
-
-
-def _check_knots(name, embeddings, model):
-    knots = embeddings[:, -1].astype(np.float64)
-    falling = (np.diff(knots, axis=1) <= 0).any(axis=1)
-    if falling.any():
-        raise ValueError(
-            f"`{name}` holds no quantile embedding in row {np.flatnonzero(falling)[0]}: its knots, "
-            "the last row, must ascend from 0 to 1. Give embeddings as `keras_dml.embed` made them."
-        )
-    heads = [layer for layer in model._flatten_layers() if isinstance(layer, QuantileLayer)]
-    if heads:
-        own = ops.convert_to_numpy(quantile.knots(heads[-1].alpha))
-        moved = np.abs(knots - own).max(axis=1)
-        if moved.max() > distances.SAME_KNOTS:
-            raise ValueError(
-                f"`{name}` holds an embedding of another model in row {moved.argmax()}: its knots "
-                f"are not those of {model.name!r}. Embed both sides with one model."
-            )

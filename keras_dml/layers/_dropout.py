@@ -4,9 +4,8 @@ Four random bytes for each unit, as Keras draws them, would take longer than all
 step of a learned similarity. A rate of 1/4 needs two bits: TensorFlow draws just these, JAX a byte.
 """
 
-import math
-
-from keras_dml._keras import keras, ops
+from keras_dml._backend import ops
+from keras_dml._backend.random import random_bytes
 
 
 def kept(shape, rate, seed):
@@ -18,7 +17,7 @@ def kept(shape, rate, seed):
         seed: Tensor, shape `(2,)`: the same seed, the same answer.
     """
     dropped, bits = _odds(rate)
-    return _random(shape, bits, seed) >= ops.cast(dropped, "uint8")
+    return random_bytes(shape, bits, seed) >= ops.cast(dropped, "uint8")
 
 
 def kept_share(rate):
@@ -34,21 +33,3 @@ def _odds(rate):
         bits //= 2
         dropped //= 2**bits
     return dropped, bits
-
-
-def _random(shape, bits, seed):
-    """Bytes, uniform below 2 ** bits."""
-    low = 2**bits - 1
-    if keras.backend.backend() == "jax":
-        import jax
-
-        return jax.random.bits(jax.random.wrap_key_data(seed), shape, "uint8") & low
-    import tensorflow as tf
-
-    count, parts = math.prod(shape), 8 // bits
-    words = (count + 4 * parts - 1) // (4 * parts)
-    drawn = tf.random.stateless_uniform([words], seed, minval=None, maxval=None, dtype=tf.int32)
-    if parts > 1:
-        shifts = tf.range(parts)[:, None] * bits
-        drawn = tf.bitwise.bitwise_and(tf.bitwise.right_shift(drawn, shifts), low * 0x01010101)
-    return tf.reshape(tf.reshape(tf.bitcast(drawn, tf.uint8), [-1])[:count], shape)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from keras_dml._arrays import real
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 
 
 def numeric_labels(labels):

@@ -1,7 +1,8 @@
 """What the layers on symmetric matrices share, and how they find eigenvalues."""
 
-from keras_dml._keras import keras
-from keras_dml.geometry import spd, spd_polynomial
+from keras_dml._backend import keras, xla
+from keras_dml.geometry import spd
+from keras_dml.geometry.spd import polynomial as spd_polynomial
 from keras_dml.layers._precision import full_precision
 
 SOLVERS = {"eigh": spd, "polynomial": spd_polynomial}
@@ -47,6 +48,5 @@ def functions(name):
 
 
 def compiles(name):
-    """Whether XLA should compile the solver: its own eigendecomposition, which TensorFlow gets,
-    takes many times as long (64 matrices of 80 x 80 on a CPU: 744 ms for 12)."""
-    return name != "eigh" or keras.backend.backend() != "tensorflow"
+    """Whether XLA should compile the solver."""
+    return name != "eigh" or xla.compiles_eigh()

@@ -1,7 +1,7 @@
 """Heads compute in float32 or wider: knots and ranks in half precision would be wrong in the third
 digit."""
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.geometry.numerics import wide
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from keras_dml._keras import keras, ops
-from keras_dml.geometry.concrete import concrete
+from keras_dml._backend import keras, ops
+from keras_dml._backend.values import concrete
 from keras_dml.geometry.numerics import wide
 
 FRAME, HOP = 0.025, 0.010  # seconds; a frame is two hops and a half

@@ -3,8 +3,9 @@
 import numbers
 
 from keras_dml import distances
-from keras_dml._keras import keras, ops
-from keras_dml.geometry import spd, stiefel
+from keras_dml._backend import keras, ops
+from keras_dml.geometry import spd
+from keras_dml.geometry.spd import stiefel
 from keras_dml.layers._matrices import MatrixLayer
 
 

@@ -2,7 +2,7 @@
 
 import functools
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 
 # What each option may be.
 OPTIONS = {"strides": (1, (1,), [1]), "padding": ("same", "valid")}

@@ -1,8 +1,8 @@
 """What a whole recording says of its channels: deviations and lagged correlations."""
 
 from keras_dml import distances
-from keras_dml._keras import keras, ops
-from keras_dml.geometry.correlation import (
+from keras_dml._backend import keras, ops
+from keras_dml.geometry.signals.correlation import (
     check_lags,
     check_ridge,
     lagged_correlations,

@@ -1,8 +1,8 @@
 """From a recording to the covariance matrix of its channels."""
 
 from keras_dml import distances
-from keras_dml._keras import keras
-from keras_dml.geometry.covariance import check_estimator, covariance
+from keras_dml._backend import keras
+from keras_dml.geometry.signals.covariance import check_estimator, covariance
 from keras_dml.layers._precision import full_precision
 
 

@@ -1,6 +1,6 @@
 """Logarithms of symmetric matrices."""
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.geometry import spd
 from keras_dml.layers._matrices import MatrixLayer, compiles, functions
 

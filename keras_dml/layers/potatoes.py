@@ -5,11 +5,11 @@ import numbers
 import numpy as np
 
 from keras_dml._arrays import real
-from keras_dml._keras import keras, ops
-from keras_dml.geometry import potato
+from keras_dml._backend import keras, ops
+from keras_dml._backend.replicas import gathered
+from keras_dml.geometry.spd import potato
 from keras_dml.layers._labels import checked_labels
 from keras_dml.layers._matrices import MatrixLayer, compiles
-from keras_dml.layers._replicas import gathered
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")

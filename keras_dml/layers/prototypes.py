@@ -6,11 +6,11 @@ import numbers
 import numpy as np
 
 from keras_dml._arrays import real
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
+from keras_dml._backend.replicas import gathered
 from keras_dml.geometry import prototypes
 from keras_dml.layers._labels import checked_labels
 from keras_dml.layers._precision import full_precision
-from keras_dml.layers._replicas import gathered
 from keras_dml.layers.similarity import LearnedSimilarity
 
 INITS = ("normal", "first_mean")

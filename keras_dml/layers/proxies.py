@@ -2,7 +2,7 @@
 
 import numbers
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.geometry import vector
 from keras_dml.layers._precision import full_precision
 

@@ -3,9 +3,8 @@
 import numbers
 
 from keras_dml import distances
-from keras_dml._keras import keras, ops
+from keras_dml._backend import host, keras, ops
 from keras_dml.geometry import quantile
-from keras_dml.geometry._order import trains_on_cpu
 from keras_dml.layers._precision import full_precision
 
 
@@ -72,10 +71,14 @@ class QuantileLayer(keras.layers.Layer):
         )
 
     def _sorts_on_host(self):
-        return trains_on_cpu() if self.host_sort is None else self.host_sort
+        return host.is_faster() if self.host_sort is None else self.host_sort
+
+    def knot_values(self):
+        """The learned knots from 0 to 1, shape `(knots + 2,)`."""
+        return quantile.knots(self.alpha)
 
     def call(self, inputs, mask=None, training=False):
-        r = quantile.knots(self.alpha)  # (knots + 2,)
+        r = self.knot_values()  # (knots + 2,)
         values = quantile.quantiles(inputs, r, mask, on_host=training and self._sorts_on_host())
         if self.flatten:
             return ops.reshape(values[..., 1:-1], (-1, values.shape[1] * self.knots))

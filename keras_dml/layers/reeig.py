@@ -1,7 +1,7 @@
 """Rectified eigenvalues."""
 
 from keras_dml import distances
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.geometry import spd
 from keras_dml.layers._matrices import MatrixLayer, compiles, functions
 

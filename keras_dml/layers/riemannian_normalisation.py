@@ -1,7 +1,7 @@
 """Batch normalisation on the manifold of positive definite matrices."""
 
 from keras_dml import distances
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.geometry import spd
 from keras_dml.layers._matrices import MatrixLayer, compiles
 

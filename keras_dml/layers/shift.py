@@ -2,7 +2,7 @@
 
 import numbers
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.geometry.numerics import wide
 
 

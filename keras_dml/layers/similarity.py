@@ -2,7 +2,8 @@
 
 import numbers
 
-from keras_dml._keras import keras, ops
+from keras_dml import distances
+from keras_dml._backend import keras, ops
 from keras_dml.geometry import similarity, vector
 from keras_dml.layers import _dropout
 from keras_dml.layers._precision import full_precision
@@ -125,7 +126,7 @@ class LearnedSimilarity(keras.layers.Layer):
     @property
     def distance(self):
         """The similarity as a distance object: `d(x, y) = -S(x, y)`."""
-        return NegativeSimilarity(self)
+        return distances.NegativeSimilarity(self)
 
     def _drop(self, training):
         """Dropout of one call, with masks of their own for each block; None where there is none."""
@@ -152,34 +153,6 @@ class LearnedSimilarity(keras.layers.Layer):
             "symmetry": self.symmetry,
             "normalize": self.normalize,
         }
-
-
-class NegativeSimilarity:
-    """A learned similarity as a distance object: `d(x, y) = -S(x, y)`, small is near.
-
-    No metric: it has no zero, may be negative and keeps no triangle inequality.
-
-    Args:
-        layer: A built `LearnedSimilarity`.
-    """
-
-    name = "learned_similarity"
-    is_metric = False
-    bytes_per_pair = 4  # the hidden units of a pair are not kept
-
-    def __init__(self, layer):
-        self.layer = layer
-
-    @property
-    def is_symmetric(self):
-        return self.layer.symmetry != "none"
-
-    def __call__(self, x, y):
-        x, y = ops.convert_to_tensor(x), ops.convert_to_tensor(y)
-        return -self.layer(x, y, training=False)
-
-    def get_config(self):
-        return {"symmetry": self.layer.symmetry}
 
 
 def _widths(hidden):

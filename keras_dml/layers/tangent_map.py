@@ -1,7 +1,7 @@
 """The head of an SPD network in one layer."""
 
-from keras_dml._keras import keras
-from keras_dml.geometry import _spd_tangent as tangent
+from keras_dml._backend import keras
+from keras_dml.geometry.spd import tangent
 from keras_dml.layers.bimap import BiMap
 from keras_dml.layers.logeig import LogEig
 from keras_dml.layers.tangent import TangentVector

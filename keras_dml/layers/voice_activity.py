@@ -1,6 +1,6 @@
 """Which frames of a recording hold speech."""
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.geometry.numerics import wide
 
 # Log units: a sound whose level varies less is all alike, and rounding must not choose among it.

@@ -3,7 +3,7 @@
 import numpy as np
 
 from keras_dml._arrays import real
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.layers._labels import numeric_labels
 from keras_dml.layers._precision import full_precision
 

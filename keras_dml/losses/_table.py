@@ -1,7 +1,7 @@
 """What the losses on all distances of a batch share."""
 
 from keras_dml import distances
-from keras_dml._keras import ops
+from keras_dml._backend import ops
 from keras_dml.losses._labelled import LabelledLoss
 from keras_dml.losses.pairs import class_ids
 

@@ -1,7 +1,7 @@
 """The contrastive loss."""
 
 from keras_dml import distances
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.losses import mining
 from keras_dml.losses._table import TableLoss
 
@@ -38,11 +38,11 @@ class ContrastiveLoss(TableLoss):
         self, margin=1.0, distance="euclidean", *, name="contrastive", dtype=None, **kwargs
     ):
         super().__init__(distance, name=name, dtype=dtype, **kwargs)
-        if isinstance(self.distance, distances.Cosine):
+        if not self.distance.is_zero_at_itself:
             raise ValueError(
-                "ContrastiveLoss needs a distance that is 0 between equal embeddings; the negative "
-                "cosine is -1 there. End the model in `keras.layers.UnitNormalization()` and take "
-                'distance="euclidean".'
+                "ContrastiveLoss needs a distance that is 0 between equal embeddings, which "
+                f"{self.distance.name} is not. For the cosine end the model in "
+                '`keras.layers.UnitNormalization()` and take distance="euclidean".'
             )
         self.margin = float(margin)
 

@@ -1,6 +1,6 @@
 """The triplet loss of deep metric learning by signal-to-noise ratio."""
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.geometry import vector
 from keras_dml.geometry.numerics import absolute
 from keras_dml.losses import mining

@@ -1,7 +1,7 @@
 """The lifted structure loss."""
 
 from keras_dml import distances
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.losses import mining
 from keras_dml.losses._table import TableLoss, mean_of_terms
 

@@ -8,8 +8,7 @@ hinges `d_ip - d_in + margin`, and the weights are its gradient. Choosing carrie
 import functools
 import math
 
-from keras_dml._keras import ops
-from keras_dml.geometry import _xla as xla
+from keras_dml._backend import ops, xla
 from keras_dml.geometry.numerics import at_least_float32
 
 SLOTS = 8  # positives of every anchor that are looked at together: (batch, SLOTS, batch) elements

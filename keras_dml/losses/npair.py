@@ -1,6 +1,6 @@
 """The N-pair loss on vectors."""
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.geometry import vector
 from keras_dml.losses._labelled import LabelledLoss
 from keras_dml.losses.pairs import class_ids, split_pairs

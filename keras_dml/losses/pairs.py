@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from keras_dml._keras import keras, ops
-from keras_dml.geometry.concrete import concrete
+from keras_dml._backend import gradients, keras, ops
+from keras_dml._backend.enforced import enforced
+from keras_dml._backend.values import concrete, unique
 from keras_dml.layers._labels import column_of, numeric_labels
-from keras_dml.losses._enforced import enforced
 
 LARGEST_LABEL = 2**24  # Keras casts labels to float32, which holds whole numbers up to here
 AT_LEAST_32 = {  # types that do not hold that bound
@@ -62,18 +62,7 @@ def classes_present(labels, classes, *, static=False):
         Ids, shape `(present,)`, and places, shape `(batch,)`, -1 for none; int32.
     """
     ids = ops.maximum(labels, 0)
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        if static:
-            present, places = ids, ops.argmax(ops.equal(ids[:, None], ids[None]), axis=1)
-        else:
-            present, places = tf.unique(ids)
-    else:
-        import jax.numpy as jnp
-
-        size = min(classes, ids.shape[0])
-        present, places = jnp.unique(ids, size=size, return_inverse=True)
+    present, places = unique(ids, classes, static)
     return present, ops.where(labels < 0, -1, ops.cast(ops.reshape(places, (-1,)), "int32"))
 
 
@@ -147,7 +136,7 @@ def _in_order(x, order):
     TensorFlow's own gradient adds rows up, since an order may name one twice, and takes a fourth of
     the N-pair loss's time. On JAX a gradient by hand would cost the losses their forward mode.
     """
-    if keras.backend.backend() != "tensorflow":
+    if gradients.has_forward_mode():
         return ops.take(x, order, axis=0)
 
     @ops.custom_gradient

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from keras_dml._keras import keras, ops
-from keras_dml.geometry.concrete import concrete
+from keras_dml._backend import keras, ops
+from keras_dml._backend.values import concrete
 from keras_dml.losses import mining
 from keras_dml.losses._labelled import LabelledLoss
 from keras_dml.losses.pairs import class_ids

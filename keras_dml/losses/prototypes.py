@@ -1,7 +1,7 @@
 """What prototypical classifiers are trained by: a class term, a pair term, an auxiliary term."""
 
-from keras_dml._keras import keras, ops
-from keras_dml.geometry.concrete import concrete
+from keras_dml._backend import keras, ops
+from keras_dml._backend.values import concrete
 from keras_dml.layers._labels import checked_labels
 from keras_dml.losses._labelled import LabelledLoss
 from keras_dml.losses.pairs import class_ids

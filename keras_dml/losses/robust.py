@@ -8,7 +8,7 @@ give one value an example, shape `(batch,)`, whose mean is the loss.
 
 import numpy as np
 
-from keras_dml._keras import ops
+from keras_dml._backend import ops
 from keras_dml.geometry import vector
 from keras_dml.geometry.numerics import absolute, at_least_float32, widest
 

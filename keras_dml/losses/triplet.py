@@ -1,7 +1,7 @@
 """The triplet loss and its minings."""
 
 from keras_dml import distances
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.losses import mining
 from keras_dml.losses._table import FARTHEST, TableLoss, mean_of_terms
 
@@ -91,18 +91,18 @@ class TripletLoss(TableLoss):
         self.fallback = fallback
         self.seed = int(seed)
         self._squares = mining != "hard" if squared is None else bool(squared)
-        if self._squares and isinstance(self.distance, distances.Cosine):
+        if self._squares and not self.distance.is_zero_at_itself:
             raise ValueError(
-                "Squares of the negative cosine have another order than the cosine. Pass "
+                f"Squares of {self.distance.name}, which may be negative, have another order. Pass "
                 "`squared=False`."
             )
 
     def table(self, embeddings):
         if not self._squares:
             return super().table(embeddings)
-        if type(self.distance) is distances.Euclidean:  # a subclass measures in its own way
-            return ops.minimum(self.distance.squared(embeddings, embeddings), FARTHEST**2)
-        return ops.square(super().table(embeddings))
+        if not self.distance.has_cheap_square:
+            return ops.square(super().table(embeddings))
+        return ops.minimum(self.distance.squared(embeddings, embeddings), FARTHEST**2)
 
     def values(self, labels, table, embeddings):
         if self.mining == "hard":

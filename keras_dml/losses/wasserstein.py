@@ -1,7 +1,7 @@
 """The Wasserstein loss (Abdelwahab2019)."""
 
 from keras_dml import distances
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.losses._labelled import LabelledLoss
 from keras_dml.losses.pairs import class_ids, split_pairs
 

@@ -4,8 +4,8 @@ Pure functions on keras.ops that trace into a compiled step. To measure how robu
 take `keras_dml.evaluation.robustness`.
 """
 
-from keras_dml._keras import keras, ops
-from keras_dml.models._input_gradients import value_and_gradient
+from keras_dml._backend import keras, ops
+from keras_dml._backend.gradients import value_and_gradient
 
 BOUNDS = (0.0, 1.0)  # of the inputs; standardisation is inside the model
 

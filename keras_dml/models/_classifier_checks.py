@@ -1,6 +1,6 @@
 """What a prototypical classifier refuses before anything is made or moved."""
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.losses.prototypes import PrototypicalLoss
 from keras_dml.models._images import are_pictures
 

@@ -5,7 +5,7 @@ import numbers
 import numpy as np
 
 from keras_dml._arrays import real
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 
 CHANNELS_OF_PICTURES = (1, 3, 4)  # grey, RGB, with transparency; maps of features have others
 

@@ -5,8 +5,8 @@ import random
 import numpy as np
 
 from keras_dml._arrays import whole
-from keras_dml._keras import keras, ops
-from keras_dml.layers._replicas import share
+from keras_dml._backend import keras, ops, training
+from keras_dml._backend.replicas import share
 from keras_dml.losses import robust
 from keras_dml.losses.prototypes import additive_margin, known_ids
 from keras_dml.models import _attacks
@@ -154,16 +154,7 @@ class AdversarialTraining(keras.Model):
 
     def train_step(self, *arguments):
         """Attacks the batch, then takes the usual step on what it joined."""
-        if keras.backend.backend() != "jax":
-            (data,) = arguments
-            return super().train_step(self._joined(data))
-        (trainable, non_trainable, *others), data = arguments
-        variables = (*self.trainable_variables, *self.non_trainable_variables)
-        mapping = list(zip(variables, (*trainable, *non_trainable), strict=True))
-        with keras.StatelessScope(state_mapping=mapping) as scope:
-            data = self._joined(data)
-        non_trainable = [scope.get_current_value(one) for one in self.non_trainable_variables]
-        return super().train_step((trainable, non_trainable, *others), data)
+        return super().train_step(*training.with_data(self, arguments, self._joined))
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """The classifier's own loss, or that of the method; outside of training on clean inputs."""

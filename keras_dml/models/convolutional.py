@@ -2,7 +2,7 @@
 
 import numbers
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.models._images import embedding_of, image_input
 
 

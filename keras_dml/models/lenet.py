@@ -1,6 +1,6 @@
 """LeNet: the small network of MNIST."""
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.models._choices import choose
 from keras_dml.models._images import image_input
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from keras_dml._arrays import finite, whole
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.layers._labels import checked_labels
 from keras_dml.layers.potatoes import Potatoes
 from keras_dml.losses.pairs import classes_present

@@ -6,10 +6,10 @@ import warnings
 import numpy as np
 
 from keras_dml._arrays import finite, real, whole
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
+from keras_dml._backend.replicas import share
 from keras_dml.geometry import vector
 from keras_dml.layers._labels import checked_labels
-from keras_dml.layers._replicas import share
 from keras_dml.layers.prototypes import PrototypeSimilarity
 from keras_dml.losses.pairs import classes_present
 from keras_dml.losses.prototypes import PrototypicalLoss, additive_margin, class_term, known_ids

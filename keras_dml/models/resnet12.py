@@ -1,6 +1,6 @@
 """ResNet-12: the encoder of few-shot benchmarks."""
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.layers.standardisation import Standardisation
 from keras_dml.models._images import embedding_of, image_input
 

@@ -1,6 +1,6 @@
 """ResNet-50, the encoder of the paper's larger images, from `keras.applications`."""
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.layers.standardisation import Standardisation
 from keras_dml.models._images import embedding_of, image_input
 

@@ -1,7 +1,7 @@
 """The sequence encoder of Abdelwahab2019: stacked convolutions over time, then an aggregation over
 all steps."""
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.layers import (
     ChannelNormalisation,
     MaskedAveragePooling1D,

@@ -1,6 +1,6 @@
 """A sequence encoder whose quantile functions move by what the whole recording says."""
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.layers import DiscriminantShift, LaggedCorrelation
 
 

@@ -3,7 +3,7 @@
 import itertools
 import numbers
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.layers import BiMap, Covariance, ReEig, TangentMap
 from keras_dml.models._choices import choose
 from keras_dml.models.sequence_encoder import NORMALISATIONS

@@ -3,7 +3,7 @@ through thresholds."""
 
 import numpy as np
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.models._images import embedding_of, image_input
 
 SLOPE = 4.0  # from a threshold to full ink, a unit of output takes a quarter of the range

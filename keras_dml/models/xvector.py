@@ -1,6 +1,6 @@
 """The x-vector network: speakers from raw audio of any length."""
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.layers.audio import LogMel
 from keras_dml.layers.convolution import MaskedConv1D
 from keras_dml.layers.statistics_pooling import StatisticsPooling

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from keras_dml._arrays import whole
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.samplers._ids import dense_ids
 from keras_dml.samplers._recordings import as_recordings, batch_length
 

@@ -29,8 +29,9 @@ def examples(count, seed):
 
 def network(way):
     """The network, compiled, and a function that gives its frame."""
-    from keras_dml._keras import keras
-    from keras_dml.geometry import spd, stiefel
+    from keras_dml._backend import keras
+    from keras_dml.geometry import spd
+    from keras_dml.geometry.spd import stiefel
     from keras_dml.layers import BiMap, LogEig, TangentVector
 
     class Qr(keras.constraints.Constraint):

@@ -49,15 +49,15 @@ def gradient_step(table, *tensors):
 
 def ours(sizes):
     """All distances by this package, with gradients in both sets and the knots."""
-    from keras_dml.geometry import wasserstein
+    from keras_dml.geometry.quantile import wasserstein
 
     return gradient_step(wasserstein.pairwise, *arrays(**sizes))
 
 
 def weighted_l1(sizes):
     """All weighted L1 distances by broadcasting, with gradients in both sets."""
-    from keras_dml._keras import ops
-    from keras_dml.geometry import wasserstein
+    from keras_dml._backend import ops
+    from keras_dml.geometry.quantile import wasserstein
 
     x, y, knots = arrays(**sizes)
     weights = wasserstein.trapezoid_weights(ops.convert_to_tensor(knots))

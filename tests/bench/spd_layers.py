@@ -34,7 +34,7 @@ def covariances(n, batch, steps):
 
 def training_step(sizes, steps, solver="eigh"):
     """Gradient of the sum of squares of the embeddings in the kernels, as a compiled function."""
-    from keras_dml._keras import keras
+    from keras_dml._backend import keras
     from keras_dml.models import spdnet
 
     model = spdnet(sizes, epsilon=EPSILON, solver=solver)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from keras_dml import evaluation, models
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 
 KNOWN, NEW, EACH = 4, 3, 30
 

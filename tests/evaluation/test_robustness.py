@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from keras_dml import evaluation, models
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.evaluation import attacks
 from keras_dml.evaluation._attacked import Network
 from keras_dml.losses import robust

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from keras_dml import layers, models
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 
 CHANNELS = 3
 

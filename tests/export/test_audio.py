@@ -5,7 +5,7 @@ import pytest
 
 import keras_dml
 from keras_dml import export, layers, models
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.export import litert, parity
 
 COMPACT = {"frame_layers": [(16, 5, 1), (16, 3, 2), (24, 1, 1)], "embedding": 8, "bands": 12}

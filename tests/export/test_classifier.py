@@ -7,7 +7,7 @@ from ai_edge_litert.interpreter import Interpreter
 
 import keras_dml
 from keras_dml import export
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.export import _calibration, _flatbuffer, inputs, litert, operators, parity
 from tests.export.conftest import CLASSES, FEATURES, SIDE, voice
 

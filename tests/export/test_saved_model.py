@@ -14,7 +14,7 @@ import tensorflow as tf
 
 import keras_dml
 from keras_dml import _files, export, layers
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.export import parity
 from keras_dml.potato import Potato
 from tests.export.conftest import CHANNELS, build, lived_in

@@ -7,7 +7,7 @@ from ai_edge_litert.interpreter import Interpreter
 
 import keras_dml
 from keras_dml import distances, export, layers, models
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.export import litert, operators
 from keras_dml.models._copies import in_float64
 

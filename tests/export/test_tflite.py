@@ -6,8 +6,8 @@ from ai_edge_litert.interpreter import Interpreter
 
 import keras_dml
 from keras_dml import distances, export, layers, models
-from keras_dml._keras import ops
-from keras_dml.export import _backend, _calibration, _flatbuffer, litert, operators, parity
+from keras_dml._backend import keras, ops
+from keras_dml.export import _calibration, _flatbuffer, litert, operators, parity
 from tests.export.conftest import CHANNELS, build, sample
 
 QUANTIZATIONS = [None, "float16", "dynamic", "int8"]
@@ -174,7 +174,7 @@ def test_a_fixed_time_axis_takes_that_length_only(tmp_path):
 
 
 def test_a_model_of_stock_layers_exports_with_a_distance_given(recordings, tmp_path):
-    from keras_dml._keras import keras
+    from keras_dml._backend import keras
 
     model = build(keras.layers.GlobalAveragePooling1D(), convolution=keras.layers.Conv1D)
     with pytest.raises(ValueError, match="GlobalAveragePooling1D.*`distance=`"):
@@ -307,7 +307,7 @@ def test_without_litert_the_extra_is_named(small, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("write", [export.tflite, export.saved_model])
 def test_another_backend_is_told_what_to_do(write, small, tmp_path, monkeypatch):
-    monkeypatch.setattr(_backend.keras.backend, "backend", lambda: "jax")
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
     with pytest.raises(RuntimeError, match="'jax'.*KERAS_BACKEND=tensorflow"):
         write(small, tmp_path / "model")
 

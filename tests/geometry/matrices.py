@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from tests.goldens import golden
 
 SEEDS = "seeds_p3"

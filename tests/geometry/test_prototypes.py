@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_dml._keras import ops
+from keras_dml._backend import ops
 from keras_dml.geometry import prototypes
 from tests.geometry import perceptrons
 from tests.geometry.perceptrons import numpy, staged

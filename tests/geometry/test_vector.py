@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.geometry import vector
 from tests.goldens import golden
 from tests.gradients import finite_differences, gradients, second_derivatives

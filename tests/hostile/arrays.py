@@ -6,7 +6,7 @@ import numpy as np
 
 import keras_dml
 from keras_dml import layers, potato
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from tests.hostile import draws
 from tests.hostile.judge import same, settle
 

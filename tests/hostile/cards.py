@@ -14,7 +14,7 @@ import numpy as np
 import typer.testing
 
 from keras_dml import cli, models, zoo
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.zoo import reading
 from tests.hostile import draws
 from tests.hostile.judge import settle

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from keras_dml import losses, models
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from tests.hostile import draws
 from tests.hostile.judge import same, settle
 

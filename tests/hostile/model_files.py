@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 
 from keras_dml import zoo
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.zoo import reading
 from tests.hostile import draws
 from tests.hostile.judge import bounded, check_tree, settle, tree

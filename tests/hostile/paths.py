@@ -13,7 +13,7 @@ import matplotlib.figure
 import numpy as np
 
 from keras_dml import export, layers, potato
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.reports import style
 from keras_dml.reproduce import _json
 from keras_dml.reproduce.runs import Runs

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.layers import MaskedConv1D
 from tests.goldens import golden
 from tests.gradients import gradients

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.layers import LaggedCorrelation
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.layers import _dropout as dropout
 
 RATES = [0.5, 0.25, 0.75, 0.0625, 0.1, 0.3, 1e-4, 0.9999]

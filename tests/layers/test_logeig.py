@@ -4,7 +4,7 @@ geometry."""
 import numpy as np
 import pytest
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.layers import LogEig, ReEig
 from tests.gradients import gradients
 from tests.layers.test_reeig import SOLVERS, with_spectrum

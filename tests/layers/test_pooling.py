@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keras_dml import distances
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.layers import MaskedAveragePooling1D, SequencePooling
 from tests import contracts
 from tests.gradients import gradients

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from keras_dml._keras import keras, ops
-from keras_dml.geometry import potato
+from keras_dml._backend import keras, ops
+from keras_dml.geometry.spd import potato
 from keras_dml.layers import Potatoes
 from tests.geometry.matrices import spd
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from keras_dml import distances
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.geometry import quantile
 from keras_dml.layers import QuantileLayer
 from keras_dml.losses import NPairLoss, WassersteinLoss

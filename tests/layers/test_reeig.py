@@ -4,7 +4,7 @@ geometry."""
 import numpy as np
 import pytest
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.layers import ReEig
 
 SOLVERS = ["eigh", "polynomial"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keras_dml import distances
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.geometry import spd
 from keras_dml.layers import RiemannianBatchNormalisation
 from tests.goldens import golden

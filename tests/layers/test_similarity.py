@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from keras_dml import distances
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.geometry import similarity as geometry
 from keras_dml.layers import LearnedSimilarity
 from keras_dml.layers.similarity import SYMMETRIES
@@ -171,7 +170,7 @@ def test_as_a_distance_it_is_negative_similarity_without_dropout(rng, z):
     layer = random_layer(rng)
     distance = layer.distance
     np.testing.assert_array_equal(numpy(distance(z, z[:2])), -numpy(layer(z, z[:2])))
-    assert distances.name_of(distance) == "learned_similarity"
+    assert distance.name == "learned_similarity"
     assert not distance.is_metric and not distance.is_symmetric
     assert distance.get_config() == {"symmetry": "none"}
 

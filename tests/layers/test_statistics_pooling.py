@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from keras_dml._keras import ops
+from keras_dml._backend import ops
 from keras_dml.layers import StatisticsPooling
 from tests.contracts import compiled
 from tests.goldens import golden

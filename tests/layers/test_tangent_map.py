@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from keras_dml import distances, losses
-from keras_dml._keras import keras, ops
-from keras_dml.geometry import _xla as xla
-from keras_dml.geometry._spd_tangent import LARGEST, SUMMED
+from keras_dml._backend import keras, ops, xla
+from keras_dml.geometry.spd.tangent import LARGEST, SUMMED
 from keras_dml.layers import BiMap, LogEig, TangentMap, TangentVector
 from tests.graphs import compiled_by_xla
 

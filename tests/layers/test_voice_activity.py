@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keras_dml import layers
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 
 
 def kept(bands, mask=None, **options):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from keras_dml._keras import ops
+from keras_dml._backend import ops
 from keras_dml.losses import mining
 from tests.goldens import golden
 from tests.gradients import gradients

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.geometry import vector
 from keras_dml.losses import ContrastiveLoss, DSMLTripletLoss, LiftedStructureLoss, TripletLoss
 from tests.gradients import gradients

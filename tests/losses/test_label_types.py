@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keras_dml import losses
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.losses.pairs import class_ids
 from tests.graphs import graph
 

@@ -3,7 +3,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.losses import mining
 from tests.graphs import compiled_by_xla, graph
 from tests.losses.examples import numpy, random_negatives_of_all

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keras_dml import distances
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.losses import NPairLoss
 from tests.goldens import golden
 from tests.gradients import finite_differences, gradients

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.layers import QuantileLayer
 from keras_dml.losses import NPairLoss, WassersteinLoss
 from keras_dml.losses.pairs import anchors_and_positives, class_ids

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keras_dml._keras import ops
-from keras_dml.geometry import potato
+from keras_dml._backend import ops
+from keras_dml.geometry.spd import potato
 from keras_dml.losses import PotatoRankingLoss
 from keras_dml.losses.potato import of_queries
 from tests.geometry.matrices import (

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_dml._keras import ops
+from keras_dml._backend import ops
 from keras_dml.losses import PrototypicalLoss
 from keras_dml.losses.pairs import classes_present
 from keras_dml.losses.prototypes import additive_margin, class_term, pair_term

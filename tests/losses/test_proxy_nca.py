@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.layers import Proxies
 from keras_dml.losses import ProxyNCALoss
 from tests import contracts

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keras_dml._keras import ops
+from keras_dml._backend import ops
 from keras_dml.losses import robust
 from tests.goldens import golden
 from tests.gradients import finite_differences, gradients

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keras_dml import distances
-from keras_dml._keras import ops
+from keras_dml._backend import ops
 from keras_dml.geometry import vector
 from keras_dml.losses import TripletLoss, mining
 from tests.goldens import golden

@@ -4,8 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keras_dml import distances
-from keras_dml._keras import keras, ops
-from keras_dml.geometry import quantile, wasserstein
+from keras_dml._backend import keras, ops
+from keras_dml.geometry import quantile
+from keras_dml.geometry.quantile import wasserstein
 from keras_dml.layers import QuantileLayer
 from keras_dml.losses import WassersteinLoss
 from keras_dml.losses.wasserstein import pair_softplus

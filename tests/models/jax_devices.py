@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from tests.models.one_step import LOSSES, after_fit, batch, network, report
 
 

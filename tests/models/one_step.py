@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.layers import MaskedConv1D, QuantileLayer
 from keras_dml.losses import NPairLoss, WassersteinLoss
 

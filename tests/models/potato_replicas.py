@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_dml import losses, models
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 
 CLASSES, N = 2, 4
 

@@ -6,7 +6,7 @@ import json
 import numpy as np
 
 from keras_dml import models
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 
 CLASSES, RATE = 3, 0.1
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keras_dml import models
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.losses import PrototypicalLoss, robust
 from keras_dml.models.adversarial_training import METHODS
 

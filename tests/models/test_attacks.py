@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
+from keras_dml._backend.gradients import value_and_gradient
 from keras_dml.losses import robust
 from keras_dml.models import _attacks
-from keras_dml.models._input_gradients import value_and_gradient
 from tests.goldens import golden
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-6}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from keras_dml import losses, models
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 
 LABELS = np.array([0, 0, 1, 1, 0, 1])
 

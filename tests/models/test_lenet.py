@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from keras_dml import models
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="stock layers; to make them takes JAX long"

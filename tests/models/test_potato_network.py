@@ -11,8 +11,8 @@ import pytest
 
 import keras_dml
 from keras_dml import distances, losses, models
-from keras_dml._keras import keras, ops
-from keras_dml.geometry import potato
+from keras_dml._backend import keras, ops
+from keras_dml.geometry.spd import potato
 from keras_dml.losses.potato import of_queries
 from tests.geometry.matrices import compiled
 

@@ -11,7 +11,7 @@ import pytest
 
 import keras_dml
 from keras_dml import losses, models
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.geometry import vector
 from tests.contracts import HALF_POLICIES, dtype_policy
 from tests.geometry import perceptrons
@@ -265,8 +265,8 @@ def test_heads_and_loss_are_float32_whatever_the_policy(policy):
 
 
 def test_asking_moves_nothing(trained):
+    from keras_dml._backend.gradients import value_and_gradient
     from keras_dml.losses import robust
-    from keras_dml.models._input_gradients import value_and_gradient
 
     before, (x, y) = weights(trained), data()
     told = trained.evaluate(x, y, verbose=0, return_dict=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keras_dml import losses, models
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from tests.models.test_label_types import LABELS, adversarial, classifier, matrices, vectors
 
 ENCODERS = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keras_dml import distances
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.layers import ChannelNormalisation, RecordingStandardisation
 from keras_dml.models import sequence_encoder
 from tests.gradients import gradients

@@ -3,7 +3,7 @@ import functools
 import numpy as np
 import pytest
 
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.losses import WassersteinLoss
 from keras_dml.models import lenet, sequence_encoder, with_shift
 

@@ -5,7 +5,7 @@ import pytest
 
 import keras_dml
 from keras_dml import distances, losses, models
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.layers import (
     BiMap,
     LogEig,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from keras_dml import models
-from keras_dml._keras import keras, ops
+from keras_dml._backend import keras, ops
 from keras_dml.models.threshold_network import HIGHEST, LOWEST, NOISE, SLOPE
 
 pytestmark = pytest.mark.skipif(

@@ -3,7 +3,7 @@ import pytest
 
 import keras_dml
 from keras_dml import models
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.layers import MaskedConv1D
 from keras_dml.models.xvector import FRAME_LAYERS
 from tests.goldens import golden

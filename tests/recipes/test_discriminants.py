@@ -3,7 +3,7 @@ import pytest
 
 import keras_dml
 from keras_dml import models
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from zoo import discriminants
 
 LAGS, UNITS = (0, 2), 4

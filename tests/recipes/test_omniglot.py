@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.models import PrototypicalClassifier, convolutional
 from zoo import classifiers
 from zoo.images import Drawings

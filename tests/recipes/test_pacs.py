@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from keras_dml import zoo
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.zoo import schema
 from zoo import augment, domains
 from zoo.pacs_proto_sim import train as recipe

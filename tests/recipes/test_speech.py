@@ -5,7 +5,7 @@ import pytest
 from scipy import signal
 
 from keras_dml import evaluation, inference
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.layers import LearnedSimilarity
 from keras_dml.samplers import PKSampler
 from tests.tfds_builders import media, samples

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.reproduce.prototypes import methods, pictures, plan, tables, training
 from keras_dml.reproduce.prototypes.digits import digits_of
 from keras_dml.reproduce.runs import Runs

@@ -36,7 +36,7 @@ def tiny_zoo(tmp_path_factory):
 def pictures():
     """A classifier of images after ten steps of training, and what it was trained on."""
     from keras_dml import models
-    from keras_dml._keras import keras
+    from keras_dml._backend import keras
 
     keras.utils.set_random_seed(3)
     rng = np.random.default_rng(3)

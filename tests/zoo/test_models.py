@@ -4,7 +4,7 @@ import pathlib
 
 import pytest
 
-from keras_dml import distances, inference, zoo
+from keras_dml import inference, zoo
 from keras_dml.models import _parts as parts
 from zoo import publish, readme, tables
 
@@ -32,7 +32,7 @@ def test_a_model_is_what_its_card_says(name):
     encoder, distance = parts.encoder(model), inference.head_distance(model)
     assert encoder.input_shape[-1] == len(card["input"]["channels"])
     assert list(encoder.output_shape[1:]) == card["embedding"]["shape"]
-    assert distances.name_of(distance) == card["embedding"]["distance"]
+    assert distance.name == card["embedding"]["distance"]
     assert distance.get_config().get("p") == card["embedding"].get("p")
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from keras_dml import zoo
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.layers import MaskedConv1D, SequencePooling
 from keras_dml.zoo import reading
 

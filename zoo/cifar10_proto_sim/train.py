@@ -9,7 +9,7 @@ import pathlib
 
 import typer
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.losses import PrototypicalLoss
 from keras_dml.models import PrototypicalClassifier, wide_resnet
 from keras_dml.samplers import EpisodeSampler

@@ -9,7 +9,7 @@ import pathlib
 
 import typer
 
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.losses import PotatoRankingLoss
 from keras_dml.models import spdnet
 from tfds_builders.parsers.smni import CHANNELS

@@ -12,8 +12,8 @@ import numpy as np
 import typer
 
 from keras_dml import evaluation, inference
+from keras_dml._backend import keras
 from keras_dml._files import write_text
-from keras_dml._keras import keras
 from keras_dml.evaluation import protocol
 from keras_dml.layers import CanonicalPose, Covariance
 from keras_dml.losses import PotatoRankingLoss

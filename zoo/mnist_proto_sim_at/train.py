@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from keras_dml import evaluation
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.evaluation import attacks
 from keras_dml.models import AdversarialTraining, PrototypicalClassifier, threshold_network
 from zoo import classifiers, images, publish, recipe

@@ -17,7 +17,7 @@ import typer
 from PIL import Image
 
 from keras_dml import evaluation, inference
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.losses import PrototypicalLoss
 from keras_dml.models import PrototypicalClassifier
 from keras_dml.samplers import EpisodeSampler

@@ -2,7 +2,7 @@
 itself. They err on other drawings, so that their mean errs less than any."""
 
 from keras_dml import models
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 
 WIDTHS = ((64, True), (128, True), (256, True), (128, False))  # filters of `linear`; pooled or not
 DROPOUT, EMBEDDING = 0.3, 256

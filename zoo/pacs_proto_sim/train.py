@@ -17,8 +17,8 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from keras_dml._backend import keras
 from keras_dml._files import write_text
-from keras_dml._keras import keras
 from keras_dml.losses import PrototypicalLoss
 from keras_dml.models import PrototypicalClassifier, efficientnet_lite0
 from keras_dml.zoo.reading import sha256

@@ -23,7 +23,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 
 from keras_dml import evaluation, inference, layers
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 from keras_dml.losses import PrototypicalLoss
 from keras_dml.models import PrototypicalClassifier
 from keras_dml.samplers import PKSampler

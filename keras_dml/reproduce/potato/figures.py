@@ -3,7 +3,7 @@
 import numpy as np
 
 from keras_dml import evaluation
-from keras_dml._keras import ops
+from keras_dml._backend import ops
 from keras_dml.geometry import spd
 
 FIGURES = ("f1", "recall_at_1", "recall_at_3", "nmi", "map_at_r")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from keras_dml import layers, losses, models
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 
 RPL = "RPL"
 EPSILON = 1e-4  # least eigenvalue of the first ReEig, below which no later one comes

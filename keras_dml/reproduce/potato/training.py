@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from keras_dml._keras import keras
-from keras_dml.geometry import stiefel
+from keras_dml._backend import keras
+from keras_dml.geometry.spd import stiefel
 from keras_dml.layers import BiMap, Proxies
 from keras_dml.reproduce.potato import figures
 from keras_dml.reproduce.potato.methods import METHODS, network

@@ -1,7 +1,7 @@
 """The rows of Monteiro2020, Table 1: what is trained, and which head is attacked."""
 
 from keras_dml import models
-from keras_dml._keras import keras
+from keras_dml._backend import keras
 
 UNDEFENDED = "undefended"
 ROWS = {  # name: how the network is trained, and its head

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from keras_dml._backend import keras
 from keras_dml._files import staged
-from keras_dml._keras import keras
 from keras_dml.reproduce.prototypes.methods import UNDEFENDED, defended, network
 
 FIRST_RATE, LAST_SHARE, WARMUP_STEPS = 1e-4, 0.01, 200  # of the learning rate's cosine

@@ -1,0 +1,75 @@
+"""Gradients in the inputs of a network: the one place of the attacks that knows the backend."""
+
+from keras_dml._backend import keras
+
+
+def value_and_gradient(function, x):
+    """Values of a function of the inputs, and the gradient of their sum.
+
+    The weights that the function reads are constants. It works in eager calls, inside a compiled
+    step, and inside a loop of one.
+
+    Args:
+        function: Of a tensor like `x`; gives values of any shape, one for each example where the
+            gradients of the examples are wanted apart. It changes no variable.
+        x: Inputs, shape `(batch, ...)`, floats.
+
+    Returns:
+        The values, and the gradient, shape as of `x`; zeros where the function does not use `x`.
+
+    Raises:
+        NotImplementedError: On another backend than TensorFlow or JAX.
+    """
+    backend = keras.backend.backend()
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        x = tf.convert_to_tensor(x)
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(x)
+            values = function(x)
+        return values, tape.gradient(values, x, unconnected_gradients="zero")
+    if backend == "jax":
+        import jax
+
+        def total(x):
+            values = function(x)
+            return values.sum(), values
+
+        gradient, values = jax.grad(total, has_aux=True)(jax.numpy.asarray(x))
+        return values, gradient
+    raise NotImplementedError(_told(backend))
+
+
+def compiled(function):
+    """The function as the backend compiles it; what it reads beside its arguments stays as it is at
+    the first call of a shape.
+
+    Args:
+        function: Of tensors, without effects.
+
+    Raises:
+        NotImplementedError: On another backend than TensorFlow or JAX.
+    """
+    backend = keras.backend.backend()
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        return tf.function(function, reduce_retracing=True)
+    if backend == "jax":
+        import jax
+
+        return jax.jit(function)
+    raise NotImplementedError(_told(backend))
+
+
+def _told(backend):
+    return (
+        f"Gradients in the inputs are there for TensorFlow and JAX. Keras runs on {backend!r}; "
+        "set the environment variable KERAS_BACKEND before Keras is imported."
+    )
+
+
+def has_forward_mode():
+    """Whether losses have a forward mode (`jax.jvp`), which a hand-written gradient takes away."""
+    return keras.backend.backend() == "jax"

@@ -1,0 +1,79 @@
+"""Products and decompositions that Keras has in another way, or not at all."""
+
+import functools
+
+from keras_dml._backend import keras, ops
+
+
+def matmul_transposed(x, y):
+    """`x y'`, `(n, features)` and `(m, features)` to `(n, m)`; no transpose in the gradient of
+    TensorFlow's."""
+    if keras.backend.backend() != "tensorflow":
+        return ops.matmul(x, ops.transpose(y))
+    import tensorflow as tf
+
+    return tf.matmul(x, y, transpose_b=True)
+
+
+def eigh(x):
+    """Ascending eigenvalues `(..., n)` and eigenvectors `(..., n, n)` of finite matrices."""
+    if keras.backend.backend() == "tensorflow":
+        return ops.linalg.eigh(x)
+    return _in_turn("eigh")(x)
+
+
+def cholesky(x):
+    """Lower triangular L with `L L' = x`, shape `(..., n, n)`; NaN where there is none.
+
+    Keras's own function raises there, which one bad matrix of a batch does not deserve.
+    """
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.linalg.cholesky(x)
+    return _in_turn("cholesky")(x)
+
+
+def inverse_lower(factor):
+    """Inverses of lower triangular matrices, shape `(..., n, n)`."""
+    if keras.backend.backend() == "tensorflow":
+        identity = ops.eye(factor.shape[-1], dtype=factor.dtype)
+        identity = ops.broadcast_to(identity, ops.shape(factor))
+        return ops.linalg.solve_triangular(factor, identity, lower=True)
+    return _in_turn("inverse_lower")(factor)
+
+
+@functools.cache
+def _in_turn(name):
+    """A decomposition of stacks of matrices on JAX; on a processor of one matrix after another.
+
+    There, LAPACK's call for a whole stack hands parts of it to the threads of XLA's pool and blocks
+    its own until they are done. As many such calls at once as there are threads wait for each other
+    forever: a step of the potato ranking loss did on two cores (jaxlib 0.10.2). One matrix at a
+    time is computed where it is called.
+
+    Args:
+        name: `"eigh"`, `"cholesky"` or `"inverse_lower"`.
+
+    Returns:
+        A function of matrices, shape `(..., n, n)`, compiled once for each shape.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    def inverse_lower(factor):
+        identity = jnp.broadcast_to(jnp.eye(factor.shape[-1], dtype=factor.dtype), factor.shape)
+        return jax.lax.linalg.triangular_solve(factor, identity, left_side=True, lower=True)
+
+    def eigh(x):
+        return tuple(jnp.linalg.eigh(x))
+
+    decompose = {"eigh": eigh, "cholesky": jnp.linalg.cholesky, "inverse_lower": inverse_lower}[
+        name
+    ]
+
+    def in_turn(x):
+        parts = jax.lax.map(decompose, jnp.reshape(x, (-1, *x.shape[-2:])))
+        return jax.tree.map(lambda part: jnp.reshape(part, (*x.shape[:-2], *part.shape[1:])), parts)
+
+    return jax.jit(lambda x: jax.lax.platform_dependent(x, cpu=in_turn, default=decompose))

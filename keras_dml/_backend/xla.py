@@ -1,0 +1,138 @@
+"""XLA: functions that it makes one pass of where TensorFlow alone takes many.
+
+Not asked for with TensorFlow on a GPU, where Keras has it compile the whole step unless that was
+turned off, nor in an exported file, which must run where no XLA is.
+"""
+
+import contextlib
+import contextvars
+
+from keras_dml._backend import keras, ops
+
+_AVOIDED = contextvars.ContextVar("avoided", default=False)
+
+
+@contextlib.contextmanager
+def avoided():
+    """Within it no graph needs XLA to run."""
+    token = _AVOIDED.set(True)
+    try:
+        yield
+    finally:
+        _AVOIDED.reset(token)
+
+
+def is_used():
+    """Whether a function can be compiled here: always on JAX; on TensorFlow where no GPU is, and
+    not within `avoided`."""
+    if keras.backend.backend() != "tensorflow":
+        return True
+    import tensorflow as tf
+
+    return not (_AVOIDED.get() or tf.config.get_visible_devices("GPU"))
+
+
+def is_traced():
+    """Whether this is a TensorFlow graph in the making, in which a function can be compiled."""
+    if keras.backend.backend() != "tensorflow":
+        return False
+    import tensorflow as tf
+
+    return is_used() and not tf.executing_eagerly()
+
+
+def compiled(function):
+    """The function compiled by XLA for each shape on TensorFlow, without a gradient; as it is on
+    JAX and where XLA is not used."""
+    if keras.backend.backend() != "tensorflow" or not is_used():
+        return function
+    import tensorflow as tf
+
+    return tf.function(function, jit_compile=True, autograph=False, reduce_retracing=True)
+
+
+def traced(function):
+    """The function traced for each shape, which XLA compiles on JAX alone."""
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return jax.jit(function)
+    import tensorflow as tf
+
+    return tf.function(function, autograph=False, reduce_retracing=True)
+
+
+def fused(function):
+    """The function compiled by XLA for each shape, with its gradient.
+
+    On TensorFlow in a graph its forward-mode derivative raises NotImplementedError.
+    """
+    if keras.backend.backend() == "jax":
+        return traced(function)
+    return _differentiable(compiled(function), function)
+
+
+def compiles_each_shape():
+    """Whether a call with another shape compiles anew."""
+    return keras.backend.backend() == "jax"
+
+
+def compiles_eigh():
+    """Whether XLA may compile an eigendecomposition: the one that it has for TensorFlow takes many
+    times as long (64 matrices of 80 x 80 on a CPU: 744 ms for 12)."""
+    return keras.backend.backend() != "tensorflow"
+
+
+def _differentiable(fast, plain):
+    """A compiled function with the gradient of the plain one, TensorFlow only: no tape may look
+    into XLA, since what a loop keeps for its backward pass cannot leave it.
+
+    Args:
+        fast: Of tensors, compiled.
+        plain: The same function, not compiled by XLA.
+
+    Returns:
+        The function. In a graph its forward-mode derivative raises NotImplementedError.
+    """
+    import tensorflow as tf
+
+    @tf.custom_gradient
+    def hidden(argument):
+        def forward_mode(_):
+            raise NotImplementedError(
+                "There is no forward-mode derivative (`tf.autodiff.ForwardAccumulator`) of a "
+                "function that XLA has compiled. Take it outside `tf.function`, or use "
+                "`tf.GradientTape`."
+            )
+
+        return tf.identity(argument), forward_mode
+
+    @tf.custom_gradient
+    def function(*arguments):
+        def gradient(*upstream):
+            with tf.GradientTape() as tape:
+                tape.watch(arguments)
+                answers = plain(*arguments)
+            return tape.gradient(answers, arguments, upstream)
+
+        return fast(*(tf.stop_gradient(hidden(argument)) for argument in arguments)), gradient
+
+    return function
+
+
+def filled_up(x, sizes):
+    """Rows `(n, ...)` with rows of zeros up to the next of few numbers of rows, since each number
+    is compiled anew: `sizes` between a power of two and the next, at least one row."""
+    rows = ops.shape(x)[0]
+    if isinstance(rows, int):
+        rows = max(rows, 1)
+        step = max(2 ** (rows - 1).bit_length() // (2 * sizes), 1)
+    else:
+        rows = ops.maximum(rows, 1)
+        power = ops.cast(ops.ceil(ops.log2(ops.cast(rows, "float32"))), "int32")
+        step = ops.maximum(2**power // (2 * sizes), 1)
+    filled = (rows + step - 1) // step * step
+    missing = filled - ops.shape(x)[0]
+    if isinstance(missing, int) and not missing:
+        return x
+    return ops.pad(x, [[0, missing]] + [[0, 0]] * (len(x.shape) - 1))

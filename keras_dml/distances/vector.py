@@ -1,0 +1,56 @@
+"""Distances of vectors."""
+
+import numpy as np
+
+from keras_dml.distances.base import Distance, register
+from keras_dml.geometry import vector
+
+
+@register("cosine")
+class Cosine(Distance):
+    """Negative cosine of vectors, in [-1, 1]; 0 for a zero vector (Abdelwahab2019, section 5.3)."""
+
+    is_zero_at_itself = False
+    is_metric = False
+
+    def pairwise(self, x, y):
+        return -vector.cosine(x, y)
+
+    def ranking(self, gallery):
+        entries = _unit(gallery).T
+        return lambda queries: -_unit(queries) @ entries
+
+
+@register("euclidean")
+class Euclidean(Distance):
+    """Euclidean distance of vectors, in their unit.
+
+    Of vectorised logarithms of SPD matrices this is the log-Euclidean distance.
+    """
+
+    def pairwise(self, x, y):
+        return vector.euclidean(x, y)
+
+    def squared(self, x, y):
+        """Squares of the distances, without the root that squaring would take back."""
+        return vector.squared_euclidean(*self.checked(x, y))
+
+    def ranking(self, gallery):
+        """|y|^2 - 2 x.y: the squared distance but for |x|^2, which is the same for all entries."""
+        origin = gallery[:1].astype(np.float64)  # one of the points: no digits lost on an offset
+        entries = gallery - origin
+        squares = np.einsum("nd,nd->n", entries, entries)
+        entries *= 2.0
+
+        def table(queries):
+            product = (queries - origin) @ entries.T
+            return np.subtract(squares, product, out=product)
+
+        return table
+
+
+def _unit(x):
+    """Vectors of length 1 in float64; a zero vector stays zero."""
+    x = x.astype(np.float64)
+    lengths = np.linalg.norm(x, axis=-1, keepdims=True)
+    return x / np.where(lengths > 0, lengths, 1.0)

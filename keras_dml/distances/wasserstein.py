@@ -1,0 +1,87 @@
+"""Wasserstein distance of quantile embeddings."""
+
+import numpy as np
+
+from keras_dml._backend import ops
+from keras_dml._backend.values import concrete
+from keras_dml.distances.base import Distance, register
+from keras_dml.geometry.numerics import wide
+from keras_dml.geometry.quantile import wasserstein
+
+SAME_KNOTS = 1e-3  # a float16 file rounds knots by up to 5e-4
+
+
+@register("wasserstein")
+class Wasserstein(Distance):
+    """Sum over filters of p-Wasserstein distances between quantile embeddings (Abdelwahab2019,
+    Eq. 9).
+
+    An embedding has shape `(filters + 1, knots)`: the values at the knots, and the knots themselves
+    as its last row. Embeddings of models with other knots are refused where values are at hand.
+
+    Args:
+        p: Order, a real number, at least 1.
+    """
+
+    rank = 3
+    embeddings = "quantile embeddings, shape (batch, filters + 1, knots)"
+
+    def __init__(self, p=1):
+        wasserstein.check_order(p)
+        self.p = p
+
+    def pairwise(self, x, y):
+        _check_same_knots(x, y)
+        if 0 in (x.shape[0], y.shape[0]):
+            return ops.zeros((x.shape[0], y.shape[0]), wide(x.dtype))
+        return wasserstein.pairwise(x[:, :-1], y[:, :-1], x[0, -1], self.p)
+
+    def check(self, name, embeddings, owner=None):
+        knots = embeddings[:, -1].astype(np.float64)
+        falling = (np.diff(knots, axis=1) <= 0).any(axis=1)
+        if falling.any():
+            raise ValueError(
+                f"`{name}` holds no quantile embedding in row {np.flatnonzero(falling)[0]}: its "
+                "knots, the last row, must ascend from 0 to 1. Give embeddings as "
+                "`keras_dml.embed` made them."
+            )
+        own = _knots_of(owner)
+        if own is not None and len(knots):
+            moved = np.abs(knots - own).max(axis=1)
+            if moved.max() > SAME_KNOTS:
+                raise ValueError(
+                    f"`{name}` holds an embedding of another model in row {moved.argmax()}: its "
+                    f"knots are not those of {owner.name!r}. Embed both sides with one model."
+                )
+
+    def check_same(self, found, expected):
+        moved = np.abs(found[:, -1] - expected[:, -1]).max()
+        if moved > SAME_KNOTS:
+            raise ValueError(f"its knots are off by {moved:.2g}, more than {SAME_KNOTS}")
+
+    def degenerate(self, like):
+        """No spread at all, at the knots of the other embedding."""
+        return np.concatenate([np.zeros_like(like[:-1]), like[-1:]])
+
+    def get_config(self):
+        return {"p": self.p}
+
+
+def _knots_of(model):
+    """Knots of the last layer that has any, as a NumPy array; None where there is none."""
+    layers = model._flatten_layers() if model is not None else ()
+    heads = [layer for layer in layers if hasattr(layer, "knot_values")]
+    return ops.convert_to_numpy(heads[-1].knot_values()) if heads else None
+
+
+def _check_same_knots(x, y):
+    """Inside a compiled step there are no values to compare, and both sides are one model's."""
+    first, second = concrete(x[:, -1]), concrete(y[:, -1])
+    if first is None or second is None:
+        return
+    rows = np.concatenate([first, second])
+    if len(rows) and np.ptp(rows, axis=0).max() > SAME_KNOTS:
+        raise ValueError(
+            "The embeddings have different knots (their last rows), so they come from different "
+            "models and cannot be compared. Embed both sides with one model."
+        )

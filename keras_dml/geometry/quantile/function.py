@@ -1,0 +1,107 @@
+"""Empirical quantile functions of activations, read at knots (Abdelwahab2019, Eqs. 1-5).
+
+A recording's T activations of one filter, sorted, are the quantile function `Q~` with order
+statistic n at `r = (n - 1) / N`. Linear pieces between knots `0 = s_0 <= s_1 <= ... <= s_{M+1} = 1`
+make `Q-bar`, which its values at the knots determine: they are the embedding.
+"""
+
+import numpy as np
+
+from keras_dml._backend import keras, ops
+from keras_dml.geometry.numerics import at_least_float32
+from keras_dml.geometry.quantile.order import positions
+
+
+def initial_alpha(knots):
+    """Knot weights that space the knots evenly, `sigmoid(alpha_i) = i / (M + 1)`.
+
+    Args:
+        knots: Number M of learned knots.
+
+    Returns:
+        NumPy array of shape `(M,)`, float64.
+    """
+    i = np.arange(1, knots + 1)
+    return np.log(i / (knots + 1 - i))
+
+
+def knots(alpha):
+    """Knots on [0, 1] from free weights in any order (Abdelwahab2019, borders after Eq. 2).
+
+    The output depends on the set of weights only, so sorting keeps every weight a knot.
+
+    Args:
+        alpha: Weights, shape `(M,)`.
+
+    Returns:
+        Ascending knots with the ends 0 and 1, shape `(M + 2,)`.
+    """
+    inner = ops.sigmoid(ops.sort(alpha))
+    return ops.concatenate([ops.zeros((1,), inner.dtype), inner, ops.ones((1,), inner.dtype)])
+
+
+def quantiles(x, r, mask=None, on_host=False):
+    """Values of `Q~` at the knots, per filter (Abdelwahab2019, Eq. 1, in the form that keeps
+    float32 exact).
+
+    With `h = r N`, `j = min(floor(h), N - 1)` the value is `x_[j] + (h - j)(x_[j+1] - x_[j])` on
+    the sorted sample, the last step repeated. N counts the valid steps of each recording by itself.
+    Gradients reach `x` through the picked steps and `r` through `h`.
+
+    Args:
+        x: Activations, shape `(batch, time, filters)`, in units of the filters.
+        r: Ascending places in [0, 1], shape `(knots,)`.
+        mask: Valid steps, boolean, shape `(batch, time)`; None where all are valid.
+        on_host: Sort with NumPy on the host: faster on a CPU, but no graph operation
+            (not for export, XLA or accelerators). TensorFlow only; elsewhere ignored.
+
+    Returns:
+        Values, shape `(batch, filters, knots)`, float32 or wider. A recording without a valid step
+        gives NaN.
+    """
+    x = ops.transpose(at_least_float32(x), (0, 2, 1))  # (batch, filters, time)
+    r = ops.cast(r, x.dtype)
+    if mask is None:
+        count = ops.cast(ops.shape(x)[2], x.dtype) * ops.ones_like(x[:, :1, :1])  # (batch, 1, 1)
+    else:
+        mask = ops.cast(mask, "bool")
+        x = ops.where(ops.expand_dims(mask, 1), x, ops.full_like(x, _largest(x)))
+        count = ops.sum(ops.cast(mask, x.dtype), axis=1)[:, None, None]  # (batch, 1, 1)
+    place = r[None, None, :] * count  # (batch, 1, knots)
+    last = ops.maximum(count - 1, 0)
+    lower = ops.minimum(
+        ops.cast(ops.cast(place, "int32"), x.dtype), last
+    )  # floor, without a gradient
+    ranks = ops.cast(ops.concatenate([lower, ops.minimum(lower + 1, last)], axis=-1), "int32")
+    picked = positions(x, ranks, on_host)  # (batch, filters, 2 knots)
+    low, high = ops.split(ops.take_along_axis(x, picked, axis=-1), 2, axis=-1)
+    values = low + (place - lower) * (high - low)  # (batch, filters, knots)
+    if mask is None:
+        return values
+    # Where padding is read there is no valid step, or one that sorts behind it: infinite or NaN.
+    return ops.where(high < _largest(x), values, ops.full_like(values, np.nan))
+
+
+def evaluate(values, knots, r):
+    """`Q-bar` at any places: linear between the knots (Abdelwahab2019, Eq. 2, without its division
+    by widths).
+
+    Args:
+        values: NumPy array of values at the knots, shape `(..., knots)`.
+        knots: Knots, shape `(knots,)`.
+        r: Places in [0, 1], shape `(places,)`.
+
+    Returns:
+        NumPy array of shape `(..., places)`.
+    """
+    values, knots, r = np.asarray(values), np.asarray(knots), np.asarray(r)
+    segment = np.clip(np.searchsorted(knots, r, side="right") - 1, 0, len(knots) - 2)
+    width = knots[segment + 1] - knots[segment]
+    share = np.divide(
+        r - knots[segment], width, out=np.zeros(len(r), values.dtype), where=width > 0
+    )
+    return values[..., segment] + share * (values[..., segment + 1] - values[..., segment])
+
+
+def _largest(x):
+    return np.finfo(keras.backend.standardize_dtype(x.dtype)).max

@@ -1,0 +1,60 @@
+"""Where the order statistics of a sample stand: the one place that sorts."""
+
+import concurrent.futures
+import os
+
+import numpy as np
+
+from keras_dml._backend import host, ops
+
+WORTH_THREADS = 100_000  # values; below, starting threads costs more than the sort
+
+
+def positions(x, ranks, on_host=False):
+    """Time steps that hold the given order statistics; carries no gradient.
+
+    Values taken at these positions have the sort's gradient by construction, and a backward pass
+    that touches the picked steps only.
+
+    Args:
+        x: Samples, shape `(batch, filters, time)`.
+        ranks: Zero-based ranks, int32, shape `(batch, 1, ranks)`.
+        on_host: Use NumPy's sort, threaded, on TensorFlow.
+
+    Returns:
+        Positions, int32, shape `(batch, filters, ranks)`.
+    """
+    x = ops.stop_gradient(x)
+    if on_host and host.is_reachable():
+        shape = (x.shape[0], x.shape[1], ranks.shape[2])
+        return host.call(_numpy_positions, [x, ranks], "int32", shape)
+    order = ops.cast(ops.argsort(x, axis=-1), "int32")
+    filters = ops.shape(x)[1]
+    return ops.take_along_axis(order, ops.repeat(ranks, filters, axis=1), axis=-1)
+
+
+def _numpy_positions(x, ranks):
+    rows = x.shape[0] * x.shape[1]
+    shape = (*x.shape[:2], ranks.shape[2])
+    ranks = np.broadcast_to(ranks, shape).reshape(rows, -1)
+    x = np.ascontiguousarray(x).reshape(rows, -1)
+    if x.size < WORTH_THREADS:
+        return _pick(x, ranks).reshape(shape)
+    parts = os.cpu_count() or 1
+    with concurrent.futures.ThreadPoolExecutor(
+        parts
+    ) as pool:  # NumPy's sort releases the interpreter's lock
+        picked = list(pool.map(_pick, np.array_split(x, parts), np.array_split(ranks, parts)))
+    return np.concatenate(picked).reshape(shape)
+
+
+def _pick(x, ranks):
+    """Positions of the ranks in each row; float32 by one sort of words, value above and position
+    below."""
+    if x.dtype != np.float32:
+        return np.take_along_axis(np.argsort(x, axis=1), ranks, axis=1).astype(np.int32)
+    bits = x.view(np.int32)
+    words = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).astype(np.int64) << 32  # ascends with the value
+    words |= np.arange(x.shape[1], dtype=np.int64)
+    words.sort(axis=1)  # SIMD; argsort is not
+    return (np.take_along_axis(words, ranks, axis=1) & 0xFFFFFFFF).astype(np.int32)

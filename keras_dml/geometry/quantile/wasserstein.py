@@ -1,0 +1,229 @@
+"""Wasserstein distances between quantile functions that are linear between shared knots
+(Abdelwahab2019, Eqs. 8-12).
+
+Erratum: Abdelwahab2019 Eq. 10 prints b for a in its first term (Eq. 12 is right), and divides by
+differences of slopes that vanish for identical, shifted or constant recordings. Everything here is
+built from the differences at the ends of a segment instead: `G_p(u, v)`, the integral of
+`|u + t (v - u)|^p` over t in [0, 1].
+"""
+
+import math
+
+from keras_dml._backend import ops, xla
+from keras_dml._backend.values import concrete
+from keras_dml.geometry import chunks
+from keras_dml.geometry.numerics import absolute, divide, root, widest
+from keras_dml.geometry.quantile.barycenter import barycentre, merge
+from keras_dml.geometry.quantile.pairwise import pairwise_1
+
+__all__ = [
+    "barycentre",
+    "bounds",
+    "check_order",
+    "distance",
+    "merge",
+    "pairwise",
+    "segment",
+    "trapezoid_weights",
+]
+
+BLOCK_BYTES = 2**20  # a block and its intermediates stay in the cache (tests/bench/pairwise.py)
+# Differences in an eager call from where compiling one pass over them takes as long as a few calls.
+FUSED_FROM = 2**22
+SERIES_BELOW = (
+    0.1  # below this slope the closed form of a real power cancels; four terms reach 2e-11 there
+)
+
+
+def distance(x, y, knots, p=1):
+    """Sum over filters of p-Wasserstein distances (Abdelwahab2019, Definition 2, Eq. 9).
+
+    Args:
+        x: Values at the knots, shape `(..., filters, knots)`, in units of the filters.
+        y: Values at the same knots, broadcastable to `x`.
+        knots: Ascending knots, shape `(knots,)`.
+        p: Order of the distance, a real number, at least 1.
+
+    Returns:
+        Distances, shape `(...)`, in units of the filters, non-negative; 0 with gradient 0 where `x`
+        equals `y`.
+
+    Raises:
+        ValueError: If `p` is below 1, where this is no metric.
+    """
+    check_order(p)
+    x, y = widest(x, y)
+    knots = ops.cast(knots, x.dtype)
+    width = knots[1:] - knots[:-1]  # (segments,)
+    gap = x - y  # (..., filters, knots)
+    if p == 1:
+        return ops.sum(segment(gap[..., :-1], gap[..., 1:], 1) * width, axis=(-2, -1))
+    scale = ops.stop_gradient(ops.max(ops.abs(gap), axis=-1, keepdims=True))
+    scale = ops.where(scale > 0, scale, 1)  # u^p underflows without it
+    gap = gap / scale
+    power = ops.sum(segment(gap[..., :-1], gap[..., 1:], p) * width, axis=-1)
+    return ops.sum(scale[..., 0] * root(power, p), axis=-1)
+
+
+def pairwise(x, y, knots, p=1, max_bytes=BLOCK_BYTES):
+    """All distances between two sets of embeddings, in blocks of bounded memory (Abdelwahab2019,
+    Eq. 9).
+
+    Args:
+        x: Values at the knots, shape `(n, filters, knots)`.
+        y: Values at the same knots, shape `(m, filters, knots)`.
+        knots: Ascending knots, shape `(knots,)`.
+        p: Order of the distance, a real number, at least 1.
+        max_bytes: Greatest size of one block of differences; about ten such blocks are alive at a
+            time. Where XLA makes one pass of p = 1, no differences are stored at all: in a traced
+            step and from many pairs on, but not with TensorFlow on a GPU. It compiles once for
+            some sizes of the sets, in about a second. A SavedModel with such a table needs XLA
+            where it runs; those of `keras_dml.export` do not.
+
+    Returns:
+        Distances, shape `(n, m)`.
+
+    Raises:
+        ValueError: If `p` is below 1, or the sets and the knots do not have one shape.
+    """
+    check_order(p)
+    x, y = widest(x, y)
+    knots = ops.cast(knots, x.dtype)
+    _check_sets(x, y, knots)
+    rows = chunks.rows_per_block(x, y, max_bytes)
+    if rows is None:
+        return distance(x[:, None], y[None], knots, p)
+    if p == 1 and _fused(x, y):
+        return pairwise_1(x, y, knots)
+    return chunks.map_rows(
+        lambda block, y, knots: distance(block[:, None], y[None], knots, p), rows, x, y, knots
+    )
+
+
+def _check_sets(x, y, knots):
+    shapes = tuple(tuple(array.shape) for array in (x, y, knots))
+    ends = [(shapes[0][1:], shapes[1][1:]), (shapes[0][2:], shapes[2])]
+    one_shape = all(a == b or None in (a, b) for pair in ends for a, b in zip(*pair, strict=False))
+    if tuple(map(len, shapes)) != (3, 3, 1) or not one_shape:
+        raise ValueError(
+            "Distances are between sets of shapes (n, filters, knots) and (m, filters, knots), "
+            "with knots of shape (knots,). Received shapes {}, {} and {}.".format(*shapes)
+        )
+
+
+def _fused(x, y):
+    """Whether XLA makes one pass of the table."""
+    traced = concrete(x[:1]) is None  # a slice is part of the graph, even of a captured tensor
+    return xla.is_used() and (traced or math.prod(x.shape) * y.shape[0] >= FUSED_FROM)
+
+
+def bounds(x, y, knots):
+    """Bounds of the 1-Wasserstein distance by weighted L1 distances of the values at the knots.
+
+    With the trapezoid weights c, `upper = sum |c (x - y)|` and `lower = max(sum over filters |sum c
+    (x - y)|, upper / 2)`. `upper` is the plain L1 distance of `c x` and `c y`, which an L1 index
+    serves: take candidates by ascending `upper` and stop when the next `upper / 2` is not below the
+    n-th best distance found.
+
+    Args:
+        x: Values at the knots, shape `(..., filters, knots)`.
+        y: Values at the same knots, broadcastable to `x`.
+        knots: Ascending knots, shape `(knots,)`.
+
+    Returns:
+        Lower and upper bounds, each of shape `(...)`; `lower <= distance(x, y, knots) <= upper`.
+    """
+    x, y = widest(x, y)
+    weighted = (x - y) * trapezoid_weights(ops.cast(knots, x.dtype))  # (..., filters, knots)
+    upper = ops.sum(ops.abs(weighted), axis=(-2, -1))
+    means = ops.sum(ops.abs(ops.sum(weighted, axis=-1)), axis=-1)
+    return ops.maximum(means, upper / 2), upper
+
+
+def trapezoid_weights(knots):
+    """Weights of the knots in the trapezoid rule on [0, 1], shape `(knots,)`; they sum to 1."""
+    half = (knots[1:] - knots[:-1]) / 2
+    none = ops.zeros((1,), half.dtype)
+    return ops.concatenate([half, none]) + ops.concatenate([none, half])
+
+
+def segment(u, v, p):
+    """`G_p(u, v)`: mean of `|u + t (v - u)|^p` over a segment, from its end differences
+    (Abdelwahab2019, Eq. 11, stable form).
+
+    Args:
+        u: Differences at the left ends.
+        v: Differences at the right ends, same shape.
+        p: Order, a real number, at least 1.
+
+    Returns:
+        Means, same shape, in units of `u` to the power p.
+    """
+    half_sum, half_gap = absolute(u + v) / 2, absolute(v - u) / 2
+    if p == 1:
+        return _segment_1(half_sum, half_gap)
+    if p == int(p):
+        even = _segment_integer(half_sum, half_gap, int(p))
+        if int(p) % 2 == 0:
+            return even
+        return ops.where(_opposite(u, v), _segment_opposite(u, v, p), even)
+    return ops.where(
+        _opposite(u, v), _segment_opposite(u, v, p), _segment_real(half_sum, half_gap, p)
+    )
+
+
+def _segment_1(half_sum, half_gap):
+    # With s and g the half sum and the half gap, the mean is s for equal signs, where s >= g, and
+    # (s^2 + g^2) / (2 g) for opposite ones. One expression serves both: the greater for g.
+    greater = ops.maximum(half_sum, half_gap)
+    return (half_sum * divide(half_sum, greater) + greater) / 2
+
+
+def _segment_integer(half_sum, half_gap, p):
+    terms = (
+        math.comb(p + 1, 2 * j + 1) * _power(half_sum, p - 2 * j) * _power(half_gap, 2 * j)
+        for j in range(p // 2 + 1)
+    )
+    return sum(terms) / (p + 1)
+
+
+def _power(x, exponent):
+    return x**exponent if exponent else 1.0  # the gradient of 0 ** 0 is NaN
+
+
+def _segment_real(half_sum, half_gap, p):
+    nothing = ops.equal(half_sum, 0)
+    mean = ops.where(nothing, 1, half_sum)
+    slope = ops.where(nothing, 0, half_gap) / mean
+    flat = slope < SERIES_BELOW
+    square = ops.where(flat, slope, 0) ** 2
+    series = 1 + p * (p - 1) / 6 * square * (
+        1 + (p - 2) * (p - 3) / 20 * square * (1 + (p - 4) * (p - 5) / 42 * square)
+    )
+    steep = ops.minimum(ops.where(flat, 1, slope), 1)
+    closed = ((1 + steep) ** (p + 1) - (1 - steep) ** (p + 1)) / (2 * (p + 1) * steep)
+    return ops.where(nothing, 0, mean**p * ops.where(flat, series, closed))
+
+
+def _segment_opposite(u, v, p):
+    opposite = _opposite(u, v)
+    u, v = ops.where(opposite, absolute(u), 1), ops.where(opposite, absolute(v), 1)
+    total = u + v
+    return (u**p * (u / total) + v**p * (v / total)) / (p + 1)
+
+
+def _opposite(u, v):
+    return ops.logical_or(ops.logical_and(u < 0, v > 0), ops.logical_and(v < 0, u > 0))
+
+
+def check_order(p):
+    """Refuses orders below 1.
+
+    Raises:
+        ValueError: If `p` is not a real number of at least 1.
+    """
+    if not (isinstance(p, (int, float)) and 1 <= p < math.inf):
+        raise ValueError(
+            "`p` must be a real number of at least 1; below 1 the distance is no metric. "
+            f"Received p={p!r}."
+        )

@@ -1,0 +1,1 @@
+"""What recordings of several channels say about each pair of them."""

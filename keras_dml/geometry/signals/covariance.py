@@ -1,0 +1,144 @@
+"""Covariance matrices of signals, plain and shrunk."""
+
+import numpy as np
+
+from keras_dml._backend import ops
+from keras_dml.geometry.numerics import at_least_float32, divide
+from keras_dml.geometry.spd.matrices import transposed
+
+ESTIMATORS = ("sample", "trace_normalised", "oas", "ledoit_wolf")
+
+
+def covariance(x, mask=None, estimator="sample"):
+    """Covariance of the channels of each signal over its valid steps.
+
+    With A the sum of outer products of the centred valid rows, N their number and `S = A / N`:
+
+    - `sample`: `A / (N - 1)`, as NumPy. Singular where N is not above the number of channels.
+    - `trace_normalised`: `A / trace(A)`, without the unit and the loudness of the signal.
+    - `oas`, `ledoit_wolf`: `(1 - r) S + r t I` with t the mean variance and r the oracle
+      approximating (Chen2010, without their terms in 2 / channels, as scikit-learn and
+      pyRiemann) or the Ledoit-Wolf shrinkage (Ledoit2004). For short signals.
+
+    Args:
+        x: Signals, shape `(batch, time, channels)`.
+        mask: Valid steps, boolean, shape `(batch, time)`; None where all are valid.
+        estimator: `"sample"`, `"trace_normalised"`, `"oas"` or `"ledoit_wolf"`.
+
+    Returns:
+        Symmetric matrices, shape `(batch, channels, channels)`, in the squared unit of the signals,
+        float32 or wider. NaN for a signal with fewer than two valid steps; zero for one that does
+        not vary.
+
+    Raises:
+        ValueError: If the estimator is unknown or the shapes do not fit.
+    """
+    check_estimator(estimator)
+    x = at_least_float32(x)
+    if len(x.shape) != 3:
+        raise ValueError(
+            "`x` must hold signals, shape (batch, time, channels). Received shape "
+            f"{tuple(x.shape)}."
+        )
+    steps, count = centred(x, mask)  # (batch, time, channels), (batch, 1, 1)
+    scatter = ops.matmul(transposed(steps), steps)
+    found = _ESTIMATES[estimator](scatter, steps, count)
+    return ops.where(count < 2, ops.full_like(found, np.nan), found)
+
+
+def check_estimator(estimator):
+    """Refuses unknown estimators.
+
+    Raises:
+        ValueError: If the name is none of `ESTIMATORS`.
+    """
+    if estimator not in ESTIMATORS:
+        raise ValueError(
+            f"`estimator` must be one of {', '.join(ESTIMATORS)}. Received {estimator!r}."
+        )
+
+
+def centred(x, mask):
+    """Steps less the mean of the valid ones, and how many those are.
+
+    Args:
+        x: Signals, shape `(batch, time, channels)`.
+        mask: Valid steps, boolean, shape `(batch, time)`; None where all are valid.
+
+    Returns:
+        Steps, the shape of `x`, invalid ones 0; numbers, shape `(batch, 1, 1)`,
+        or `(1, 1, 1)` without a mask.
+
+    Raises:
+        ValueError: If the mask has another shape.
+    """
+    if mask is None:
+        count = ops.reshape(ops.cast(ops.shape(x)[1], x.dtype), (1, 1, 1))
+        return x - _mean(x, count), count
+    mask = ops.cast(mask, "bool")
+    times = {mask.shape[1], x.shape[1]} - {None} if len(mask.shape) == 2 else ()
+    if len(times) > 1 or len(mask.shape) != 2:
+        raise ValueError(
+            f"`mask` must have shape (batch, time). Received {tuple(mask.shape)}, of signals of "
+            f"shape {tuple(x.shape)}."
+        )
+    mask = ops.expand_dims(mask, -1)
+    count = ops.sum(ops.cast(mask, x.dtype), axis=1, keepdims=True)
+    none = ops.zeros_like(x)
+    return ops.where(mask, x - _mean(ops.where(mask, x, none), count), none), count
+
+
+def _mean(x, count):
+    return ops.sum(x, axis=1, keepdims=True) / ops.maximum(count, 1)
+
+
+def _sample(scatter, steps, count):
+    return scatter / ops.maximum(count - 1, 1)
+
+
+def _trace_normalised(scatter, steps, count):
+    return divide(scatter, _trace(scatter))
+
+
+def _oas(scatter, steps, count):
+    spherical, deviation, square = _parts(scatter / count)
+    trace = _trace(spherical)
+    most = (count + 1) * square  # 0 where there is nothing to shrink
+    total = square + trace * trace / scatter.shape[-1]  # trace of S S
+    share = ops.minimum(divide(total + trace * trace, most), 1)
+    share = ops.where(most > 0, share, ops.ones_like(share))
+    return spherical + (1 - share) * deviation
+
+
+def _ledoit_wolf(scatter, steps, count):
+    covariance = scatter / count
+    spherical, deviation, square = _parts(covariance)
+    lengths = ops.sum(steps * steps, axis=-1, keepdims=True)
+    fourth = ops.sum(lengths * lengths, axis=1, keepdims=True) / count
+    noise = ops.maximum(fourth - _square(covariance), 0) / count
+    return spherical + (1 - ops.minimum(divide(noise, square), 1)) * deviation
+
+
+_ESTIMATES = {
+    "sample": _sample,
+    "trace_normalised": _trace_normalised,
+    "oas": _oas,
+    "ledoit_wolf": _ledoit_wolf,
+}
+
+
+def _parts(covariance):
+    """`t I` with t the mean variance, the rest, and the rest's squared norm: `trace(S S) -
+    trace(S)^2 / n` without its cancellation."""
+    n = covariance.shape[-1]
+    spherical = _trace(covariance) / n * ops.eye(n, dtype=covariance.dtype)
+    deviation = covariance - spherical
+    return spherical, deviation, _square(deviation)
+
+
+def _trace(x):
+    return ops.trace(x, axis1=-2, axis2=-1)[..., None, None]
+
+
+def _square(x):
+    return ops.sum(x * x, axis=(-2, -1), keepdims=True)

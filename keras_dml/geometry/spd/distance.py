@@ -1,0 +1,251 @@
+"""Distances between SPD matrices: affine-invariant, log-Euclidean, Stein (Kim2020, Eqs. 4 and 5).
+
+Where two matrices coincide the distance is 0 and its gradient, which does not exist, is 0.
+"""
+
+from keras_dml._backend import ops
+from keras_dml._backend.linalg import cholesky, inverse_lower
+from keras_dml.geometry import chunks
+from keras_dml.geometry.numerics import divide, root, widest
+from keras_dml.geometry.spd.functions import log, symmetric
+from keras_dml.geometry.spd.matrices import (
+    composed,
+    congruence,
+    eigh,
+    rounding,
+    square_matrices,
+    symmetric_part,
+    transposed,
+)
+from keras_dml.geometry.spd.vectors import vectorise
+
+BLOCK_BYTES = 2**26  # all pairs of a training step at once; about six such blocks are alive
+
+
+def whitening(reference):
+    """Lower triangular R with `R A R' = I`, the inverse Cholesky factor of A.
+
+    A constant of the gradient; the distances have gradients of their own.
+
+    Args:
+        reference: Positive definite matrices, shape `(..., n, n)`.
+
+    Returns:
+        Shape `(..., n, n)`, float32 or wider. NaN where a matrix is not positive definite.
+
+    Raises:
+        ValueError: If the matrices are not square.
+    """
+    reference = square_matrices("reference", reference)
+    return inverse_lower(cholesky(ops.stop_gradient(symmetric_part(reference))))
+
+
+def affine_invariant(x, y):
+    """Affine-invariant distance, the root of `sum(log(l)^2)` over the eigenvalues l of `x^-1 y`
+    (Kim2020, Eq. 5).
+
+    Unchanged by `x, y -> P x P', P y P'` and by inversion of both.
+
+    Args:
+        x: Positive definite matrices, shape `(..., n, n)`.
+        y: Positive definite matrices, broadcastable to `x`.
+
+    Returns:
+        Distances, shape `(...)`, without unit (logarithms of ratios). NaN where `x` is not positive
+        definite; a singular `y` is far, at a distance that rounding decides: rectify it first.
+
+    Raises:
+        ValueError: If the matrices are not square or of different sizes.
+    """
+    x, y = _together(x, y)
+    x, y = x[..., None, :, :], y[..., None, :, :]  # sets of one
+    return _affine_table(x, whitening(x), y)[..., 0, 0]
+
+
+def affine_invariant_pairwise(x, y, max_bytes=BLOCK_BYTES):
+    """All affine-invariant distances between two sets (Kim2020, Eq. 5), each `x` whitened once.
+
+    Takes an eigendecomposition for each pair.
+
+    Args:
+        x: Positive definite matrices, shape `(n, size, size)`: the references.
+        y: Positive definite matrices, shape `(m, size, size)`.
+        max_bytes: Greatest size of one block of pairs, whose decompositions the backward pass makes
+            again; None: all pairs at once, which trains faster.
+
+    Returns:
+        Distances, shape `(n, m)`; NaN as in `affine_invariant`.
+
+    Raises:
+        ValueError: If the matrices are not square or of different sizes.
+    """
+    x, y = _two_sets(x, y)
+    both = ops.stack([x, whitening(x)], axis=1)  # (n, 2, size, size)
+    return _in_blocks(
+        lambda block, y: _affine_table(block[:, 0], block[:, 1], y), both, y, max_bytes
+    )
+
+
+def log_euclidean(x, y):
+    """Log-Euclidean distance, `|log(x) - log(y)|` (Kim2020, Eq. 4).
+
+    Unchanged by rotation, common scale and inversion of both; never above the affine-invariant
+    one.
+
+    Args:
+        x: Positive definite matrices, shape `(..., n, n)`.
+        y: Positive definite matrices, broadcastable to `x`.
+
+    Returns:
+        Distances, shape `(...)`, without unit. NaN where a matrix is not finite; singular ones as
+        in `log`.
+
+    Raises:
+        ValueError: If the matrices are not square or of different sizes.
+    """
+    x, y = _of_one_size(x, y)
+    return _norm(vectorise(log(x)) - vectorise(log(y)))
+
+
+def log_euclidean_pairwise(x, y, max_bytes=BLOCK_BYTES):
+    """All log-Euclidean distances between two sets (Kim2020, Eq. 4), one logarithm a matrix.
+
+    Args:
+        x: Positive definite matrices, shape `(n, size, size)`.
+        y: Positive definite matrices, shape `(m, size, size)`.
+        max_bytes: Greatest size of one block of differences; None: all pairs at once.
+
+    Returns:
+        Distances, shape `(n, m)`.
+
+    Raises:
+        ValueError: If the matrices are not square or of different sizes.
+    """
+    x, y = (vectorise(log(side)) for side in _two_sets(x, y))
+    return _in_blocks(lambda block, y: _norm(block[:, None] - y[None]), x, y, max_bytes)
+
+
+def stein(x, y):
+    """Stein distance, the root of `log det((x + y) / 2) - log det(x y) / 2`: no eigenvalues.
+
+    Invariant like the affine-invariant distance, and a metric. Determinants cancel: in float32 a
+    distance below about 1e-3 is rounding.
+
+    Args:
+        x: Positive definite matrices, shape `(..., n, n)`.
+        y: Positive definite matrices, broadcastable to `x`.
+
+    Returns:
+        Distances, shape `(...)`, without unit. NaN where a matrix is not positive definite.
+
+    Raises:
+        ValueError: If the matrices are not square or of different sizes.
+    """
+    x, y = _of_one_size(x, y)
+    return _stein(_log_determinant((x + y) / 2), _log_determinant(x), _log_determinant(y))
+
+
+def stein_pairwise(x, y, max_bytes=BLOCK_BYTES):
+    """All Stein distances between two sets, one factor a matrix and one a pair.
+
+    Args:
+        x: Positive definite matrices, shape `(n, size, size)`.
+        y: Positive definite matrices, shape `(m, size, size)`.
+        max_bytes: Greatest size of one block of sums; None: all pairs at once.
+
+    Returns:
+        Distances, shape `(n, m)`; NaN as in `stein`.
+
+    Raises:
+        ValueError: If the matrices are not square or of different sizes.
+    """
+    x, y = _two_sets(x, y)
+    middle = _in_blocks(
+        lambda block, y: _log_determinant((block[:, None] + y[None]) / 2), x, y, max_bytes
+    )
+    return _stein(middle, _log_determinant(x)[:, None], _log_determinant(y)[None])
+
+
+@ops.custom_gradient
+def _affine_table(x, whitener, y):
+    """Distances `(..., n, m)` between `(..., n, size, size)` and `(..., m, size, size)`.
+
+    The squared distance is a function of the eigenvalues alone, so its gradient needs no difference
+    quotients, and no derivative of the whitening: with `R x R' = I` and `R y R' = U L U'` it is
+    `2 R'U diag(log L / L) U'R` in y and `-2 R'U diag(log L) U'R` in x.
+    """
+    whitener = whitener[..., None, :, :]  # (..., n, 1, size, size)
+    white = symmetric_part(congruence(whitener, y[..., None, :, :, :]))
+    values, vectors = eigh(white)  # (..., n, m, size)
+    least = rounding(values)
+    kept = ops.maximum(values, least)
+    logs = ops.log(kept)
+    distances = ops.sqrt(ops.sum(logs * logs, axis=-1))  # (..., n, m)
+
+    def gradient(*args, upstream=None):
+        if upstream is None:
+            (upstream,) = args
+        frame = ops.matmul(transposed(whitener), vectors)
+        slope = ops.where(values > least, logs, ops.zeros_like(logs))
+        slope = slope * divide(upstream, distances)[..., None]
+        in_x = -ops.sum(composed(frame, slope), axis=-3)
+        in_y = ops.sum(composed(frame, slope / kept), axis=-4)
+        return in_x, ops.zeros_like(in_x), in_y
+
+    return distances, gradient
+
+
+@ops.custom_gradient
+def _log_determinant(x):
+    """`log det x`, `(..., n, n)` to `(...)`, with the inverse as gradient."""
+    factor = cholesky(x)
+
+    def gradient(*args, upstream=None):
+        if upstream is None:
+            (upstream,) = args
+        inverse_factor = inverse_lower(factor)
+        inverse = ops.matmul(transposed(inverse_factor), inverse_factor)
+        return upstream[..., None, None] * inverse
+
+    return 2 * ops.sum(ops.log(ops.diagonal(factor, axis1=-2, axis2=-1)), axis=-1), gradient
+
+
+def _stein(middle, in_x, in_y):
+    return root(ops.maximum(middle - (in_x + in_y) / 2, 0), 2)
+
+
+def _norm(gap):
+    return root(ops.sum(gap * gap, axis=-1), 2)
+
+
+def _in_blocks(function, x, y, max_bytes):
+    rows = None if max_bytes is None else chunks.rows_per_block(x, y, max_bytes)
+    return function(x, y) if rows is None else chunks.map_rows(function, rows, x, y)
+
+
+def _of_one_size(x, y):
+    x, y = widest(square_matrices("x", x), square_matrices("y", y))
+    if x.shape[-1] != y.shape[-1]:
+        raise ValueError(
+            "`x` and `y` must hold matrices of one size. Received shapes "
+            f"{tuple(x.shape)} and {tuple(y.shape)}."
+        )
+    return symmetric(x), symmetric(y)
+
+
+def _together(x, y):
+    """Both with the leading axes of either."""
+    x, y = _of_one_size(x, y)
+    shape = ops.shape(ops.zeros_like(x) + ops.zeros_like(y))
+    return ops.broadcast_to(x, shape), ops.broadcast_to(y, shape)
+
+
+def _two_sets(x, y):
+    x, y = _of_one_size(x, y)
+    for name, matrices in (("x", x), ("y", y)):
+        if len(matrices.shape) != 3:
+            raise ValueError(
+                f"`{name}` must be a set of matrices, shape (count, n, n). Received shape "
+                f"{tuple(matrices.shape)}."
+            )
+    return x, y

@@ -1,0 +1,70 @@
+"""Stacks of symmetric matrices: what is one, its decompositions, and back from them."""
+
+import numpy as np
+
+from keras_dml._backend import keras, linalg, ops
+from keras_dml.geometry.numerics import at_least_float32
+
+
+def square_matrices(name, x):
+    """The tensor in float32 or wider, once it is known to hold square matrices.
+
+    Raises:
+        ValueError: If the last two axes are not alike, or are missing.
+    """
+    x = at_least_float32(x)
+    if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
+        raise ValueError(
+            f"`{name}` must hold square matrices, shape (..., n, n). Received shape "
+            f"{tuple(x.shape)}. For signals of shape (batch, time, channels) apply "
+            "`keras_dml.layers.Covariance` first."
+        )
+    return x
+
+
+def transposed(x):
+    """Matrices `(..., m, n)` as `(..., n, m)`."""
+    return ops.swapaxes(x, -1, -2)
+
+
+def symmetric_part(x):
+    """`(x + x') / 2`, shape `(..., n, n)`."""
+    return (x + transposed(x)) / 2
+
+
+def congruence(frame, x, product=ops.matmul):
+    """`frame x frame'`: `(..., m, n)` and `(..., n, n)` to `(..., m, m)`."""
+    return product(product(frame, x), transposed(frame))
+
+
+def composed(vectors, values, product=ops.matmul):
+    """`vectors diag(values) vectors'`: `(..., n, m)` and `(..., m)` to `(..., n, n)`."""
+    return product(vectors * values[..., None, :], transposed(vectors))
+
+
+def eigh(x):
+    """Ascending eigenvalues `(..., n)` and eigenvectors `(..., n, n)` of symmetric matrices.
+
+    A matrix with a number that is not finite has eigenvalues NaN; TensorFlow's own solver would
+    stop the program there, and with it the other matrices of the batch.
+    """
+    x, finite = finite_or_zero(x)
+    values, vectors = linalg.eigh(x)
+    return nan_unless(finite, values), vectors
+
+
+def finite_or_zero(x):
+    """Matrices `(..., n, n)`, those that are not finite as zeros; and which are, `(..., 1)`."""
+    finite = ops.all(ops.isfinite(x), axis=(-2, -1), keepdims=True)
+    return ops.where(finite, x, ops.zeros_like(x)), finite[..., 0]
+
+
+def nan_unless(finite, values):
+    """Eigenvalues `(..., n)`, NaN for the matrices that are not finite, `(..., 1)`."""
+    return ops.where(finite, values, ops.full_like(values, np.nan))
+
+
+def rounding(values):
+    """Least eigenvalue that is told from rounding: `(..., n)`, ascending, to `(..., 1)`."""
+    limits = np.finfo(keras.backend.standardize_dtype(values.dtype))
+    return float(limits.eps) * ops.maximum(values[..., -1:], 0) + float(limits.tiny)

@@ -1,0 +1,164 @@
+"""Means of SPD matrices and the geodesics between them (Kim2020, Eqs. 7 and 21)."""
+
+import warnings
+
+import numpy as np
+
+from keras_dml._backend import ops
+from keras_dml._backend.values import concrete
+from keras_dml.geometry.spd.functions import exp, inverse_sqrt, log, power, sqrt
+from keras_dml.geometry.spd.matrices import congruence, square_matrices
+
+TINY = 1e-8  # of a logarithm: x / tanh(x) is 1 there
+
+
+def geodesic(x, y, t):
+    """The point at share `t` of the affine-invariant geodesic from `x` to `y` (Kim2020, Eq. 21).
+
+    `x^(1/2) (x^(-1/2) y x^(-1/2))^t x^(1/2)`; its distance to `x` is `|t|` times that of `y`.
+
+    Args:
+        x: Positive definite matrices, shape `(..., n, n)`.
+        y: Positive definite matrices, broadcastable to `x`.
+        t: A number, or a tensor that broadcasts with the leading axes; 0 gives `x`, 1 gives `y`,
+            others lie beyond. A constant of the gradient.
+
+    Returns:
+        Matrices, shape `(..., n, n)`, float32 or wider.
+
+    Raises:
+        ValueError: If the matrices are not square.
+    """
+    x, y = square_matrices("x", x), square_matrices("y", y)
+    return congruence(sqrt(x), power(congruence(inverse_sqrt(x), y), t))
+
+
+def log_euclidean_mean(x, weights=None):
+    """`exp(sum(w log(x)))`: the mean of the log-Euclidean distance.
+
+    Args:
+        x: Positive definite matrices, shape `(..., count, n, n)`.
+        weights: Non-negative, shape `(..., count)`; None: equal. Scaled to the sum 1.
+
+    Returns:
+        Matrices, shape `(..., n, n)`, float32 or wider.
+
+    Raises:
+        ValueError: If the matrices are not square.
+    """
+    logs = log(x)
+    # Keras's mean narrows float64 on JAX.
+    weights = ops.ones_like(logs[..., 0, 0]) if weights is None else ops.cast(weights, logs.dtype)
+    weights = weights / ops.sum(weights, axis=-1, keepdims=True)
+    return exp(ops.sum(weights[..., None, None] * logs, axis=-3))
+
+
+def karcher_mean(x, weights=None, tolerance=1e-9, max_steps=50):
+    """The matrix with the least weighted sum of squared affine-invariant distances (Kim2020,
+    Eq. 7).
+
+    Steps `M <- M^(1/2) exp(s J) M^(1/2)` along the weighted mean J of `log(M^(-1/2) x M^(-1/2))`,
+    from the log-Euclidean mean. The distance still to go is at most the norm of J, because the sum
+    is 1-strongly convex: the tolerance bounds the error. NumPy, in float64, whatever the backend:
+    it iterates on values and has no place in a compiled step, nor a gradient.
+
+    Erratum: Kim2020 calls `N_I` the number of iterations under Eq. 7; it is the number of matrices.
+
+    Args:
+        x: Positive definite matrices, shape `(count, n, n)`.
+        weights: Non-negative, shape `(count,)`; None: equal. Scaled to the sum 1.
+        tolerance: Greatest affine-invariant distance to the true mean.
+        max_steps: After so many steps a warning tells what was reached.
+
+    Returns:
+        NumPy array of shape `(n, n)`, float64.
+
+    Raises:
+        ValueError: If there is no matrix, one is not positive definite, or the weights do not fit.
+    """
+    x = _definite(x)
+    weights = _shares(weights, len(x))
+    mean = _spectral(np.exp, np.einsum("i,ijk->jk", weights, _spectral(_log, x)))
+    step = last = None
+    for count in range(max_steps + 1):
+        # A Cholesky factor for the root of the mean: the same iteration in a turned frame.
+        factor = np.linalg.cholesky(mean)
+        inverse = np.linalg.inv(factor)
+        tangent, steepest = _tangent(inverse @ x @ inverse.T, weights)
+        norm = np.linalg.norm(tangent)
+        if norm > tolerance and count == max_steps:
+            break
+        slope = (1 + steepest) / 2
+        if last is not None:  # as the last step changed the tangent (Barzilai1988)
+            slope = np.clip(np.vdot(step, last - tangent) / np.vdot(step, step), 1, steepest)
+        step, last = tangent / slope, tangent
+        mean = factor @ _spectral(np.exp, step) @ factor.T
+        mean = (mean + mean.T) / 2
+        if norm <= tolerance:  # with this step the error is a fraction of the tolerance
+            return mean
+    warnings.warn(
+        f"karcher_mean stopped after {max_steps} steps within {norm:.3e} of the mean, not within "
+        f"the tolerance {tolerance:.0e}. Rectify badly conditioned matrices, or allow more steps.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return mean
+
+
+def _spectral(function, x):
+    values, vectors = np.linalg.eigh((x + np.swapaxes(x, -1, -2)) / 2)
+    return (vectors * function(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+
+
+def _tangent(white, weights):
+    """Mean of the logarithms, and the greatest second derivative along a geodesic of half the
+    weighted sum of squared distances, the least being 1 (Bini2013)."""
+    values, vectors = np.linalg.eigh((white + np.swapaxes(white, 1, 2)) / 2)
+    logs = _log(values)
+    mean = np.einsum("i,ijm,im,ikm->jk", weights, vectors, logs, vectors, optimize=True)
+    half = np.maximum((logs[:, -1] - logs[:, 0]) / 2, TINY)
+    return mean, weights @ (half / np.tanh(half))
+
+
+def _log(values):
+    """Of ascending eigenvalues; those that rounding made too small or negative count as
+    rounding."""
+    return np.log(np.maximum(values, np.finfo(np.float64).eps * values[..., -1:]))
+
+
+def _definite(x):
+    x = concrete(x) if ops.is_tensor(x) else x
+    if x is None:
+        raise ValueError(
+            "`karcher_mean` iterates on values and cannot run inside a compiled step. Call it "
+            "before, or use `log_euclidean_mean`."
+        )
+    x = np.asarray(x, np.float64)
+    if x.ndim != 3 or x.shape[1] != x.shape[2] or not len(x):
+        raise ValueError(
+            f"`x` must hold at least one matrix, shape (count, n, n). Received shape {x.shape}."
+        )
+    x = (x + np.swapaxes(x, 1, 2)) / 2
+    if not np.isfinite(x).all():
+        raise ValueError("`x` holds numbers that are not finite. Drop those matrices first.")
+    values = np.linalg.eigvalsh(x)
+    singular = np.flatnonzero(values[:, 0] <= np.finfo(np.float64).eps * values[:, -1])
+    if len(singular):
+        raise ValueError(
+            f"`x` must hold positive definite matrices. Received {len(singular)} with an "
+            f"eigenvalue that is not positive, the first at place {singular[0]}. Apply "
+            "`spd.rectify(x, epsilon)` first."
+        )
+    return x
+
+
+def _shares(weights, count):
+    if weights is None:
+        return np.full(count, 1 / count)
+    weights = np.asarray(weights, np.float64)
+    if weights.shape != (count,) or not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
+        raise ValueError(
+            f"`weights` must be non-negative, one for each of the {count} matrices, and not all 0. "
+            f"Received {weights.tolist()}."
+        )
+    return weights / weights.sum()

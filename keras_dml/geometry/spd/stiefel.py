@@ -1,0 +1,66 @@
+"""Orthonormal frames: matrices `(rows, columns)` with `W'W = I`, the Stiefel manifold."""
+
+from keras_dml._backend import keras, ops
+from keras_dml.geometry.numerics import at_least_float32
+from keras_dml.geometry.spd.functions import inverse_sqrt
+from keras_dml.geometry.spd.matrices import transposed
+
+
+def polar(w):
+    """The orthonormal frame nearest to a matrix, `W (W'W)^(-1/2)`.
+
+    After a plain gradient step from a frame this is the Riemannian gradient step to first order.
+
+    Args:
+        w: Matrices of full column rank, shape `(..., rows, columns)` with `columns <= rows`.
+
+    Returns:
+        Frames, same shape, float32 or wider.
+
+    Raises:
+        ValueError: If there are more columns than rows.
+    """
+    w = _tall("w", at_least_float32(w))
+    return ops.matmul(w, inverse_sqrt(ops.matmul(transposed(w), w)))
+
+
+def triangular(w):
+    """The frame of the QR decomposition whose triangle has a positive diagonal.
+
+    Args:
+        w: Matrices of full column rank, shape `(..., rows, columns)` with `columns <= rows`.
+
+    Returns:
+        Frames, same shape, float32 or wider.
+
+    Raises:
+        ValueError: If there are more columns than rows.
+    """
+    frame, triangle = ops.linalg.qr(_tall("w", at_least_float32(w)))
+    signs = ops.sign(ops.diagonal(triangle, axis1=-2, axis2=-1))
+    return frame * signs[..., None, :]
+
+
+def random(shape, seed=None):
+    """A random frame, each as likely as any other (Haar): that of a Gaussian matrix.
+
+    Args:
+        shape: `(rows, columns)` with `columns <= rows`.
+        seed: A number or a `keras.random.SeedGenerator`.
+
+    Returns:
+        Tensor of that shape, float32.
+
+    Raises:
+        ValueError: If there are more columns than rows.
+    """
+    return triangular(keras.random.normal(shape, dtype="float32", seed=seed))
+
+
+def _tall(name, w):
+    if len(w.shape) < 2 or w.shape[-1] > w.shape[-2]:
+        raise ValueError(
+            f"`{name}` must have no more columns than rows, shape (..., rows, columns), to have "
+            f"orthonormal columns. Received shape {tuple(w.shape)}."
+        )
+    return w

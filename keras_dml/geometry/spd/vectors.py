@@ -1,0 +1,93 @@
+"""Symmetric matrices as vectors with the same inner product."""
+
+import math
+
+import numpy as np
+
+from keras_dml._backend import ops
+from keras_dml.geometry.numerics import at_least_float32
+from keras_dml.geometry.spd.matrices import square_matrices, symmetric_part
+
+
+def vectorise(x):
+    """Upper triangle by rows, entries off the diagonal times the root of 2.
+
+    Inner products and norms are those of the matrices. The order is that of pyRiemann.
+
+    Args:
+        x: Symmetric matrices, shape `(..., n, n)`; the symmetric part is taken.
+
+    Returns:
+        Vectors, shape `(..., n (n + 1) / 2)`, float32 or wider.
+
+    Raises:
+        ValueError: If the matrices are not square.
+    """
+
+    @ops.custom_gradient
+    def vector(x):
+        return to_vector(symmetric_part(x)), _adjoint(to_matrix)
+
+    return vector(square_matrices("x", x))
+
+
+def unvectorise(v):
+    """The symmetric matrices of which `vectorise` makes these vectors.
+
+    Args:
+        v: Vectors, shape `(..., n (n + 1) / 2)`.
+
+    Returns:
+        Symmetric matrices, shape `(..., n, n)`, float32 or wider.
+
+    Raises:
+        ValueError: If the number of entries is not that of a triangle.
+    """
+
+    @ops.custom_gradient
+    def matrix(v):
+        return to_matrix(v), _adjoint(lambda upstream: to_vector(symmetric_part(upstream)))
+
+    return matrix(at_least_float32(v))
+
+
+def _adjoint(function):
+    """Each map is the other's adjoint; a gather is much faster than the scatter of autodiff."""
+
+    def gradient(*args, upstream=None):
+        if upstream is None:
+            (upstream,) = args
+        return function(upstream)
+
+    return gradient
+
+
+def to_vector(x):
+    """`vectorise` of symmetric matrices, without a gradient of its own."""
+    n = x.shape[-1]
+    row, column = np.triu_indices(n)
+    scale = np.where(row == column, 1, math.sqrt(2))
+    entries = ops.reshape(x, (*ops.shape(x)[:-2], n * n))
+    return ops.take(entries, row * n + column, axis=-1) * ops.cast(scale, x.dtype)
+
+
+def to_matrix(v):
+    """`unvectorise`, without a gradient of its own; adjoint of `to_vector`."""
+    n = _size(v)
+    row, column = np.triu_indices(n)
+    place, scale = np.zeros((n, n), int), np.ones((n, n))
+    place[row, column] = place[column, row] = np.arange(len(row))
+    scale = np.where(np.eye(n), 1, math.sqrt(0.5)).ravel()
+    entries = ops.take(v, place.ravel(), axis=-1) * ops.cast(scale, v.dtype)
+    return ops.reshape(entries, (*ops.shape(v)[:-1], n, n))
+
+
+def _size(v):
+    entries = v.shape[-1] if len(v.shape) else 0
+    n = (math.isqrt(8 * entries + 1) - 1) // 2
+    if n < 1 or n * (n + 1) // 2 != entries:
+        raise ValueError(
+            "`v` must hold the triangles of symmetric matrices, n (n + 1) / 2 entries each: 1, 3, "
+            f"6, 10, ... Received shape {tuple(v.shape)}."
+        )
+    return n

@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keras_dml.geometry import quantile
+from keras_dml.geometry.quantile import barycenter as averages
+from keras_dml.geometry.quantile import wasserstein
+from tests.goldens import golden
+
+
+@pytest.mark.parametrize(
+    "name", ["merge_two", "merge_three", "merge_self", "merge_gap", "merge_atoms"]
+)
+def test_golden_mixtures(name):
+    example = golden(name)
+    inputs = example["inputs"]
+    values = [inputs[key] for key in ("A", "B", "C") if key in inputs]
+    values = values * 2 if name == "merge_self" else values
+    knots = np.asarray(quantile.knots(np.asarray(inputs["alpha"], np.float64)))
+    found = averages.merge(values, inputs["n"], knots)
+    np.testing.assert_allclose(found, example["expected"]["v"], atol=example["tolerance"])
+
+
+@given(st.integers(0, 2**31), st.integers(1, 4))
+def test_a_mixture_reads_the_quantiles_of_the_pooled_sample(seed, segments):
+    rng = np.random.default_rng(seed)
+    knots = np.linspace(0, 1, 6)
+    values = np.sort(rng.normal(size=(segments, 1, 6)), axis=-1)
+    counts = rng.integers(1, 9, segments)
+    r = (np.arange(20_000) + 0.5) / 20_000
+    pooled = np.concatenate(
+        [
+            np.repeat(quantile.evaluate(v[0], knots, r), n)
+            for v, n in zip(values, counts, strict=True)
+        ]
+    )
+    found = averages.merge(values, counts, knots)[0]
+    places = np.searchsorted(np.sort(pooled), [found - 1e-9, found + 1e-9]) / len(pooled)
+    assert (places[0] <= knots + 2e-4).all() and (places[1] >= knots - 2e-4).all()
+    np.testing.assert_allclose([found[0], found[-1]], [values.min(), values.max()], rtol=1e-15)
+
+
+def test_golden_barycentres():
+    example = golden("barycentre")
+    three, four = (np.asarray(example["inputs"][key]) for key in ("E3", "E4"))
+    weights = example["inputs"]["weights"]
+    found = {
+        "p2_equal": averages.barycentre(three, p=2),
+        "p2_weighted": averages.barycentre(three, weights, p=2),
+        "p1_equal_3": averages.barycentre(three),
+        "p1_equal_4": averages.barycentre(four),
+        "p1_weighted_3": averages.barycentre(three, weights),
+    }
+    for key, expected in example["expected"].items():
+        np.testing.assert_allclose(found[key], expected, atol=example["tolerance"])
+
+
+def test_no_near_embedding_is_nearer_to_all_than_the_barycentre(rng):
+    values, knots = np.sort(rng.normal(size=(5, 2, 6)), axis=-1), np.linspace(0, 1, 6)
+
+    def spread(q):
+        per_filter = [
+            np.asarray(wasserstein.distance(values[:, k : k + 1], q[None, k : k + 1], knots, 2))
+            for k in (0, 1)
+        ]
+        return float(sum((d**2).sum() for d in per_filter))
+
+    best = averages.barycentre(values, p=2)
+    for _ in range(20):
+        assert spread(np.sort(best + rng.normal(size=best.shape) * 0.05, axis=-1)) >= spread(best)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (
+            lambda: averages.merge(np.zeros((2, 1, 3)), [1], [0, 0.5, 1]),
+            r"Received \(2, 1, 3\), \(1,\) and \(3,\)",
+        ),
+        (lambda: averages.merge(np.zeros((2, 1, 3)), [1, 0], [0, 0.5, 1]), "must be positive"),
+        (lambda: averages.barycentre(np.zeros((2, 1, 3)), p=3), "`p` must be 1 or 2"),
+        (
+            lambda: averages.barycentre(np.zeros((2, 1, 3)), [1.0]),
+            "one for each of the 2 embeddings",
+        ),
+    ],
+)
+def test_impossible_requests_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

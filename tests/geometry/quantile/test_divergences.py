@@ -1,0 +1,53 @@
+import math
+
+import numpy as np
+import pytest
+
+from keras_dml.geometry import quantile
+from keras_dml.geometry.quantile import divergences, wasserstein
+from tests.goldens import golden
+
+
+def example_of(name):
+    example = golden(name)
+    knots = np.asarray(quantile.knots(np.asarray(example["inputs"]["alpha"], np.float64)))
+    return example, np.asarray(example["inputs"]["A"]), np.asarray(example["inputs"]["B"]), knots
+
+
+@pytest.mark.parametrize("name", ["js_overlap", "js_atoms"])
+def test_golden_divergences(name):
+    example, (a,), (b,), knots = example_of(name)
+    found = {
+        "kl_ab": divergences.kullback_leibler(a, b, knots),
+        "kl_ba": divergences.kullback_leibler(b, a, knots),
+        "js": divergences.jensen_shannon(a, b, knots),
+        "sqrt_js": divergences.jensen_shannon_distance([a], [b], knots),
+    }
+    for key, expected in example["expected"].items():
+        assert found[key] == pytest.approx(expected, abs=example["tolerance"])
+
+
+def test_beyond_disjoint_supports_only_the_wasserstein_distance_sees_the_gap():
+    example, a, far, knots = example_of("js_disjoint")
+    found = [divergences.jensen_shannon(a[0], b[0], knots) for b in far]
+    np.testing.assert_allclose(found, example["expected"]["js"], atol=example["tolerance"])
+    np.testing.assert_allclose(found, math.log(2), atol=1e-12)
+    gaps = np.asarray(wasserstein.distance(a[None], far, knots))
+    np.testing.assert_allclose(gaps, example["expected"]["d1"], atol=1e-9)
+
+
+def test_the_distance_is_symmetric_and_zero_for_identical_embeddings(rng):
+    x, y = np.sort(rng.normal(size=(2, 3, 6)), axis=-1)
+    knots = np.linspace(0, 1, 6)
+    assert divergences.jensen_shannon_distance(x, x, knots) == 0
+    there, back = (
+        divergences.jensen_shannon_distance(x, y, knots),
+        divergences.jensen_shannon_distance(y, x, knots),
+    )
+    assert there == pytest.approx(back, rel=1e-12)
+
+
+@pytest.mark.parametrize("measure", ["kullback_leibler", "jensen_shannon"])
+def test_other_numbers_of_knots_are_refused(measure):
+    with pytest.raises(ValueError, match=r"one shape \(knots,\). Received shapes \(2,\), \(3,\)"):
+        getattr(divergences, measure)([0.0, 1.0], [0.0, 1.0, 2.0], [0.0, 0.5, 1.0])

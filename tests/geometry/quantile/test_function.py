@@ -1,0 +1,171 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from keras_dml._backend import ops
+from keras_dml.geometry import quantile
+from tests.goldens import golden
+from tests.gradients import finite_differences, gradients
+
+float64 = lambda x: np.asarray(x, np.float64)  # noqa: E731
+EMBEDDINGS = [
+    "embed_n1",
+    "embed_n_lt_m",
+    "embed_n_eq_m",
+    "embed_n_gt_m",
+    "embed_ties",
+    "embed_default_knots",
+    "embed_mask",
+]
+
+
+def embed(x, alpha, mask=None):
+    mask = None if mask is None else np.asarray(mask, bool)
+    return quantile.quantiles(x, quantile.knots(alpha), mask)
+
+
+def test_order_statistic_n_sits_at_n_minus_one_over_the_count():
+    example = golden("qtilde_basic")
+    x, r = float64(example["inputs"]["x"]), float64(example["inputs"]["r"])
+    found = np.asarray(quantile.quantiles(x[None, :, None], r))[0, 0]
+    np.testing.assert_allclose(found, example["expected"]["q"], atol=example["tolerance"])
+    r = float64(example["gradient"]["r"])
+    (slopes,) = gradients(lambda r: ops.sum(quantile.quantiles(x[None, :, None], r)), r)
+    np.testing.assert_allclose(slopes, example["gradient"]["dq_dr"], atol=1e-6)
+
+
+@pytest.mark.parametrize("name", EMBEDDINGS)
+def test_golden_embeddings_and_their_gradients(name):
+    example = golden(name)
+    x, alpha = float64(example["inputs"]["x"])[None], float64(example["inputs"]["alpha"])
+    mask = example["inputs"].get("mask")
+    mask = None if mask is None else np.asarray([mask], bool)
+    found = np.asarray(embed(x, alpha, mask))
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(quantile.knots(alpha), example["expected"]["knots"], atol=1e-12)
+    np.testing.assert_allclose(found[0], example["expected"]["v"], atol=example["tolerance"])
+    if "gradient" in example:
+        cotangent = float64(example["gradient"]["cotangent"])
+        in_x, in_alpha = gradients(lambda x, a: ops.sum(cotangent * embed(x, a, mask)), x, alpha)
+        np.testing.assert_allclose(in_x[0], example["gradient"]["x"], atol=1e-6)
+        np.testing.assert_allclose(in_alpha, example["gradient"]["alpha"], atol=1e-6)
+
+
+def test_tied_steps_share_the_gradient_of_their_group():
+    example = golden("embed_ties_gradient")
+    x, alpha = float64(example["inputs"]["x"]), float64(example["inputs"]["alpha"])
+    cotangent = float64(example["gradient"]["cotangent"])
+    (in_x,) = gradients(lambda x: ops.sum(cotangent * embed(x[None], alpha)), x)
+    for group in example["expected"]["groups"]:
+        tied = x[:, group["filter"]] == group["value"]
+        total = in_x[tied, group["filter"]].sum()
+        assert total == pytest.approx(group["sum_of_gradients"], abs=1e-6)
+
+
+def test_padded_batch_counts_each_recording_by_itself():
+    example = golden("embed_batch")
+    x, mask = float64(example["inputs"]["x"]), np.asarray(example["inputs"]["mask"], bool)
+    found = embed(x, float64(example["inputs"]["alpha"]), mask)
+    np.testing.assert_allclose(found, example["expected"]["v"], atol=example["tolerance"])
+
+
+def test_weights_may_stand_in_any_order():
+    example = golden("alpha_unsorted")
+    x, alpha = float64(example["inputs"]["x"])[None], float64(example["inputs"]["alpha"])
+    np.testing.assert_allclose(np.asarray(embed(x, alpha))[0], example["expected"]["v"], atol=1e-10)
+    (found,) = gradients(lambda a: ops.sum(embed(x, a)), alpha)
+    np.testing.assert_allclose(found, example["gradient"]["alpha"], atol=1e-6)
+
+
+def test_knots_start_evenly_spaced():
+    example = golden("alpha_init")
+    for count, alpha in zip(example["inputs"]["M"], example["expected"]["alpha"], strict=True):
+        np.testing.assert_allclose(quantile.initial_alpha(count), alpha, atol=1e-12)
+
+
+def test_saturated_weights_give_finite_values_and_gradients(rng):
+    x, alpha = rng.normal(size=(1, 9, 2)), float64([-800, -40, 0.1, 40, 800])
+    in_x, in_alpha = gradients(lambda x, a: ops.sum(embed(x, a) ** 2), x, alpha)
+    assert np.isfinite(np.asarray(embed(x, alpha))).all()
+    assert np.isfinite(in_x).all() and np.isfinite(in_alpha).all()
+
+
+def test_a_recording_without_a_valid_step_is_nan_and_leaves_its_neighbours_alone(rng):
+    x = rng.normal(size=(2, 5, 3))
+    mask = np.array([[0] * 5, [1] * 5], bool)
+    found = np.asarray(embed(x, quantile.initial_alpha(4), mask))
+    assert np.isnan(found[0]).all()
+    np.testing.assert_allclose(found[1], np.asarray(embed(x[1:], quantile.initial_alpha(4)))[0])
+    (in_x,) = gradients(lambda x: ops.sum(embed(x, quantile.initial_alpha(4), mask)[1]), x)
+    assert np.isfinite(in_x).all()
+
+
+def test_what_is_not_finite_stays_loud_under_a_mask(rng):
+    x = rng.normal(size=(2, 6, 1))
+    x[0, 1], x[1] = np.inf, np.nan  # one step too large; a network that has diverged
+    mask = np.array([[1, 1, 1, 1, 0, 0]] * 2, bool)
+    found = np.asarray(embed(x, quantile.initial_alpha(3), mask))
+    assert np.isfinite(found[0, 0, 0]) and not np.isfinite(found[0, 0, -1])
+    assert np.isnan(found[1]).all()
+
+
+def test_half_precision_input_is_ranked_in_float32(rng):
+    x = ops.cast(rng.normal(size=(1, 6000, 1)), "float16")
+    found = quantile.quantiles(x, np.linspace(0, 1, 18, dtype=np.float32))
+    assert "float32" in str(found.dtype)
+    wide = quantile.quantiles(np.asarray(x, np.float64), np.linspace(0, 1, 18, dtype=np.float32))
+    np.testing.assert_allclose(found, wide, atol=1e-3)
+
+
+@given(st.integers(1, 40), st.integers(0, 2**31))
+def test_values_are_numpys_interpolated_inverted_cdf_one_step_later(steps, seed):
+    rng = np.random.default_rng(seed)
+    x, r = rng.normal(size=steps), np.sort(rng.uniform(size=7))
+    expected = np.quantile(x, np.minimum(r + 1 / steps, 1), method="interpolated_inverted_cdf")
+    np.testing.assert_allclose(
+        np.asarray(quantile.quantiles(x[None, :, None], r))[0, 0], expected, atol=1e-9
+    )
+
+
+@given(arrays(np.float64, (2, 11, 3), elements=st.floats(-1e6, 1e6)), arrays(bool, (2, 11)))
+def test_values_ascend_for_any_mask(x, mask):
+    mask[:, 0] = True
+    found = np.asarray(embed(x, quantile.initial_alpha(5), mask))
+    assert (np.diff(found, axis=-1) >= 0).all()
+    bare = [
+        np.asarray(embed(row[valid][None], quantile.initial_alpha(5)))[0]
+        for row, valid in zip(x, mask, strict=True)
+    ]
+    np.testing.assert_allclose(found, bare, rtol=1e-12, atol=1e-9)
+
+
+def test_gradients_agree_with_finite_differences_under_a_mask(rng):
+    x, alpha = rng.normal(size=(2, 7, 2)), float64([0.31, -0.9, 1.7])
+    mask = np.array([[1, 1, 0, 1, 1, 0, 1], [0, 1, 1, 1, 1, 1, 1]], bool)
+    weight = rng.normal(size=(2, 2, 5))
+    loss = lambda x, a: ops.sum(weight * embed(x, a, mask))  # noqa: E731
+    in_x, in_alpha = gradients(loss, x, alpha)
+    np.testing.assert_allclose(in_x, finite_differences(lambda v: loss(v, alpha), x), atol=1e-6)
+    np.testing.assert_allclose(in_alpha, finite_differences(lambda a: loss(x, a), alpha), atol=1e-6)
+    assert (in_x[~mask] == 0).all()
+
+
+def test_sorting_on_the_host_gives_the_same_values_and_gradients(rng):
+    x, alpha = (
+        rng.normal(size=(3, 29, 4)).astype(np.float32),
+        quantile.initial_alpha(5).astype(np.float32),
+    )
+    results = []
+    for on_host in (False, True):
+        run = lambda x, a: ops.sum(quantile.quantiles(x, quantile.knots(a), on_host=on_host) ** 2)  # noqa: B023, E731
+        results.append([np.asarray(run(x, alpha)), *gradients(run, x, alpha)])
+    for graph, host in zip(*results, strict=True):
+        np.testing.assert_array_equal(graph, host)
+
+
+def test_curves_are_linear_between_knots_and_guarded_where_knots_meet():
+    knots, values = float64([0, 0.5, 0.5, 1]), float64([[0, 1, 3, 3]])
+    found = quantile.evaluate(values, knots, float64([0, 0.25, 0.5, 0.75, 1]))
+    np.testing.assert_allclose(found, [[0, 0.5, 3, 3, 3]])

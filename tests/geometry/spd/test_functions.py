@@ -1,0 +1,296 @@
+import functools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import linalg
+
+from keras_dml._backend import ops
+from keras_dml.geometry import spd
+from keras_dml.geometry.spd import divided_differences as differences
+from tests.geometry import matrices
+from tests.geometry.matrices import DTYPES
+from tests.goldens import golden
+from tests.gradients import finite_differences
+
+FUNCTIONS = {
+    "log": spd.log,
+    "exp": spd.exp,
+    "sqrt": spd.sqrt,
+    "inverse_sqrt": spd.inverse_sqrt,
+    "power": lambda x: spd.power(x, 0.3),
+    "rectify": lambda x: spd.rectify(x, 0.8),
+    "rectify_log": lambda x: spd.rectify_log(x, 0.8),
+}
+GOLDENS = [
+    *(
+        f"{name}_{case}"
+        for name in ("log", "sqrt", "inverse_sqrt", "exp", "power")
+        for case in ("distinct", "repeated", "near")
+    ),
+    *("log_closest", "log_identity", "log_wide"),
+    *("reeig_mixed", "reeig_repeated", "reeig_rank_one", "reeig_indefinite", "reeig_zero"),
+    *("reeig_at_epsilon", "rectify_log_rank_one"),
+]
+
+
+@functools.cache
+def golden_function(name, argument):
+    function = getattr(spd, name)
+    return function if argument is None else lambda x: function(x, argument)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", GOLDENS)
+def test_golden_functions_and_their_gradients(name, dtype):
+    example = matrices.example(name, dtype)
+    if example is None:
+        return
+    inputs, expected, gradient, tolerance = example
+    argument = inputs.get("epsilon", inputs.get("exponent"))
+    function = golden_function(inputs["function"], argument)
+    found, (in_x,) = matrices.with_gradients(function, inputs["probe"], inputs["x"])
+    assert found.dtype == dtype
+    matrices.assert_values(found, expected["output"], tolerance)
+    matrices.assert_gradients(in_x, gradient["x"], tolerance)
+
+
+def test_a_silent_window_has_gradient_exactly_zero():
+    function = golden_function("rectify", 1e-4)
+    _, (found,) = matrices.with_gradients(function, np.ones((3, 3)), np.zeros((3, 3)))
+    assert (found == 0).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_golden_divided_differences(dtype):
+    example = golden("divided_differences", "seeds_p3")
+    inputs, rtol = example["inputs"], example["tolerance"][dtype]["rtol"]
+    functions = {
+        "log": differences.LOG,
+        "exp": differences.EXP,
+        "sqrt": differences.SQRT,
+        "inverse_sqrt": differences.INVERSE_SQRT,
+        "power": differences.power(inputs["exponent"]),
+    }
+    tensors = lambda keys, kind: [  # noqa: E731
+        ops.convert_to_tensor(np.asarray(inputs[key], dtype).astype(kind)) for key in keys
+    ]
+    for name, function in functions.items():
+        found = np.asarray(differences.quotients(function, *tensors("ab", dtype)))
+        assert found.dtype == dtype
+        # Float32 rounds the arguments first, and near ones to others.
+        expected = (
+            example["expected"][name]
+            if dtype == "float64"
+            else np.asarray(differences.quotients(function, *tensors("ab", "float64")))
+        )
+        np.testing.assert_allclose(found, expected, rtol=rtol, err_msg=name)
+    pairs = tensors(("rectify_a", "rectify_b"), "float64")
+    found = differences.quotients(differences.IDENTITY, *pairs, inputs["epsilon"])
+    if dtype == "float64":
+        np.testing.assert_allclose(found, example["expected"]["rectify"], rtol=rtol)
+
+
+def test_quotients_above_a_floor_are_those_of_the_floored_function(rng):
+    a, b, floor = np.exp(rng.uniform(-5, 5, size=(3, 1000)))
+    found = np.asarray(differences.quotients(differences.LOG, a, b, floor))
+    assert (found[np.maximum(a, b) <= floor] == 0).all()
+    expected = (np.log(np.maximum(a, floor)) - np.log(np.maximum(b, floor))) / (a - b)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+ORACLES = {
+    "log": linalg.logm,
+    "exp": linalg.expm,
+    "sqrt": linalg.sqrtm,
+    "inverse_sqrt": lambda x: linalg.inv(linalg.sqrtm(x)),
+    "power": lambda x: linalg.fractional_matrix_power(x, 0.3),
+}
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_functions_agree_with_scipys(rng, name):
+    x = matrices.spd(rng, 5, spread=3)
+    np.testing.assert_allclose(
+        matrices.quick(FUNCTIONS[name])(x), ORACLES[name](x), rtol=1e-9, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_gradients_agree_with_finite_differences_in_any_entry(rng, name):
+    """Of a function of the symmetric part, so the gradient is symmetric whatever the input."""
+    x = matrices.spd(rng, 3, spread=0.7) + 0.05 * rng.normal(size=(3, 3))
+    weights = rng.normal(size=(3, 3))
+    _, (found,) = matrices.with_gradients(FUNCTIONS[name], weights, x)
+    np.testing.assert_allclose(found, found.T, rtol=1e-9, atol=1e-9)
+    value = lambda x: np.sum(weights * np.asarray(matrices.quick(FUNCTIONS[name])(x)))  # noqa: E731
+    np.testing.assert_allclose(found, finite_differences(value, x, 1e-4), atol=1e-7)
+
+
+SPECTRA = {
+    "two sixfold": np.repeat([1.0, 0.1], 6),
+    "identity": np.ones(12),
+    "gaps of 1e-6": 1 + 1e-6 * np.arange(12),
+    "gaps of 1e-4": 1 + 1e-4 * np.arange(12),
+    "rank 6": np.r_[np.zeros(6), np.geomspace(0.01, 1, 6)],
+}
+
+
+@pytest.mark.parametrize("spectrum", SPECTRA)
+@pytest.mark.parametrize("name", ["rectify", "rectify_log"])
+def test_float32_gradients_hold_where_eigenvalues_meet(rng, name, spectrum):
+    """Autodiff through the eigensolvers is 57 % to 190 % wrong here (TensorFlow) or NaN (JAX)."""
+    x = matrices.with_spectrum(rng, SPECTRA[spectrum]).astype("float32")
+    weights = rng.normal(size=x.shape).astype("float32")
+    function = golden_function(name, 1e-4)
+    _, (found,) = matrices.with_gradients(function, weights, x)
+    _, (exact,) = matrices.with_gradients(function, weights, x.astype("float64"))
+    assert np.linalg.norm(found - exact) < 1e-5 * np.linalg.norm(exact)
+
+
+@pytest.mark.parametrize("name", ["exp", "power", "rectify_log"])
+def test_stacks_of_matrices_are_taken_one_by_one_compiled_or_not(rng, name):
+    x, weights = matrices.spd(rng, 2, 2, 3), rng.normal(size=(2, 2, 3, 3))
+    function = FUNCTIONS[name]
+    one_by_one = [
+        matrices.with_gradients(function, w, a)
+        for w, a in zip(weights.reshape(4, 3, 3), x.reshape(4, 3, 3), strict=True)
+    ]
+    for f in (function, matrices.compiled(function)):
+        found, (gradient,) = matrices.with_gradients(f, weights, x)
+        for i, (expected, (expected_gradient,)) in enumerate(one_by_one):
+            np.testing.assert_allclose(found.reshape(4, 3, 3)[i], expected, atol=1e-12)
+            np.testing.assert_allclose(
+                gradient.reshape(4, 3, 3)[i], expected_gradient, rtol=1e-9, atol=1e-12
+            )
+
+
+@settings(max_examples=5)
+@given(st.integers(0, 2**31))
+def test_functions_undo_each_other(seed):
+    x = matrices.spd(np.random.default_rng(seed), 20, 3)
+    for back in (
+        spd.exp(spd.log(x)),
+        ops.matmul(spd.sqrt(x), spd.sqrt(x)),
+        spd.power(spd.power(x, -2.5), -0.4),
+        spd.inverse_sqrt(ops.matmul(spd.inverse_sqrt(x), spd.inverse_sqrt(x))) @ spd.sqrt(x),
+    ):
+        np.testing.assert_allclose(back, x, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_matrices_with_nothing_to_lift_come_back_to_the_bit(rng, dtype):
+    x, weights = rng.normal(size=(2, 2, 3, 3)).astype(dtype)
+    x += 9 * np.eye(3, dtype=dtype)
+    rectify = golden_function("rectify", 1e-4)
+    for f in (rectify, matrices.compiled(rectify)):
+        found, (in_x,) = matrices.with_gradients(f, weights, x)
+        np.testing.assert_array_equal(found, (x + np.swapaxes(x, 1, 2)) / 2)
+        np.testing.assert_array_equal(in_x, (weights + np.swapaxes(weights, 1, 2)) / 2)
+
+
+def test_one_matrix_to_lift_changes_no_other_of_its_stack(rng):
+    x, weights = matrices.spd(rng, 2, 4), rng.normal(size=(2, 4, 4))
+    rectify = golden_function("rectify", 1e-4)
+    alone, (alone_in_x,) = matrices.with_gradients(rectify, weights, x)
+    x[0] = matrices.with_spectrum(rng, [-1, 0, 1, 2])
+    lifted, (lifted_in_x,) = matrices.with_gradients(rectify, weights, x)
+    np.testing.assert_allclose(np.linalg.eigvalsh(lifted[0]), [1e-4, 1e-4, 1, 2], rtol=1e-9)
+    np.testing.assert_allclose(lifted[1], alone[1], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(lifted_in_x[1], alone_in_x[1], rtol=1e-12, atol=1e-12)
+
+
+def test_a_rectified_logarithm_is_the_logarithm_of_the_rectified(rng):
+    x = matrices.with_spectrum(rng, [-0.5, 0, 1e-5, 1e-3, 1])
+    weights = rng.normal(size=x.shape)
+    composed = lambda x: spd.log(spd.rectify(x, 1e-4))  # noqa: E731
+    found, (in_x,) = matrices.with_gradients(golden_function("rectify_log", 1e-4), weights, x)
+    expected, (expected_in_x,) = matrices.with_gradients(composed, weights, x)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    limit = 1e-6 * np.abs(expected_in_x).max()
+    np.testing.assert_allclose(in_x, expected_in_x, rtol=0, atol=limit)
+
+
+def test_an_exponent_for_each_matrix(rng):
+    x, exponents = matrices.spd(rng, 2, 3), np.array([-0.5, 1.5])
+    weights = rng.normal(size=x.shape)
+    together = lambda x: spd.power(x, exponents)  # noqa: E731
+    apart = lambda x: ops.stack([spd.power(x[0], -0.5), spd.power(x[1], 1.5)])  # noqa: E731
+    found, (in_x,) = matrices.with_gradients(together, weights, x)
+    expected, (expected_in_x,) = matrices.with_gradients(apart, weights, x)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(in_x, expected_in_x, atol=1e-12)
+
+
+def test_exponents_are_constants_of_the_gradient(rng):
+    x = matrices.spd(rng, 3)
+    value = lambda x, p: spd.power(x, p) + p[:, None, None]  # noqa: E731
+    weights = np.array([1.0, 0.0])[:, None, None] * np.ones((2, 3, 3))
+    _, (in_x, in_exponent) = matrices.with_gradients(value, weights, x, np.array([0.5, 2.0]))
+    assert (in_x != 0).any()
+    np.testing.assert_array_equal(in_exponent, [9, 0])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("spectrum", [[0, 0, 0], [-1, 0, 2], [-3, -2, -1]])
+@pytest.mark.parametrize("name", ["log", "sqrt", "inverse_sqrt", "power", "rectify_log"])
+def test_singular_and_indefinite_matrices_have_finite_values_and_gradients(
+    rng, name, spectrum, dtype
+):
+    x = matrices.with_spectrum(rng, spectrum).astype(dtype)
+    found, (in_x,) = matrices.with_gradients(FUNCTIONS[name], np.ones((3, 3)), x)
+    assert np.isfinite(found).all()
+    assert np.isfinite(in_x).all()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_not_finite_stays_so_and_spoils_no_other(rng, name, bad):
+    x = matrices.spd(rng, 2, 3)
+    weights = rng.normal(size=x.shape)
+    expected, (expected_in_x,) = matrices.with_gradients(FUNCTIONS[name], weights, x)
+    x[0, 0, 1] = bad
+    found, (in_x,) = matrices.with_gradients(FUNCTIONS[name], weights, x)
+    assert np.isnan(found[0]).all()
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
+    np.testing.assert_allclose(in_x[1], expected_in_x[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_matrix_of_one_entry_is_a_number(name):
+    numbers = {
+        "log": np.log(2),
+        "exp": np.exp(2),
+        "sqrt": np.sqrt(2),
+        "inverse_sqrt": np.sqrt(0.5),
+        "power": 2**0.3,
+        "rectify": 2,
+        "rectify_log": np.log(2),
+    }
+    assert float(FUNCTIONS[name](np.array([[2.0]]))[0, 0]) == pytest.approx(numbers[name])
+
+
+def test_half_precision_is_computed_in_float32():
+    assert np.asarray(spd.log(np.eye(2, dtype="float16"))).dtype == np.float32
+
+
+def test_the_symmetric_part():
+    np.testing.assert_array_equal(spd.symmetric([[1.0, 2.0], [4.0, 3.0]]), [[1, 3], [3, 3]])
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (3, 4), (2, 3, 1)])
+@pytest.mark.parametrize("name", [*FUNCTIONS, "symmetric", "vectorise", "whitening"])
+def test_what_is_not_square_is_refused(name, shape):
+    function = FUNCTIONS.get(name) or getattr(spd, name)
+    with pytest.raises(ValueError, match="must hold square matrices[^$]*`keras_dml.layers.Cov"):
+        function(np.zeros(shape))
+
+
+@pytest.mark.parametrize("epsilon", [0, -1e-4, np.inf, np.nan, "auto", None])
+@pytest.mark.parametrize("function", [spd.rectify, spd.rectify_log])
+def test_a_least_eigenvalue_that_is_not_positive_is_refused(function, epsilon):
+    with pytest.raises(
+        ValueError, match="`epsilon` is the least eigenvalue and must be a positive"
+    ):
+        function(np.eye(2), epsilon)
