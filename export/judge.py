@@ -17,7 +17,7 @@ import numpy as np
 import keras_dml
 from keras_dml import distances, evaluation, export, inference
 from keras_dml.export import litert
-from keras_dml.zoo import catalogue
+from keras_dml.zoo import catalog
 from zoo import recordings
 
 WINDOW = 512  # steps of a walk, 5.12 s at 100 Hz
@@ -151,7 +151,7 @@ def auc(distance, embeddings, judged):
 
 
 def _from_recipe(card):
-    return catalogue.is_classifier(card) or "size" in card["input"]
+    return catalog.is_classifier(card) or "size" in card["input"]
 
 
 def _spread(found, most):

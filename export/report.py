@@ -88,7 +88,7 @@ def write_table(rows, readme=README):
 
 def write_cards(rows):
     """Puts the rows with a known change into the cards of their models."""
-    from keras_dml.zoo import catalogue, lookup
+    from keras_dml.zoo import catalog, lookup
     from zoo import publish
 
     for name in sorted({row.model for row in rows}):
@@ -96,7 +96,7 @@ def write_cards(rows):
         made = {(entry["format"], entry["quantization"]) for entry in new}
         old = [
             entry
-            for entry in catalogue.card(name)["exports"]
+            for entry in catalog.card(name)["exports"]
             if (entry["format"], entry.get("quantization")) not in made
         ]
         if new:

@@ -37,7 +37,7 @@ def main(arguments=None):
     from keras_dml import progress, zoo
 
     chosen.out.mkdir(parents=True, exist_ok=True)
-    names = chosen.models or zoo.list()
+    names = chosen.models or zoo.list_models()
     rows = [
         row
         for name in progress.track(names, "export to TFLite")

@@ -1,4 +1,4 @@
-"""The Riemannian potato: is this window of a recording like the clean ones, or an artefact?
+"""The Riemannian potato: is this window of a recording like the clean ones, or an artifact?
 
 NumPy, in float64. `keras_dml.export.potato` writes a fitted one as a SavedModel.
 """
@@ -14,9 +14,9 @@ from keras_dml.geometry.spd import potato_float64 as values
 from keras_dml.geometry.spd.potato_float64 import Statistics, check_update_rate
 
 SCALES = {"geometric": values.log_distance, "arithmetic": lambda distance: distance}
-MAX_ROUNDS = 100  # of dropping artefacts; each drops at least one matrix
+MAX_ROUNDS = 100  # of dropping artifacts; each drops at least one matrix
 # Least deviation that a score is divided by: rounding of distances in float64.
-LEAST_DEVIATION = 1e-6
+MIN_STDDEV = 1e-6
 
 
 class Potato:
@@ -24,11 +24,11 @@ class Potato:
     rejects those farther away (Barachant2013; Kim2020, Eqs. 6-9, 19-21).
 
     A matrix scores `z = (log d - mean) / deviation`, with d its affine-invariant distance to the
-    centre, and is accepted where z is below the threshold; one that is too near is never rejected.
+    center, and is accepted where z is below the threshold; one that is too near is never rejected.
     A matrix that is singular, indefinite or not finite is infinitely far, so a dead channel is an
-    artefact and no error. Scores and `fit` are those of pyRiemann's `Potato`. `partial_fit` follows
-    the paper: distance to the centre before it moves, one matrix at a time, accepted ones only;
-    pyRiemann moves the centre first, to the batch's mean, and measures that mean.
+    artifact and no error. Scores and `fit` are those of pyRiemann's `Potato`. `partial_fit` follows
+    the paper: distance to the center before it moves, one matrix at a time, accepted ones only;
+    pyRiemann moves the center first, to the batch's mean, and measures that mean.
 
     Args:
         threshold: Greatest score that is accepted, in deviations; 3 in pyRiemann, 2.5 in
@@ -42,7 +42,7 @@ class Potato:
     Attributes:
         center_: Mean of the clean matrices, shape `(n, n)`.
         mean_: Mean of the logarithms of distances, log mu in Kim2020 (arithmetic: of distances).
-        deviation_: Their standard deviation, log sigma in Kim2020.
+        stddev_: Their standard deviation, log sigma in Kim2020.
         count_: Number of matrices that the statistics have seen.
         clean_: Which matrices of the last `fit` were kept, shape `(count,)`.
 
@@ -70,7 +70,7 @@ class Potato:
         measures again, until all stay.
 
         Args:
-            x: Positive definite matrices, shape `(count, n, n)`, artefacts among them.
+            x: Positive definite matrices, shape `(count, n, n)`, artifacts among them.
 
         Returns:
             The potato.
@@ -136,7 +136,7 @@ class Potato:
         return score
 
     def z_score(self, x):
-        """How many deviations matrices are farther from the centre than is usual (Kim2020, Eq. 6).
+        """How many deviations matrices are farther from the center than is usual (Kim2020, Eq. 6).
 
         Args:
             x: Matrices, shape `(count, n, n)`.
@@ -208,8 +208,8 @@ class Potato:
         return self._fitted.mean
 
     @property
-    def deviation_(self):
-        return self._fitted.deviation
+    def stddev_(self):
+        return self._fitted.stddev
 
     @property
     def count_(self):
@@ -226,7 +226,7 @@ class Potato:
 
     def _of_distances(self, statistics, distances):
         gap = SCALES[self.scale](distances) - statistics.mean
-        return gap / max(statistics.deviation, LEAST_DEVIATION)
+        return gap / max(statistics.stddev, MIN_STDDEV)
 
     def _matrices(self, x):
         x, n = real("`x`", x, np.float64), len(self.center_)
@@ -248,12 +248,12 @@ def _check_stored(archive):
 def _statistics(file):
     """The statistics in an archive, after a check that they are a potato's."""
     center, *numbers = (real(name, file[name]) for name in Statistics._fields)
-    mean, deviation, count = (number.item() for number in numbers)
-    if not (np.isfinite(center).all() and np.isfinite([mean, deviation]).all()):
+    mean, stddev, count = (number.item() for number in numbers)
+    if not (np.isfinite(center).all() and np.isfinite([mean, stddev]).all()):
         raise ValueError("its statistics hold NaN or infinity")
-    if not (deviation >= 0 and count >= values.LEAST_SAMPLES):
-        raise ValueError(f"a deviation of {deviation} from {count} matrices")
+    if not (stddev >= 0 and count >= values.LEAST_SAMPLES):
+        raise ValueError(f"a deviation of {stddev} from {count} matrices")
     if not np.array_equal(center, center.T):
         raise ValueError("its center is not symmetric")
     np.linalg.cholesky(center)  # refuses what is not positive definite
-    return Statistics(center, mean, deviation, count)
+    return Statistics(center, mean, stddev, count)

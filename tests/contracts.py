@@ -208,7 +208,7 @@ LARGE_CHECKS = [keras_file_rebuilds_layers_and_weights, docstring_names_every_ar
 
 def checks_of(case):
     """What is checked of a network. Keras's own layers are Keras's to keep alike on all backends:
-    on JAX, making a large network of them compiles an initialiser for each shape."""
+    on JAX, making a large network of them compiles an initializer for each shape."""
     if case.stock and keras.backend.backend() != "tensorflow":
         return []
     return LARGE_CHECKS if case.large else NETWORK_CHECKS

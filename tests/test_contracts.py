@@ -58,7 +58,7 @@ def some_potatoes():
 
 
 def potatoes():
-    layer = layers.Potatoes(contracts.BATCH, update_rate=0.1)
+    layer = layers.ClassPotatoes(contracts.BATCH, update_rate=0.1)
     layer.calibrate(*some_potatoes())
     return layer
 
@@ -104,7 +104,7 @@ def adversarial_training():
 def shifted():
     """A small encoder, of the layers that `with_shift` looks for."""
     signal = keras.Input((None, contracts.CHANNELS))
-    x = layers.ChannelNormalisation(name="normalisation")(signal)
+    x = layers.ChannelNormalization(name="normalization")(signal)
     x = layers.MaskedConv1D(6, 3)(x)
     return models.with_shift(keras.Model(signal, layers.QuantileLayer(4)(x)), (0, 2), 5)
 
@@ -113,7 +113,7 @@ def shift():
     """Of a signal by its own correlations."""
     signal = keras.Input((None, contracts.CHANNELS))
     told = layers.LaggedCorrelation((0, 2))(signal)
-    layer = layers.DiscriminantShift(3, limit=1.5)
+    layer = layers.LDAShift(3, limit=1.5)
     model = keras.Model(signal, layer([signal, told]))
     rng = np.random.default_rng(5)
     layer.set_weights([rng.normal(size=weight.shape) for weight in layer.get_weights()])
@@ -124,9 +124,9 @@ NETWORKS = [
     Network("AdversarialTraining", models.AdversarialTraining, adversarial_training),
     Network("BiMap", layers.BiMap, lambda: layers.BiMap(3)),
     Network("CanonicalPose", layers.CanonicalPose, pose),
-    Network("ChannelNormalisation", layers.ChannelNormalisation, layers.ChannelNormalisation),
+    Network("ChannelNormalization", layers.ChannelNormalization, layers.ChannelNormalization),
     Network("Covariance", layers.Covariance, lambda: layers.Covariance("oas")),
-    Network("DiscriminantShift", layers.DiscriminantShift, shift),
+    Network("LDAShift", layers.LDAShift, shift),
     Network(
         "LaggedCorrelation",
         layers.LaggedCorrelation,
@@ -146,7 +146,7 @@ NETWORKS = [
         lambda: layers.MaskedAveragePooling1D(4),
     ),
     Network("MaskedConv1D", layers.MaskedConv1D, lambda: layers.MaskedConv1D(6, 5)),
-    Network("Potatoes", layers.Potatoes, potatoes),
+    Network("ClassPotatoes", layers.ClassPotatoes, potatoes),
     Network(
         "PotatoNetwork", models.PotatoNetwork, potato_network, lambda: losses.PotatoRankingLoss(0.5)
     ),
@@ -166,46 +166,46 @@ NETWORKS = [
     ),
     Network("ReEig", layers.ReEig, lambda: layers.ReEig(0.3)),
     Network(
-        "RecordingStandardisation",
-        layers.RecordingStandardisation,
-        lambda: layers.RecordingStandardisation(epsilon=1e-3),
+        "InstanceStandardization",
+        layers.InstanceStandardization,
+        lambda: layers.InstanceStandardization(epsilon=1e-3),
     ),
     Network(
-        "RiemannianBatchNormalisation",
-        layers.RiemannianBatchNormalisation,
-        lambda: layers.RiemannianBatchNormalisation(0.5),
+        "RiemannianBatchNormalization",
+        layers.RiemannianBatchNormalization,
+        lambda: layers.RiemannianBatchNormalization(0.5),
     ),
     Network("SequencePooling max", layers.SequencePooling, layers.SequencePooling),
     Network("SequencePooling mean", layers.SequencePooling, lambda: layers.SequencePooling("mean")),
     Network(
-        "Standardisation",
-        layers.Standardisation,
-        lambda: layers.Standardisation([0.1, 0.2, 0.3, 0.4], 0.5),
+        "FixedNormalization",
+        layers.FixedNormalization,
+        lambda: layers.FixedNormalization([0.1, 0.2, 0.3, 0.4], 0.5),
     ),
     Network("StatisticsPooling", layers.StatisticsPooling, layers.StatisticsPooling),
-    Network("StepDifference", layers.StepDifference, layers.StepDifference),
+    Network("FirstDifference", layers.FirstDifference, layers.FirstDifference),
     Network("TangentMap", layers.TangentMap, lambda: layers.TangentMap(3, 0.3)),
     Network("TangentVector", layers.TangentVector, layers.TangentVector),
     Network("VoiceActivity", layers.VoiceActivity, layers.VoiceActivity),
     encoder("quantile", losses.WassersteinLoss),
-    encoder("flat", losses.NPairLoss, flatten=True, normalisation="recording", halvings=0),
+    encoder("flat", losses.NPairLoss, flatten=True, normalization="instance", halvings=0),
     Network(
         "xvector",
         models.xvector,
         lambda: models.xvector([(6, 5, 1), (5, 3, 2)], embedding=4, bands=8),
         lambda: losses.NPairLoss("inner"),
     ),
-    images(models.convolutional, width=3, embedding=2),
+    images(models.conv4, width=3, embedding=2),
     images(models.efficientnet_lite0, large=True, input_shape=(32, 32, 3)),
     images(models.lenet, input_shape=(12, 12, 1), embedding=3),
     images(models.resnet12, large=True, input_shape=(16, 16, 3), widths=(2, 3, 4, 5)),
     images(models.resnet50, large=True, input_shape=(32, 32, 3)),
-    images(models.threshold_network, input_shape=(8, 8, 1), width=2, embedding=3),
+    images(models.thresholding_cnn, input_shape=(8, 8, 1), width=2, embedding=3),
     images(models.wide_resnet, large=True, depth=10, width=1, input_shape=(8, 8, 3)),
     spdnet("on matrices", lambda: models.spdnet((4, 3, 2))),
     spdnet(
         "on recordings",
-        lambda: models.spdnet((4, 3), estimator="oas", normalisation="recording"),
+        lambda: models.spdnet((4, 3), estimator="oas", normalization="instance"),
     ),
     spdnet(
         "with another solver",

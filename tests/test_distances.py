@@ -158,9 +158,9 @@ def test_distances_of_spd_matrices_are_those_of_single_pairs(rng, name):
     np.testing.assert_allclose(distances.get(name)(x, y), expected, rtol=1e-9)
 
 
-def test_euclidean_of_vectorised_logarithms_is_log_euclidean(rng):
+def test_euclidean_of_vectorized_logarithms_is_log_euclidean(rng):
     x, y = matrices.spd(rng, 3, 4), matrices.spd(rng, 2, 4)
-    vectors = (spd.vectorise(spd.log(side)) for side in (x, y))
+    vectors = (spd.vectorize(spd.log(side)) for side in (x, y))
     np.testing.assert_allclose(
         distances.Euclidean()(*vectors), distances.LogEuclidean()(x, y), rtol=1e-9
     )

@@ -23,7 +23,7 @@ def network(*stack, time=None):
 
 def ours():
     return network(
-        layers.ChannelNormalisation(),
+        layers.ChannelNormalization(),
         layers.MaskedConv1D(4, 3, bias_initializer="ones"),
         layers.MaskedAveragePooling1D(2),
         keras.layers.PReLU(shared_axes=[1]),
@@ -43,7 +43,7 @@ def stock_pooling():
 
 
 def covariance():
-    return network(layers.StepDifference(), layers.Covariance("oas"), layers.BiMap(1))
+    return network(layers.FirstDifference(), layers.Covariance("oas"), layers.BiMap(1))
 
 
 def bare_operation():

@@ -9,7 +9,7 @@ import pytest
 ROOT = pathlib.Path(__file__).parent.parent
 PACKAGE = ROOT / "keras_dml"
 
-# A unit may import the units of earlier rows and itself, never a neighbour of its own row.
+# A unit may import the units of earlier rows and itself, never a neighbor of its own row.
 ROWS = [
     ["geometry", "schedules"],
     ["distances"],

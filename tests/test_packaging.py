@@ -24,7 +24,7 @@ assert not pathlib.Path(keras_dml.__file__).is_relative_to(checkout), keras_dml.
 
 LOAD_EVERY_MODEL = """
 from keras_dml import zoo
-for name in zoo.list():
+for name in zoo.list_models():
     zoo.check(name)
     print(name, zoo.load(name).count_params())
 """

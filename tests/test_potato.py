@@ -10,20 +10,20 @@ from keras_dml.geometry.spd import potato as geometry
 from keras_dml.potato import Potato
 from tests.geometry.matrices import assert_values, example, spd
 
-EXAMPLE = "artefact_potato"
+EXAMPLE = "artifact_potato"
 
 
 def fitted(**options):
     inputs, expected, _, tolerance = example(EXAMPLE, "float64")
-    # The centre is known to 1e-9, and the score divides by log_sigma, 0.2.
+    # The center is known to 1e-9, and the score divides by log_sigma, 0.2.
     tolerance = {**tolerance, "atol": 1e-8}
     return Potato(inputs["threshold"], **options).fit(inputs["x"]), inputs, expected, tolerance
 
 
-def windows(rng, count, n, artefacts=0):
+def windows(rng, count, n, artifacts=0):
     """Sample covariances, the first few of them at ten times the amplitude."""
     x = rng.normal(size=(count, 4 * n, n))
-    x[:artefacts] *= 10
+    x[:artifacts] *= 10
     return np.swapaxes(x, 1, 2) @ x / (4 * n)
 
 
@@ -33,7 +33,7 @@ def test_fit_scores_and_probabilities_are_those_of_the_definition():
     assert potato.count_ == expected["kept_after_round"][-1] == 10
     assert_values(potato.center_, expected["center"], tolerance)
     assert_values(potato.mean_, expected["log_mu"], tolerance)
-    assert_values(potato.deviation_, expected["log_sigma"], tolerance)
+    assert_values(potato.stddev_, expected["log_sigma"], tolerance)
     assert_values(potato.z_score(inputs["x"]), expected["z"], tolerance)
     assert_values(potato.probability(inputs["x"]), expected["probability_clean"], tolerance)
     assert potato.accept(inputs["x"]).tolist() == expected["clean"]
@@ -49,7 +49,7 @@ def test_partial_fit_follows_the_papers_order_and_not_pyriemanns():
     potato, inputs, expected, tolerance = fitted(update_rate=0.1)
     potato.partial_fit(inputs["new"][None])
     assert_values(potato.mean_, expected["updated_log_mu"], tolerance)
-    assert_values(potato.deviation_, expected["updated_log_sigma"], tolerance)
+    assert_values(potato.stddev_, expected["updated_log_sigma"], tolerance)
     assert potato.count_ == 11
     assert abs(potato.mean_ - expected["pyriemann_updated_log_mu"]) > 0.01
     theirs = PyRiemann(threshold=inputs["threshold"]).fit(inputs["x"])
@@ -61,7 +61,7 @@ def test_partial_fit_follows_the_papers_order_and_not_pyriemanns():
 
 @pytest.mark.parametrize("n, threshold", [(1, 1.5), (4, 2.5), (20, 2.0)])
 def test_fit_and_scores_agree_with_pyriemann(rng, n, threshold):
-    x, new = windows(rng, 60, n, artefacts=5), windows(rng, 30, n, artefacts=3)
+    x, new = windows(rng, 60, n, artifacts=5), windows(rng, 30, n, artifacts=3)
     ours, theirs = Potato(threshold).fit(x), PyRiemann(threshold=threshold).fit(x)
     assert not ours.clean_[:5].any()
     np.testing.assert_allclose(ours.center_, theirs.covmean_, rtol=1e-6, atol=1e-9)
@@ -73,9 +73,9 @@ def test_fit_and_scores_agree_with_pyriemann(rng, n, threshold):
 @pytest.mark.parametrize("update_rate", [None, 0.05])
 def test_updates_are_the_papers_step_on_accepted_matrices_only(rng, update_rate):
     potato = Potato(2.5, update_rate=update_rate).fit(windows(rng, 30, 3))
-    state = geometry.Statistics(potato.center_, potato.mean_, potato.deviation_, 30)
+    state = geometry.Statistics(potato.center_, potato.mean_, potato.stddev_, 30)
     state = state._replace(count=potato.count_)
-    for matrix in windows(rng, 12, 3, artefacts=4):
+    for matrix in windows(rng, 12, 3, artifacts=4):
         expected = potato.z_score(matrix[None])[0]
         accepted = potato.accept(matrix[None])[0]
         assert potato.update(matrix) == pytest.approx(expected, rel=1e-9)
@@ -83,7 +83,7 @@ def test_updates_are_the_papers_step_on_accepted_matrices_only(rng, update_rate)
     assert potato.count_ == state.count < 42
     np.testing.assert_allclose(potato.center_, state.center, rtol=1e-12)
     np.testing.assert_allclose(
-        [potato.mean_, potato.deviation_], [state.mean, state.deviation], rtol=1e-12
+        [potato.mean_, potato.stddev_], [state.mean, state.stddev], rtol=1e-12
     )
 
 
@@ -161,7 +161,7 @@ def test_a_file_cut_anywhere_or_with_a_byte_changed_is_a_potato_or_refused(rng, 
 def odd(**changed):
     """The arrays of a potato's file, some of them others."""
     settings = {"threshold": 3.0, "update_rate": None, "scale": "geometric"}
-    arrays = {"center": np.eye(2), "mean": 0.1, "deviation": 0.2, "count": 9}
+    arrays = {"center": np.eye(2), "mean": 0.1, "stddev": 0.2, "count": 9}
     return {"settings": json.dumps(settings), **arrays, **changed}
 
 
@@ -177,7 +177,7 @@ def odd(**changed):
         {"center": np.eye(2)[0]},
         {"mean": np.inf},
         {"mean": np.zeros(3)},
-        {"deviation": -1.0},
+        {"stddev": -1.0},
         {"count": 0},
         {"settings": "[]"},
         {"settings": "{" * 5000},

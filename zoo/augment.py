@@ -4,7 +4,7 @@ batch `(rows, time, channels)` or `(rows, height, width, channels)` for training
 import numpy as np
 from PIL import Image
 
-LUMA = np.array([0.299, 0.587, 0.114])  # of red, green and blue in a grey image (ITU-R BT.601)
+LUMA = np.array([0.299, 0.587, 0.114])  # of red, green and blue in a gray image (ITU-R BT.601)
 
 
 def rotate(batch, rng, degrees, triplets):
@@ -34,9 +34,9 @@ def scale(batch, rng, share):
     return batch * rng.uniform(1 - share, 1 + share, (len(batch), 1, batch.shape[-1]))
 
 
-def add_noise(batch, rng, deviation):
-    """Adds white noise; `deviation` in the channels' units, a number or shape `(channels,)`."""
-    return batch + rng.normal(size=batch.shape) * deviation
+def add_noise(batch, rng, stddev):
+    """Adds white noise; `stddev` in the channels' units, a number or shape `(channels,)`."""
+    return batch + rng.normal(size=batch.shape) * stddev
 
 
 def mix_channels(batch, rng, share, together=0.0):
@@ -48,7 +48,7 @@ def mix_channels(batch, rng, share, together=0.0):
     apart: the harder task.
 
     Args:
-        batch: Pairs in neighbouring rows, shape `(2 pairs, time, channels)`.
+        batch: Pairs in neighboring rows, shape `(2 pairs, time, channels)`.
         rng: `numpy.random.Generator`.
         share: Size of the change; 0 is none.
         together: Probability that one mixing serves the whole batch.
@@ -116,17 +116,17 @@ def crop(images, rng, side, least):
     )
 
 
-def recolour(images, rng, share, grey=0.0):
+def recolor(images, rng, share, gray=0.0):
     """Changes brightness, contrast and saturation by up to the share, for each image anew.
 
     Args:
         images: Shape `(rows, height, width, 3)`, RGB in [0, 1].
         rng: `numpy.random.Generator`.
         share: Greatest change of each of the three.
-        grey: Probability that an image loses its colours.
+        gray: Probability that an image loses its colors.
     """
     brightness, contrast, saturation = rng.uniform(1 - share, 1 + share, (3, len(images), 1, 1, 1))
-    saturation = np.where(rng.random(saturation.shape) < grey, 0, saturation)
+    saturation = np.where(rng.random(saturation.shape) < gray, 0, saturation)
     images = images * brightness
     middle = images.mean(axis=(1, 2, 3), keepdims=True)
     images = middle + contrast * (images - middle)

@@ -17,7 +17,7 @@ from keras_dml._backend import keras
 from keras_dml.models import with_shift
 
 COMPONENTS = 150  # of the features, before the discriminants
-SHRINKAGE = 0.1  # of the covariance within a person towards a multiple of the identity
+SHRINKAGE = 0.1  # of the covariance within a person toward a multiple of the identity
 
 
 def discriminant_analysis(features, people, count, *scaling):
@@ -39,7 +39,7 @@ def discriminant_analysis(features, people, count, *scaling):
 
 
 def linear(features, people, count):
-    """Kernel and bias of the first discriminants of standardised features, arguments as above."""
+    """Kernel and bias of the first discriminants of standardized features, arguments as above."""
     found = discriminant_analysis(features, people, count, StandardScaler())
     bias, *rows = found.transform(
         np.vstack([np.zeros_like(features[0]), np.eye(features.shape[1])])

@@ -20,8 +20,8 @@ from tfds_builders.pacs_images.pacs_images_dataset_builder import CLASSES, DOMAI
 from zoo import augment, people
 
 SIDE = 224  # pixels; the pictures have 227
-# Varied copies: the least area of a crop, the greatest change of a colour, how many lose theirs.
-LEAST_AREA, COLOUR, GREY = 0.7, 0.3, 0.1
+# Varied copies: the least area of a crop, the greatest change of a color, how many lose theirs.
+LEAST_AREA, COLOR, GRAY = 0.7, 0.3, 0.1
 COPIES, COPY_SEED = 8, 0
 BATCH = 32
 AVERAGE = "average"
@@ -89,9 +89,9 @@ def central(images):
 
 
 def varied(images, rng):
-    """A random part of each picture, mirrored or not, in changed colours; float32 in [0, 1]."""
+    """A random part of each picture, mirrored or not, in changed colors; float32 in [0, 1]."""
     part = augment.mirror(augment.crop(images, rng, SIDE, LEAST_AREA), rng)
-    return augment.recolour(np.divide(part, 255, dtype=np.float32), rng, COLOUR, GREY)
+    return augment.recolor(np.divide(part, 255, dtype=np.float32), rng, COLOR, GRAY)
 
 
 def answers(lower, upper, images, key, folder, copies=None):
@@ -109,7 +109,7 @@ def answers(lower, upper, images, key, folder, copies=None):
         `Answers`.
     """
     copies = COPIES if copies is None else copies
-    settings = (key, SIDE, LEAST_AREA, COLOUR, GREY, COPY_SEED, lower.output_shape)
+    settings = (key, SIDE, LEAST_AREA, COLOR, GRAY, COPY_SEED, lower.output_shape)
     digest = hashlib.sha256(images.tobytes() + repr(settings).encode()).hexdigest()[:12]
     folder = folder / f"answers_{digest}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -227,13 +227,13 @@ def picture(found, methods, caption):
         axes = figure.subplots()
         for place, method in enumerate(methods):
             rows = [i for i, name in enumerate(columns["method"]) if name == method]
-            colour, _ = style.method_look(method, place)
+            color, _ = style.method_look(method, place)
             axes.errorbar(
                 [100 * columns["accuracy"][i] for i in rows],
                 np.arange(len(groups)) + 0.2 * (place - (len(methods) - 1) / 2),
                 xerr=[100 * columns["stderr"][i] for i in rows],
                 fmt="os^Dv"[place % 5],
-                color=colour,
+                color=color,
                 capsize=3,
                 label=method,
             )

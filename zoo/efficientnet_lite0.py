@@ -9,7 +9,7 @@ reads them, Keras need not be there, so the work is two commands that share one 
     .venv-torch/bin/python zoo/efficientnet_lite0.py read build/lite0.npz
     python -m zoo.efficientnet_lite0 convert build/lite0.npz build/efficientnet_lite0.weights.h5
 
-Both packages are under the Apache licence 2.0, as are the weights of TensorFlow's team.
+Both packages are under the Apache license 2.0, as are the weights of TensorFlow's team.
 """
 
 import hashlib
@@ -46,9 +46,9 @@ def read(out: Annotated[pathlib.Path, typer.Argument(help="The .npz file to writ
     network.load_state_dict(state)
     network.eval()
     images = random_images()
-    standardised = (images * 255 - 127) / 128
+    standardized = (images * 255 - 127) / 128
     with torch.no_grad():
-        given = torch.from_numpy(standardised.transpose(0, 3, 1, 2).copy())
+        given = torch.from_numpy(standardized.transpose(0, 3, 1, 2).copy())
         features = network.extract_features(given).mean((2, 3))
         logits = network(given)
     arrays = {f"weights/{name}": tensor.numpy() for name, tensor in state.items()}

@@ -230,8 +230,8 @@ def _omniglot(source: Source, size):
 
 def _shrunk(drawing, size):
     """A drawing, black on white, as ink: uint8, averaged over the area of each pixel."""
-    grey = Image.fromarray(drawing[..., 0])
-    return 255 - np.asarray(grey.resize((size, size), Image.Resampling.BOX))
+    gray = Image.fromarray(drawing[..., 0])
+    return 255 - np.asarray(gray.resize((size, size), Image.Resampling.BOX))
 
 
 def _from_tfds(name, split):

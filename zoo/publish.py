@@ -16,7 +16,7 @@ import shutil
 import numpy as np
 
 from keras_dml import _files, inference
-from keras_dml.zoo import catalogue, lookup, reading, schema
+from keras_dml.zoo import catalog, lookup, reading, schema
 from zoo import readme
 
 MODEL, GOLDEN, README, PICTURES = "model.keras", "golden.npz", "README.md", "figures"
@@ -38,7 +38,7 @@ def publish(folder, model, card, golden_recordings, curves=None):
         card: Dict by `keras_dml.zoo.schema.CARD`; `thresholds` and `exports` may be missing.
         golden_recordings: A few arrays `(time, channels)`, or images `(height, width, channels)`,
             whose embeddings the golden file keeps. They are published: give synthetic ones, unless
-            the licence and the people allow to pass theirs on.
+            the license and the people allow to pass theirs on.
         curves: A picture for the page, such as the error curves of `recipe.measure`.
 
     Returns:
@@ -103,7 +103,7 @@ def update(folder, **changes):
         ValueError: If the changed card is not valid.
     """
     folder = pathlib.Path(folder)
-    card = {**catalogue.read_json(folder / lookup.CARD), **changes}
+    card = {**catalog.read_json(folder / lookup.CARD), **changes}
     _check_name(card, folder)
     places = {name: _files.file_place(folder / name) for name in (README, lookup.CARD)}
     with _files.room(folder / lookup.CARD) as room:

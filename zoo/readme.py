@@ -1,6 +1,6 @@
 """A model's README, written from its card so that the two cannot disagree."""
 
-from keras_dml.zoo import catalogue
+from keras_dml.zoo import catalog
 
 SHARES = ("auc", "eer", "accuracy", "misidentification", "tar_at_far", "recall_at")
 ON_THE_MANIFOLD = ("affine_invariant",)  # distances that a TFLite file replaces
@@ -72,7 +72,7 @@ def overview_of_classifiers(cards):
             _link(card),
             f"`{card['data']['builder']}`",
             card["task"],
-            "; ".join(catalogue.figures_in_words(card)) or "–",
+            "; ".join(catalog.figures_in_words(card)) or "–",
             f"{card['model']['parameters']:,}",
             _smallest_file(card),
         )
@@ -134,7 +134,7 @@ def _use(card):
         "from keras_dml import zoo",
         "",
         f'model = zoo.load("{card["name"]}")',
-        *(_use_of_classifier(card) if catalogue.is_classifier(card) else _use_of_encoder(card)),
+        *(_use_of_classifier(card) if catalog.is_classifier(card) else _use_of_encoder(card)),
     ]
     return "```python\n" + "\n".join(lines) + "\n```"
 
@@ -173,7 +173,7 @@ def _shape(card, *before):
 
 def _input(card):
     taken = card["input"]
-    extent = catalogue.extent_in_words(card)
+    extent = catalog.extent_in_words(card)
     if "length" in taken and taken["length"][1] is None:
         extent = f"At least {taken['length'][0]} steps at {taken['rate_hz']:g} Hz"
     pairs = list(zip(taken["channels"], taken["units"], strict=True))
@@ -189,7 +189,7 @@ def _embedding(card):
     rest = {k: v for k, v in card["embedding"].items() if k not in ("shape", "distance")}
     with_rest = "".join(f", {key} = {value}" for key, value in rest.items())
     what = "an image" if "size" in card["input"] else "a recording"
-    if catalogue.is_classifier(card):
+    if catalog.is_classifier(card):
         return (
             f"{shape} numbers {what}, compared by a learned similarity{with_rest}: great is alike. "
             "`keras_dml.distance` gives its negative."
@@ -220,7 +220,7 @@ def _figures(card):
             row["protocol"].replace("_", " "),
             row["n"],
             _or_dash(row.get("fraction")),
-            catalogue.setting(row) or "–",
+            catalog.setting(row) or "–",
             _metric(row["metric"]),
             _value(row),
             _range(row),
@@ -247,7 +247,7 @@ def _value(row):
     if row["metric"] == "auc":
         return f"{row['value']:.4f} ± {row['stderr']:.4f}"
     if row["metric"].startswith(SHARES):
-        return catalogue.percent(row["value"], row["stderr"])
+        return catalog.percent(row["value"], row["stderr"])
     return f"{row['value']:.4g} ± {row['stderr']:.2g}"
 
 
@@ -283,7 +283,7 @@ def _thresholds(card):
         "imposter trials",
     )
     table = f"## Thresholds\n\n{_table(columns, rows)}"
-    if catalogue.is_classifier(card):
+    if catalog.is_classifier(card):
         return f"{table}\n\nA distance is the negative of the sim head's similarity."
     return table
 
@@ -325,7 +325,7 @@ def _data(card):
     else:
         known = _classes(data)
     return (
-        f"`{data['builder']}`. Licence and what it means for the weights: {data['licence']}\n\n"
+        f"`{data['builder']}`. License and what it means for the weights: {data['licence']}\n\n"
         f"Consent: {data['consent']}\n\n{known}"
     )
 

@@ -61,7 +61,7 @@ def train(
         method: One of `training.METHODS`.
         recordings: `people.People` to train on.
         vary: Augmentation, `vary(batch, rng) -> batch`.
-        adapt_to: Recordings whose statistics normalise the channels; None: all of them.
+        adapt_to: Recordings whose statistics normalize the channels; None: all of them.
         pairs: Pairs in a batch.
         length: Steps of a crop.
         steps: Training steps.
@@ -86,9 +86,9 @@ def train(
         seed=seed,
     )
     encoder = training.build_encoder(method, recordings.signals[0].shape[1], **options)
-    normalisation = encoder.get_layer("normalisation")
-    if hasattr(normalisation, "adapt"):
-        normalisation.adapt(recordings.signals if adapt_to is None else adapt_to)
+    normalization = encoder.get_layer("normalization")
+    if hasattr(normalization, "adapt"):
+        normalization.adapt(recordings.signals if adapt_to is None else adapt_to)
     minutes = training.fit(
         encoder,
         method,

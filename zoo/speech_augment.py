@@ -95,12 +95,12 @@ class Disturb:
 
     def _noise(self, kind, sounds, row, rng):
         if kind != "babble":
-            return coloured_noise(sounds.shape[1], kind, rng)
+            return colored_noise(sounds.shape[1], kind, rng)
         speaker = np.arange(len(sounds)) // self.per_class
         return babble(sounds[speaker != row // self.per_class], rng)
 
 
-def coloured_noise(samples, kind, rng):
+def colored_noise(samples, kind, rng):
     """Noise of unit variance, shape `(samples,)`: `"white"`, or `"pink"`, whose power falls with
     frequency."""
     white = rng.standard_normal(samples, dtype=np.float32)

@@ -23,13 +23,13 @@ class Teacher:
     Args:
         windows: Signals, shape `(windows, time, channels)`.
         people: Person of each window.
-        deviation: Standard deviation of the channels, shape `(channels,)`.
+        stddev: Standard deviation of the channels, shape `(channels,)`.
         lags: Steps back at which the channels are seen too; 0 is the present.
         outputs: Number of discriminants; less than the number of people.
     """
 
-    def __init__(self, windows, people, deviation, lags, outputs):
-        self.deviation, self.lags = deviation, lags
+    def __init__(self, windows, people, stddev, lags, outputs):
+        self.stddev, self.lags = stddev, lags
         self._linear = discriminant_analysis(self._features(windows), people, outputs)
 
     def __call__(self, batch):
@@ -39,7 +39,7 @@ class Teacher:
 
     def _features(self, batch):
         """Upper triangle of the matrix logarithm of each row's covariance."""
-        batch = np.asarray(batch, np.float64) / self.deviation
+        batch = np.asarray(batch, np.float64) / self.stddev
         steps = batch.shape[1] - max(self.lags)
         seen = np.concatenate([batch[:, lag : lag + steps] for lag in self.lags], axis=2)
         seen -= seen.mean(axis=1, keepdims=True)

@@ -136,7 +136,7 @@ class _FilterMeans(keras.layers.Layer):
 
 
 class _Taught(keras.utils.PyDataset):
-    """The batches of a sampler, pairs in neighbouring rows, with the teacher's answers beside the
+    """The batches of a sampler, pairs in neighboring rows, with the teacher's answers beside the
     labels: both rows of a pair learn the mean of the two answers, which is nearer to the person
     than each of them."""
 

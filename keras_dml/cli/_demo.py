@@ -7,7 +7,7 @@ import numpy as np
 
 from keras_dml import _files, evaluation, reports
 from keras_dml.cli import _rounds, _screen, _telling
-from keras_dml.zoo import catalogue
+from keras_dml.zoo import catalog
 
 CURVES_PER_PERSON = 12  # recordings drawn in the picture of two people; more hide each other
 STAGES = 6
@@ -26,7 +26,7 @@ def show(name, get_recordings, out):
         OSError: If the folder cannot be written to.
     """
     start = time.monotonic()
-    card = catalogue.card(name)
+    card = catalog.card(name)
     with _screen.stage(_title(1, "read the recordings")):
         recordings = get_recordings(card["data"]["train_subjects"])
     with _screen.stage(_title(2, f"load {name}")), _screen.quietly():

@@ -122,7 +122,7 @@ def _conclude(written, seconds):
     what = {
         "table1.png": "the table above, beside the paper's",
         "people.png": "Recall@1 of every actor",
-        "figure2_distances.png": "distances to the own class's centre and to others",
+        "figure2_distances.png": "distances to the own class's center and to others",
         "figure3_batch_size.png": "RPL by batch size",
         "figure4_weight.png": "RPL by the weight of its negatives",
         "figure5_calibration.png": "RPL by the clips that calibrate it",

@@ -23,7 +23,7 @@ class Recordings:
         person: What a person is called: `"speaker"`.
         unit: What a recording is called: `"utterance"`.
         observed: Numbers of probes that are judged together.
-        source: Data, sessions and licence, for captions.
+        source: Data, sessions and license, for captions.
         notes: What was left out and why.
     """
 
@@ -157,7 +157,7 @@ def _check_people(people, which):
     count = len(set(people))
     if count < 3:
         raise ValueError(
-            f"The demo needs three {which} whom the model was not trained on, two to enrol and an "
+            f"The demo needs three {which} whom the model was not trained on, two to enroll and an "
             f"imposter. There are {count}: the model's card names the others as `train_subjects`."
         )
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from keras_dml import evaluation
 from keras_dml.cli import _rounds, _screen
-from keras_dml.zoo import catalogue
+from keras_dml.zoo import catalog
 
 
 def introduce(name, card, recordings):
@@ -12,12 +12,12 @@ def introduce(name, card, recordings):
     people, trained = recordings.people, card["data"]["train_subjects"]
     _screen.say(f"\n[bold]{_screen.plain(name)}[/bold]: {_screen.plain(card['task'])}")
     _screen.say(
-        f"{catalogue.input_in_words(card)}, {card['model']['parameters']:,} parameters, trained "
+        f"{catalog.input_in_words(card)}, {card['model']['parameters']:,} parameters, trained "
         f"on {len(trained)} people"
     )
     _screen.say(
         f"Here are {len(people)} others: {len(recordings.enrolled):,} {recordings.unit}s to "
-        f"enrol, {len(recordings.probes):,} to observe later"
+        f"enroll, {len(recordings.probes):,} to observe later"
     )
     for note in (recordings.source, *recordings.notes):
         _screen.say(f"[dim]{_screen.plain(note)}[/dim]")
@@ -124,7 +124,7 @@ def conclude(name, written, seconds):
     _screen.table((), [(file, text) for file, text in what.items() if file in names], header=False)
     _screen.say("[dim]Beside the pictures: the same as .svg, and their numbers as .csv.[/dim]")
     _screen.say(
-        f"\n[bold]Next[/bold]\nkeras-dml card {name}      data, licence, limits\n"
+        f"\n[bold]Next[/bold]\nkeras-dml card {name}      data, license, limits\n"
         "keras-dml list      other models\n"
         "keras-dml export --help      files for servers and devices\n"
         f'In Python: model = keras_dml.zoo.load("{name}")'

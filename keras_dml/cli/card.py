@@ -43,7 +43,7 @@ def run(
 
 
 def _facts(card):
-    from keras_dml.zoo import catalogue
+    from keras_dml.zoo import catalog
 
     taken, data, recipe = card["input"], card["data"], card["recipe"]
     units = ", ".join(dict.fromkeys(taken["units"]))
@@ -52,11 +52,11 @@ def _facts(card):
     return [
         ("paper", card["paper"]),
         ("channels", f"{', '.join(taken['channels'])} ({units})"),
-        ("input", f"{catalogue.extent_in_words(card)}, {taken['dtype']}"),
+        ("input", f"{catalog.extent_in_words(card)}, {taken['dtype']}"),
         ("embedding", f"{shape}, {card['embedding']['distance']} distance{p}"),
         ("parameters", f"{card['model']['parameters']:,}"),
         ("data", data["builder"]),
-        catalogue.known_in_words(card),
+        catalog.known_in_words(card),
         ("licence", data["licence"]),
         ("consent", data["consent"]),
         ("recipe", f"{recipe['command']} (seed {recipe['seed']}, {recipe['minutes']:g} minutes)"),
@@ -64,21 +64,21 @@ def _facts(card):
 
 
 def _figures(card):
-    from keras_dml.zoo import catalogue
+    from keras_dml.zoo import catalog
 
     for row in card["figures"]:
         is_auc = row["metric"] == "auc"
         value = (
             f"{row['value']:.4f} ± {row['stderr']:.4f}"
             if is_auc
-            else catalogue.percent(row["value"], row["stderr"])
+            else catalog.percent(row["value"], row["stderr"])
         )
         fraction = row.get("fraction")
         yield (
             row["protocol"],
             row["n"],
             "" if fraction is None else f"{100 * fraction:g} %",
-            catalogue.setting(row),
+            catalog.setting(row),
             row["metric"],
             value,
             f"{row['trials']:,}",

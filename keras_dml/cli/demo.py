@@ -1,4 +1,4 @@
-"""`keras-dml demo`: enrol people, verify, identify and reject them, on real recordings."""
+"""`keras-dml demo`: enroll people, verify, identify and reject them, on real recordings."""
 
 import pathlib
 from typing import Annotated
@@ -8,7 +8,7 @@ import typer
 DEFAULT = pathlib.Path("keras-dml-demo")
 
 app = typer.Typer(
-    help="Enrol people, then verify, identify and reject them, on real recordings.\n\n"
+    help="Enroll people, then verify, identify and reject them, on real recordings.\n\n"
     "Takes less than a minute. Without a subcommand: speakers, by one vowel, on recordings that "
     "the package carries.\n\n"
     "Example: keras-dml demo --out my-demo",

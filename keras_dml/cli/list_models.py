@@ -15,7 +15,7 @@ def run(
     from keras_dml import zoo
     from keras_dml.cli import _screen
 
-    cards = {name: zoo.card(name) for name in zoo.list()}
+    cards = {name: zoo.card(name) for name in zoo.list_models()}
     if as_json:
         _screen.data({name: _summary(card) for name, card in cards.items()})
         return
@@ -30,11 +30,11 @@ def run(
 
 
 def _lines(card):
-    from keras_dml.zoo import catalogue
+    from keras_dml.zoo import catalog
 
     yield card["task"]
-    yield f"{catalogue.input_in_words(card)}, {card['model']['parameters']:,} parameters"
-    yield from catalogue.figures_in_words(card)
+    yield f"{catalog.input_in_words(card)}, {card['model']['parameters']:,} parameters"
+    yield from catalog.figures_in_words(card)
 
 
 def _summary(card):

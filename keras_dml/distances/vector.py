@@ -25,7 +25,7 @@ class Cosine(Distance):
 class Euclidean(Distance):
     """Euclidean distance of vectors, in their unit.
 
-    Of vectorised logarithms of SPD matrices this is the log-Euclidean distance.
+    Of vectorized logarithms of SPD matrices this is the log-Euclidean distance.
     """
 
     def pairwise(self, x, y):

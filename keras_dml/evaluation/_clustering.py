@@ -116,7 +116,7 @@ def embedding_clustering(embeddings, labels, *, clusters=None, seed=0):
         raise ValueError(
             "`embeddings` must be vectors, shape (samples, features), with one of `labels` for "
             f"each. Received shapes {embeddings.shape} and {labels.shape}. SPD matrices become "
-            "vectors by `geometry.spd.vectorise(geometry.spd.log(x))`."
+            "vectors by `geometry.spd.vectorize(geometry.spd.log(x))`."
         )
     check_finite("embeddings", embeddings)
     count = len(np.unique(labels)) if clusters is None else clusters

@@ -13,7 +13,7 @@ from keras_dml.evaluation._equal_error_rate import error_curve
 
 @dataclass(frozen=True)
 class DetectionCost:
-    """The least normalised cost, and what it rests on.
+    """The least normalized cost, and what it rests on.
 
     Attributes:
         cost: At best 0; 1 is that of always accepting or always rejecting, whichever costs less.

@@ -32,7 +32,7 @@ def error_curve(scores, genuine):
     """FAR and TAR at -inf and at every distinct score, in ascending order of the threshold.
 
     FAR(t) is the share of imposter trials with score <= t, TAR(t) that of genuine trials and
-    FRR(t) = 1 - TAR(t). No point is left out, so that lines between neighbours are the true curve.
+    FRR(t) = 1 - TAR(t). No point is left out, so that lines between neighbors are the true curve.
 
     Args:
         scores: Checked distances, shape `(trials,)`.

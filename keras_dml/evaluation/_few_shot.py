@@ -142,8 +142,8 @@ def support_means(embeddings, labels):
 
 def mean_and_half_width(accuracies):
     """The mean over episodes and half of its 95 % interval, by the normal distribution."""
-    deviation = np.std(accuracies, ddof=1)
-    return float(np.mean(accuracies)), float(QUANTILE * deviation / math.sqrt(len(accuracies)))
+    stddev = np.std(accuracies, ddof=1)
+    return float(np.mean(accuracies)), float(QUANTILE * stddev / math.sqrt(len(accuracies)))
 
 
 def nearest_prototypes(queries, prototypes, similarity, distance):

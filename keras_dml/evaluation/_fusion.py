@@ -22,9 +22,9 @@ class FusionStatistics:
     """
 
     similarity_mean: float
-    similarity_deviation: float
+    similarity_stddev: float
     cosine_mean: float
-    cosine_deviation: float
+    cosine_stddev: float
 
 
 def fusion_statistics(similarity, cosine):
@@ -94,8 +94,8 @@ def fuse(similarity, cosine, method="sum", *, development=None):
         return similarity + cosine
     if method == "bounded":
         return (expit(similarity) + (cosine + 1.0) / 2.0) / 2.0
-    deviations = (similarity - development.similarity_mean) / development.similarity_deviation
-    return deviations + (cosine - development.cosine_mean) / development.cosine_deviation
+    stddevs = (similarity - development.similarity_mean) / development.similarity_stddev
+    return stddevs + (cosine - development.cosine_mean) / development.cosine_stddev
 
 
 def paired_cosine(x, y):

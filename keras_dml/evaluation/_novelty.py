@@ -83,7 +83,7 @@ def novelty_by_one_class_svm(known, similarities, *, outliers=0.1):
     """Novelty by a one-class SVM on the vector of similarities (Monteiro2020, section 5); large is
     new.
 
-    The kernel is an RBF of these vectors, standardised by `known`: a learned similarity itself need
+    The kernel is an RBF of these vectors, standardized by `known`: a learned similarity itself need
     not be positive definite, so it is no kernel.
 
     Args:

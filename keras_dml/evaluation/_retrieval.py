@@ -80,7 +80,7 @@ def retrieval(
         embeddings: Queries, shape `(queries, features)`, or of any shape that `distance` takes.
         labels: Class of each query, shape `(queries,)`.
         gallery: Entries, shape `(entries, ...)`. Without it the queries are the gallery, and no
-            query is its own neighbour.
+            query is its own neighbor.
         gallery_labels: Class of each entry, shape `(entries,)`; given where there is a gallery.
         distance: `"euclidean"` or `"cosine"` on vectors, another name of `keras_dml.distances`, a
             callable `d(x, y) -> (n, m)` with small for near; `TwoStages`, where a learned

@@ -106,7 +106,7 @@ def robustness(
 
     Args:
         model: A `PrototypicalClassifier`, or any `keras.Model` whose answer is logits, shape
-            `(batch, classes)`. Inputs lie in [0, 1]; standardisation is inside the model.
+            `(batch, classes)`. Inputs lie in [0, 1]; standardization is inside the model.
         x: Inputs, shape `(count, ...)`, in [0, 1].
         y: Class ids, shape `(count,)`.
         attacks: List of those of `keras_dml.evaluation.attacks`, of different names.
@@ -302,12 +302,12 @@ def _checked(x, y):
     if not np.issubdtype(x.dtype, np.floating) or not len(x):
         raise ValueError(
             "`x` must be floats in [0, 1], at least one example. Received "
-            f"{x.dtype} of shape {x.shape}. Grey levels are divided by 255 first."
+            f"{x.dtype} of shape {x.shape}. Gray levels are divided by 255 first."
         )
     if not (x.min() >= 0 and x.max() <= 1):
         raise ValueError(
             f"`x` must lie in [0, 1], where attacks keep it. Received values from {x.min():g} to "
-            f"{x.max():g}; standardisation belongs inside the model."
+            f"{x.max():g}; standardization belongs inside the model."
         )
     if y.shape != (len(x),) or not np.issubdtype(y.dtype, np.integer) or y.min() < 0:
         raise ValueError(

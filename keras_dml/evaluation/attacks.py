@@ -205,7 +205,7 @@ def _traits(attack):
 def _check_epsilon(epsilon):
     if not (isinstance(epsilon, numbers.Real) and 0 < epsilon <= 1):
         raise ValueError(
-            "`epsilon` must be above 0 and at most 1, since inputs lie in [0, 1]: 8 of 255 grey "
+            "`epsilon` must be above 0 and at most 1, since inputs lie in [0, 1]: 8 of 255 gray "
             f"levels are 8 / 255. Received epsilon={epsilon!r}."
         )
 

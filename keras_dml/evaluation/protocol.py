@@ -16,7 +16,7 @@ from keras_dml.evaluation._checks import check_finite
 from keras_dml.evaluation._identification import identification
 from keras_dml.evaluation._imposters import imposters
 from keras_dml.evaluation._verification import verification
-from keras_dml.evaluation.splits import half_up, random_enrolments, session_enrolments
+from keras_dml.evaluation.splits import half_up, random_enrollments, session_enrollments
 
 FRACTIONS = (0.1, 0.25, 0.5, 1.0)  # of the test people enrolled (Abdelwahab2019, Figs. 3, 6, 8)
 GREATEST_WITH_IMPOSTERS = 0.5  # half of the people are imposters
@@ -77,7 +77,7 @@ def paper_protocol(
             is out of range, or fewer than two people have enough recordings.
     """
     distances = _check_request(distances, subjects, observed, repetitions, n, fractions)
-    draws = random_enrolments(subjects, observed=observed, repetitions=repetitions, seed=seed)
+    draws = random_enrollments(subjects, observed=observed, repetitions=repetitions, seed=seed)
     return _records(distances, draws, n, fractions, seed, prefix="")
 
 
@@ -92,7 +92,7 @@ def session_protocol(
     n=(1, 2, 3, 4, 5),
     fractions=FRACTIONS,
 ):
-    """The same figures with no session on both sides: earlier ones enrol, the latest is observed.
+    """The same figures with no session on both sides: earlier ones enroll, the latest is observed.
 
     Stricter than the paper and always reported beside it: recordings of one session share sensor
     placement and clothing. All earlier recordings are enrolled in every repetition; drawn are the
@@ -120,13 +120,13 @@ def session_protocol(
         ValueError: As `paper_protocol`, or `sessions` does not fit `subjects`.
     """
     distances = _check_request(distances, subjects, observed, repetitions, n, fractions)
-    draws = session_enrolments(
+    draws = session_enrollments(
         subjects, sessions, observed=observed, repetitions=repetitions, seed=seed
     )
     return _records(distances, draws, n, fractions, seed, prefix="session_")
 
 
-def score_table(distances, enrolment):
+def score_table(distances, enrollment):
     """Scores of every person's probe against every person, for each number of observed recordings.
 
     Entry [n-1, a, j] is (1/n) sum over the first n observed recordings of a of the least distance
@@ -134,25 +134,25 @@ def score_table(distances, enrolment):
 
     Args:
         distances: Shape `(recordings, recordings)`, observed in rows.
-        enrolment: An `Enrolment`.
+        enrollment: An `Enrollment`.
 
     Returns:
         Scores, shape `(observed, people, people)`.
     """
-    people, observed = enrolment.observed.shape
-    starts = np.cumsum([0, *(len(rows) for rows in enrolment.enrolled[:-1])])
-    block = distances[np.ix_(enrolment.observed.ravel(), np.concatenate(enrolment.enrolled))]
+    people, observed = enrollment.observed.shape
+    starts = np.cumsum([0, *(len(rows) for rows in enrollment.enrolled[:-1])])
+    block = distances[np.ix_(enrollment.observed.ravel(), np.concatenate(enrollment.enrolled))]
     nearest = np.minimum.reduceat(block, starts, axis=1).reshape(people, observed, people)
     means = np.cumsum(nearest, axis=1) / np.arange(1, observed + 1)[:, None]
     return means.transpose(1, 0, 2)
 
 
-def verification_trials(distances, enrolments, *, n=1):
+def verification_trials(distances, enrollments, *, n=1):
     """All verification trials of some draws, for curves, thresholds and bootstrap intervals.
 
     Args:
         distances: Shape `(recordings, recordings)`, observed in rows.
-        enrolments: List of `Enrolment` of the same people, as `splits` draws them; a single one
+        enrollments: List of `Enrollment` of the same people, as `splits` draws them; a single one
             where trials should not repeat pairs of people.
         n: Observed recordings of a probe.
 
@@ -162,11 +162,11 @@ def verification_trials(distances, enrolments, *, n=1):
     Raises:
         ValueError: `n` exceeds the number of observed recordings.
     """
-    people, observed = enrolments[0].people, enrolments[0].observed.shape[1]
+    people, observed = enrollments[0].people, enrollments[0].observed.shape[1]
     if not 1 <= n <= observed:
         raise ValueError(f"`n` must lie between 1 and the {observed} observed. Received {n}.")
     distances = real("`distances`", distances)
-    scores = np.stack([score_table(distances, draw)[n - 1] for draw in enrolments])
+    scores = np.stack([score_table(distances, draw)[n - 1] for draw in enrollments])
     genuine = np.broadcast_to(np.eye(people.size, dtype=bool), scores.shape)
     return Trials(scores, genuine, (people[:, None], people))
 
@@ -191,10 +191,10 @@ def enrolled_beside_imposters(fraction, people):
     return min(max(1, half_up(fraction * people)), people - people // 2)
 
 
-def _records(distances, enrolments, n, fractions, seed, prefix):
+def _records(distances, enrollments, n, fractions, seed, prefix):
     values, trials = {}, {}
-    for repetition, enrolment in enumerate(enrolments):
-        table = score_table(distances, enrolment)
+    for repetition, enrollment in enumerate(enrollments):
+        table = score_table(distances, enrollment)
         for key, value, count in _figures(table, n, fractions, [seed, repetition, 1]):
             values.setdefault(key, []).append(value)
             trials[key] = count
@@ -210,9 +210,9 @@ def _records(distances, enrolments, n, fractions, seed, prefix):
                 "stderr": error,
                 "trials": trials[protocol, count, metric, fraction],
                 "fraction": fraction,
-                "people": len(enrolments[0].people),
-                "left_out": len(enrolments[0].left_out),
-                "repetitions": len(enrolments),
+                "people": len(enrollments[0].people),
+                "left_out": len(enrollments[0].left_out),
+                "repetitions": len(enrollments),
             }
         )
     return records

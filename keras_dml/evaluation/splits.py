@@ -23,7 +23,7 @@ class SubjectSplit(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Enrolment:
+class Enrollment:
     """One draw of enrolled and observed recordings.
 
     Attributes:
@@ -76,7 +76,7 @@ def split_subjects(subjects, *, seed=0):
     return SubjectSplit(*(np.sort(part) for part in parts))
 
 
-def random_enrolments(subjects, *, observed=5, repetitions=10, seed=0):
+def random_enrollments(subjects, *, observed=5, repetitions=10, seed=0):
     """The paper's draws: of each person `observed` recordings at random, the rest enrolled.
 
     Args:
@@ -86,7 +86,7 @@ def random_enrolments(subjects, *, observed=5, repetitions=10, seed=0):
         seed: Seed; draw r depends on it and r only.
 
     Returns:
-        List of `Enrolment`, one for each repetition.
+        List of `Enrollment`, one for each repetition.
 
     Raises:
         ValueError: `observed` is below 1, or fewer than two people have enough recordings.
@@ -101,7 +101,7 @@ def random_enrolments(subjects, *, observed=5, repetitions=10, seed=0):
     return _draws(kept, candidates, need, observed, repetitions, seed)
 
 
-def session_enrolments(subjects, sessions, *, observed=5, repetitions=10, seed=0):
+def session_enrollments(subjects, sessions, *, observed=5, repetitions=10, seed=0):
     """The stricter draws: earlier sessions are enrolled, recordings of the latest observed.
 
     A session is a visit, a day or a block of trials; within one, sensor placement and clothing are
@@ -118,7 +118,7 @@ def session_enrolments(subjects, sessions, *, observed=5, repetitions=10, seed=0
         seed: Seed; draw r depends on it and r only.
 
     Returns:
-        List of `Enrolment`, one for each repetition.
+        List of `Enrollment`, one for each repetition.
 
     Raises:
         ValueError: Shapes differ, `observed` is below 1, or fewer than two people remain.
@@ -142,10 +142,10 @@ def session_enrolments(subjects, sessions, *, observed=5, repetitions=10, seed=0
         if sets[0].size > 0 and sets[1].size >= observed
     }
     # the rest of the latest session must not be enrolled
-    return _draws(kept, candidates, need, observed, repetitions, seed, enrol_rest=False)
+    return _draws(kept, candidates, need, observed, repetitions, seed, enroll_rest=False)
 
 
-def _draws(kept, candidates, need, observed, repetitions, seed, enrol_rest=True):
+def _draws(kept, candidates, need, observed, repetitions, seed, enroll_rest=True):
     if observed < 1 or repetitions < 1:
         raise ValueError(
             f"`observed` and `repetitions` must be at least 1. Received observed={observed}, "
@@ -157,18 +157,18 @@ def _draws(kept, candidates, need, observed, repetitions, seed, enrol_rest=True)
             "people. Lower `observed` or give more recordings."
         )
     left_out = tuple(person for person in candidates if person not in kept)
-    enrolments = []
+    enrollments = []
     for repetition in range(repetitions):
         rng = np.random.default_rng([seed, repetition])
         enrolled, probes = [], []
         for always, pool in kept.values():
             order = rng.permutation(pool)
             probes.append(order[-observed:])
-            enrolled.append(np.concatenate([always, order[:-observed]]) if enrol_rest else always)
-        enrolments.append(
-            Enrolment(np.array(list(kept)), tuple(enrolled), np.stack(probes), left_out)
+            enrolled.append(np.concatenate([always, order[:-observed]]) if enroll_rest else always)
+        enrollments.append(
+            Enrollment(np.array(list(kept)), tuple(enrolled), np.stack(probes), left_out)
         )
-    return enrolments
+    return enrollments
 
 
 def _labels(name, values):

@@ -1,5 +1,5 @@
 """Models as files for serving and for devices: `saved_model` and `tflite`; `potato` for the online
-detector of artefacts.
+detector of artifacts.
 
 The files carry two signatures, `embed(signal, length) -> embedding` (of a model on matrices
 `embed(matrix)`, on images `embed(image)`) and `distance(embedding, gallery) -> distance`; those of

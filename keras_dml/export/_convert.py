@@ -9,7 +9,7 @@ from keras_dml.export._half import halve_weights
 from keras_dml.export._quiet import quiet
 
 # What an int8 file computes in int8: from the first convolution to the last, and dense layers. What
-# comes before (normalisation, mel bands: quiet ones move by 10 log units), the read-out of a
+# comes before (normalization, mel bands: quiet ones move by 10 log units), the read-out of a
 # recording and the distance stay float: ranks and quotients do not survive 256 values (an int8
 # read-out moves distances by 11 %, a float one after the same encoder by 2 %).
 CONVOLUTIONS = frozenset({"CONV_2D", "DEPTHWISE_CONV_2D"})

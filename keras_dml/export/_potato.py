@@ -1,4 +1,4 @@
-"""An online detector of artefacts as a SavedModel, whose state moves as it is called."""
+"""An online detector of artifacts as a SavedModel, whose state moves as it is called."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ from keras_dml.export._quiet import quiet
 from keras_dml.geometry import spd
 from keras_dml.geometry.spd import potato as geometry
 from keras_dml.geometry.spd.potato_float64 import SINGULAR
-from keras_dml.potato import LEAST_DEVIATION
+from keras_dml.potato import MIN_STDDEV
 
 
 def potato(potato, path: str | os.PathLike) -> pathlib.Path:
@@ -22,7 +22,7 @@ def potato(potato, path: str | os.PathLike) -> pathlib.Path:
       `accepted`; an accepted matrix moves the statistics, as `Potato.update` does.
     - `z_score(matrix)`: the same answers, and nothing moves.
 
-    The statistics are variables of the loaded object: `center`, `mean`, `deviation`, `count`. Its
+    The statistics are variables of the loaded object: `center`, `mean`, `stddev`, `count`. Its
     state is kept by `tf.train.Checkpoint(potato=loaded).write(file)` and comes back by `.read`. It
     needs TensorFlow alone: `tf.saved_model.load(path).signatures["update"](matrix=...)["z"]`.
 
@@ -54,7 +54,7 @@ def _module(potato):
     state = {
         "center": potato.center_,
         "mean": potato.mean_,
-        "deviation": potato.deviation_,
+        "stddev": potato.stddev_,
         "count": potato.count_,
     }
     for name, value in state.items():
@@ -69,7 +69,7 @@ def _module(potato):
         definite = values[0] > SINGULAR * values[-1]
         distance = tf.norm(tf.math.log(tf.where(definite, values, 1.0)))
         value = geometry.log_distance(distance) if geometric else distance
-        z = geometry.z_score(value, module.mean, module.deviation, LEAST_DEVIATION)
+        z = geometry.z_score(value, module.mean, module.stddev, MIN_STDDEV)
         return value, tf.where(definite, z, np.inf)
 
     def answer(z):

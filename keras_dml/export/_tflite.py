@@ -59,11 +59,11 @@ def tflite(
         path: The file to write.
         quantization: What the weights become.
 
-            - `"dynamic"`: int8 weights, activations quantised as they come: a quarter of the size,
+            - `"dynamic"`: int8 weights, activations quantized as they come: a quarter of the size,
               and the fastest on a CPU.
             - `"float16"`: half the size, differences of a thousandth.
             - `"int8"`: the encoder in int8 throughout, for hardware that has nothing else; what
-              stands before its first convolution (normalisation, mel bands), read-out, distance
+              stands before its first convolution (normalization, mel bands), read-out, distance
               and similarity stay float. Slower than `"dynamic"` on a CPU.
             - `None`: float32, as exact as Keras.
         representative: Some 100 recordings `(time, channels)` (or matrices, or images), as the

@@ -8,7 +8,7 @@ import numpy as np
 from keras_dml import inference
 from keras_dml._backend.tensorflow import tensorflow
 from keras_dml.export._graphs import function
-from keras_dml.layers import ChannelNormalisation, LogMel
+from keras_dml.layers import ChannelNormalization, LogMel
 from keras_dml.zoo import reading
 
 LENGTHS = (7, 100, 512)  # steps; a model of fixed length gets that one
@@ -97,28 +97,28 @@ class Signals:
         Returns:
             Two lists of arrays: such as the model will see, and extremes.
         """
-        mean, deviation, lengths = self._statistics()
+        mean, stddev, lengths = self._statistics()
         rng = np.random.default_rng(SEED)
         noise = [
-            (mean + deviation * rng.normal(size=(length, self.channels))).astype(np.float32)
+            (mean + stddev * rng.normal(size=(length, self.channels))).astype(np.float32)
             for length in lengths
         ]
-        constant = np.broadcast_to(mean + deviation, noise[-1].shape).astype(np.float32)
+        constant = np.broadcast_to(mean + stddev, noise[-1].shape).astype(np.float32)
         return noise, [np.zeros_like(noise[-1]), constant]
 
     def _statistics(self):
         """Mean and deviation of each channel, where the model carries them, and lengths to try: of
         audio from the shortest that gives enough frames to a second."""
-        mean, deviation, lengths = np.float32(0), np.float32(1), LENGTHS
+        mean, stddev, lengths = np.float32(0), np.float32(1), LENGTHS
         for layer in self.model.layers:
-            if isinstance(layer, ChannelNormalisation):
-                mean, deviation = np.asarray(layer.mean), np.asarray(layer.deviation)
+            if isinstance(layer, ChannelNormalization):
+                mean, stddev = np.asarray(layer.mean), np.asarray(layer.stddev)
             elif isinstance(layer, LogMel):
-                least = layer.frame + (layer.least_frames - 1) * layer.hop
-                deviation, lengths = LOUDNESS, (least, 2 * least, max(layer.rate, 3 * least))
+                least = layer.frame + (layer.min_frames - 1) * layer.hop
+                stddev, lengths = LOUDNESS, (least, 2 * least, max(layer.rate, 3 * least))
         if self.steps is not None:
-            return mean, deviation, (self.steps,) * len(lengths)
-        return mean, deviation, np.clip(lengths, *reading.limits(self.model)).astype(int)
+            return mean, stddev, (self.steps,) * len(lengths)
+        return mean, stddev, np.clip(lengths, *reading.limits(self.model)).astype(int)
 
 
 class _Stacked:
@@ -175,7 +175,7 @@ class Images(_Stacked):
         return None
 
     def made(self):
-        """Uniform noise; a black, a white and a grey image."""
+        """Uniform noise; a black, a white and a gray image."""
         rng = np.random.default_rng(SEED)
         noise = [rng.random(self.shape, np.float32) for _ in range(IMAGES)]
         return noise, [np.full(self.shape, value, np.float32) for value in (0, 1, 0.5)]

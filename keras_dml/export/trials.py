@@ -31,7 +31,7 @@ class Trials:
 def trials(model, own=None, only_own=False):
     """Recordings of several lengths in the units of the model, silence and a constant recording;
     for a model of matrices regular and singular covariances, zero and the identity; for a model of
-    images noise, black, white and grey.
+    images noise, black, white and gray.
 
     Args:
         model: A `keras.Model` of one input, `(batch, time, channels)`, `(batch, n, n)` or `(batch,

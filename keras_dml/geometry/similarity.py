@@ -67,7 +67,7 @@ def compiled(table, x, y, perceptron):
 
 @functools.cache
 def _compiled(table, slope, shapes, fused):
-    """One function for each architecture: over numbers of rows alone can TensorFlow generalise."""
+    """One function for each architecture: over numbers of rows alone can TensorFlow generalize."""
     layers = len(shapes) // 2
 
     def function(x, y, *weights):

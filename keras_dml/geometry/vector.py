@@ -54,11 +54,11 @@ def squared_euclidean(x, y):
     x, y = widest(x, y)
     if chunks.rows_per_block(x, y, DIFFERENCES_BYTES) is None:
         return ops.sum(ops.square(x[:, None] - y[None]), axis=-1)
-    centre = ops.stop_gradient(_mean(x, axis=0))
-    centre = ops.where(ops.equal(centre - centre, 0), centre, 0)  # one row of NaN is not all rows'
+    center = ops.stop_gradient(_mean(x, axis=0))
+    center = ops.where(ops.equal(center - center, 0), center, 0)  # one row of NaN is not all rows'
     if within:
-        return _squares_within(x - centre)
-    table, lost = _squares_by_product(x - centre, y - centre)
+        return _squares_within(x - center)
+    table, lost = _squares_by_product(x - center, y - center)
     return ops.where(lost, 0, table)
 
 

@@ -12,7 +12,7 @@ class Covariance(keras.layers.Layer):
 
     Use it before `BiMap` where channels that move together tell people or actions apart. The
     functions that follow have absolute floors (`ReEig`), so the unit of the signal matters:
-    normalise the channels before, or take `"trace_normalised"`.
+    normalize the channels before, or take `"trace_normalized"`.
 
     Input shape: `(batch, time, channels)`, any time, with or without a Keras mask of any pattern.
     Output shape: `(batch, channels, channels)`, float32 or wider whatever the policy, in squared
@@ -23,9 +23,9 @@ class Covariance(keras.layers.Layer):
     is NaN.
 
     Args:
-        estimator: `"sample"` (divisor N - 1); `"trace_normalised"` (trace 1, without unit); `"oas"`
+        estimator: `"sample"` (divisor N - 1); `"trace_normalized"` (trace 1, without unit); `"oas"`
             (Chen2010, in the form of scikit-learn) or `"ledoit_wolf"` (Ledoit2004), both shrunk
-            towards a multiple of the identity, for short recordings.
+            toward a multiple of the identity, for short recordings.
 
     Raises:
         ValueError: If `estimator` is unknown, or the input is no sequence of known channels.

@@ -19,7 +19,7 @@ class ReEig(MatrixLayer):
 
     Args:
         epsilon: Least eigenvalue of the result, in squared units of the signal: an absolute number,
-            so bring the matrices to a common scale first (`Covariance("trace_normalised")`, or
+            so bring the matrices to a common scale first (`Covariance("trace_normalized")`, or
             channels of standard deviation 1). The default is the paper's (Kim2020, section 4).
             Where eigenvalues reach 10,000,000 times as high, float32 cannot see the floor.
         solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition: products of

@@ -55,8 +55,8 @@ class StatisticsPooling(keras.layers.Layer):
             mean = ops.sum(ops.where(valid, inputs, 0), axis=1, keepdims=True) / count[:, None]
             gap = ops.where(valid, inputs - mean, 0)
         variance = ops.sum(gap * gap, axis=1) / count  # (batch, channels)
-        deviation = ops.sqrt(ops.maximum(variance, FLOOR))
-        return ops.concatenate([mean[:, 0], deviation], axis=-1)
+        stddev = ops.sqrt(ops.maximum(variance, FLOOR))
+        return ops.concatenate([mean[:, 0], stddev], axis=-1)
 
     def compute_mask(self, inputs, previous_mask=None):
         return None

@@ -4,7 +4,7 @@ from keras_dml._backend import keras
 from keras_dml.geometry.spd import tangent
 from keras_dml.layers.bimap import BiMap
 from keras_dml.layers.logeig import LogEig
-from keras_dml.layers.tangent import TangentVector
+from keras_dml.layers.tangent_vector import TangentVector
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")

@@ -66,8 +66,8 @@ class VoiceActivity(keras.layers.Layer):
         weight = ops.cast(valid, level.dtype)
         count = ops.maximum(ops.sum(weight, axis=1, keepdims=True), 1)
         gap = ops.where(valid, level - _mean(level, weight, count), 0)
-        deviation = ops.sqrt(_mean(gap * gap, weight, count) + EVEN**2)
-        return ops.logical_and(valid, gap >= -self.margin * deviation)
+        stddev = ops.sqrt(_mean(gap * gap, weight, count) + EVEN**2)
+        return ops.logical_and(valid, gap >= -self.margin * stddev)
 
     def compute_output_shape(self, input_shape):
         return input_shape

@@ -2,13 +2,13 @@
 
 from keras_dml import distances
 from keras_dml._backend import ops
-from keras_dml.losses._labelled import LabelledLoss
+from keras_dml.losses._labeled import LabeledLoss
 from keras_dml.losses.pairs import class_ids
 
 FARTHEST = 1e15  # infinity times a gradient of 0 were NaN; float32 holds the square of this
 
 
-class TableLoss(LabelledLoss):
+class TableLoss(LabeledLoss):
     """A loss of the distances between all rows of a batch; subclasses give `values`.
 
     Labels are class ids, shape `(batch,)`, in any number and order; predictions are embeddings that

@@ -300,7 +300,7 @@ def _digests(embeddings, seed):
 
 
 def _hashed(words):
-    """A bijection of 32-bit words that spreads each bit over all (MurmurHash3's finaliser)."""
+    """A bijection of 32-bit words that spreads each bit over all (MurmurHash3's finalizer)."""
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
         words = ops.bitwise_xor(words, ops.right_shift(words, _word(shift))) * _word(factor)
     return ops.bitwise_xor(words, ops.right_shift(words, _word(16)))

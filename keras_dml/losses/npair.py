@@ -2,14 +2,14 @@
 
 from keras_dml._backend import keras, ops
 from keras_dml.geometry import vector
-from keras_dml.losses._labelled import LabelledLoss
+from keras_dml.losses._labeled import LabeledLoss
 from keras_dml.losses.pairs import class_ids, split_pairs
 
 SIMILARITIES = {"cosine": vector.cosine, "inner": vector.inner}
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class NPairLoss(LabelledLoss):
+class NPairLoss(LabeledLoss):
     """Cross-entropy of picking an anchor's own positive among all positives of the batch
     (Sohn2016).
 

@@ -5,12 +5,12 @@ import numpy as np
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
 from keras_dml.losses import mining
-from keras_dml.losses._labelled import LabelledLoss
+from keras_dml.losses._labeled import LabeledLoss
 from keras_dml.losses.pairs import class_ids
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class PotatoRankingLoss(LabelledLoss):
+class PotatoRankingLoss(LabeledLoss):
     """Own class inside the hull of one's potato, others beyond it by a margin (Kim2020,
     Eqs. 10-18).
 
@@ -21,7 +21,7 @@ class PotatoRankingLoss(LabelledLoss):
     class-level: a query alone in its class still has negatives.
 
     Labels are class ids, shape `(batch,)`, below the number of potatoes. Predictions are z-scores,
-    shape `(batch, classes)`, as `keras_dml.layers.Potatoes` gives them; inside a
+    shape `(batch, classes)`, as `keras_dml.layers.ClassPotatoes` gives them; inside a
     `keras_dml.models.PotatoNetwork`, which trains by this loss, the model scores its embeddings
     itself. The loss has no state: the statistics are weights of the layer. A query with a NaN among
     its scores has the value NaN; so has, in a compiled step, one whose label has no potato (an

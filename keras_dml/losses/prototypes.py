@@ -3,7 +3,7 @@
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
 from keras_dml.layers._labels import checked_labels
-from keras_dml.losses._labelled import LabelledLoss
+from keras_dml.losses._labeled import LabeledLoss
 from keras_dml.losses.pairs import class_ids
 
 TRIALS = ("ordered", "unordered")
@@ -89,7 +89,7 @@ def additive_margin(cosines, labels, margin=MARGIN, scale=SCALE):
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class PrototypicalLoss(LabelledLoss):
+class PrototypicalLoss(LabeledLoss):
     """The loss of `keras_dml.models.PrototypicalClassifier`: `L_class + L_pair + L_aux`
     (Monteiro2020, Algorithm 1).
 

@@ -4,12 +4,12 @@ import numpy as np
 
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
-from keras_dml.losses._labelled import LabelledLoss
+from keras_dml.losses._labeled import LabeledLoss
 from keras_dml.losses.pairs import class_ids
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class ProxyNCALoss(LabelledLoss):
+class ProxyNCALoss(LabeledLoss):
     """Nearer to the proxy of one's class than to all others (MovshovitzAttias2017).
 
     With `d_z` the squared distance of a row to the proxy of class z, as `keras_dml.layers.Proxies`

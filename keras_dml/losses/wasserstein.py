@@ -2,12 +2,12 @@
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
-from keras_dml.losses._labelled import LabelledLoss
+from keras_dml.losses._labeled import LabeledLoss
 from keras_dml.losses.pairs import class_ids, split_pairs
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class WassersteinLoss(LabelledLoss):
+class WassersteinLoss(LabeledLoss):
     """Pulls the two recordings of a person together and all other pairs apart, in Wasserstein
     distance (Abdelwahab2019, Eq. 13).
 

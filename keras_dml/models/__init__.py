@@ -2,17 +2,17 @@
 
 from keras_dml.models._copies import with_solver
 from keras_dml.models.adversarial_training import AdversarialTraining
-from keras_dml.models.convolutional import convolutional
+from keras_dml.models.conv4 import conv4
 from keras_dml.models.efficientnet_lite import efficientnet_lite0
+from keras_dml.models.lda_shift import with_shift
 from keras_dml.models.lenet import lenet
 from keras_dml.models.potato_network import PotatoNetwork
 from keras_dml.models.prototypical_classifier import PrototypicalClassifier
 from keras_dml.models.resnet12 import resnet12
 from keras_dml.models.resnet50 import resnet50
 from keras_dml.models.sequence_encoder import sequence_encoder
-from keras_dml.models.shift import with_shift
 from keras_dml.models.spdnet import spdnet
-from keras_dml.models.threshold_network import threshold_network
+from keras_dml.models.thresholding_cnn import thresholding_cnn
 from keras_dml.models.wide_resnet import wide_resnet
 from keras_dml.models.xvector import xvector
 
@@ -20,14 +20,14 @@ __all__ = [
     "AdversarialTraining",
     "PotatoNetwork",
     "PrototypicalClassifier",
-    "convolutional",
+    "conv4",
     "efficientnet_lite0",
     "lenet",
     "resnet12",
     "resnet50",
     "sequence_encoder",
     "spdnet",
-    "threshold_network",
+    "thresholding_cnn",
     "wide_resnet",
     "with_shift",
     "with_solver",

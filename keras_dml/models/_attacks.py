@@ -7,20 +7,20 @@ take `keras_dml.evaluation.robustness`.
 from keras_dml._backend import keras, ops
 from keras_dml._backend.gradients import value_and_gradient
 
-BOUNDS = (0.0, 1.0)  # of the inputs; standardisation is inside the model
+BOUNDS = (0.0, 1.0)  # of the inputs; standardization is inside the model
 
 
-def project(x, centre, epsilon):
-    """The nearest points within `epsilon` of the centres and within the bounds.
+def project(x, center, epsilon):
+    """The nearest points within `epsilon` of the centers and within the bounds.
 
-    Two boxes: the order of the clips is immaterial while the centres are inside the bounds.
+    Two boxes: the order of the clips is immaterial while the centers are inside the bounds.
 
     Args:
         x: Points, shape `(batch, ...)`.
-        centre: Centres, same shape, in [0, 1].
+        center: Centers, same shape, in [0, 1].
         epsilon: Greatest change of an entry, a number or a scalar tensor.
     """
-    near = ops.minimum(ops.maximum(x, centre - epsilon), centre + epsilon)
+    near = ops.minimum(ops.maximum(x, center - epsilon), center + epsilon)
     return ops.clip(near, *BOUNDS)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from keras_dml._arrays import real
 from keras_dml._backend import keras
 
-CHANNELS_OF_PICTURES = (1, 3, 4)  # grey, RGB, with transparency; maps of features have others
+CHANNELS_OF_PICTURES = (1, 3, 4)  # gray, RGB, with transparency; maps of features have others
 
 
 def are_pictures(shape):
@@ -33,7 +33,7 @@ def image_input(input_shape, least, channels=None):
         raise ValueError(
             f"`input_shape` must be (height, width, {channels or 'channels'}), with at least "
             f"{least} by {least} pixels. Received input_shape={shape}. Without the batch axis; a "
-            "grey image has one channel, the last axis."
+            "gray image has one channel, the last axis."
         )
     return keras.Input(shape, name="image")
 
@@ -80,7 +80,7 @@ def check_images(images, shape):
             raise ValueError(
                 f"Image {place} must hold floats in [0, 1]. Received values from "
                 f"{image.min():.3g} to {image.max():.3g}. Divide bytes by 255; the model "
-                "standardises by itself."
+                "standardizes by itself."
             )
 
 

@@ -44,7 +44,7 @@ class AdversarialTraining(keras.Model):
     `keras_dml.losses.robust`. To use what they trained, ask for `head="dol"`.
 
     On a processor compile it with `jit_compile=False`: TensorFlow's XLA, which Keras takes by
-    default, is slow at convolutions there (`threshold_network`, 128 images a batch, ten attack
+    default, is slow at convolutions there (`thresholding_cnn`, 128 images a batch, ten attack
     steps, one thread: 3.9 s a training step in place of 0.5).
 
     Inputs lie in [0, 1], labels are ids from 0. The model itself answers as it is trained: raw SIM
@@ -148,7 +148,7 @@ class AdversarialTraining(keras.Model):
         if isinstance(x, np.ndarray) and x.size and not 0 <= x.min() <= x.max() <= 1:
             raise ValueError(
                 "`x` must hold inputs in [0, 1], where the attack stays. Received values from "
-                f"{x.min():.3g} to {x.max():.3g}. Scale them, and let the encoder standardise."
+                f"{x.min():.3g} to {x.max():.3g}. Scale them, and let the encoder standardize."
             )
         return super().fit(x, y, *others, **kwargs)
 

@@ -3,7 +3,7 @@
 import pathlib
 
 from keras_dml._backend import keras
-from keras_dml.layers.standardisation import Standardisation
+from keras_dml.layers.fixed_normalization import FixedNormalization
 from keras_dml.models._images import embedding_of, image_input
 
 # Of each stage (Tan2019, Table 1; Lite keeps B0's): kernel, stride of its first block, factor
@@ -19,12 +19,12 @@ STAGES = (
 )
 STEM, HEAD = 32, 1280
 # What the published weights were trained on: (pixel - 127) / 128 of pixels from 0 to 255.
-MEAN, DEVIATION = 127 / 255, 128 / 255
+MEAN, STDDEV = 127 / 255, 128 / 255
 
 
 def efficientnet_lite0(input_shape=(224, 224, 3), weights=None, *, embedding=None):
     """EfficientNet-Lite0 up to its pooled features: no squeeze-and-excite, ReLU6 throughout, so
-    that it quantises to int8 and runs on accelerators.
+    that it quantizes to int8 and runs on accelerators.
 
     Seven stages of inverted bottlenecks (Tan2019; the Lite variants are TensorFlow's of
     2020). `zoo/efficientnet_lite0.py` makes the file of its ImageNet weights.
@@ -37,7 +37,7 @@ def efficientnet_lite0(input_shape=(224, 224, 3), weights=None, *, embedding=Non
     Args:
         input_shape: `(height, width, 3)`, each at least 32; the weights fit any.
         weights: Path of a `.weights.h5` file of the network without `embedding`; None: random.
-        embedding: Units of a linear layer on the features, randomly initialised; None: no such
+        embedding: Units of a linear layer on the features, randomly initialized; None: no such
             layer.
 
     Returns:
@@ -52,7 +52,7 @@ def efficientnet_lite0(input_shape=(224, 224, 3), weights=None, *, embedding=Non
             "(`python -m zoo.efficientnet_lite0 --help`), or give weights=None for random ones."
         )
     image = image_input(input_shape, 32, channels=3)
-    x = Standardisation([MEAN] * 3, [DEVIATION] * 3, name="standardisation")(image)
+    x = FixedNormalization([MEAN] * 3, [STDDEV] * 3, name="normalization")(image)
     x = _convolved(x, STEM, 3, "stem", stride=2)
     names = (f"block_{i}" for i in range(sum(stage[-1] for stage in STAGES)))
     for kernel, stride, expansion, filters, blocks in STAGES:
@@ -96,12 +96,12 @@ def _convolved(x, filters, kernel, name, stride=1, activated=True):
         kernel_initializer="he_normal",
         name=f"{name}_conv",
     )(x)
-    return _activated(x, name) if activated else _normalised(x, name)
+    return _activated(x, name) if activated else _normalized(x, name)
 
 
 def _activated(x, name):
-    return keras.layers.ReLU(6.0, name=f"{name}_relu6")(_normalised(x, name))
+    return keras.layers.ReLU(6.0, name=f"{name}_relu6")(_normalized(x, name))
 
 
-def _normalised(x, name):
+def _normalized(x, name):
     return keras.layers.BatchNormalization(epsilon=1e-3, name=f"{name}_norm")(x)

@@ -18,7 +18,7 @@ def lenet(input_shape=(28, 28, 1), *, embedding=84, preset="standard"):
     The end is linear since a ReLU would confine embeddings and prototypes to one orthant.
 
     Functional model:
-        Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardised.
+        Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardized.
         Output: `(batch, embedding)`.
 
     Args:

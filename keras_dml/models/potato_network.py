@@ -5,7 +5,7 @@ import numpy as np
 from keras_dml._arrays import finite, whole
 from keras_dml._backend import keras, ops
 from keras_dml.layers._labels import checked_labels
-from keras_dml.layers.potatoes import Potatoes
+from keras_dml.layers.class_potatoes import ClassPotatoes
 from keras_dml.losses.pairs import classes_present
 from keras_dml.losses.potato import PotatoRankingLoss, of_queries, potato_ids
 
@@ -32,8 +32,8 @@ class PotatoNetwork(keras.Model):
         encoder: A functional or sequential `keras.Model` that gives positive definite matrices,
             shape `(batch, n, n)`, such as `spdnet(sizes, output="spd")`.
         classes: Number of classes; labels are 0 to `classes - 1`.
-        update_rate: As of `keras_dml.layers.Potatoes`: None for the paper's one over the number
-            seen, or a constant share.
+        update_rate: See `keras_dml.layers.ClassPotatoes`; None for one over the number of matrices
+            seen, as in the paper, or a constant fraction.
 
     Raises:
         ValueError: If the encoder's output is no matrices, or an argument is out of its range; in
@@ -55,7 +55,7 @@ class PotatoNetwork(keras.Model):
         _check_encoder(encoder)
         super().__init__(encoder.inputs[0], encoder.outputs[0], name=name, **kwargs)
         self.encoder = encoder
-        self.potatoes = Potatoes(classes, update_rate=update_rate, name="potatoes")
+        self.potatoes = ClassPotatoes(classes, update_rate=update_rate, name="potatoes")
         self.potatoes.build(encoder.output_shape)
         self._logged = [
             keras.metrics.Mean(name) for name in ("positives", "negatives", "log_mu", "log_sigma")

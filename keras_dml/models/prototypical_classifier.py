@@ -10,7 +10,7 @@ from keras_dml._backend import keras, ops
 from keras_dml._backend.replicas import share
 from keras_dml.geometry import vector
 from keras_dml.layers._labels import checked_labels
-from keras_dml.layers.prototypes import PrototypeSimilarity
+from keras_dml.layers.prototype_similarity import PrototypeSimilarity
 from keras_dml.losses.pairs import classes_present
 from keras_dml.losses.prototypes import PrototypicalLoss, additive_margin, class_term, known_ids
 from keras_dml.models._choices import choose

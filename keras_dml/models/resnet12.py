@@ -1,7 +1,7 @@
 """ResNet-12: the encoder of few-shot benchmarks."""
 
 from keras_dml._backend import keras
-from keras_dml.layers.standardisation import Standardisation
+from keras_dml.layers.fixed_normalization import FixedNormalization
 from keras_dml.models._images import embedding_of, image_input
 
 SLOPE = 0.1  # of the leaky ReLUs
@@ -14,7 +14,7 @@ def resnet12(
     dropout=0.1,
     embedding=None,
     mean=0.5,
-    deviation=0.5,
+    stddev=0.5,
 ):
     """Four residual blocks of three 3 by 3 convolutions, each halved by its maxima, pooled over the
     image (Oreshkin2018, with the widths of Lee2019).
@@ -29,7 +29,7 @@ def resnet12(
         dropout: Share of activations that is dropped behind each block.
         embedding: Units of a linear layer on the features; None: no such layer.
         mean: What is subtracted from the image, a number or one a channel.
-        deviation: What it is then divided by, a number or one a channel.
+        stddev: What it is then divided by, a number or one a channel.
 
     Returns:
         A `keras.Model`; 12.4 million weights with the widths above.
@@ -38,7 +38,7 @@ def resnet12(
         ValueError: If the shape is another one.
     """
     image = image_input(input_shape, 2 ** len(widths))
-    x = Standardisation(mean, deviation, name="standardisation")(image)
+    x = FixedNormalization(mean, stddev, name="normalization")(image)
     for i, filters in enumerate(widths, start=1):
         x = _block(x, filters, f"block_{i}")
         x = keras.layers.Dropout(dropout, name=f"block_{i}_dropout")(x)
@@ -47,9 +47,9 @@ def resnet12(
 
 
 def _block(x, filters, name):
-    shortcut = _normalised(x, filters, 1, f"{name}_shortcut")
+    shortcut = _normalized(x, filters, 1, f"{name}_shortcut")
     for i in (1, 2, 3):
-        x = _normalised(x, filters, 3, f"{name}_{i}")
+        x = _normalized(x, filters, 3, f"{name}_{i}")
         if i < 3:
             x = keras.layers.LeakyReLU(SLOPE, name=f"{name}_{i}_relu")(x)
     x = keras.layers.Add(name=f"{name}_add")([shortcut, x])
@@ -57,7 +57,7 @@ def _block(x, filters, name):
     return keras.layers.MaxPooling2D(name=f"{name}_pool")(x)
 
 
-def _normalised(x, filters, kernel, name):
+def _normalized(x, filters, kernel, name):
     x = keras.layers.Conv2D(
         filters,
         kernel,

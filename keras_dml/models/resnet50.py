@@ -1,7 +1,7 @@
 """ResNet-50, the encoder of the paper's larger images, from `keras.applications`."""
 
 from keras_dml._backend import keras, ops
-from keras_dml.layers.standardisation import Standardisation
+from keras_dml.layers.fixed_normalization import FixedNormalization
 from keras_dml.models._images import embedding_of, image_input
 
 # What its ImageNet weights were trained on: pixels from 0 to 255 less these, in the order blue,
@@ -10,7 +10,7 @@ MEAN_RGB = (123.68, 116.779, 103.939)
 
 
 def resnet50(input_shape=(224, 224, 3), weights=None, *, embedding=None):
-    """`keras.applications.ResNet50` up to its pooled features, with its standardisation inside
+    """`keras.applications.ResNet50` up to its pooled features, with its standardization inside
     (He2016; Monteiro2020, section 4.2).
 
     Functional model:
@@ -31,7 +31,7 @@ def resnet50(input_shape=(224, 224, 3), weights=None, *, embedding=None):
     """
     image = image_input(input_shape, 32, channels=3)
     mean = [value / 255 for value in MEAN_RGB]
-    x = Standardisation(mean, [1 / 255] * 3, name="standardisation")(image)
+    x = FixedNormalization(mean, [1 / 255] * 3, name="normalization")(image)
     network = keras.applications.ResNet50(
         include_top=False,
         weights=weights,

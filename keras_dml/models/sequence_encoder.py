@@ -3,19 +3,19 @@ all steps."""
 
 from keras_dml._backend import keras
 from keras_dml.layers import (
-    ChannelNormalisation,
+    ChannelNormalization,
+    FirstDifference,
+    InstanceStandardization,
     MaskedAveragePooling1D,
     MaskedConv1D,
     QuantileLayer,
-    RecordingStandardisation,
     SequencePooling,
-    StepDifference,
 )
 from keras_dml.models._choices import choose
 
 # Filters of the sixteen convolutions, and the layers after which an edge model halves the rate.
 # Abdelwahab2019 says "16 stacked convolutions"; the widths of "paper" are our reading of it, those
-# of "edge" fit 180 KB quantised.
+# of "edge" fit 180 KB quantized.
 SIZES = {
     "paper": (64,) * 4 + (128,) * 4 + (256,) * 8,
     "edge": (32,) * 4 + (48,) * 4 + (64,) * 8,
@@ -30,10 +30,10 @@ HEADS = {
     "max": lambda knots, flatten: SequencePooling("max", name="embedding"),
     "mean": lambda knots, flatten: SequencePooling("mean", name="embedding"),
 }
-NORMALISATIONS = {
-    "channel": (ChannelNormalisation,),
-    "recording": (RecordingStandardisation,),
-    "change": (StepDifference, RecordingStandardisation),
+NORMALIZATIONS = {
+    "channel": (ChannelNormalization,),
+    "instance": (InstanceStandardization,),
+    "difference": (FirstDifference, InstanceStandardization),
 }
 
 
@@ -46,13 +46,13 @@ def sequence_encoder(
     flatten=False,
     halvings=None,
     halve_every=4,
-    normalisation="channel",
+    normalization="channel",
     slope_l2=0.0,
 ):
     """Sixteen convolutions with PReLU, and the distribution of their activations over time
     (Abdelwahab2019, section 5.3).
 
-    Each convolution covers three steps and is followed by batch normalisation (which inference
+    Each convolution covers three steps and is followed by batch normalization (which inference
     folds into it) and a PReLU with one slope a filter. Masks are exact through every stage: the
     embedding of a padded recording is that of the bare one.
 
@@ -74,8 +74,8 @@ def sequence_encoder(
         halve_every: Convolutions before each halving. The sooner the rate falls, the further the
             last layers see and the less they compute: with three halvings 128 steps at 4, 196 steps
             and half the time at 2.
-        normalisation: `"channel"` (training statistics; call `adapt` of the model's layer
-            `normalisation`), `"recording"` (each recording by itself) or `"change"` (the steps'
+        normalization: `"channel"` (training statistics; call `adapt` of the model's layer
+            `normalization`), `"instance"` (each recording by itself) or `"difference"` (the steps'
             differences, each recording by itself).
         slope_l2: Weight of the L2 penalty on the slopes of the PReLUs (Abdelwahab2019,
             section 5.3).
@@ -91,11 +91,11 @@ def sequence_encoder(
     choose("halve_every", halve_every, HALVE_EVERY)
     halvings = HALVINGS[size] if halvings is None else choose("halvings", halvings, range(4))
     signal = keras.Input((None, channels), name="signal")
-    *before, last = choose("normalisation", normalisation, NORMALISATIONS)
+    *before, last = choose("normalization", normalization, NORMALIZATIONS)
     x = signal
     for layer in before:
         x = layer()(x)
-    x = last(name="normalisation")(x)
+    x = last(name="normalization")(x)
     for i, width in enumerate(filters):
         if 0 < i <= halvings * halve_every and i % halve_every == 0:
             x = MaskedAveragePooling1D(2, name=f"halving_{i // halve_every}")(x)

@@ -6,7 +6,7 @@ import numbers
 from keras_dml._backend import keras
 from keras_dml.layers import BiMap, Covariance, ReEig, TangentMap
 from keras_dml.models._choices import choose
-from keras_dml.models.sequence_encoder import NORMALISATIONS
+from keras_dml.models.sequence_encoder import NORMALIZATIONS
 
 # Channels in, then units of each BiMap (Kim2020, section 4). The paper prints "64 x 32" for DEAP,
 # whose recordings have 32 channels: that is one lag stacked; without it we read 32 -> 16.
@@ -25,7 +25,7 @@ def spdnet(
     output="tangent",
     epsilon=1e-4,
     estimator=None,
-    normalisation=None,
+    normalization=None,
     solver="eigh",
 ):
     """BiMap, ReEig and again BiMap (Huang2017; Kim2020, section 4), on covariance matrices
@@ -49,8 +49,8 @@ def spdnet(
         output: `"tangent"` or `"spd"`.
         epsilon: Least eigenvalue, in squared units of the signal: see `ReEig`.
         estimator: None for matrices, else how `Covariance` estimates them from recordings.
-        normalisation: Of recordings, before their covariance: None, `"channel"`, `"recording"` or
-            `"change"`, as in `sequence_encoder`.
+        normalization: Of recordings, before their covariance: None, `"channel"`, `"instance"` or
+            `"difference"`, as in `sequence_encoder`.
         solver: `"eigh"`, or `"polynomial"` for devices; `with_solver` changes it later.
 
     Returns:
@@ -58,20 +58,20 @@ def spdnet(
 
     Raises:
         ValueError: If a choice is unknown, a size is missing or grows, or matrices are to be
-            normalised.
+            normalized.
 
     Example:
         >>> spdnet("hdm05").output_shape
         (None, 210)
-        >>> spdnet((8, 4), estimator="oas", normalisation="recording").input_shape
+        >>> spdnet((8, 4), estimator="oas", normalization="instance").input_shape
         (None, None, 8)
     """
     sizes = _sizes(sizes)
     if output not in OUTPUTS:
         raise ValueError(f"`output` must be one of {OUTPUTS}. Received output={output!r}.")
-    if estimator is None and normalisation is not None:
+    if estimator is None and normalization is not None:
         raise ValueError(
-            f"normalisation={normalisation!r} is of recordings, and this model takes matrices. "
+            f"normalization={normalization!r} is of recordings, and this model takes matrices. "
             'Give an `estimator`, such as "sample", to put `Covariance` first.'
         )
     stack = [BiMap(units, name=f"bimap_{i}") for i, units in enumerate(sizes[1:], start=1)]
@@ -83,17 +83,17 @@ def spdnet(
         x = inputs = keras.Input((sizes[0], sizes[0]), name="matrix")
     else:
         x = inputs = keras.Input((None, sizes[0]), name="signal")
-        stack = [*_front(normalisation), Covariance(estimator, name="covariance"), *stack]
+        stack = [*_front(normalization), Covariance(estimator, name="covariance"), *stack]
     for layer in stack:
         x = layer(x)
     return keras.Model(inputs, x, name="spdnet")
 
 
-def _front(normalisation):
-    if normalisation is None:
+def _front(normalization):
+    if normalization is None:
         return []
-    *before, last = choose("normalisation", normalisation, NORMALISATIONS)
-    return [*(layer() for layer in before), last(name="normalisation")]
+    *before, last = choose("normalization", normalization, NORMALIZATIONS)
+    return [*(layer() for layer in before), last(name="normalization")]
 
 
 def _sizes(given):

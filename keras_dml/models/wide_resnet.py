@@ -1,13 +1,13 @@
 """Wide residual networks, for images of 32 by 32 pixels."""
 
 from keras_dml._backend import keras
-from keras_dml.layers.standardisation import Standardisation
+from keras_dml.layers.fixed_normalization import FixedNormalization
 from keras_dml.models._images import embedding_of, image_input
 
 STEM = 16
 GROUPS = ((16, 1), (32, 2), (64, 2))  # filters of width one, stride of the first block
 # Mean and standard deviation of CIFAR-10's training images, RGB in [0, 1].
-CIFAR_MEAN, CIFAR_DEVIATION = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
+CIFAR_MEAN, CIFAR_STDDEV = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
 
 
 def wide_resnet(
@@ -18,12 +18,12 @@ def wide_resnet(
     dropout=0.3,
     embedding=None,
     mean=CIFAR_MEAN,
-    deviation=CIFAR_DEVIATION,
+    stddev=CIFAR_STDDEV,
 ):
     """Three groups of pre-activation blocks, pooled over the image (Zagoruyko2016; the
     family that Monteiro2020 takes for CIFAR-10).
 
-    A block is batch normalisation, ReLU, 3 by 3 convolution, twice, with dropout between; a 1 by 1
+    A block is batch normalization, ReLU, 3 by 3 convolution, twice, with dropout between; a 1 by 1
     convolution is its shortcut where the shape changes.
 
     Functional model:
@@ -37,7 +37,7 @@ def wide_resnet(
         dropout: Share of activations that is dropped inside a block.
         embedding: Units of a linear layer on the features; None: no such layer.
         mean: What is subtracted from the image, a number or one a channel; CIFAR-10's.
-        deviation: What it is then divided by, a number or one a channel; CIFAR-10's.
+        stddev: What it is then divided by, a number or one a channel; CIFAR-10's.
 
     Returns:
         A `keras.Model`; 36.5 million weights at depth 28 and width 10.
@@ -49,7 +49,7 @@ def wide_resnet(
     if blocks < 1 or rest:
         raise ValueError(f"`depth` must be 10, 16, 22, 28, ... Received depth={depth!r}.")
     image = image_input(input_shape, 8)
-    x = Standardisation(mean, deviation, name="standardisation")(image)
+    x = FixedNormalization(mean, stddev, name="normalization")(image)
     x = _convolution(STEM, 3, "stem")(x)
     for i, (filters, stride) in enumerate(GROUPS, start=1):
         for j in range(1, blocks + 1):

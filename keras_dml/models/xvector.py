@@ -1,8 +1,8 @@
 """The x-vector network: speakers from raw audio of any length."""
 
 from keras_dml._backend import keras
-from keras_dml.layers.audio import LogMel
-from keras_dml.layers.convolution import MaskedConv1D
+from keras_dml.layers.log_mel import LogMel
+from keras_dml.layers.masked_conv1d import MaskedConv1D
 from keras_dml.layers.statistics_pooling import StatisticsPooling
 from keras_dml.models._choices import choose
 
@@ -15,7 +15,7 @@ def xvector(frame_layers=FRAME_LAYERS, *, embedding=512, bands=30, padding="vali
 
     The embedding is the affine output of segment 6 in Snyder2018; Monteiro2020 puts its own heads
     on it in place of segment 7. Each frame layer is an affine map of the frames around, ReLU and
-    batch normalisation. Masks are exact through every stage: the embedding of a padded recording is
+    batch normalization. Masks are exact through every stage: the embedding of a padded recording is
     that of the bare one.
 
     Functional model:
@@ -47,7 +47,7 @@ def xvector(frame_layers=FRAME_LAYERS, *, embedding=512, bands=30, padding="vali
     reach = 1 + sum((width - 1) * dilation for _, width, dilation in layers)
     least = choose("padding", padding, {"valid": reach, "same": 1})
     audio = keras.Input((None, 1), name="audio")
-    x = LogMel(bands, least_frames=least, name="log_mel")(audio)
+    x = LogMel(bands, min_frames=least, name="log_mel")(audio)
     for i, (channels, width, dilation) in enumerate(layers, start=1):
         x = MaskedConv1D(
             channels,

@@ -31,7 +31,7 @@ def loss_comparison(table, *, figures, own, title, caption=""):
         table: Columns `method`, and of each figure `x`, `x_stderr`, `x_paper`; None where there is
             none.
         figures: Names of the figures by their columns, a panel each.
-        own: Method that the paper proposes, drawn in another colour.
+        own: Method that the paper proposes, drawn in another color.
         title: The finding.
         caption: Data, people, protocol and seeds; what dots and diamonds are is put before it.
 
@@ -40,25 +40,25 @@ def loss_comparison(table, *, figures, own, title, caption=""):
     """
     caption = f"Dots: here, ± standard error. Diamonds: the paper, on its clips. {caption}".strip()
     methods, at = table["method"], np.arange(len(table["method"]))
-    colours = [OWN if name == own else OURS for name in methods]
+    colors = [OWN if name == own else OURS for name in methods]
     with style.house_style():
         figure = style.new_figure(title, caption, width=11, height=1.9 + 0.36 * len(methods))
         panels = np.ravel(figure.subplots(1, len(figures), sharey=True))
         for axes, (column, name) in zip(panels, figures.items(), strict=True):
             found, errors = _numbers(table[column]), _numbers(table[f"{column}_stderr"])
             axes.errorbar(
-                found, at, xerr=np.nan_to_num(errors), fmt="none", ecolor=colours, linewidth=1.5
+                found, at, xerr=np.nan_to_num(errors), fmt="none", ecolor=colors, linewidth=1.5
             )
-            axes.scatter(found, at, c=colours, s=42, zorder=3)
+            axes.scatter(found, at, c=colors, s=42, zorder=3)
             axes.scatter(
                 _numbers(table[f"{column}_paper"]),
                 at,
                 facecolors="none",
-                edgecolors=style.GREY,
+                edgecolors=style.GRAY,
                 marker="D",
                 s=30,
             )
-            axes.set_title(name, color=style.GREY)
+            axes.set_title(name, color=style.GRAY)
             axes.xaxis.set_major_formatter(FuncFormatter(_percent))
             axes.set_xlabel("%")
         panels[0].set_yticks(at, methods)
@@ -86,7 +86,7 @@ def loss_people(table, *, own, title, caption=""):
         figure = style.new_figure(title, caption, width=8.4, height=1.9 + 0.36 * len(methods))
         axes = figure.subplots()
         for place, person in enumerate(people):
-            colour, _, marker = _LINES[place % len(_LINES)]
+            color, _, marker = _LINES[place % len(_LINES)]
             rows = [i for i, name in enumerate(table["person"]) if name == person]
             at = np.array([methods.index(table["method"][i]) for i in rows])
             axes.errorbar(
@@ -94,7 +94,7 @@ def loss_people(table, *, own, title, caption=""):
                 at + 0.14 * (place - (len(people) - 1) / 2),
                 xerr=np.nan_to_num(errors[rows]),
                 fmt=marker,
-                color=colour,
+                color=color,
                 markersize=6,
                 linewidth=1.2,
                 label=person,
@@ -110,7 +110,7 @@ def loss_people(table, *, own, title, caption=""):
 
 
 def loss_spread(table, *, title, caption=""):
-    """Distances to the centre of the own class and to those of others, by loss (Kim2020, Fig. 2).
+    """Distances to the center of the own class and to those of others, by loss (Kim2020, Fig. 2).
 
     Args:
         table: Columns `method`, `kind` (`"own"` or `"other"`), `share` from 0 to 1 and `distance`,
@@ -127,7 +127,7 @@ def loss_spread(table, *, title, caption=""):
     with style.house_style():
         figure = style.new_figure(title, caption, width=9, height=1.9 + 0.5 * len(methods))
         axes = figure.subplots()
-        for kind, colour, shift in kinds:
+        for kind, color, shift in kinds:
             for place, name in enumerate(methods):
                 rows = (columns["method"] == name) & (columns["kind"] == kind)
                 shares, distances = columns["share"][rows], columns["distance"][rows]
@@ -135,14 +135,14 @@ def loss_spread(table, *, title, caption=""):
                     (0.05, 0.25, 0.5, 0.75, 0.95), shares, distances
                 )
                 at = place + shift
-                axes.plot((low, high), (at, at), color=colour, linewidth=1.2)
-                axes.plot((first, third), (at, at), color=colour, linewidth=6, alpha=0.7)
+                axes.plot((low, high), (at, at), color=color, linewidth=1.2)
+                axes.plot((first, third), (at, at), color=color, linewidth=6, alpha=0.7)
                 label = f"{kind} class" if not place else None
-                axes.plot(median, at, "o", color=colour, markersize=7, label=label, zorder=3)
+                axes.plot(median, at, "o", color=color, markersize=7, label=label, zorder=3)
         axes.set_yticks(np.arange(len(methods)), methods)
         axes.invert_yaxis()
         axes.set_xlim(left=0)
-        axes.set_xlabel("affine-invariant distance to the centre of a class")
+        axes.set_xlabel("affine-invariant distance to the center of a class")
         axes.legend(loc="best")
     return figure
 
@@ -200,14 +200,14 @@ def loss_curves(table, *, value, title, caption=""):
         figure = style.new_figure(title, caption, width=10, height=4.6)
         left, right = figure.subplots(1, 2)
         for place, one in enumerate(dict.fromkeys(table["value"])):
-            colour, dash, marker = _LINES[place % len(_LINES)]
+            color, dash, marker = _LINES[place % len(_LINES)]
             rows = np.flatnonzero(columns["value"] == one)
             for axes, column in ((left, "loss"), (right, "recall_at_1")):
                 axes.errorbar(
                     columns["seen"][rows],
                     _numbers(table[column])[rows],
                     yerr=np.nan_to_num(_numbers(table[f"{column}_stderr"])[rows]),
-                    color=colour,
+                    color=color,
                     linestyle=dash,
                     marker=marker,
                     capsize=2,

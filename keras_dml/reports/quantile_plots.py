@@ -57,7 +57,7 @@ def quantile_curves(
             heading = f"filter {index}: {between[index]:.2g} apart"
             if within.any():
                 heading += f"\n(one person's recordings: {within[index]:.2g})"
-            axes.set_title(heading, color=style.GREY)
+            axes.set_title(heading, color=style.GRAY)
         figure.axes[0].set_ylabel("activation not exceeded")
         figure.axes[0].legend(loc="upper left")
     return figure
@@ -97,12 +97,12 @@ def _pairs(x, y, knots):
 def _draw_filter(axes, knots, people, names):
     medians = [np.median(values, axis=0) for values in people]
     axes.fill_between(knots, *medians, color=style.FAINT, linewidth=0, zorder=1)
-    for values, median, name, colour, dash in zip(
+    for values, median, name, color, dash in zip(
         people, medians, names, style.PEOPLE, ("-", "--"), strict=True
     ):
-        thin = {"color": colour, "linewidth": 0.7, "alpha": 0.5, "zorder": 2}
+        thin = {"color": color, "linewidth": 0.7, "alpha": 0.5, "zorder": 2}
         axes.plot(knots, values.T, **thin)
-        axes.plot(knots, median, dash, color=colour, linewidth=2.8, zorder=3, label=name)
+        axes.plot(knots, median, dash, color=color, linewidth=2.8, zorder=3, label=name)
     axes.set_xlim(0, 1)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "¼", "½", "¾", "1"])
     axes.set_xticks(knots, minor=True)

@@ -1,4 +1,4 @@
-"""The look of all pictures: colours, fonts, titles that say the finding, captions, files.
+"""The look of all pictures: colors, fonts, titles that say the finding, captions, files.
 
 Figures are made without pyplot, so that no window system and no global state is involved.
 """
@@ -13,27 +13,27 @@ from matplotlib.figure import Figure
 
 from keras_dml._files import file_place, named, staged
 
-# Color Universal Design (Okabe2008): told apart by colour-blind people, and in grey by
+# Color Universal Design (Okabe2008): told apart by color-blind people, and in gray by
 # lightness or dash where two of them meet in a picture
 BLACK, ORANGE, SKY_BLUE, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
-GREY, FAINT = "#595959", "#D9D9D9"
+GRAY, FAINT = "#595959", "#D9D9D9"
 
 GENUINE, IMPOSTER = BLUE, ORANGE
 PEOPLE = (BLACK, PURPLE)
-METHODS = {  # one colour and one dash a method, everywhere
+METHODS = {  # one color and one dash a method, everywhere
     "QP-WL": (VERMILLION, "-"),
     "QP-NPL": (SKY_BLUE, "--"),
     "MP-NPL": (GREEN, "-."),
-    "QP-CLS": (GREY, ":"),
+    "QP-CLS": (GRAY, ":"),
     "QP-WL, taught": (PURPLE, (0, (6, 1))),
     "QP-WL, taught and shifted": (BLACK, (0, (8, 1, 2, 1))),
 }
-_OTHERS = ((VERMILLION, "-"), (SKY_BLUE, "--"), (GREEN, "-."), (GREY, ":"), (PURPLE, (0, (6, 1))))
+_OTHERS = ((VERMILLION, "-"), (SKY_BLUE, "--"), (GREEN, "-."), (GRAY, ":"), (PURPLE, (0, (6, 1))))
 
 _LOOK = {
     "axes.axisbelow": True,
-    "axes.edgecolor": GREY,
+    "axes.edgecolor": GRAY,
     "axes.grid": True,
     "axes.labelsize": 11,
     "axes.linewidth": 0.8,
@@ -57,9 +57,9 @@ _LOOK = {
     "savefig.dpi": 150,
     "svg.fonttype": "path",  # looks the same where the font is not installed
     "svg.hashsalt": "keras_dml",
-    "xtick.color": GREY,
+    "xtick.color": GRAY,
     "xtick.labelcolor": BLACK,
-    "ytick.color": GREY,
+    "ytick.color": GRAY,
     "ytick.labelcolor": BLACK,
 }
 
@@ -88,12 +88,12 @@ def new_figure(title, caption, *, width, height):
     )
     if caption:
         wrapped = textwrap.fill(caption, int(14.5 * width))
-        figure.supxlabel(wrapped, x=0.012, ha="left", fontsize=8.5, color=GREY)
+        figure.supxlabel(wrapped, x=0.012, ha="left", fontsize=8.5, color=GRAY)
     return figure
 
 
 def method_look(name, position):
-    """Colour and dash of a method: its own where it has one, else by its position."""
+    """Color and dash of a method: its own where it has one, else by its position."""
     return METHODS.get(name, _OTHERS[position % len(_OTHERS)])
 
 

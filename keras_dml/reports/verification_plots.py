@@ -54,22 +54,22 @@ def verification_curves(results, *, title=None, caption=""):
         greatest = min(0.85, max(0.4, 2 * max(eers.values())))
         _det_axes(det, least, greatest)
         for position, (name, runs) in enumerate(methods.items()):
-            colour, dash = style.method_look(name, position)
+            color, dash = style.method_look(name, position)
             far, tar, error = _mean_curve(runs, least)
-            look = {"color": colour, "linestyle": dash}
+            look = {"color": color, "linestyle": dash}
             label = f"{name}  EER {style.percent(eers[name])}".strip()
             roc.plot(far, tar, label=label, **look)
             det.plot(far, np.maximum(1 - tar, least / 2), **look)  # no error: below the axes
             if error is not None:
-                shade = {"color": colour, "alpha": 0.2, "linewidth": 0}
+                shade = {"color": color, "alpha": 0.2, "linewidth": 0}
                 roc.fill_between(far, tar - error, np.minimum(tar + error, 1), **shade)
                 edges = (np.clip(1 - tar + sign * error, least, greatest) for sign in (-1, 1))
                 det.fill_between(far, *edges, **shade)
             if eers[name] > least:
-                det.plot(eers[name], eers[name], "o", color=colour, markersize=8, zorder=5)
+                det.plot(eers[name], eers[name], "o", color=color, markersize=8, zorder=5)
         if not any(eers.values()):
             det.text(
-                0.5, 0.42, "no error in these trials", transform=det.transAxes, color=style.GREY
+                0.5, 0.42, "no error in these trials", transform=det.transAxes, color=style.GRAY
             )
         roc.set_ylim(_floor_of_lines(roc), 1.01)
         roc.legend(loc="best")
@@ -103,11 +103,11 @@ def score_histogram(result, *, title=None, caption="", unit="distance"):
             ("imposter", imposter, style.IMPOSTER, "////"),
             ("genuine", genuine, style.GENUINE, None),
         )
-        for name, scores, colour, hatch in looks:
+        for name, scores, color, hatch in looks:
             share = np.histogram(scores, edges)[0] / scores.size
             share[share == 0] = np.nan  # no line along an empty bin
             label = f"{name}, {scores.size:,} trials"
-            look = {"facecolor": (colour, 0.6), "edgecolor": colour, "linewidth": 1.5}
+            look = {"facecolor": (color, 0.6), "edgecolor": color, "linewidth": 1.5}
             axes.stairs(share, edges, fill=True, hatch=hatch, label=label, **look)
         axes.set_ylim(bottom=0)
         top = axes.get_ylim()[1] * 1.16
@@ -187,7 +187,7 @@ def _roc_axes(axes, least):
     axes.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{100 * rate:g}"))
     axes.set_xlabel("false accept rate, % of imposter trials")
     axes.set_ylabel("true accept rate, % of genuine trials")
-    axes.set_title("ROC, logarithmic in the false accept rate", color=style.GREY)
+    axes.set_title("ROC, logarithmic in the false accept rate", color=style.GRAY)
 
 
 def _floor_of_lines(axes):
@@ -203,11 +203,11 @@ def _det_axes(axes, least, greatest):
         axis.set_major_locator(FixedLocator([t for t in DET_TICKS if least <= t <= greatest]))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(lambda rate, _: f"{100 * rate:g}"))
-    axes.plot([least, greatest], [least, greatest], color=style.GREY, linewidth=0.8)
+    axes.plot([least, greatest], [least, greatest], color=style.GRAY, linewidth=0.8)
     axes.set_box_aspect(1)
     axes.set_xlabel("false accept rate, %")
     axes.set_ylabel("false reject rate, %")
-    axes.set_title("DET, normal deviates; dots: equal error rate", color=style.GREY)
+    axes.set_title("DET, normal deviates; dots: equal error rate", color=style.GRAY)
 
 
 def _edges(scores):
@@ -228,7 +228,7 @@ def _mark_threshold(axes, threshold):
             textcoords="offset points",
             ha=side,
             va="top",
-            color=style.GREY,
+            color=style.GRAY,
         )
 
 

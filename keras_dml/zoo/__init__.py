@@ -1,13 +1,14 @@
-"""Trained models by name: `list`, `info`, `card`, `load`, `check`. Reading only; recipes write.
+"""Trained models by name: `list_models`, `info`, `card`, `load`, `check`. Reading only; the
+recipes write.
 
-`list`, `info` and `card` read JSON and load neither Keras nor a backend.
+`list_models`, `info` and `card` read JSON and load neither Keras nor a backend.
 """
 
 import importlib
 
-from keras_dml.zoo.catalogue import card, info, list
+from keras_dml.zoo.catalog import card, info, list_models
 
-__all__ = ["card", "check", "info", "list", "load"]
+__all__ = ["card", "check", "info", "list_models", "load"]
 
 
 def __getattr__(name):

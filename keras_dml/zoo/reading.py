@@ -11,7 +11,7 @@ import numpy as np
 from keras_dml import _arrays, layers, losses, models  # noqa: F401  importing registers all classes
 from keras_dml._backend import keras
 from keras_dml.models import _parts as parts
-from keras_dml.zoo import archive, catalogue, lookup, schema
+from keras_dml.zoo import archive, catalog, lookup, schema
 
 SUFFIX = ".keras"
 CONTENT = ("config.json", "metadata.json")  # what Keras puts into every file beside the weights
@@ -161,7 +161,7 @@ def sha256(path):
 def _file_and_card(name):
     """The model's file, and its card or None where a file of one's own has none."""
     if not _is_path(name):
-        card = catalogue.card(name)
+        card = catalog.card(name)
         return lookup.find(name) / card["model"]["file"], card
     path = pathlib.Path(name).expanduser()
     file = path / f"model{SUFFIX}" if path.is_dir() else path
@@ -173,7 +173,7 @@ def _file_and_card(name):
     beside = file.with_name(lookup.CARD)
     if not beside.is_file():
         return file, None
-    card = schema.validate(catalogue.read_json(beside), f"{beside}", OWN_CARD)
+    card = schema.validate(catalog.read_json(beside), f"{beside}", OWN_CARD)
     named = card["model"]["file"]
     is_of_another = named != file.name and file.with_name(named).is_file()
     return file, None if is_of_another else card

@@ -36,7 +36,7 @@ def network(way):
 
     class Qr(keras.constraints.Constraint):
         def __call__(self, w):
-            return stiefel.triangular(w)
+            return stiefel.qr(w)
 
     class Within(BiMap):
         """The kernel is free, and its polar factor the frame."""

@@ -24,7 +24,7 @@ SIZES = {"batch": 256, "features": 128, "classes": 16}
 BOUND, MEMORY_BOUND_MB = 1.0, 60
 LIBRARIES = {"torch": "metric_learning", "similarity": "similarity"}
 SLOW = {"metric_learning": {"lifted structure"}}  # half a minute a call: timed once
-STANDS_FOR = {"lifted structure": "generalised lifted"}  # the nearest that is fast there
+STANDS_FOR = {"lifted structure": "generalized lifted"}  # the nearest that is fast there
 SERVER = Path(__file__).with_name("losses_peer.py")
 
 

@@ -12,7 +12,7 @@ from unittest import mock
 
 
 def metric_learning(batch, features, classes):
-    """pytorch-metric-learning. Embeddings are normalised inside, as its distances do."""
+    """pytorch-metric-learning. Embeddings are normalized inside, as its distances do."""
     import pytorch_metric_learning
     import torch
     from pytorch_metric_learning import distances, losses, miners
@@ -33,7 +33,7 @@ def metric_learning(batch, features, classes):
         ),
         "triplet hard": (triplets(0.2), miners.BatchHardMiner(), labels),
         "lifted structure": (losses.LiftedStructureLoss(), None, labels),
-        "generalised lifted": (losses.GeneralizedLiftedStructureLoss(), None, labels),
+        "generalized lifted": (losses.GeneralizedLiftedStructureLoss(), None, labels),
         "n-pair": (losses.NPairsLoss(), None, twos),
         "proxy-nca": (losses.ProxyNCALoss(classes, features), None, labels),
         "snr triplet": (triplets(0.2, distance=distances.SNRDistance()), None, labels),

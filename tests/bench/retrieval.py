@@ -20,8 +20,8 @@ def embeddings(queries, features, classes):
     """Vectors of classes that overlap, float32, and their labels."""
     rng = np.random.default_rng(0)
     labels = rng.integers(0, classes, queries)
-    centres = rng.normal(size=(classes, features)).astype(np.float32)
-    return 0.5 * centres[labels] + rng.normal(size=(queries, features)).astype("f4"), labels
+    centers = rng.normal(size=(classes, features)).astype(np.float32)
+    return 0.5 * centers[labels] + rng.normal(size=(queries, features)).astype("f4"), labels
 
 
 def main():

@@ -104,7 +104,7 @@ def test_walkers_outside_the_training_are_shown(untrained_zoo, tmp_path):
     words = ("gait", "--manual-dir", tmp_path, "--data-dir", tmp_path / "prepared")
     done = demo(untrained_zoo, *words, "--out", tmp_path / "demo")
     assert done.returncode == 0, done.stderr
-    assert "Here are 5 others: 10 windows to enrol, 10 to observe later" in done.stdout
+    assert "Here are 5 others: 10 windows to enroll, 10 to observe later" in done.stdout
     assert "CC BY-NC-SA" in done.stdout
     names = {path.name for path in (tmp_path / "demo").iterdir()}
     assert PICTURES | {"figures.json", "gait_qp_wl.tflite"} <= names

@@ -167,7 +167,7 @@ def test_ctrl_c_is_one_sentence_and_130(zoo_folder, words):
     code = (
         "from keras_dml import cli, zoo\n"
         "def stopped(*names): raise KeyboardInterrupt\n"
-        "zoo.list = zoo.card = stopped\n"
+        "zoo.list_models = zoo.card = stopped\n"
         f"cli.main({words})"
     )
     done = run(code=code, folder=zoo_folder)

@@ -19,8 +19,8 @@ def table(people=24, seed=1, shift=1.6):
 
 def test_a_trial_counts_as_often_as_its_people_were_drawn():
     example = golden("bootstrap-weights-of-identities", "seeds_p2")
-    enrol, test, multiplicities = map(np.array, example["inputs"].values())
-    weights = _bootstrap.trial_weights(enrol == test, (enrol, test), multiplicities)
+    enroll, test, multiplicities = map(np.array, example["inputs"].values())
+    weights = _bootstrap.trial_weights(enroll == test, (enroll, test), multiplicities)
     np.testing.assert_array_equal(weights, example["expected"]["weights"])
 
 

@@ -17,8 +17,8 @@ PARTITIONS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=
 def blobs(rng):
     """60 vectors of three classes that lie well apart, and their labels."""
     labels = np.repeat(["jump", "run", "walk"], 20)
-    centres = {"jump": 0.0, "run": 20.0, "walk": 40.0}
-    return np.array([centres[label] for label in labels])[:, None] + rng.normal(
+    centers = {"jump": 0.0, "run": 20.0, "walk": 40.0}
+    return np.array([centers[label] for label in labels])[:, None] + rng.normal(
         size=(60, 4)
     ), labels
 

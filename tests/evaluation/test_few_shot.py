@@ -26,8 +26,8 @@ def perceptron(layers, slope):
 
 def two_clouds(rng, members=20, classes=8, apart=0.8):
     labels = np.repeat(np.arange(classes), members)
-    centres = apart * rng.normal(size=(classes, 6))
-    return (centres[labels] + rng.normal(size=(labels.size, 6))).astype("f4"), labels
+    centers = apart * rng.normal(size=(classes, 6))
+    return (centers[labels] + rng.normal(size=(labels.size, 6))).astype("f4"), labels
 
 
 def test_golden_few_shot_episode():
@@ -73,8 +73,8 @@ def test_golden_interval():
     mean, half_width = _few_shot.mean_and_half_width(accuracies)
     assert mean == pytest.approx(expected["mean"], rel=1e-9)
     assert half_width == pytest.approx(expected["half_width"], rel=1e-9)
-    deviation = half_width * np.sqrt(len(accuracies)) / _few_shot.QUANTILE
-    assert deviation == pytest.approx(expected["standard_deviation"], rel=1e-9)
+    stddev = half_width * np.sqrt(len(accuracies)) / _few_shot.QUANTILE
+    assert stddev == pytest.approx(expected["standard_deviation"], rel=1e-9)
 
 
 @given(st.data())

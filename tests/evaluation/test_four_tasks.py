@@ -14,8 +14,8 @@ def clouds(seed):
     """Seven clouds of points: images of known classes, then of new ones."""
     rng = np.random.default_rng(seed)
     y = np.repeat(np.arange(KNOWN + NEW), EACH)
-    centres = np.random.default_rng(3).normal(scale=3, size=(KNOWN + NEW, 6))
-    return (centres[y] + rng.normal(size=(len(y), 6))).astype("float32"), y
+    centers = np.random.default_rng(3).normal(scale=3, size=(KNOWN + NEW, 6))
+    return (centers[y] + rng.normal(size=(len(y), 6))).astype("float32"), y
 
 
 @pytest.fixture(scope="module")

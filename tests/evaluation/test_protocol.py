@@ -8,13 +8,13 @@ import pytest
 
 from keras_dml.evaluation import identification, imposters, protocol, verification
 from keras_dml.evaluation.protocol import paper_protocol, session_protocol
-from keras_dml.evaluation.splits import Enrolment, random_enrolments, session_enrolments
+from keras_dml.evaluation.splits import Enrollment, random_enrollments, session_enrollments
 from tests.evaluation import oracles
 from tests.goldens import golden
 
 
 def recordings(people=12, each=9, seed=0, noise=1.0):
-    """Distances between points about a centre for each person, with labels and two sessions."""
+    """Distances between points about a center for each person, with labels and two sessions."""
     rng = np.random.default_rng(seed)
     subjects = np.repeat(np.arange(people), each)
     points = 3 * rng.normal(size=(people, 2))[subjects] + noise * rng.normal(
@@ -38,7 +38,7 @@ def toy():
     enrolled = np.array(example["inputs"]["enrolled"])
     values = np.concatenate([observed.ravel(), enrolled.ravel()]).astype(float)
     rows = np.arange(values.size)
-    draw = Enrolment(
+    draw = Enrollment(
         people=np.arange(6),
         enrolled=tuple(rows[observed.size :].reshape(enrolled.shape)),
         observed=rows[: observed.size].reshape(observed.shape),
@@ -105,7 +105,7 @@ def test_golden_counts(name):
 def test_scores_are_those_of_slow_loops_on_distances_that_are_not_symmetric():
     distances, subjects, _ = recordings(people=4, each=8)
     distances = distances * np.random.default_rng(1).uniform(0.5, 2.0, distances.shape)
-    draw = random_enrolments(subjects, observed=3)[0]
+    draw = random_enrollments(subjects, observed=3)[0]
     table = protocol.score_table(distances, draw)
     for n in (1, 2, 3):
         for a in range(4):
@@ -118,11 +118,11 @@ def test_verification_figures_are_means_of_slow_loops_over_the_draws(sessions):
     distances, subjects, latest = recordings(people=5, each=8)
     if sessions:
         records = session_protocol(distances, subjects, latest, observed=3, n=(2,), repetitions=3)
-        draws = session_enrolments(subjects, latest, observed=3, repetitions=3)
+        draws = session_enrollments(subjects, latest, observed=3, repetitions=3)
         name = "session_verification"
     else:
         records = paper_protocol(distances, subjects, observed=3, n=(2,), repetitions=3)
-        draws = random_enrolments(subjects, observed=3, repetitions=3)
+        draws = random_enrollments(subjects, observed=3, repetitions=3)
         name = "verification"
     aucs, eers = [], []
     for draw in draws:
@@ -227,7 +227,7 @@ def test_two_thousand_recordings_take_less_than_two_seconds_of_a_processor():
 
 def test_trials_of_all_draws_go_into_verification_with_their_people():
     distances, subjects, _ = recordings(people=6)
-    draws = random_enrolments(subjects, repetitions=4)
+    draws = random_enrollments(subjects, repetitions=4)
     trials = protocol.verification_trials(distances, draws, n=3)
     found = verification(trials.scores, trials.genuine, people=trials.people, bootstrap=30)
     assert found.trials == (4 * 6, 4 * 30)

@@ -113,7 +113,7 @@ def test_nan_is_nobodys_name():
 
 def test_masked_people_are_not_split_as_if_all_were_there():
     masked = np.ma.array(np.repeat(range(4), 2), mask=np.arange(8) < 2)
-    for draw in (splits.split_subjects, splits.random_enrolments):
+    for draw in (splits.split_subjects, splits.random_enrollments):
         with pytest.raises(TypeError, match="2 of 8 masked"):
             draw(masked)
 

@@ -74,7 +74,7 @@ def test_figures_against_a_gallery_are_means_over_all_orders_of_ties(data, entri
 
 
 @pytest.mark.parametrize("distance", ["euclidean", "cosine"])
-def test_neighbours_are_those_of_scikit_learn(distance, clouds):
+def test_neighbors_are_those_of_scikit_learn(distance, clouds):
     vectors, labels = clouds
     ks = (1, 2, 4, 8)
     found = retrieval(vectors, labels, distance=distance, k=ks)

@@ -30,8 +30,8 @@ def examples(rows=60, seed=3):
     """Little pictures around one a class, which a network can learn and an attack can break."""
     rng = np.random.default_rng(seed)
     y = np.arange(rows) % 3
-    centres = np.random.default_rng(1).random((3, 4, 4, 1))
-    return np.clip(centres[y] + 0.2 * rng.normal(size=(rows, 4, 4, 1)), 0, 1).astype("float32"), y
+    centers = np.random.default_rng(1).random((3, 4, 4, 1))
+    return np.clip(centers[y] + 0.2 * rng.normal(size=(rows, 4, 4, 1)), 0, 1).astype("float32"), y
 
 
 @pytest.fixture(scope="module")
@@ -362,8 +362,8 @@ def test_progress_is_told_on_stderr(monkeypatch):
 @pytest.mark.parametrize(
     "make, part",
     [
-        (lambda: attacks.PGD(8.0), "8 of 255 grey levels are 8 / 255"),
-        (lambda: attacks.FGSM("8/255"), "8 of 255 grey levels are 8 / 255"),
+        (lambda: attacks.PGD(8.0), "8 of 255 gray levels are 8 / 255"),
+        (lambda: attacks.FGSM("8/255"), "8 of 255 gray levels are 8 / 255"),
         (lambda: attacks.PGD(0.1, 0), "`steps` must be a whole number"),
         (lambda: attacks.PGD(0.1, restarts=1.5), "`restarts` must be a whole number"),
         (lambda: attacks.PGD(0.1, step_size=-1.0), "`step_size` must be above 0"),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from keras_dml.evaluation import split_subjects
-from keras_dml.evaluation.splits import random_enrolments, session_enrolments
+from keras_dml.evaluation.splits import random_enrollments, session_enrollments
 from tests.goldens import golden
 
 
@@ -15,10 +15,10 @@ def recordings(sizes):
 
 
 def test_all_but_five_are_enrolled_and_too_few_are_left_out():
-    example = golden("enrolment_counts")
+    example = golden("enrollment_counts")
     labels = recordings(example["inputs"]["sequences"])
     observed = example["inputs"]["observed"]
-    for draw in random_enrolments(labels, observed=observed):
+    for draw in random_enrollments(labels, observed=observed):
         counts = [len(rows) for rows in draw.enrolled]
         assert dict(zip(draw.people, counts, strict=True)) == example["expected"]["enrolled"]
         assert list(draw.left_out) == example["expected"]["left_out"]
@@ -54,7 +54,7 @@ def test_no_recording_is_both_enrolled_and_observed(sizes, observed, seed):
     labels = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(sizes)), sizes))
     if sum(size > observed for size in sizes) < 2:
         return
-    for draw in random_enrolments(labels, observed=observed, repetitions=3, seed=seed):
+    for draw in random_enrollments(labels, observed=observed, repetitions=3, seed=seed):
         for person, enrolled, probes in zip(draw.people, draw.enrolled, draw.observed, strict=True):
             together = np.concatenate([enrolled, probes])
             np.testing.assert_array_equal(np.sort(together), np.flatnonzero(labels == person))
@@ -62,7 +62,7 @@ def test_no_recording_is_both_enrolled_and_observed(sizes, observed, seed):
 
 def test_draws_differ_from_one_another_and_repeat_with_the_seed():
     labels = recordings({"a": 20, "b": 20})
-    first, again = (random_enrolments(labels, repetitions=4, seed=1) for _ in range(2))
+    first, again = (random_enrollments(labels, repetitions=4, seed=1) for _ in range(2))
     for one, two in zip(first, again, strict=True):
         np.testing.assert_array_equal(one.observed, two.observed)
     assert len({draw.observed.tobytes() for draw in first}) == 4
@@ -70,14 +70,14 @@ def test_draws_differ_from_one_another_and_repeat_with_the_seed():
 
 def test_a_draw_does_not_depend_on_how_many_follow():
     labels = recordings({"a": 20, "b": 20})
-    few, many = (random_enrolments(labels, repetitions=count) for count in (2, 6))
+    few, many = (random_enrollments(labels, repetitions=count) for count in (2, 6))
     np.testing.assert_array_equal(few[1].observed, many[1].observed)
 
 
 def test_sessions_are_never_on_both_sides():
     rng = np.random.default_rng(0)
     subjects, sessions = rng.integers(0, 6, 400), rng.integers(2001, 2005, 400)
-    for draw in session_enrolments(subjects, sessions):
+    for draw in session_enrollments(subjects, sessions):
         for enrolled, probes in zip(draw.enrolled, draw.observed, strict=True):
             assert sessions[enrolled].max() < sessions[probes].min()
             assert len(set(sessions[probes])) == 1
@@ -85,7 +85,7 @@ def test_sessions_are_never_on_both_sides():
 
 def test_all_earlier_recordings_are_enrolled_and_the_rest_of_the_latest_is_not_used():
     subjects, sessions = np.repeat(["a", "b"], 9), np.tile([0, 0, 1, 1, 2, 2, 2, 2, 2], 2)
-    draw = session_enrolments(subjects, sessions, observed=3)[0]
+    draw = session_enrollments(subjects, sessions, observed=3)[0]
     assert [list(rows) for rows in draw.enrolled] == [[0, 1, 2, 3], [9, 10, 11, 12]]
     assert all(4 <= row % 9 for row in draw.observed.ravel())
 
@@ -93,23 +93,23 @@ def test_all_earlier_recordings_are_enrolled_and_the_rest_of_the_latest_is_not_u
 def test_sessions_may_be_dates():
     subjects = np.repeat(["a", "b"], 4)
     sessions = np.tile(["2021-05-01", "2020-12-31", "2021-05-01", "2020-01-01"], 2)
-    draw = session_enrolments(subjects, sessions, observed=2)[0]
+    draw = session_enrollments(subjects, sessions, observed=2)[0]
     assert sorted(draw.observed[0]) == [0, 2]
 
 
 def test_people_with_one_session_or_a_short_last_one_are_left_out_and_counted():
     subjects = np.repeat(["one", "short", "good", "fine"], 6)
     sessions = np.r_[np.zeros(6), [0] * 5, 1, np.tile([0, 0, 0, 1, 1, 1], 2)].astype(int)
-    draw = session_enrolments(subjects, sessions, observed=3)[0]
+    draw = session_enrollments(subjects, sessions, observed=3)[0]
     assert list(draw.people) == ["fine", "good"]
     assert set(draw.left_out) == {"one", "short"}
 
 
 def test_too_few_people_are_refused_with_what_is_needed():
     with pytest.raises(ValueError, match="more than 5 recordings.*Received 1 of 2 people"):
-        random_enrolments(recordings({"a": 9, "b": 5}))
+        random_enrollments(recordings({"a": 9, "b": 5}))
     with pytest.raises(ValueError, match="5 recordings in the latest.*Received 0 of 2"):
-        session_enrolments(recordings({"a": 9, "b": 9}), np.tile([0, 0, 0, 0, 0, 1, 1, 1, 1], 2))
+        session_enrollments(recordings({"a": 9, "b": 9}), np.tile([0, 0, 0, 0, 0, 1, 1, 1, 1], 2))
     with pytest.raises(ValueError, match="at least 2 people"):
         split_subjects(["a", "a"])
 
@@ -117,12 +117,12 @@ def test_too_few_people_are_refused_with_what_is_needed():
 @pytest.mark.parametrize("request_", [{"observed": 0}, {"repetitions": 0}])
 def test_counts_below_one_are_refused(request_):
     with pytest.raises(ValueError, match="at least 1"):
-        random_enrolments(recordings({"a": 9, "b": 9}), **request_)
+        random_enrollments(recordings({"a": 9, "b": 9}), **request_)
 
 
 def test_sessions_must_fit_the_recordings():
     with pytest.raises(ValueError, match=r"\(4,\) and \(3,\)"):
-        session_enrolments(["a", "a", "b", "b"], [0, 1, 0])
+        session_enrollments(["a", "a", "b", "b"], [0, 1, 0])
 
 
 @pytest.mark.parametrize(
@@ -130,9 +130,9 @@ def test_sessions_must_fit_the_recordings():
 )
 def test_labels_that_name_nobody_are_refused(labels, message):
     with pytest.raises(ValueError, match=message):
-        random_enrolments(labels)
+        random_enrollments(labels)
 
 
 def test_labels_of_a_data_frame_are_taken():
     labels = np.array(["a"] * 7 + ["b"] * 7, dtype=object)
-    assert list(random_enrolments(labels)[0].people) == ["a", "b"]
+    assert list(random_enrollments(labels)[0].people) == ["a", "b"]

@@ -16,7 +16,7 @@ def build(head, *, steps=None, convolution=layers.MaskedConv1D):
         keras.Sequential(
             [
                 keras.Input((steps, CHANNELS)),
-                layers.ChannelNormalisation(),
+                layers.ChannelNormalization(),
                 convolution(8, 3, padding="same"),
                 keras.layers.BatchNormalization(),
                 keras.layers.PReLU(shared_axes=[1]),
@@ -82,7 +82,7 @@ def classifier(images):
     encoder = keras.Sequential(
         [
             keras.Input((SIDE, SIDE, 1)),
-            layers.Standardisation(0.5, 0.25),
+            layers.FixedNormalization(0.5, 0.25),
             keras.layers.Conv2D(8, 3, padding="same", use_bias=False),
             keras.layers.BatchNormalization(momentum=0.5),
             keras.layers.ReLU(6.0),

@@ -48,7 +48,7 @@ def test_a_classifier_on_covariances_of_the_frames_with_speech(tmp_path):
     """A mask made within, matrices, and a learned similarity: each alone was exported before."""
     keras.utils.set_random_seed(4)
     audio = keras.Input((None, 1))
-    x = layers.LogMel(12, least_frames=20)(audio)
+    x = layers.LogMel(12, min_frames=20)(audio)
     x = layers.VoiceActivity()(x)
     x = keras.layers.Dense(5)(x)
     x = layers.TangentVector()(layers.LogEig(1e-2)(layers.Covariance()(x)))

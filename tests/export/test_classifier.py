@@ -262,7 +262,7 @@ def test_images_of_unknown_size_are_refused(tmp_path):
         export.tflite(model, tmp_path / "model.tflite", distance="cosine")
 
 
-def test_images_are_tried_on_noise_black_white_and_grey(classifier):
+def test_images_are_tried_on_noise_black_white_and_gray(classifier):
     noise, extremes = inputs.of(classifier.encoder).made()
     assert all(image.shape == (SIDE, SIDE, 1) for image in noise + extremes)
     assert [float(np.ptp(image)) for image in extremes] == [0, 0, 0]

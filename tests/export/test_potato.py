@@ -39,7 +39,7 @@ def test_update_moves_the_state_as_the_potato_moves(rng, tmp_path, options):
     assert model.count.numpy() == potato.count_ < count + len(new)
     np.testing.assert_allclose(model.center.numpy(), potato.center_, rtol=1e-9)
     np.testing.assert_allclose(model.mean.numpy(), potato.mean_, rtol=1e-9)
-    np.testing.assert_allclose(model.deviation.numpy(), potato.deviation_, rtol=1e-9)
+    np.testing.assert_allclose(model.stddev.numpy(), potato.stddev_, rtol=1e-9)
 
 
 def test_a_checkpoint_keeps_the_state(rng, tmp_path):

@@ -35,7 +35,9 @@ def hdm05(tmp_path_factory):
 @pytest.fixture(scope="module")
 def recorder():
     """A model that a recording goes into, with positive definite matrices at its end."""
-    return network((6, 5, 3), estimator="oas", normalisation="change", output="spd", epsilon=1e-2)
+    return network(
+        (6, 5, 3), estimator="oas", normalization="difference", output="spd", epsilon=1e-2
+    )
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +101,9 @@ def test_positive_definite_embeddings_leave_as_vectors_with_the_log_euclidean_di
 
 
 def test_a_constant_recording_whose_covariance_is_rounding_is_no_obstacle(tmp_path):
-    model = network((4, 2), estimator="trace_normalised", normalisation="channel")
+    model = network((4, 2), estimator="trace_normalized", normalization="channel")
     rng = np.random.default_rng(3)
-    model.get_layer("normalisation").adapt(rng.normal(5, 3, size=(2, 50, 4)))
+    model.get_layer("normalization").adapt(rng.normal(5, 3, size=(2, 50, 4)))
     assert export.tflite(model, tmp_path / "model.tflite").drift < 1e-3
 
 
@@ -124,9 +126,9 @@ def test_ones_own_matrices_are_tried_too(tmp_path):
         export.tflite(network((4, 2)), tmp_path / "m.tflite", None, bad)
 
 
-def test_riemannian_normalisation_exports(tmp_path):
+def test_riemannian_normalization_exports(tmp_path):
     inputs = keras.Input((6, 6))
-    x = layers.RiemannianBatchNormalisation()(layers.ReEig(1e-2)(layers.BiMap(4)(inputs)))
+    x = layers.RiemannianBatchNormalization()(layers.ReEig(1e-2)(layers.BiMap(4)(inputs)))
     model = keras.Model(inputs, layers.TangentVector()(layers.LogEig(1e-2)(x)))
     for seed in range(5):
         model(np.stack(covariances(6, 30, seed=seed)), training=True)

@@ -87,7 +87,7 @@ def test_smaller_formats_are_smaller(exported):
 
 
 @pytest.mark.parametrize("quantization", QUANTIZATIONS)
-def test_batch_normalisation_is_folded_into_the_convolutions(exported, quantization):
+def test_batch_normalization_is_folded_into_the_convolutions(exported, quantization):
     (embed,) = (
         graph for graph in operators.operators(exported(quantization).path) if "CONV_2D" in graph
     )

@@ -65,7 +65,7 @@ def test_equal_rows_are_at_distance_zero_with_gradient_zero(rng, way, dtype):
         assert (one == 0).all()
 
 
-def test_one_row_against_many_is_exact_even_to_its_neighbours(rng):
+def test_one_row_against_many_is_exact_even_to_its_neighbors(rng):
     """As a device compares a probe with its gallery."""
     x = rng.normal(size=(1, 64)).astype("float32")
     gallery = x + np.geomspace(1e-5, 10, 5000, dtype="float32")[:, None] * rng.normal(

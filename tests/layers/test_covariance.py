@@ -7,7 +7,7 @@ from keras_dml._backend import keras, ops
 from keras_dml.layers import Covariance
 from tests.goldens import golden
 
-ESTIMATORS = ["sample", "trace_normalised", "oas", "ledoit_wolf"]
+ESTIMATORS = ["sample", "trace_normalized", "oas", "ledoit_wolf"]
 
 
 def numpy(tensor):

@@ -53,7 +53,7 @@ def test_without_a_mask_all_steps_count(rng, mode):
 
 
 @pytest.mark.parametrize("mode", REDUCTIONS)
-def test_a_recording_without_a_valid_step_is_nan_beside_whole_neighbours(rng, mode):
+def test_a_recording_without_a_valid_step_is_nan_beside_whole_neighbors(rng, mode):
     x, mask = rng.normal(size=(2, 5, 3)).astype("float32"), np.array([[0] * 5, [1] * 5], bool)
     found = numpy(SequencePooling(mode)(x, mask=mask))
     assert np.isnan(found[0]).all() and np.isfinite(found[1]).all()

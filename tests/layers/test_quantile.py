@@ -74,7 +74,7 @@ def test_no_gradient_reaches_masked_steps_whatever_they_hold(rng, host_sort):
 
 
 @pytest.mark.parametrize("flatten", [False, True])
-def test_a_recording_without_a_valid_step_is_nan_beside_whole_neighbours(rng, flatten):
+def test_a_recording_without_a_valid_step_is_nan_beside_whole_neighbors(rng, flatten):
     x, mask = activations(rng), np.ones((BATCH, TIME), bool)
     mask[0] = False
     found = numpy(QuantileLayer(KNOTS, flatten=flatten)(x, mask=mask))

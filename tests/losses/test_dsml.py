@@ -15,7 +15,7 @@ def test_golden_value_without_the_pull_to_zero_mean():
     check_example(
         "dsml_triplet",
         lambda **kwargs: DSMLTripletLoss(zero_mean_weight=0, **kwargs),
-        "without_regulariser",
+        "without_regularizer",
     )
 
 

@@ -17,8 +17,8 @@ def data(rows=12, seed=5):
     """Inputs in [0, 1] around one point a class."""
     rng = np.random.default_rng(seed)
     y = np.arange(rows) % CLASSES
-    centres = np.random.default_rng(1).random((CLASSES, 6))
-    return np.clip(centres[y] + 0.05 * rng.normal(size=(rows, 6)), 0, 1).astype("float32"), y
+    centers = np.random.default_rng(1).random((CLASSES, 6))
+    return np.clip(centers[y] + 0.05 * rng.normal(size=(rows, 6)), 0, 1).astype("float32"), y
 
 
 def classifier(seed=2, **options):

@@ -29,7 +29,7 @@ def test_activations_stay_within_what_int8_holds_well(network):
     kinds = {type(layer).__name__ for layer in network.layers}
     assert kinds == {
         *("Add", "BatchNormalization", "Conv2D", "DepthwiseConv2D", "GlobalAveragePooling2D"),
-        *("InputLayer", "ReLU", "Standardisation"),
+        *("InputLayer", "ReLU", "FixedNormalization"),
     }
     assert {layer.max_value for layer in network.layers if hasattr(layer, "max_value")} == {6.0}
 

@@ -82,7 +82,7 @@ def test_a_step_scores_before_it_moves_and_moves_each_class_once():
     @compiled
     def expected(state, embeddings, labels):
         logs = potato.log_distances(state.center, embeddings)
-        z = potato.z_score(ops.transpose(logs), state.mean, state.deviation)
+        z = potato.z_score(ops.transpose(logs), state.mean, state.stddev)
         own = ops.take_along_axis(logs, labels[None], axis=0)[0]
         return z, potato.update(state, embeddings, labels, own, 0.1)
 
@@ -93,7 +93,7 @@ def test_a_step_scores_before_it_moves_and_moves_each_class_once():
     for name, mask in zip(("positives", "negatives"), mined, strict=True):
         np.testing.assert_allclose(told[name], np.asarray(mask).sum(axis=1).mean(), rtol=1e-6)
     np.testing.assert_allclose(told["log_mu"], state.mean.mean(), rtol=1e-5)
-    np.testing.assert_allclose(told["log_sigma"], state.deviation.mean(), rtol=1e-5)
+    np.testing.assert_allclose(told["log_sigma"], state.stddev.mean(), rtol=1e-5)
 
     after = weights(net)
     for name, value in zip(names, moved, strict=True):

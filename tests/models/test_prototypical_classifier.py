@@ -30,8 +30,8 @@ def data(rows=12, seed=5, classes=CLASSES):
     """One cloud a class."""
     rng = np.random.default_rng(seed)
     y = np.arange(rows) % classes
-    centres = np.random.default_rng(1).normal(scale=2, size=(9, FEATURES))
-    return (centres[y] + rng.normal(size=(rows, FEATURES))).astype("float32"), y
+    centers = np.random.default_rng(1).normal(scale=2, size=(9, FEATURES))
+    return (centers[y] + rng.normal(size=(rows, FEATURES))).astype("float32"), y
 
 
 def classifier(

@@ -18,7 +18,7 @@ def numpy(tensor):
     return np.asarray(ops.convert_to_numpy(tensor))
 
 
-def spoilt(x, value=np.nan, row=4):
+def spoiled(x, value=np.nan, row=4):
     x = x.copy()
     x[(row, *(0,) * (x.ndim - 1))] = value
     return x
@@ -45,7 +45,7 @@ def test_a_row_that_is_not_finite_is_named_and_changes_nothing(rng, shape, layer
     model.compile("sgd")
     x = rng.normal(size=(6, *shape))
     model.refit_prototypes(x, LABELS)
-    before, bad = model.prototypes, spoilt(x, value)
+    before, bad = model.prototypes, spoiled(x, value)
     calls = [
         lambda: model.fit(bad, LABELS, verbose=0),
         lambda: model.classify(bad),
@@ -63,7 +63,7 @@ def test_a_row_that_is_not_finite_is_named_and_changes_nothing(rng, shape, layer
 
 def test_classify_refuses_a_tensor_with_a_nan_by_its_scores():
     model = trained()
-    bad = ops.convert_to_tensor(spoilt(vectors()))
+    bad = ops.convert_to_tensor(spoiled(vectors()))
     with pytest.raises(ValueError, match="scores of `x` holds NaN or infinity, first in row 4"):
         model.classify(bad, batch_size=3)
 
@@ -76,7 +76,7 @@ def test_a_nan_in_a_pipeline_leaves_the_prototypes_to_the_other_rows(init):
 
     def batches():
         while True:
-            yield spoilt(vectors()), LABELS.astype("int32")
+            yield spoiled(vectors()), LABELS.astype("int32")
 
     history = model.fit(batches(), steps_per_epoch=1, shuffle=False, verbose=0).history
     assert np.isnan(history["loss"]).all()
@@ -97,7 +97,7 @@ def test_a_nan_in_a_pipeline_leaves_the_potatoes_to_the_other_rows():
     model.potatoes.update(numpy(x)[kept], labels[kept], values[kept])
     expected = model.potatoes.get_weights()
     model.potatoes.set_weights(before)
-    model.potatoes.update(spoilt(numpy(x)), labels, values)
+    model.potatoes.update(spoiled(numpy(x)), labels, values)
     for found, value in zip(model.potatoes.get_weights(), expected, strict=True):
         np.testing.assert_allclose(found, value, rtol=1e-5, atol=1e-6)
 
@@ -106,7 +106,7 @@ def test_a_nan_in_a_pipeline_leaves_the_potatoes_to_the_other_rows():
 def test_a_potato_network_names_the_matrix_that_is_not_finite(value):
     model = calibrated()
     before = model.get_weights()
-    bad = spoilt(matrices(), value)
+    bad = spoiled(matrices(), value)
     for call in (model.calibrate, lambda x, y: model.fit(x, y, verbose=0)):
         with pytest.raises(ValueError, match="Input 4 of `x` holds NaN|`x` holds NaN.* row 4"):
             call(bad, LABELS)
@@ -118,7 +118,7 @@ def test_a_potato_network_names_the_matrix_that_is_not_finite(value):
 def test_adversarial_training_refuses_what_its_attack_cannot_start_from(value, message):
     model = adversarial("prototypes")
     with pytest.raises(ValueError, match=message):
-        model.fit(spoilt(vectors(), value), LABELS, verbose=0)
+        model.fit(spoiled(vectors(), value), LABELS, verbose=0)
 
 
 @pytest.mark.parametrize("make", [classifier, lambda: adversarial("prototypes"), calibrated])

@@ -5,7 +5,7 @@ import pytest
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
-from keras_dml.layers import ChannelNormalisation, RecordingStandardisation
+from keras_dml.layers import ChannelNormalization, InstanceStandardization
 from keras_dml.models import sequence_encoder
 from tests.gradients import gradients
 
@@ -65,9 +65,9 @@ def test_the_embedding_of_a_padded_recording_is_the_bare_ones(rng, aggregation, 
     assert_close(numpy(model(x, mask=mask)), numpy(model(signal)))
 
 
-@pytest.mark.parametrize("normalisation", ["channel", "recording", "change"])
-def test_recordings_of_one_batch_do_not_see_each_other(rng, normalisation):
-    model = encoder(normalisation=normalisation)
+@pytest.mark.parametrize("normalization", ["channel", "instance", "difference"])
+def test_recordings_of_one_batch_do_not_see_each_other(rng, normalization):
+    model = encoder(normalization=normalization)
     lengths = [13, 8, 24, 1]
     signals = [recording(rng, length) for length in lengths]
     batch, masks = zip(*(padded(s, 0, LONGEST - s.shape[1], rng) for s in signals), strict=True)
@@ -175,16 +175,16 @@ def test_the_last_layer_gives_the_embedding_and_names_its_distance(options, shap
 
 
 @pytest.mark.parametrize(
-    "normalisation, kind",
-    [("channel", ChannelNormalisation), ("recording", RecordingStandardisation)],
+    "normalization, kind",
+    [("channel", ChannelNormalization), ("instance", InstanceStandardization)],
 )
-def test_normalisation_is_part_of_the_model(normalisation, kind):
-    model = sequence_encoder(CHANNELS, normalisation=normalisation)
-    assert type(model.get_layer("normalisation")) is kind
+def test_normalization_is_part_of_the_model(normalization, kind):
+    model = sequence_encoder(CHANNELS, normalization=normalization)
+    assert type(model.get_layer("normalization")) is kind
 
 
-def test_standardised_recordings_may_have_any_offset_and_scale(rng):
-    model, signal = encoder(normalisation="recording"), recording(rng, LONGEST)
+def test_standardized_recordings_may_have_any_offset_and_scale(rng):
+    model, signal = encoder(normalization="instance"), recording(rng, LONGEST)
     np.testing.assert_allclose(
         numpy(model(signal * 7 + 30)), numpy(model(signal)), rtol=1e-2, atol=1e-2
     )
@@ -206,8 +206,8 @@ def test_the_penalty_falls_on_the_slopes_of_all_sixteen_prelus():
         ({"size": "huge"}, r"`size` must be one of \('paper', 'edge'\)"),
         ({"aggregation": "median"}, r"`aggregation` must be one of \('quantile', 'max', 'mean'\)"),
         (
-            {"normalisation": None},
-            r"`normalisation` must be one of \('channel', 'recording', 'change'\)",
+            {"normalization": None},
+            r"`normalization` must be one of \('channel', 'instance', 'difference'\)",
         ),
         ({"halvings": 4}, r"`halvings` must be one of \(0, 1, 2, 3\). Received halvings=4"),
         ({"halvings": -1}, "`halvings` must be one of"),

@@ -10,7 +10,7 @@ from keras_dml.layers import (
     BiMap,
     LogEig,
     ReEig,
-    RiemannianBatchNormalisation,
+    RiemannianBatchNormalization,
     TangentMap,
     TangentVector,
 )
@@ -119,7 +119,7 @@ def test_an_spd_head_gives_positive_definite_matrices_and_their_distance(sizes, 
 
 
 def test_recordings_go_in_where_an_estimator_is_given(rng):
-    model = network((4, 3), estimator="oas", normalisation="recording")
+    model = network((4, 3), estimator="oas", normalization="instance")
     assert model.input_shape == (None, None, 4)
     recordings = [rng.normal(size=(steps, 4)) for steps in (9, 31, 9, 200)]
     together = keras_dml.embed(model, recordings)
@@ -140,8 +140,8 @@ def test_sizes_that_are_none_are_refused(sizes):
     [
         ({"output": "matrix"}, "'tangent', 'spd'.*'matrix'"),
         ({"estimator": "shrunk"}, "oas.*'shrunk'"),
-        ({"normalisation": "channel"}, "takes matrices.*`estimator`"),
-        ({"estimator": "oas", "normalisation": "no"}, "`normalisation` must be one of.*'no'"),
+        ({"normalization": "channel"}, "takes matrices.*`estimator`"),
+        ({"estimator": "oas", "normalization": "no"}, "`normalization` must be one of.*'no'"),
         ({"solver": "svd"}, "`solver` must be one of.*'svd'"),
         ({"epsilon": 0}, "`epsilon`"),
     ],
@@ -157,7 +157,7 @@ def test_choices_that_are_none_are_refused(options, message):
 def test_another_solver_has_the_same_weights_and_answers(rng):
     inputs = keras.Input((None, 6))
     x = keras_dml.layers.Covariance()(inputs)
-    x = RiemannianBatchNormalisation()(ReEig(1e-2)(BiMap(5)(x)))
+    x = RiemannianBatchNormalization()(ReEig(1e-2)(BiMap(5)(x)))
     model = keras.Model(inputs, models.spdnet((5, 4, 2), epsilon=1e-2)(x))
     x = rng.normal(size=(4, 40, 6))
     other = models.with_solver(model, "polynomial")

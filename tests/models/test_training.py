@@ -5,7 +5,7 @@ import pytest
 
 from keras_dml._backend import keras, ops
 from keras_dml.layers import (
-    ChannelNormalisation,
+    ChannelNormalization,
     MaskedAveragePooling1D,
     MaskedConv1D,
     QuantileLayer,
@@ -35,12 +35,12 @@ def head(method):
 
 def network(method, seed=0):
     keras.utils.set_random_seed(seed)
-    normalisation = ChannelNormalisation()
-    normalisation.adapt(recordings()[0])
+    normalization = ChannelNormalization()
+    normalization.adapt(recordings()[0])
     net = keras.Sequential(
         [
             keras.Input((None, CHANNELS)),
-            normalisation,
+            normalization,
             MaskedConv1D(6, 3, use_bias=False),
             keras.layers.BatchNormalization(),
             keras.layers.PReLU(shared_axes=[1]),

@@ -32,9 +32,9 @@ def test_groups_halve_the_image_and_double_the_filters():
     assert shapes == [(16, 16, 32), (8, 8, 64), (4, 4, 128)]
 
 
-def test_the_image_is_standardised_inside(rng):
+def test_the_image_is_standardized_inside(rng):
     x = rng.random((2, 8, 8, 1), "float32")
-    model = models.wide_resnet(10, 1, (8, 8, 1), mean=0.3, deviation=0.2)
+    model = models.wide_resnet(10, 1, (8, 8, 1), mean=0.3, stddev=0.2)
     inside = keras.Model(model.input, model.get_layer("stem").input)
     np.testing.assert_allclose(ops.convert_to_numpy(inside(x)), (x - 0.3) / 0.2, atol=1e-5)
 
@@ -51,6 +51,6 @@ def test_another_depth_is_refused(depth):
         models.wide_resnet(depth, 1)
 
 
-def test_numbers_of_three_channels_are_refused_for_grey_images():
+def test_numbers_of_three_channels_are_refused_for_gray_images():
     with pytest.raises(ValueError, match="`mean` has 3 numbers, the images have 1 channels"):
         models.wide_resnet(10, 1, (32, 32, 1))

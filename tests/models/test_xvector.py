@@ -37,7 +37,7 @@ def test_layout_and_weights_are_those_published():
             found.append(shape[1])
         assert found == expected["frames_after_each_layer"][str(count)]
     log_mel = model.get_layer("log_mel")
-    assert log_mel.least_frames == expected["shortest_input"]
+    assert log_mel.min_frames == expected["shortest_input"]
 
 
 @pytest.mark.parametrize("padding", ["valid", "same"])

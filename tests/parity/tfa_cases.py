@@ -51,8 +51,8 @@ def arrays():
     found["lab12"] = rng.permutation(np.repeat(np.arange(4), 3)).astype("int32")
     lengths = np.linalg.norm(found["emb12"], axis=-1, keepdims=True)
     found["emb12_unit"] = found["emb12"] / lengths
-    centres = 3.0 * normal(4, 6)  # so far apart that most triplets are satisfied
-    found["emb12_clustered"] = (centres[found["lab12"]] + 0.3 * normal(12, 6)).astype("float32")
+    centers = 3.0 * normal(4, 6)  # so far apart that most triplets are satisfied
+    found["emb12_clustered"] = (centers[found["lab12"]] + 0.3 * normal(12, 6)).astype("float32")
     found["emb9"] = normal(9, 5)
     found["lab9_uneven"] = ids(0, 0, 0, 0, 1, 1, 2, 2, 7)
     twins = normal(8, 4)

@@ -11,14 +11,14 @@ from zoo.cifar10_proto_sim import train as recipe
 
 @pytest.fixture
 def photographs(monkeypatch):
-    """Ten colours with noise in place of CIFAR-10, and epochs of two steps."""
+    """Ten colors with noise in place of CIFAR-10, and epochs of two steps."""
     rng = np.random.default_rng(0)
-    colours = rng.random((10, 1, 1, 3))
+    colors = rng.random((10, 1, 1, 3))
 
     def read(split):
         labels = np.repeat(np.arange(10, dtype=np.int32), 8 if split == "train" else 2)
         noise = rng.normal(scale=0.05, size=(len(labels), 32, 32, 3))
-        return np.clip(colours[labels] + noise, 0, 1).astype(np.float32), labels
+        return np.clip(colors[labels] + noise, 0, 1).astype(np.float32), labels
 
     monkeypatch.setattr(recipe.images, "cifar10", read)
     monkeypatch.setattr(classifiers, "STEPS_PER_EPOCH", 2)

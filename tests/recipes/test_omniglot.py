@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keras_dml._backend import keras
-from keras_dml.models import PrototypicalClassifier, convolutional
+from keras_dml.models import PrototypicalClassifier, conv4
 from zoo import classifiers
 from zoo.images import Drawings
 from zoo.omniglot_proto_sim import train, trunks
@@ -37,8 +37,8 @@ def test_drawings_are_varied_a_little_by_a_seed(rng):
     assert varied.min() >= 0 and varied.max() <= 1.001
     for one in varied:
         assert 0.5 < one.sum() / images[0].sum() < 1.6  # the drawing is still there
-        centre = np.argwhere(one[..., 0] > 0.5).mean(axis=0)
-        assert np.abs(centre - 13.5).max() < train.SHIFT + 1
+        center = np.argwhere(one[..., 0] > 0.5).mean(axis=0)
+        assert np.abs(center - 13.5).max() < train.SHIFT + 1
     assert not np.array_equal(varied[0], varied[1])
 
 
@@ -83,7 +83,7 @@ def test_a_run_trains_trunks_of_their_own_seeds_and_goes_on_from_them(small, let
 
 
 def test_the_published_classifier_knows_the_characters_as_they_stand(drawings):
-    encoder = convolutional((16, 16, 1), width=4, blocks=2)
+    encoder = conv4((16, 16, 1), width=4, blocks=2)
     model = PrototypicalClassifier(encoder, 12, aux="am", **train.SIMILARITY)
     published = train.upright(model, drawings)
     assert published.class_names == ["Ao 3", "Be 7", "Be 8"] and published.aux_head is None

@@ -17,14 +17,14 @@ EACH = 3  # pictures of a class in a domain, the last of which validates
 
 
 def made(of=tuple(NAMES)):
-    """Pictures of seven colours, darker from domain to domain."""
+    """Pictures of seven colors, darker from domain to domain."""
     rng = np.random.default_rng(0)
     count = len(of) * 7 * EACH
     labels = np.tile(np.repeat(np.arange(7, dtype=np.int32), EACH), len(of))
     places = np.repeat(np.arange(len(of)), 7 * EACH)
-    colours = rng.integers(60, 256, (7, 3)) // (1 + places[:, None, None] * 0.2)
+    colors = rng.integers(60, 256, (7, 3)) // (1 + places[:, None, None] * 0.2)
     images = np.zeros((count, 227, 227, 3), np.uint8)
-    images += colours[np.arange(count), labels][:, None, None].astype(np.uint8)
+    images += colors[np.arange(count), labels][:, None, None].astype(np.uint8)
     return domains.Pictures(images, labels, np.array(of)[places], np.arange(count) % EACH == 2)
 
 
@@ -78,13 +78,13 @@ def test_a_whole_picture_is_its_own_crop_of_its_own_size(rng):
     np.testing.assert_array_equal(augment.crop(pictures, rng, 24, 1.0), pictures)
 
 
-def test_colours_change_within_bounds_and_some_are_lost(rng):
+def test_colors_change_within_bounds_and_some_are_lost(rng):
     pictures = rng.random((300, 4, 4, 3), dtype=np.float32)
-    changed = augment.recolour(pictures, rng, 0.3, grey=0.2)
+    changed = augment.recolor(pictures, rng, 0.3, gray=0.2)
     assert changed.dtype == np.float32 and 0 <= changed.min() <= changed.max() <= 1
-    grey = np.ptp(changed, axis=-1).max(axis=(1, 2)) < 1e-5
-    assert 30 < grey.sum() < 90
-    np.testing.assert_allclose(augment.recolour(pictures, rng, 0.0), pictures, atol=1e-6)
+    gray = np.ptp(changed, axis=-1).max(axis=(1, 2)) < 1e-5
+    assert 30 < gray.sum() < 90
+    np.testing.assert_allclose(augment.recolor(pictures, rng, 0.0), pictures, atol=1e-6)
 
 
 def test_every_picture_comes_once_with_the_side_of_the_builder(monkeypatch):
@@ -194,7 +194,7 @@ def test_without_the_weights_it_is_said_where_they_come_from(tmp_path):
         recipe.pretrained(tmp_path / "none.weights.h5")
 
 
-def test_what_the_upper_part_learns_is_learnt_by_the_whole_network(network):
+def test_what_the_upper_part_learns_is_learned_by_the_whole_network(network):
     encoder, lower, upper = recipe.pretrained(network)
     x = np.random.default_rng(0).random((2, 224, 224, 3), dtype=np.float32)
     before = np.asarray(encoder(x))

@@ -167,8 +167,8 @@ def test_noise_has_the_ratio_that_was_asked_for(rng):
 
 
 @pytest.mark.parametrize(("kind", "slope"), [("white", 0), ("pink", -1)])
-def test_the_colour_of_noise_is_the_slope_of_its_spectrum(kind, slope, rng):
-    noise = speech_augment.coloured_noise(1 << 16, kind, rng)
+def test_the_color_of_noise_is_the_slope_of_its_spectrum(kind, slope, rng):
+    noise = speech_augment.colored_noise(1 << 16, kind, rng)
     assert noise.std() == pytest.approx(1, abs=0.02)
     frequency, power = signal.welch(noise, nperseg=1_024)
     fit = np.polyfit(np.log(frequency[4:-4]), np.log(power[4:-4]), 1)

@@ -16,6 +16,6 @@ def test_it_tells_people_apart_by_the_covariance_of_their_channels(rng, monkeypa
     again, _ = walkers(rng, 6, 5, mixing)
     answers = teacher(again)
     assert answers.shape == (30, 4) and answers.dtype == np.float32
-    centres = teacher(windows).reshape(6, 20, 4).mean(axis=1)
-    nearest = np.abs(answers[:, None] - centres).sum(axis=-1).argmin(axis=1)
+    centers = teacher(windows).reshape(6, 20, 4).mean(axis=1)
+    nearest = np.abs(answers[:, None] - centers).sum(axis=-1).argmin(axis=1)
     assert (nearest == np.repeat(np.arange(6), 5)).mean() > 0.9

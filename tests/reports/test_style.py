@@ -71,16 +71,16 @@ def test_long_titles_and_captions_stay_inside():
             assert text.get_window_extent().x1 <= figure.bbox.width
 
 
-def test_genuine_and_imposter_differ_in_grey():
+def test_genuine_and_imposter_differ_in_gray():
     lightness = [
-        np.dot(to_rgb(colour), [0.299, 0.587, 0.114]) for colour in (style.GENUINE, style.IMPOSTER)
+        np.dot(to_rgb(color), [0.299, 0.587, 0.114]) for color in (style.GENUINE, style.IMPOSTER)
     ]
     assert abs(lightness[0] - lightness[1]) > 0.25
 
 
-def test_every_method_has_a_colour_and_a_dash_of_its_own():
+def test_every_method_has_a_color_and_a_dash_of_its_own():
     looks = list(style.METHODS.values())
-    assert len({colour for colour, _ in looks}) == len({dash for _, dash in looks}) == len(looks)
+    assert len({color for color, _ in looks}) == len({dash for _, dash in looks}) == len(looks)
     assert style.method_look("QP-WL", 3) == style.METHODS["QP-WL"]
     assert style.method_look("mine", 1) == style.method_look("yours", 1)
 

@@ -24,8 +24,8 @@ def arrays(count, seed):
     """Pictures, uint8 of shape `(count, 28, 28)`, and their digits."""
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(count) % 10).astype("uint8")
-    centres = 255 * (np.random.default_rng(0).random((10, 28, 28)) < 0.3)
-    return np.where(rng.random((count, 28, 28)) < 0.1, 128, centres[y]).astype("uint8"), y
+    centers = 255 * (np.random.default_rng(0).random((10, 28, 28)) < 0.3)
+    return np.where(rng.random((count, 28, 28)) < 0.1, 128, centers[y]).astype("uint8"), y
 
 
 def digits(train=256, test=20):

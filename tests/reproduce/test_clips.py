@@ -42,7 +42,7 @@ def test_other_recordings_have_another_digest():
     assert first.digest != clips_of(matrices, classes, people[::-1], 5).digest
 
 
-def spoilt(change):
+def spoiled(change):
     arrays = list(motions())
     change(arrays)
     return arrays
@@ -76,7 +76,7 @@ def short(arrays):
 )
 def test_what_cannot_be_run_is_one_clear_error(change, message):
     with pytest.raises(ValueError, match=message):
-        clips_of(*spoilt(change), per_class=5)
+        clips_of(*spoiled(change), per_class=5)
 
 
 def test_too_few_clips_say_how_many_there_are():

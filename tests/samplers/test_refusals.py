@@ -18,7 +18,7 @@ def with_one(index, recording):
     return x
 
 
-def spoilt(value):
+def spoiled(value):
     return with_one(3, np.where(np.arange(18).reshape(9, 2) == 5, value, 0.0))
 
 
@@ -44,9 +44,9 @@ IMPOSSIBLE = {
         dict(x=recordings((9, 9, 8, 9, 9, 11))),
         r"recordings of 8 to 11 time steps.* Give `length=` \(at most 8\)",
     ),
-    "NaN": (dict(x=spoilt(np.nan)), r"Recording 3 of `x` holds NaN or infinite values \(1 of 18"),
-    "infinite": (dict(x=spoilt(-np.inf)), r"Recording 3 of `x` holds NaN or infinite"),
-    "infinite in float32": (dict(x=spoilt(1e300)), r"Recording 3 of `x` holds .* in float32"),
+    "NaN": (dict(x=spoiled(np.nan)), r"Recording 3 of `x` holds NaN or infinite values \(1 of 18"),
+    "infinite": (dict(x=spoiled(-np.inf)), r"Recording 3 of `x` holds NaN or infinite"),
+    "infinite in float32": (dict(x=spoiled(1e300)), r"Recording 3 of `x` holds .* in float32"),
     "zero time steps": (
         dict(x=with_one(2, np.zeros((0, 2)))),
         r"Recording 2 of `x` is empty: shape \(0, 2\)",

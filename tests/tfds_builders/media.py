@@ -59,10 +59,10 @@ def speech_files(actors=ACTORS, repetitions=(1, 2)):
 
 
 def picture_file(seed=0, side=227, kind="jpg", mode="RGB"):
-    """A picture of one colour with a square of another."""
-    colours = np.random.default_rng(seed).integers(0, 256, (2, len(mode)))
-    pixels = np.broadcast_to(colours[0], (side, side, len(mode))).astype(np.uint8).copy()
-    pixels[side // 4 : side // 2, side // 4 : side // 2] = colours[1]
+    """A picture of one color with a square of another."""
+    colors = np.random.default_rng(seed).integers(0, 256, (2, len(mode)))
+    pixels = np.broadcast_to(colors[0], (side, side, len(mode))).astype(np.uint8).copy()
+    pixels[side // 4 : side // 2, side // 4 : side // 2] = colors[1]
     out = io.BytesIO()
     picture = Image.fromarray(pixels[..., 0] if len(mode) == 1 else pixels)
     picture.save(out, {"jpg": "JPEG", "png": "PNG"}[kind])

@@ -15,7 +15,7 @@ from tfds_builders.parsers import amc, asf
 
 LEG = {"hip": "", "femur": "xyz", "tibia": "x"}  # along y, z and x; 1, 2 and 3 tenths long
 TREE = ("root hip", "hip femur", "femur tibia")
-LEG_FILE = samples.skeleton(LEG, TREE, length=0.0254)  # a unit is a metre
+LEG_FILE = samples.skeleton(LEG, TREE, length=0.0254)  # a unit is a meter
 STEP = samples.motion(bones=LEG, frames=4)
 
 
@@ -34,14 +34,14 @@ def still(**turned):
     return amc.Motion(np.array([list(values.values())]))
 
 
-def test_a_skeleton_has_the_bones_of_its_file_in_metres():
+def test_a_skeleton_has_the_bones_of_its_file_in_meters():
     found = skeleton()
     assert found.joints == ("root", "hip", "femur", "tibia")
     assert found.channels[6:] == ("femur.rx", "femur.ry", "femur.rz", "tibia.rx")
     assert [bone.parent for bone in found.bones] == ["root", "hip", "femur"]
     offsets = [bone.offset.tolist() for bone in found.bones]
     np.testing.assert_allclose(offsets, [[0, 0.1, 0], [0, 0, 0.2], [0.3, 0, 0]])
-    assert skeleton(samples.skeleton(LEG, TREE)).metres == pytest.approx(0.0254 / 0.45)
+    assert skeleton(samples.skeleton(LEG, TREE)).meters == pytest.approx(0.0254 / 0.45)
 
 
 def test_bones_come_after_their_parents_whatever_the_order_of_the_file():
@@ -186,7 +186,7 @@ def test_a_motion_of_another_skeleton_is_refused():
 def _skeleton_holds(found):
     numbers = [found.position, found.orientation]
     numbers += [part for bone in found.bones for part in (bone.offset, bone.axis)]
-    assert np.isfinite(numbers).all() and 0 < found.metres < 100
+    assert np.isfinite(numbers).all() and 0 < found.meters < 100
     known = {"root"}
     for bone in found.bones:
         assert bone.parent in known and bone.name not in known

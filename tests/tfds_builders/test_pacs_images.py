@@ -105,9 +105,9 @@ def test_the_official_lists_divide_where_they_are_there(tmp_path):
     assert "sketch/dog/pic_001.png" in splits["train"]
 
 
-def test_grey_pictures_are_given_as_three_colours(tmp_path):
-    grey = FILES | {f"PACS/{DOG}": picture_file(7, mode="L")}
-    source = prepared(tmp_path, grey, "pacs_images/photo").as_data_source(split="test")
+def test_gray_pictures_are_given_as_three_colors(tmp_path):
+    gray = FILES | {f"PACS/{DOG}": picture_file(7, mode="L")}
+    source = prepared(tmp_path, gray, "pacs_images/photo").as_data_source(split="test")
     image = next(record["image"] for record in source if record["file"].decode() == DOG)
     assert image.shape == (227, 227, 3) and np.ptp(image, axis=-1).max() == 0
 
@@ -202,4 +202,4 @@ def test_the_real_pictures_are_prepared(data_dir, tmp_path):
     }  # fmt: skip
     for record in builder.as_data_source(split="test"):
         assert record["image"].shape == (227, 227, 3)
-        assert np.ptp(record["image"], axis=-1).max() == 0  # sketches are grey
+        assert np.ptp(record["image"], axis=-1).max() == 0  # sketches are gray

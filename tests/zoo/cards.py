@@ -55,7 +55,7 @@ IMAGES = {
     "name": "pictures",
     "task": "name the corner that is bright",
     "paper": "Monteiro2020, Algorithm 1",
-    "input": {"channels": ["grey"], "units": ["[0, 1]"], "size": [8, 8], "dtype": "float32"},
+    "input": {"channels": ["gray"], "units": ["[0, 1]"], "size": [8, 8], "dtype": "float32"},
     "data": {
         "builder": "corners",
         "licence": "CC0; the weights too",

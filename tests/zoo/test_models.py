@@ -13,7 +13,7 @@ NAMES = (*tables.ENCODERS, *tables.CLASSIFIERS)
 
 
 def test_the_models_are_there():
-    assert set(zoo.list()) == set(NAMES)
+    assert set(zoo.list_models()) == set(NAMES)
     cards, recipes = (
         {path.parent.name for path in ROOT.glob(f"*/{file}")} for file in ("card.json", "train.py")
     )

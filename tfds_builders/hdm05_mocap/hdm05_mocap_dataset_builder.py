@@ -195,7 +195,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             matrix = covariance(places, jitter, name=clip.amc)
             return {"matrix": matrix, "frames": len(places)}
         angles = motion.values[:, [skeleton.channels.index(channel) for channel in ANGLES]]
-        angles[:, :3] *= skeleton.metres  # the place of the root
+        angles[:, :3] *= skeleton.meters  # the place of the root
         return {"sequence": places.astype(np.float32), "angles": angles.astype(np.float32)}
 
 

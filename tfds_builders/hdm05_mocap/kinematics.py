@@ -20,10 +20,10 @@ def joint_positions(skeleton: Skeleton, motion: Motion) -> np.ndarray:
         motion: What they do.
 
     Returns:
-        (frames, joints, 3) float64, metres, joints in the order of `skeleton.joints`.
+        (frames, joints, 3) float64, meters, joints in the order of `skeleton.joints`.
     """
     values = dict(zip(skeleton.channels, motion.values.T, strict=True))  # name: (frames,)
-    place = np.stack([values[f"{ROOT}.T{axis}"] for axis in "XYZ"], axis=-1) * skeleton.metres
+    place = np.stack([values[f"{ROOT}.T{axis}"] for axis in "XYZ"], axis=-1) * skeleton.meters
     turn = np.stack([values[f"{ROOT}.R{axis}"] for axis in "XYZ"], axis=-1)  # (frames, 3)
     places = {ROOT: skeleton.position + place}
     frames = {ROOT: _about(skeleton.orientation, turn)}

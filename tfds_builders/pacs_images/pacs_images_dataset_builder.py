@@ -32,7 +32,7 @@ _IMAGE = re.compile(r"(?:.*/)?([^/]+)/([^/]+)/([^/]+\.(?:jpe?g|png))", re.IGNORE
 _LIST = r"(art_painting|cartoon|photo|sketch)_(train|crossval)_kfold\.txt"
 _SOURCE_PHOTO = re.compile(r"(n\d{8}_\d+)(-\d+)?\.\w+")
 _GET = (
-    "Get PACS (9,991 images, about 190 MB; its licence is not stated) from its authors' page "
+    "Get PACS (9,991 images, about 190 MB; its license is not stated) from its authors' page "
     "https://dali-dl.github.io/project_iccv2017.html, put the archive or the unpacked folder PACS "
     "or kfold into the manual folder, and run `python -m tfds_builders.build pacs_images/sketch "
     "--manual-dir FOLDER`."

@@ -19,7 +19,7 @@ ROOT = "root"
 ROTATIONS = ("rx", "ry", "rz")
 ROOT_ORDER = ("TX", "TY", "TZ", "RX", "RY", "RZ")
 LARGEST = 1e6  # no angle, length or place is beyond
-METRES_PER_INCH = 0.0254
+METERS_PER_INCH = 0.0254
 _SECTIONS = ("units", "root", "bonedata", "hierarchy")
 _FIX = "The file seems cut or edited; unpack the archive again."
 
@@ -33,7 +33,7 @@ class Bone:
     Attributes:
         name: Its name.
         parent: Name of the bone that it hangs on, or `"root"`.
-        offset: (3,) float64, from its start to its end at rest, metres.
+        offset: (3,) float64, from its start to its end at rest, meters.
         axis: (3,) float64, angles of its own axes at rest about x, y, z, degrees.
         dof: Its rotations, some of `ROTATIONS`; none where it is fixed to its parent.
     """
@@ -50,13 +50,13 @@ class Skeleton:
     """The bones of one person.
 
     Attributes:
-        metres: Metres a unit of length, in this file and in the motions that go with it.
-        position: (3,) float64, place of the root at rest, metres.
+        meters: Meters a unit of length, in this file and in the motions that go with it.
+        position: (3,) float64, place of the root at rest, meters.
         orientation: (3,) float64, angles of the root at rest about x, y, z, degrees.
         bones: Each after its parent.
     """
 
-    metres: float
+    meters: float
     position: np.ndarray
     orientation: np.ndarray
     bones: tuple[Bone, ...]
@@ -104,12 +104,12 @@ def parse(file: BinaryIO, *, name: str) -> Skeleton:
     (length,) = _numbers(units, "length", 1, name)
     if not 1e-3 < length < 1e3:
         raise FormatError(name, "section :units", f"a length of {length:g}", "about 0.45", _FIX)
-    metres = METRES_PER_INCH / length
+    meters = METERS_PER_INCH / length
     position = np.array(_numbers(root, "position", 3, name))
     orientation = np.array(_numbers(root, "orientation", 3, name))
     parents = _parents(sections["hierarchy"], name)
-    bones = [_bone(lines, parents, metres, name) for lines in _blocks(sections["bonedata"], name)]
-    return Skeleton(metres, position * metres, orientation, _from_the_root(bones, parents, name))
+    bones = [_bone(lines, parents, meters, name) for lines in _blocks(sections["bonedata"], name)]
+    return Skeleton(meters, position * meters, orientation, _from_the_root(bones, parents, name))
 
 
 def _sections(lines: list[str], name: str) -> dict[str, list[Line]]:
@@ -180,7 +180,7 @@ def _blocks(lines: list[Line], name: str) -> list[list[Line]]:
     return blocks
 
 
-def _bone(lines: list[Line], parents: dict[str, str], metres: float, name: str) -> Bone:
+def _bone(lines: list[Line], parents: dict[str, str], meters: float, name: str) -> Bone:
     where = f"line {lines[0][0]}" if lines else "section :bonedata"
     fields = _fields((line for line in lines if line[1][0][0] != "("), where, name)  # ( is a limit
     number, words = _line(fields, "name", name)
@@ -195,7 +195,7 @@ def _bone(lines: list[Line], parents: dict[str, str], metres: float, name: str) 
     _expect(fields, "dof", [rotation for rotation in ROTATIONS if rotation in dof], name)
     direction = np.array(_numbers(fields, "direction", 3, name))
     (length,) = _numbers(fields, "length", 1, name)
-    return Bone(bone, parents[bone], direction * length * metres, np.array(axis), tuple(dof))
+    return Bone(bone, parents[bone], direction * length * meters, np.array(axis), tuple(dof))
 
 
 def _parents(lines: list[Line], name: str) -> dict[str, str]:

@@ -33,7 +33,7 @@ class Signal:
     """One walk.
 
     Attributes:
-        sequence: (T, 16) float32, columns `CHANNELS`: acceleration (labelled m/s^2 by the authors,
+        sequence: (T, 16) float32, columns `CHANNELS`: acceleration (labeled m/s^2 by the authors,
             in magnitude g) and angular velocity (deg/s) of the left, then of the right foot.
     """
 
@@ -51,7 +51,7 @@ class Notes:
         is_control: Whether the person belongs to the control group.
         sensor: One of `SENSORS`.
         age: Years.
-        height: Metres.
+        height: Meters.
         weight: Kilogrammes.
         speed: Walking speed as stated, km/h by the paper.
         left_steps: (S, 2) int32, first and last sample of each step of the left foot.

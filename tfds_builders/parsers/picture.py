@@ -1,4 +1,4 @@
-"""Pictures as JPEG or PNG, decoded by Pillow: colours or shades of grey, of one known size."""
+"""Pictures as JPEG or PNG, decoded by Pillow: colors or shades of gray, of one known size."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Picture:
     """One picture.
 
     Attributes:
-        pixels: (side, side, 3) uint8; shades of grey stand three times.
+        pixels: (side, side, 3) uint8; shades of gray stand three times.
         kind: One of `KINDS`.
     """
 
@@ -40,7 +40,7 @@ def parse(file: BinaryIO, *, name: str, side: int) -> Picture:
         The picture.
 
     Raises:
-        FormatError: When it is damaged or of another kind, size or colour model.
+        FormatError: When it is damaged or of another kind, size or color model.
     """
     from PIL import Image  # here, so that a builder imports in a millisecond
 
@@ -51,7 +51,7 @@ def parse(file: BinaryIO, *, name: str, side: int) -> Picture:
             if image.size != (side, side) or image.mode not in _MODES:
                 width, height = image.size
                 found = f"{width} x {height} pixels, {image.mode}"
-                raise FormatError(name, "", found, f"{expected}, RGB or grey", _FIX)
+                raise FormatError(name, "", found, f"{expected}, RGB or gray", _FIX)
             return Picture(np.array(image.convert("RGB")), image.format)
     except FormatError:
         raise

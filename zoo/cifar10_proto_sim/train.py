@@ -65,7 +65,7 @@ def limits(counts):
     part = [
         f"Trained on {counts['train']:,} of CIFAR-10's {OFFICIAL['train']:,} training images and "
         f"measured on {counts['test']:,} of its {OFFICIAL['test']:,} test images, copies stored as "
-        "lossy JPEG, 7 to 9 grey levels (root mean square) from the originals: the figures do "
+        "lossy JPEG, 7 to 9 gray levels (root mean square) from the originals: the figures do "
         "not compare with published ones."
     ]
     return [
@@ -95,7 +95,7 @@ def card(figures, counts, *, seed, steps, minutes):
         },
         "data": {
             "builder": "cifar10",
-            "licence": "No licence stated; the authors ask to be cited. The weights are derived "
+            "licence": "No license stated; the authors ask to be cited. The weights are derived "
             "from these images.",
             "citation": "A. Krizhevsky, Learning Multiple Layers of Features from Tiny Images, "
             "Technical Report, University of Toronto, 2009",

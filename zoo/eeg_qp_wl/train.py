@@ -76,7 +76,7 @@ def train(recordings, method, steps, seed, resume, out):
         seed=seed,
         out=out,
         resume=resume,
-        normalisation="change",
+        normalization="difference",
     )
 
 
@@ -140,8 +140,8 @@ def card(figures, thresholds, subjects, seed, steps, minutes):
             "Machine Learning Repository (1997)",
             "train_subjects": subjects,
             "test_subjects": [],
-            "consent": "Donated research recordings of patients and controls. Enrol only people "
-            "who have agreed to be recognised by their EEG.",
+            "consent": "Donated research recordings of patients and controls. Enroll only people "
+            "who have agreed to be recognized by their EEG.",
         },
         "figures": figures,
         "figures_are": f"{CROSS_VALIDATED} How far trainings lie apart: two more of the same seed, "

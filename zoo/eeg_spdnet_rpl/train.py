@@ -29,9 +29,9 @@ def vary(batch, rng):
 
 
 def network():
-    """Each trial's changes, standardised by themselves, and their shrunk covariance: how strong
+    """Each trial's changes, standardized by themselves, and their shrunk covariance: how strong
     the signal is says more about the cap than about the person."""
-    return spdnet(SIZES, output="spd", estimator="oas", normalisation="change", epsilon=1e-3)
+    return spdnet(SIZES, output="spd", estimator="oas", normalization="difference", epsilon=1e-3)
 
 
 def train(recordings, steps, seed, resume, out):

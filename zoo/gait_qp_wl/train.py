@@ -87,12 +87,12 @@ def halves(walk):
     return cut
 
 
-def vary(batch, rng, deviation):
+def vary(batch, rng, stddev):
     """Walkers that nobody recorded, and what differs between two windows of one: how the sensor
     sits, gains, noise."""
-    batch = augment.mix_channels(batch / deviation, rng, MIX, TOGETHER) * deviation
+    batch = augment.mix_channels(batch / stddev, rng, MIX, TOGETHER) * stddev
     batch = augment.rotate(batch, rng, DEGREES, TRIPLETS)
-    return augment.add_noise(augment.scale(batch, rng, GAIN), rng, NOISE * deviation)
+    return augment.add_noise(augment.scale(batch, rng, GAIN), rng, NOISE * stddev)
 
 
 def training_walks(splits):
@@ -130,8 +130,8 @@ def card(figures, thresholds, train_subjects, test_subjects, seed, steps, minute
             "doi:10.5201/ipol.2019.265",
             "train_subjects": train_subjects,
             "test_subjects": test_subjects,
-            "consent": "Recorded in hospitals for a published research data set. Enrol only "
-            "people who have agreed to be recognised by their walk, and tell them how to "
+            "consent": "Recorded in hospitals for a published research data set. Enroll only "
+            "people who have agreed to be recognized by their walk, and tell them how to "
             "withdraw.",
         },
         "figures": figures,
@@ -143,7 +143,7 @@ def card(figures, thresholds, train_subjects, test_subjects, seed, steps, minute
             "Sensor type and patient group go together in this data; part of the figures may "
             "rest on that.",
             "Windows must show walking; standing or sitting embeds too, and says nothing.",
-            "The acceleration is labelled m/s2 by its authors and has the magnitude of g; give "
+            "The acceleration is labeled m/s2 by its authors and has the magnitude of g; give "
             "it as the data set does.",
             "Not evaluated for age, sex or impairment, and not against people who imitate a walk.",
         ],
@@ -175,16 +175,16 @@ def main(
         for s, subject in zip(walkers.signals, walkers.subjects, strict=True)
         if "right" not in subject
     ]
-    deviation = np.concatenate(left).std(axis=0)
+    stddev = np.concatenate(left).std(axis=0)
     seen = walkers.windows(WINDOW, STRIDE)
     teacher = None
     if taught and method == "qp_wl":
         filters = SIZES["edge"][-1]
-        teacher = Teacher(np.stack(seen.signals), seen.subjects, deviation, LAGS, filters)
+        teacher = Teacher(np.stack(seen.signals), seen.subjects, stddev, LAGS, filters)
     encoder, minutes = recipe.train(
         method,
         walkers,
-        functools.partial(vary, deviation=deviation),
+        functools.partial(vary, stddev=stddev),
         adapt_to=left,
         pairs=PAIRS,
         length=WINDOW,
@@ -225,7 +225,7 @@ def main(
                 steps,
                 minutes,
             ),
-            evaluate.synthetic_recordings(len(CHANNELS), (WINDOW, 100, 64), deviation),
+            evaluate.synthetic_recordings(len(CHANNELS), (WINDOW, 100, 64), stddev),
             curves=out / f"{recipe.CURVES}.png",
         )
 

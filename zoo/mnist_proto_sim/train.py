@@ -10,7 +10,7 @@ import typer
 
 from keras_dml._backend import keras
 from keras_dml.losses import PrototypicalLoss
-from keras_dml.models import PrototypicalClassifier, convolutional
+from keras_dml.models import PrototypicalClassifier, conv4
 from keras_dml.samplers import EpisodeSampler
 from zoo import augment, classifiers, images, publish, recipe
 
@@ -68,7 +68,7 @@ def described(name, task, figures, *, seed, steps, minutes, limits):
         },
         "figures": figures,
         "limits": [
-            "White digits on black, centred as MNIST centres them: centre by mass in 28 x 28.",
+            "White digits on black, centerd as MNIST centers them: center by mass in 28 x 28.",
             "A drawing that is no digit gets the nearest one; `keras_dml.evaluation.novelty` may "
             "detect these, which was not measured.",
             classifiers.OWN_CLASSES,
@@ -88,7 +88,7 @@ def main(
     """Trains on the 60,000 training images and measures on the 10,000 test images."""
     out = recipe.out_folder(out, NAME, "sim", seed)
     keras.utils.set_random_seed(seed)
-    encoder = convolutional(width=WIDTH, blocks=3, embedding=EMBEDDING)
+    encoder = conv4(width=WIDTH, blocks=3, embedding=EMBEDDING)
     model = PrototypicalClassifier(encoder, 10, hidden=(HIDDEN,), class_names=DIGITS)
     x, y = images.mnist("train")
     shifted = lambda batch, rng: augment.shift_pixels(batch, rng, SHIFT)  # noqa: E731

@@ -12,7 +12,7 @@ import typer
 from keras_dml import evaluation
 from keras_dml._backend import keras
 from keras_dml.evaluation import attacks
-from keras_dml.models import AdversarialTraining, PrototypicalClassifier, threshold_network
+from keras_dml.models import AdversarialTraining, PrototypicalClassifier, thresholding_cnn
 from zoo import classifiers, images, publish, recipe
 from zoo.mnist_proto_sim import train as clean
 
@@ -71,7 +71,7 @@ def main(
     out = recipe.out_folder(out, NAME, "sim", seed)
     keras.utils.set_random_seed(seed)
     classifier = PrototypicalClassifier(
-        threshold_network(), 10, hidden=(clean.HIDDEN,), dropout=0.0, class_names=clean.DIGITS
+        thresholding_cnn(), 10, hidden=(clean.HIDDEN,), dropout=0.0, class_names=clean.DIGITS
     )
     trained = AdversarialTraining(
         classifier, epsilon=TRAINED, steps=ATTACK_STEPS, ramp_steps=RAMP_STEPS, seed=seed

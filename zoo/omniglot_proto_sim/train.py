@@ -54,8 +54,8 @@ def turned(drawings):
 
 def vary(batch, rng):
     """Images turned, stretched, sheared and shifted a little, each by itself."""
-    centre = (batch.shape[1] - 1) / 2
-    return np.stack([_moved(image, _affine(rng), centre) for image in batch])
+    center = (batch.shape[1] - 1) / 2
+    return np.stack([_moved(image, _affine(rng), center) for image in batch])
 
 
 def _affine(rng):
@@ -66,9 +66,9 @@ def _affine(rng):
     return turn @ stretch, rng.uniform(-SHIFT, SHIFT, 2)
 
 
-def _moved(image, affine, centre):
+def _moved(image, affine, center):
     matrix, shift = affine
-    offset = centre + shift - matrix @ [centre, centre]
+    offset = center + shift - matrix @ [center, center]
     numbers = (*matrix[0], offset[0], *matrix[1], offset[1])
     drawing = Image.fromarray(image[..., 0])
     moved = drawing.transform(
@@ -231,7 +231,7 @@ def card(figures, alphabets, *, seed, steps, minutes, precision):
         },
         "data": {
             "builder": "omniglot",
-            "licence": "MIT licence, Copyright (c) 2015 Brenden Lake: pass the notice on with the "
+            "licence": "MIT license, Copyright (c) 2015 Brenden Lake: pass the notice on with the "
             "weights, which are derived from these drawings.",
             "citation": "B. M. Lake, R. Salakhutdinov, J. B. Tenenbaum, Human-Level Concept "
             "Learning through Probabilistic Program Induction, Science 350(6266), 2015",

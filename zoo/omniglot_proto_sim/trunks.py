@@ -14,7 +14,7 @@ def flat(name):
 
     Functional model: `image` (batch, 28, 28, 1) to (batch, 256).
     """
-    encoder = models.convolutional(width=(64, 128, 256, 256), early_pooling=True)
+    encoder = models.conv4(width=(64, 128, 256, 256), early_pooling=True)
     return keras.Model(encoder.input, encoder.output, name=name)
 
 
@@ -28,7 +28,7 @@ def linear(name):
     x = image = keras.Input((28, 28, 1), name="image")
     for filters, pooled in WIDTHS:
         x = layers.Conv2D(filters, 3, padding="same", use_bias=False)(x)
-        x = layers.MaxPooling2D(padding="same")(x) if pooled else x  # early: a quarter to normalise
+        x = layers.MaxPooling2D(padding="same")(x) if pooled else x  # early: a quarter to normalize
         x = layers.ReLU()(layers.BatchNormalization()(x))
     x = layers.Flatten()(layers.Dropout(DROPOUT)(x))
     x = layers.BatchNormalization()(layers.Dense(EMBEDDING, use_bias=False)(x))

@@ -4,7 +4,7 @@ weights, prototypes and a learned similarity.
 Each of PACS's four domains is left out in turn: SIM and DOL are the two heads of one model, and a
 plain softmax on the same pretrained encoder is trained alone, with the same batches and as many
 steps. Heads are trained on ImageNet's features first, then with the upper part of the encoder, so
-that its features are not spoilt by random heads (Kumar2022). The model that is published is
+that its features are not spoiled by random heads (Kumar2022). The model that is published is
 trained on all four domains. From the checkout: `python -m zoo.pacs_proto_sim.train --help`.
 """
 
@@ -51,7 +51,7 @@ Seeds = Annotated[int, typer.Option(min=2, help="Runs of each method on each dom
 def pretrained(weights):
     """The encoder, and its two parts, which share its layers: to the cut and from it.
 
-    The upper part trains but for its batch normalisations, which stay those of ImageNet.
+    The upper part trains but for its batch normalizations, which stay those of ImageNet.
     """
     if not weights.is_file():
         raise typer.BadParameter(
@@ -271,7 +271,7 @@ def card(rows, known, *, seed, seeds, steps, minutes):
             "builder": "pacs_images",
             "licence": "None is stated; the pictures come from Caltech-256, Sketchy, TU-Berlin and "
             "web searches, and customary use is research. The weights are derived from them, and "
-            "from ImageNet weights under the Apache licence 2.0.",
+            "from ImageNet weights under the Apache license 2.0.",
             "citation": "D. Li, Y. Yang, Y.-Z. Song, T. M. Hospedales, Deeper, Broader and Artier "
             "Domain Generalization, ICCV 2017",
             "train_classes": list(domains.CLASSES),

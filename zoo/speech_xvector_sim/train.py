@@ -36,8 +36,8 @@ CEPSTRA = range(12, 19)  # to choose from; the first cepstrum, the level, is lef
 FRAMES = 48  # half a second: a covariance of fewer is a guess
 FLOOR = 1e-2  # of the covariance's eigenvalues, in squared units of the cepstra
 EMBEDDING = 75
-SHRINKAGE = 0.3  # of the covariance within speakers, towards a multiple of the identity
-# So few speakers are soon learnt by heart. EER in folds within the training speakers, 15 cepstra:
+SHRINKAGE = 0.3  # of the covariance within speakers, toward a multiple of the identity
+# So few speakers are soon learned by heart. EER in folds within the training speakers, 15 cepstra:
 # the cosine 10.0 %; a similarity begun as a random metric 10.6 %, as the squared distance times 4
 # 10.6 % (with a rate of 1e-3 12.0 %), times 10 9.5 %, times 20 10.0 %. With the cepstra that are
 # chosen: the cosine 9.1 %; times 10 9.8 %, and with a rate of 1e-4 9.3 %.
@@ -62,9 +62,9 @@ def network(cepstra):
     """The encoder, before it has seen anybody: one level for every recording, since the floor of
     the log-mel bands is absolute; cepstra of the frames with speech; their covariance."""
     audio = keras.Input((None, 1), name="audio")
-    x = layers.RecordingStandardisation(epsilon=1e-10, name="deviation_1")(audio)
+    x = layers.InstanceStandardization(epsilon=1e-10, name="unit_level")(audio)
     x = keras.layers.Rescaling(speech.LEVEL, name="level")(x)
-    x = layers.LogMel(BANDS, least_frames=FRAMES, name="log_mel")(x)
+    x = layers.LogMel(BANDS, min_frames=FRAMES, name="log_mel")(x)
     x = layers.VoiceActivity(name="speech")(x)
     x = keras.layers.Dense(cepstra, use_bias=False, name="cepstra")(x)
     x = layers.Covariance(name="covariance")(x)
@@ -120,12 +120,12 @@ def discriminants(x, voices):
     """
     names, index = np.unique(voices, return_inverse=True)
     size = min(EMBEDDING, len(names) - 1)
-    deviation = x.std(axis=0)
+    stddev = x.std(axis=0)
     fitted = LinearDiscriminantAnalysis("eigen", shrinkage=SHRINKAGE, n_components=size)
-    fitted.fit(x / deviation, index)
-    kernel = fitted.scalings_[:, :size] / deviation[:, None]
-    centre = np.mean([x[index == k].mean(axis=0) for k in range(len(names))], axis=0)
-    return kernel, -centre @ kernel
+    fitted.fit(x / stddev, index)
+    kernel = fitted.scalings_[:, :size] / stddev[:, None]
+    center = np.mean([x[index == k].mean(axis=0) for k in range(len(names))], axis=0)
+    return kernel, -center @ kernel
 
 
 def choose_cepstra(voices):
@@ -313,7 +313,7 @@ def card(figures, thresholds, speakers, cepstra, *, chosen, seed, steps, minutes
             "Emotional Speech and Song (RAVDESS), PLoS ONE 13(5): e0196391, 2018",
             "train_subjects": sorted(set(speakers)),
             "test_subjects": [],
-            "consent": "Actors who agreed to publication. A voice is personal data: enrol only "
+            "consent": "Actors who agreed to publication. A voice is personal data: enroll only "
             "people who have agreed, and say what for.",
         },
         "figures": figures,

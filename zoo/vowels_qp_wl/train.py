@@ -35,10 +35,8 @@ def utterances():
 
 def vary(batch, rng):
     """New speakers from few: every pair hears the world through a filter bank of its own."""
-    deviation = batch.std(axis=(0, 1))
-    return augment.add_noise(
-        augment.mix_channels(batch, rng, MIX, TOGETHER), rng, NOISE * deviation
-    )
+    stddev = batch.std(axis=(0, 1))
+    return augment.add_noise(augment.mix_channels(batch, rng, MIX, TOGETHER), rng, NOISE * stddev)
 
 
 def card(figures, thresholds, test_subjects, seed, steps, minutes):
@@ -63,7 +61,7 @@ def card(figures, thresholds, test_subjects, seed, steps, minutes):
             "1103-1111",
             "train_subjects": list(TRAIN_SPEAKERS),
             "test_subjects": test_subjects,
-            "consent": "Published research recordings without names. Enrol only speakers who have "
+            "consent": "Published research recordings without names. Enroll only speakers who have "
             "agreed to it.",
         },
         "figures": figures,
@@ -73,7 +71,7 @@ def card(figures, thresholds, test_subjects, seed, steps, minutes):
         "thresholds": thresholds,
         "limits": [
             "Nine male speakers, one vowel pair (/ae/), 10 kHz speech from 1999: a "
-            "demonstration, not a speaker recogniser.",
+            "demonstration, not a speaker recognizer.",
             "Four test speakers: the figures say little about other people.",
             "Both parts of the data set may be from one recording session.",
         ],

@@ -1,11 +1,11 @@
-"""Several quantile functions as one: their mixture and their barycentres. NumPy, in float64."""
+"""Several quantile functions as one: their mixture and their barycenters. NumPy, in float64."""
 
 import numpy as np
 
 ROUNDING = 1e-12  # of a share of probability: sums of weighted shares in float64
 
 
-def merge(values, counts, knots):
+def mixture(values, counts, knots):
     """Quantile function of the mixture of several segments of recordings.
 
     Mixes the distribution functions with the segments' shares of steps and reads the mixture's
@@ -37,7 +37,7 @@ def merge(values, counts, knots):
     return np.stack([_mixture_quantiles(values[:, k], shares, knots) for k in filters])
 
 
-def barycentre(values, weights=None, p=1):
+def barycenter(values, weights=None, p=1):
     """Quantile function with the least weighted sum of p-th powers of distances to the given ones.
 
     For p = 2 the weighted mean at each knot, exact; for p = 1 the median (with weights the lower

@@ -15,7 +15,7 @@ from scipy.special import rel_entr
 def kullback_leibler(x, y, knots):
     """KL(x || y) of two quantile functions of one filter, in nats.
 
-    Between two knots mass is spread evenly; equal neighbouring values are an atom, which only an
+    Between two knots mass is spread evenly; equal neighboring values are an atom, which only an
     atom at exactly the same place can cover.
 
     Args:
@@ -57,7 +57,7 @@ def jensen_shannon_distance(x, y, knots):
 
 
 def _masses(x, y, knots):
-    """Mass of both in every cell between neighbouring breakpoints, then in every atom."""
+    """Mass of both in every cell between neighboring breakpoints, then in every atom."""
     x, y, width = (
         np.asarray(x, np.float64),
         np.asarray(y, np.float64),

@@ -13,15 +13,15 @@ from keras_dml._backend import ops, xla
 from keras_dml._backend.values import concrete
 from keras_dml.geometry import chunks
 from keras_dml.geometry.numerics import absolute, divide, root, widest
-from keras_dml.geometry.quantile.barycenter import barycentre, merge
+from keras_dml.geometry.quantile.barycenter import barycenter, mixture
 from keras_dml.geometry.quantile.pairwise import pairwise_1
 
 __all__ = [
-    "barycentre",
+    "barycenter",
     "bounds",
     "check_order",
     "distance",
-    "merge",
+    "mixture",
     "pairwise",
     "segment",
     "trapezoid_weights",

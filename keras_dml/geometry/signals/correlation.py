@@ -7,7 +7,7 @@ import numpy as np
 
 from keras_dml._backend import ops
 from keras_dml.geometry.numerics import at_least_float32
-from keras_dml.geometry.signals.covariance import centred
+from keras_dml.geometry.signals.covariance import centerd
 from keras_dml.geometry.spd.matrices import transposed
 
 
@@ -15,7 +15,7 @@ def lagged_correlations(x, mask=None, lags=(0,), ridge=1e-2):
     """Deviation of each channel, and correlation of each with all at later steps.
 
     `r_l[i, j]` is the mean of `z[t, i] z[t + l, j]` over the pairs of steps that both are valid,
-    with z the centred steps over their deviation, which is that of all valid steps: where few pairs
+    with z the centerd steps over their deviation, which is that of all valid steps: where few pairs
     remain a value may leave [-1, 1]. At lag 0 each pair of channels stands once, without the
     diagonal.
 
@@ -40,15 +40,15 @@ def lagged_correlations(x, mask=None, lags=(0,), ridge=1e-2):
             "`x` must hold signals of known channels, shape (batch, time, channels). Received "
             f"shape {tuple(x.shape)}."
         )
-    steps, count = centred(x, mask)
+    steps, count = centerd(x, mask)
     steps = ops.where(count < 1, np.nan, steps)
     square = ops.sum(steps * steps, axis=1, keepdims=True)
-    deviation = ops.sqrt(square / ops.maximum(count, 1) + ridge)  # (batch, 1, channels)
-    steps = steps / deviation
+    stddev = ops.sqrt(square / ops.maximum(count, 1) + ridge)  # (batch, 1, channels)
+    steps = steps / stddev
     channels = x.shape[-1]
     sums = ops.matmul(transposed(steps), _later(steps, lags))  # (batch, channels, lags * channels)
     found = ops.reshape(sums / _pairs(x, mask, lags), (-1, channels * len(lags) * channels))
-    return deviation[:, 0], ops.take(found, _distinct(channels, lags), axis=1)
+    return stddev[:, 0], ops.take(found, _distinct(channels, lags), axis=1)
 
 
 def check_lags(lags):

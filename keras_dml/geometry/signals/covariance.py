@@ -6,16 +6,16 @@ from keras_dml._backend import ops
 from keras_dml.geometry.numerics import at_least_float32, divide
 from keras_dml.geometry.spd.matrices import transposed
 
-ESTIMATORS = ("sample", "trace_normalised", "oas", "ledoit_wolf")
+ESTIMATORS = ("sample", "trace_normalized", "oas", "ledoit_wolf")
 
 
 def covariance(x, mask=None, estimator="sample"):
     """Covariance of the channels of each signal over its valid steps.
 
-    With A the sum of outer products of the centred valid rows, N their number and `S = A / N`:
+    With A the sum of outer products of the centerd valid rows, N their number and `S = A / N`:
 
     - `sample`: `A / (N - 1)`, as NumPy. Singular where N is not above the number of channels.
-    - `trace_normalised`: `A / trace(A)`, without the unit and the loudness of the signal.
+    - `trace_normalized`: `A / trace(A)`, without the unit and the loudness of the signal.
     - `oas`, `ledoit_wolf`: `(1 - r) S + r t I` with t the mean variance and r the oracle
       approximating (Chen2010, without their terms in 2 / channels, as scikit-learn and
       pyRiemann) or the Ledoit-Wolf shrinkage (Ledoit2004). For short signals.
@@ -23,7 +23,7 @@ def covariance(x, mask=None, estimator="sample"):
     Args:
         x: Signals, shape `(batch, time, channels)`.
         mask: Valid steps, boolean, shape `(batch, time)`; None where all are valid.
-        estimator: `"sample"`, `"trace_normalised"`, `"oas"` or `"ledoit_wolf"`.
+        estimator: `"sample"`, `"trace_normalized"`, `"oas"` or `"ledoit_wolf"`.
 
     Returns:
         Symmetric matrices, shape `(batch, channels, channels)`, in the squared unit of the signals,
@@ -40,7 +40,7 @@ def covariance(x, mask=None, estimator="sample"):
             "`x` must hold signals, shape (batch, time, channels). Received shape "
             f"{tuple(x.shape)}."
         )
-    steps, count = centred(x, mask)  # (batch, time, channels), (batch, 1, 1)
+    steps, count = centerd(x, mask)  # (batch, time, channels), (batch, 1, 1)
     scatter = ops.matmul(transposed(steps), steps)
     found = _ESTIMATES[estimator](scatter, steps, count)
     return ops.where(count < 2, ops.full_like(found, np.nan), found)
@@ -58,7 +58,7 @@ def check_estimator(estimator):
         )
 
 
-def centred(x, mask):
+def centerd(x, mask):
     """Steps less the mean of the valid ones, and how many those are.
 
     Args:
@@ -96,7 +96,7 @@ def _sample(scatter, steps, count):
     return scatter / ops.maximum(count - 1, 1)
 
 
-def _trace_normalised(scatter, steps, count):
+def _trace_normalized(scatter, steps, count):
     return divide(scatter, _trace(scatter))
 
 
@@ -121,7 +121,7 @@ def _ledoit_wolf(scatter, steps, count):
 
 _ESTIMATES = {
     "sample": _sample,
-    "trace_normalised": _trace_normalised,
+    "trace_normalized": _trace_normalized,
     "oas": _oas,
     "ledoit_wolf": _ledoit_wolf,
 }

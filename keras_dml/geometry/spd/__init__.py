@@ -26,7 +26,7 @@ from keras_dml.geometry.spd.functions import (
     symmetric,
 )
 from keras_dml.geometry.spd.mean import geodesic, karcher_mean, log_euclidean_mean
-from keras_dml.geometry.spd.vectors import unvectorise, vectorise
+from keras_dml.geometry.spd.vectors import unvectorize, vectorize
 
 __all__ = [
     "affine_invariant",
@@ -49,7 +49,7 @@ __all__ = [
     "stein",
     "stein_pairwise",
     "symmetric",
-    "unvectorise",
-    "vectorise",
+    "unvectorize",
+    "vectorize",
     "whitening",
 ]

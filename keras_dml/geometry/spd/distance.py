@@ -17,7 +17,7 @@ from keras_dml.geometry.spd.matrices import (
     symmetric_part,
     transposed,
 )
-from keras_dml.geometry.spd.vectors import vectorise
+from keras_dml.geometry.spd.vectors import vectorize
 
 BLOCK_BYTES = 2**26  # all pairs of a training step at once; about six such blocks are alive
 
@@ -104,7 +104,7 @@ def log_euclidean(x, y):
         ValueError: If the matrices are not square or of different sizes.
     """
     x, y = _of_one_size(x, y)
-    return _norm(vectorise(log(x)) - vectorise(log(y)))
+    return _norm(vectorize(log(x)) - vectorize(log(y)))
 
 
 def log_euclidean_pairwise(x, y, max_bytes=BLOCK_BYTES):
@@ -121,7 +121,7 @@ def log_euclidean_pairwise(x, y, max_bytes=BLOCK_BYTES):
     Raises:
         ValueError: If the matrices are not square or of different sizes.
     """
-    x, y = (vectorise(log(side)) for side in _two_sets(x, y))
+    x, y = (vectorize(log(side)) for side in _two_sets(x, y))
     return _in_blocks(lambda block, y: _norm(block[:, None] - y[None]), x, y, max_bytes)
 
 

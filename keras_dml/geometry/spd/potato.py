@@ -42,7 +42,7 @@ def log_distance(distance):
 
 
 def log_distances(centers, x):
-    """Logarithms of the affine-invariant distances of matrices to centres.
+    """Logarithms of the affine-invariant distances of matrices to centers.
 
     Args:
         centers: Positive definite matrices, shape `(classes, n, n)`; constants of the gradient.
@@ -57,7 +57,7 @@ def log_distances(centers, x):
     return log_distance(spd.affine_invariant_pairwise(ops.stop_gradient(centers), x))
 
 
-def z_score(values, mean, deviation, least_deviation=LOG_SIGMA_FLOOR):
+def z_score(values, mean, stddev, min_stddev=LOG_SIGMA_FLOOR):
     """`(log d - log mu) / log sigma` (Kim2020, Eq. 6): how many deviations a matrix is farther than
     is usual in the class.
 
@@ -67,17 +67,17 @@ def z_score(values, mean, deviation, least_deviation=LOG_SIGMA_FLOOR):
     Args:
         values: Logarithms of distances.
         mean: log mu of Kim2020, broadcastable; a constant of the gradient.
-        deviation: log sigma of Kim2020, broadcastable; a constant of the gradient.
-        least_deviation: A smaller deviation counts as this one.
+        stddev: log sigma of Kim2020, broadcastable; a constant of the gradient.
+        min_stddev: A smaller deviation counts as this one.
 
     Returns:
         Scores, without unit, of the shape of `values`.
     """
     values = ops.convert_to_tensor(values)
-    mean, deviation = (
-        ops.stop_gradient(ops.convert_to_tensor(x, values.dtype)) for x in (mean, deviation)
+    mean, stddev = (
+        ops.stop_gradient(ops.convert_to_tensor(x, values.dtype)) for x in (mean, stddev)
     )
-    return (values - mean) / ops.maximum(deviation, least_deviation)
+    return (values - mean) / ops.maximum(stddev, min_stddev)
 
 
 def update(statistics, x, labels, values, update_rate=None):
@@ -86,21 +86,21 @@ def update(statistics, x, labels, values, update_rate=None):
 
     Algorithm 1 of Kim2020 updates inside its loop over the batch, so later matrices see other
     statistics; here the order of the rows does not matter, and with one matrix of a class this is
-    the online step exactly. The centre moves by the mean tangent of the class's matrices.
+    the online step exactly. The center moves by the mean tangent of the class's matrices.
 
     Args:
         statistics: `Statistics` of all classes, center `(classes, n, n)`, the others `(classes,)`.
         x: Positive definite matrices, shape `(batch, n, n)`.
         labels: Class of each matrix, int32, shape `(batch,)`, below `classes`; -1: none, which
             changes nothing whatever the matrix holds; so does a row that is not finite.
-        values: Logarithm of each matrix's distance to its own centre, shape `(batch,)`.
+        values: Logarithm of each matrix's distance to its own center, shape `(batch,)`.
         update_rate: Share of one matrix, from 0 to 1 (beta_delta in Kim2020): b matrices of a class
             have the share `1 - (1 - update_rate)^b`. None: `b / (count + b)`.
 
     Returns:
         New `Statistics`, without gradient.
     """
-    center, mean, deviation, count = (ops.stop_gradient(part) for part in statistics)
+    center, mean, stddev, count = (ops.stop_gradient(part) for part in statistics)
     finite = ops.logical_and(ops.all(ops.isfinite(x), axis=(1, 2)), ops.isfinite(values))
     labels = ops.where(finite, labels, -1)
     known = labels >= 0
@@ -121,12 +121,12 @@ def update(statistics, x, labels, values, update_rate=None):
     new_mean = (1 - share) * mean + share * ops.sum(own * values[:, None], axis=0) / some
     gap = values[:, None] - new_mean[None, :]  # (batch, classes)
     variance = ops.sum(own * gap * gap, axis=0) / some
-    new_deviation = ops.sqrt((1 - share) * deviation * deviation + share * variance)
+    new_stddev = ops.sqrt((1 - share) * stddev * stddev + share * variance)
 
     seen = samples > 0
     return Statistics(
         ops.where(seen[:, None, None], symmetric_part(new_center), center),
         ops.where(seen, new_mean, mean),
-        ops.where(seen, new_deviation, deviation),
+        ops.where(seen, new_stddev, stddev),
         count + samples,
     )

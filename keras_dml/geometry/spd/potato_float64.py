@@ -12,7 +12,7 @@ DISTANCE_FLOOR = 1e-4
 # Least deviation that a score is divided by. Covariances of noise have 0.05 at n = 20 and 0.02 at
 # n = 50, so in a float32 network this acts on degenerate classes only.
 LOG_SIGMA_FLOOR = 0.01
-# Share of the greatest eigenvalue that is rounding, seen from a centre of condition 1e3.
+# Share of the greatest eigenvalue that is rounding, seen from a center of condition 1e3.
 SINGULAR = 1e-13
 LEAST_SAMPLES = 2  # one matrix has no spread
 
@@ -20,19 +20,19 @@ LEAST_SAMPLES = 2  # one matrix has no spread
 class Statistics(typing.NamedTuple):
     """What a potato knows of its class: where it lies, and how far from there its members are.
 
-    `mean` and `deviation` are of logarithms of distances: log mu and log sigma of Kim2020, whose
+    `mean` and `stddev` are of logarithms of distances: log mu and log sigma of Kim2020, whose
     exponentials are never taken.
 
     Attributes:
         center: Mean matrices, shape `(..., n, n)`.
         mean: Shape `(...)`, log mu of Kim2020.
-        deviation: Shape `(...)`, log sigma of Kim2020.
+        stddev: Shape `(...)`, log sigma of Kim2020.
         count: Number of matrices seen, shape `(...)`.
     """
 
     center: typing.Any
     mean: typing.Any
-    deviation: typing.Any
+    stddev: typing.Any
     count: typing.Any
 
 
@@ -44,7 +44,7 @@ def log_distance(distance):
 def calibrate(x, measure=log_distance):
     """Statistics of a class from some of its matrices (Kim2020, Eqs. 7-9).
 
-    The centre is the Karcher mean of all of them, and all distances are to that final centre; the
+    The center is the Karcher mean of all of them, and all distances are to that final center; the
     divisor of the deviation is their number.
 
     Erratum: Kim2020 Eqs. 8 and 9 take the i-th distance to the mean of the first i - 1 matrices,
@@ -72,7 +72,7 @@ def calibrate(x, measure=log_distance):
 
 
 def distances(center, x):
-    """Affine-invariant distances of matrices to one centre (Kim2020, Eq. 5).
+    """Affine-invariant distances of matrices to one center (Kim2020, Eq. 5).
 
     Args:
         center: Positive definite matrix, shape `(n, n)`.
@@ -85,7 +85,7 @@ def distances(center, x):
 
 
 def whitened(center, x):
-    """The Cholesky factor F of the centre, eigenvalues `(..., n)` and eigenvectors `(..., n, n)` of
+    """The Cholesky factor F of the center, eigenvalues `(..., n)` and eigenvectors `(..., n, n)` of
     `F^-1 x F^-T`; NaN where x is not finite."""
     factor = np.linalg.cholesky(center)
     inverse = np.linalg.inv(factor)
@@ -106,8 +106,8 @@ def distance_of(values):
 def step(statistics, x, update_rate=None, measure=log_distance):
     """The statistics after one more matrix (Kim2020, Eqs. 19-21).
 
-    In this order: the distance to the centre before it moves, the mean, the deviation around the
-    new mean, the centre along the geodesic.
+    In this order: the distance to the center before it moves, the mean, the deviation around the
+    new mean, the center along the geodesic.
 
     Erratum: Kim2020 Eq. 20 misses a bracket; this is
     `deviation^2 = (1 - rate) deviation^2 + rate (log d - mean)^2`, the recursion of Eq. 9.
@@ -131,7 +131,7 @@ def moved(statistics, white, update_rate, measure):
     value = float(measure(distance_of(values)))
     share = rate(statistics.count, 1, update_rate)
     mean = (1 - share) * statistics.mean + share * value
-    variance = (1 - share) * statistics.deviation**2 + share * (value - mean) ** 2
+    variance = (1 - share) * statistics.stddev**2 + share * (value - mean) ** 2
     center = factor @ (vectors * values**share) @ vectors.T @ factor.T
     return Statistics((center + center.T) / 2, mean, variance**0.5, statistics.count + 1)
 

@@ -41,9 +41,9 @@ def steps(low, fold, tolerance=1e-6):
         a, b, c = _best_quintic(start, high)
         x = np.append(np.linspace(start, high, SAMPLES), low)
         image = x * (a + x**2 * (b + x**2 * c))
-        centre = 2 / (image.max() + image.min())  # as far above 1 as below
-        found.append(tuple(float(k * centre) for k in (a, b, c)))
-        low, high = float(image.min() * centre), float(image.max() * centre)
+        center = 2 / (image.max() + image.min())  # as far above 1 as below
+        found.append(tuple(float(k * center) for k in (a, b, c)))
+        low, high = float(image.min() * center), float(image.max() * center)
     return tuple(found)
 
 

@@ -24,7 +24,7 @@ def polar(w):
     return ops.matmul(w, inverse_sqrt(ops.matmul(transposed(w), w)))
 
 
-def triangular(w):
+def qr(w):
     """The frame of the QR decomposition whose triangle has a positive diagonal.
 
     Args:
@@ -54,7 +54,7 @@ def random(shape, seed=None):
     Raises:
         ValueError: If there are more columns than rows.
     """
-    return triangular(keras.random.normal(shape, dtype="float32", seed=seed))
+    return qr(keras.random.normal(shape, dtype="float32", seed=seed))
 
 
 def _tall(name, w):

@@ -35,7 +35,7 @@ def is_faster(frame):
 
 
 def tangent_vectors(x, frame, epsilon=None):
-    """`spd.vectorise(spd.rectify_log(frame' x frame, epsilon))`; with None, `spd.log`.
+    """`spd.vectorize(spd.rectify_log(frame' x frame, epsilon))`; with None, `spd.log`.
 
     Args:
         x: Matrices, shape `(..., n, n)`; the symmetric part is taken.

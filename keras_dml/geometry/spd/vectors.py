@@ -9,7 +9,7 @@ from keras_dml.geometry.numerics import at_least_float32
 from keras_dml.geometry.spd.matrices import square_matrices, symmetric_part
 
 
-def vectorise(x):
+def vectorize(x):
     """Upper triangle by rows, entries off the diagonal times the root of 2.
 
     Inner products and norms are those of the matrices. The order is that of pyRiemann.
@@ -31,8 +31,8 @@ def vectorise(x):
     return vector(square_matrices("x", x))
 
 
-def unvectorise(v):
-    """The symmetric matrices of which `vectorise` makes these vectors.
+def unvectorize(v):
+    """The symmetric matrices of which `vectorize` makes these vectors.
 
     Args:
         v: Vectors, shape `(..., n (n + 1) / 2)`.
@@ -63,7 +63,7 @@ def _adjoint(function):
 
 
 def to_vector(x):
-    """`vectorise` of symmetric matrices, without a gradient of its own."""
+    """`vectorize` of symmetric matrices, without a gradient of its own."""
     n = x.shape[-1]
     row, column = np.triu_indices(n)
     scale = np.where(row == column, 1, math.sqrt(2))
@@ -72,7 +72,7 @@ def to_vector(x):
 
 
 def to_matrix(v):
-    """`unvectorise`, without a gradient of its own; adjoint of `to_vector`."""
+    """`unvectorize`, without a gradient of its own; adjoint of `to_vector`."""
     n = _size(v)
     row, column = np.triu_indices(n)
     place, scale = np.zeros((n, n), int), np.ones((n, n))

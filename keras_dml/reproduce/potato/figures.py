@@ -19,7 +19,7 @@ def vectors(matrices):
     Returns:
         Shape `(count, n (n + 1) / 2)`.
     """
-    return ops.convert_to_numpy(spd.vectorise(spd.log(matrices)))
+    return ops.convert_to_numpy(spd.vectorize(spd.log(matrices)))
 
 
 def measure(matrices, labels, queries, *, riemannian):
@@ -61,9 +61,9 @@ def measure(matrices, labels, queries, *, riemannian):
 
 
 def spread(matrices, labels, queries):
-    """Affine-invariant distances of the queries to the centres of all classes (Kim2020, Fig. 2).
+    """Affine-invariant distances of the queries to the centers of all classes (Kim2020, Fig. 2).
 
-    Centres are the Riemannian means of the gallery's classes.
+    Centers are the Riemannian means of the gallery's classes.
 
     Args:
         matrices: Positive definite, shape `(count, n, n)`.
@@ -72,7 +72,7 @@ def spread(matrices, labels, queries):
 
     Returns:
         Dict of `within` and `between`, quantiles of distances to the own and to other classes'
-        centres at `QUANTILES`, and `separated`, the share of pairs of one of each in which the own
+        centers at `QUANTILES`, and `separated`, the share of pairs of one of each in which the own
         class's is the smaller one.
     """
     known = np.unique(labels[~queries])

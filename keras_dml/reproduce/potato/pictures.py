@@ -15,7 +15,7 @@ def write(out, choices, rows, spreads, ablations, *, seeds, source):
         out: Folder, a `pathlib.Path`.
         choices, rows, spreads, ablations: Of `Experiment`.
         seeds: Number of seeds of every network tested.
-        source: Data and licence, a sentence.
+        source: Data and license, a sentence.
 
     Returns:
         The table of the comparison, and the paths written.

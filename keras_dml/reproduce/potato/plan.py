@@ -138,7 +138,7 @@ class Experiment:
             choices: Of `choose`.
 
         Returns:
-            Rows of figures, a dict each; rows of distances to the classes' centres, a dict each.
+            Rows of figures, a dict each; rows of distances to the classes' centers, a dict each.
         """
         plan = [
             (method, person, self._settings_for(method, person, seed, choices))

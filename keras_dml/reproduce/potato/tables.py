@@ -96,7 +96,7 @@ def settings(choices):
 
 
 def spread(rows):
-    """Quantiles of distances to the centres of classes, their means over people (Kim2020,
+    """Quantiles of distances to the centers of classes, their means over people (Kim2020,
     Fig. 2)."""
     table = {"method": [], "kind": [], "share": [], "distance": []}
     for method in [name for name in ORDER if any(row["method"] == name for row in rows)]:

@@ -35,7 +35,7 @@ class Trainer:
         rng = np.random.default_rng(seed)
         for layer in dict.fromkeys([*self.matrices.layers, *self.model.layers]):
             if isinstance(layer, BiMap):
-                layer.kernel.assign(stiefel.triangular(rng.normal(size=layer.kernel.shape)))
+                layer.kernel.assign(stiefel.qr(rng.normal(size=layer.kernel.shape)))
             elif isinstance(layer, Proxies):
                 layer.proxies.assign(PROXY_SCALE * rng.normal(size=layer.proxies.shape))
         for variable in self.model.optimizer.variables:
@@ -109,7 +109,7 @@ def by_person(embedded, clips, held_out, riemannian):
 
 
 def spread_by_person(embedded, clips, held_out):
-    """Distances to the classes' centres of each person held out."""
+    """Distances to the classes' centers of each person held out."""
     known = clips.split(held_out)
     return {person: figures.spread(*_of(embedded, clips, known, person)) for person in held_out}
 

@@ -35,7 +35,7 @@ def network(width, seed, precision=FLOAT32):
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy(precision)
     try:
-        encoder = models.threshold_network(width=width)
+        encoder = models.thresholding_cnn(width=width)
         return models.PrototypicalClassifier(encoder, CLASSES, hidden=(HIDDEN,), dropout=0.0)
     finally:
         keras.config.set_dtype_policy(before)

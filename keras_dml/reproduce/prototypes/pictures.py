@@ -21,7 +21,7 @@ def write(out, table, heads, history, *, source):
         table: Of `tables.comparison`.
         heads: Heads of its columns.
         history: Rows of `Experiment.train`.
-        source: Data and licence, a sentence.
+        source: Data and license, a sentence.
 
     Returns:
         The paths written.
@@ -46,20 +46,20 @@ def compared(table, heads, *, title, caption):
         `matplotlib.figure.Figure`.
     """
     methods, at = table["method"], np.arange(len(table["method"]))
-    colours = [style.VERMILLION if name == OWN else style.BLUE for name in methods]
+    colors = [style.VERMILLION if name == OWN else style.BLUE for name in methods]
     with style.house_style():
         figure = style.new_figure(title, caption, width=12, height=1.9 + 0.36 * len(methods))
         panels = np.ravel(figure.subplots(1, len(DRAWN), sharey=True))
         for axes, column in zip(panels, DRAWN, strict=True):
             found, low, high = (np.array(table[f"{column}{end}"]) for end in ("", "_low", "_high"))
             reach = np.maximum([found - low, high - found], 0)
-            axes.errorbar(found, at, xerr=reach, fmt="none", ecolor=colours, linewidth=1.5)
-            axes.scatter(found, at, c=colours, s=42, zorder=3)
+            axes.errorbar(found, at, xerr=reach, fmt="none", ecolor=colors, linewidth=1.5)
+            axes.scatter(found, at, c=colors, s=42, zorder=3)
             if column in tables.OF_PAPER:
                 paper = np.array(table[f"{column}_paper"], float)
-                marks = {"facecolors": "none", "edgecolors": style.GREY, "marker": "D", "s": 30}
+                marks = {"facecolors": "none", "edgecolors": style.GRAY, "marker": "D", "s": 30}
                 axes.scatter(paper, at, **marks)
-            axes.set_title(heads[column], color=style.GREY)
+            axes.set_title(heads[column], color=style.GRAY)
             axes.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g}"))
             axes.set_xlabel("right, %")
         panels[0].set_yticks(at, methods)

@@ -18,7 +18,7 @@ def test_golden_mixtures(name):
     values = [inputs[key] for key in ("A", "B", "C") if key in inputs]
     values = values * 2 if name == "merge_self" else values
     knots = np.asarray(quantile.knots(np.asarray(inputs["alpha"], np.float64)))
-    found = averages.merge(values, inputs["n"], knots)
+    found = averages.mixture(values, inputs["n"], knots)
     np.testing.assert_allclose(found, example["expected"]["v"], atol=example["tolerance"])
 
 
@@ -35,28 +35,28 @@ def test_a_mixture_reads_the_quantiles_of_the_pooled_sample(seed, segments):
             for v, n in zip(values, counts, strict=True)
         ]
     )
-    found = averages.merge(values, counts, knots)[0]
+    found = averages.mixture(values, counts, knots)[0]
     places = np.searchsorted(np.sort(pooled), [found - 1e-9, found + 1e-9]) / len(pooled)
     assert (places[0] <= knots + 2e-4).all() and (places[1] >= knots - 2e-4).all()
     np.testing.assert_allclose([found[0], found[-1]], [values.min(), values.max()], rtol=1e-15)
 
 
-def test_golden_barycentres():
-    example = golden("barycentre")
+def test_golden_barycenters():
+    example = golden("barycenter")
     three, four = (np.asarray(example["inputs"][key]) for key in ("E3", "E4"))
     weights = example["inputs"]["weights"]
     found = {
-        "p2_equal": averages.barycentre(three, p=2),
-        "p2_weighted": averages.barycentre(three, weights, p=2),
-        "p1_equal_3": averages.barycentre(three),
-        "p1_equal_4": averages.barycentre(four),
-        "p1_weighted_3": averages.barycentre(three, weights),
+        "p2_equal": averages.barycenter(three, p=2),
+        "p2_weighted": averages.barycenter(three, weights, p=2),
+        "p1_equal_3": averages.barycenter(three),
+        "p1_equal_4": averages.barycenter(four),
+        "p1_weighted_3": averages.barycenter(three, weights),
     }
     for key, expected in example["expected"].items():
         np.testing.assert_allclose(found[key], expected, atol=example["tolerance"])
 
 
-def test_no_near_embedding_is_nearer_to_all_than_the_barycentre(rng):
+def test_no_near_embedding_is_nearer_to_all_than_the_barycenter(rng):
     values, knots = np.sort(rng.normal(size=(5, 2, 6)), axis=-1), np.linspace(0, 1, 6)
 
     def spread(q):
@@ -66,7 +66,7 @@ def test_no_near_embedding_is_nearer_to_all_than_the_barycentre(rng):
         ]
         return float(sum((d**2).sum() for d in per_filter))
 
-    best = averages.barycentre(values, p=2)
+    best = averages.barycenter(values, p=2)
     for _ in range(20):
         assert spread(np.sort(best + rng.normal(size=best.shape) * 0.05, axis=-1)) >= spread(best)
 
@@ -75,13 +75,13 @@ def test_no_near_embedding_is_nearer_to_all_than_the_barycentre(rng):
     "call, message",
     [
         (
-            lambda: averages.merge(np.zeros((2, 1, 3)), [1], [0, 0.5, 1]),
+            lambda: averages.mixture(np.zeros((2, 1, 3)), [1], [0, 0.5, 1]),
             r"Received \(2, 1, 3\), \(1,\) and \(3,\)",
         ),
-        (lambda: averages.merge(np.zeros((2, 1, 3)), [1, 0], [0, 0.5, 1]), "must be positive"),
-        (lambda: averages.barycentre(np.zeros((2, 1, 3)), p=3), "`p` must be 1 or 2"),
+        (lambda: averages.mixture(np.zeros((2, 1, 3)), [1, 0], [0, 0.5, 1]), "must be positive"),
+        (lambda: averages.barycenter(np.zeros((2, 1, 3)), p=3), "`p` must be 1 or 2"),
         (
-            lambda: averages.barycentre(np.zeros((2, 1, 3)), [1.0]),
+            lambda: averages.barycenter(np.zeros((2, 1, 3)), [1.0]),
             "one for each of the 2 embeddings",
         ),
     ],

@@ -92,7 +92,7 @@ def test_saturated_weights_give_finite_values_and_gradients(rng):
     assert np.isfinite(in_x).all() and np.isfinite(in_alpha).all()
 
 
-def test_a_recording_without_a_valid_step_is_nan_and_leaves_its_neighbours_alone(rng):
+def test_a_recording_without_a_valid_step_is_nan_and_leaves_its_neighbors_alone(rng):
     x = rng.normal(size=(2, 5, 3))
     mask = np.array([[0] * 5, [1] * 5], bool)
     found = np.asarray(embed(x, quantile.initial_alpha(4), mask))

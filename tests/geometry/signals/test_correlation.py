@@ -20,15 +20,15 @@ def by_loops(x, mask, lags=LAGS, ridge=RIDGE):
     """One signal, as the definition reads."""
     steps = np.flatnonzero(mask)
     gap = x - x[steps].mean(axis=0)
-    deviation = np.sqrt((gap[steps] ** 2).mean(axis=0) + ridge)
-    z, found, channels = gap / deviation, [], range(x.shape[1])
+    stddev = np.sqrt((gap[steps] ** 2).mean(axis=0) + ridge)
+    z, found, channels = gap / stddev, [], range(x.shape[1])
     for lag in lags:
         pairs = [(t, t + lag) for t in steps if t + lag in steps]
         for i in channels:
             for j in channels:
                 if lag > 0 or i < j:
                     found.append(np.mean([z[t, i] * z[u, j] for t, u in pairs]) if pairs else 0)
-    return deviation, np.array(found)
+    return stddev, np.array(found)
 
 
 @pytest.mark.parametrize("kept", [1.0, 0.6, 0.2])
@@ -63,8 +63,8 @@ def test_units_and_offsets_of_channels_do_not_matter(unit, offset, seed):
 
 def test_lags_beyond_the_signal_and_silence_are_0_not_nan():
     x = np.zeros((1, 3, 2))
-    deviations, correlations = numpy(lagged_correlations(x, lags=(0, 2, 3, 9), ridge=0.04))
-    np.testing.assert_allclose(deviations, 0.2)
+    stddevs, correlations = numpy(lagged_correlations(x, lags=(0, 2, 3, 9), ridge=0.04))
+    np.testing.assert_allclose(stddevs, 0.2)
     assert correlations.shape == (1, 1 + 3 * 4) and (correlations == 0).all()
 
 
@@ -75,8 +75,8 @@ def test_gradients_are_those_of_finite_differences(rng, masked):
     weights = rng.normal(size=1 + 2 * 4)
 
     def value(x):
-        deviations, correlations = lagged_correlations(x, mask, LAGS, RIDGE)
-        return ops.sum(correlations * weights) + ops.sum(deviations**2)
+        stddevs, correlations = lagged_correlations(x, mask, LAGS, RIDGE)
+        return ops.sum(correlations * weights) + ops.sum(stddevs**2)
 
     (found,) = gradients(value, x)
     np.testing.assert_allclose(found, finite_differences(value, x), rtol=1e-5, atol=1e-7)
@@ -107,8 +107,8 @@ def test_a_mask_of_numbers_means_what_is_not_0(rng):
 
 
 def test_one_channel_has_no_correlation_at_lag_0(rng):
-    deviations, correlations = numpy(lagged_correlations(rng.normal(size=(3, 9, 1))))
-    assert deviations.shape == (3, 1) and correlations.shape == (3, 0)
+    stddevs, correlations = numpy(lagged_correlations(rng.normal(size=(3, 9, 1))))
+    assert stddevs.shape == (3, 1) and correlations.shape == (3, 0)
 
 
 @pytest.mark.parametrize("lags", [[0, 2], np.array([0, 2]), range(0, 4, 2)])

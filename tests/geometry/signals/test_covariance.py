@@ -10,7 +10,7 @@ from tests.geometry import matrices
 from tests.geometry.matrices import DTYPES
 from tests.gradients import finite_differences
 
-ESTIMATORS = ["sample", "trace_normalised", "oas", "ledoit_wolf"]
+ESTIMATORS = ["sample", "trace_normalized", "oas", "ledoit_wolf"]
 
 
 @functools.cache
@@ -115,7 +115,7 @@ def test_fewer_than_two_valid_steps_are_not_a_number(rng, estimator):
 def test_one_channel_gives_its_variance(rng, estimator):
     x = rng.normal(size=(1, 20, 1))
     found = float(covariance(estimator)(x)[0, 0, 0])
-    variance = {"sample": np.var(x, ddof=1), "trace_normalised": 1.0}.get(estimator, np.var(x))
+    variance = {"sample": np.var(x, ddof=1), "trace_normalized": 1.0}.get(estimator, np.var(x))
     assert found == pytest.approx(variance)
 
 
@@ -128,7 +128,7 @@ def test_a_signal_with_a_number_that_is_not_finite_is_loud(rng):
 
 
 def test_an_unknown_estimator_is_answered_with_the_known_ones():
-    with pytest.raises(ValueError, match="one of sample, trace_normalised, oas, ledoit_wolf"):
+    with pytest.raises(ValueError, match="one of sample, trace_normalized, oas, ledoit_wolf"):
         spd.covariance(np.zeros((1, 4, 2)), estimator="scm")
 
 

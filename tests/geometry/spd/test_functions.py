@@ -280,7 +280,7 @@ def test_the_symmetric_part():
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (3, 4), (2, 3, 1)])
-@pytest.mark.parametrize("name", [*FUNCTIONS, "symmetric", "vectorise", "whitening"])
+@pytest.mark.parametrize("name", [*FUNCTIONS, "symmetric", "vectorize", "whitening"])
 def test_what_is_not_square_is_refused(name, shape):
     function = FUNCTIONS.get(name) or getattr(spd, name)
     with pytest.raises(ValueError, match="must hold square matrices[^$]*`keras_dml.layers.Cov"):

@@ -160,7 +160,7 @@ def test_a_file_holds_builtin_operators_only_and_the_same_numbers(rng, tmp_path)
 
     def embed(x):
         logs = spd_polynomial.rectify_log(spd_polynomial.rectify(x, EPSILON), EPSILON)
-        return spd.vectorise(logs + spd_polynomial.log(x))
+        return spd.vectorize(logs + spd_polynomial.log(x))
 
     x = float32(rng, full(12), 1)
     step = tf.function(embed, input_signature=[tf.TensorSpec((None, 12, 12), "float32")])

@@ -31,7 +31,7 @@ def one_class(update_rate):
     @compiled
     def run(state, x):
         logs = potato.log_distances(state.center, x)[0]
-        z = potato.z_score(logs, state.mean, state.deviation)
+        z = potato.z_score(logs, state.mean, state.stddev)
         labels = ops.zeros(x.shape[:1], "int32")
         return logs, z, potato.update(state, x, labels, logs, update_rate)
 
@@ -61,9 +61,9 @@ def updated(state, *rows, update_rate):
 def test_calibration_and_scores_are_those_of_the_definition(dtype):
     inputs, expected, _, tolerance = example("potato_calibration", dtype)
     found = potato.calibrate(inputs["x"])
-    # `karcher_mean` knows the centre to 1e-9.
+    # `karcher_mean` knows the center to 1e-9.
     close = {**tolerance, "atol": max(tolerance["atol"], 3e-9)}
-    for part, key in (("center", "center"), ("mean", "log_mu"), ("deviation", "log_sigma")):
+    for part, key in (("center", "center"), ("mean", "log_mu"), ("stddev", "log_sigma")):
         assert_values(getattr(found, part), expected[key], close)
     assert found.count == 6
     state = statistics({**inputs, **expected}, dtype)
@@ -132,7 +132,7 @@ def test_online_steps_and_batches_of_one_follow_the_equations(name, update_rate,
         for found in (values, potato.Statistics(*(np.asarray(part)[0] for part in state))):
             assert_values(found.center, after["center"], tolerance)
             assert_values(found.mean, after["log_mu"], tolerance)
-            assert_values(found.deviation, after["log_sigma"], tolerance)
+            assert_values(found.stddev, after["log_sigma"], tolerance)
     assert values.count == state.count[0] == 11
 
 
@@ -140,10 +140,10 @@ def test_equation_20_is_read_with_the_bracket_before_the_sum():
     inputs, expected, _, tolerance = example("eq20_readings", "float64")
     x, rate = np.exp([[[inputs["d"]]]]), inputs["update_rate"]
     before = {"center": np.eye(1), **inputs}
-    found = scored_and_moved(statistics(before, "float64"), x, rate)[2].deviation[0]
+    found = scored_and_moved(statistics(before, "float64"), x, rate)[2].stddev[0]
     assert_values(found, expected["built"], tolerance)
     state = potato.Statistics(np.eye(1), inputs["log_mu"], inputs["log_sigma"], 6)
-    assert_values(potato.step(state, x[0], rate).deviation, expected["built"], tolerance)
+    assert_values(potato.step(state, x[0], rate).stddev, expected["built"], tolerance)
     for other in ("bracket_closed_at_the_end", "log_of_sigma_squared", "unbiased"):
         assert abs(found - expected[other]) > 1e-4
 
@@ -158,7 +158,7 @@ def test_a_batch_moves_a_class_once(name, dtype):
     update_rate = inputs["update_rate"] if name == "constant" else None
     state = statistics(inputs, dtype, inputs["count"])
     _, _, found = scored_and_moved(state, inputs["x"], update_rate)
-    for part, key in (("center", "center"), ("mean", "log_mu"), ("deviation", "log_sigma")):
+    for part, key in (("center", "center"), ("mean", "log_mu"), ("stddev", "log_sigma")):
         assert_values(getattr(found, part)[0], expected[name][key], tolerance)
     assert found.count[0] == inputs["count"] + 3
 

@@ -11,8 +11,8 @@ from tests.gradients import finite_differences
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_golden_vectors(dtype):
-    inputs, expected, _, tolerance = matrices.example("vectorise", dtype)
-    found = np.asarray(spd.vectorise(inputs["x"]))
+    inputs, expected, _, tolerance = matrices.example("vectorize", dtype)
+    found = np.asarray(spd.vectorize(inputs["x"]))
     assert found.dtype == dtype
     matrices.assert_values(found, expected["vector"], tolerance)
     matrices.assert_values(found[0] @ found[1], expected["inner_product"], tolerance)
@@ -22,22 +22,22 @@ def test_golden_vectors(dtype):
 @given(st.integers(0, 2**31), st.sampled_from([1, 2, 5]))
 def test_inner_products_are_kept_and_the_way_back_is_exact(seed, n):
     x, y = matrices.spd(np.random.default_rng(seed), 2, n)
-    in_x, in_y = np.asarray(spd.vectorise(np.stack([x, y])))
+    in_x, in_y = np.asarray(spd.vectorize(np.stack([x, y])))
     assert in_x @ in_y == pytest.approx(np.sum(x * y), rel=1e-12)
-    np.testing.assert_allclose(spd.unvectorise(in_x), x, rtol=1e-15)
+    np.testing.assert_allclose(spd.unvectorize(in_x), x, rtol=1e-15)
 
 
 def test_the_symmetric_part_is_taken(rng):
     x = rng.normal(size=(2, 3, 3))
     np.testing.assert_allclose(
-        spd.unvectorise(spd.vectorise(x)), (x + x.swapaxes(1, 2)) / 2, rtol=1e-12
+        spd.unvectorize(spd.vectorize(x)), (x + x.swapaxes(1, 2)) / 2, rtol=1e-12
     )
 
 
 def test_gradients_agree_with_finite_differences(rng):
     for function, weights, point in (
-        (lambda x: spd.vectorise(x) ** 2, (2, 3), (2, 2, 2)),
-        (lambda v: spd.unvectorise(v) ** 2, (2, 2, 2), (2, 3)),
+        (lambda x: spd.vectorize(x) ** 2, (2, 3), (2, 2, 2)),
+        (lambda v: spd.unvectorize(v) ** 2, (2, 2, 2), (2, 3)),
     ):
         weights, point = rng.normal(size=weights), rng.normal(size=point)
         _, (found,) = matrices.with_gradients(function, weights, point)
@@ -48,4 +48,4 @@ def test_gradients_agree_with_finite_differences(rng):
 @pytest.mark.parametrize("shape", [(), (0,), (2,), (4, 5)])
 def test_vectors_that_are_no_triangle_are_refused(shape):
     with pytest.raises(ValueError, match="1, 3, 6, 10, ... Received shape"):
-        spd.unvectorise(np.zeros(shape))
+        spd.unvectorize(np.zeros(shape))

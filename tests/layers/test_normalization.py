@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from keras_dml._backend import keras, ops
-from keras_dml.layers import ChannelNormalisation, RecordingStandardisation, StepDifference
+from keras_dml.layers import ChannelNormalization, FirstDifference, InstanceStandardization
 from tests import contracts
 
 HALF = ["mixed_float16", "mixed_bfloat16"]
@@ -16,29 +16,29 @@ def recordings(rng, lengths=(5, 9, 700), scale=(2.0, 30.0, 0.01), offset=(9.81, 
     return [rng.normal(size=(steps, 3)) * scale + offset for steps in lengths]
 
 
-# ---- ChannelNormalisation ---------------------------------------------------------------------
+# ---- ChannelNormalization ---------------------------------------------------------------------
 
 
 def test_training_steps_end_with_mean_zero_and_deviation_one(rng):
-    signals, layer = recordings(rng), ChannelNormalisation()
+    signals, layer = recordings(rng), ChannelNormalization()
     layer.adapt(signals)
     steps = np.concatenate(signals)
     found = numpy(layer(steps[None].astype("float32")))[0]
     np.testing.assert_allclose(found.mean(axis=0), 0, atol=1e-2)  # 1e3 +- 0.01 in float32
     np.testing.assert_allclose(found.std(axis=0), 1, rtol=1e-2)
     np.testing.assert_allclose(numpy(layer.mean), steps.mean(axis=0), rtol=1e-6)
-    np.testing.assert_allclose(numpy(layer.deviation), steps.std(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(numpy(layer.stddev), steps.std(axis=0), rtol=1e-6)
 
 
 def test_every_step_weighs_the_same_not_every_recording(rng):
-    layer = ChannelNormalisation()
+    layer = ChannelNormalization()
     layer.adapt([np.zeros((3, 1)), np.full((9, 1), 4.0)])
     np.testing.assert_allclose(numpy(layer.mean), [3.0])
-    np.testing.assert_allclose(numpy(layer.deviation), [np.sqrt(3)], rtol=1e-6)
+    np.testing.assert_allclose(numpy(layer.stddev), [np.sqrt(3)], rtol=1e-6)
 
 
 def test_one_array_or_a_generator_of_recordings_will_do(rng):
-    signals, layers = rng.normal(size=(4, 6, 3)), [ChannelNormalisation() for _ in range(2)]
+    signals, layers = rng.normal(size=(4, 6, 3)), [ChannelNormalization() for _ in range(2)]
     layers[0].adapt(signals)
     layers[1].adapt(signal for signal in signals)
     for one, other in zip(layers[0].get_weights(), layers[1].get_weights(), strict=True):
@@ -50,23 +50,23 @@ def test_a_dead_channel_is_only_shifted(rng, level):
     """NumPy's deviation of a constant may be 1e-17: dividing by it would blow up any change."""
     signal = rng.normal(size=(1000, 2))
     signal[:, 1] = level
-    layer = ChannelNormalisation()
+    layer = ChannelNormalization()
     layer.adapt([signal])
-    assert numpy(layer.deviation)[1] == 1
+    assert numpy(layer.stddev)[1] == 1
     found = numpy(layer(np.array([[[0.0, level + 0.5]]], "float32")))
     np.testing.assert_allclose(found[0, 0, 1], 0.5, atol=1e-2)
 
 
 def test_adapting_again_forgets_the_first_time(rng):
-    layer = ChannelNormalisation()
+    layer = ChannelNormalization()
     layer.adapt(recordings(rng))
     layer.adapt([np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])])
     np.testing.assert_allclose(numpy(layer.mean), [2, 2, 2])
-    np.testing.assert_allclose(numpy(layer.deviation), [1, 1, 1])
+    np.testing.assert_allclose(numpy(layer.stddev), [1, 1, 1])
 
 
 def test_a_compiled_model_sees_what_adapt_measured(rng):
-    layer = ChannelNormalisation()
+    layer = ChannelNormalization()
     net = keras.Sequential([keras.Input((None, 3)), layer])
     x = np.stack([signal[:5] for signal in recordings(rng)]).astype("float32")
     np.testing.assert_array_equal(net.predict(x, verbose=0), x)
@@ -81,7 +81,7 @@ def test_a_sensor_with_a_great_offset_survives_half_precision(rng, policy):
     """1e5 is infinite in float16 and one of a thousand units wide in bfloat16."""
     x = (1e5 + rng.normal(size=(2, 50, 3))).astype("float32")
     with contracts.dtype_policy(policy):
-        layer = ChannelNormalisation()
+        layer = ChannelNormalization()
         layer.adapt(x)
         found = layer(x)
     expected = (x - x.mean(axis=(0, 1), dtype="float64")) / x.std(axis=(0, 1), dtype="float64")
@@ -101,24 +101,24 @@ def test_a_sensor_with_a_great_offset_survives_half_precision(rng, policy):
 )
 def test_adapting_to_what_is_no_set_of_recordings_is_refused(signals, message):
     with pytest.raises(ValueError, match=message):
-        ChannelNormalisation().adapt(signals)
+        ChannelNormalization().adapt(signals)
 
 
 def test_adapting_a_built_layer_to_other_channels_is_refused(rng):
-    layer = ChannelNormalisation()
+    layer = ChannelNormalization()
     layer.adapt(recordings(rng))
     with pytest.raises(ValueError, match=r"Recording 0 must have shape \(time, 3\)"):
         layer.adapt([np.zeros((7, 2))])
 
 
-# ---- RecordingStandardisation -----------------------------------------------------------------
+# ---- InstanceStandardization -----------------------------------------------------------------
 
 
 def test_each_recording_ends_with_mean_zero_and_deviation_one_over_its_valid_steps(rng):
     x = np.stack([signal[:5] for signal in recordings(rng)]).astype("float32")
     mask = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 1, 0], [0, 1, 1, 1, 1]], bool)
     x[~mask] = np.nan
-    found = numpy(RecordingStandardisation(epsilon=1e-9)(x, mask=mask))
+    found = numpy(InstanceStandardization(epsilon=1e-9)(x, mask=mask))
     for row, valid in zip(found, mask, strict=True):
         np.testing.assert_allclose(row[valid].mean(axis=0), 0, atol=1e-2)
         np.testing.assert_allclose(row[valid].std(axis=0), 1, rtol=1e-2)
@@ -126,13 +126,13 @@ def test_each_recording_ends_with_mean_zero_and_deviation_one_over_its_valid_ste
 
 
 def test_a_full_mask_changes_nothing(rng):
-    x, layer = rng.normal(size=(2, 9, 3)).astype("float32"), RecordingStandardisation()
+    x, layer = rng.normal(size=(2, 9, 3)).astype("float32"), InstanceStandardization()
     found = numpy(layer(x, mask=np.ones((2, 9), bool)))
     np.testing.assert_allclose(found, numpy(layer(x)), atol=1e-6)
 
 
 def test_dead_channels_single_steps_and_empty_recordings_become_zero():
-    layer = RecordingStandardisation()
+    layer = InstanceStandardization()
     assert (numpy(layer(np.full((2, 9, 1), 9.81, "float32"))).round(2) == 0).all()
     assert (numpy(layer(np.full((2, 1, 1), 5.0, "float32"))) == 0).all()
     empty = layer(np.full((1, 4, 1), 5.0, "float32"), mask=np.zeros((1, 4), bool))
@@ -146,18 +146,18 @@ def test_many_steps_with_an_offset_survive_half_precision(rng, policy, with_mask
     x = (1e5 + rng.normal(size=(1, 6000, 2))).astype("float32")
     mask = np.ones((1, 6000), bool) if with_mask else None
     with contracts.dtype_policy(policy):
-        found = RecordingStandardisation()(x, mask=mask)
+        found = InstanceStandardization()(x, mask=mask)
     assert keras.backend.standardize_dtype(found.dtype) == policy.removeprefix("mixed_")
     np.testing.assert_allclose(numpy(found).std(axis=(0, 1)), 1, rtol=1e-2)
 
 
-# ---- StepDifference ---------------------------------------------------------------------------
+# ---- FirstDifference ---------------------------------------------------------------------------
 
 
 def test_a_step_without_a_valid_predecessor_has_no_change(rng):
     x = rng.normal(size=(1, 6, 2)).astype("float32")
     mask = np.array([[1, 1, 0, 1, 1, 1]], bool)
-    found = numpy(StepDifference()(x, mask=mask))[0]
+    found = numpy(FirstDifference()(x, mask=mask))[0]
     change = np.diff(x[0], axis=0)
     np.testing.assert_allclose(found[[1, 4, 5]], change[[0, 3, 4]], atol=1e-6)
     assert (found[[0, 2, 3]] == 0).all()
@@ -166,8 +166,8 @@ def test_a_step_without_a_valid_predecessor_has_no_change(rng):
 def test_padding_does_not_move_the_changes(rng):
     x = rng.normal(size=(1, 5, 2)).astype("float32")
     padded = np.concatenate([x, np.full((1, 3, 2), 1e6, "float32")], axis=1)
-    found = numpy(StepDifference()(padded, mask=np.arange(8)[None] < 5))
-    np.testing.assert_array_equal(found[:, :5], numpy(StepDifference()(x)))
+    found = numpy(FirstDifference()(padded, mask=np.arange(8)[None] < 5))
+    np.testing.assert_array_equal(found[:, :5], numpy(FirstDifference()(x)))
     assert (found[:, 5:] == 0).all()
 
 
@@ -175,6 +175,6 @@ def test_padding_does_not_move_the_changes(rng):
 def test_changes_on_a_great_offset_survive_half_precision(rng, policy):
     x = (1e5 + rng.normal(size=(1, 50, 2))).astype("float32")
     with contracts.dtype_policy(policy):
-        found = StepDifference()(x)
+        found = FirstDifference()(x)
     assert keras.backend.standardize_dtype(found.dtype) == policy.removeprefix("mixed_")
     np.testing.assert_allclose(numpy(found)[:, 1:], np.diff(x, axis=1), rtol=1e-2, atol=1e-2)

@@ -6,7 +6,7 @@ import pytest
 from keras_dml._backend import keras, ops
 from keras_dml.geometry import similarity as geometry
 from keras_dml.layers import LearnedSimilarity
-from keras_dml.layers.similarity import SYMMETRIES
+from keras_dml.layers.learned_similarity import SYMMETRIES
 from tests.contracts import HALF_POLICIES, dtype_policy
 from tests.geometry import perceptrons
 from tests.geometry.perceptrons import numpy, staged
@@ -73,7 +73,7 @@ def test_the_first_argument_is_the_example(rng, z):
     assert np.abs(table - turned.T).min() > 1e-4
 
 
-def test_normalised_embeddings_have_a_direction_only(rng, z):
+def test_normalized_embeddings_have_a_direction_only(rng, z):
     layer = random_layer(rng, normalize=True)
     np.testing.assert_allclose(numpy(layer(5 * z, z / 7)), numpy(layer(z, z)), rtol=1e-4, atol=1e-5)
     z[0] = 0
@@ -128,9 +128,9 @@ def test_dropout_leaves_out_its_share_of_the_units_of_each_pair_by_itself(watche
     found = shares(watched, 40, 50)
     kept = found * 0.75
     assert abs(kept.mean() - 0.75) < 0.005  # standard error 0.0012
-    deviation = np.sqrt(0.25 * 0.75 / UNITS)
+    stddev = np.sqrt(0.25 * 0.75 / UNITS)
     for axis in (0, 1):  # pairs that share a vector are as different as others
-        assert 0.9 < kept.std(axis=axis).mean() / deviation < 1.1
+        assert 0.9 < kept.std(axis=axis).mean() / stddev < 1.1
     np.testing.assert_allclose(shares(watched, 4, 5, training=False), 1, rtol=1e-6)
     assert (shares(watched, 40, 50) != found).mean() > 0.8  # anew in each call
 

@@ -22,14 +22,14 @@ class LaggedCorrelation(keras.layers.Layer):
     covariance"). Not in the papers.
 
     Input shape: `(batch, time, channels)`, any time, with or without a Keras mask of any pattern;
-    normalise the channels before, since the ridge is in their squared unit. Output shape: `(batch,
+    normalize the channels before, since the ridge is in their squared unit. Output shape: `(batch,
     channels + pairs)`, with `channels (channels - 1) / 2` pairs at lag 0 and `channels ** 2` at any
     other; float32 or wider whatever the policy. Correlations at a lag that a recording is too short
     for are 0; a recording without valid steps gives NaN.
 
     Args:
         lags: Steps later, whole numbers from 0 on, each once.
-        ridge: Added to each variance. The default is a hundredth of that of a normalised channel:
+        ridge: Added to each variance. The default is a hundredth of that of a normalized channel:
             a tenth or a thousandth of it changes the error rate of `gait_qp_wl` by less than its
             standard error.
 
@@ -57,8 +57,8 @@ class LaggedCorrelation(keras.layers.Layer):
             )
 
     def call(self, inputs, mask=None):
-        deviations, correlations = lagged_correlations(inputs, mask, self.lags, self.ridge)
-        return ops.concatenate([ops.log(deviations), correlations], axis=-1)
+        stddevs, correlations = lagged_correlations(inputs, mask, self.lags, self.ridge)
+        return ops.concatenate([ops.log(stddevs), correlations], axis=-1)
 
     def compute_mask(self, inputs, previous_mask=None):
         return None

@@ -1,5 +1,6 @@
 """What models there are and what their cards say, without loading Keras."""
 
+import fnmatch
 import json
 
 from keras_dml.zoo import lookup, schema
@@ -18,17 +19,27 @@ MOST_DIGITS = 20  # of a whole number; a count of bytes has fewer
 SHOTS = {"ways": "way", "shots": "shot"}
 
 
-def list():
+def list_models(pattern="*"):
     """Names of the models, sorted.
+
+    Args:
+        pattern: A shell-style wildcard that the names must match, such as `"eeg_*"`.
+
+    Returns:
+        List of names, empty where none matches.
 
     Raises:
         NotADirectoryError: If KERAS_DML_ZOO names no folder.
+
+    Example:
+        >>> keras_dml.zoo.list_models("gait_*")
+        ['gait_qp_wl']
     """
-    return lookup.names()
+    return fnmatch.filter(lookup.names(), pattern)
 
 
 def card(name):
-    """All that is known about a model: input, data and its licence, figures, limits, recipe.
+    """All that is known about a model: input, data and its license, figures, limits, recipe.
 
     Args:
         name: Name of the model.

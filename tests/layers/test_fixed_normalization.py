@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from keras_dml._backend import ops
-from keras_dml.layers import Standardisation
+from keras_dml.layers import FixedNormalization
 
 
 def numpy(tensor):
@@ -12,18 +12,18 @@ def numpy(tensor):
 @pytest.mark.parametrize("channels", [1, 3])
 def test_one_number_serves_all_channels(channels, rng):
     x = rng.random((2, 4, 5, channels), "float32")
-    found = numpy(Standardisation(0.25, 0.5)(x))
+    found = numpy(FixedNormalization(0.25, 0.5)(x))
     np.testing.assert_allclose(found, (x - 0.25) / 0.5, rtol=1e-6, atol=1e-6)
 
 
 def test_each_channel_has_its_own_numbers(rng):
-    x, mean, deviation = rng.random((2, 4, 5, 3), "float32"), (0.1, 0.2, 0.3), (1, 2, 4)
-    found = numpy(Standardisation(mean, deviation)(x))
-    np.testing.assert_allclose(found, (x - mean) / deviation, rtol=1e-6, atol=1e-6)
+    x, mean, stddev = rng.random((2, 4, 5, 3), "float32"), (0.1, 0.2, 0.3), (1, 2, 4)
+    found = numpy(FixedNormalization(mean, stddev)(x))
+    np.testing.assert_allclose(found, (x - mean) / stddev, rtol=1e-6, atol=1e-6)
 
 
 def test_it_has_no_weights_so_a_file_of_them_fits_with_other_numbers():
-    layer = Standardisation()
+    layer = FixedNormalization()
     layer.build((None, 4, 5, 3))
     assert not layer.weights
 
@@ -31,8 +31,8 @@ def test_it_has_no_weights_so_a_file_of_them_fits_with_other_numbers():
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ((0.5, 0), "`deviation` must be positive"),
-        ((0.5, (1, -1)), "`deviation` must be positive"),
+        ((0.5, 0), "`stddev` must be positive"),
+        ((0.5, (1, -1)), "`stddev` must be positive"),
         ((float("nan"), 1), "`mean` must be a finite number"),
         (([[0.5]], 1), "`mean` must be a finite number, or a list"),
         (((), 1), "`mean` must be a finite number, or a list"),
@@ -40,9 +40,9 @@ def test_it_has_no_weights_so_a_file_of_them_fits_with_other_numbers():
 )
 def test_impossible_numbers_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
-        Standardisation(*arguments)
+        FixedNormalization(*arguments)
 
 
 def test_numbers_for_other_channels_are_refused():
     with pytest.raises(ValueError, match="`mean` has 3 numbers, the images have 1 channels"):
-        Standardisation((0.1, 0.2, 0.3))(np.zeros((2, 4, 5, 1)))
+        FixedNormalization((0.1, 0.2, 0.3))(np.zeros((2, 4, 5, 1)))

@@ -27,7 +27,7 @@ class TangentVector(MatrixLayer):
         self.distance = distances.Euclidean()
 
     def call(self, inputs):
-        return spd.vectorise(inputs)
+        return spd.vectorize(inputs)
 
     def compute_output_shape(self, input_shape):
         n = input_shape[-1]

@@ -13,12 +13,12 @@ from keras_dml.layers._matrices import MatrixLayer, compiles
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class Potatoes(MatrixLayer):
+class ClassPotatoes(MatrixLayer):
     """z-scores of positive definite matrices in one potato a class (Kim2020, Eq. 6).
 
-    A potato is a centre and the usual distance from it: mean and deviation of the logarithm of
+    A potato is a center and the usual distance from it: mean and deviation of the logarithm of
     affine-invariant distances, `log_mu` and `log_sigma`. A matrix scores how many deviations it is
-    farther from the centre than the class's own ones are. The statistics are weights, so they are
+    farther from the center than the class's own ones are. The statistics are weights, so they are
     saved with a model, but no optimizer trains them: `calibrate` measures them and `update` lets
     them follow. `keras_dml.models.PotatoNetwork` does both while it trains an encoder.
 
@@ -36,7 +36,7 @@ class Potatoes(MatrixLayer):
             matrices are not square.
 
     Example:
-        >>> layer = Potatoes(classes=1)
+        >>> layer = ClassPotatoes(classes=1)
         >>> layer.calibrate(np.array([[[1.0]], [[1.0]], [[4.0]]]), np.array([0, 0, 0]))
         >>> layer(np.array([[[1.0]], [[16.0]]])).numpy().round(2)
         array([[-0.71],
@@ -57,7 +57,7 @@ class Potatoes(MatrixLayer):
         super().build(input_shape)
         if len(input_shape) != 3:
             raise ValueError(
-                "Potatoes needs one matrix a row, shape (batch, n, n). Received shape "
+                "ClassPotatoes needs one matrix a row, shape (batch, n, n). Received shape "
                 f"{tuple(input_shape)}."
             )
         n = input_shape[-1]
@@ -76,7 +76,7 @@ class Potatoes(MatrixLayer):
         return self.scores(self.log_distances(inputs, classes), classes)
 
     def log_distances(self, x, classes):
-        """Logarithms of the distances of matrices to some centres, shape `(ids, batch)`.
+        """Logarithms of the distances of matrices to some centers, shape `(ids, batch)`.
 
         Args:
             x: Positive definite matrices, shape `(batch, n, n)`.
@@ -99,7 +99,7 @@ class Potatoes(MatrixLayer):
         Args:
             x: Positive definite matrices, shape `(batch, n, n)`.
             labels: Class ids, int32, shape `(batch,)`; -1 is none.
-            values: Logarithm of each row's distance to its own centre before the update, shape
+            values: Logarithm of each row's distance to its own center before the update, shape
                 `(batch,)`.
         """
         x, labels, values = (gathered(tensor) for tensor in (x, labels, values))

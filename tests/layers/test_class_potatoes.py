@@ -3,7 +3,7 @@ import pytest
 
 from keras_dml._backend import keras, ops
 from keras_dml.geometry.spd import potato
-from keras_dml.layers import Potatoes
+from keras_dml.layers import ClassPotatoes
 from tests.geometry.matrices import spd
 
 
@@ -12,7 +12,7 @@ def numpy(tensor):
 
 
 def calibrated(rng, classes=2, n=3, **options):
-    layer = Potatoes(classes, **options)
+    layer = ClassPotatoes(classes, **options)
     x, labels = spd(rng, 6 * classes, n), np.arange(6 * classes) % classes
     layer.calibrate(x, labels)
     return layer, x, labels
@@ -37,7 +37,7 @@ def test_scores_are_of_every_class(rng):
 
 
 def test_a_class_without_statistics_has_no_score(rng):
-    layer = Potatoes(3)
+    layer = ClassPotatoes(3)
     layer.build((None, 2, 2))
     assert np.isnan(numpy(layer(spd(rng, 4, 2).astype("float32")))).all()
     with pytest.raises(ValueError, match=r"3 of 3 potatoes.*\[0, 1, 2\].*`calibrate"):
@@ -84,15 +84,15 @@ def test_what_cannot_be_calibrated_is_refused_and_changes_nothing(rng, labels, c
 @pytest.mark.parametrize("classes", [0, 2.5, "2"])
 def test_a_number_of_classes_that_is_none_is_refused(classes):
     with pytest.raises(ValueError, match="`classes` must be a whole number.*Received"):
-        Potatoes(classes)
+        ClassPotatoes(classes)
 
 
 @pytest.mark.parametrize("shape", [(None, 3), (None, 3, 2), (None, 4, 3, 3)])
 def test_other_inputs_than_one_matrix_a_row_are_refused(shape):
     with pytest.raises(ValueError, match=r"shape \(batch, n, n\). Received shape"):
-        Potatoes(2).build(shape)
+        ClassPotatoes(2).build(shape)
 
 
 @pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="only TensorFlow's XLA is slow")
 def test_keras_is_kept_from_compiling_an_eigendecomposition():
-    assert not Potatoes(2).supports_jit
+    assert not ClassPotatoes(2).supports_jit

@@ -11,11 +11,11 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.mark.parametrize("shape, features", [((28, 28, 1), 64), ((84, 84, 3), 1600)])
 def test_features_are_those_of_prototypical_networks(shape, features):
-    assert models.convolutional(shape).output_shape == (None, features)
+    assert models.conv4(shape).output_shape == (None, features)
 
 
 def test_blocks_and_width_are_chosen():
-    model = models.convolutional((8, 8, 1), width=5, blocks=2, embedding=7)
+    model = models.conv4((8, 8, 1), width=5, blocks=2, embedding=7)
     convolutions = [layer for layer in model.layers if isinstance(layer, keras.layers.Conv2D)]
     assert [layer.filters for layer in convolutions] == [5, 5]
     assert model.get_layer("features").output.shape == (None, 2 * 2 * 5)
@@ -23,15 +23,14 @@ def test_blocks_and_width_are_chosen():
 
 
 def test_each_block_has_the_width_that_the_list_gives():
-    assert models.convolutional(width=[2, 3, 5, 7]).output_shape == (None, 7)
+    assert models.conv4(width=[2, 3, 5, 7]).output_shape == (None, 7)
     with pytest.raises(ValueError, match="one for each of the 3 blocks"):
-        models.convolutional(width=[2, 3], blocks=3)
+        models.conv4(width=[2, 3], blocks=3)
 
 
 def test_early_pooling_is_the_same_function_where_scales_are_positive(rng):
     late, early = (
-        models.convolutional((16, 16, 1), width=3, blocks=2, early_pooling=early)
-        for early in (False, True)
+        models.conv4((16, 16, 1), width=3, blocks=2, early_pooling=early) for early in (False, True)
     )
     weights = [np.abs(rng.normal(size=w.shape)) + 0.1 for w in late.get_weights()]
     for model in (late, early):
@@ -42,4 +41,4 @@ def test_early_pooling_is_the_same_function_where_scales_are_positive(rng):
 
 def test_an_image_of_which_nothing_would_be_left_is_refused():
     with pytest.raises(ValueError, match="at least 16 by 16 pixels"):
-        models.convolutional((15, 28, 1))
+        models.conv4((15, 28, 1))

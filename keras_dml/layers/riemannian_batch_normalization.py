@@ -1,4 +1,4 @@
-"""Batch normalisation on the manifold of positive definite matrices."""
+"""Batch normalization on the manifold of positive definite matrices."""
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
@@ -7,7 +7,7 @@ from keras_dml.layers._matrices import MatrixLayer, compiles
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class RiemannianBatchNormalisation(MatrixLayer):
+class RiemannianBatchNormalization(MatrixLayer):
     """Moves the mean of a batch of positive definite matrices to a learned one (Brooks2019).
 
     Maps X to B^(1/2) G^(-1/2) X G^(-1/2) B^(1/2). In training G is the batch's mean (one Karcher
@@ -27,7 +27,7 @@ class RiemannianBatchNormalisation(MatrixLayer):
         ValueError: If `momentum` is not between 0 and 1, or the matrices are not square.
 
     Example:
-        >>> layer = RiemannianBatchNormalisation()
+        >>> layer = RiemannianBatchNormalization()
         >>> layer(np.array([[[4.0]], [[9.0]]]), training=True).numpy().round(4).ravel()
         array([0.6667, 1.5   ], dtype=float32)
     """
@@ -53,7 +53,7 @@ class RiemannianBatchNormalisation(MatrixLayer):
         if training:
             running, mean = mean, ops.stop_gradient(_one_step_mean(inputs))
             self.running_mean.assign(spd.geodesic(running, mean, 1 - self.momentum))
-        bias = spd.exp(spd.unvectorise(self.bias) / 2)  # B^(1/2), (n, n)
+        bias = spd.exp(spd.unvectorize(self.bias) / 2)  # B^(1/2), (n, n)
         change = ops.matmul(bias, spd.inverse_sqrt(mean))  # (n, n)
         return _congruence(change, inputs)
 

@@ -8,7 +8,7 @@ from keras_dml.layers._labels import numeric_labels
 from keras_dml.layers._precision import full_precision
 
 
-class LabelledLoss(keras.losses.Loss):
+class LabeledLoss(keras.losses.Loss):
     """A loss whose labels are class ids, and which computes in float32 at least.
 
     Args:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from keras_dml._backend import ops
-from keras_dml.layers import DiscriminantShift
+from keras_dml.layers import LDAShift
 from tests.gradients import finite_differences, gradients
 
 
@@ -11,7 +11,7 @@ def numpy(tensor):
 
 
 def shift(rng, units=2, **options):
-    layer = DiscriminantShift(units, **options)
+    layer = LDAShift(units, **options)
     layer.build([(None, None, 4), (None, 3)])
     layer.set_weights([rng.normal(size=(3, units)), rng.normal(size=units)])
     return layer
@@ -19,7 +19,7 @@ def shift(rng, units=2, **options):
 
 def test_a_new_one_moves_nothing(rng):
     x = rng.normal(size=(2, 5, 4)).astype("float32")
-    np.testing.assert_array_equal(numpy(DiscriminantShift(4)([x, np.ones((2, 3))])), x)
+    np.testing.assert_array_equal(numpy(LDAShift(4)([x, np.ones((2, 3))])), x)
 
 
 def test_the_first_filters_move_at_all_steps_alike_and_not_beyond_the_limit(rng):
@@ -35,8 +35,8 @@ def test_the_first_filters_move_at_all_steps_alike_and_not_beyond_the_limit(rng)
 
 def test_the_mask_of_the_filters_passes_on(rng):
     mask = np.array([[True, False]])
-    assert DiscriminantShift(1).compute_mask([None, None], [mask, None]) is mask
-    assert DiscriminantShift(1).compute_mask([None, None], None) is None
+    assert LDAShift(1).compute_mask([None, None], [mask, None]) is mask
+    assert LDAShift(1).compute_mask([None, None], None) is None
 
 
 def test_weights_get_the_gradients_of_finite_differences(rng):
@@ -71,21 +71,21 @@ def test_weights_get_the_gradients_of_finite_differences(rng):
 )
 def test_other_inputs_are_refused(shapes):
     with pytest.raises(ValueError, match=r"a list \[filters, features\] of shapes"):
-        DiscriminantShift(2).build(shapes)
+        LDAShift(2).build(shapes)
 
 
 def test_more_discriminants_than_filters_are_refused():
     with pytest.raises(ValueError, match="5 discriminants need as many filters; there are 4"):
-        DiscriminantShift(5).build([(None, None, 4), (None, 3)])
+        LDAShift(5).build([(None, None, 4), (None, 3)])
 
 
 @pytest.mark.parametrize("units", [0, -1, 1.5, "2"])
 def test_units_are_a_whole_number(units):
     with pytest.raises(ValueError, match="`units` must be a whole number of at least 1"):
-        DiscriminantShift(units)
+        LDAShift(units)
 
 
 @pytest.mark.parametrize("limit", [0, -1, float("inf"), "2"])
 def test_a_limit_is_positive(limit):
     with pytest.raises(ValueError, match="`limit` must be a positive number"):
-        DiscriminantShift(1, limit=limit)
+        LDAShift(1, limit=limit)

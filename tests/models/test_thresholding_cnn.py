@@ -3,7 +3,7 @@ import pytest
 
 from keras_dml import models
 from keras_dml._backend import keras, ops
-from keras_dml.models.threshold_network import HIGHEST, LOWEST, NOISE, SLOPE
+from keras_dml.models.thresholding_cnn import HIGHEST, LOWEST, NOISE, SLOPE
 
 pytestmark = pytest.mark.skipif(
     keras.backend.backend() == "jax", reason="Keras's own layers; contracts run there"
@@ -15,17 +15,17 @@ def numpy(tensor):
 
 
 def test_it_has_the_stated_weights_and_a_linear_embedding():
-    model = models.threshold_network()
+    model = models.thresholding_cnn()
     assert model.count_params() == 1_680_192
     assert model.output_shape == (None, 64)
-    small = models.threshold_network((8, 8, 1), width=4, embedding=8)
+    small = models.thresholding_cnn((8, 8, 1), width=4, embedding=8)
     z = numpy(small(np.random.default_rng(0).random((4, 8, 8, 1), "float32")))
     assert (z < 0).any() and (z > 0).any()
 
 
 @pytest.mark.parametrize("channels", [1, 3])
 def test_it_starts_by_looking_at_single_pixels_through_thresholds(channels):
-    model = models.threshold_network((8, 8, channels), width=6, embedding=2)
+    model = models.thresholding_cnn((8, 8, channels), width=6, embedding=2)
     kernel, bias = map(numpy, model.get_layer("thresholds").weights)
     ups = SLOPE * np.array([1, -1] * 3)
     np.testing.assert_allclose(bias, -ups * np.linspace(LOWEST, HIGHEST, 6), rtol=1e-6)
@@ -43,4 +43,4 @@ def test_it_starts_by_looking_at_single_pixels_through_thresholds(channels):
 @pytest.mark.parametrize("shape", [(3, 28, 1), (28, 28), (None, 28, 1)])
 def test_other_shapes_are_refused_with_a_way_out(shape):
     with pytest.raises(ValueError, match=r"`input_shape` must be \(height, width, channels\)"):
-        models.threshold_network(shape)
+        models.thresholding_cnn(shape)

@@ -1,4 +1,4 @@
-"""Riemannian batch normalisation moves means of positive definite matrices."""
+"""Riemannian batch normalization moves means of positive definite matrices."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml.geometry import spd
-from keras_dml.layers import RiemannianBatchNormalisation
+from keras_dml.layers import RiemannianBatchNormalization
 from tests.goldens import golden
 from tests.gradients import gradients
 
@@ -21,7 +21,7 @@ def covariances(rng, count, n):
 
 
 def built(n, *args, **kwargs):
-    layer = RiemannianBatchNormalisation(*args, dtype="float64", **kwargs)
+    layer = RiemannianBatchNormalization(*args, dtype="float64", **kwargs)
     layer.build((None, n, n))
     return layer
 
@@ -30,7 +30,7 @@ def test_training_and_inference_are_those_of_the_definition():
     example = golden("riemannian_batch_norm", "seeds_p3")
     x, expected = np.array(example["inputs"]["x"]), example["expected"]
     layer = built(3, example["inputs"]["momentum"])
-    bias = numpy(spd.vectorise(np.array(example["inputs"]["bias_log"])))
+    bias = numpy(spd.vectorize(np.array(example["inputs"]["bias_log"])))
     layer.set_weights([bias, np.array(example["inputs"]["running_mean"])])
     close = {"rtol": 1e-9, "atol": 1e-9}
     np.testing.assert_allclose(numpy(layer(x, training=True)), expected["output"], **close)
@@ -83,11 +83,11 @@ def test_the_gradient_takes_the_mean_for_a_constant_and_is_finite_at_equal_eigen
     of_bias, of_x = gradients(value, np.zeros(6), x)
     symmetric = (probe + probe.T) / 2
     np.testing.assert_allclose(of_x, np.stack([symmetric] * 3), atol=1e-9)
-    np.testing.assert_allclose(of_bias, 3 * numpy(spd.vectorise(symmetric)), atol=1e-9)
+    np.testing.assert_allclose(of_bias, 3 * numpy(spd.vectorize(symmetric)), atol=1e-9)
 
 
 def test_any_optimizer_keeps_it_positive_definite(rng):
-    layer = RiemannianBatchNormalisation()
+    layer = RiemannianBatchNormalization()
     inputs = keras.Input((4, 4))
     model = keras.Model(inputs, layer(inputs))
     model.compile(keras.optimizers.Adam(0.5), "mse")
@@ -99,4 +99,4 @@ def test_any_optimizer_keeps_it_positive_definite(rng):
 @pytest.mark.parametrize("momentum", [-0.1, 1.5])
 def test_a_share_that_is_none_is_refused(momentum):
     with pytest.raises(ValueError, match="`momentum` must be between 0 and 1"):
-        RiemannianBatchNormalisation(momentum)
+        RiemannianBatchNormalization(momentum)

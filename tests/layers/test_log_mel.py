@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from keras_dml._backend import keras, ops
 from keras_dml.layers import LogMel
-from keras_dml.layers.audio import mel_filters
+from keras_dml.layers.log_mel import mel_filters
 from tests.goldens import golden
 from tests.gradients import finite_differences, gradients
 
@@ -132,7 +132,7 @@ def test_a_recording_shorter_than_a_frame_is_refused():
 
 
 def test_a_recording_shorter_than_the_network_sees_is_refused_in_samples(rng):
-    layer = LogMel(4, least_frames=3)
+    layer = LogMel(4, min_frames=3)
     assert layer.compute_output_shape((1, 720, 1)) == (1, 3, 4)
     with pytest.raises(ValueError, match="719 samples, 45 ms at 16000 Hz; .* at least 720, 45 ms"):
         layer(speech(719, rng))

@@ -35,9 +35,9 @@ def test_it_answers_like_the_encoder_until_it_has_weights(rng):
     np.testing.assert_allclose(numpy(moved(x)), numpy(encoder(x)), rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("normalisation", ["channel", "recording", "change"])
-def test_distributions_of_the_first_filters_move_as_a_whole(rng, normalisation):
-    encoder, moved = models(normalisation=normalisation, halve_every=2)
+@pytest.mark.parametrize("normalization", ["channel", "instance", "difference"])
+def test_distributions_of_the_first_filters_move_as_a_whole(rng, normalization):
+    encoder, moved = models(normalization=normalization, halve_every=2)
     x = recording(rng, LONGEST)
     before, after = numpy(encoder(x))[0], numpy(moved(x))[0]
     shift = after[:MOVED, :1] - before[:MOVED, :1]

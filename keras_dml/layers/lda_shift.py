@@ -7,7 +7,7 @@ from keras_dml.geometry.numerics import wide
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class DiscriminantShift(keras.layers.Layer):
+class LDAShift(keras.layers.Layer):
     """Adds linear discriminants of a recording's features to its first filters, at all steps alike.
 
     A quantile function of such a filter keeps its shape and moves as a whole, and with it the
@@ -30,7 +30,7 @@ class DiscriminantShift(keras.layers.Layer):
             filters than discriminants.
 
     Example:
-        >>> shift = DiscriminantShift(1)
+        >>> shift = LDAShift(1)
         >>> shift.build([(None, None, 2), (None, 3)])
         >>> shift.set_weights([np.ones((3, 1)), np.zeros(1)])
         >>> shift([np.zeros((1, 1, 2)), np.array([[10.0, 20.0, 30.0]])]).numpy()
@@ -52,7 +52,7 @@ class DiscriminantShift(keras.layers.Layer):
         ranks = [len(shape) if isinstance(shape, (tuple, list)) else 0 for shape in input_shape]
         if ranks != [3, 2] or None in (shape[-1] for shape in input_shape):
             raise ValueError(
-                "DiscriminantShift takes a list [filters, features] of shapes (batch, time, "
+                "LDAShift takes a list [filters, features] of shapes (batch, time, "
                 "filters) and (batch, features), the last axes known. Received shapes "
                 f"{input_shape}."
             )

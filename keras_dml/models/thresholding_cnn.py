@@ -11,7 +11,7 @@ LOWEST, HIGHEST = 0.3, 0.7
 NOISE = 0.25  # share of the usual random start that the first kernels keep
 
 
-def threshold_network(input_shape=(28, 28, 1), *, width=16, embedding=64):
+def thresholding_cnn(input_shape=(28, 28, 1), *, width=16, embedding=64):
     """A 3 by 3 convolution, two strided 4 by 4 ones and a hidden layer, each with ReLU, and a
     linear embedding.
 
@@ -22,7 +22,7 @@ def threshold_network(input_shape=(28, 28, 1), *, width=16, embedding=64):
     right under PGD-40 at 0.3.
 
     Functional model:
-        Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardised.
+        Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardized.
         Output: `(batch, embedding)`.
 
     Args:
@@ -48,7 +48,7 @@ def threshold_network(input_shape=(28, 28, 1), *, width=16, embedding=64):
     x = layers.Flatten(name="flat")(x)
     x = layers.Dense(32 * width, activation="relu", name="hidden")(x)
     _look_through_thresholds(first)
-    return keras.Model(image, embedding_of(x, embedding), name="threshold_network")
+    return keras.Model(image, embedding_of(x, embedding), name="thresholding_cnn")
 
 
 def _look_through_thresholds(convolution):

@@ -7,12 +7,12 @@ import sys
 import pytest
 
 from keras_dml import zoo
-from keras_dml.zoo import catalogue, lookup
+from keras_dml.zoo import catalog, lookup
 
 
 def test_a_model_is_listed_by_its_folder(zoo_folder):
     (zoo_folder / "no_card").mkdir()
-    assert zoo.list() == ["tiny"]
+    assert zoo.list_models() == ["tiny"]
 
 
 def test_info_is_one_line_with_input_size_and_figures_with_their_counts(zoo_folder):
@@ -25,26 +25,26 @@ def test_info_is_one_line_with_input_size_and_figures_with_their_counts(zoo_fold
 
 
 def test_a_line_about_images_says_their_size(images_card):
-    assert catalogue.input_in_words(images_card) == "images of 8 × 8 pixels, 1 channel"
-    assert catalogue.known_in_words(images_card) == ("classes", "3 trained on, 3 tested on")
+    assert catalog.input_in_words(images_card) == "images of 8 × 8 pixels, 1 channel"
+    assert catalog.known_in_words(images_card) == ("classes", "3 trained on, 3 tested on")
 
 
 def test_people_and_lengths_are_told_in_words(card):
-    assert catalogue.known_in_words(card) == ("people", "2 trained on, 1 tested on")
+    assert catalog.known_in_words(card) == ("people", "2 trained on, 1 tested on")
     for length, words in (
         ((7, None), "7 steps or more"),
         ((7, 9), "7 to 9 steps"),
         ((7, 7), "7 steps"),
     ):
         card["input"]["length"] = length
-        assert catalogue.extent_in_words(card) == f"{words} at 100 Hz"
+        assert catalog.extent_in_words(card) == f"{words} at 100 Hz"
 
 
 def test_of_each_kind_of_figure_the_first_row_is_the_headline(images_card):
     first = dict(images_card["figures"][2])
     images_card["figures"].append({**first, "shots": 5, "value": 0.99})
     images_card["figures"].append({**first, "protocol": "transfer", "domain": "sketch"})
-    lines = list(catalogue.figures_in_words(images_card))
+    lines = list(catalog.figures_in_words(images_card))
     assert lines == [
         "accuracy 99.31 % ± 0.08 (10,000 trials)",
         "20-way 1-shot accuracy 96.3 % ± 0.1 (600 trials)",
@@ -55,14 +55,14 @@ def test_of_each_kind_of_figure_the_first_row_is_the_headline(images_card):
 def test_the_headline_of_attacks_is_the_one_that_left_least(images_card):
     weaker = images_card["figures"][1]
     images_card["figures"].append({**weaker, "attack": "square", "value": 0.92})
-    *_, line = catalogue.figures_in_words(images_card)
+    *_, line = catalog.figures_in_words(images_card)
     assert line == "square at 0.3, sim head accuracy 92.0 % ± 0.2 (10,000 trials)"
 
 
 def test_a_setting_names_what_else_a_figure_was_measured_under():
-    assert catalogue.setting({"domain": "sketch", "head": "dol"}) == "sketch, dol head"
-    assert catalogue.setting({"attack": "worst of all"}) == "worst of all"
-    assert catalogue.setting({"n": 1}) == ""
+    assert catalog.setting({"domain": "sketch", "head": "dol"}) == "sketch, dol head"
+    assert catalog.setting({"attack": "worst of all"}) == "worst of all"
+    assert catalog.setting({"n": 1}) == ""
 
 
 def test_an_unknown_name_is_refused_with_the_nearest(zoo_folder):
@@ -84,7 +84,7 @@ def test_a_name_cannot_leave_the_zoo(zoo_folder):
 def test_an_empty_zoo_says_how_to_get_one(tmp_path, monkeypatch):
     monkeypatch.setenv("KERAS_DML_ZOO", str(tmp_path))
     monkeypatch.setattr(lookup, "_PACKAGE", tmp_path / "keras_dml")
-    assert zoo.list() == []
+    assert zoo.list_models() == []
     with pytest.raises(ValueError, match="no model was found.*KERAS_DML_ZOO"):
         zoo.card("tiny")
 
@@ -92,7 +92,7 @@ def test_an_empty_zoo_says_how_to_get_one(tmp_path, monkeypatch):
 def test_a_variable_that_names_no_folder_is_refused(monkeypatch):
     monkeypatch.setenv("KERAS_DML_ZOO", "/no/such/folder")
     with pytest.raises(NotADirectoryError, match="KERAS_DML_ZOO.*'/no/such/folder'"):
-        zoo.list()
+        zoo.list_models()
 
 
 def put(place, name, task):
@@ -127,7 +127,7 @@ def test_what_is_no_name_is_refused_in_words(zoo_folder, call, name):
 def test_the_folder_of_one_model_is_no_folder_of_models(zoo_folder, monkeypatch):
     monkeypatch.setenv("KERAS_DML_ZOO", str(zoo_folder / "tiny"))
     with pytest.raises(ValueError, match=f"holds card.json. Name '{zoo_folder}'"):
-        zoo.list()
+        zoo.list_models()
     monkeypatch.chdir(zoo_folder / "tiny")
     monkeypatch.setenv("KERAS_DML_ZOO", ".")
     with pytest.raises(ValueError, match=f"Name '{zoo_folder}'"):
@@ -164,7 +164,8 @@ def test_a_damaged_card_is_named(zoo_folder, content):
 
 def test_reading_cards_loads_no_keras(zoo_folder):
     code = (
-        "import sys; from keras_dml import zoo; zoo.list(), zoo.info('tiny'), zoo.card('tiny'); "
+        "import sys; from keras_dml import zoo; "
+        "zoo.list_models(), zoo.info('tiny'), zoo.card('tiny'); "
         "print(*({'keras', 'tensorflow', 'jax', 'numpy'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

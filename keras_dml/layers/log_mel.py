@@ -25,7 +25,7 @@ class LogMel(keras.layers.Layer):
 
     A frame is valid if all its samples are. Of the time axis only whole frames are kept: 1 +
     (samples - 400) // 160 at 16 kHz. TFLite runs it with builtin operators and keeps it in float in
-    every quantisation, as no operator of it holds weights that a converter would round to int8. As
+    every quantization, as no operator of it holds weights that a converter would round to int8. As
     one convolution it takes half the time there (0.5 for 1.2 ms a second of sound), but rounded so
     it moves quiet bands by 10 log units.
 
@@ -37,7 +37,7 @@ class LogMel(keras.layers.Layer):
         rate: Samples a second, a multiple of 200 Hz.
         low: Lower edge of the lowest band, in Hz.
         high: Upper edge of the highest band, in Hz; half the rate at most.
-        least_frames: Frames that the layers behind need; a shorter recording is refused here, in
+        min_frames: Frames that the layers behind need; a shorter recording is refused here, in
             samples.
 
     Raises:
@@ -49,14 +49,14 @@ class LogMel(keras.layers.Layer):
         TensorShape([1, 98, 30])
     """
 
-    def __init__(self, bands=30, rate=16000, low=20.0, high=7600.0, *, least_frames=1, **kwargs):
+    def __init__(self, bands=30, rate=16000, low=20.0, high=7600.0, *, min_frames=1, **kwargs):
         super().__init__(autocast=False, **kwargs)
         if rate <= 0 or rate % RATE_STEP:
             raise ValueError(
                 f"`rate` must be a multiple of {RATE_STEP} Hz. Received rate={rate!r}. Resample "
                 "the audio to 16000 Hz, as `scipy.signal.resample_poly` does."
             )
-        self.bands, self.rate, self.least_frames = int(bands), int(rate), int(least_frames)
+        self.bands, self.rate, self.min_frames = int(bands), int(rate), int(min_frames)
         self.low, self.high = float(low), float(high)
         self.hop = round(HOP * rate)
         self.frame = round(FRAME * rate)
@@ -106,8 +106,8 @@ class LogMel(keras.layers.Layer):
         before = ops.concatenate([frames[..., :1], frames[..., :-1]], axis=-1)
         # x - 0.97 y; a float16 file's 0.97 would be off by a percent of the 0.03 that slow
         # sounds keep
-        emphasised = frames - before + EMPHASIS_LOSS * before
-        windowed = emphasised * ops.cast(self.window, frames.dtype)
+        emphasized = frames - before + EMPHASIS_LOSS * before
+        windowed = emphasized * ops.cast(self.window, frames.dtype)
         real, imaginary = ops.rfft(windowed, self.transform)
         power = real * real + imaginary * imaginary  # (batch, frames, transform // 2 + 1)
         # one band at a time sees its own bins: a matrix would be int8 in a dynamic-range file
@@ -127,7 +127,7 @@ class LogMel(keras.layers.Layer):
         return (batch, frames, self.bands)
 
     def _check(self, samples):
-        least = self.frame + (self.least_frames - 1) * self.hop
+        least = self.frame + (self.min_frames - 1) * self.hop
         if samples is not None and samples < least:
             raise ValueError(
                 f"A recording has {samples} samples, {1e3 * samples / self.rate:.0f} ms at "
@@ -137,7 +137,7 @@ class LogMel(keras.layers.Layer):
 
     def _check_rows(self, mask, valid):
         counts = concrete(ops.sum(ops.cast(valid, "int32"), axis=1))
-        if counts is not None and np.min(counts) < self.least_frames:
+        if counts is not None and np.min(counts) < self.min_frames:
             self._check(int(np.sum(ops.convert_to_numpy(mask)[np.argmin(counts)])))
 
     def get_config(self):
@@ -147,7 +147,7 @@ class LogMel(keras.layers.Layer):
             "rate": self.rate,
             "low": self.low,
             "high": self.high,
-            "least_frames": self.least_frames,
+            "min_frames": self.min_frames,
         }
 
 

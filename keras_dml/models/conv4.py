@@ -6,14 +6,12 @@ from keras_dml._backend import keras
 from keras_dml.models._images import embedding_of, image_input
 
 
-def convolutional(
-    input_shape=(28, 28, 1), *, width=64, blocks=4, embedding=None, early_pooling=False
-):
-    """Blocks of a 3 by 3 convolution, batch normalisation, ReLU and the maxima of 2 by 2 pixels
+def conv4(input_shape=(28, 28, 1), *, width=64, blocks=4, embedding=None, early_pooling=False):
+    """Blocks of a 3 by 3 convolution, batch normalization, ReLU and the maxima of 2 by 2 pixels
     (Snell2017).
 
     Functional model:
-        Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardised.
+        Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardized.
         Output: `(batch, features)`: all that is left of the image, 64 of Omniglot's 28 by 28
             pixels, 1600 of 84 by 84; or `(batch, embedding)`.
 
@@ -22,7 +20,7 @@ def convolutional(
         width: Filters of every block, or a list of one number a block.
         blocks: Number of blocks.
         embedding: Units of a linear layer on the features; None: no such layer.
-        early_pooling: Whether the maxima come before the normalisation, which then works on a
+        early_pooling: Whether the maxima come before the normalization, which then works on a
             quarter of the pixels: a training step on a processor takes half the time.
 
     Returns:
@@ -46,4 +44,4 @@ def convolutional(
         x = keras.layers.ReLU(name=f"relu_{i}")(x)
         x = x if early_pooling else maxima(x)
     features = keras.layers.Flatten(name="features")(x)
-    return keras.Model(image, embedding_of(features, embedding), name="convolutional")
+    return keras.Model(image, embedding_of(features, embedding), name="conv4")

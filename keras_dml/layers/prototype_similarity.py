@@ -11,7 +11,7 @@ from keras_dml._backend.replicas import gathered
 from keras_dml.geometry import prototypes
 from keras_dml.layers._labels import checked_labels
 from keras_dml.layers._precision import full_precision
-from keras_dml.layers.similarity import LearnedSimilarity
+from keras_dml.layers.learned_similarity import LearnedSimilarity
 
 INITS = ("normal", "first_mean")
 
@@ -94,7 +94,7 @@ class PrototypeSimilarity(keras.layers.Layer):
         return self.similarity(inputs, self.prototypes, training=training)
 
     def update(self, z, labels):
-        """Moves the prototypes of the classes of a batch towards their means (Monteiro2020,
+        """Moves the prototypes of the classes of a batch toward their means (Monteiro2020,
         Algorithm 1), on all replicas alike; no gradient goes through it.
 
         Args:

@@ -1,11 +1,11 @@
 """A sequence encoder whose quantile functions move by what the whole recording says."""
 
 from keras_dml._backend import keras
-from keras_dml.layers import DiscriminantShift, LaggedCorrelation
+from keras_dml.layers import LaggedCorrelation, LDAShift
 
 
 def with_shift(encoder, lags, discriminants):
-    """The encoder with `DiscriminantShift` before its head, by the correlations of its normalised
+    """The encoder with `LDAShift` before its head, by the correlations of its normalized
     recording.
 
     Not in the papers. The new model shares the encoder's layers. It has two more, `correlations`
@@ -31,10 +31,10 @@ def with_shift(encoder, lags, discriminants):
     """
     graph = isinstance(encoder, keras.Model) and not isinstance(encoder, keras.Sequential)
     names = [layer.name for layer in encoder.layers] if graph else []
-    if "normalisation" not in names:
+    if "normalization" not in names:
         raise ValueError(
             "with_shift takes an encoder of `keras_dml.models.sequence_encoder`, or another "
-            "functional model with a layer `normalisation` and a head after its filters. Received "
+            "functional model with a layer `normalization` and a head after its filters. Received "
             f"{encoder!r}, layers {names}."
         )
     if "shift" in names:
@@ -43,7 +43,7 @@ def with_shift(encoder, lags, discriminants):
             "the encoder without it."
         )
     head = encoder.layers[-1]
-    normalised = encoder.get_layer("normalisation").output
-    correlations = LaggedCorrelation(lags, name="correlations")(normalised)
-    moved = DiscriminantShift(discriminants, name="shift")([head.input, correlations])
+    normalized = encoder.get_layer("normalization").output
+    correlations = LaggedCorrelation(lags, name="correlations")(normalized)
+    moved = LDAShift(discriminants, name="shift")([head.input, correlations])
     return keras.Model(encoder.input, head(moved), name=encoder.name)

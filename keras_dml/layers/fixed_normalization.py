@@ -1,4 +1,4 @@
-"""Standardisation of images by fixed numbers, inside the model."""
+"""Standardization of images by fixed numbers, inside the model."""
 
 import numpy as np
 
@@ -7,38 +7,38 @@ from keras_dml.geometry.numerics import wide
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class Standardisation(keras.layers.Layer):
+class FixedNormalization(keras.layers.Layer):
     """Subtracts a fixed mean and divides by a fixed deviation, one of each a channel.
 
     Inside the model, so that its user gives images in [0, 1] and an attack's budget is in the same
-    unit. `ChannelNormalisation` measures its numbers on training data instead. Computed in float32
+    unit. `ChannelNormalization` measures its numbers on training data instead. Computed in float32
     or wider whatever the policy.
 
     Input and output shape: `(..., channels)`; the input in [0, 1], the output in deviations.
 
     Args:
         mean: A number, or one a channel, in the unit of the input.
-        deviation: A positive number, or one a channel, in the unit of the input.
+        stddev: A positive number, or one a channel, in the unit of the input.
 
     Raises:
         ValueError: If a number is not finite, a deviation is not positive, or there are as many
             numbers as neither one nor the channels.
 
     Example:
-        >>> float(Standardisation(0.5, 0.25)(np.ones((1, 2, 2, 1)))[0, 0, 0, 0])
+        >>> float(FixedNormalization(0.5, 0.25)(np.ones((1, 2, 2, 1)))[0, 0, 0, 0])
         2.0
     """
 
-    def __init__(self, mean=0.5, deviation=0.5, **kwargs):
+    def __init__(self, mean=0.5, stddev=0.5, **kwargs):
         super().__init__(autocast=False, **kwargs)
         self.mean = _numbers("mean", mean)
-        self.deviation = _numbers("deviation", deviation)
-        if np.min(self.deviation) <= 0:
-            raise ValueError(f"`deviation` must be positive. Received deviation={deviation!r}.")
+        self.stddev = _numbers("stddev", stddev)
+        if np.min(self.stddev) <= 0:
+            raise ValueError(f"`stddev` must be positive. Received stddev={stddev!r}.")
         self.supports_masking = True
 
     def build(self, input_shape):
-        for name in ("mean", "deviation"):
+        for name in ("mean", "stddev"):
             count = np.size(getattr(self, name))
             if count not in (1, input_shape[-1]):
                 raise ValueError(
@@ -48,14 +48,14 @@ class Standardisation(keras.layers.Layer):
 
     def call(self, inputs):
         dtype = wide(self.variable_dtype)
-        mean, deviation = np.asarray(self.mean, dtype), np.asarray(self.deviation, dtype)
-        return ops.cast((ops.cast(inputs, dtype) - mean) / deviation, self.compute_dtype)
+        mean, stddev = np.asarray(self.mean, dtype), np.asarray(self.stddev, dtype)
+        return ops.cast((ops.cast(inputs, dtype) - mean) / stddev, self.compute_dtype)
 
     def compute_output_shape(self, input_shape):
         return input_shape
 
     def get_config(self):
-        return {**super().get_config(), "mean": self.mean, "deviation": self.deviation}
+        return {**super().get_config(), "mean": self.mean, "stddev": self.stddev}
 
 
 def _numbers(name, value):

@@ -1,0 +1,45 @@
+"""Standardization of the channels of each recording by itself."""
+
+from keras_dml._backend import keras, ops
+from keras_dml.geometry.numerics import wide
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class InstanceStandardization(keras.layers.Layer):
+    """Brings every channel of every recording to mean 0 and standard deviation 1 over its own valid
+    steps.
+
+    For signals whose level depends on the day (electrode contact, amplifier). A dead channel
+    becomes 0. Computed in float32 or wider whatever the policy, since half precision cannot count
+    the steps.
+
+    Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
+
+    Args:
+        epsilon: Added to the variance, in squared units of the input.
+    """
+
+    def __init__(self, epsilon=1e-6, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        self.epsilon = float(epsilon)
+        self.supports_masking = True
+
+    def call(self, inputs, mask=None):
+        inputs = ops.cast(inputs, wide(self.variable_dtype))
+        if mask is None:
+            mean = ops.mean(inputs, axis=1, keepdims=True)
+            gap = inputs - mean
+            variance = ops.mean(gap * gap, axis=1, keepdims=True)
+        else:
+            valid = ops.cast(mask, inputs.dtype)[..., None]  # (batch, time, 1)
+            count = ops.maximum(ops.sum(valid, axis=1, keepdims=True), 1)
+            mean = ops.sum(ops.where(valid > 0, inputs, 0), axis=1, keepdims=True) / count
+            gap = ops.where(valid > 0, inputs - mean, 0)
+            variance = ops.sum(gap * gap, axis=1, keepdims=True) / count
+        return ops.cast(gap * ops.rsqrt(variance + self.epsilon), self.compute_dtype)
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def get_config(self):
+        return {**super().get_config(), "epsilon": self.epsilon}
