@@ -21,7 +21,7 @@ COLUMNS = (
 @dataclasses.dataclass(frozen=True)
 class Row:
     """One exported file: what `keras_dml.export` measured, and its change in the figure by which
-    the model is judged (`judge.measure`), where that is known."""
+    the model is measured (`quality.measure`), where that is known."""
 
     model: str
     export: object

@@ -46,16 +46,16 @@ def export_model(name, out):
     """
     import numpy as np
 
-    from export import judge, report
+    from export import quality, report
     from keras_dml import export, inference, zoo
     from keras_dml.export import inputs
 
     model, card = zoo.load(name), zoo.card(name)
     path = out / f"{name}_saved_model"
     made = export.saved_model(model, path)
-    judged, measure = judge.judged(card), judge.measure(card)
-    if judged is None:
-        return report.Row(name, made, None, measure)
+    measured, metric = quality.test_recordings(card), quality.metric_name(card)
+    if measured is None:
+        return report.Row(name, made, None, metric)
     loaded = export.signatures.tensorflow().saved_model.load(str(path)).signatures
     encoder, _ = export.signatures.parts(model)
     kind = inputs.of(encoder)
@@ -64,15 +64,15 @@ def export_model(name, out):
         return np.concatenate(
             [
                 next(iter(loaded[signature](**kind.batch([one])).values())).numpy()
-                for one in judged.signals
+                for one in measured.signals
             ]
         )
 
-    if measure == "accuracy":
-        by_file = judge.accuracy(answers("classify"), judged)
+    if metric == "accuracy":
+        by_file = quality.accuracy(answers("classify"), measured)
     else:
-        by_file = judge.auc(inference.head_distance(model), answers("embed"), judged)
-    return report.Row(name, made, by_file - judge.by_keras(model, judged, measure), measure)
+        by_file = quality.auc(inference.head_distance(model), answers("embed"), measured)
+    return report.Row(name, made, by_file - quality.by_keras(model, measured, metric), metric)
 
 
 if __name__ == "__main__":

@@ -56,14 +56,14 @@ def export_model(name, out, quantizations):
         out: Folder for the files.
         quantizations: Names of `QUANTIZATIONS`.
     """
-    from export import judge, report
+    from export import quality, report
     from keras_dml import export, zoo
 
     model, card = zoo.load(name), zoo.card(name)
-    judged, measure = judge.judged(card), judge.measure(card)
-    if judged is not None:
-        by_keras = judge.by_keras(model, judged, measure)
-    calibrating = judge.calibrating(card)
+    measured, metric = quality.test_recordings(card), quality.metric_name(card)
+    if measured is not None:
+        by_keras = quality.by_keras(model, measured, metric)
+    calibrating = quality.calibrating(card)
     matrices = export.works_on_matrices(model)
     rows = []
     for quantization in quantizations:
@@ -77,9 +77,9 @@ def export_model(name, out, quantizations):
         form = None if quantization == "float32" else quantization
         made = export.tflite(model, path, form, calibrating)
         change = None
-        if judged is not None:
-            change = judge.by_file(path, model, judged, measure) - by_keras
-        rows.append(report.Row(name, made, change, measure))
+        if measured is not None:
+            change = quality.by_file(path, model, measured, metric) - by_keras
+        rows.append(report.Row(name, made, change, metric))
     return rows
 
 

@@ -159,7 +159,7 @@ def staged(path, place=file_place):
         OSError: If the disk is full, or the folder cannot be written to.
     """
     target = place(path)
-    with room(target) as folder:
+    with tmp_dir(target) as folder:
         candidate = folder / pathlib.Path(path).name
         with _told(path):
             yield candidate
@@ -172,7 +172,7 @@ def staged(path, place=file_place):
 
 
 @contextlib.contextmanager
-def room(target):
+def tmp_dir(target):
     """A temporary folder beside a target, for what shall be renamed to it.
 
     Args:

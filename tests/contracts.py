@@ -17,8 +17,8 @@ from keras import ops
 
 from keras_dml.inference import takes_matrices
 from keras_dml.layers import Proxies
-from keras_dml.layers._matrices import MatrixLayer
-from keras_dml.models import _parts as parts
+from keras_dml.layers.matrices import MatrixLayer
+from keras_dml.models import parts
 
 BATCH, TIME, CHANNELS = 3, 23, 4
 SAMPLES = 3000  # of sound, at 16 kHz: enough for a network that sees 15 frames at once

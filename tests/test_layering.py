@@ -11,7 +11,7 @@ PACKAGE = ROOT / "keras_dml"
 
 # A unit may import the units of earlier rows and itself, never a neighbor of its own row.
 ROWS = [
-    ["geometry", "schedules"],
+    ["geometry", "labels", "schedules"],
     ["distances"],
     ["layers"],
     ["losses"],
@@ -19,7 +19,7 @@ ROWS = [
     ["samplers", "evaluation", "potato"],
     ["zoo"],
     ["inference"],
-    ["export", "gallery", "reports"],
+    ["export", "reports"],
     ["reproduce"],
     ["cli"],
 ]
@@ -118,6 +118,39 @@ def test_an_arrow_the_wrong_way_is_seen(tmp_path, monkeypatch):
         assert wrong_arrows("geometry", units_imported(path)) == {unit}, line
     path.write_text("from keras_dml._backend import ops\nfrom . import numerics\nimport numpy")
     assert not wrong_arrows("geometry", units_imported(path))
+
+
+def test_every_row_names_what_exists():
+    units = {unit_of(path) for path in MODULES}
+    assert {*RANK, *LEAVES} <= units, f"without a file: {sorted({*RANK, *LEAVES} - units)}"
+
+
+def foreign_private_names(path):
+    """Names with an underscore that a file takes from another unit of the package."""
+    taken = {name for name in imports(path) if top(name) == "keras_dml"}
+    return {
+        name
+        for name in taken
+        if (parts := name.split("."))[1:2] != [unit_of(path)]
+        and any(part.startswith("_") and part != "__version__" for part in parts[2:])
+    }
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_a_private_name_stays_in_its_package(path):
+    assert not foreign_private_names(path)
+
+
+def test_a_private_name_of_another_package_is_seen(tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    monkeypatch.setitem(globals(), "PACKAGE", tmp_path / "keras_dml")
+    path = tmp_path / "keras_dml" / "losses" / "bad.py"
+    path.parent.mkdir(parents=True)
+    for line in ("from keras_dml.layers._x import y", "from keras_dml.layers.x import _y"):
+        path.write_text(line)
+        assert foreign_private_names(path), line
+    path.write_text("from keras_dml._arrays import real\nfrom keras_dml.losses._x import _y")
+    assert not foreign_private_names(path)
 
 
 def test_the_package_itself_imports_only_the_standard_library():

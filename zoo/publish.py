@@ -55,7 +55,7 @@ def publish(folder, model, card, golden_recordings, curves=None):
         (folder / PICTURES).mkdir(exist_ok=True)
         files.insert(0, f"{PICTURES}/{curves.name}")
     places = {name: _files.file_place(folder / name) for name in files}
-    with _files.room(folder / lookup.CARD) as beside:
+    with _files.tmp_dir(folder / lookup.CARD) as beside:
         room = beside / folder.name  # whose name the card has, as it is checked
         room.mkdir()
         _without_optimizer(model).save(room / MODEL)
@@ -106,7 +106,7 @@ def update(folder, **changes):
     card = {**catalog.read_json(folder / lookup.CARD), **changes}
     _check_name(card, folder)
     places = {name: _files.file_place(folder / name) for name in (README, lookup.CARD)}
-    with _files.room(folder / lookup.CARD) as room:
+    with _files.tmp_dir(folder / lookup.CARD) as room:
         _write_texts(room, card, pictures(folder))
         _put(room, places)
     return card

@@ -18,9 +18,9 @@ MISTAKES = (ImportError, OSError, RuntimeError, TypeError, ValueError)
 
 class _Commands(typer.core.TyperGroup):
     def invoke(self, context):
-        from keras_dml.cli import _screen
+        from keras_dml.cli import _console
 
-        with _screen.stoppable("Stopped; nothing was written."):  # commands that write say more
+        with _console.stoppable("Stopped; nothing was written."):  # commands that write say more
             return super().invoke(context)
 
 
@@ -43,9 +43,9 @@ app.add_typer(reproduce.app, name="reproduce")
 
 def _version(wanted: bool):
     if wanted:
-        from keras_dml.cli import _screen
+        from keras_dml.cli import _console
 
-        _screen.say(f"keras-dml {__version__}")
+        _console.say(f"keras-dml {__version__}")
         raise typer.Exit()
 
 

@@ -6,7 +6,7 @@ import time
 import numpy as np
 
 from keras_dml import _files, evaluation, reports
-from keras_dml.cli import _rounds, _screen, _telling
+from keras_dml.cli import _console, _demo_report, _trials
 from keras_dml.zoo import catalog
 
 CURVES_PER_PERSON = 12  # recordings drawn in the picture of two people; more hide each other
@@ -27,28 +27,28 @@ def show(name, get_recordings, out):
     """
     start = time.monotonic()
     card = catalog.card(name)
-    with _screen.stage(_title(1, "read the recordings")):
+    with _console.stage(_title(1, "read the recordings")):
         recordings = get_recordings(card["data"]["train_subjects"])
-    with _screen.stage(_title(2, f"load {name}")), _screen.quietly():
+    with _console.stage(_title(2, f"load {name}")), _console.quietly():
         from keras_dml import zoo
 
         model = zoo.load(name)
-    _telling.introduce(name, card, recordings)
-    with _screen.stage(
+    _demo_report.introduce(name, card, recordings)
+    with _console.stage(
         _title(3, f"embed {len(recordings.enrolled) + len(recordings.probes):,} recordings"),
         spinner=False,
     ):
         enrolled, distances = _embed(model, recordings)
-    with _screen.stage(_title(4, "compare")):
+    with _console.stage(_title(4, "compare")):
         rounds, pooled = _play(distances, recordings)
-    _telling.rounds_played(rounds, recordings)
-    _telling.decisions(distances, recordings, card["thresholds"], pooled[1])
-    with _screen.stage(_title(5, f"draw into {out}")):
+    _demo_report.rounds_played(rounds, recordings)
+    _demo_report.decisions(distances, recordings, card["thresholds"], pooled[1])
+    with _console.stage(_title(5, f"draw into {out}")):
         written = _draw(rounds, pooled, enrolled, recordings, out)
         written.append(_write_figures(name, rounds, out))
-    _screen.say()
+    _console.say()
     written += _for_device(model, name, recordings, distances, out)
-    _telling.conclude(name, written, time.monotonic() - start)
+    _demo_report.conclude(name, written, time.monotonic() - start)
 
 
 def _title(number, what):
@@ -68,10 +68,10 @@ def _play(distances, recordings):
     """Rounds by number of probes observed, and all trials of each pooled."""
     rounds, pooled = {}, {}
     for count in recordings.observed:
-        scores, owners, people = _rounds.scores_by_person(
+        scores, owners, people = _trials.scores_by_person(
             distances, recordings.probe_people, recordings.enrolled_people, count
         )
-        rounds[count] = _rounds.play(scores, owners, people, count)
+        rounds[count] = _trials.play(scores, owners, people, count)
         pooled[count] = evaluation.verification(scores, owners[:, None] == people[None, :])
     return rounds, pooled
 
@@ -79,12 +79,12 @@ def _play(distances, recordings):
 def _draw(rounds, pooled, enrolled, recordings, out):
     """Writes the pictures with the numbers they were drawn from; gives their paths."""
     named = {
-        _telling.counted(count, recordings.unit): [one.verification for one in played]
+        _demo_report.counted(count, recordings.unit): [one.verification for one in played]
         for count, played in rounds.items()
     }
-    eers = {count: _rounds.mean(played, "verification_eer")[0] for count, played in rounds.items()}
+    eers = {count: _trials.mean(played, "verification_eer")[0] for count, played in rounds.items()}
     errs = (
-        f"{100 * eer:.1f} % with {_telling.counted(count, recordings.unit)}"
+        f"{100 * eer:.1f} % with {_demo_report.counted(count, recordings.unit)}"
         for count, eer in eers.items()
     )
     caption = f"{len(recordings.people)} people not trained on. {recordings.source}"
@@ -108,7 +108,7 @@ def _draw(rounds, pooled, enrolled, recordings, out):
 
 
 def _write_figures(name, rounds, out):
-    rows = [_rounds.figures(one) for played in rounds.values() for one in played]
+    rows = [_trials.figures(one) for played in rounds.values() for one in played]
     path = out / "figures.json"
     _files.write_text(path, json.dumps({"model": name, "rounds": rows}, indent=2) + "\n")
     return path
@@ -119,11 +119,11 @@ def _for_device(model, name, recordings, distances, out):
     from keras_dml._backend import tensorflow
 
     if not tensorflow.is_backend():
-        _screen.note(
+        _console.note(
             "No TFLite file: TensorFlow writes it, and Keras runs on another backend here."
         )
         return []
-    with _screen.stage(_title(6, "write the TFLite file and hold it against Keras")):
+    with _console.stage(_title(6, "write the TFLite file and hold it against Keras")):
         from keras_dml import export
         from keras_dml.export import litert
 
@@ -131,5 +131,5 @@ def _for_device(model, name, recordings, distances, out):
         made = export.tflite(model, file)
         gallery = litert.embed(file, recordings.enrolled)
         found = litert.distance(file, litert.embed(file, recordings.probes), gallery)
-    _telling.device_file(made, recordings, distances, found)
+    _demo_report.device_file(made, recordings, distances, found)
     return [file]

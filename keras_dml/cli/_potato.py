@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from keras_dml.cli import _screen
+from keras_dml.cli import _console
 
 SOURCE = "HDM05 (Müller et al. 2007; CC BY-SA 3.0): a covariance matrix of 31 joints a clip."
 
@@ -27,9 +27,9 @@ def show(manual_dir, data_dir, out, scale, seeds=None):
         OSError: If the folder cannot be written to.
     """
     start = time.monotonic()
-    with _screen.stage("read the clips"):
+    with _console.stage("read the clips"):
         matrices, motions, actors = read(manual_dir, data_dir)
-    with _screen.stage("load the losses"), _screen.quietly():
+    with _console.stage("load the losses"), _console.quietly():
         from keras_dml.reproduce.potato import clips, pictures, plan
         from keras_dml.reproduce.runs import Runs
 
@@ -42,7 +42,7 @@ def show(manual_dir, data_dir, out, scale, seeds=None):
     choices = experiment.choose()
     rows, spreads = experiment.compare(choices)
     ablations = experiment.ablate(choices)
-    with _screen.stage(f"draw into {out}"):
+    with _console.stage(f"draw into {out}"):
         table, written = pictures.write(
             out,
             choices,
@@ -77,28 +77,28 @@ def read(manual_dir, data_dir=None):
 
 
 def _introduce(clips, scale, chosen):
-    _screen.say(
+    _console.say(
         f"\n[bold]The potato ranking loss (Kim et al. 2020) against eight others[/bold], "
         f"scale {scale}\n"
         f"{len(clips.labels):,} clips of {len(clips.classes)} motions by {len(clips.names)} "
-        f"actors: {_screen.plain(', '.join(clips.names))}"
+        f"actors: {_console.plain(', '.join(clips.names))}"
     )
-    _screen.say(f"[dim]{SOURCE}[/dim]")
+    _console.say(f"[dim]{SOURCE}[/dim]")
     if clips.left_out:
-        _screen.say(
+        _console.say(
             f"[dim]Motions left out, with too few clips when two actors are held out: "
             f"{len(clips.left_out)}[/dim]"
         )
     if scale == "smoke":
-        _screen.say("[dim]The smoke scale shows that it runs; its figures mean nothing.[/dim]")
+        _console.say("[dim]The smoke scale shows that it runs; its figures mean nothing.[/dim]")
 
 
 def _tell(table, people, seeds):
     from keras_dml.reproduce.potato.tables import NAMES
 
     count = f"{seeds} seeds ± standard error" if seeds > 1 else "one seed"
-    _screen.say(
-        f"\n[bold]Actors never seen[/bold]: {_screen.plain(', '.join(people))} held out in turn, "
+    _console.say(
+        f"\n[bold]Actors never seen[/bold]: {_console.plain(', '.join(people))} held out in turn, "
         f"mean over them and {count}; in %\n"
         "Right: the paper's Table I, random halves of HDM05's 130 motions"
     )
@@ -109,8 +109,8 @@ def _tell(table, people, seeds):
         here = [_with_error(table[name][i], table[f"{name}_stderr"][i]) for name in NAMES]
         there = [_with_error(table[f"{name}_paper"][i]) for name in papers]
         rows.append((method, *here, "|", *there))
-    _screen.table(columns, rows, gap=2)
-    _screen.say(
+    _console.table(columns, rows, gap=2)
+    _console.say(
         "[dim]No network: log-Euclidean distances of the matrices themselves. Untrained: the "
         "network's random start.\nNRA: its paper gives no formula that could be built.[/dim]"
     )
@@ -118,7 +118,7 @@ def _tell(table, people, seeds):
 
 def _conclude(written, seconds):
     out = written[0].parent
-    _screen.say(f"\n[bold]Written to {_screen.plain(out)}[/bold] in {seconds:.0f} s")
+    _console.say(f"\n[bold]Written to {_console.plain(out)}[/bold] in {seconds:.0f} s")
     what = {
         "table1.png": "the table above, beside the paper's",
         "people.png": "Recall@1 of every actor",
@@ -129,8 +129,8 @@ def _conclude(written, seconds):
         "figures.json": "all of it, and the settings chosen, for programs",
     }
     names = [path.name for path in written]
-    _screen.table((), [(file, text) for file, text in what.items() if file in names], header=False)
-    _screen.say("[dim]Beside the pictures: the same as .svg, and their numbers as .csv.[/dim]")
+    _console.table((), [(file, text) for file, text in what.items() if file in names], header=False)
+    _console.say("[dim]Beside the pictures: the same as .svg, and their numbers as .csv.[/dim]")
 
 
 def _with_error(value, error=None):

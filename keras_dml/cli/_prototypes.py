@@ -5,7 +5,7 @@ import importlib.util
 import pathlib
 import time
 
-from keras_dml.cli import _screen
+from keras_dml.cli import _console
 
 SOURCE = (
     "MNIST (LeCun and Cortes; commonly stated as CC BY-SA 3.0), attacks within 0.3 of every pixel."
@@ -36,9 +36,9 @@ def show(manual_dir, out, scale, restarts=None, images=None, precision="float32"
     start = time.monotonic()
     if importlib.util.find_spec("foolbox") is None:
         raise ImportError('The attacks run in Foolbox: pip install "keras-dml[robustness]".')
-    with _screen.stage("read the digits"):
+    with _console.stage("read the digits"):
         train, test = read(manual_dir)
-    with _screen.stage("load the networks"), _screen.quietly():
+    with _console.stage("load the networks"), _console.quietly():
         from keras_dml.reproduce.prototypes import digits, pictures, plan, tables
         from keras_dml.reproduce.runs import Runs
 
@@ -53,7 +53,7 @@ def show(manual_dir, out, scale, restarts=None, images=None, precision="float32"
     _introduce(shown, scale)
     history = experiment.train()
     table = tables.comparison(experiment.attack(), heads)
-    with _screen.stage(f"draw into {out}"):
+    with _console.stage(f"draw into {out}"):
         written = pictures.write(out, table, heads, history, source=SOURCE)
     _tell(table, heads)
     _conclude(written, time.monotonic() - start)
@@ -79,20 +79,20 @@ def _one_of(folder, name):
 
 
 def _introduce(digits, scale):
-    _screen.say(
+    _console.say(
         f"\n[bold]Prototypical classifiers (Monteiro et al. 2020) under attack, beside four "
         f"others[/bold], scale {scale}\n{len(digits.x):,} digits to train on, "
         f"{len(digits.x_test):,} to attack; one architecture, one recipe"
     )
-    _screen.say(f"[dim]{SOURCE}[/dim]")
+    _console.say(f"[dim]{SOURCE}[/dim]")
     if scale == "smoke":
-        _screen.say("[dim]The smoke scale shows that it runs; its figures mean nothing.[/dim]")
+        _console.say("[dim]The smoke scale shows that it runs; its figures mean nothing.[/dim]")
 
 
 def _tell(table, heads):
     from keras_dml.reproduce.prototypes.tables import OF_PAPER
 
-    _screen.say(
+    _console.say(
         f"\n[bold]Right answers[/bold] of {table['count'][0]:,}, in %: clean, under each attack, "
         "under all of them\nRight: the paper's Table 1, whose attacks were probably weaker"
     )
@@ -103,13 +103,13 @@ def _tell(table, heads):
         here = [_percent(table[name][i]) for name in SHOWN]
         there = [_percent(table[f"{name}_paper"][i]) for name in OF_PAPER]
         rows.append((method, *here, "|", *there))
-    _screen.table(columns, rows, gap=1)
+    _console.table(columns, rows, gap=1)
     widest = max(
         table[f"{name}_high"][i] - table[f"{name}_low"][i]
         for name in SHOWN
         for i in range(len(table["method"]))
     )
-    _screen.say(
+    _console.say(
         f"[dim]95 % intervals are at most ± {50 * widest:.1f}; table1.csv has them, and the "
         "paper's own protocol as (weak).[/dim]"
     )
@@ -117,15 +117,15 @@ def _tell(table, heads):
 
 def _conclude(written, seconds):
     out = written[0].parent
-    _screen.say(f"\n[bold]Written to {_screen.plain(out)}[/bold] in {seconds:.0f} s")
+    _console.say(f"\n[bold]Written to {_console.plain(out)}[/bold] in {seconds:.0f} s")
     what = {
         "table1.png": "the table above, beside the paper's",
         "table1.csv": "its numbers, with intervals",
         "figures.json": "all of it, and what every epoch told, for programs",
     }
     names = [path.name for path in written]
-    _screen.table((), [(file, text) for file, text in what.items() if file in names], header=False)
-    _screen.say("[dim]The networks lie in runs/, as .keras files.[/dim]")
+    _console.table((), [(file, text) for file, text in what.items() if file in names], header=False)
+    _console.say("[dim]The networks lie in runs/, as .keras files.[/dim]")
 
 
 def _percent(share):

@@ -14,32 +14,32 @@ def run(
     Example: keras-dml card gait_qp_wl
     """
     from keras_dml import zoo
-    from keras_dml.cli import _screen
+    from keras_dml.cli import _console
 
     card = zoo.card(name)
     if as_json:
-        _screen.data(card, indent=2)
+        _console.data(card, indent=2)
         return
-    _screen.say(f"[bold]{_screen.plain(name)}[/bold]: {_screen.plain(card['task'])}")
-    _screen.table((), _facts(card), header=False)
-    _screen.say("\n[bold]Figures[/bold] (value ± standard error)")
+    _console.say(f"[bold]{_console.plain(name)}[/bold]: {_console.plain(card['task'])}")
+    _console.table((), _facts(card), header=False)
+    _console.say("\n[bold]Figures[/bold] (value ± standard error)")
     if "figures_are" in card:
-        _screen.say(_screen.plain(card["figures_are"]))
-    _screen.table(
+        _console.say(_console.plain(card["figures_are"]))
+    _console.table(
         ("protocol", "n", "fraction", "setting", "metric", "value", "trials"), _figures(card)
     )
     if card["thresholds"]:
-        _screen.say("\n[bold]Thresholds[/bold]")
-        _screen.table(
+        _console.say("\n[bold]Thresholds[/bold]")
+        _console.table(
             ("false accept rate", "accept distances up to", "95 % interval"), _thresholds(card)
         )
     if card["exports"]:
-        _screen.say("\n[bold]Exports[/bold]")
+        _console.say("\n[bold]Exports[/bold]")
         columns = ("format", "numbers", "bytes", "latency (ms)", "change in figure")
-        _screen.table(columns, _exports(card))
-    _screen.say("\n[bold]Limits[/bold]")
+        _console.table(columns, _exports(card))
+    _console.say("\n[bold]Limits[/bold]")
     for limit in card["limits"]:
-        _screen.say(f"- {_screen.plain(limit)}")
+        _console.say(f"- {_console.plain(limit)}")
 
 
 def _facts(card):

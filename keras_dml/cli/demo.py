@@ -55,8 +55,8 @@ def gait(
 
 
 def _run(model, recordings, out, *arguments):
-    from keras_dml.cli import _demo, _folder, _recordings, _screen
+    from keras_dml.cli import _console, _demo, _folder, _recordings
 
     told = f"Stopped. What was written to {out} is whole; run the command again for the rest."
-    with _screen.stoppable(told), _folder.made(out):
+    with _console.stoppable(told), _folder.made(out):
         _demo.show(model, lambda people: getattr(_recordings, recordings)(people, *arguments), out)

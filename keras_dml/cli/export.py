@@ -68,22 +68,22 @@ def run(
             "images, as the device will see them. --quantization dynamic needs none."
         )
     from keras_dml import _files
-    from keras_dml.cli import _screen
+    from keras_dml.cli import _console
 
     out = str(_default_path(name, to)) if out is None else out
     check_place = _files.file_place if to is Format.tflite else _files.saved_model_place
     check_place(out)
     out = pathlib.Path(out)
     with (
-        _screen.stoppable(f"Stopped; {out} is as it was. Run the command again."),
+        _console.stoppable(f"Stopped; {out} is as it was. Run the command again."),
         _in_words_of_the_command(),
     ):
         recordings = None if representative is None else read_recordings(representative)
-        with _screen.stage(f"load {name}"), _screen.quietly():
+        with _console.stage(f"load {name}"), _console.quietly():
             from keras_dml import export, zoo
 
             model = zoo.load(name)
-        with _screen.stage(f"write {out} and hold it against Keras"):
+        with _console.stage(f"write {out} and hold it against Keras"):
             if to is Format.savedmodel:
                 made = export.saved_model(model, out)
             else:
@@ -91,7 +91,7 @@ def run(
                 chosen = "dynamic" if quantization is None else weights and weights.value
                 made = export.tflite(model, out, chosen, recordings)
     if as_json:
-        _screen.data({**dataclasses.asdict(made), "path": str(made.path)})
+        _console.data({**dataclasses.asdict(made), "path": str(made.path)})
         return
     timed = "an image" if made.steps is None else f"{made.steps} steps"
     facts = [
@@ -102,7 +102,7 @@ def run(
         ("drift", f"{100 * made.drift:.2g} % of the embeddings' RMS"),
         ("signatures", ", ".join(export.signatures.described(model))),
     ]
-    _screen.table((), facts, header=False)
+    _console.table((), facts, header=False)
 
 
 @contextlib.contextmanager

@@ -13,11 +13,11 @@ def run(
     Example: keras-dml list
     """
     from keras_dml import zoo
-    from keras_dml.cli import _screen
+    from keras_dml.cli import _console
 
     cards = {name: zoo.card(name) for name in zoo.list_models()}
     if as_json:
-        _screen.data({name: _summary(card) for name, card in cards.items()})
+        _console.data({name: _summary(card) for name, card in cards.items()})
         return
     if not cards:
         raise ValueError(
@@ -25,8 +25,8 @@ def run(
             "a folder of models in the environment variable KERAS_DML_ZOO."
         )
     rows = [(name, "\n".join(_lines(card))) for name, card in cards.items()]
-    _screen.table((), rows, header=False)
-    _screen.say("\nMore: keras-dml card NAME. In Python: keras_dml.zoo.load(NAME)")
+    _console.table((), rows, header=False)
+    _console.say("\nMore: keras-dml card NAME. In Python: keras_dml.zoo.load(NAME)")
 
 
 def _lines(card):

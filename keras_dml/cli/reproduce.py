@@ -75,9 +75,9 @@ def potato(
 
     Example: keras-dml reproduce potato --manual-dir ~/Downloads --scale smoke
     """
-    from keras_dml.cli import _folder, _potato, _screen
+    from keras_dml.cli import _console, _folder, _potato
 
-    with _screen.stoppable(STOPPED.format(out)), _folder.made(out):
+    with _console.stoppable(STOPPED.format(out)), _folder.made(out):
         _potato.show(manual_dir, data_dir, out, scale.value, seeds)
 
 
@@ -136,7 +136,7 @@ def prototypes(
 
     Example: keras-dml reproduce prototypes --manual-dir ~/Downloads --scale smoke
     """
-    from keras_dml.cli import _folder, _prototypes, _screen
+    from keras_dml.cli import _console, _folder, _prototypes
 
-    with _screen.stoppable(STOPPED.format(out)), _folder.made(out):
+    with _console.stoppable(STOPPED.format(out)), _folder.made(out):
         _prototypes.show(manual_dir, out, scale.value, restarts, images, precision.value)

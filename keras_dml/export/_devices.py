@@ -2,9 +2,9 @@
 
 from keras_dml._backend import keras
 from keras_dml.layers import LogEig, TangentVector
-from keras_dml.layers._matrices import MatrixLayer
+from keras_dml.layers.matrices import MatrixLayer
 from keras_dml.models import with_solver
-from keras_dml.models._copies import in_float64
+from keras_dml.models.copies import in_float64
 
 
 def works_on_matrices(model):

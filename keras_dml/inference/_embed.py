@@ -5,7 +5,7 @@ import numpy as np
 from keras_dml import progress as bars
 from keras_dml._arrays import whole
 from keras_dml.inference import _batches, _inputs
-from keras_dml.models import _parts as parts
+from keras_dml.models import parts
 from keras_dml.zoo import reading
 
 

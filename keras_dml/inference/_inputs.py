@@ -4,9 +4,9 @@ import numpy as np
 
 from keras_dml._arrays import real
 from keras_dml._backend import keras
-from keras_dml.layers._matrices import MatrixLayer
 from keras_dml.layers.log_mel import LogMel
-from keras_dml.models import _images as image_checks
+from keras_dml.layers.matrices import MatrixLayer
+from keras_dml.models import images as image_checks
 
 ASYMMETRY = 1e-3  # of the greatest entry; more is no rounding
 

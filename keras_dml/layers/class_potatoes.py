@@ -8,8 +8,8 @@ from keras_dml._arrays import real
 from keras_dml._backend import keras, ops
 from keras_dml._backend.replicas import gathered
 from keras_dml.geometry.spd import potato
-from keras_dml.layers._labels import checked_labels
-from keras_dml.layers._matrices import MatrixLayer, compiles
+from keras_dml.labels import checked_labels
+from keras_dml.layers.matrices import MatrixLayer, compiles
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")

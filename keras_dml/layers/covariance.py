@@ -3,7 +3,7 @@
 from keras_dml import distances
 from keras_dml._backend import keras
 from keras_dml.geometry.signals.covariance import check_estimator, covariance
-from keras_dml.layers._precision import full_precision
+from keras_dml.layers.precision import full_precision
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")

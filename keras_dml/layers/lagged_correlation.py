@@ -8,7 +8,7 @@ from keras_dml.geometry.signals.correlation import (
     lagged_correlations,
     num_correlations,
 )
-from keras_dml.layers._precision import full_precision
+from keras_dml.layers.precision import full_precision
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")

@@ -6,7 +6,7 @@ from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml.geometry import similarity, vector
 from keras_dml.layers import _dropout
-from keras_dml.layers._precision import full_precision
+from keras_dml.layers.precision import full_precision
 
 SYMMETRIES = ("none", "max", "mean", "absdiff")
 

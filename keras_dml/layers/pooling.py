@@ -4,7 +4,7 @@ import numbers
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
-from keras_dml.layers._precision import full_precision
+from keras_dml.layers.precision import full_precision
 
 MODES = ("max", "mean")
 

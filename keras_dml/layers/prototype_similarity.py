@@ -9,9 +9,9 @@ from keras_dml._arrays import real
 from keras_dml._backend import keras, ops
 from keras_dml._backend.replicas import gathered
 from keras_dml.geometry import prototypes
-from keras_dml.layers._labels import checked_labels
-from keras_dml.layers._precision import full_precision
+from keras_dml.labels import checked_labels
 from keras_dml.layers.learned_similarity import LearnedSimilarity
+from keras_dml.layers.precision import full_precision
 
 INITS = ("normal", "first_mean")
 

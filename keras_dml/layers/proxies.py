@@ -4,7 +4,7 @@ import numbers
 
 from keras_dml._backend import keras
 from keras_dml.geometry import vector
-from keras_dml.layers._precision import full_precision
+from keras_dml.layers.precision import full_precision
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")

@@ -5,7 +5,7 @@ import numbers
 from keras_dml import distances
 from keras_dml._backend import host, keras, ops
 from keras_dml.geometry import quantile
-from keras_dml.layers._precision import full_precision
+from keras_dml.layers.precision import full_precision
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")

@@ -3,7 +3,7 @@
 from keras_dml import distances
 from keras_dml._backend import keras
 from keras_dml.geometry import spd
-from keras_dml.layers._matrices import MatrixLayer, compiles, functions
+from keras_dml.layers.matrices import MatrixLayer, compiles, functions
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")

@@ -3,7 +3,7 @@
 from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml.geometry import spd
-from keras_dml.layers._matrices import MatrixLayer, compiles
+from keras_dml.layers.matrices import MatrixLayer, compiles
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")

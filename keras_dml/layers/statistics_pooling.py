@@ -5,7 +5,7 @@ import numpy as np
 from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
-from keras_dml.layers._precision import full_precision
+from keras_dml.layers.precision import full_precision
 
 # Of the variance, in squared units of the input: a channel that stands still gets no gradient
 # through its root, instead of an infinite one.

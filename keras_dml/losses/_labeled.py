@@ -4,8 +4,8 @@ import numpy as np
 
 from keras_dml._arrays import real
 from keras_dml._backend import keras
-from keras_dml.layers._labels import numeric_labels
-from keras_dml.layers._precision import full_precision
+from keras_dml.labels import numeric_labels
+from keras_dml.layers.precision import full_precision
 
 
 class LabeledLoss(keras.losses.Loss):

@@ -3,11 +3,11 @@
 from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml.losses import mining
-from keras_dml.losses._table import TableLoss
+from keras_dml.losses._distance_matrix import DistanceMatrixLoss
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class ContrastiveLoss(TableLoss):
+class ContrastiveLoss(DistanceMatrixLoss):
     """Pulls equal classes together and pushes others out of a margin (Hadsell2006).
 
     An ordered pair at distance d pays `d^2 / 2` if its classes are equal, else `max(margin - d,

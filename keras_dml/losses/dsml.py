@@ -4,11 +4,11 @@ from keras_dml._backend import keras, ops
 from keras_dml.geometry import vector
 from keras_dml.geometry.numerics import absolute
 from keras_dml.losses import mining
-from keras_dml.losses._table import TableLoss, mean_of_terms
+from keras_dml.losses._distance_matrix import DistanceMatrixLoss, mean_of_terms
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class DSMLTripletLoss(TableLoss):
+class DSMLTripletLoss(DistanceMatrixLoss):
     """All triplets by signal-to-noise distance, and a pull of embeddings to zero mean (Yuan2019).
 
     With `d_ij = var(h_j - h_i) / var(h_i)` over features, i the anchor, the mean over all triplets

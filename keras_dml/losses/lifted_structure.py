@@ -3,13 +3,13 @@
 from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml.losses import mining
-from keras_dml.losses._table import TableLoss, mean_of_terms
+from keras_dml.losses._distance_matrix import DistanceMatrixLoss, mean_of_terms
 
 NO_NEGATIVE = -1e30  # in place of -inf, whose differences are NaN
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class LiftedStructureLoss(TableLoss):
+class LiftedStructureLoss(DistanceMatrixLoss):
     """Each positive pair against all negatives of both its rows (Song2016; Kim2020, Eq. 3).
 
     With `J_ij = d_ij + log(sum_k exp(margin - d_ik) + sum_l exp(margin - d_jl))`, k over the

@@ -5,7 +5,7 @@ import numpy as np
 from keras_dml._backend import gradients, keras, ops
 from keras_dml._backend.enforced import enforced
 from keras_dml._backend.values import concrete, unique
-from keras_dml.layers._labels import column_of, numeric_labels
+from keras_dml.labels import column_of, numeric_labels
 
 LARGEST_LABEL = 2**24  # Keras casts labels to float32, which holds whole numbers up to here
 AT_LEAST_32 = {  # types that do not hold that bound

@@ -2,7 +2,7 @@
 
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
-from keras_dml.layers._labels import checked_labels
+from keras_dml.labels import checked_labels
 from keras_dml.losses._labeled import LabeledLoss
 from keras_dml.losses.pairs import class_ids
 

@@ -3,14 +3,14 @@
 from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml.losses import mining
-from keras_dml.losses._table import FARTHEST, TableLoss, mean_of_terms
+from keras_dml.losses._distance_matrix import FARTHEST, DistanceMatrixLoss, mean_of_terms
 
 MININGS = ("all", "random", "semi_hard", "hard")
 FALLBACKS = (None, "farthest")
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class TripletLoss(TableLoss):
+class TripletLoss(DistanceMatrixLoss):
     """Anchor nearer to a positive than to a negative by a margin (Schroff2015; Hermans2017;
     Kim2020, Eq. 1).
 

@@ -1,8 +1,8 @@
 """Architectures, one a file; importing this registers the layers they are made of."""
 
-from keras_dml.models._copies import with_solver
 from keras_dml.models.adversarial_training import AdversarialTraining
 from keras_dml.models.conv4 import conv4
+from keras_dml.models.copies import with_solver
 from keras_dml.models.efficientnet_lite import efficientnet_lite0
 from keras_dml.models.lda_shift import with_shift
 from keras_dml.models.lenet import lenet

@@ -2,7 +2,7 @@
 
 from keras_dml._backend import keras
 from keras_dml.losses.prototypes import PrototypicalLoss
-from keras_dml.models._images import are_pictures
+from keras_dml.models.images import are_pictures
 
 
 def refuse_weights(*weights):

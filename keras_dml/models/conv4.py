@@ -3,7 +3,7 @@
 import numbers
 
 from keras_dml._backend import keras
-from keras_dml.models._images import embedding_of, image_input
+from keras_dml.models.images import embedding_of, image_input
 
 
 def conv4(input_shape=(28, 28, 1), *, width=64, blocks=4, embedding=None, early_pooling=False):

@@ -4,7 +4,7 @@ import pathlib
 
 from keras_dml._backend import keras
 from keras_dml.layers.fixed_normalization import FixedNormalization
-from keras_dml.models._images import embedding_of, image_input
+from keras_dml.models.images import embedding_of, image_input
 
 # Of each stage (Tan2019, Table 1; Lite keeps B0's): kernel, stride of its first block, factor
 # of the expansion, filters, blocks.

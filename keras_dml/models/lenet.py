@@ -2,7 +2,7 @@
 
 from keras_dml._backend import keras
 from keras_dml.models._choices import choose
-from keras_dml.models._images import image_input
+from keras_dml.models.images import image_input
 
 # Filters and padding of the two convolutions, and units of the hidden layer.
 PRESETS = {

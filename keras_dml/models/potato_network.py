@@ -4,7 +4,7 @@ import numpy as np
 
 from keras_dml._arrays import finite, whole
 from keras_dml._backend import keras, ops
-from keras_dml.layers._labels import checked_labels
+from keras_dml.labels import checked_labels
 from keras_dml.layers.class_potatoes import ClassPotatoes
 from keras_dml.losses.pairs import classes_present
 from keras_dml.losses.potato import PotatoRankingLoss, of_queries, potato_ids

@@ -2,7 +2,7 @@
 
 from keras_dml._backend import keras, ops
 from keras_dml.layers.fixed_normalization import FixedNormalization
-from keras_dml.models._images import embedding_of, image_input
+from keras_dml.models.images import embedding_of, image_input
 
 # What its ImageNet weights were trained on: pixels from 0 to 255 less these, in the order blue,
 # green, red (`keras.applications.resnet.preprocess_input`).

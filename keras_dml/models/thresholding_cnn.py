@@ -4,7 +4,7 @@ through thresholds."""
 import numpy as np
 
 from keras_dml._backend import keras
-from keras_dml.models._images import embedding_of, image_input
+from keras_dml.models.images import embedding_of, image_input
 
 SLOPE = 4.0  # from a threshold to full ink, a unit of output takes a quarter of the range
 LOWEST, HIGHEST = 0.3, 0.7

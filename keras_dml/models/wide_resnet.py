@@ -2,7 +2,7 @@
 
 from keras_dml._backend import keras
 from keras_dml.layers.fixed_normalization import FixedNormalization
-from keras_dml.models._images import embedding_of, image_input
+from keras_dml.models.images import embedding_of, image_input
 
 STEM = 16
 GROUPS = ((16, 1), (32, 2), (64, 2))  # filters of width one, stride of the first block

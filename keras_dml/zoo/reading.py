@@ -10,7 +10,7 @@ import numpy as np
 
 from keras_dml import _arrays, layers, losses, models  # noqa: F401  importing registers all classes
 from keras_dml._backend import keras
-from keras_dml.models import _parts as parts
+from keras_dml.models import parts
 from keras_dml.zoo import archive, catalog, lookup, schema
 
 SUFFIX = ".keras"

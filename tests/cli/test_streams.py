@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from keras_dml.cli import _screen, _streams
+from keras_dml.cli import _console, _streams
 from tests.zoo.cards import CARD
 
 HOSTILE = "\x1b[31mred\x1b]0;me\x07 \x9b2J \u202e\u2066txet\u2069 \ud800 \r\x08 [/] [bold]x :bomb:"
@@ -68,10 +68,10 @@ def test_programs_get_a_hostile_card_whole_and_in_ascii(command, hostile_zoo, wo
 
 
 def test_the_demo_shows_a_hostile_card_harmlessly(capsys):
-    from keras_dml.cli import _recordings, _telling
+    from keras_dml.cli import _demo_report, _recordings
 
     card = {**CARD, "task": HOSTILE, "model": {"parameters": 7}}
-    _telling.introduce("[/]", card, _recordings.vowels(list("12345")))
+    _demo_report.introduce("[/]", card, _recordings.vowels(list("12345")))
     out = capsys.readouterr().out
     assert "[/]: " in out and not rules(out)
 
@@ -84,8 +84,8 @@ def test_an_error_shows_what_it_quotes_harmlessly(command, zoo_folder):
 
 
 def test_a_folders_name_is_no_markup(capsys):
-    _screen.table((), [("[/]", "[bold]")], header=False)
-    _screen.say(f"in {_screen.plain('a [folder] [/]')}")
+    _console.table((), [("[/]", "[bold]")], header=False)
+    _console.say(f"in {_console.plain('a [folder] [/]')}")
     lines = capsys.readouterr().out.splitlines()
     assert [line.rstrip() for line in lines] == ["[/]  [bold]", "in a [folder] [/]"]
 
@@ -126,7 +126,7 @@ def test_columns_are_straight_in_ascii(zoo_folder):
 
 
 def test_notes_are_readable_in_ascii():
-    code = f"from keras_dml.cli import _screen\nwith _screen.stage({ascii('3 × 4 ü [/]')}): pass"
+    code = f"from keras_dml.cli import _console\nwith _console.stage({ascii('3 × 4 ü [/]')}): pass"
     assert run(code=code, env=LEAN).stderr == b"3 x 4 u [/] ...\n"
 
 

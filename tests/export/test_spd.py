@@ -9,7 +9,7 @@ import keras_dml
 from keras_dml import distances, export, layers, models
 from keras_dml._backend import keras
 from keras_dml.export import litert, operators
-from keras_dml.models._copies import in_float64
+from keras_dml.models.copies import in_float64
 
 HDM05_BYTES = 300_000
 REGULAR, SINGULAR = 1e-4, 1e-3

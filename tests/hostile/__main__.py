@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from keras_dml import progress
-from tests.hostile import judge, trials
+from tests.hostile import checks, trials
 
 Group = enum.StrEnum("Group", {name: name for name in trials.GROUPS})
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -52,8 +52,8 @@ def main(
 def _table(groups, outcomes):
     table = Table()
     table.add_column("group")
-    ends = [*judge.Verdict, None]
-    for title in ("attempts", *judge.Verdict, "wrong"):
+    ends = [*checks.Verdict, None]
+    for title in ("attempts", *checks.Verdict, "wrong"):
         table.add_column(title, justify="right")
     for group in groups:
         verdicts = [one.verdict for one in outcomes if one.attempt.group == group]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.hostile import judge, trials
+from tests.hostile import checks, trials
 
 
 @pytest.mark.parametrize("group", trials.GROUPS)
@@ -12,7 +12,7 @@ def test_every_attempt_ends_well(group):
     wrong = [one for one in outcomes if one.verdict is None]
     told = "\n".join(f"{one.attempt.kind}: {one.why}\n{trials.again(one.attempt)}" for one in wrong)
     assert not wrong, told
-    assert {one.verdict for one in outcomes} >= {judge.Verdict.ANSWERED}
+    assert {one.verdict for one in outcomes} >= {checks.Verdict.ANSWERED}
 
 
 def _raise(error):
@@ -30,30 +30,30 @@ def _raise(error):
     ],
 )
 def test_errors_that_do_not_speak_for_the_library_are_wrong(call):
-    with pytest.raises(judge.Wrong, match="an error"):
-        judge.settle(call, agrees=lambda answer: None)
+    with pytest.raises(checks.Wrong, match="an error"):
+        checks.settle(call, agrees=lambda answer: None)
 
 
 def test_answers_are_wrong_where_the_check_or_the_rule_says_so():
-    with pytest.raises(judge.Wrong, match="a wrong answer: not finite"):
-        judge.settle(lambda: [np.nan], lambda found: judge.same(found, [1.0]))
-    with pytest.raises(judge.Wrong, match="a wrong answer: off by"):
-        judge.settle(lambda: [1.1], lambda found: judge.same(found, [1.0], 0.01))
-    with pytest.raises(judge.Wrong, match="must be refused"):
-        judge.settle(lambda: 1, lambda found: None, refuses=True)
-    with pytest.raises(judge.Wrong, match="held"):
-        judge.settle(judge.bounded(lambda: bytes(2_000_000), 1_000_000), lambda found: None)
+    with pytest.raises(checks.Wrong, match="a wrong answer: not finite"):
+        checks.settle(lambda: [np.nan], lambda found: checks.same(found, [1.0]))
+    with pytest.raises(checks.Wrong, match="a wrong answer: off by"):
+        checks.settle(lambda: [1.1], lambda found: checks.same(found, [1.0], 0.01))
+    with pytest.raises(checks.Wrong, match="must be refused"):
+        checks.settle(lambda: 1, lambda found: None, refuses=True)
+    with pytest.raises(checks.Wrong, match="held"):
+        checks.settle(checks.bounded(lambda: bytes(2_000_000), 1_000_000), lambda found: None)
 
 
 def test_what_is_foreign_must_stay_as_it_is(tmp_path):
     def change(rng, folder):
         path = folder.parent / "bystander" / "inner" / "notes.txt"
         rng.choice([path.unlink, lambda: path.write_text("mine")])()
-        return judge.Verdict.ANSWERED
+        return checks.Verdict.ANSWERED
 
     def leave(rng, folder):
         (folder.parent / "left").touch()
-        return judge.Verdict.ANSWERED
+        return checks.Verdict.ANSWERED
 
     for run, word in ((change, "inner/notes.txt"), (leave, "left over: left")):
         outcome = trials.make(trials.Attempt("paths", 0, "a foreign file", run))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tests.hostile import judge
+from tests.hostile import checks
 
 GROUPS = ("model_files", "cards", "archives", "arrays", "labels", "paths", "kills")
 SEED = 20
@@ -25,14 +25,14 @@ class Attempt(NamedTuple):
     group: str
     number: int
     kind: str
-    run: object  # function of a generator and of an empty folder; gives a `judge.Verdict`
+    run: object  # function of a generator and of an empty folder; gives a `checks.Verdict`
 
 
 class Outcome(NamedTuple):
     """How an attempt ended: `verdict` is None where it was wrong, and `why` says how."""
 
     attempt: Attempt
-    verdict: judge.Verdict | None
+    verdict: checks.Verdict | None
     why: str = ""
 
 
@@ -67,14 +67,14 @@ def make(attempt, seed=SEED):
         work.mkdir()
         (bystander / "inner").mkdir(parents=True)
         (bystander / "inner" / "notes.txt").write_text("not yours")
-        before = judge.tree(bystander)
+        before = checks.tree(bystander)
         signal.signal(signal.SIGALRM, _hangs)
         signal.alarm(HANGS)
         try:
             verdict = attempt.run(rng, work)
-            judge.check_tree(bystander, before)
-            judge.check_tree(root, {}, but=("work", "bystander"))
-        except judge.Wrong as wrong:
+            checks.check_tree(bystander, before)
+            checks.check_tree(root, {}, but=("work", "bystander"))
+        except checks.Wrong as wrong:
             return Outcome(attempt, None, str(wrong))
         except Exception:
             return Outcome(attempt, None, f"the attempt itself: {traceback.format_exc(limit=-3)}")
@@ -85,7 +85,7 @@ def make(attempt, seed=SEED):
 
 
 def _hangs(*_):
-    raise judge.Wrong(f"it hangs: no end after {HANGS} s")
+    raise checks.Wrong(f"it hangs: no end after {HANGS} s")
 
 
 def again(attempt, seed=SEED):

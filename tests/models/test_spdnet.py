@@ -14,7 +14,7 @@ from keras_dml.layers import (
     TangentMap,
     TangentVector,
 )
-from keras_dml.models._copies import in_float64
+from keras_dml.models.copies import in_float64
 from tests.goldens import golden
 from tests.gradients import gradients
 

@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 from keras_dml import inference, zoo
-from keras_dml.models import _parts as parts
+from keras_dml.models import parts
 from zoo import publish, readme, tables
 
 ROOT = pathlib.Path(__file__).parents[2] / "zoo"

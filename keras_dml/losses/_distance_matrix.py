@@ -8,7 +8,7 @@ from keras_dml.losses.pairs import class_ids
 FARTHEST = 1e15  # infinity times a gradient of 0 were NaN; float32 holds the square of this
 
 
-class TableLoss(LabeledLoss):
+class DistanceMatrixLoss(LabeledLoss):
     """A loss of the distances between all rows of a batch; subclasses give `values`.
 
     Labels are class ids, shape `(batch,)`, in any number and order; predictions are embeddings that

@@ -3,25 +3,25 @@
 import numpy as np
 
 from keras_dml import evaluation
-from keras_dml.cli import _rounds, _screen
+from keras_dml.cli import _console, _trials
 from keras_dml.zoo import catalog
 
 
 def introduce(name, card, recordings):
     """Which model, and on whom it is tried."""
     people, trained = recordings.people, card["data"]["train_subjects"]
-    _screen.say(f"\n[bold]{_screen.plain(name)}[/bold]: {_screen.plain(card['task'])}")
-    _screen.say(
+    _console.say(f"\n[bold]{_console.plain(name)}[/bold]: {_console.plain(card['task'])}")
+    _console.say(
         f"{catalog.input_in_words(card)}, {card['model']['parameters']:,} parameters, trained "
         f"on {len(trained)} people"
     )
-    _screen.say(
+    _console.say(
         f"Here are {len(people)} others: {len(recordings.enrolled):,} {recordings.unit}s to "
         f"enroll, {len(recordings.probes):,} to observe later"
     )
     for note in (recordings.source, *recordings.notes):
-        _screen.say(f"[dim]{_screen.plain(note)}[/dim]")
-    _screen.say()
+        _console.say(f"[dim]{_console.plain(note)}[/dim]")
+    _console.say()
 
 
 def rounds_played(rounds, recordings):
@@ -36,14 +36,14 @@ def rounds_played(rounds, recordings):
     )
     for count, played in rounds.items():
         rows = [_row(one, recordings) for one in played]
-        _screen.say(f"\n[bold]{counted(count, recordings.unit)} observed[/bold]")
-        _screen.table(columns, [*rows, _mean_row(played)], gap=1)
+        _console.say(f"\n[bold]{counted(count, recordings.unit)} observed[/bold]")
+        _console.table(columns, [*rows, _mean_row(played)], gap=1)
 
 
 def decisions(distances, recordings, thresholds, pooled):
     """The first probe of the first person: a true claim, a false one, and the others' gallery."""
     threshold, meaning = _threshold(thresholds, pooled)
-    scores, owners, people = _rounds.scores_by_person(
+    scores, owners, people = _trials.scores_by_person(
         distances, recordings.probe_people, recordings.enrolled_people, 1
     )
     me = recordings.people[0]
@@ -61,12 +61,12 @@ def decisions(distances, recordings, thresholds, pooled):
         accepted = score <= threshold
         decision = "accepted" if accepted else "rejected"
         rows.append((claim, f"{score:.3g}", decision, "right" if accepted == expected else "wrong"))
-    _screen.say(
-        f"\n[bold]One {recordings.unit} of {_screen.plain(recordings.of(me))}[/bold], the first "
+    _console.say(
+        f"\n[bold]One {recordings.unit} of {_console.plain(recordings.of(me))}[/bold], the first "
         "observed\n"
         f"Accepted up to a distance of {threshold:.3g}, {meaning}."
     )
-    _screen.table(("claim", "distance", "decision", ""), rows)
+    _console.table(("claim", "distance", "decision", ""), rows)
 
 
 def device_file(made, recordings, distances, found):
@@ -80,7 +80,7 @@ def device_file(made, recordings, distances, found):
     """
     pairs = f"{len(recordings.probes):,} × {len(recordings.enrolled):,}"
     keras_scores, file_scores = (
-        _rounds.scores_by_person(table, recordings.probe_people, recordings.enrolled_people, 1)
+        _trials.scores_by_person(table, recordings.probe_people, recordings.enrolled_people, 1)
         for table in (distances, found)
     )
     same = np.mean(keras_scores[0].argmin(axis=1) == file_scores[0].argmin(axis=1))
@@ -89,8 +89,10 @@ def device_file(made, recordings, distances, found):
         for scores, owners, people in (keras_scores, file_scores)
     ]
     off = np.median(np.abs(found - distances) / np.maximum(distances, np.median(distances)))
-    _screen.say("\n[bold]The same model as a file for a watch[/bold], run by LiteRT, against Keras")
-    _screen.table(
+    _console.say(
+        "\n[bold]The same model as a file for a watch[/bold], run by LiteRT, against Keras"
+    )
+    _console.table(
         (),
         [
             (
@@ -112,7 +114,7 @@ def device_file(made, recordings, distances, found):
 def conclude(name, written, seconds):
     """What was written, and what to do next."""
     out = written[0].parent
-    _screen.say(f"\n[bold]Written to {_screen.plain(out)}[/bold] in {seconds:.0f} s")
+    _console.say(f"\n[bold]Written to {_console.plain(out)}[/bold] in {seconds:.0f} s")
     what = {
         "roc_det.png": "error rates of all thresholds",
         "scores.png": "distances of true and of false claims",
@@ -121,9 +123,9 @@ def conclude(name, written, seconds):
         f"{name}.tflite": "signatures embed and distance, for a device",
     }
     names = [path.name for path in written]
-    _screen.table((), [(file, text) for file, text in what.items() if file in names], header=False)
-    _screen.say("[dim]Beside the pictures: the same as .svg, and their numbers as .csv.[/dim]")
-    _screen.say(
+    _console.table((), [(file, text) for file, text in what.items() if file in names], header=False)
+    _console.say("[dim]Beside the pictures: the same as .svg, and their numbers as .csv.[/dim]")
+    _console.say(
         f"\n[bold]Next[/bold]\nkeras-dml card {name}      data, license, limits\n"
         "keras-dml list      other models\n"
         "keras-dml export --help      files for servers and devices\n"
@@ -149,7 +151,7 @@ def _row(one, recordings):
 
 
 def _mean_row(played):
-    means = {name: _rounds.mean(played, name) for name in _rounds.RATES}
+    means = {name: _trials.mean(played, name) for name in _trials.RATES}
     auc, rejected = (
         f"{mean:.3f} ± {error:.3f}"
         for mean, error in (means["verification_auc"], means["rejection_auc"])

@@ -6,7 +6,7 @@ import types
 import numpy as np
 import pytest
 
-from export import judge, report, saved_model, tflite
+from export import quality, report, saved_model, tflite
 from keras_dml import export, zoo
 from keras_dml.zoo import lookup
 from tests.zoo.cards import CARD, IMAGES
@@ -22,9 +22,9 @@ def file(classifier, tmp_path_factory):
 
 
 @pytest.fixture
-def judged(images):
+def measured(images):
     x, y = images
-    return judge.Recordings(list(x), y, np.arange(len(y)))
+    return quality.Recordings(list(x), y, np.arange(len(y)))
 
 
 @pytest.fixture
@@ -33,37 +33,37 @@ def recipe(images, monkeypatch, tmp_path):
     made = types.ModuleType("zoo.pictures.train")
     made.examples = lambda split: images if split == "test" else (images[0][:6], images[1][:6])
     monkeypatch.setitem(sys.modules, "zoo.pictures.train", made)
-    monkeypatch.setattr(judge.recordings, "data_dir", lambda: tmp_path)
+    monkeypatch.setattr(quality.recordings, "data_dir", lambda: tmp_path)
 
 
 def test_the_cards_figures_say_by_what():
-    assert judge.measure(IMAGES) == "accuracy"
-    assert judge.measure(CARD) == "auc"
+    assert quality.metric_name(IMAGES) == "accuracy"
+    assert quality.metric_name(CARD) == "auc"
 
 
-def test_accuracy_is_the_share_of_right_classes(judged):
-    scores = np.eye(3)[judged.people]
-    assert judge.accuracy(scores, judged) == 1
+def test_accuracy_is_the_share_of_right_classes(measured):
+    scores = np.eye(3)[measured.people]
+    assert quality.accuracy(scores, measured) == 1
     scores[:12] = scores[:12, ::-1]  # the class in the middle stays
-    assert judge.accuracy(scores, judged) == pytest.approx(1 - 8 / 48)
+    assert quality.accuracy(scores, measured) == pytest.approx(1 - 8 / 48)
 
 
 @pytest.mark.parametrize("measure", ["accuracy", "auc"])
-def test_a_float_file_has_the_figure_of_its_model(classifier, file, judged, measure):
-    by_keras = judge.by_keras(classifier, judged, measure)
-    assert judge.by_file(file, classifier, judged, measure) == pytest.approx(by_keras, abs=1e-4)
+def test_a_float_file_has_the_figure_of_its_model(classifier, file, measured, metric):
+    by_keras = quality.by_keras(classifier, measured, metric)
+    assert quality.by_file(file, classifier, measured, metric) == pytest.approx(by_keras, abs=1e-4)
     assert by_keras > 0.6  # ten steps taught it something
 
 
 def test_examples_come_from_the_models_recipe(recipe, monkeypatch):
     card = {**IMAGES, "embedding": LEARNED}
-    monkeypatch.setattr(judge, "MOST", 12)
-    found = judge.judged(card)
+    monkeypatch.setattr(quality, "MOST", 12)
+    found = quality.test_recordings(card)
     np.testing.assert_array_equal(np.bincount(found.people), [4, 4, 4])
     assert found.signals[0].shape == (8, 8, 1)
-    assert len(judge.calibrating(card)) == 6
-    monkeypatch.setattr(judge.recordings, "data_dir", lambda: None)
-    assert judge.judged(card) is None and judge.calibrating(card) is None
+    assert len(quality.calibrating(card)) == 6
+    monkeypatch.setattr(quality.recordings, "data_dir", lambda: None)
+    assert quality.test_recordings(card) is None and quality.calibrating(card) is None
 
 
 def test_the_scripts_write_the_change_in_accuracy_into_the_card(

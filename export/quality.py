@@ -36,8 +36,8 @@ class Recordings:
     sources: np.ndarray
 
 
-def judged(card):
-    """What a model is judged on, a few recordings each; None without data."""
+def test_recordings(card):
+    """What a model is measured on, a few recordings each; None without data."""
     if _from_recipe(card):
         return _spread(of_recipe(card, "test"), MOST)
     found = of_people(card, "test_subjects" if card["data"]["test_subjects"] else "train_subjects")
@@ -51,35 +51,35 @@ def calibrating(card):
     return None if found is None else found.signals
 
 
-def measure(card):
+def metric_name(card):
     """Name of the figure: `"accuracy"` or `"auc"`."""
     kinds = {(row["protocol"], row["metric"]) for row in card["figures"]}
     return "accuracy" if ("classification", "accuracy") in kinds else "auc"
 
 
-def by_keras(model, judged, measure):
+def by_keras(model, measured, metric):
     """The figure of a model."""
-    embeddings = keras_dml.embed(model, judged.signals)
-    if measure == "accuracy":
-        return accuracy(model.head_scores(embeddings), judged)
-    return auc(inference.head_distance(model), embeddings, judged)
+    embeddings = keras_dml.embed(model, measured.signals)
+    if metric == "accuracy":
+        return accuracy(model.head_scores(embeddings), measured)
+    return auc(inference.head_distance(model), embeddings, measured)
 
 
-def by_file(file, model, judged, measure):
+def by_file(file, model, measured, metric):
     """The figure of a model's .tflite file."""
-    if measure == "accuracy":
-        return accuracy(litert.classify(file, judged.signals), judged)
-    metric = inference.head_distance(model)
+    if metric == "accuracy":
+        return accuracy(litert.classify(file, measured.signals), measured)
+    distance = inference.head_distance(model)
     if isinstance(model, keras_dml.models.PrototypicalClassifier):
-        metric = functools.partial(litert.distance, file)
+        distance = functools.partial(litert.distance, file)
     elif export.works_on_matrices(model):  # its file answers with vectors, compared as vectors
-        metric = distances.Euclidean()
-    return auc(metric, litert.embed(file, judged.signals), judged)
+        distance = distances.Euclidean()
+    return auc(distance, litert.embed(file, measured.signals), measured)
 
 
-def accuracy(scores, judged):
+def accuracy(scores, measured):
     """Share of the recordings whose class has the greatest score, `(recordings, classes)`."""
-    return float(np.mean(np.argmax(scores, axis=1) == judged.people))
+    return float(np.mean(np.argmax(scores, axis=1) == measured.people))
 
 
 def of_recipe(card, split):
@@ -136,17 +136,17 @@ def a_few(found, each=MOST_A_PERSON):
     return Recordings([found.signals[i] for i in kept], found.people[kept], found.sources[kept])
 
 
-def auc(distance, embeddings, judged):
+def auc(distance, embeddings, measured):
     """AUC of verification over all pairs of recordings that are no parts of one.
 
     Args:
         distance: Of `keras_dml.distances`.
         embeddings: One for each recording, by Keras or by an exported file.
-        judged: `Recordings`.
+        measured: `Recordings`.
     """
     scores = np.asarray(distance(embeddings, embeddings))
-    pairs = np.triu(judged.sources[:, None] != judged.sources[None, :], 1)
-    genuine = judged.people[:, None] == judged.people[None, :]
+    pairs = np.triu(measured.sources[:, None] != measured.sources[None, :], 1)
+    genuine = measured.people[:, None] == measured.people[None, :]
     return evaluation.verification(scores[pairs], genuine[pairs]).auc
 
 

@@ -3,7 +3,7 @@
 from keras_dml._backend import keras, xla
 from keras_dml.geometry import spd
 from keras_dml.geometry.spd import polynomial as spd_polynomial
-from keras_dml.layers._precision import full_precision
+from keras_dml.layers.precision import full_precision
 
 SOLVERS = {"eigh": spd, "polynomial": spd_polynomial}
 

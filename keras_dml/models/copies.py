@@ -1,7 +1,7 @@
 """Copies of a model that compute the same in another way."""
 
 from keras_dml._backend import keras
-from keras_dml.layers._matrices import functions
+from keras_dml.layers.matrices import functions
 
 SPECTRAL = ("keras_dml>LogEig", "keras_dml>ReEig", "keras_dml>TangentMap")
 
