@@ -287,8 +287,15 @@ def _clear_left(folder, target):
 
 
 def _clear(folder, target):
-    """Takes a room away, after what it had moved from its place is back there."""
+    """Deletes a temporary folder, after what was moved out of the target's path is back there.
+
+    The lock goes last: a folder without one is taken for empty, so that a run which is killed in
+    here leaves a folder that the next run can clear.
+    """
     replaced = folder / _REPLACED
     if replaced.exists() and not os.path.lexists(target):
         os.rename(replaced, target)
-    shutil.rmtree(folder, ignore_errors=True)
+    for content in (folder / _NEW, replaced):
+        shutil.rmtree(content, ignore_errors=True)
+    if {entry.name for entry in folder.iterdir()} <= {_LOCK}:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -178,6 +178,55 @@ def test_the_next_run_clears_what_a_killed_one_left(tmp_path, name, moment):
     assert names(tmp_path) == [name]
 
 
+@pytest.mark.parametrize("name", ["notes.txt", "thing"])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_the_next_run_clears_what_an_interrupted_cleanup_left(
+    tmp_path, monkeypatch, name, backwards
+):
+    """After each number of deletions, in either order in which a system may list a folder."""
+    path = tmp_path / name
+    place = _files.file_place if path.suffix else folder_place
+    monkeypatch.setattr(os, "scandir", sorted_scandir(os.scandir, backwards))
+    for number in range(1, 20):
+        with pytest.MonkeyPatch.context() as patch:
+            seen = interrupt_deletions(patch, number)
+            with contextlib.suppress(KeyboardInterrupt), _files.staged(path, place) as candidate:
+                candidate.write_text("new") if path.suffix else thing(candidate, "new")
+        with contextlib.suppress(ZeroDivisionError), _files.staged(path, place):
+            raise ZeroDivisionError
+        assert names(tmp_path) == [name], f"after {number} deletions"
+        if len(seen) < number:
+            return
+    raise AssertionError("the cleanup never ended")
+
+
+def interrupt_deletions(patch, number):
+    """Raises KeyboardInterrupt after so many deletions; returns a list that grows by each."""
+    seen = []
+
+    def interrupted(do):
+        def delete(*args, **options):
+            do(*args, **options)
+            seen.append(args)
+            if len(seen) == number:
+                raise KeyboardInterrupt
+
+        return delete
+
+    for name in ("unlink", "rmdir"):
+        patch.setattr(os, name, interrupted(getattr(os, name)))
+    return seen
+
+
+def sorted_scandir(scandir, backwards):
+    @contextlib.contextmanager
+    def listed(path):
+        with scandir(path) as entries:
+            yield iter(sorted(entries, key=lambda entry: entry.name, reverse=backwards))
+
+    return listed
+
+
 def test_what_another_run_is_writing_is_left_alone(tmp_path):
     path = tmp_path / "notes.txt"
     with process(path, "alive") as other:

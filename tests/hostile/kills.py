@@ -11,7 +11,7 @@ import time
 from keras_dml import _files
 from keras_dml.reproduce import _json
 from tests.hostile import draws
-from tests.hostile.judge import Verdict, Wrong, tree
+from tests.hostile.checks import Verdict, Wrong, tree
 from tests.tfds_builders import samples
 from tfds_builders import reading
 
