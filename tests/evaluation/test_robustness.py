@@ -27,7 +27,7 @@ def robustness(*arguments, **options):
 
 
 def examples(rows=60, seed=3):
-    """Little pictures around one a class, which a network can learn and an attack can break."""
+    """Small images around a center per class: a network can learn them, an attack can break it."""
     rng = np.random.default_rng(seed)
     y = np.arange(rows) % 3
     centers = np.random.default_rng(1).random((3, 4, 4, 1))
@@ -69,7 +69,7 @@ def test_fgsm_of_the_golden_network():
 
 
 class Drawn:
-    """A generator that draws what it is told."""
+    """A generator that draws given values."""
 
     def __init__(self, values):
         self.values = np.array(values)
@@ -154,10 +154,10 @@ def test_square_search_on_vectors_raises_the_margin_and_leaves_what_is_broken(rn
         return x.sum(axis=1) - np.array([2.0, 9.0])[rows]
 
     x = np.full((2, 6), 0.5, "float32")
-    adversarial, made = attacks._square.search(margins, x, 0.3, 400, rng)
+    adversarial, queries = attacks._square.search(margins, x, 0.3, 400, rng)
     assert margins(adversarial, np.array([0, 1]))[0] > 0  # at the start, 6 x 0.5 is above 2
     assert adversarial[1].sum() > 4.5  # of 6 x 0.8 = 4.8 at most
-    assert made == sum(map(len, asked[:-1])) == 401
+    assert queries == sum(map(len, asked[:-1])) == 401
 
 
 def test_names_tell_attacks_apart():
@@ -186,7 +186,7 @@ def test_names_tell_attacks_apart():
 
 
 class Scripted:
-    """Makes right and wrong what it is told to; inputs hold their row / 10, and whether right."""
+    """Attack with given outcomes; inputs hold their row / 10, and whether they are classified."""
 
     source = None
 
@@ -244,10 +244,10 @@ def test_white_box_is_below_transfer_and_all_below_clean(trained):
     for one in found.attacks.values():
         assert found.worst_case <= one.accuracy <= found.clean_accuracy
         assert not (one.robust & ~found.correct).any()
-    shares = {name: one.accuracy for name, one in found.attacks.items()}
-    assert found.clean_accuracy > 0.9 and 0 < shares["PGD-20"] < 0.9
-    assert shares["PGD-20"] <= shares["PGD-20 from dol"]
-    assert shares["PGD-20"] <= shares["FGSM"]
+    accuracies = {name: one.accuracy for name, one in found.attacks.items()}
+    assert found.clean_accuracy > 0.9 and 0 < accuracies["PGD-20"] < 0.9
+    assert accuracies["PGD-20"] <= accuracies["PGD-20 from dol"]
+    assert accuracies["PGD-20"] <= accuracies["FGSM"]
     for old, new in zip(before, trained.get_weights(), strict=True):  # the prototypes too
         np.testing.assert_array_equal(old, new)
 
@@ -256,8 +256,8 @@ def test_more_steps_and_restarts_never_help_the_network(trained):
     x, y = examples()
     counts = [(1, 1), (5, 1), (40, 1), (40, 3)]
     found = robustness(trained, x, y, [attacks.PGD(0.1, *one, restarts=n) for *one, n in counts])
-    shares = [one.accuracy for one in found.attacks.values()]
-    for less, more in zip(shares, shares[1:], strict=False):
+    accuracies = [one.accuracy for one in found.attacks.values()]
+    for less, more in zip(accuracies, accuracies[1:], strict=False):
         assert more <= less + 1 / 60
     assert found.attacks["PGD-40 x 3"].calls <= 40 * 3 * 60
 
@@ -347,16 +347,16 @@ def test_no_attack_and_no_such_head_are_refused(trained):
 
 
 def test_progress_is_told_on_stderr(monkeypatch):
-    told = []
+    shown = []
     monkeypatch.setattr(
         "keras_dml.evaluation._robustness.track",
-        lambda batches, description, total: told.append((description, total)) or batches,
+        lambda batches, description, total: shown.append((description, total)) or batches,
     )
     given = scripted([1, 1, 1])
     script = Scripted("one", [[1, 1, 1]] * 4)
     script.restarts = 2  # of two batches each
     robustness(*given, [script], batch_size=2, progress=True)
-    assert told == [("one, 1 of 2", 2), ("one, 2 of 2", 2)]
+    assert shown == [("one, 1 of 2", 2), ("one, 2 of 2", 2)]
 
 
 @pytest.mark.parametrize(

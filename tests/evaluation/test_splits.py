@@ -1,4 +1,4 @@
-"""Who trains and who tests, what is enrolled and what is observed."""
+"""Splits by person and by recording."""
 
 import numpy as np
 import pytest
