@@ -1,8 +1,8 @@
-"""What a caller gives as numbers, taken for numbers only where it is.
+"""Checks that arguments are real numbers before NumPy converts them.
 
-`numpy.asarray` drops the mask of a masked array, the imaginary part of a complex number with a
-warning at most, and reads text and dates as numbers. Each of these would become an embedding, or a
-figure, of something else than was given.
+`numpy.asarray` drops the mask of a masked array, drops the imaginary part of a complex number with
+at most a warning, and reads text and dates as numbers. Any of these would give an embedding or a
+figure of other data than the caller passed.
 """
 
 import operator
@@ -21,19 +21,19 @@ _ADVICE = {
 
 
 def real(name, values, dtype=None):
-    """An array of real numbers, a view where `values` is one already.
+    """Converts values to an array of real numbers, without a copy where possible.
 
     Args:
-        name: What the values are called in errors: ``"`scores`"``, `"Recording 3"`.
+        name: Name of the values in error messages, such as ``"`scores`"`` or `"Recording 3"`.
         values: An array, a tensor, or nested lists of numbers.
-        dtype: Of the result; None keeps that of `values`.
+        dtype: Data type of the result; None keeps that of `values`.
 
     Returns:
         NumPy array of booleans, integers or floats.
 
     Raises:
-        TypeError: If the values are masked, complex, text, dates, spans of time, structured, or of
-            no one shape; the message names the first masked place.
+        TypeError: If the values are masked, complex, text, dates, time spans, structured or
+            ragged; the message names the index of the first masked one.
     """
     refuse_masked(name, values)
     try:
@@ -51,15 +51,22 @@ def real(name, values, dtype=None):
         )
     if dtype is None:
         return array
-    with np.errstate(over="ignore"):  # beyond the type is infinity, which callers refuse as such
+    with np.errstate(over="ignore"):  # overflow gives infinity, which callers refuse
         return array.astype(dtype, copy=False)
 
 
 def finite(name, values):
-    """As `real`, of numbers that float32 holds as such.
+    """Converts values to an array of real numbers that are finite in float32.
+
+    Args:
+        name: Name of the values in error messages.
+        values: An array, a tensor, or nested lists of numbers.
+
+    Returns:
+        NumPy array of booleans, integers or floats.
 
     Raises:
-        TypeError: As `real`.
+        TypeError: See `real`.
         ValueError: If a value is NaN, or infinite in float32; the message names the first row.
     """
     array = real(name, values)
@@ -74,10 +81,15 @@ def finite(name, values):
 
 
 def whole(name, value, least):
-    """A whole number as an `int`.
+    """Converts an integer of any type to `int`.
+
+    Args:
+        name: Name of the argument in error messages.
+        value: The integer.
+        least: Smallest integer allowed.
 
     Raises:
-        TypeError: If it is of another type; a boolean and 2.0 are.
+        TypeError: If `value` is not an integer; a boolean and 2.0 are not.
         ValueError: If it is below `least`.
     """
     try:
@@ -93,23 +105,25 @@ def whole(name, value, least):
 
 def _in_float32(*values):
     with np.errstate(over="ignore"):
-        return np.isfinite(np.array(values, np.float32)).all()  # of NaN a minimum is NaN
+        return np.isfinite(
+            np.array(values, np.float32)
+        ).all()  # the minimum of an array with NaN is NaN
 
 
 def _is_real(dtype):
-    # bfloat16 and its kin are of kind V, as structured arrays are
+    # bfloat16 and float8 are of kind V, like structured arrays
     return dtype.kind in "biuf" or (dtype.names is None and np.can_cast(dtype, np.float32))
 
 
 def refuse_masked(name, values):
-    """Raises `TypeError` where a place of an array, or of one in a list, is masked."""
+    """Raises `TypeError` if a value of an array, or of an array in a list, is masked."""
     masked = np.ma.getmask(values) if isinstance(values, np.ma.MaskedArray) else np.ma.nomask
     if np.any(masked):
-        place = tuple(int(i) for i in np.argwhere(masked)[0])
+        index = tuple(int(i) for i in np.argwhere(masked)[0])
         raise TypeError(
-            f"{name} must hold numbers at every place. Received a masked array with "
-            f"{int(np.sum(masked))} of {masked.size} masked, the first at {place}. Interpolate "
-            "them, or leave the rows out; `values.filled(...)` says what stands there."
+            f"{name} must hold a number at every index. Received a masked array with "
+            f"{int(np.sum(masked))} of {masked.size} masked, the first at {index}. Interpolate "
+            "them, or leave the rows out; `values.filled(...)` replaces them by a number."
         )
     if isinstance(values, (list, tuple)):
         for i, row in enumerate(values):

@@ -1,4 +1,4 @@
-"""Progress of long work, told on stderr so that stdout stays for programs."""
+"""Progress of long work on stderr; stdout is left to the output of programs."""
 
 import sys
 import time
@@ -18,15 +18,15 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 def track(iterable, description, total=None):
-    """Yields the items of an iterable and tells how far the work has come.
+    """Yields the items of an iterable and shows progress on stderr.
 
-    On a terminal a bar with count, rate and time left; on a pipe one line every ten seconds, so
-    that short work leaves no trace in a log.
+    On a terminal it shows a bar with count, rate and time left. On a pipe it prints one line every
+    ten seconds, so that short work leaves no trace in a log.
 
     Args:
-        iterable: What is worked through.
-        description: What is being done, in a few words: `"embed"`.
-        total: Number of items; `None` takes `len(iterable)` where there is one.
+        iterable: Items to work through.
+        description: Description of the work in a few words, such as `"embed"`.
+        total: Number of items; None takes `len(iterable)` if it has one.
 
     Yields:
         The items, in order and unchanged.
@@ -43,7 +43,7 @@ def track(iterable, description, total=None):
 
 
 class _Rate(ProgressColumn):
-    """Items a second, over the recent past."""
+    """Items per second, over the recent past."""
 
     def render(self, task):
         speed = task.finished_speed or task.speed
@@ -63,11 +63,11 @@ def _with_bar(iterable, description, total, console):
 
 
 def _with_lines(iterable, description, total):
-    start = told = time.monotonic()
+    start = printed = time.monotonic()
     for done, item in enumerate(iterable):
         now = time.monotonic()
-        if now - told >= SECONDS_BETWEEN_LINES:
-            told = now
+        if now - printed >= SECONDS_BETWEEN_LINES:
+            printed = now
             print(_line(description, done, total, now - start), file=sys.stderr, flush=True)
         yield item
 

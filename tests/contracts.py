@@ -1,7 +1,9 @@
-"""What every layer, loss and model promises; `test_contracts.py` runs it on all of them.
+"""The contract of every public layer, model and loss: checks that `test_contracts.py` runs on each.
 
-A network case makes a layer or a model, a loss case a loss. Each check takes a case and one random
-generator and raises AssertionError; all of them run on TensorFlow and on JAX.
+A case says how to build its subject: `Network` a layer or a model, `Loss` a loss. A check is a
+function of a case and a random generator, and of a folder if it writes files; it raises
+AssertionError. `NETWORK_CHECKS` and `LOSS_CHECKS` list them. A new layer, model or loss needs a
+case in `test_contracts.py`. All checks run on TensorFlow and on JAX.
 """
 
 import contextlib
@@ -21,39 +23,39 @@ from keras_dml.layers.matrices import MatrixLayer
 from keras_dml.models import parts
 
 BATCH, TIME, CHANNELS = 3, 23, 4
-SAMPLES = 3000  # of sound, at 16 kHz: enough for a network that sees 15 frames at once
-PADDING = 1 / 4  # of a recording's length
+SAMPLES = 3000  # length of sound at 16 kHz: enough for a network whose context is 15 frames
+PADDING = 1 / 4  # fraction of a recording's length
 HALF_POLICIES = ("mixed_bfloat16", "mixed_float16")
-# Two ways through the same arithmetic, in float32: rounding of sums in another order.
+# The same arithmetic in float32 in another order, which rounds differently.
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 # Eight bits of mantissa, through a convolution or two.
 CLOSE_IN_HALF = {"rtol": 5e-2, "atol": 5e-2}
-# Set by Keras for every object of its kind, so no docstring explains them.
+# Keras defines them for every object, so docstrings need not.
 COMMON_ARGUMENTS = {"self", "args", "kwargs", "name", "dtype"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Network:
-    """A layer or a model: how to make one, and what stands behind its arguments."""
+    """A layer or a model to check."""
 
     name: str
     subject: Callable  # the class or function whose docstring and arguments are checked
-    make: Callable  # () -> keras.Layer or keras.Model
+    build: Callable  # () -> keras.Layer or keras.Model
     loss: Callable | None = None  # () -> a loss to train a model with
-    stock: bool = False  # made of Keras's layers, which keep most promises by themselves
-    large: bool = False  # so that making it takes seconds
+    stock: bool = False  # built of Keras's own layers, which Keras tests
+    large: bool = False  # takes seconds to build
 
 
 @dataclasses.dataclass(frozen=True)
 class Loss:
-    """A loss, and the head whose embeddings it takes."""
+    """A loss to check, and the head whose embeddings it takes."""
 
     name: str
     subject: Callable
-    make: Callable  # (**kwargs) -> keras.losses.Loss
+    build: Callable  # (**kwargs) -> keras.losses.Loss
     head: Callable  # () -> the layer or model whose embeddings it takes
-    rows: int | None = 1  # of the batch for each value: 2 for a loss of pairs, None for one value
-    given: Callable = lambda embeddings: embeddings  # -> what the loss takes, made of them
+    rows: int | None = 1  # rows of the batch per value: 2 for a loss of pairs, None for a scalar
+    given: Callable = lambda embeddings: embeddings  # -> predictions that the loss takes
 
 
 # ---- networks ---------------------------------------------------------------------------------
@@ -61,7 +63,7 @@ class Loss:
 
 def configuration_rebuilds_it(case, rng):
     """Through JSON, so that the configuration is plain Python."""
-    original = case.make()
+    original = case.build()
     x = examples(original, rng)
     expected = as_numpy(as_model(original)(x))
     config = json.loads(json.dumps(keras.saving.serialize_keras_object(original)))
@@ -74,16 +76,15 @@ def configuration_rebuilds_it(case, rng):
 
 def configuration_holds_every_argument(case, rng):
     if inspect.isclass(case.subject):
-        made = case.make()
-        made = (
-            made if isinstance(made, case.subject) else made.layers[-1]
-        )  # a model that ends in it
-        assert arguments(case.subject) <= set(made.get_config())
+        built = case.build()
+        if not isinstance(built, case.subject):
+            built = built.layers[-1]  # a model that ends in the layer
+        assert arguments(case.subject) <= set(built.get_config())
 
 
 def keras_file_rebuilds_it(case, rng, folder):
     """In safe mode and without custom_objects."""
-    model = as_model(case.make())
+    model = as_model(case.build())
     x = examples(model, rng)
     expected = as_numpy(model(x))
     model.save(folder / "model.keras")
@@ -92,8 +93,8 @@ def keras_file_rebuilds_it(case, rng, folder):
 
 
 def keras_file_rebuilds_layers_and_weights(case, rng, folder):
-    """Without a call, which takes long in a large network."""
-    model = case.make()
+    """Without a call, which is slow in a large network."""
+    model = case.build()
     model.save(folder / "model.keras")
     loaded = keras.saving.load_model(folder / "model.keras")
     assert loaded.to_json() == model.to_json()
@@ -102,7 +103,7 @@ def keras_file_rebuilds_layers_and_weights(case, rng, folder):
 
 
 def eager_equals_compiled(case, rng):
-    model = as_model(case.make())
+    model = as_model(case.build())
     x, recordings = examples(model, rng), takes_recordings(model)
     found = compiled(model, free_axes=2 if recordings else 1)(x)
     np.testing.assert_allclose(found, as_numpy(model(x)), **CLOSE)
@@ -114,27 +115,26 @@ def eager_equals_compiled(case, rng):
 
 
 def half_precision_is_close(case, rng):
-    """Weights stay float32; heads and layers on matrices answer in float32, anything else in the
-    policy's dtype."""
-    full = as_model(case.make())
+    """Weights stay float32; heads and layers on matrices output float32, others the policy's."""
+    full = as_model(case.build())
     x = examples(full, rng)
     expected = as_numpy(full(x))
     for policy in HALF_POLICIES:
         with dtype_policy(policy):
-            half = as_model(case.make())
+            half = as_model(case.build())
         half.set_weights(full.get_weights())
-        answer = half(x)
+        output = half(x)
         ends = is_head(half) or is_head(half.layers[-1])
         exact = ends or isinstance(half.layers[-1], (MatrixLayer, Proxies))
         dtype = "float32" if exact else policy.removeprefix("mixed_")
-        assert keras.backend.standardize_dtype(answer.dtype) == dtype
+        assert keras.backend.standardize_dtype(output.dtype) == dtype
         assert {one.dtype for one in half.weights if "float" in one.dtype} <= {"float32"}
-        np.testing.assert_allclose(as_numpy(answer), expected, **CLOSE_IN_HALF)
+        np.testing.assert_allclose(as_numpy(output), expected, **CLOSE_IN_HALF)
 
 
 def padding_moves_nothing(case, rng):
-    """Whatever the padding holds, a masked batch gives what its recordings give without it."""
-    model = as_model(case.make())
+    """The values of masked padding do not change the outputs."""
+    model = as_model(case.build())
     if not takes_recordings(model):
         return
     x = examples(model, rng)
@@ -147,27 +147,26 @@ def padding_moves_nothing(case, rng):
 
 
 def mask_passes_or_ends(case, rng):
-    """A layer that keeps time hands on one mask value a step; one that ends it, or has none, hands
-    on none."""
-    layer = case.make()
+    """A layer that keeps the time axis passes on its mask; one without time passes on None."""
+    layer = case.build()
     if isinstance(layer, keras.Model):
         return
     x = examples(layer, rng)
     shape = layer.compute_output_shape(x.shape)
     mask = layer.compute_mask(x, some_steps(rng))
-    ends = is_head(layer) or isinstance(layer, MatrixLayer)
+    without_time = is_head(layer) or isinstance(layer, MatrixLayer)
     assert layer.supports_masking
-    assert mask is None if ends else tuple(mask.shape) == tuple(shape[:2])
+    assert mask is None if without_time else tuple(mask.shape) == tuple(shape[:2])
 
 
 def one_recording_is_a_batch(case, rng):
-    model = as_model(case.make())
+    model = as_model(case.build())
     x = examples(model, rng)
     np.testing.assert_allclose(as_numpy(model(x[:1])), as_numpy(model(x))[:1], **CLOSE)
 
 
 def declared_shape_is_the_real_one(case, rng):
-    model = as_model(case.make())
+    model = as_model(case.build())
     x = examples(model, rng)
     assert tuple(model.compute_output_shape(x.shape)) == tuple(model(x).shape)
     declared = getattr(model, "output_shape", None)  # a model without a graph has none
@@ -182,10 +181,10 @@ def docstring_names_every_argument(case, rng=None):
 
 
 def loaded_model_trains_on_like_the_original(case, rng, folder):
-    """To the bit: knots travel in the embedding, so the loss of a loaded model is the same."""
+    """Bit for bit: an embedding contains its knots, so the loss of a loaded model is the same."""
     if case.loss is None:
         return
-    model = as_model(case.make())
+    model = as_model(case.build())
     noise = examples(model, rng, 2 * BATCH) / 4
     x = np.repeat(examples(model, rng), 2, axis=0) + noise
     y = np.repeat(np.arange(BATCH), 2)
@@ -207,8 +206,8 @@ LARGE_CHECKS = [keras_file_rebuilds_layers_and_weights, docstring_names_every_ar
 
 
 def checks_of(case):
-    """What is checked of a network. Keras's own layers are Keras's to keep alike on all backends:
-    on JAX, making a large network of them compiles an initializer for each shape."""
+    """Checks of a network. Networks of Keras's own layers are checked on TensorFlow only: Keras
+    tests these layers, and on JAX a large network compiles an initializer for each shape."""
     if case.stock and keras.backend.backend() != "tensorflow":
         return []
     return LARGE_CHECKS if case.large else NETWORK_CHECKS
@@ -233,7 +232,7 @@ NETWORK_CHECKS = [
 
 
 def loss_configuration_rebuilds_it(case, rng):
-    loss, (labels, embeddings) = case.make(), pairs(case, rng)
+    loss, (labels, embeddings) = case.build(), pairs(case, rng)
     config = json.loads(json.dumps(keras.saving.serialize_keras_object(loss)))
     clone = keras.saving.deserialize_keras_object(config)
     assert type(clone) is type(loss)
@@ -246,7 +245,7 @@ def loss_configuration_rebuilds_it(case, rng):
 
 def loss_survives_a_keras_file(case, rng, folder):
     model = as_model(case.head())
-    model.compile("sgd", case.make())
+    model.compile("sgd", case.build())
     x, y = signals(rng, 2 * BATCH), np.repeat(np.arange(BATCH), 2)
     expected = model.evaluate(x, y, batch_size=len(x), verbose=0)
     model.save(folder / "model.keras")
@@ -258,15 +257,17 @@ def loss_survives_a_keras_file(case, rng, folder):
 def loss_gives_one_value_an_anchor(case, rng):
     labels, embeddings = pairs(case, rng)
     predictions = case.given(embeddings)
-    values = as_numpy(case.make(reduction=None)(labels, predictions))
+    values = as_numpy(case.build(reduction=None)(labels, predictions))
     assert values.shape == (() if case.rows is None else (len(labels) // case.rows,))
     assert np.isfinite(values).all()
-    np.testing.assert_allclose(as_numpy(case.make()(labels, predictions)), values.mean(), rtol=1e-5)
+    np.testing.assert_allclose(
+        as_numpy(case.build()(labels, predictions)), values.mean(), rtol=1e-5
+    )
 
 
 def loss_takes_labels_as_a_column_or_floats(case, rng):
     labels, embeddings = pairs(case, rng)
-    loss, predictions = case.make(), case.given(embeddings)
+    loss, predictions = case.build(), case.given(embeddings)
     expected = as_numpy(loss(labels, predictions))
     for same in (labels[:, None], labels.astype("float32"), labels.astype("int64")):
         np.testing.assert_array_equal(as_numpy(loss(same, predictions)), expected)
@@ -274,33 +275,33 @@ def loss_takes_labels_as_a_column_or_floats(case, rng):
 
 def loss_is_the_same_eager_and_compiled(case, rng):
     labels, embeddings = pairs(case, rng)
-    loss = case.make()
+    loss = case.build()
     found = compiled(lambda labels, embeddings: loss(labels, case.given(embeddings)))
     expected = as_numpy(loss(labels, case.given(embeddings)))
     np.testing.assert_allclose(found(labels, embeddings), expected, **CLOSE)
 
 
 def loss_under_half_precision_is_close(case, rng):
-    """Heads answer in float32 whatever the policy, and the loss must not take that away."""
+    """Heads output float32 under any policy, and so must the loss."""
     labels, embeddings = pairs(case, rng)
     predictions = case.given(embeddings)
-    expected = as_numpy(case.make()(labels, predictions))
+    expected = as_numpy(case.build()(labels, predictions))
     for policy in HALF_POLICIES:
         with dtype_policy(policy):
-            value = case.make()(labels, predictions)
+            value = case.build()(labels, predictions)
         assert keras.backend.standardize_dtype(value.dtype) == "float32"
         np.testing.assert_allclose(as_numpy(value), expected, rtol=1e-5)
 
 
 def loss_of_a_single_pair_is_finite(case, rng):
     labels, embeddings = pairs(case, rng)
-    assert np.isfinite(as_numpy(case.make()(labels[:2], case.given(embeddings[:2]))))
+    assert np.isfinite(as_numpy(case.build()(labels[:2], case.given(embeddings[:2]))))
 
 
 def loss_keeps_a_nan(case, rng):
     labels, embeddings = pairs(case, rng)
     embeddings[0, 0] = np.nan
-    assert np.isnan(as_numpy(case.make()(labels, case.given(embeddings))))
+    assert np.isnan(as_numpy(case.build()(labels, case.given(embeddings))))
 
 
 LOSS_CHECKS = [
@@ -324,7 +325,7 @@ def run(check, case, rng, folder):
     check(case, rng, folder) if writes else check(case, rng)
 
 
-# ---- what the checks are made of --------------------------------------------------------------
+# ---- inputs and helpers ------------------------------------------------------------------------
 
 
 def signals(rng, batch=BATCH):
@@ -332,7 +333,7 @@ def signals(rng, batch=BATCH):
 
 
 def examples(network, rng, batch=BATCH):
-    """What a layer or a model is given: recordings, their covariance matrices, sound or images."""
+    """Inputs of a layer or model: recordings, their covariance matrices, sound or images."""
     model = as_model(network)
     shape = input_shape(model)[1:]
     if len(shape) == 3:
@@ -344,18 +345,18 @@ def examples(network, rng, batch=BATCH):
 
 
 def takes_recordings(model):
-    """Whether a model is given recordings, which may be masked: no matrices, no images."""
+    """Whether the inputs of a model are recordings, which may be masked."""
     return len(input_shape(model)) == 3 and not takes_matrices(model)
 
 
 def input_shape(model):
-    """Of a model without a graph, its encoder's."""
+    """Input shape of a model; of its encoder if the model has no graph."""
     return parts.encoder(getattr(model, "classifier", model)).input_shape
 
 
 def some_steps(rng, time=TIME):
-    """A mask of any pattern, with a valid step in each recording; of sound, the ends are missing,
-    since no frame would survive a pattern."""
+    """A random mask with a valid step in each recording; for sound it masks the ends only, since
+    otherwise no frame would be valid."""
     if time > TIME:
         return np.arange(time) < rng.integers(time * 9 // 10, time, (BATCH, 1))
     mask = rng.random((BATCH, time)) < 0.7
@@ -364,7 +365,7 @@ def some_steps(rng, time=TIME):
 
 
 def pairs(case, rng):
-    """Labels (2N,) and embeddings of 2N recordings from the head that belongs to the loss."""
+    """Labels (2N,) and embeddings of 2N recordings from the head of the case."""
     embeddings = as_numpy(as_model(case.head())(signals(rng, 2 * BATCH))).copy()
     return np.repeat(np.arange(BATCH), 2), embeddings
 
@@ -382,14 +383,14 @@ def as_numpy(tensor):
 
 
 def is_head(layer):
-    """A head names the distance of its embeddings."""
+    """Whether a layer is a head, which names the distance of its embeddings."""
     return getattr(layer, "distance", None) is not None
 
 
 def compiled(function, free_axes=1):
-    """The function as a graph, to call with arrays whose first axes the graph does not know.
+    """The function compiled, to call with arrays.
 
-    `tf.function`, as `fit` makes it from a sampler; `jax.jit`, which knows all axes.
+    By `tf.function` with unknown first axes, as in `fit` with a sampler, or by `jax.jit`.
     """
 
     def call(*arrays):
@@ -418,14 +419,14 @@ def dtype_policy(name):
 
 
 def arguments(subject):
-    """Names of the arguments that are the subject's own."""
+    """Names of the arguments of the subject, except those that Keras defines."""
     parameters = inspect.signature(subject).parameters.values()
     named = {p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
     return named - COMMON_ARGUMENTS
 
 
 def documented_arguments(subject):
-    """Names in the docstring's `Args:` section."""
+    """Names in the `Args:` section of the docstring."""
     section = re.search(
         r"^Args:\n(.*?)(?=^\S|\Z)", inspect.getdoc(subject) or "", re.DOTALL | re.MULTILINE
     )

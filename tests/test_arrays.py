@@ -1,4 +1,4 @@
-"""Numbers are taken for numbers only where they are."""
+"""Only real numbers pass as numbers."""
 
 import keras
 import numpy as np
@@ -28,7 +28,7 @@ def test_what_is_no_real_number_is_refused_by_name(values):
 
 
 @pytest.mark.parametrize("inside", [lambda x: x, lambda x: [x, x], lambda x: [[x]]])
-def test_a_masked_value_is_refused_with_its_place(inside):
+def test_a_masked_value_is_refused_with_its_index(inside):
     values = np.ma.masked_array(np.zeros((2, 3)), mask=[[0, 0, 0], [0, 1, 0]])
     with pytest.raises(TypeError, match=r"1 of 6 masked, the first at \(1, 1\)"):
         real("`x`", inside(values))

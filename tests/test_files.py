@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, and nothing else is lost for them."""
+"""Files and folders are written atomically, and nothing else is lost."""
 
 import contextlib
 import errno
@@ -121,6 +121,7 @@ def test_a_file_is_replaced_whatever_its_name(tmp_path):
 KILLED = """
     import os, pathlib, signal, sys
     from keras_dml import _files
+    from keras_dml._files import tmp_dirs
     from tests.test_files import folder_place, thing
 
     path, moment = pathlib.Path(sys.argv[1]), sys.argv[2]
@@ -132,11 +133,11 @@ KILLED = """
         die()
 
     if moment == "before the lock":
-        _files._locked = lambda *args: die()
+        tmp_dirs._locked = lambda *args: die()
     if moment == "between the renames":
         os.replace = replace
     if moment == "after the renames":
-        _files._clear = replace
+        tmp_dirs._remove = replace
     place = _files.file_place if path.suffix else folder_place
     with _files.staged(path, place) as candidate:
         candidate.write_text("half") if path.suffix else thing(candidate, "new")
@@ -178,6 +179,55 @@ def test_the_next_run_clears_what_a_killed_one_left(tmp_path, name, moment):
     assert names(tmp_path) == [name]
 
 
+@pytest.mark.parametrize("name", ["notes.txt", "thing"])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_the_next_run_clears_what_an_interrupted_cleanup_left(
+    tmp_path, monkeypatch, name, backwards
+):
+    """After each number of deletions, in either order in which a system may list a folder."""
+    path = tmp_path / name
+    place = _files.file_place if path.suffix else folder_place
+    monkeypatch.setattr(os, "scandir", sorted_scandir(os.scandir, backwards))
+    for number in range(1, 20):
+        with pytest.MonkeyPatch.context() as patch:
+            seen = interrupt_deletions(patch, number)
+            with contextlib.suppress(KeyboardInterrupt), _files.staged(path, place) as candidate:
+                candidate.write_text("new") if path.suffix else thing(candidate, "new")
+        with contextlib.suppress(ZeroDivisionError), _files.staged(path, place):
+            raise ZeroDivisionError
+        assert names(tmp_path) == [name], f"after {number} deletions"
+        if len(seen) < number:
+            return
+    raise AssertionError("the cleanup never ended")
+
+
+def interrupt_deletions(patch, number):
+    """Raises KeyboardInterrupt after so many deletions; returns a list that grows by each."""
+    seen = []
+
+    def interrupted(do):
+        def delete(*args, **options):
+            do(*args, **options)
+            seen.append(args)
+            if len(seen) == number:
+                raise KeyboardInterrupt
+
+        return delete
+
+    for name in ("unlink", "rmdir"):
+        patch.setattr(os, name, interrupted(getattr(os, name)))
+    return seen
+
+
+def sorted_scandir(scandir, backwards):
+    @contextlib.contextmanager
+    def listed(path):
+        with scandir(path) as entries:
+            yield iter(sorted(entries, key=lambda entry: entry.name, reverse=backwards))
+
+    return listed
+
+
 def test_what_another_run_is_writing_is_left_alone(tmp_path):
     path = tmp_path / "notes.txt"
     with process(path, "alive") as other:
@@ -189,7 +239,7 @@ def test_what_another_run_is_writing_is_left_alone(tmp_path):
     assert names(tmp_path) == ["notes.txt"]
 
 
-def test_a_room_of_another_file_is_left_alone(tmp_path):
+def test_a_temporary_folder_of_another_file_is_left_alone(tmp_path):
     others = [".notes.txt.settings", ".notes.txt.incomplete-of-mine", ".notes.incomplete-abcdefgh"]
     for name in others:
         (tmp_path / name).mkdir()
@@ -332,14 +382,15 @@ FULL = """
 """
 
 
-def test_a_full_disk_is_told_with_the_path_and_leaves_nothing(tmp_path):
+def test_the_error_of_a_full_disk_names_the_path_and_nothing_is_left(tmp_path):
     (tmp_path / "notes.txt").write_text("old")
     code = "\n".join(line[4:] for line in FULL.splitlines())
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "notes.txt")], capture_output=True, text=True
     )
-    said = done.stderr.strip().splitlines()[-1]
-    assert said.startswith("OSError") and "notes.txt' was not written: File too large" in said
+    message = done.stderr.strip().splitlines()[-1]
+    assert message.startswith("OSError")
+    assert "notes.txt' was not written: File too large" in message
     assert content(tmp_path) == {"notes.txt": "old"}
 
 

@@ -1,31 +1,76 @@
-"""Every worked example is carried by a test."""
+"""Every worked example is carried: a test fails when its expected values change."""
 
+import json
+import os
 import pathlib
 import re
+import subprocess
+import sys
 
-import pytest
+from tests.goldens import golden, load
 
-from tests.goldens import load
-
+SEEDS = ("seeds_p1", "seeds_p2", "seeds_p3")
 TESTS = pathlib.Path(__file__).parent
+MERELY_NAMED = f"""
+from tests.goldens import golden
+
+def test_of_a_name():
+    assert golden("merge_two") and "merge_two"
+
+def test_of_inputs():
+    assert not golden("merge_three")["inputs"]
+
+def test_of_values_that_are_not_asserted():
+    assert golden("merge_gap")["expected"]
+
+def test_of_another_error():
+    golden("merge_self")["expected"]["none"]
+
+def test_of_values():
+    assert golden("standard_error")["expected"] == {golden("standard_error")["expected"]}
+"""
 
 
-def strings():
-    """What stands in quotes in the tests: ids, and what ids are put together from."""
-    texts = [path.read_text() for path in TESTS.rglob("*.py") if path != pathlib.Path(__file__)]
-    return set(re.findall(r"""["']([\w-]+)(?:["']|\{)""", "\n".join(texts)))
+def carried(paths, file):
+    """Ids of the worked examples that these tests carry, by name of their file.
+
+    Args:
+        paths: Files of tests.
+        file: Path to write the ids to.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n", "0", "--tb=no", "-p", "no:cacheprovider"]
+        + ["-p", "tests.goldens.spoiled", *map(str, paths)],
+        cwd=TESTS.parent,
+        env={**os.environ, "GOLDENS_CARRIED": str(file)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr  # some tests failed, nothing else
+    return json.loads(file.read_text())
 
 
-@pytest.mark.parametrize("seeds", ["seeds_p1", "seeds_p2", "seeds_p3"])
-def test_every_worked_example_is_named_by_a_test(seeds):
-    """Whole, or in two parts at a hyphen or an underscore, as `"eer-"` and a list of names."""
-    named = strings()
+def files_with_goldens():
+    """Test files that import `tests.goldens`, themselves or through a helper."""
+    texts = {path: path.read_text() for path in TESTS.rglob("*.py")}
+    helpers = {path.stem for path in texts if imports(texts[path], {"goldens"})} | {"goldens"}
+    tests = {path for path in texts if path.name.startswith("test_")} - {pathlib.Path(__file__)}
+    return sorted(path for path in tests if imports(texts[path], helpers))
 
-    def is_named(example):
-        cuts = [match.start() for match in re.finditer("[-_]", example)]
-        halves = [(example[: i + 1], example[i + 1 :]) for i in cuts]
-        halves += [(example[:i], example[i + 1 :]) for i in cuts]
-        return example in named or any(set(pair) <= named for pair in halves)
 
-    missing = [one["id"] for one in load(seeds)["examples"] if not is_named(one["id"])]
-    assert not missing, f"no test names {missing}"
+def imports(text, modules):
+    lines = re.findall(r"^(?:from tests|import tests).*", text, re.MULTILINE)
+    return any(modules & set(re.findall(r"\w+", line)) for line in lines)
+
+
+def test_every_worked_example_is_asserted_by_a_test(tmp_path):
+    found = carried(files_with_goldens(), tmp_path / "carried.json")
+    examples = [(seeds, one["id"]) for seeds in SEEDS for one in load(seeds)["examples"]]
+    missing = [(seeds, one) for seeds, one in examples if one not in found.get(seeds, [])]
+    assert not missing, f"no test fails when the expected values change of {missing}"
+
+
+def test_an_example_that_is_merely_named_or_read_is_not_carried(tmp_path):
+    path = tmp_path / "test_named.py"
+    path.write_text(MERELY_NAMED)
+    assert carried([path], tmp_path / "carried.json") == {"seeds_p1": ["standard_error"]}

@@ -1,4 +1,4 @@
-"""Progress goes to stderr and changes nothing of what is worked through."""
+"""Progress goes to stderr and leaves the items unchanged."""
 
 import itertools
 
@@ -33,7 +33,7 @@ def test_short_work_on_a_pipe_is_silent(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_long_work_on_a_pipe_tells_a_line_every_ten_seconds(capsys, clock):
+def test_long_work_on_a_pipe_prints_a_line_every_ten_seconds(capsys, clock):
     for _ in progress.track(range(10), "embed"):
         clock.now += 4.0
     out, err = capsys.readouterr()
@@ -45,7 +45,7 @@ def test_long_work_on_a_pipe_tells_a_line_every_ten_seconds(capsys, clock):
     ]
 
 
-def test_work_of_unknown_length_tells_what_is_done(capsys, clock):
+def test_work_of_unknown_length_prints_the_count(capsys, clock):
     for _ in progress.track(itertools.repeat(0, 4), "read"):
         clock.now += 6.0
     assert capsys.readouterr().err == "read: 2 done, 0.2/s\n"

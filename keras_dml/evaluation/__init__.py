@@ -1,9 +1,9 @@
 """Figures from scores and embeddings: verification, identification, imposters, few-shot episodes,
-retrieval, novelty, two samples, clustering, and the protocols that draw trials.
+retrieval, novelty, two-sample tests, clustering, and the protocols that draw trials.
 
-NumPy, SciPy and scikit-learn only: nothing here loads Keras, but for `robustness` and the distances
-of `keras_dml.distances` that are asked for. Scores are distances: small is near, a trial is
-accepted where `score <= threshold`; a similarity S enters as -S. Names load on first use.
+Built on NumPy, SciPy and scikit-learn. Only `robustness` and distances given by name load Keras.
+Scores are distances: smaller is closer, and a trial is accepted where `score <= threshold`; a
+similarity S enters as -S. Names load on first use.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _HOME = {
     "retrieval": "_retrieval",
     "TwoStages": "_reranking",
     "nearest_entries": "_nearest",
-    "AttackResult": "_robustness",
-    "Robustness": "_robustness",
+    "AttackResult": "_robustness_result",
+    "Robustness": "_robustness_result",
     "robustness": "_robustness",
     "NoveltyDetection": "_novelty",
     "novelty": "_novelty",

@@ -1,4 +1,4 @@
-"""A network as attacks see it: compiled logits, margins and gradients of one head."""
+"""Compiled logits, margins and gradients of one head of a network, for attacks."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ LOSSES = {"cross_entropy": robust.cross_entropy, "margin": robust.margin}
 
 
 class Network:
-    """One head of a model in inference mode; the weights are those at the first call.
+    """One head of a model in inference mode, with the weights of the first call.
 
     Batches are padded to a power of two rows or to `batch_size`, so that few shapes are compiled.
 
     Args:
-        model: A model with `scores(x, head=...)`, or any whose answer is logits.
-        head: `"sim"` or `"dol"`; None where there is one answer only.
-        batch_size: Rows of a call at most.
+        model: A model with `scores(x, head=...)`, or one whose output is logits.
+        head: `"sim"` or `"dol"`; None for a model with one output.
+        batch_size: Largest number of rows in a call.
     """
 
     def __init__(self, model, head, batch_size):
@@ -39,20 +39,20 @@ class Network:
         return self._logits(self._padded(x))[: len(x)]
 
     def margins(self, x, y):
-        """Above 0 exactly where the answer is wrong, shape `(count,)`, NumPy."""
+        """Margins, above 0 exactly where the input is misclassified, shape `(count,)`, NumPy."""
         return np.array(robust.margin(np.asarray(y, np.int32), self.logits(x)))
 
     def gradient(self, x, y, loss, probabilities):
-        """A loss of each example and its gradient in the inputs, 0 where that is not finite.
+        """Loss of each example and its gradient in the inputs, 0 where that is not finite.
 
         Args:
             x: Inputs, shape `(count, ...)`.
             y: Class ids, shape `(count,)`.
-            loss: A name of `LOSSES`.
-            probabilities: Whether the loss is given probabilities in place of logits.
+            loss: Name in `LOSSES`.
+            probabilities: Whether to pass probabilities to the loss in place of logits.
 
         Returns:
-            Values, shape `(count,)`; gradient, shape as of `x`; how many entries were not finite.
+            Values, shape `(count,)`; gradient, of the shape of `x`; number of entries not finite.
         """
         key = (loss, probabilities)
         if key not in self._gradients:

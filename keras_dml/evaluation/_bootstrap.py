@@ -1,4 +1,4 @@
-"""Intervals for error rates by the bootstrap, over people where they are known."""
+"""Bootstrap intervals of error rates, over people where they are known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every figure asks of its scores, said once."""
+"""Checks of scores, distances and ids that all figures share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from keras_dml._arrays import real, refuse_masked
 
 
 def check_finite(name, values):
-    """Raise if `values` holds NaN or infinity, with the count and the place of the first."""
+    """Raise if `values` holds NaN or infinity, with the count and the index of the first."""
     bad = ~np.isfinite(values)
     if bad.any():
         first = tuple(int(i) for i in np.argwhere(bad)[0])
@@ -22,9 +22,13 @@ def check_finite(name, values):
 def ids(name, values):
     """Names of people, classes or clusters as an array of numbers, strings or bytes.
 
+    Args:
+        name: Name of the argument in error messages.
+        values: The names, any shape.
+
     Raises:
-        TypeError: They are masked, dates, structured, complex, or of several kinds, all of which
-            NumPy would make strings.
+        TypeError: They are masked, dates, structured, complex, or of several kinds, which NumPy
+            would turn into strings.
         ValueError: One is NaN.
     """
     refuse_masked(name, values)
@@ -41,7 +45,7 @@ def ids(name, values):
     if array.dtype.kind not in "biufUST":
         raise TypeError(
             f"{name} must hold integers, strings or bytes. Received dtype {array.dtype}. "
-            "`numpy.unique(names, return_inverse=True)` makes integers of what can be sorted."
+            "`numpy.unique(names, return_inverse=True)` turns sortable names into integers."
         )
     if array.dtype.kind == "f" and np.isnan(array).any():
         raise ValueError(f"{name} must name each example. Received NaN for some of them.")
@@ -59,7 +63,7 @@ def check_trials(scores, genuine):
         `(scores, genuine)`: float64 and bool, both of shape `(trials,)`.
 
     Raises:
-        TypeError: `genuine` is not boolean, or the scores are no real numbers.
+        TypeError: `genuine` is not boolean, or the scores are not real numbers.
         ValueError: Shapes differ, a score is not finite, or one kind of trial is missing.
     """
     scores = real("`scores`", scores, np.float64)
@@ -67,7 +71,7 @@ def check_trials(scores, genuine):
     if genuine.dtype != bool:
         raise TypeError(
             "`genuine` must be boolean, True where probe and claim are the same person. Received "
-            f"dtype {genuine.dtype}. Make it by comparing ids: `probe_ids == claimed_ids`."
+            f"dtype {genuine.dtype}. Compare ids: `probe_ids == claimed_ids`."
         )
     if scores.shape != genuine.shape:
         raise ValueError(
@@ -97,16 +101,16 @@ def check_embeddings(embeddings, gallery):
         )
 
 
-def check_table(distances, probe_ids, gallery_ids):
-    """A table of distances, probes in rows and gallery entries in columns, with their ids.
+def check_distance_matrix(distances, probe_ids, gallery_ids):
+    """A distance matrix, probes in rows and gallery entries in columns, with its ids.
 
     Returns:
         `(distances, probe_ids, gallery_ids)` as arrays `(probes, entries)`, `(probes,)`,
         `(entries,)`.
 
     Raises:
-        TypeError: The distances are no real numbers, or the ids are none, as `ids` says.
-        ValueError: The shapes do not fit together, a distance is not finite, or the table is empty.
+        TypeError: The distances are not real numbers, or the ids are invalid, see `ids`.
+        ValueError: The shapes do not fit together, a distance is not finite, or there are none.
     """
     distances = real("`distances`", distances, np.float64)
     probe_ids, gallery_ids = ids("`probe_ids`", probe_ids), ids("`gallery_ids`", gallery_ids)

@@ -1,4 +1,4 @@
-"""Figures of a clustering: do clusters and classes agree?"""
+"""Figures of a clustering: agreement of clusters and classes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ STARTS = 10
 
 @dataclass(frozen=True)
 class Clustering:
-    """How well clusters agree with classes.
+    """Figures of the agreement of clusters and classes.
 
     Attributes:
         nmi: Mutual information over the mean of the two entropies; 1 where both are 0.
         f1: 2 TP / (2 TP + FP + FN) over pairs of samples: a pair of one class in one cluster is a
             true positive. 1 where no pair shares a class or a cluster.
-        precision: Share of the pairs in one cluster that are of one class; 1 where there is none.
-        recall: Share of the pairs of one class that are in one cluster; 1 where there is none.
+        precision: Fraction of the pairs in one cluster that are of one class; 1 if there are none.
+        recall: Fraction of the pairs of one class that are in one cluster; 1 if there are none.
         pairs: True positive, false positive and false negative pairs.
         samples: Number of samples.
         classes: Number of classes.
@@ -50,14 +50,14 @@ class Clustering:
 def clustering(labels, clusters):
     """NMI and pair-counting F1 of given clusters.
 
-    The names of the clusters do not matter, nor does their order.
+    Neither the names of the clusters nor their order matter.
 
     Args:
         labels: Class of each sample, shape `(samples,)`.
         clusters: Cluster of each sample, shape `(samples,)`.
 
     Returns:
-        `Clustering`; printed, it says the figures with their counts.
+        `Clustering`; printing it shows the figures and their counts.
 
     Raises:
         ValueError: Shapes differ, or there are no samples.
@@ -76,9 +76,9 @@ def clustering(labels, clusters):
     (_, fp), (fn, tp) = (pair_confusion_matrix(labels, clusters) // 2).tolist()  # pairs come twice
     return Clustering(
         nmi=float(normalized_mutual_info_score(labels, clusters)),
-        f1=_share(2 * tp, 2 * tp + fp + fn),
-        precision=_share(tp, tp + fp),
-        recall=_share(tp, tp + fn),
+        f1=_fraction(2 * tp, 2 * tp + fp + fn),
+        precision=_fraction(tp, tp + fp),
+        recall=_fraction(tp, tp + fn),
         pairs=(tp, fp, fn),
         samples=labels.size,
         classes=int(labels.max()) + 1,
@@ -89,8 +89,8 @@ def clustering(labels, clusters):
 def embedding_clustering(embeddings, labels, *, clusters=None, seed=0):
     """NMI and pair-counting F1 of the clusters that k-means finds in embeddings.
 
-    The best of ten seeded starts by the sum of squares, as many clusters as classes unless said
-    otherwise; Kim2020 does not describe its clustering. SPD embeddings enter as vectors of their
+    The best of ten seeded starts by the sum of squares, by default as many clusters as
+    classes; Kim2020 does not describe its clustering. SPD embeddings enter as vectors of their
     logarithms, so that the figures of several losses compare.
 
     Args:
@@ -130,5 +130,5 @@ def embedding_clustering(embeddings, labels, *, clusters=None, seed=0):
     return clustering(labels, means.fit_predict(embeddings))
 
 
-def _share(part, whole):
+def _fraction(part, whole):
     return part / whole if whole else 1.0

@@ -1,4 +1,4 @@
-"""The least cost of a verification system whose errors have prices."""
+"""Minimum detection cost of verification."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from keras_dml.evaluation._equal_error_rate import error_curve
 
 @dataclass(frozen=True)
 class DetectionCost:
-    """The least normalized cost, and what it rests on.
+    """The minimum normalized detection cost and its counts.
 
     Attributes:
         cost: At best 0; 1 is that of always accepting or always rejecting, whichever costs less.
@@ -38,20 +38,20 @@ class DetectionCost:
 
 
 def detection_cost(scores, genuine, *, prior=0.05, cost_miss=1.0, cost_false_accept=1.0):
-    """Minimum detection cost (minDCF), as speaker verification quotes it.
+    """Minimum detection cost (minDCF), as reported in speaker verification.
 
     `min_t [C_miss prior FRR(t) + C_fa (1 - prior) FAR(t)] / min(C_miss prior, C_fa (1 - prior))`.
     The threshold is chosen on the same trials, so the figure is a lower bound of what it costs.
 
     Args:
-        scores: Distances of the trials, any shape; small is near. A similarity S enters as -S.
+        scores: Distances of the trials, any shape; smaller is closer. A similarity S enters as -S.
         genuine: Booleans of the same shape, True where probe and claim are one person.
         prior: Probability that a trial is genuine, above 0 and below 1.
         cost_miss: Cost of rejecting a genuine trial, above 0.
         cost_false_accept: Cost of accepting an imposter, above 0.
 
     Returns:
-        `DetectionCost`; printed, it says the cost with its counts.
+        `DetectionCost`; printing it shows the cost and its counts.
 
     Raises:
         TypeError: `genuine` is not boolean.

@@ -1,4 +1,4 @@
-"""The error curve of a list of trials and the rate at which its two errors are equal."""
+"""The error curve of a list of trials and its equal error rate."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class EqualErrorRate:
 def error_curve(scores, genuine):
     """FAR and TAR at -inf and at every distinct score, in ascending order of the threshold.
 
-    FAR(t) is the share of imposter trials with score <= t, TAR(t) that of genuine trials and
+    FAR(t) is the fraction of imposter trials with score <= t, TAR(t) that of genuine trials and
     FRR(t) = 1 - TAR(t). No point is left out, so that lines between neighbors are the true curve.
 
     Args:
@@ -46,30 +46,30 @@ def error_curve(scores, genuine):
 
 
 def crossing(far, tar):
-    """Where FAR = FRR on the straight lines between the points of error curves.
+    """Equal error rate on the straight lines between the points of error curves.
 
     Args:
         far: False accept rates, shape `(..., points)`, ascending along the last axis.
         tar: True accept rates, same shape, ascending.
 
     Returns:
-        `(rate, index)`: the equal error rate and the first point at or behind the crossing, both of
+        `(rate, index)`: the equal error rate and the first point at or after the crossing, both of
         shape `(...)`.
     """
     gap = far - (1.0 - tar)  # FAR - FRR, from -1 to 1
     index = np.argmax(gap > -ON_DIAGONAL, axis=-1)
     at = np.stack([index - 1, index], axis=-1)
     far, gap = np.take_along_axis(far, at, axis=-1), np.take_along_axis(gap, at, axis=-1)
-    share = gap[..., 0] / (gap[..., 0] - gap[..., 1])
-    return far[..., 0] + share * (far[..., 1] - far[..., 0]), index
+    weight = gap[..., 0] / (gap[..., 0] - gap[..., 1])
+    return far[..., 0] + weight * (far[..., 1] - far[..., 0]), index
 
 
 def crossing_threshold(thresholds, far, tar, index):
-    """The threshold that belongs to the crossing of one curve at point `index`.
+    """Threshold of the equal error rate of one curve, which crosses the diagonal at point `index`.
 
-    A point on the diagonal holds from its own score to the next at which the curve moves on: the
-    middle is taken, which for separated trials is the middle of the gap. Otherwise the curve
-    crosses at that point's score.
+    A point on the diagonal holds from its own score to the next at which the curve changes. The
+    threshold is the middle of this interval, for separated trials the middle of the gap.
+    Otherwise it is the score of the point.
     """
     behind = far + tar - 1.0 > ON_DIAGONAL
     if behind[index]:
@@ -81,11 +81,11 @@ def equal_error_rate(scores, genuine):
     """The rate at which false accepts and false rejects are equally frequent.
 
     FAR = FRR on straight lines between the points (FAR, FRR) over all thresholds from -inf, (0, 1),
-    to the greatest score, (1, 0). Neither the nearest point nor the convex hull of the ROC: both
+    to the largest score, (1, 0). Neither the nearest point nor the convex hull of the ROC: both
     give other numbers on short lists of trials.
 
     Args:
-        scores: Distances of the trials, any shape; small is near, accepted where
+        scores: Distances of the trials, any shape; smaller is closer, accepted where
             `score <= threshold`. A similarity S enters as -S.
         genuine: Booleans of the same shape, True where probe and claim are one person.
 

@@ -1,4 +1,4 @@
-"""Few-shot episodes: is the class known from one or a few examples?"""
+"""Few-shot episodes: accuracy on new classes from one or a few examples."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from scipy.stats import norm
 
 from keras_dml._arrays import real, whole
 from keras_dml.evaluation._checks import check_finite, ids
-from keras_dml.evaluation._tables import PRECOMPUTED, table_of_distances, values_of_pairs
+from keras_dml.evaluation._distance_matrix import PRECOMPUTED, distance_matrix_rows, pairwise_values
 
 QUANTILE = norm.ppf(0.975)
 
 
 @dataclass(frozen=True, eq=False)
 class FewShot:
-    """Accuracy over episodes.
+    """Accuracy over few-shot episodes.
 
     Attributes:
-        mean: Mean accuracy of the episodes, a share.
-        half_width: Of the 95 % interval of the mean: 1.96 standard deviations (n - 1) over the
-            root of the number of episodes. It says how exact the mean over episodes of these
-            examples is, not how much another test set would differ.
+        mean: Mean accuracy of the episodes, a fraction.
+        half_width: Half the width of the 95 % interval of the mean: 1.96 standard deviations
+            (n - 1) over the root of the number of episodes. It covers the draw of episodes from
+            these examples, not the choice of another test set.
         ways: Classes in an episode.
         shots: Support examples of a class.
         queries: Query examples of a class.
-        accuracies: Of each episode, shape `(episodes,)`.
+        accuracies: Accuracy of each episode, shape `(episodes,)`.
     """
 
     mean: float
@@ -62,28 +62,28 @@ def few_shot(
     An episode draws `ways` classes, and of each `shots` support and `queries` query examples, all
     without replacement. A query belongs to the class whose support mean is most similar, ties to
     the class drawn first. Episode i depends on `(seed, i)` alone, so methods compare on the same
-    episodes. Embeddings are made once, in inference mode.
+    episodes. Compute the embeddings once, in inference mode.
 
     Args:
         embeddings: Examples, shape `(examples, ...)`.
-        labels: Class of each, shape `(examples,)`: classes that were not trained on.
+        labels: Class of each example, shape `(examples,)`: classes that were not trained on.
         ways: Classes in an episode, at least 2.
         shots: Support examples of a class, at least 1.
         queries: Query examples of a class, at least 1.
-        similarity: `S(queries, prototypes) -> (n, m)`, large is alike, as
+        similarity: `S(queries, prototypes) -> (n, m)`, higher is more similar, as
             `PrototypicalClassifier.similarity`. Either this or `distance`.
         distance: `"cosine"`, `"euclidean"`, another name of `keras_dml.distances`, or a callable
-            `d(queries, prototypes) -> (n, m)` with small for near.
+            `d(queries, prototypes) -> (n, m)` where smaller is closer.
         episodes: Number of episodes, at least 2.
         seed: Seed of the episodes, not negative.
 
     Returns:
-        `FewShot`; printed, it says the figure with its interval.
+        `FewShot`; printing it shows the figure and its interval.
 
     Raises:
-        TypeError: A number is no integer.
+        TypeError: A number is not an integer.
         ValueError: Shapes do not fit, a value or a score is not finite, there are fewer classes
-            than `ways`, a class has fewer than `shots + queries` examples, or not just one of
+            than `ways`, a class has fewer than `shots + queries` examples, or not exactly one of
             `similarity` and `distance` is given.
 
     >>> points = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])
@@ -93,14 +93,14 @@ def few_shot(
     embeddings, labels = _checked(embeddings, labels)
     if (similarity is None) == (distance is None) or distance == PRECOMPUTED:
         raise ValueError(
-            "Give either `similarity`, a function with large for alike, or `distance`, a name such "
-            'as "cosine" or a function with small for near. Received '
+            "Give either `similarity`, a function (higher is more similar), or `distance`, a "
+            'name such as "cosine" or a function (smaller is closer). Received '
             f"similarity={similarity!r}, distance={distance!r}."
         )
     requested = {"ways": (ways, 2), "shots": (shots, 1), "queries": (queries, 1)}
     requested |= {"episodes": (episodes, 2), "seed": (seed, 0)}
-    for name, (value, least) in requested.items():
-        whole(name, value, least)
+    for name, (value, minimum) in requested.items():
+        whole(name, value, minimum)
     members = _members(labels, ways, shots + queries)
     right = np.repeat(np.arange(ways), queries)
     accuracies = np.empty(episodes)
@@ -115,11 +115,11 @@ def few_shot(
 
 
 def support_means(embeddings, labels):
-    """The prototypes of new classes: the mean embedding of each (Monteiro2020).
+    """Prototypes of new classes: the mean embedding of each (Monteiro2020).
 
     Args:
-        embeddings: Support examples, shape `(examples, ...)`, made in inference mode.
-        labels: Class of each, shape `(examples,)`.
+        embeddings: Support examples, shape `(examples, ...)`, computed in inference mode.
+        labels: Class of each example, shape `(examples,)`.
 
     Returns:
         `(names, means)`: the sorted classes, shape `(classes,)`, and their means, shape
@@ -135,23 +135,23 @@ def support_means(embeddings, labels):
     embeddings, labels = _checked(embeddings, labels)
     names, first = np.unique(labels, return_index=True)
     means = np.empty((len(names), *embeddings.shape[1:]), embeddings[first[:1]].dtype)
-    for place, name in enumerate(names):
-        means[place] = _means(embeddings[labels == name], axis=0)
+    for i, name in enumerate(names):
+        means[i] = _means(embeddings[labels == name], axis=0)
     return names, means
 
 
 def mean_and_half_width(accuracies):
-    """The mean over episodes and half of its 95 % interval, by the normal distribution."""
+    """Mean over episodes and half the width of its 95 % interval, by the normal distribution."""
     stddev = np.std(accuracies, ddof=1)
     return float(np.mean(accuracies)), float(QUANTILE * stddev / math.sqrt(len(accuracies)))
 
 
 def nearest_prototypes(queries, prototypes, similarity, distance):
-    """Place of the most similar prototype of each query, the first of equal ones."""
+    """Index of the most similar prototype of each query, the first of tied ones."""
     if similarity is None:
-        scores = table_of_distances(queries, prototypes, distance)(slice(None))
+        scores = distance_matrix_rows(queries, prototypes, distance)(slice(None))
     else:
-        scores = -values_of_pairs("similarity", similarity, queries, prototypes)
+        scores = -pairwise_values("similarity", similarity, queries, prototypes)
     check_finite("scores", scores)
     return np.argmin(scores, axis=1)
 
@@ -160,11 +160,11 @@ def _draw(members, ways, count, key):
     """Rows of an episode, shape `(ways, count)`."""
     rng = np.random.default_rng(key)
     chosen = rng.choice(len(members), ways, replace=False)
-    return np.stack([rng.choice(members[place], count, replace=False) for place in chosen])
+    return np.stack([rng.choice(members[i], count, replace=False) for i in chosen])
 
 
 def _members(labels, ways, count):
-    """Rows of each class, refused where an episode could not be drawn."""
+    """Rows of each class, after a check that an episode can be drawn."""
     names, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     if len(names) < ways:
         raise ValueError(
@@ -181,7 +181,7 @@ def _members(labels, ways, count):
 
 
 def _means(embeddings, axis):
-    """Means in float64, in the dtype that a model takes."""
+    """Means, computed in float64 and cast to the dtype of the embeddings."""
     return embeddings.mean(axis=axis, dtype=np.float64).astype(embeddings.dtype)
 
 

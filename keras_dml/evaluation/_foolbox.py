@@ -1,7 +1,7 @@
-"""Foolbox's projected gradient ascent on a network of ours, on TensorFlow and on JAX.
+"""Foolbox's projected gradient ascent on a Keras network, on TensorFlow and JAX.
 
-Stepping, projection and bounds are Foolbox's. The gradient is compiled, and entries of it that are
-not finite count as 0; the start is drawn from a generator that is handed over.
+Steps, projection and bounds are Foolbox's. The gradient is compiled, entries that are not
+finite count as 0, and the start is drawn from a given generator.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ with warnings.catch_warnings():  # one of its other attacks imports an old name 
 
 
 class Bounded(foolbox.models.base.Model):
-    """What Foolbox asks of a network: its answers, and the bounds of its inputs."""
+    """A network as Foolbox calls it, with the bounds of its inputs."""
 
     bounds = foolbox.types.Bounds(0.0, 1.0)
 
@@ -39,7 +39,7 @@ class Ascent(foolbox.attacks.LinfProjectedGradientDescentAttack):
             how many entries of it were not finite.
         steps: Number of steps.
         step_size: Change of an entry by a step.
-        rng: NumPy generator of the start; None: the inputs themselves.
+        rng: NumPy generator of the start; None starts from the inputs.
     """
 
     def __init__(self, gradient, steps, step_size, rng):
@@ -61,16 +61,16 @@ class Ascent(foolbox.attacks.LinfProjectedGradientDescentAttack):
 
 
 def ascend(network, gradient, x, y, *, epsilon, steps, step_size, rng):
-    """Adversarial examples, and how many entries of gradients were not finite.
+    """Adversarial examples, and the number of gradient entries that were not finite.
 
     Args:
-        network: Gives `logits(x)`.
-        gradient, steps, step_size, rng: As of `Ascent`.
+        network: Network with a method `logits(x)`.
+        gradient, steps, step_size, rng: See `Ascent`.
         x: Inputs, shape `(count, ...)`, float32 in [0, 1].
         y: Class ids, shape `(count,)`.
-        epsilon: Greatest change of an entry.
+        epsilon: Largest change of an entry.
     """
     attack = Ascent(gradient, steps, step_size, rng)
     labels = ops.convert_to_tensor(np.asarray(y, np.int32))
-    twins = attack.run(Bounded(network), ops.convert_to_tensor(x), labels, epsilon=epsilon)
-    return np.asarray(twins), attack.not_finite
+    adversarial = attack.run(Bounded(network), ops.convert_to_tensor(x), labels, epsilon=epsilon)
+    return np.asarray(adversarial), attack.not_finite

@@ -1,4 +1,4 @@
-"""One score of two: a learned similarity and the cosine of the same embeddings."""
+"""Fusion of a learned similarity and the cosine of the same embeddings into one score."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SMALLEST_SQUARE = 1e-24  # squared length below which a vector has no direction
 class FusionStatistics:
     """Mean and standard deviation of both scores on a development set, kinds of trial together.
 
-    `dataclasses.asdict` gives what a model card keeps.
+    `dataclasses.asdict` gives the entry of a model card.
     """
 
     similarity_mean: float
@@ -28,7 +28,7 @@ class FusionStatistics:
 
 
 def fusion_statistics(similarity, cosine):
-    """The statistics that `fuse(..., method="zscore")` needs, from trials that no figure uses.
+    """Statistics for `fuse(..., method="zscore")`, from trials that no figure uses.
 
     Args:
         similarity: Learned similarities of development trials, any shape.
@@ -46,7 +46,9 @@ def fusion_statistics(similarity, cosine):
     """
     similarity, cosine = _checked(similarity, cosine)
     if similarity.size < 2:
-        raise ValueError(f"A deviation needs two trials or more. Received {similarity.size}.")
+        raise ValueError(
+            f"A standard deviation needs two trials or more. Received {similarity.size}."
+        )
     figures = []
     for name, scores in (("similarity", similarity), ("cosine", cosine)):
         if np.ptp(scores) == 0:
@@ -59,15 +61,15 @@ def fusion_statistics(similarity, cosine):
 
 
 def fuse(similarity, cosine, method="sum", *, development=None):
-    """One score of a learned similarity and a cosine; large is alike.
+    """Fuses a learned similarity and a cosine into one score; higher is more similar.
 
-    As a distance, for `verification`, it enters with a minus.
+    `verification` takes distances: pass the negative score.
 
     Args:
         similarity: Learned similarities S of trials, any shape.
         cosine: Cosines of the same trials, same shape.
         method: `"sum"`: S + cos, as in Table 3 of Monteiro2020, where S may outweigh the cosine by
-            its scale; `"zscore"`: the sum of both in deviations from the mean of a development set;
+            its scale; `"zscore"`: the sum of both z-scores, standardized on a development set;
             `"bounded"`: the mean of sigma(S) and (cos + 1) / 2, in [0, 1].
         development: `FusionStatistics`, for `"zscore"`.
 
@@ -86,7 +88,7 @@ def fuse(similarity, cosine, method="sum", *, development=None):
         raise ValueError(f"`method` must be one of {METHODS}. Received {method!r}.")
     if (development is not None) != (method == "zscore"):
         raise ValueError(
-            'The method "zscore" needs `development`, and no other takes it: make it by '
+            'The method "zscore" needs `development`, and no other takes it: compute it by '
             f"`fusion_statistics` from development trials. Received method={method!r}, "
             f"development={development!r}."
         )
@@ -94,12 +96,12 @@ def fuse(similarity, cosine, method="sum", *, development=None):
         return similarity + cosine
     if method == "bounded":
         return (expit(similarity) + (cosine + 1.0) / 2.0) / 2.0
-    stddevs = (similarity - development.similarity_mean) / development.similarity_stddev
-    return stddevs + (cosine - development.cosine_mean) / development.cosine_stddev
+    zscore = (similarity - development.similarity_mean) / development.similarity_stddev
+    return zscore + (cosine - development.cosine_mean) / development.cosine_stddev
 
 
 def paired_cosine(x, y):
-    """The cosine of each row of `x` with the row of `y` beside it, for a list of trials.
+    """Cosine of each row of `x` with the same row of `y`, for a list of trials.
 
     Args:
         x: Embeddings, shape `(trials, features)`.

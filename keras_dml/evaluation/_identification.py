@@ -1,4 +1,4 @@
-"""Figures of an identification experiment: which of the enrolled people is this?"""
+"""Figures of identification: which of the enrolled people is this?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keras_dml.evaluation._checks import check_table
+from keras_dml.evaluation._checks import check_distance_matrix
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,13 @@ def identification(distances, probe_ids, gallery_ids):
     counts 1/c if the right one is among them, so that no order of the columns is an advantage.
 
     Args:
-        distances: Distances of probes to gallery entries, shape `(probes, entries)`; small is near.
+        distances: Distances of probes to gallery entries, shape `(probes, entries)`; smaller is
+            closer.
         probe_ids: Person of each probe, shape `(probes,)`; each must be enrolled.
         gallery_ids: Person of each gallery entry, shape `(entries,)`.
 
     Returns:
-        `Identification` with `accuracy` (a share), `trials` (probes) and `people` (enrolled).
+        `Identification` with `accuracy` (a fraction), `trials` (probes) and `people` (enrolled).
 
     Raises:
         ValueError: Shapes do not fit, a distance is not finite, or a probe's person is not
@@ -46,7 +47,7 @@ def identification(distances, probe_ids, gallery_ids):
     >>> identification(np.array([[0.1, 0.4], [0.3, 0.3]]), ["ann", "bob"], ["ann", "bob"]).accuracy
     0.75
     """
-    distances, probe_ids, gallery_ids = check_table(distances, probe_ids, gallery_ids)
+    distances, probe_ids, gallery_ids = check_distance_matrix(distances, probe_ids, gallery_ids)
     strangers = np.setdiff1d(probe_ids, gallery_ids)
     if strangers.size:
         raise ValueError(
@@ -78,14 +79,14 @@ def nearest_by_person(distances, gallery_ids):
 
 
 def credit(nearest, right):
-    """What each probe counts: 1/c where the right person is among c people at the minimum, else 0.
+    """Credit of each probe: 1/c where the right person is among c people at the minimum, else 0.
 
     Args:
         nearest: Distances to people, shape `(probes, people)`.
         right: Index of the right person, shape `(probes,)`.
 
     Returns:
-        Shares, shape `(probes,)`.
+        Credits in [0, 1], shape `(probes,)`.
     """
     tied = nearest == nearest.min(axis=1, keepdims=True)  # (probes, people)
     return tied[np.arange(len(right)), right] / tied.sum(axis=1)

@@ -1,4 +1,4 @@
-"""Figures of identification with people who were never enrolled."""
+"""Figures of open-set identification, with people who were never enrolled."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keras_dml.evaluation._checks import check_table
+from keras_dml.evaluation._checks import check_distance_matrix
 from keras_dml.evaluation._identification import credit, nearest_by_person
 from keras_dml.evaluation._verification import Verification, verification
 
 
 @dataclass(frozen=True, eq=False)
 class Imposters:
-    """How well enrolled people and strangers are told apart, without a claimed name.
+    """Figures of open-set identification: enrolled people against strangers.
 
     Attributes:
         detection: `Verification` of the distances to the nearest enrolled person: enrolled probes
             are its genuine trials, probes of strangers its imposter trials.
-        misidentification: Share of enrolled probes whose nearest person is somebody else. The
+        misidentification: Fraction of enrolled probes whose nearest person is somebody else. The
             AUC counts such a probe as rightly accepted, so read the two together.
         people: Number of people enrolled.
     """
@@ -47,10 +47,11 @@ def imposters(distances, probe_ids, gallery_ids):
 
     The score of a probe is its distance to the nearest enrolled person; it is accepted as that
     person where the score is at most a threshold. An enrolled person accepted as somebody else
-    counts as accepted, as in the paper; the share of those stands beside.
+    counts as accepted, as in the paper; `misidentification` is the fraction of those.
 
     Args:
-        distances: Distances of probes to gallery entries, shape `(probes, entries)`; small is near.
+        distances: Distances of probes to gallery entries, shape `(probes, entries)`; smaller is
+            closer.
         probe_ids: Person of each probe, shape `(probes,)`; people not in `gallery_ids` are the
             imposters.
         gallery_ids: Person of each gallery entry, shape `(entries,)`.
@@ -64,12 +65,12 @@ def imposters(distances, probe_ids, gallery_ids):
             people or none of imposters.
 
     >>> import numpy as np
-    >>> table = np.array([[0.1, 0.8], [0.9, 0.3], [0.7, 0.6]])
-    >>> found = imposters(table, ["ann", "bob", "eve"], ["ann", "bob"])
+    >>> distances = np.array([[0.1, 0.8], [0.9, 0.3], [0.7, 0.6]])
+    >>> found = imposters(distances, ["ann", "bob", "eve"], ["ann", "bob"])
     >>> found.auc, found.misidentification
     (1.0, 0.0)
     """
-    distances, probe_ids, gallery_ids = check_table(distances, probe_ids, gallery_ids)
+    distances, probe_ids, gallery_ids = check_distance_matrix(distances, probe_ids, gallery_ids)
     enrolled = np.isin(probe_ids, gallery_ids)
     if enrolled.all() or not enrolled.any():
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The nearest entries themselves, for whoever wants to see them."""
+"""The nearest gallery entries of each query."""
 
 from __future__ import annotations
 
@@ -6,25 +6,24 @@ import numpy as np
 
 from keras_dml._arrays import real, whole
 from keras_dml.evaluation._checks import check_embeddings
-from keras_dml.evaluation._places import places
-from keras_dml.evaluation._tables import PRECOMPUTED
+from keras_dml.evaluation._distance_matrix import PRECOMPUTED
+from keras_dml.evaluation._gallery_ranking import ranked_entries
 
 
 def nearest_entries(embeddings, *, gallery=None, distance="euclidean", k=10, max_bytes=128 * 2**20):
-    """The k nearest entries of a gallery for each query (Monteiro2020, Eq. 6), equally near ones by
-    index.
+    """The k nearest entries of a gallery for each query (Monteiro2020, Eq. 6), ties by index.
 
-    Exact: every entry is looked at, or with `TwoStages` every entry by the cheap distance. For
+    The search is exact: it compares every entry, with `TwoStages` by the cheap distance. For
     figures of the ranking use `retrieval`.
 
     Args:
         embeddings: Queries, shape `(queries, features)`, or of any shape that `distance` takes.
         gallery: Entries, shape `(entries, ...)`. Without it the queries are the gallery, and no
             query finds itself, by its index and not by its distance.
-        distance: As `retrieval` takes it; with `"precomputed"` `embeddings` is the square table of
-            distances of the queries among themselves.
+        distance: See `retrieval`; with `"precomputed"` `embeddings` is the square distance matrix
+            of the queries among themselves.
         k: Number of entries, at most those other than the query.
-        max_bytes: Memory for a block of distances; at least one row is made at a time.
+        max_bytes: Memory for a block of distances; at least one row is computed at a time.
 
     Returns:
         Indices of entries, nearest first, int64 of shape `(queries, k)`.
@@ -47,7 +46,7 @@ def nearest_entries(embeddings, *, gallery=None, distance="euclidean", k=10, max
     if isinstance(distance, str) and distance == PRECOMPUTED:
         if not within or embeddings.shape != (len(embeddings), len(embeddings)):
             raise ValueError(
-                'With `distance="precomputed"` the square table of distances comes in place of '
+                'With `distance="precomputed"` the square distance matrix takes the place of '
                 f"`embeddings`, and there is no `gallery`. Received shape {embeddings.shape}."
             )
     check_embeddings(embeddings, gallery)
@@ -59,7 +58,7 @@ def nearest_entries(embeddings, *, gallery=None, distance="euclidean", k=10, max
         )
     found = np.empty((len(embeddings), k), np.int64)
     wanted = np.full(len(embeddings), k)
-    for query, order, _ in places(
+    for query, order, _ in ranked_entries(
         embeddings, gallery, distance, wanted, within=within, max_bytes=max_bytes
     ):
         found[query] = order[:k]

@@ -1,4 +1,4 @@
-"""Is the example of a class that was never seen?"""
+"""Novelty detection: is an example of a class that was never seen?"""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ KINDS = ("max", "energy")
 
 @dataclass(frozen=True, eq=False)
 class NoveltyDetection:
-    """How well examples of new classes are told from those of known ones.
+    """Figures of how well examples of new classes are separated from those of known ones.
 
     Attributes:
         detection: `Verification` of the novelty scores: examples of known classes are its genuine
             trials, those of new classes its imposter trials.
-        at_far: `TarAtFar`: the share of known examples taken as known where at most the wanted
-            share of new ones is.
+        at_far: `TarAtFar`: fraction of known examples taken as known where at most the wanted
+            fraction of new ones is.
     """
 
     detection: Verification
@@ -39,7 +39,7 @@ class NoveltyDetection:
 
     @property
     def frr_at_far(self):
-        """Share of known examples taken as new; NaN where the new ones are too few."""
+        """Fraction of known examples taken as new; NaN where the new ones are too few."""
         return 1.0 - self.at_far.tar
 
     def __str__(self):
@@ -53,7 +53,7 @@ class NoveltyDetection:
 
 def novelty(similarities, kind="max"):
     """Novelty of examples from their similarities to the prototypes (Monteiro2020, section 5);
-    large is new.
+    higher is more novel.
 
     Not 1 - max softmax: a softmax does not see a constant added to all similarities of an example,
     and that constant is what the pair term of Monteiro2020 (Eq. 3) calibrates.
@@ -71,7 +71,7 @@ def novelty(similarities, kind="max"):
     >>> novelty([[0.2, 0.7], [-3.0, -1.0]]).tolist()
     [-0.7, 1.0]
     """
-    similarities = _table("similarities", similarities)
+    similarities = _checked("similarities", similarities)
     if kind not in KINDS:
         raise ValueError(f"`kind` must be one of {KINDS}. Received {kind!r}.")
     if kind == "max":
@@ -89,16 +89,16 @@ def novelty_by_one_class_svm(known, similarities, *, outliers=0.1):
     Args:
         known: Similarities of examples of known classes, shape `(examples, classes)`: examples
             that neither trained the model nor enter the figure.
-        similarities: Those of the examples to judge, shape `(others, classes)`.
-        outliers: Upper bound of the share of `known` left outside, above 0 and at most 1 (nu).
+        similarities: Similarities of the examples to score, shape `(others, classes)`.
+        outliers: Upper bound of the fraction of `known` left outside, above 0 and at most 1 (nu).
 
     Returns:
         Novelty, float64 of shape `(others,)`; above 0 the SVM calls it new.
 
     Raises:
-        ValueError: Wrong shapes, a similarity is not finite, or `outliers` is no such share.
+        ValueError: Wrong shapes, a similarity is not finite, or `outliers` is out of range.
     """
-    known, similarities = _table("known", known), _table("similarities", similarities)
+    known, similarities = _checked("known", known), _checked("similarities", similarities)
     if known.shape[1] != similarities.shape[1]:
         raise ValueError(
             "`known` and `similarities` must be to the same prototypes. Received shapes "
@@ -116,21 +116,21 @@ def novelty_detection(known, new, *, far=0.05):
     A new example taken as known is a false accept, a known one taken as new a false reject.
 
     Args:
-        known: Novelty of examples of known classes, shape `(examples,)`; large is new.
+        known: Novelty of examples of known classes, shape `(examples,)`; higher is more novel.
         new: Novelty of examples of other classes, shape `(others,)`.
-        far: Wanted share of new examples taken as known, above 0 and below 1.
+        far: Wanted fraction of new examples taken as known, above 0 and below 1.
 
     Returns:
-        `NoveltyDetection`; printed, it says the figures with their counts.
+        `NoveltyDetection`; printing it shows the figures and their counts.
 
     Raises:
-        ValueError: One of the kinds is missing, a score is not finite, or `far` is no share.
+        ValueError: One of the kinds is missing, a score is not finite, or `far` is out of range.
 
     >>> round(novelty_detection([-3.0, -2.0, 0.5], [0.0, 1.0]).auroc, 3)
     0.833
     """
     if not 0.0 < far < 1.0:
-        raise ValueError(f"`far` must be a share above 0 and below 1. Received {far!r}.")
+        raise ValueError(f"`far` must be a fraction above 0 and below 1. Received {far!r}.")
     known = real("`known`", known, np.float64).ravel()
     new = real("`new`", new, np.float64).ravel()
     detection = verification(
@@ -143,7 +143,7 @@ def novelty_detection(known, new, *, far=0.05):
     )
 
 
-def _table(name, similarities):
+def _checked(name, similarities):
     similarities = real(f"`{name}`", similarities, np.float64)
     if similarities.ndim != 2 or similarities.size == 0:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Figures of one ranking, as means over all orders of tied entries, in closed form.
+"""Figures of one ranking: closed-form means over all orders of tied entries.
 
 Entries at one distance are a group of `size` entries, `hits` of them relevant, with `before`
 entries strictly nearer, `hits_before` of them relevant. At rank k within the group, k - before of
@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import numpy as np
 
-STRIDE = 16  # of the sample from which the nearest are guessed
+STRIDE = 16  # stride of the sample that bounds the nearest distances
 
 
-def figures_of_places(hits, starts, total, ks):
+def ranking_figures(hits, starts, total, ks):
     """Recall at each k, MAP@R and R-precision of one query.
 
     Args:
-        hits: Booleans of the entries at the first places, shape `(places,)`, at least as many as
-            `total` and the greatest of `ks`: whether the entry is relevant.
-        starts: First place of each group of tied entries, shape `(groups,)`; no group is cut off.
+        hits: Booleans, shape `(ranks,)`: whether the entry at each rank is relevant. There are at
+            least as many ranks as `total` and the largest of `ks`.
+        starts: First rank, counted from 0, of each group of tied entries, shape `(groups,)`; no
+            group is cut off.
         total: R, the number of relevant entries to be ranked, at least 1.
         ks: Ranks for recall, none beyond the number of entries to be ranked.
 
@@ -34,31 +35,31 @@ def figures_of_places(hits, starts, total, ks):
         for k, g in ((k, group[k - 1]) for k in ks)
     ]
     ranks, at = np.arange(1, total + 1), group[:total]
-    share = hits[at] / size[at]  # chance that the entry at a rank is relevant
+    chance = hits[at] / size[at]  # chance that the entry at a rank is relevant
     others = (ranks - before[at] - 1) * (hits[at] - 1) / np.maximum(size[at] - 1, 1)
-    average = np.sum(share * (hits_before[at] + 1 + others) / ranks) / total
+    average = np.sum(chance * (hits_before[at] + 1 + others) / ranks) / total
     end = at[-1]
-    precision = (hits_before[end] + (total - before[end]) * share[-1]) / total
+    precision = (hits_before[end] + (total - before[end]) * chance[-1]) / total
     return [*recalls, average, precision]
 
 
 def in_order(distances, count):
-    """Indices of the `count` nearest and of all tied with the last of them, nearest first and
-    equally near ones by index."""
+    """Indices of the `count` nearest and of all tied with the last of them, nearest first,
+    ties by index."""
     near = nearest(distances, count)
     return near[np.argsort(distances[near], kind="stable")]
 
 
 def group_starts(ordered):
-    """Where each run of equal values begins in values in order, shape `(groups,)`."""
+    """Start of each run of equal values in sorted values, shape `(groups,)`."""
     return np.flatnonzero(np.diff(ordered, prepend=-np.inf))
 
 
 def nearest(distances, count):
     """Indices, ascending, of the `count` nearest and of all tied with the last of them.
 
-    A sample gives a bound above which nothing need be looked at: a fifth of the time of a
-    partition of 100,000 distances. Where the bound is too low, all are partitioned.
+    A sample bounds the distances to partition, which takes a fifth of the time for 100,000 of them.
+    Where the bound is too low, all are partitioned.
     """
     sample = distances[::STRIDE]
     at = min(2 * count // STRIDE + STRIDE, len(sample) - 1)

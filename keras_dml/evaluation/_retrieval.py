@@ -1,4 +1,4 @@
-"""Figures of a retrieval experiment: are the nearest of a gallery of the query's class?"""
+"""Figures of retrieval: whether the nearest gallery entries have the class of the query."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from keras_dml._arrays import real, whole
 from keras_dml.evaluation._checks import check_embeddings, ids
-from keras_dml.evaluation._places import places
-from keras_dml.evaluation._ranking import figures_of_places
-from keras_dml.evaluation._tables import PRECOMPUTED
+from keras_dml.evaluation._distance_matrix import PRECOMPUTED
+from keras_dml.evaluation._gallery_ranking import ranked_entries
+from keras_dml.evaluation._ranking import ranking_figures
 
 TIES = ("mean", "index")
 
@@ -26,16 +26,16 @@ class PerQuery(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Retrieval:
-    """How well the nearest entries of a gallery are those of the query's class.
+    """Figures of how often the nearest gallery entries have the class of the query.
 
     Attributes:
-        recall_at_k: By k, the share of queries with at least one relevant entry among the k
+        recall_at_k: By k, the fraction of queries with at least one relevant entry among the k
             nearest.
         map_at_r: Mean over queries of the average precision at R, where R is the number of the
             query's relevant entries.
-        r_precision: Mean share of relevant entries among the R nearest.
-        queries: Number of queries that count.
-        without_relevant: Number of queries left out because nothing in the gallery is relevant.
+        r_precision: Mean fraction of relevant entries among the R nearest.
+        queries: Number of queries with a relevant entry.
+        without_relevant: Number of queries left out, which have no relevant entry.
         per_query: `PerQuery` of arrays `recall_at_k` of shape `(queries, ks)`, `map_at_r` and
             `r_precision` of shape `(queries,)`, in the order of all queries.
     """
@@ -72,9 +72,9 @@ def retrieval(
     A ranking with equal distances is not defined by them, so each figure is its mean over all
     orders of tied entries, in closed form: a network that maps everything to one point scores
     chance, neither 0 nor 1. The k-argmax of Monteiro2020 (Eq. 6) takes them by index instead, which
-    may be an advantage where the gallery is sorted by class. Distances are made a block of queries
-    at a time, in float64 where they have a formula here (`"euclidean"`, `"cosine"`); memory grows
-    with queries plus entries, not with their product.
+    may be an advantage where the gallery is sorted by class. Distances are computed for a block of
+    queries at a time, in float64 where NumPy has a formula for them (`"euclidean"`, `"cosine"`).
+    Memory grows with queries plus entries, not with their product.
 
     Args:
         embeddings: Queries, shape `(queries, features)`, or of any shape that `distance` takes.
@@ -83,15 +83,15 @@ def retrieval(
             query is its own neighbor.
         gallery_labels: Class of each entry, shape `(entries,)`; given where there is a gallery.
         distance: `"euclidean"` or `"cosine"` on vectors, another name of `keras_dml.distances`, a
-            callable `d(x, y) -> (n, m)` with small for near; `TwoStages`, where a learned
+            callable `d(x, y) -> (n, m)` where smaller is closer; `TwoStages`, where a learned
             similarity orders the candidates of a cheap distance; or `"precomputed"`: then
-            `embeddings` is the table of distances, shape `(queries, entries)`.
+            `embeddings` is the distance matrix, shape `(queries, entries)`.
         k: Ranks for recall, at most the number of entries other than the query.
-        ties: `"mean"` over all orders of equally near entries, or `"index"`: the lowest first.
-        max_bytes: Memory for a block of distances; at least one row is made at a time.
+        ties: `"mean"` over all orders of tied entries, or `"index"`: the lowest index first.
+        max_bytes: Memory for a block of distances; at least one row is computed at a time.
 
     Returns:
-        `Retrieval`; printed, it says the figures with their counts.
+        `Retrieval`; printing it shows the figures and their counts.
 
     Raises:
         ValueError: Shapes do not fit together, a value or a distance is not finite, a rank is
@@ -120,13 +120,13 @@ def retrieval(
         )
     figures = np.full((len(labels), len(ks) + 2), np.nan)
     wanted = np.where(relevant > 0, np.maximum(relevant, max(ks)), 0)
-    for query, entries, starts in places(
+    for query, entries, starts in ranked_entries(
         embeddings, gallery, distance, wanted, within=within, max_bytes=max_bytes
     ):
         hits = entry_codes[entries] == query_codes[query]
         if ties == "index":
             starts = np.arange(len(entries))
-        figures[query] = figures_of_places(hits, starts, relevant[query], ks)
+        figures[query] = ranking_figures(hits, starts, relevant[query], ks)
     *recalls, map_at_r, r_precision = np.nanmean(figures, axis=0).tolist()
     return Retrieval(
         recall_at_k=dict(zip(ks, recalls, strict=True)),
@@ -148,7 +148,7 @@ def _check_sizes(embeddings, labels, gallery, entry_labels, within, distance):
         expected, shape = (len(labels), len(entry_labels)), embeddings.shape
         if shape != expected or gallery is not None:
             raise ValueError(
-                'With `distance="precomputed"` the table of distances comes in place of '
+                'With `distance="precomputed"` the distance matrix takes the place of '
                 f"`embeddings`, and there is no `gallery`. Expected shape {expected} by the "
                 f"labels. Received shape {shape}."
             )

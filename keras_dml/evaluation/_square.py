@@ -1,4 +1,4 @@
-"""A search that asks for scores only: what gradients that lead nowhere cannot hide."""
+"""The square attack, a random search that needs scores but no gradients."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import math
 
 import numpy as np
 
-FIRST_SHARE = 0.8  # of the inputs that a square covers at first (Andriushchenko2020, L-infinity)
+FIRST_FRACTION = 0.8  # of the entries that the first square covers (Andriushchenko2020, L-inf)
 HALVED_AT = (10, 50, 200, 500, 1000, 2000, 4000, 6000, 8000)  # of 10,000 queries
 
 
 def search(margins, x, epsilon, queries, rng):
-    """The square attack (Andriushchenko2020): random squares at the rim of the ball.
+    """The square attack (Andriushchenko2020): random squares on the boundary of the ball.
 
-    Starts from stripes, then tries squares that shrink as the queries go, and keeps what raises the
-    margin. An example is left alone once its margin is above 0.
+    Starts from stripes, then tries ever smaller squares and keeps those that raise the margin. The
+    search for an example ends once its margin is above 0.
 
     Args:
         margins: Function of inputs `(count, ...)` and their rows in `x`, shape `(count,)`; gives
-            one number each, above 0 where the answer is wrong.
+            one number each, above 0 where the example is misclassified.
         x: Inputs, shape `(count, height, width, channels)` or `(count, features)`, in [0, 1].
-        epsilon: Greatest change of an entry.
-        queries: Asked for each example at most.
+        epsilon: Largest change of an entry.
+        queries: Largest number of queries per example.
         rng: NumPy generator.
 
     Returns:
-        Inputs, shape as of `x`, and the number of queries made.
+        Inputs of the shape of `x`, and the number of queries.
     """
     shape = x.shape
     x = x.reshape(shape if x.ndim == 4 else (len(x), -1, 1, 1))
@@ -36,7 +36,7 @@ def search(margins, x, epsilon, queries, rng):
     best = _clipped(x + stripes)
     rows = np.arange(count)
     values = margins(best.reshape(shape), rows)
-    made = count
+    asked = count
     for query in range(1, queries):
         rows = rows[values[rows] <= 0]
         if not len(rows):
@@ -49,21 +49,21 @@ def search(margins, x, epsilon, queries, rng):
         inside = _window(tops, tall, height)[:, :, None] & _window(lefts, wide, width)[:, None]
         tried = np.where(inside[..., None], _clipped(x[rows] + signs), best[rows])
         found = margins(tried.reshape(-1, *shape[1:]), rows)
-        made += len(rows)
+        asked += len(rows)
         better = found > values[rows]
         best[rows[better]], values[rows[better]] = tried[better], found[better]
-    return best.reshape(shape), made
+    return best.reshape(shape), asked
 
 
 def _side(done, pixels):
-    """Side of the square once a share of the queries is made."""
+    """Side of the square after a fraction of the queries."""
     halvings = sum(done * 10_000 >= at for at in HALVED_AT)
-    return max(1, round(math.sqrt(FIRST_SHARE / 2**halvings * pixels)))
+    return max(1, round(math.sqrt(FIRST_FRACTION / 2**halvings * pixels)))
 
 
 def _window(starts, length, size):
-    places = np.arange(size)[None]
-    return (places >= starts[:, None]) & (places < starts[:, None] + length)
+    positions = np.arange(size)[None]
+    return (positions >= starts[:, None]) & (positions < starts[:, None] + length)
 
 
 def _clipped(x):

@@ -24,20 +24,20 @@ class TarAtFar:
     @property
     def measurable(self):
         """Whether one false accept among the imposter trials stays within the wanted rate."""
-        return self.imposter >= least_imposters(self.far)
+        return self.imposter >= min_imposters(self.far)
 
     def __str__(self):
         if not self.measurable:
             return (
                 f"TAR at FAR {100 * self.far:g} % not measurable: {self.imposter:,} imposter "
-                f"trials, at least {least_imposters(self.far):,} needed"
+                f"trials, at least {min_imposters(self.far):,} needed"
             )
         return f"TAR {100 * self.tar:.1f} % at FAR {100 * self.far:g} %"
 
 
 @dataclass(frozen=True)
 class FarThreshold:
-    """A threshold for a wanted false accept rate, with what is known about the rate it keeps."""
+    """A threshold for a wanted false accept rate, with a confidence interval of the rate."""
 
     far: float
     value: float
@@ -52,8 +52,8 @@ class FarThreshold:
         )
 
 
-def least_imposters(far):
-    """The least number of imposter trials of which one is no more than the share `far`."""
+def min_imposters(far):
+    """Smallest number of imposter trials of which one is at most the fraction `far`."""
     return math.ceil(1.0 / far - 1e-9)
 
 
@@ -63,25 +63,25 @@ def last_point_within(far, wanted):
 
 
 def tar_at_far(thresholds, far, tar, wanted, imposter):
-    """The greatest true accept rate of an error curve whose FAR is at most `wanted`."""
-    if imposter < least_imposters(wanted):
+    """The highest true accept rate of an error curve whose FAR is at most `wanted`."""
+    if imposter < min_imposters(wanted):
         return TarAtFar(wanted, math.nan, math.nan, imposter)
     index = last_point_within(far, wanted)
     return TarAtFar(wanted, float(tar[index]), float(thresholds[index]), imposter)
 
 
 def threshold_at_far(scores, genuine, far):
-    """The greatest observed score that, as a threshold, accepts at most a share of the imposters.
+    """The largest observed score that, as a threshold, accepts at most a fraction of the imposters.
 
     For the `thresholds` of a model card: `dataclasses.asdict(threshold_at_far(...))` has its keys.
     The interval is that of Clopper and Pearson for the rate of false accepts, from the imposters
-    accepted at this threshold. It takes trials as independent; trials that share people say less
-    than their number, so give one trial for each pair of people.
+    accepted at this threshold. It takes trials as independent; trials that share people carry
+    less information, so give one trial for each pair of people.
 
     Args:
-        scores: Distances of the trials, any shape; small is near.
+        scores: Distances of the trials, any shape; smaller is closer.
         genuine: Booleans of the same shape, True where probe and claim are one person.
-        far: Wanted share of imposter trials accepted, above 0 and below 1.
+        far: Wanted fraction of imposter trials accepted, above 0 and below 1.
 
     Returns:
         `FarThreshold` with `far`, `value` (in units of the scores), `trials` (imposter trials) and
@@ -99,14 +99,14 @@ def threshold_at_far(scores, genuine, far):
     """
     if not 0.0 < far < 1.0:
         raise ValueError(
-            f"`far` must be a share above 0 and below 1, as 0.01 for 1 %. Received {far!r}."
+            f"`far` must be a fraction above 0 and below 1, as 0.01 for 1 %. Received {far!r}."
         )
     scores, genuine = check_trials(scores, genuine)
     imposters = scores[~genuine]
-    if imposters.size < least_imposters(far):
+    if imposters.size < min_imposters(far):
         raise ValueError(
-            f"A threshold for FAR {100 * far:g} % needs at least {least_imposters(far):,} "
-            f"imposter trials. Received {imposters.size:,}. Use more people, or a greater `far`."
+            f"A threshold for FAR {100 * far:g} % needs at least {min_imposters(far):,} "
+            f"imposter trials. Received {imposters.size:,}. Use more people, or a larger `far`."
         )
     thresholds, far_curve, _ = error_curve(scores, genuine)
     value = float(thresholds[last_point_within(far_curve, far)])
@@ -114,7 +114,7 @@ def threshold_at_far(scores, genuine, far):
         raise ValueError(
             f"No threshold keeps FAR at {100 * far:g} %: "
             f"{int((imposters == scores.min()).sum()):,} of {imposters.size:,} imposter trials "
-            f"have the smallest score, {scores.min():g}. The scores do not tell people apart."
+            f"have the smallest score, {scores.min():g}. The scores do not separate people."
         )
     accepted = int((imposters <= value).sum())
     interval = binomtest(accepted, imposters.size).proportion_ci(0.95, method="exact")

@@ -1,4 +1,4 @@
-"""Do two samples come from one distribution? By the maximum mean discrepancy and permutations."""
+"""Two-sample test by the maximum mean discrepancy and permutations."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import numpy as np
 
 from keras_dml._arrays import real, whole
 from keras_dml.evaluation._checks import check_finite
-from keras_dml.evaluation._tables import values_of_pairs
+from keras_dml.evaluation._distance_matrix import pairwise_values
 
-SYMMETRIES = {"max": np.maximum, "mean": lambda table, other: (table + other) / 2}
+SYMMETRIES = {"max": np.maximum, "mean": lambda matrix, transposed: (matrix + transposed) / 2}
 VALUES_AT_ONCE = 2**22  # of permuted memberships held in memory: 32 MiB of float64
-SAME = 1e-12  # a permutation that gives the samples back differs by rounding
+SAME = 1e-12  # relative; a permutation that restores the samples differs by rounding
 
 
 @dataclass(frozen=True)
 class TwoSamples:
-    """A two-sample test.
+    """Figures of a two-sample test.
 
     Attributes:
         mmd2: Unbiased estimate of the squared discrepancy, in units of the similarity; about 0
             where the distributions are equal, and may be negative.
-        p_value: Share of permutations, the samples as they are among them, with at least that.
+        p_value: Fraction of permutations, the given split among them, with at least that value.
         permutations: Number of permutations.
         first: Size of the first sample.
         second: Size of the second sample.
@@ -45,17 +45,17 @@ def two_samples(similarity, x, y, *, permutations=999, symmetry="max", seed=0):
     """Unbiased MMD^2 of two samples with a permutation p-value (Gretton2012; Monteiro2020,
     section 5).
 
-    The similarities of all examples of both samples are made once; permutations are products of
-    them with memberships. The p-value is exact for any similarity. What MMD^2 measures is another
-    matter: `max` and `mean` make a learned similarity symmetric, not positive definite, so it is no
-    distance between distributions.
+    The similarities of all examples of both samples are computed once; permutations are products of
+    them with memberships. The p-value is exact for any similarity. MMD^2 itself is a
+    distance between distributions only for positive definite kernels: `max` and `mean` make a
+    learned similarity symmetric, not positive definite.
 
-    Test examples that did not train the similarity: split the data, learn on one part, test on the
-    other. Otherwise the p-value means nothing.
+    Test examples that did not train the similarity, otherwise the p-value means nothing: split the
+    data, learn on one part and test on the other.
 
     Args:
-        similarity: `S(a, b) -> (n, m)` of examples, a kernel or a learned similarity, as
-            `PrototypicalClassifier.similarity` on embeddings.
+        similarity: `S(a, b) -> (n, m)` of examples, a kernel or a learned similarity, such
+            as `PrototypicalClassifier.similarity` on embeddings.
         x: First sample, shape `(m, ...)`, at least 2 examples.
         y: Second sample, shape `(n, ...)`, at least 2 examples.
         permutations: Number of permutations, at least 1; the p-value is at least
@@ -64,15 +64,15 @@ def two_samples(similarity, x, y, *, permutations=999, symmetry="max", seed=0):
         seed: Seed of the permutations.
 
     Returns:
-        `TwoSamples`; printed, it says the figures with their counts.
+        `TwoSamples`; printing it shows the figures and their counts.
 
     Raises:
-        TypeError: `permutations` is no integer.
+        TypeError: `permutations` is not an integer.
         ValueError: A sample has fewer than 2 examples, shapes do not fit, a value or a similarity
             is not finite, or an option is unknown.
 
-    >>> near = lambda a, b: np.exp(-((a - b.T) ** 2))
-    >>> found = two_samples(near, np.arange(8.0)[:, None], 9 + np.arange(8.0)[:, None])
+    >>> kernel = lambda a, b: np.exp(-((a - b.T) ** 2))
+    >>> found = two_samples(kernel, np.arange(8.0)[:, None], 9 + np.arange(8.0)[:, None])
     >>> round(found.mmd2, 3), found.p_value
     (0.191, 0.001)
     """
@@ -87,51 +87,51 @@ def two_samples(similarity, x, y, *, permutations=999, symmetry="max", seed=0):
         raise ValueError(f"`symmetry` must be one of {(*SYMMETRIES,)}. Received {symmetry!r}.")
     pool = np.concatenate([x, y])
     check_finite("x and y", pool)
-    table = values_of_pairs("similarity", similarity, pool, pool)  # (m + n, m + n)
-    check_finite("similarities", table)
-    table = SYMMETRIES[symmetry](table, table.T)
+    matrix = pairwise_values("similarity", similarity, pool, pool)  # (m + n, m + n)
+    check_finite("similarities", matrix)
+    matrix = SYMMETRIES[symmetry](matrix, matrix.T)
     first = np.arange(len(pool)) < len(x)
     draws = _memberships(first, permutations, np.random.default_rng(seed))
-    mmd2, p_value = permutation_test(table, first, draws)
+    mmd2, p_value = permutation_test(matrix, first, draws)
     return TwoSamples(mmd2, p_value, permutations, len(x), len(y))
 
 
-def permutation_test(table, first, draws):
-    """MMD^2 of the samples as they are and the p-value among permutations.
+def permutation_test(matrix, first, draws):
+    """MMD^2 of the given split, and its p-value among permutations.
 
     Args:
-        table: Symmetric similarities of the pooled examples, shape `(m + n, m + n)`.
+        matrix: Symmetric similarities of the pooled examples, shape `(m + n, m + n)`.
         first: Booleans, shape `(m + n,)`: which examples are of the first sample.
         draws: Iterable of blocks of permuted memberships, booleans of shape `(count, m + n)`.
 
     Returns:
         `(mmd2, p_value)`.
     """
-    statistic = _statistic(table, int(first.sum()))
+    statistic = _statistic(matrix, int(first.sum()))
     observed = float(statistic(first[None])[0])
-    least = observed - SAME * max(1.0, abs(observed), float(np.abs(table).max()))
-    counts = [(int((statistic(block) >= least).sum()), len(block)) for block in draws]
+    bound = observed - SAME * max(1.0, abs(observed), float(np.abs(matrix).max()))
+    counts = [(int((statistic(block) >= bound).sum()), len(block)) for block in draws]
     above, total = np.sum(counts, axis=0)
     return observed, float((1 + above) / (1 + total))
 
 
-def _statistic(table, m):
+def _statistic(matrix, m):
     """Function from memberships `(count, m + n)` to unbiased MMD^2, shape `(count,)`.
 
     With u the membership, K without its diagonal, `u' K u` is the sum within the first sample, and
     `u' K 1` and `1' K 1` give those across and within the second. A constant in K cancels, and is
     taken out first so that it costs no digits.
     """
-    size = len(table)
+    size = len(matrix)
     n = size - m
     off = ~np.eye(size, dtype=bool)
-    table = np.where(off, table - table[off].mean(), 0.0)
-    sums = table.sum(axis=1)
+    matrix = np.where(off, matrix - matrix[off].mean(), 0.0)
+    sums = matrix.sum(axis=1)
     total = sums.sum()
 
     def statistic(memberships):
         members = memberships.astype(np.float64)
-        within_first = np.einsum("bi,bi->b", members @ table, members)
+        within_first = np.einsum("bi,bi->b", members @ matrix, members)
         of_first = members @ sums
         across = of_first - within_first
         within_second = total - 2.0 * of_first + within_first

@@ -1,4 +1,4 @@
-"""Figures of a verification experiment: is this the person they claim to be?"""
+"""Figures of verification: is this the person they claim to be?"""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TrialCounts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """What a list of verification trials shows.
+    """Figures of a list of verification trials.
 
     Attributes:
         auc: P(genuine < imposter) + P(genuine = imposter) / 2.
@@ -76,10 +76,10 @@ class Verification:
         """FAR and FRR when trials with `score <= threshold` are accepted.
 
         Args:
-            threshold: A number, in the unit of the scores.
+            threshold: Threshold, in units of the scores.
 
         Returns:
-            Two shares, `(far, frr)`.
+            Two fractions, `(far, frr)`.
         """
         at = np.searchsorted(self.det.thresholds, threshold, side="right") - 1
         return float(self.det.far[at]), float(self.det.frr[at])
@@ -106,17 +106,17 @@ def verification(scores, genuine, *, people=None, bootstrap=0, seed=0):
     `score <= threshold`.
 
     Args:
-        scores: Distances of the trials, any shape; small is near. A similarity S enters as -S.
+        scores: Distances of the trials, any shape; smaller is closer. A similarity S enters as -S.
         genuine: Booleans of the same shape, True where probe and claim are one person.
         people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
             broadcasts to that of `scores`. With them the bootstrap draws people, since trials that
             share a person are not independent; without them it draws trials, and its intervals
-            are too narrow where people come back.
-        bootstrap: Number of replicates for the 95 % intervals; 0 makes none, 1000 is usual.
+            are too narrow where people recur.
+        bootstrap: Number of replicates for the 95 % intervals; 0 for none, 1000 is usual.
         seed: Seed of the bootstrap.
 
     Returns:
-        `Verification`; printed, it says the figures with their trial counts.
+        `Verification`; printing it shows the figures and their trial counts.
 
     Raises:
         TypeError: `genuine` is not boolean.
@@ -173,7 +173,7 @@ def _person_codes(people, genuine, shape):
     except ValueError:
         raise ValueError(
             "`people` must hold the two people of each trial, of shapes that broadcast to that "
-            f"of `scores`, {shape}. Received {pair[0].shape} and {pair[1].shape}; for a table of "
+            f"of `scores`, {shape}. Received {pair[0].shape} and {pair[1].shape}; for a matrix of "
             "probes by claims give `(probe_ids[:, None], claimed_ids[None, :])`."
         ) from None
     contradictions = int(((probe == claimed) != genuine).sum())

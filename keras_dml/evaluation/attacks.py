@@ -1,6 +1,6 @@
 """L-infinity attacks for `keras_dml.evaluation.robustness` (Monteiro2020, section 4.1.1).
 
-Inputs lie in [0, 1]. All are made against the raw logits of a network in inference mode. FGSM and
+Inputs lie in [0, 1]. Attacks use the raw logits of a network in inference mode. FGSM and
 PGD run in Foolbox, which needs `pip install "keras-dml[robustness]"`.
 """
 
@@ -12,26 +12,26 @@ import numbers
 from keras_dml.evaluation import _square
 
 LOSSES = ("cross_entropy", "margin")
-FOOLBOX_STEP = 1 / 30  # step of Foolbox's PGD as a share of epsilon, when none is given
+FOOLBOX_STEP = 1 / 30  # step of Foolbox's PGD as a fraction of epsilon, if none is given
 
 
 @dataclasses.dataclass(frozen=True)
 class PGD:
     """Projected gradient ascent from random starts (Madry2018).
 
-    A restart is judged by its last iterate.
+    Each restart is evaluated at its last iterate.
 
     Args:
-        epsilon: Greatest change of an entry: 0.3 for MNIST, 8/255 for CIFAR-10 in Monteiro2020.
-        steps: Of each restart: 40 and 100 for MNIST, 7 and 20 for CIFAR-10 in Monteiro2020.
-        step_size: Change of an entry by a step; None: `2.5 epsilon / steps`, which reaches the rim
-            of the ball and comes back.
+        epsilon: Largest change of an entry: 0.3 for MNIST, 8/255 for CIFAR-10 in Monteiro2020.
+        steps: Steps of a restart: 40 and 100 for MNIST, 7 and 20 for CIFAR-10 in Monteiro2020.
+        step_size: Change of an entry by a step; None: `2.5 epsilon / steps`, which reaches the
+            boundary of the ball and returns.
         restarts: Number of starts.
-        loss: What is raised: `"cross_entropy"`, or `"margin"`, the best other class's logit minus
-            the own one's, whose gradient does not vanish where the network is sure.
-        source: Head that the examples are made against, `"sim"` or `"dol"`, when another one is
-            attacked (transfer); None: the attacked one.
-        probabilities: Whether to hand the loss probabilities as if they were logits, as the
+        loss: Loss to maximize: `"cross_entropy"`, or `"margin"`, the largest logit of another class
+            minus that of the true class, whose gradient does not vanish where the network is sure.
+        source: Head whose gradients are used, `"sim"` or `"dol"`, to transfer to the attacked one;
+            None uses the attacked head itself.
+        probabilities: Whether to pass probabilities to the loss as if they were logits, as the
             authors' code for Monteiro2020 does. A weak attack: its gradients vanish where the
             network is sure.
     """
@@ -54,7 +54,7 @@ class PGD:
 
     @property
     def name(self):
-        """What tables call it: `PGD-100 x 10`, `PGD-40 margin`, ..."""
+        """Name in tables, such as `PGD-100 x 10` or `PGD-40 margin`."""
         times = f" x {self.restarts}" if self.restarts > 1 else ""
         return f"PGD-{self.steps}{times}{_traits(self)}"
 
@@ -63,18 +63,18 @@ class PGD:
         """Change of an entry by a step."""
         return 2.5 * self.epsilon / self.steps if self.step_size is None else self.step_size
 
-    def twins(self, network, x, y, rng):
+    def perturb(self, network, x, y, rng):
         """Adversarial examples of one restart.
 
         Args:
-            network: Of the head that is attacked: gives `gradient(x, y, loss, probabilities)`.
+            network: Network with a method `gradient(x, y, loss, probabilities)`.
             x: Inputs, shape `(count, ...)`, in [0, 1].
             y: Class ids, shape `(count,)`.
             rng: NumPy generator of the start.
 
         Returns:
-            Inputs, shape as of `x`; the number of gradients computed, and that of their entries
-            that were not finite.
+            Inputs of the shape of `x`, the number of gradients computed, and the number of their
+            entries that were not finite.
         """
         return _ascend(self, network, x, y, self.steps, self.step, rng)
 
@@ -85,7 +85,7 @@ class FGSM:
 
     Args:
         epsilon: Size of the step.
-        loss, source, probabilities: As of `PGD`.
+        loss, source, probabilities: See `PGD`.
     """
 
     epsilon: float
@@ -100,11 +100,11 @@ class FGSM:
 
     @property
     def name(self):
-        """What tables call it."""
+        """Name in tables."""
         return f"FGSM{_traits(self)}"
 
-    def twins(self, network, x, y, rng):
-        """Adversarial examples; as of `PGD`."""
+    def perturb(self, network, x, y, rng):
+        """Adversarial examples, see `PGD.perturb`."""
         return _ascend(self, network, x, y, 1, self.epsilon, None)
 
 
@@ -112,12 +112,12 @@ class FGSM:
 class Square:
     """The square attack (Andriushchenko2020): random search without gradients.
 
-    What it breaks and PGD does not shows gradients that mislead. Foolbox has nothing of the kind
-    that gets by with few queries, so this one is the library's own.
+    Where it succeeds and PGD fails, gradients mislead. Foolbox has no such attack with few queries,
+    so this is the library's own implementation.
 
     Args:
-        epsilon: Greatest change of an entry.
-        queries: Asked for each example at most; its paper has 5,000, and most of what falls falls
+        epsilon: Largest change of an entry.
+        queries: Largest number of queries per example. The paper uses 5,000; most successes come
             early.
         restarts: Number of searches.
     """
@@ -134,12 +134,12 @@ class Square:
 
     @property
     def name(self):
-        """What tables call it."""
+        """Name in tables."""
         times = f" x {self.restarts}" if self.restarts > 1 else ""
         return f"Square-{self.queries}{times}"
 
-    def twins(self, network, x, y, rng):
-        """Adversarial examples of one search; as of `PGD`, queries in place of gradients."""
+    def perturb(self, network, x, y, rng):
+        """Adversarial examples of one search, see `PGD.perturb`; counts queries, not gradients."""
 
         def margins(tried, rows):
             return network.margins(tried, y[rows])
@@ -148,14 +148,13 @@ class Square:
 
 
 def protocol_paper(epsilon, steps=(40, 100)):
-    """The attacks as the authors' code for Monteiro2020 makes them, to be named weak wherever they
-    are told.
+    """The weak attacks of the authors' code for Monteiro2020; reports must call them weak.
 
-    Probabilities go for logits and a step is a thirtieth of epsilon, so 7 steps reach 7/30 of the
-    budget and 20 steps two thirds of it.
+    Probabilities are taken for logits, and a step is a thirtieth of epsilon: 7 steps reach 7/30 of
+    epsilon and 20 steps two thirds of it.
 
     Args:
-        epsilon: Greatest change of an entry.
+        epsilon: Largest change of an entry.
         steps: Numbers of steps: (40, 100) for MNIST, (7, 20) for CIFAR-10.
 
     Returns:
@@ -181,7 +180,7 @@ def _ascend(attack, network, x, y, steps, step_size, rng):
     def gradient(x, y):
         return network.gradient(x, y, attack.loss, attack.probabilities)
 
-    twins, not_finite = _foolbox.ascend(
+    adversarial, not_finite = _foolbox.ascend(
         network,
         gradient,
         x,
@@ -191,11 +190,11 @@ def _ascend(attack, network, x, y, steps, step_size, rng):
         step_size=step_size,
         rng=rng,
     )
-    return twins, steps * len(x), not_finite
+    return adversarial, steps * len(x), not_finite
 
 
 def _traits(attack):
-    """What sets an attack apart from the usual one, for its name."""
+    """Settings that differ from the default, as a suffix of the name."""
     traits = "" if attack.loss == "cross_entropy" else f" {attack.loss}"
     if attack.source is not None:
         traits += f" from {attack.source}"
@@ -212,9 +211,7 @@ def _check_epsilon(epsilon):
 
 def _check_count(name, value):
     if not isinstance(value, numbers.Integral) or value < 1:
-        raise ValueError(
-            f"`{name}` must be a whole number of at least 1. Received {name}={value!r}."
-        )
+        raise ValueError(f"`{name}` must be an integer of at least 1. Received {name}={value!r}.")
 
 
 def _check_loss(loss):

@@ -1,4 +1,4 @@
-"""The paper's protocol, and a stricter one, from a matrix of distances between recordings.
+"""The protocol of Abdelwahab2019, and a stricter one, from distances between recordings.
 
 `repetitions` draws of enrolled and observed recordings; each figure is a mean over them with its
 standard error, which measures the draw and not the training.
@@ -19,7 +19,7 @@ from keras_dml.evaluation._verification import verification
 from keras_dml.evaluation.splits import half_up, random_enrollments, session_enrollments
 
 FRACTIONS = (0.1, 0.25, 0.5, 1.0)  # of the test people enrolled (Abdelwahab2019, Figs. 3, 6, 8)
-GREATEST_WITH_IMPOSTERS = 0.5  # half of the people are imposters
+MAX_FRACTION_WITH_IMPOSTERS = 0.5  # half of the people are imposters
 
 
 class Trials(NamedTuple):
@@ -61,7 +61,7 @@ def paper_protocol(
             `(recordings, recordings)`, observed in rows, enrolled in columns; symmetry is not
             assumed.
         subjects: Person of each recording, shape `(recordings,)`.
-        observed: Recordings observed of each person. Who has no more than these is left out.
+        observed: Recordings observed of each person. People with no more recordings are left out.
         repetitions: Draws, at least 2 for a standard error.
         seed: Seed of all draws.
         n: Numbers of observed recordings that are evaluated, each at most `observed`.
@@ -69,7 +69,7 @@ def paper_protocol(
 
     Returns:
         List of records as a model card's `figures` hold them: `protocol`, `n`, `metric`, `value`
-        (a share), `stderr`, `trials` (of one repetition), `fraction` (None for verification),
+        (a fraction), `stderr`, `trials` (of one repetition), `fraction` (None for verification),
         `people` (evaluated), `left_out` (people with too few recordings), `repetitions`.
 
     Raises:
@@ -92,32 +92,32 @@ def session_protocol(
     n=(1, 2, 3, 4, 5),
     fractions=FRACTIONS,
 ):
-    """The same figures with no session on both sides: earlier ones enroll, the latest is observed.
+    """The figures of `paper_protocol` across sessions: earlier ones enrolled, the latest observed.
 
-    Stricter than the paper and always reported beside it: recordings of one session share sensor
-    placement and clothing. All earlier recordings are enrolled in every repetition; drawn are the
-    observed recordings of the latest session and the subsets of people. Where the latest session
-    has `observed` recordings of everybody, figures at n = `observed` have standard error 0: nothing
-    is left to draw.
+    Stricter than the paper and always reported beside it, since recordings of one session share
+    sensor placement and clothing. All earlier recordings are enrolled in every repetition; the
+    observed recordings of the latest session and the subsets of people are drawn. Where the latest
+    session of everybody has `observed` recordings, all repetitions observe the same ones, and
+    figures of verification at n = `observed` have standard error 0.
 
     Args:
-        distances: As in `paper_protocol`.
-        subjects: As in `paper_protocol`.
+        distances: Same as in `paper_protocol`.
+        subjects: Same as in `paper_protocol`.
         sessions: Session of each recording, shape `(recordings,)`; numbers or strings in the order
             of time, compared within a person only.
-        observed: Recordings observed of each person. Who has fewer in the latest session, or one
-            session only, is left out.
-        repetitions: As in `paper_protocol`.
-        seed: As in `paper_protocol`.
-        n: As in `paper_protocol`.
-        fractions: As in `paper_protocol`.
+        observed: Recordings observed of each person. People with fewer in the latest session, or
+            with one session only, are left out.
+        repetitions: Same as in `paper_protocol`.
+        seed: Same as in `paper_protocol`.
+        n: Same as in `paper_protocol`.
+        fractions: Same as in `paper_protocol`.
 
     Returns:
-        Records as of `paper_protocol`, their `protocol` named `session_verification`,
+        Records as in `paper_protocol`, with the `protocol` names `session_verification`,
         `session_identification` and `session_imposters`.
 
     Raises:
-        ValueError: As `paper_protocol`, or `sessions` does not fit `subjects`.
+        ValueError: Same as in `paper_protocol`, or `sessions` does not fit `subjects`.
     """
     distances = _check_request(distances, subjects, observed, repetitions, n, fractions)
     draws = session_enrollments(
@@ -126,11 +126,11 @@ def session_protocol(
     return _records(distances, draws, n, fractions, seed, prefix="session_")
 
 
-def score_table(distances, enrollment):
+def score_matrices(distances, enrollment):
     """Scores of every person's probe against every person, for each number of observed recordings.
 
-    Entry [n-1, a, j] is (1/n) sum over the first n observed recordings of a of the least distance
-    to an enrolled recording of j.
+    Entry [n-1, a, j] is (1/n) sum over the first n observed recordings of a of the distance to
+    the nearest enrolled recording of j.
 
     Args:
         distances: Shape `(recordings, recordings)`, observed in rows.
@@ -148,7 +148,7 @@ def score_table(distances, enrollment):
 
 
 def verification_trials(distances, enrollments, *, n=1):
-    """All verification trials of some draws, for curves, thresholds and bootstrap intervals.
+    """Verification trials of several draws, for curves, thresholds and bootstrap intervals.
 
     Args:
         distances: Shape `(recordings, recordings)`, observed in rows.
@@ -166,7 +166,7 @@ def verification_trials(distances, enrollments, *, n=1):
     if not 1 <= n <= observed:
         raise ValueError(f"`n` must lie between 1 and the {observed} observed. Received {n}.")
     distances = real("`distances`", distances)
-    scores = np.stack([score_table(distances, draw)[n - 1] for draw in enrollments])
+    scores = np.stack([score_matrices(distances, draw)[n - 1] for draw in enrollments])
     genuine = np.broadcast_to(np.eye(people.size, dtype=bool), scores.shape)
     return Trials(scores, genuine, (people[:, None], people))
 
@@ -187,15 +187,15 @@ def identified_people(fraction, people):
 
 
 def enrolled_beside_imposters(fraction, people):
-    """People enrolled where half are imposters: round(f S), at least 1, at most those left."""
+    """People enrolled where half are imposters: round(f S), at least 1, at most the others."""
     return min(max(1, half_up(fraction * people)), people - people // 2)
 
 
 def _records(distances, enrollments, n, fractions, seed, prefix):
     values, trials = {}, {}
     for repetition, enrollment in enumerate(enrollments):
-        table = score_table(distances, enrollment)
-        for key, value, count in _figures(table, n, fractions, [seed, repetition, 1]):
+        scores = score_matrices(distances, enrollment)
+        for key, value, count in _figures(scores, n, fractions, [seed, repetition, 1]):
             values.setdefault(key, []).append(value)
             trials[key] = count
     records = []
@@ -218,17 +218,17 @@ def _records(distances, enrollments, n, fractions, seed, prefix):
     return records
 
 
-def _figures(table, n, fractions, seed):
+def _figures(score_matrices, n, fractions, seed):
     """Yield ((protocol, n, metric, fraction), value, trials) of one repetition.
 
     Subsets of people are drawn once, nested in the fraction and shared by all n.
     """
-    people = table.shape[1]
+    people = score_matrices.shape[1]
     rng = np.random.default_rng(seed)
     members, others = rng.permutation(people), rng.permutation(people)
     strangers, enrollable = np.split(others, [people // 2])
     for count in n:
-        scores = table[count - 1]
+        scores = score_matrices[count - 1]
         found = verification(scores, np.eye(people, dtype=bool))
         rates = {"auc": found.auc, "eer": found.eer}
         rates |= {
@@ -242,7 +242,7 @@ def _figures(table, n, fractions, seed):
             some = members[: identified_people(fraction, people)]
             named = identification(scores[np.ix_(some, some)], some, some)
             yield ("identification", count, "accuracy", fraction), named.accuracy, named.trials
-        for fraction in (f for f in fractions if f <= GREATEST_WITH_IMPOSTERS):
+        for fraction in (f for f in fractions if f <= MAX_FRACTION_WITH_IMPOSTERS):
             enrolled = enrollable[: enrolled_beside_imposters(fraction, people)]
             probes = np.concatenate([enrolled, strangers])
             seen = imposters(scores[np.ix_(probes, enrolled)], probes, enrolled)

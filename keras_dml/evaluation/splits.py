@@ -1,6 +1,6 @@
-"""Who is trained on, and which recordings are enrolled and which observed.
+"""Splits by person into training and test, and by recording into enrolled and observed.
 
-Nothing here looks at a distance: a split is drawn from labels and a seed alone.
+A split depends on labels and a seed alone, never on distances.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from keras_dml._arrays import refuse_masked
 
 
 class SubjectSplit(NamedTuple):
-    """Disjoint sorted ids of the people trained on, tuned on and tested on."""
+    """Disjoint sorted ids of the people for training, validation and test."""
 
     train: np.ndarray
     validation: np.ndarray
@@ -45,7 +45,7 @@ def half_up(value):
 
 
 def split_subjects(subjects, *, seed=0):
-    """Half of the people to train on, a fifth of those set apart to choose hyperparameters.
+    """Splits people into training, validation and test sets.
 
     Of S people, half (rounded up) train and the others test; of the training people a fifth
     (halves round up) validate and are not trained on (Abdelwahab2019, section 5.2).
@@ -77,13 +77,13 @@ def split_subjects(subjects, *, seed=0):
 
 
 def random_enrollments(subjects, *, observed=5, repetitions=10, seed=0):
-    """The paper's draws: of each person `observed` recordings at random, the rest enrolled.
+    """Draws `observed` recordings of each person at random and enrolls the rest (Abdelwahab2019).
 
     Args:
         subjects: Person of each recording, shape `(recordings,)`.
-        observed: Recordings observed of each person; who has no more than these is left out.
+        observed: Recordings observed of each person; people with no more recordings are left out.
         repetitions: Number of draws.
-        seed: Seed; draw r depends on it and r only.
+        seed: Seed of the draws; draw r depends on the seed and r only.
 
     Returns:
         List of `Enrollment`, one for each repetition.
@@ -102,7 +102,7 @@ def random_enrollments(subjects, *, observed=5, repetitions=10, seed=0):
 
 
 def session_enrollments(subjects, sessions, *, observed=5, repetitions=10, seed=0):
-    """The stricter draws: earlier sessions are enrolled, recordings of the latest observed.
+    """Enrolls earlier sessions and draws the observed recordings from the latest one.
 
     A session is a visit, a day or a block of trials; within one, sensor placement and clothing are
     shared, which random splits reward. All earlier recordings are enrolled; a repetition draws
@@ -112,10 +112,10 @@ def session_enrollments(subjects, sessions, *, observed=5, repetitions=10, seed=
         subjects: Person of each recording, shape `(recordings,)`.
         sessions: Session of each recording, shape `(recordings,)`: numbers or strings whose order
             is that of time. Compared within a person only.
-        observed: Recordings observed of each person; who has fewer in the latest session, or one
-            session only, is left out.
+        observed: Recordings observed of each person; people with fewer in the latest session, or
+            with one session only, are left out.
         repetitions: Number of draws.
-        seed: Seed; draw r depends on it and r only.
+        seed: Seed of the draws; draw r depends on the seed and r only.
 
     Returns:
         List of `Enrollment`, one for each repetition.

@@ -1,4 +1,4 @@
-"""Pictures of figures, in one style. Names load on first use; nothing here loads Keras."""
+"""Plots of evaluation results, in one style. Names load on first use; nothing here loads Keras."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Pictures of losses compared on held-out people (Kim2020, Table I and Figures 2 to 5).
+"""Plots that compare losses on held-out people (Kim2020, Table I and Figures 2 to 5).
 
 Each is drawn from a table, columns by name, which `reports.save` writes beside it. Figures are
-shares; where a table has `..._stderr`, its bars are standard errors over seeds, and an empty one
-has no bar.
+fractions. Error bars are standard errors over seeds, from the columns `..._stderr`; missing values
+have no bar.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 
 from keras_dml.reports import style
 
-OURS, OWN = style.BLUE, style.VERMILLION  # of a comparison: every loss, and the paper's own
+OTHER, PROPOSED = (
+    style.BLUE,
+    style.VERMILLION,
+)  # in comparisons: other losses, and that of the paper
 _LINES = (
     (style.VERMILLION, "-", "o"),
     (style.SKY_BLUE, "--", "s"),
@@ -25,22 +28,24 @@ _LINES = (
 
 
 def loss_comparison(table, *, figures, own, title, caption=""):
-    """Figures of every loss side by side, those of a paper beside them.
+    """Plots the figures of all losses side by side, with those of a paper.
 
     Args:
-        table: Columns `method`, and of each figure `x`, `x_stderr`, `x_paper`; None where there is
-            none.
-        figures: Names of the figures by their columns, a panel each.
-        own: Method that the paper proposes, drawn in another color.
-        title: The finding.
-        caption: Data, people, protocol and seeds; what dots and diamonds are is put before it.
+        table: Column `method`, and for each figure `x` the columns `x`, `x_stderr` and `x_paper`;
+            None where a value is missing.
+        figures: Names of the figures by column, one panel each.
+        own: Method proposed by the paper, highlighted.
+        title: Finding, in one sentence.
+        caption: Data, people, protocol and seeds, after an explanation of dots and diamonds.
 
     Returns:
         `matplotlib.figure.Figure`; `reports.save` writes it.
     """
-    caption = f"Dots: here, ± standard error. Diamonds: the paper, on its clips. {caption}".strip()
+    caption = (
+        f"Dots: this run, ± standard error. Diamonds: the paper, on its clips. {caption}".strip()
+    )
     methods, at = table["method"], np.arange(len(table["method"]))
-    colors = [OWN if name == own else OURS for name in methods]
+    colors = [PROPOSED if name == own else OTHER for name in methods]
     with style.house_style():
         figure = style.new_figure(title, caption, width=11, height=1.9 + 0.36 * len(methods))
         panels = np.ravel(figure.subplots(1, len(figures), sharey=True))
@@ -69,12 +74,12 @@ def loss_comparison(table, *, figures, own, title, caption=""):
 
 
 def loss_people(table, *, own, title, caption=""):
-    """One figure of every loss on every person.
+    """Plots Recall@1 of every loss on every person.
 
     Args:
         table: Columns `method`, `person`, `value` and `value_stderr`.
-        own: Method that the paper proposes.
-        title: The finding.
+        own: Method proposed by the paper, in bold.
+        title: Finding, in one sentence.
         caption: Data, people, protocol and seeds.
 
     Returns:
@@ -85,13 +90,13 @@ def loss_people(table, *, own, title, caption=""):
     with style.house_style():
         figure = style.new_figure(title, caption, width=8.4, height=1.9 + 0.36 * len(methods))
         axes = figure.subplots()
-        for place, person in enumerate(people):
-            color, _, marker = _LINES[place % len(_LINES)]
-            rows = [i for i, name in enumerate(table["person"]) if name == person]
-            at = np.array([methods.index(table["method"][i]) for i in rows])
+        for i, person in enumerate(people):
+            color, _, marker = _LINES[i % len(_LINES)]
+            rows = [row for row, name in enumerate(table["person"]) if name == person]
+            at = np.array([methods.index(table["method"][row]) for row in rows])
             axes.errorbar(
                 values[rows],
-                at + 0.14 * (place - (len(people) - 1) / 2),
+                at + 0.14 * (i - (len(people) - 1) / 2),
                 xerr=np.nan_to_num(errors[rows]),
                 fmt=marker,
                 color=color,
@@ -105,17 +110,17 @@ def loss_people(table, *, own, title, caption=""):
             label.set_fontweight("bold" if label.get_text() == own else "normal")
         axes.xaxis.set_major_formatter(FuncFormatter(_percent))
         axes.set_xlabel("Recall@1, % of the person's clips")
-        axes.legend(title="held out", loc="center left", bbox_to_anchor=(1, 0.5))
+        axes.legend(title="held-out person", loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
 
 def loss_spread(table, *, title, caption=""):
-    """Distances to the center of the own class and to those of others, by loss (Kim2020, Fig. 2).
+    """Plots distances to the centers of the own and of other classes, by loss (Kim2020, Fig. 2).
 
     Args:
-        table: Columns `method`, `kind` (`"own"` or `"other"`), `share` from 0 to 1 and `distance`,
-            which that share does not exceed.
-        title: The finding.
+        table: Columns `method`, `kind` (`"own"` or `"other"`), `fraction` from 0 to 1 and
+            `distance`, the quantile at this fraction.
+        title: Finding, in one sentence.
         caption: Data, people, protocol and seeds.
 
     Returns:
@@ -128,16 +133,16 @@ def loss_spread(table, *, title, caption=""):
         figure = style.new_figure(title, caption, width=9, height=1.9 + 0.5 * len(methods))
         axes = figure.subplots()
         for kind, color, shift in kinds:
-            for place, name in enumerate(methods):
+            for i, name in enumerate(methods):
                 rows = (columns["method"] == name) & (columns["kind"] == kind)
-                shares, distances = columns["share"][rows], columns["distance"][rows]
+                fractions, distances = columns["fraction"][rows], columns["distance"][rows]
                 low, first, median, third, high = np.interp(
-                    (0.05, 0.25, 0.5, 0.75, 0.95), shares, distances
+                    (0.05, 0.25, 0.5, 0.75, 0.95), fractions, distances
                 )
-                at = place + shift
+                at = i + shift
                 axes.plot((low, high), (at, at), color=color, linewidth=1.2)
                 axes.plot((first, third), (at, at), color=color, linewidth=6, alpha=0.7)
-                label = f"{kind} class" if not place else None
+                label = f"{kind} class" if not i else None
                 axes.plot(median, at, "o", color=color, markersize=7, label=label, zorder=3)
         axes.set_yticks(np.arange(len(methods)), methods)
         axes.invert_yaxis()
@@ -148,15 +153,15 @@ def loss_spread(table, *, title, caption=""):
 
 
 def loss_sweep(table, *, value, unit, title, caption="", logarithmic=False):
-    """Recall@1 over the values of one constant (Kim2020, Figs. 3 and 4).
+    """Plots Recall@1 over the values of one hyperparameter (Kim2020, Figs. 3 and 4).
 
     Args:
         table: Columns `value`, `recall_at_1` and `recall_at_1_stderr`.
-        value: What is varied, for the axis.
-        unit: Its unit, or what it counts.
-        title: The finding.
+        value: Name of the hyperparameter, for the axis.
+        unit: Unit of the hyperparameter, or what it counts.
+        title: Finding, in one sentence.
         caption: Data, people, protocol and seeds.
-        logarithmic: Whether the values lie on a logarithmic axis.
+        logarithmic: Whether the axis of the values is logarithmic.
 
     Returns:
         `matplotlib.figure.Figure`.
@@ -170,7 +175,7 @@ def loss_sweep(table, *, value, unit, title, caption="", logarithmic=False):
             _numbers(table["recall_at_1"]),
             yerr=np.nan_to_num(_numbers(table["recall_at_1_stderr"])),
             fmt="o-",
-            color=OWN,
+            color=PROPOSED,
             capsize=3,
         )
         if logarithmic:
@@ -183,13 +188,13 @@ def loss_sweep(table, *, value, unit, title, caption="", logarithmic=False):
 
 
 def loss_curves(table, *, value, title, caption=""):
-    """Loss and Recall@1 during training, a line for each value of one constant (Kim2020, Fig. 5).
+    """Plots loss and Recall@1 during training by value of one hyperparameter (Kim2020, Fig. 5).
 
     Args:
         table: Columns `value`, `seen`, `loss`, `loss_stderr`, `recall_at_1` and
             `recall_at_1_stderr`.
-        value: What is varied, for the legend.
-        title: The finding.
+        value: Name of the hyperparameter, for the legend.
+        title: Finding, in one sentence.
         caption: Data, people, protocol and seeds.
 
     Returns:
@@ -199,8 +204,8 @@ def loss_curves(table, *, value, title, caption=""):
     with style.house_style():
         figure = style.new_figure(title, caption, width=10, height=4.6)
         left, right = figure.subplots(1, 2)
-        for place, one in enumerate(dict.fromkeys(table["value"])):
-            color, dash, marker = _LINES[place % len(_LINES)]
+        for i, one in enumerate(dict.fromkeys(table["value"])):
+            color, dash, marker = _LINES[i % len(_LINES)]
             rows = np.flatnonzero(columns["value"] == one)
             for axes, column in ((left, "loss"), (right, "recall_at_1")):
                 axes.errorbar(
@@ -214,8 +219,8 @@ def loss_curves(table, *, value, title, caption=""):
                     label=f"{one:g}",
                 )
         for axes in (left, right):
-            axes.set_xlabel("matrices trained on, repeats counted")
-        left.set_ylabel("loss, mean since the mark before")
+            axes.set_xlabel("training matrices seen, with repeats")
+        left.set_ylabel("mean loss since the previous marker")
         left.set_ylim(bottom=0)
         _recall_axis(right)
         right.legend(title=value, loc="best")
@@ -223,15 +228,15 @@ def loss_curves(table, *, value, title, caption=""):
 
 
 def _recall_axis(axes):
-    """From the twentieth below all points to just above them."""
+    """Limits the axis to the points, from the multiple of 5 % below them."""
     axes.set_ylabel("Recall@1, % of the clips")
     axes.yaxis.set_major_formatter(FuncFormatter(_percent))
     points = axes.dataLim
     axes.set_ylim(math.floor(20 * points.y0) / 20, points.y1 + 0.005)
 
 
-def _percent(share, _):
-    return f"{100 * share:.3g}"
+def _percent(fraction, _):
+    return f"{100 * fraction:.3g}"
 
 
 def _numbers(column):

@@ -1,4 +1,4 @@
-"""Quantile curves of two people, in the filters that tell them apart best."""
+"""Plots of the quantile functions of two people, in the filters that differ most."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ SAME_KNOTS = 1e-3  # a float16 file rounds knots by less
 def quantile_curves(
     first, second, *, names=("Person A", "Person B"), filters=3, title=None, caption=""
 ):
-    """The quantile functions of two people for the filters in which they differ most.
+    """Plots the quantile functions of two people in the filters in which they differ most.
 
-    A thin line is one recording, a thick one the median of a person's recordings at each knot; the
-    shaded area between the two thick lines is their 1-Wasserstein distance in that filter
+    Each thin line is one recording, each thick line the median of a person's recordings at each
+    knot. The shaded area between the two thick lines is their 1-Wasserstein distance in that filter
     (Abdelwahab2019, Eq. 9). Filters are ranked by the mean distance between the two people less the
     mean distance between recordings of the same person.
 
     Args:
         first: Quantile embeddings of one person, shape `(recordings, filters + 1, knots)`; the last
             row holds the knots.
-        second: Those of the other person, with the same knots.
-        names: What the two are called in the picture: pseudonyms, not names.
+        second: Quantile embeddings of the other person, with the same knots.
+        names: Labels of the two people in the plot: pseudonyms, not names.
         filters: Number of filters drawn.
-        title: The finding; made from the distances when None.
+        title: Finding, in one sentence; None generates it from the distances.
         caption: Data, model and where the recordings come from.
 
     Returns:
         `matplotlib.figure.Figure`; `reports.save` writes it.
 
     Raises:
-        ValueError: The embeddings are no quantile embeddings, their knots differ, they are not
-            finite, or more filters are asked for than there are.
+        ValueError: The inputs are not quantile embeddings, their knots differ, they are not finite,
+            or `filters` exceeds the number of filters.
     """
     first, second, knots = _check(first, second)
     if not 1 <= filters <= first.shape[1]:
@@ -46,19 +46,19 @@ def quantile_curves(
     with style.house_style():
         figure = style.new_figure(
             title or _title(names, order, between),
-            f"Thin: one recording ({len(first)} and {len(second)}); thick: a person's median; "
-            f"shaded area: the distance between the medians; {len(between)} filters in all. "
+            f"Thin lines: recordings ({len(first)} and {len(second)}). Thick lines: medians of a "
+            f"person. Shaded area: distance between the medians. {len(between)} filters in all. "
             f"{caption}".strip(),
             width=max(6.0, 3.6 * filters),
             height=4.6,
         )
         for axes, index in zip(np.ravel(figure.subplots(1, filters)), order, strict=True):
             _draw_filter(axes, knots, (first[:, index], second[:, index]), names)
-            heading = f"filter {index}: {between[index]:.2g} apart"
+            heading = f"filter {index}: distance {between[index]:.2g}"
             if within.any():
-                heading += f"\n(one person's recordings: {within[index]:.2g})"
+                heading += f"\n(within one person: {within[index]:.2g})"
             axes.set_title(heading, color=style.GRAY)
-        figure.axes[0].set_ylabel("activation not exceeded")
+        figure.axes[0].set_ylabel("quantile of the activation")
         figure.axes[0].legend(loc="upper left")
     return figure
 
@@ -68,8 +68,8 @@ def filter_distances(first, second, knots):
 
     Args:
         first: Quantile values of one person, shape `(recordings, filters, knots)`.
-        second: Those of the other.
-        knots: Shape `(knots,)`.
+        second: Quantile values of the other person, same shape but for the number of recordings.
+        knots: Knots, shape `(knots,)`.
 
     Returns:
         `(between, within)`, each of shape `(filters,)`; `within` is 0 where both people have a
@@ -85,7 +85,7 @@ def filter_distances(first, second, knots):
 
 
 def _pairs(x, y, knots):
-    """Distance per filter of all pairs: trapezoids, less what a change of sign cuts off."""
+    """Distances of all pairs in each filter: trapezoids, corrected where the gap changes sign."""
     gap = x[:, None] - y[None]  # (m, n, filters, knots)
     left, right = np.abs(gap[..., :-1]), np.abs(gap[..., 1:])
     total = left + right
@@ -107,15 +107,15 @@ def _draw_filter(axes, knots, people, names):
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "¼", "½", "¾", "1"])
     axes.set_xticks(knots, minor=True)
     axes.tick_params(which="minor", length=2.5)
-    axes.set_xlabel("share of the recording's time")
+    axes.set_xlabel("fraction of the recording's time")
 
 
 def _title(names, order, between):
-    share = between[order].sum() / between.sum() if between.any() else 0.0
+    fraction = between[order].sum() / between.sum() if between.any() else 0.0
     filters = "filter" if len(order) == 1 else "filters"
     return (
         f"{names[0]} and {names[1]} differ most in {filters} {style.listed(order)} "
-        f"({style.percent(share, 0)} of their distance)"
+        f"({style.percent(fraction, 0)} of their distance)"
     )
 
 
@@ -124,8 +124,8 @@ def _check(first, second):
     if first.ndim != 3 or second.ndim != 3 or first.shape[1:] != second.shape[1:]:
         raise ValueError(
             "Quantile embeddings of two people must have shape (recordings, filters + 1, knots), "
-            f"the same but for the number. Received {first.shape} and {second.shape}. Vectors, as "
-            "max pooling gives them, have no quantile curves."
+            f"with the same filters and knots. Received {first.shape} and {second.shape}. Vectors, "
+            "such as those of max pooling, have no quantile functions."
         )
     if not len(first) or not len(second):
         raise ValueError(

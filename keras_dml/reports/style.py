@@ -1,6 +1,6 @@
-"""The look of all pictures: colors, fonts, titles that say the finding, captions, files.
+"""Style of all plots: colors, fonts, titles, captions and files.
 
-Figures are made without pyplot, so that no window system and no global state is involved.
+Figures are created without pyplot, which needs no window system and has no global state.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import textwrap
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from keras_dml._files import file_place, named, staged
+from keras_dml._files import file_place, path_with_name, staged
 
-# Color Universal Design (Okabe2008): told apart by color-blind people, and in gray by
-# lightness or dash where two of them meet in a picture
+# Color Universal Design (Okabe2008): distinct to color-blind people, and in grayscale by lightness
+# or dash where two of them meet in a plot
 BLACK, ORANGE, SKY_BLUE, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 GRAY, FAINT = "#595959", "#D9D9D9"
 
 GENUINE, IMPOSTER = BLUE, ORANGE
 PEOPLE = (BLACK, PURPLE)
-METHODS = {  # one color and one dash a method, everywhere
+METHODS = {  # one color and one dash per method, in all plots
     "QP-WL": (VERMILLION, "-"),
     "QP-NPL": (SKY_BLUE, "--"),
     "MP-NPL": (GREEN, "-."),
@@ -65,24 +65,24 @@ _LOOK = {
 
 
 def house_style():
-    """A context in which figures are drawn and written in the house's look."""
+    """Context manager in which figures are drawn and saved in the house style."""
     return mpl.rc_context(_LOOK)
 
 
 def new_figure(title, caption, *, width, height):
-    """A figure with its finding above and its caption below.
+    """A new figure with a title above and a caption below.
 
     Args:
-        title: The finding, one sentence.
-        caption: Data, people, protocol, seeds.
-        width: Inches.
-        height: Inches.
+        title: Finding, in one sentence.
+        caption: Data, people, protocol and seeds.
+        width: Width in inches.
+        height: Height in inches.
 
     Returns:
-        `matplotlib.figure.Figure`, laid out when it is drawn. To be called within `house_style`.
+        `matplotlib.figure.Figure`, laid out when it is drawn. Call it within `house_style`.
     """
     figure = Figure(figsize=(width, height), layout="constrained")
-    # characters that fit: about 7.8 an inch in the title's font, 14.5 in the caption's
+    # characters that fit: about 7.8 per inch in the title's font, 14.5 in the caption's
     figure.suptitle(
         textwrap.fill(title, int(7.8 * width)), x=0.012, ha="left", fontsize=14, fontweight="bold"
     )
@@ -93,44 +93,44 @@ def new_figure(title, caption, *, width, height):
 
 
 def method_look(name, position):
-    """Color and dash of a method: its own where it has one, else by its position."""
+    """Color and dash of a method: from `METHODS`, otherwise by its position."""
     return METHODS.get(name, _OTHERS[position % len(_OTHERS)])
 
 
 def sentence(text):
-    """The text with a capital at its start and a full stop, as one sentence among others."""
+    """The text as a sentence, with a capital letter and a full stop."""
     return f"{text[0].upper()}{text[1:]}."
 
 
-def percent(share, digits=1):
-    """A share as text: 0.021 gives `2.1 %`."""
-    return f"{100 * share:.{digits}f} %"
+def percent(fraction, digits=1):
+    """A fraction as text: 0.021 gives `2.1 %`."""
+    return f"{100 * fraction:.{digits}f} %"
 
 
 def listed(words):
-    """Words joined as in a sentence: `a, b and c`."""
+    """Joins words as in a sentence: `a, b and c`."""
     words = [str(word) for word in words]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def save(figure, stem, table=None):
-    """Write a figure as PNG (150 dpi) and SVG, and the numbers it was drawn from as CSV beside it.
+    """Saves a figure as PNG (150 dpi) and SVG, and its data as CSV beside it.
 
-    Each file is written beside its place and renamed, so that a broken run leaves no half a file.
+    Files are written atomically, so that an interrupted run leaves no partial file.
 
     Args:
         figure: A figure of this package.
-        stem: Path without suffix; its folder is made.
-        table: Columns of equal length by name, or None for no CSV.
+        stem: Path without suffix; its folder is created.
+        table: Columns of equal length by name; None writes no CSV.
 
     Returns:
-        Paths written, in the order PNG, SVG, CSV.
+        Paths of the files, in the order PNG, SVG, CSV.
 
     Raises:
-        ValueError: If `stem` ends in no name, or one of the three is there and no regular file.
+        ValueError: If `stem` ends in no name, or one of the three exists and is not a regular file.
         OSError: If they cannot be written.
     """
-    stem = named(stem)
+    stem = path_with_name(stem)
     stem.parent.mkdir(parents=True, exist_ok=True)
     png, svg, numbers = (stem.with_name(f"{stem.name}.{kind}") for kind in ("png", "svg", "csv"))
     written = [png, svg] if table is None else [png, svg, numbers]

@@ -1,4 +1,4 @@
-"""Pictures of verification: error curves on ROC and DET axes, and the scores behind them."""
+"""Plots of verification: ROC and DET curves, and histograms of scores."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from scipy.special import ndtr, ndtri
 from keras_dml.evaluation import Verification
 from keras_dml.reports import style
 
-LEAST_RATE = 1e-4  # nothing below 0.01 % is drawn: no card rests on trials enough for it
+MIN_RATE = 1e-4  # lower rates are not drawn: no model card has enough trials for them
 DET_TICKS = (0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
 GRID_POINTS = 400
 
 
 def verification_curves(results, *, title=None, caption=""):
-    """ROC with a logarithmic false accept rate, and DET on normal deviate axes, side by side.
+    """Plots ROC with a logarithmic false accept rate, and DET on normal deviate axes.
 
-    On DET axes normally distributed scores give straight lines, and the corner that matters is as
-    wide as the rest; the dot on the diagonal is the equal error rate.
+    On DET axes normally distributed scores give straight lines, and low error rates are spread out.
+    The dot on the diagonal is the equal error rate.
 
     Args:
         results: A `Verification`, or methods by name: each a `Verification` or a list of them, one
-            for each repetition, drawn as their mean with a band of one standard error.
-        title: The finding; made from the figures when None.
-        caption: Data, people, protocol and seeds; the numbers of trials are put before it.
+            per repetition, drawn as their mean with a band of one standard error.
+        title: Finding, in one sentence; None generates it from the figures.
+        caption: Data, people, protocol and seeds, after the numbers of trials.
 
     Returns:
         `matplotlib.figure.Figure`; `reports.save` writes it.
@@ -38,10 +38,8 @@ def verification_curves(results, *, title=None, caption=""):
     eers = {name: float(np.mean([one.eer for one in runs])) for name, runs in methods.items()}
     first = next(iter(methods.values()))[0]
     repeated = max(len(runs) for runs in methods.values())
-    band = f"Mean of {repeated} repetitions, bands are standard errors. " if repeated > 1 else ""
-    least = max(
-        LEAST_RATE, min(0.01, 0.5 / max(one[0].trials.imposter for one in methods.values()))
-    )
+    band = f"Mean of {repeated} repetitions; bands: ± one standard error. " if repeated > 1 else ""
+    lowest = max(MIN_RATE, min(0.01, 0.5 / max(one[0].trials.imposter for one in methods.values())))
     with style.house_style():
         figure = style.new_figure(
             title or _curves_title(eers, first.trials),
@@ -50,22 +48,22 @@ def verification_curves(results, *, title=None, caption=""):
             height=5.4,
         )
         roc, det = figure.subplots(1, 2)
-        _roc_axes(roc, least)
-        greatest = min(0.85, max(0.4, 2 * max(eers.values())))
-        _det_axes(det, least, greatest)
+        _roc_axes(roc, lowest)
+        highest = min(0.85, max(0.4, 2 * max(eers.values())))
+        _det_axes(det, lowest, highest)
         for position, (name, runs) in enumerate(methods.items()):
             color, dash = style.method_look(name, position)
-            far, tar, error = _mean_curve(runs, least)
+            far, tar, error = _mean_curve(runs, lowest)
             look = {"color": color, "linestyle": dash}
             label = f"{name}  EER {style.percent(eers[name])}".strip()
             roc.plot(far, tar, label=label, **look)
-            det.plot(far, np.maximum(1 - tar, least / 2), **look)  # no error: below the axes
+            det.plot(far, np.maximum(1 - tar, lowest / 2), **look)  # no error: below the axes
             if error is not None:
                 shade = {"color": color, "alpha": 0.2, "linewidth": 0}
                 roc.fill_between(far, tar - error, np.minimum(tar + error, 1), **shade)
-                edges = (np.clip(1 - tar + sign * error, least, greatest) for sign in (-1, 1))
+                edges = (np.clip(1 - tar + sign * error, lowest, highest) for sign in (-1, 1))
                 det.fill_between(far, *edges, **shade)
-            if eers[name] > least:
+            if eers[name] > lowest:
                 det.plot(eers[name], eers[name], "o", color=color, markersize=8, zorder=5)
         if not any(eers.values()):
             det.text(
@@ -77,13 +75,13 @@ def verification_curves(results, *, title=None, caption=""):
 
 
 def score_histogram(result, *, title=None, caption="", unit="distance"):
-    """Genuine and imposter scores with the threshold of equal errors between them.
+    """Plots histograms of genuine and imposter scores, with the threshold at the equal error rate.
 
     Args:
         result: A `Verification`.
-        title: The finding; made from the figures when None.
-        caption: Data, people, protocol and seeds; the numbers of trials are put before it.
-        unit: What a score is, for the axis.
+        title: Finding, in one sentence; None generates it from the figures.
+        caption: Data, people, protocol and seeds, after the numbers of trials.
+        unit: Name of the score, for the axis.
 
     Returns:
         `matplotlib.figure.Figure`; `reports.save` writes it.
@@ -93,8 +91,8 @@ def score_histogram(result, *, title=None, caption="", unit="distance"):
     with style.house_style():
         figure = style.new_figure(
             title or _histogram_title(result),
-            f"{style.sentence(str(result.trials))} Each kind sums to 100 %; ticks below are single "
-            f"genuine trials. {caption}".strip(),
+            f"{style.sentence(str(result.trials))} Each histogram sums to 100 %; ticks: genuine "
+            f"trials. {caption}".strip(),
             width=9,
             height=4.8,
         )
@@ -104,11 +102,11 @@ def score_histogram(result, *, title=None, caption="", unit="distance"):
             ("genuine", genuine, style.GENUINE, None),
         )
         for name, scores, color, hatch in looks:
-            share = np.histogram(scores, edges)[0] / scores.size
-            share[share == 0] = np.nan  # no line along an empty bin
+            fractions = np.histogram(scores, edges)[0] / scores.size
+            fractions[fractions == 0] = np.nan  # no line along an empty bin
             label = f"{name}, {scores.size:,} trials"
             look = {"facecolor": (color, 0.6), "edgecolor": color, "linewidth": 1.5}
-            axes.stairs(share, edges, fill=True, hatch=hatch, label=label, **look)
+            axes.stairs(fractions, edges, fill=True, hatch=hatch, label=label, **look)
         axes.set_ylim(bottom=0)
         top = axes.get_ylim()[1] * 1.16
         axes.set_ylim(-0.045 * top, top)
@@ -116,9 +114,9 @@ def score_histogram(result, *, title=None, caption="", unit="distance"):
             genuine, np.full(genuine.size, -0.024 * top), "|", color=style.GENUINE, markersize=7
         )
         _mark_threshold(axes, result.eer_threshold)
-        axes.set_xlabel(f"score ({unit}; small is near)")
-        axes.set_ylabel("share of the trials of a kind")
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
+        axes.set_xlabel(f"score ({unit}; smaller is closer)")
+        axes.set_ylabel("fraction of genuine or imposter trials")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda fraction, _: f"{100 * fraction:g} %"))
         axes.grid(axis="x", visible=False)
         handles, labels = axes.get_legend_handles_labels()
         axes.legend(handles[::-1], labels[::-1], loc="upper right", bbox_to_anchor=(1, 0.92))
@@ -126,7 +124,7 @@ def score_histogram(result, *, title=None, caption="", unit="distance"):
 
 
 def verification_table(results):
-    """The points of `verification_curves` as columns: method, repetition, threshold, far, tar."""
+    """Points of `verification_curves` as columns: method, repetition, threshold, far, tar."""
     table = {"method": [], "repetition": [], "threshold": [], "far": [], "tar": []}
     for name, runs in _by_name(results).items():
         for repetition, run in enumerate(runs):
@@ -143,7 +141,7 @@ def verification_table(results):
 
 
 def scores_table(result):
-    """The trials of `score_histogram` as columns: score, kind. Nobody is named."""
+    """Trials of `score_histogram` as columns: score, kind. They name no person."""
     kinds = np.where(result.genuine, "genuine", "imposter")
     order = np.lexsort((result.scores, kinds))
     return {"score": result.scores[order].tolist(), "kind": kinds[order].tolist()}
@@ -161,14 +159,14 @@ def _by_name(results):
     }
 
 
-def _mean_curve(runs, least):
-    """FAR, mean TAR and its standard error (None for one run), from FAR `least` on."""
+def _mean_curve(runs, lowest):
+    """FAR, mean TAR and its standard error (None for one run), from FAR `lowest` on."""
     if len(runs) == 1:
         far, tar, _ = runs[0].roc
-        inside = far > least
-        start = tar[~inside][-1]  # the last point left of the axes begins the line on their edge
-        return np.r_[least, far[inside]], np.r_[start, tar[inside]], None
-    grid = np.geomspace(least, 1.0, GRID_POINTS)
+        inside = far > lowest
+        start = tar[~inside][-1]  # the last point left of the axes, drawn on their edge
+        return np.r_[lowest, far[inside]], np.r_[start, tar[inside]], None
+    grid = np.geomspace(lowest, 1.0, GRID_POINTS)
     tars = np.stack([_tar_at(run.roc, grid) for run in runs])
     return grid, tars.mean(axis=0), tars.std(axis=0, ddof=1) / math.sqrt(len(runs))
 
@@ -179,9 +177,9 @@ def _tar_at(roc, grid):
     return np.interp(grid, roc.far[last], roc.tar[last])
 
 
-def _roc_axes(axes, least):
+def _roc_axes(axes, lowest):
     axes.set_xscale("log")
-    axes.set_xlim(least, 1.0)
+    axes.set_xlim(lowest, 1.0)
     axes.set_box_aspect(1)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{100 * rate:g}"))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{100 * rate:g}"))
@@ -191,19 +189,19 @@ def _roc_axes(axes, least):
 
 
 def _floor_of_lines(axes):
-    """The tenth below the lowest point drawn, at most 0.9."""
+    """The multiple of 10 % below the lowest point, at most 90 %."""
     lowest = min(line.get_ydata().min() for line in axes.get_lines())
     return min(0.9, math.floor(10 * lowest) / 10)
 
 
-def _det_axes(axes, least, greatest):
+def _det_axes(axes, lowest, highest):
     for name, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
         getattr(axes, f"set_{name}scale")("function", functions=(ndtri, ndtr))
-        getattr(axes, f"set_{name}lim")(least, greatest)
-        axis.set_major_locator(FixedLocator([t for t in DET_TICKS if least <= t <= greatest]))
+        getattr(axes, f"set_{name}lim")(lowest, highest)
+        axis.set_major_locator(FixedLocator([t for t in DET_TICKS if lowest <= t <= highest]))
         axis.set_minor_locator(NullLocator())
         axis.set_major_formatter(FuncFormatter(lambda rate, _: f"{100 * rate:g}"))
-    axes.plot([least, greatest], [least, greatest], color=style.GRAY, linewidth=0.8)
+    axes.plot([lowest, highest], [lowest, highest], color=style.GRAY, linewidth=0.8)
     axes.set_box_aspect(1)
     axes.set_xlabel("false accept rate, %")
     axes.set_ylabel("false reject rate, %")
@@ -237,18 +235,19 @@ def _curves_title(eers, trials):
     best, worst = order[0], order[-1]
     rates = [style.percent(eers[name]) for name in (best, worst)]
     if len(order) > 1:
-        return f"{best} errs least (EER {rates[0]}), {worst} most ({rates[1]})"
+        return f"{best} has the lowest EER ({rates[0]}), {worst} the highest ({rates[1]})"
     name = f"{best}: " if best else ""
     if eers[best] == 0:
         return (
-            f"{name}All {trials.genuine:,} genuine trials are nearer than all {trials.imposter:,} "
+            f"{name}All {trials.genuine:,} genuine trials are closer than all {trials.imposter:,} "
             "imposter trials"
         )
-    return f"{name}One threshold keeps both errors at {rates[0]}"
+    return f"{name}Equal error rate {rates[0]}"
 
 
 def _histogram_title(result):
     threshold = f"the threshold {result.eer_threshold:.3g}"
     if result.eer == 0:
-        return f"Every trial falls on the right side of {threshold}"
-    return f"{style.percent(result.eer)} of either kind fall on the wrong side of {threshold}"
+        return f"Every trial is on the correct side of {threshold}"
+    rate = style.percent(result.eer)
+    return f"{rate} of genuine and of imposter trials are on the wrong side of {threshold}"

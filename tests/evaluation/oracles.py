@@ -39,22 +39,22 @@ def person_distances(distances, observed, enrolled):
     ]
 
 
-def accuracy(table, right):
-    """Share of probes whose right person is nearest, a tie of c counting 1/c."""
+def accuracy(matrix, right):
+    """Fraction of probes whose right person is nearest, a tie of c counting 1/c."""
     total = 0.0
-    for row, person in zip(table, right, strict=True):
+    for row, person in zip(matrix, right, strict=True):
         tied = [index for index, value in enumerate(row) if value == min(row)]
         total += (person in tied) / len(tied)
-    return total / len(table)
+    return total / len(matrix)
 
 
-def retrieval(table, labels, entry_labels, ks, skip=None):
+def retrieval(matrix, labels, entry_labels, ks, skip=None):
     """Recall at each k, MAP@R and R-precision of each query, by walking all orders of ties.
 
     `skip` gives the entry that a query leaves out; a query without a relevant entry gives None.
     """
     rows = []
-    for query, (distances, label) in enumerate(zip(table, labels, strict=True)):
+    for query, (distances, label) in enumerate(zip(matrix, labels, strict=True)):
         items = [i for i in range(len(entry_labels)) if skip is None or i != skip[query]]
         total = sum(entry_labels[i] == label for i in items)
         found = [

@@ -10,7 +10,7 @@ from keras_dml.evaluation._equal_error_rate import crossing, crossing_threshold
 from tests.goldens import golden
 
 
-def table(people=24, seed=1, shift=1.6):
+def matrix(people=24, seed=1, shift=1.6):
     """Scores of all probes against all claims, their kind, and the people of both."""
     rng = np.random.default_rng(seed)
     scores = rng.normal(size=(people, people)) - shift * np.eye(people)
@@ -59,7 +59,7 @@ def test_a_weighted_replicate_is_the_trials_repeated_so_often(rows):
 
 @pytest.mark.parametrize("by_people", [True, False])
 def test_intervals_hold_the_estimate_and_repeat_with_the_seed(by_people):
-    scores, genuine, people = table()
+    scores, genuine, people = matrix()
     people = people if by_people else None
     first = verification(scores, genuine, people=people, bootstrap=200, seed=4)
     again = verification(scores, genuine, people=people, bootstrap=200, seed=4)
@@ -71,23 +71,23 @@ def test_intervals_hold_the_estimate_and_repeat_with_the_seed(by_people):
 
 
 def test_trials_said_over_again_do_not_narrow_the_interval_of_people():
-    scores, genuine, people = table()
+    scores, genuine, people = matrix()
     often = [np.tile(array, (4, 1, 1)) for array in (scores, genuine)]
     once = verification(scores, genuine, people=people, bootstrap=300).intervals["auc"]
     again = verification(*often, people=people, bootstrap=300).intervals["auc"]
     by_trial = verification(*often, bootstrap=300).intervals["auc"]
-    np.testing.assert_allclose(again, once, atol=1e-12)
+    np.testing.assert_allclose(again, once, rtol=0, atol=1e-12)
     assert np.ptp(by_trial) < 0.7 * np.ptp(once)
 
 
 def test_replicates_without_both_kinds_are_drawn_again():
-    scores, genuine, people = table(people=2, shift=9.0)
+    scores, genuine, people = matrix(people=2, shift=9.0)
     found = verification(scores, genuine, people=people, bootstrap=100)
     assert found.intervals["eer"] == (0.0, 0.0)
 
 
 def test_memory_at_once_does_not_change_the_replicates(monkeypatch):
-    scores, genuine, people = table()
+    scores, genuine, people = matrix()
     whole = verification(scores, genuine, people=people, bootstrap=50)
     monkeypatch.setattr(_bootstrap, "VALUES_AT_ONCE", 7 * scores.size)
     chunked = verification(scores, genuine, people=people, bootstrap=50)
@@ -95,15 +95,15 @@ def test_memory_at_once_does_not_change_the_replicates(monkeypatch):
 
 
 def test_no_bootstrap_no_intervals():
-    scores, genuine, _ = table()
+    scores, genuine, _ = matrix()
     assert verification(scores, genuine).intervals == {}
 
 
 def test_the_interval_covers_the_truth_about_as_often_as_it_says():
-    truth = equal_error_rate(*table(people=1500, seed=99)[:2]).rate
+    truth = equal_error_rate(*matrix(people=1500, seed=99)[:2]).rate
     covered = 0
     for seed in range(40):
-        scores, genuine, people = table(people=40, seed=seed)
+        scores, genuine, people = matrix(people=40, seed=seed)
         low, high = verification(scores, genuine, people=people, bootstrap=150).intervals["eer"]
         covered += low <= truth <= high
     assert covered >= 33  # of 40 at 95 %: 33 or fewer has a chance below 1 %

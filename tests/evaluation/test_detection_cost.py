@@ -1,4 +1,4 @@
-"""The least cost of a system whose errors have prices."""
+"""Minimum detection cost."""
 
 import math
 

@@ -107,7 +107,7 @@ def test_labels_that_are_not_boolean_are_refused():
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_scores_that_are_not_finite_are_refused_with_their_place(bad):
+def test_scores_that_are_not_finite_are_refused_with_their_index(bad):
     scores = np.array([[0.1, bad], [0.3, 0.4]])
     with pytest.raises(ValueError, match=r"1 NaN or infinite of 4 values.*\(0, 1\)"):
         equal_error_rate(scores, np.eye(2, dtype=bool))

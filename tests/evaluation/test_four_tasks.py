@@ -80,6 +80,6 @@ def test_its_similarity_tells_new_classes_and_other_distributions(classifier, em
     )
     assert found.auroc > 0.6
     here, there = z[y < KNOWN][::2], z[y < KNOWN][1::2]
-    alike = evaluation.two_samples(classifier.similarity, here, there, permutations=99)
+    same = evaluation.two_samples(classifier.similarity, here, there, permutations=99)
     other = evaluation.two_samples(classifier.similarity, here, z[y >= KNOWN], permutations=99)
-    assert other.p_value == pytest.approx(0.01) and alike.p_value > 0.05
+    assert other.p_value == pytest.approx(0.01) and same.p_value > 0.05

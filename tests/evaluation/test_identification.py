@@ -11,10 +11,10 @@ from tests.evaluation import oracles
 
 
 @given(npst.arrays(int, st.tuples(st.integers(1, 6), st.just(5)), elements=st.integers(0, 3)))
-def test_accuracy_is_that_of_a_slow_loop_with_ties(table):
-    probes = np.arange(len(table)) % 5
-    found = identification(table, probes, np.arange(5))
-    assert found.accuracy == pytest.approx(oracles.accuracy(table.tolist(), probes), abs=1e-12)
+def test_accuracy_is_that_of_a_slow_loop_with_ties(matrix):
+    probes = np.arange(len(matrix)) % 5
+    found = identification(matrix, probes, np.arange(5))
+    assert found.accuracy == pytest.approx(oracles.accuracy(matrix.tolist(), probes), abs=1e-12)
 
 
 def test_a_tie_of_c_people_counts_one_in_c():
@@ -23,8 +23,8 @@ def test_a_tie_of_c_people_counts_one_in_c():
 
 
 def test_a_person_counts_by_the_nearest_of_several_entries():
-    table = np.array([[5.0, 2.0, 1.0], [4.0, 3.0, 9.0]])
-    found = identification(table, ["ann", "bob"], ["ann", "bob", "ann"])
+    matrix = np.array([[5.0, 2.0, 1.0], [4.0, 3.0, 9.0]])
+    found = identification(matrix, ["ann", "bob"], ["ann", "bob", "ann"])
     assert (found.accuracy, found.trials, found.people) == (1.0, 2, 2)
 
 
@@ -34,10 +34,10 @@ def test_entries_of_the_same_person_at_the_minimum_are_no_tie():
 
 def test_the_order_of_the_gallery_does_not_matter():
     rng = np.random.default_rng(0)
-    table, gallery = rng.integers(0, 4, (20, 12)).astype(float), np.repeat(list("abcd"), 3)
+    matrix, gallery = rng.integers(0, 4, (20, 12)).astype(float), np.repeat(list("abcd"), 3)
     probes, order = rng.choice(list("abcd"), 20), rng.permutation(12)
-    expected = identification(table, probes, gallery).accuracy
-    assert identification(table[:, order], probes, gallery[order]).accuracy == expected
+    expected = identification(matrix, probes, gallery).accuracy
+    assert identification(matrix[:, order], probes, gallery[order]).accuracy == expected
 
 
 def test_it_prints_the_share_with_its_counts():

@@ -15,7 +15,7 @@ def test_every_public_name_is_there_each_time(name):
     assert name in dir(evaluation)
 
 
-def test_an_unknown_name_is_answered_with_the_known_ones():
+def test_an_unknown_name_raises_with_the_known_ones():
     with pytest.raises(AttributeError, match="`verify`.*verification"):
         evaluation.verify  # noqa: B018
 

@@ -13,21 +13,21 @@ from tests.goldens import golden
 
 def test_golden_classify_and_novelty():
     example = golden("classify-and-novelty", "seeds_p2")
-    table, expected = np.array(example["inputs"]["similarities"]), example["expected"]
-    predicted = nearest_prototypes(table, np.eye(3), lambda x, y: x @ y.T, None)
+    matrix, expected = np.array(example["inputs"]["similarities"]), example["expected"]
+    predicted = nearest_prototypes(matrix, np.eye(3), lambda x, y: x @ y.T, None)
     assert predicted.tolist() == expected["predicted"]
     for kind in ("max", "energy"):
-        np.testing.assert_allclose(novelty(table, kind), expected[f"novelty_{kind}"], rtol=1e-9)
-    shares = np.exp(table) / np.exp(table).sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(novelty(matrix, kind), expected[f"novelty_{kind}"], rtol=1e-9)
+    shares = np.exp(matrix) / np.exp(matrix).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(1 - shares.max(axis=1), expected["novelty_probability"], rtol=1e-9)
-    assert novelty(table).argmax() == (1 - shares.max(axis=1)).argmin() == 1
+    assert novelty(matrix).argmax() == (1 - shares.max(axis=1)).argmin() == 1
 
 
 def test_energy_lies_below_the_maximum_by_at_most_the_log_of_the_classes(rng):
-    table = 1e3 * rng.normal(size=(50, 8))
-    gap = novelty(table) - novelty(table, "energy")
+    matrix = 1e3 * rng.normal(size=(50, 8))
+    gap = novelty(matrix) - novelty(matrix, "energy")
     assert ((gap >= 0) & (gap <= math.log(8) + 1e-9)).all()
-    np.testing.assert_allclose(novelty(table + 7, "energy"), novelty(table, "energy") - 7)
+    np.testing.assert_allclose(novelty(matrix + 7, "energy"), novelty(matrix, "energy") - 7)
 
 
 def test_auroc_is_that_of_scikit_learn_and_frr_is_counted(rng):
@@ -62,12 +62,12 @@ def test_it_prints_the_figures_with_their_counts():
 def test_a_one_class_svm_finds_what_no_prototype_is_like_and_what_all_are(rng):
     """Similar to all prototypes is as strange as similar to none, which the maximum cannot see."""
     known = 4.0 * np.eye(3)[rng.integers(0, 3, 150)] + 0.3 * rng.normal(size=(150, 3))
-    judged = 4.0 * np.eye(3)[rng.integers(0, 3, 60)] + 0.3 * rng.normal(size=(60, 3))
+    scored = 4.0 * np.eye(3)[rng.integers(0, 3, 60)] + 0.3 * rng.normal(size=(60, 3))
     strange = np.concatenate([rng.normal(size=(20, 3)) - 4, 4 + 0.3 * rng.normal(size=(20, 3))])
-    scores = novelty_by_one_class_svm(known, np.concatenate([judged, strange]))
+    scores = novelty_by_one_class_svm(known, np.concatenate([scored, strange]))
     assert scores.shape == (100,)
     assert novelty_detection(scores[:60], scores[60:]).auroc > 0.99
-    assert novelty_detection(novelty(judged), novelty(strange)).auroc < 0.9
+    assert novelty_detection(novelty(scored), novelty(strange)).auroc < 0.9
     assert np.mean(novelty_by_one_class_svm(known, known, outliers=0.2) > 0) <= 0.22
 
 
@@ -84,7 +84,7 @@ TABLE = np.ones((4, 3))
         (lambda: novelty_detection([], [1.0]), "0 genuine and 1 imposter"),
         (lambda: novelty_detection([1.0], []), "1 genuine and 0 imposter"),
         (lambda: novelty_detection([np.nan], [1.0]), "must be finite"),
-        (lambda: novelty_detection([0.0], [1.0], far=0.0), "`far` must be a share"),
+        (lambda: novelty_detection([0.0], [1.0], far=0.0), "`far` must be a fraction"),
         (lambda: novelty_by_one_class_svm(TABLE, TABLE[:, :2]), r"\(4, 3\) and \(4, 2\)"),
         (lambda: novelty_by_one_class_svm(TABLE, TABLE, outliers=0), "above 0 and at most 1"),
         (lambda: novelty_by_one_class_svm(TABLE * np.inf, TABLE), "`known` must be finite"),

@@ -22,12 +22,12 @@ def minus(similarity):
 
 def by_loop(queries, entries, similarity, distance, count, within):
     """The whole ranking of each query, by sorting twice."""
-    table, cheap = similarity(queries, entries), distance(queries, entries)
+    matrix, cheap = similarity(queries, entries), distance(queries, entries)
     for query in range(len(queries)):
         order = [i for i in range(len(entries)) if not (within and i == query)]
         order.sort(key=lambda i: (cheap[query, i], i))
         near, rest = order[:count], order[count:]
-        yield sorted(near, key=lambda i: (-table[query, i], i)) + rest
+        yield sorted(near, key=lambda i: (-matrix[query, i], i)) + rest
 
 
 def city_block(x, y):
@@ -40,12 +40,12 @@ def points(rows):
 
 def test_golden_retrieval_k_argmax():
     example = golden("retrieval-k-argmax", "seeds_p2")
-    table, labels = -np.array(example["inputs"]["similarities"]), example["inputs"]["y"]
+    matrix, labels = -np.array(example["inputs"]["similarities"]), example["inputs"]["y"]
     expected = example["expected"]
-    found = nearest_entries(table, distance="precomputed", k=4)
+    found = nearest_entries(matrix, distance="precomputed", k=4)
     assert found.tolist() == expected["ranking"]
     ks = tuple(int(k) for k in expected["recall_at"])
-    figures = retrieval(table, labels, distance="precomputed", k=ks, ties="index")
+    figures = retrieval(matrix, labels, distance="precomputed", k=ks, ties="index")
     recalls = {str(k): recall for k, recall in figures.recall_at_k.items()}
     assert recalls == pytest.approx(expected["recall_at"])
     counted = np.flatnonzero(~np.isnan(figures.per_query.map_at_r)).tolist()
@@ -140,7 +140,7 @@ def test_equal_entries_stay_tied_whatever_the_similarity_rounds(rng):
     stages = TwoStages(similarity, candidates=80)
     one = retrieval(x, labels, distance=stages).per_query.map_at_r
     other = retrieval(x[order], labels[order], distance=stages).per_query.map_at_r
-    np.testing.assert_allclose(one[order], other, atol=1e-12)
+    np.testing.assert_allclose(one[order], other, rtol=0, atol=1e-12)
 
 
 def test_ties_by_index_may_favour_a_sorted_gallery():
@@ -184,7 +184,7 @@ X = np.arange(8.0).reshape(4, 2)
         (lambda: nearest_entries(X[:0], k=1), ValueError, "at least one"),
         (lambda: nearest_entries(X, gallery=X[:, :1]), ValueError, "must come from one model"),
         (lambda: nearest_entries(X * np.nan), ValueError, "`embeddings` must be finite"),
-        (lambda: nearest_entries(X, distance="precomputed"), ValueError, "square table"),
+        (lambda: nearest_entries(X, distance="precomputed"), ValueError, "square distance matrix"),
         (lambda: retrieval(X, [0, 0, 1, 1], ties="first"), ValueError, "`ties` must be one of"),
     ],
 )

@@ -27,7 +27,7 @@ def robustness(*arguments, **options):
 
 
 def examples(rows=60, seed=3):
-    """Little pictures around one a class, which a network can learn and an attack can break."""
+    """Small images around a center per class: a network can learn them, an attack can break it."""
     rng = np.random.default_rng(seed)
     y = np.arange(rows) % 3
     centers = np.random.default_rng(1).random((3, 4, 4, 1))
@@ -60,16 +60,16 @@ def test_fgsm_of_the_golden_network():
     given = found["inputs"]
     network = Network(linear(given["kernel"], given["bias"]), None, 8)
     x, y = np.array(given["x"], "float32"), np.array(given["y"])
-    twins, calls, not_finite = attacks.FGSM(given["epsilon"]).twins(network, x, y, None)
+    adversarial, calls, not_finite = attacks.FGSM(given["epsilon"]).perturb(network, x, y, None)
     # the last column's gradient is 0 in exact arithmetic only
     np.testing.assert_allclose(
-        twins[:, :3], np.array(found["expected"]["x_adversarial"])[:, :3], **CLOSE
+        adversarial[:, :3], np.array(found["expected"]["x_adversarial"])[:, :3], **CLOSE
     )
     assert (calls, not_finite) == (2, 0)
 
 
 class Drawn:
-    """A generator that draws what it is told."""
+    """A generator that draws given values."""
 
     def __init__(self, values):
         self.values = np.array(values)
@@ -87,8 +87,8 @@ def test_pgd_of_the_golden_network():
     iterates = np.array(found["expected"]["iterates"])
     for steps in range(1, given["steps"] + 1):
         attack = attacks.PGD(given["epsilon"], steps, step_size=given["alpha"])
-        twins, calls, _ = attack.twins(network, x, y, Drawn(given["start"]))
-        np.testing.assert_allclose(twins, iterates[:, steps], **CLOSE)
+        adversarial, calls, _ = attack.perturb(network, x, y, Drawn(given["start"]))
+        np.testing.assert_allclose(adversarial, iterates[:, steps], **CLOSE)
         assert calls == 2 * steps
 
 
@@ -102,19 +102,19 @@ def test_foolbox_as_it_stands_gives_the_same_examples(steps):
     keras.utils.set_random_seed(4)
     layers = [keras.layers.Flatten(), keras.layers.Dense(9, "tanh"), keras.layers.Dense(3)]
     model = keras.Sequential([keras.Input((4, 4, 1)), *layers])
-    ours, *_ = attacks.PGD(0.2, steps, step_size=0.05).twins(
+    ours, *_ = attacks.PGD(0.2, steps, step_size=0.05).perturb(
         Network(model, None, 32), x, y, Drawn(np.zeros(x.shape))
     )
     network = foolbox.TensorFlowModel(tf.function(model), bounds=(0, 1), device="/CPU:0")
     attack = foolbox.attacks.LinfPGD(abs_stepsize=0.05, steps=steps, random_start=False)
     _, theirs, _ = attack(network, tf.constant(x), tf.constant(y), epsilons=0.2)
-    np.testing.assert_allclose(ours, theirs, atol=1e-6)
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
     # and so does the ascent that networks are trained by
     start = ops.convert_to_tensor(x)
     own = _attacks.pgd(
         lambda point: robust.cross_entropy(y, model(point)), start, start, 0.2, 0.05, steps
     )
-    np.testing.assert_allclose(own, theirs, atol=1e-6)
+    np.testing.assert_allclose(own, theirs, rtol=0, atol=1e-6)
 
 
 def test_reach_of_the_papers_protocol_and_of_our_step():
@@ -140,10 +140,10 @@ def test_reach_of_the_papers_protocol_and_of_our_step():
 )
 def test_examples_stay_in_the_ball_and_the_bounds(trained, attack, rng):
     x, y = examples(11)
-    twins, *_ = attack.twins(Network(trained, "sim", 8), x, y, rng)
-    assert twins.shape == x.shape and twins.dtype == np.float32
-    assert np.abs(twins - x).max() <= 0.2 + 1e-6
-    assert twins.min() >= 0 and twins.max() <= 1
+    adversarial, *_ = attack.perturb(Network(trained, "sim", 8), x, y, rng)
+    assert adversarial.shape == x.shape and adversarial.dtype == np.float32
+    assert np.abs(adversarial - x).max() <= 0.2 + 1e-6
+    assert adversarial.min() >= 0 and adversarial.max() <= 1
 
 
 def test_square_search_on_vectors_raises_the_margin_and_leaves_what_is_broken(rng):
@@ -154,10 +154,10 @@ def test_square_search_on_vectors_raises_the_margin_and_leaves_what_is_broken(rn
         return x.sum(axis=1) - np.array([2.0, 9.0])[rows]
 
     x = np.full((2, 6), 0.5, "float32")
-    twins, made = attacks._square.search(margins, x, 0.3, 400, rng)
-    assert margins(twins, np.array([0, 1]))[0] > 0  # at the start, 6 x 0.5 is above 2
-    assert twins[1].sum() > 4.5  # of 6 x 0.8 = 4.8 at most
-    assert made == sum(map(len, asked[:-1])) == 401
+    adversarial, queries = attacks._square.search(margins, x, 0.3, 400, rng)
+    assert margins(adversarial, np.array([0, 1]))[0] > 0  # at the start, 6 x 0.5 is above 2
+    assert adversarial[1].sum() > 4.5  # of 6 x 0.8 = 4.8 at most
+    assert queries == sum(map(len, asked[:-1])) == 401
 
 
 def test_names_tell_attacks_apart():
@@ -186,7 +186,7 @@ def test_names_tell_attacks_apart():
 
 
 class Scripted:
-    """Makes right and wrong what it is told to; inputs hold their row / 10, and whether right."""
+    """Attack with given outcomes; inputs hold their row / 10, and whether they are classified."""
 
     source = None
 
@@ -194,12 +194,12 @@ class Scripted:
         self.name, self.outcomes, self.restarts = name, outcomes, len(outcomes)
         self.asked = []
 
-    def twins(self, network, x, y, rng):
+    def perturb(self, network, x, y, rng):
         rows = np.round(10 * x[:, 0]).astype(int)
-        twins = x.copy()
-        twins[:, 1] = np.array(self.outcomes[len(self.asked)])[rows]
+        adversarial = x.copy()
+        adversarial[:, 1] = np.array(self.outcomes[len(self.asked)])[rows]
         self.asked.append(rows.tolist())
-        return twins, len(x), 1
+        return adversarial, len(x), 1
 
 
 def scripted(clean):
@@ -244,10 +244,10 @@ def test_white_box_is_below_transfer_and_all_below_clean(trained):
     for one in found.attacks.values():
         assert found.worst_case <= one.accuracy <= found.clean_accuracy
         assert not (one.robust & ~found.correct).any()
-    shares = {name: one.accuracy for name, one in found.attacks.items()}
-    assert found.clean_accuracy > 0.9 and 0 < shares["PGD-20"] < 0.9
-    assert shares["PGD-20"] <= shares["PGD-20 from dol"]
-    assert shares["PGD-20"] <= shares["FGSM"]
+    accuracies = {name: one.accuracy for name, one in found.attacks.items()}
+    assert found.clean_accuracy > 0.9 and 0 < accuracies["PGD-20"] < 0.9
+    assert accuracies["PGD-20"] <= accuracies["PGD-20 from dol"]
+    assert accuracies["PGD-20"] <= accuracies["FGSM"]
     for old, new in zip(before, trained.get_weights(), strict=True):  # the prototypes too
         np.testing.assert_array_equal(old, new)
 
@@ -256,8 +256,8 @@ def test_more_steps_and_restarts_never_help_the_network(trained):
     x, y = examples()
     counts = [(1, 1), (5, 1), (40, 1), (40, 3)]
     found = robustness(trained, x, y, [attacks.PGD(0.1, *one, restarts=n) for *one, n in counts])
-    shares = [one.accuracy for one in found.attacks.values()]
-    for less, more in zip(shares, shares[1:], strict=False):
+    accuracies = [one.accuracy for one in found.attacks.values()]
+    for less, more in zip(accuracies, accuracies[1:], strict=False):
         assert more <= less + 1 / 60
     assert found.attacks["PGD-40 x 3"].calls <= 40 * 3 * 60
 
@@ -297,7 +297,7 @@ def test_the_same_seed_gives_the_same_figures_and_another_may_not(trained):
     for seed in (1, 2):
 
         class Recorded(Scripted):
-            def twins(self, network, x, y, rng):
+            def perturb(self, network, x, y, rng):
                 starts.append(rng.random())
                 return x, 1, 0
 
@@ -307,16 +307,16 @@ def test_the_same_seed_gives_the_same_figures_and_another_may_not(trained):
 
 def test_a_stopped_measurement_goes_on_where_it_was(tmp_path):
     class Stopped(Scripted):
-        def twins(self, *arguments):
+        def perturb(self, *arguments):
             if len(self.asked) == 1:
                 raise KeyboardInterrupt
-            return super().twins(*arguments)
+            return super().perturb(*arguments)
 
         def __repr__(self):
             return self.name
 
     class Whole(Stopped):
-        twins = Scripted.twins
+        perturb = Scripted.perturb
 
     given, out = scripted([1, 1, 1, 1]), tmp_path / "made" / "robustness.npz"
     outcomes = [[1, 0, 1, 1], [1, 1, 0, 1]]
@@ -347,16 +347,16 @@ def test_no_attack_and_no_such_head_are_refused(trained):
 
 
 def test_progress_is_told_on_stderr(monkeypatch):
-    told = []
+    shown = []
     monkeypatch.setattr(
         "keras_dml.evaluation._robustness.track",
-        lambda batches, description, total: told.append((description, total)) or batches,
+        lambda batches, description, total: shown.append((description, total)) or batches,
     )
     given = scripted([1, 1, 1])
     script = Scripted("one", [[1, 1, 1]] * 4)
     script.restarts = 2  # of two batches each
     robustness(*given, [script], batch_size=2, progress=True)
-    assert told == [("one, 1 of 2", 2), ("one, 2 of 2", 2)]
+    assert shown == [("one, 1 of 2", 2), ("one, 2 of 2", 2)]
 
 
 @pytest.mark.parametrize(
@@ -364,11 +364,11 @@ def test_progress_is_told_on_stderr(monkeypatch):
     [
         (lambda: attacks.PGD(8.0), "8 of 255 gray levels are 8 / 255"),
         (lambda: attacks.FGSM("8/255"), "8 of 255 gray levels are 8 / 255"),
-        (lambda: attacks.PGD(0.1, 0), "`steps` must be a whole number"),
-        (lambda: attacks.PGD(0.1, restarts=1.5), "`restarts` must be a whole number"),
+        (lambda: attacks.PGD(0.1, 0), "`steps` must be an integer"),
+        (lambda: attacks.PGD(0.1, restarts=1.5), "`restarts` must be an integer"),
         (lambda: attacks.PGD(0.1, step_size=-1.0), "`step_size` must be above 0"),
         (lambda: attacks.FGSM(0.1, loss="hinge"), "`loss` must be one of"),
-        (lambda: attacks.Square(0.1, 0), "`queries` must be a whole number"),
+        (lambda: attacks.Square(0.1, 0), "`queries` must be an integer"),
     ],
 )
 def test_wrong_attacks_are_refused(make, part):
@@ -388,7 +388,7 @@ def test_wrong_inputs_labels_and_lists_are_refused():
         ((x, y.astype(float), [fgsm]), "integers from 0"),
         ((x, y + 1, [fgsm]), "class ids from 0 to 1"),
         ((x, y, [fgsm, attacks.FGSM(0.2)]), "come twice: \\['FGSM'\\]"),
-        ((x, y, [attacks.FGSM(0.1, source="dol")]), "one answer only"),
+        ((x, y, [attacks.FGSM(0.1, source="dol")]), "one output only"),
     ):
         with pytest.raises(ValueError, match=part):
             robustness(model, *given)

@@ -1,4 +1,4 @@
-"""Who trains and who tests, what is enrolled and what is observed."""
+"""Splits by person and by recording."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def recordings(sizes):
 
 
 def test_all_but_five_are_enrolled_and_too_few_are_left_out():
-    example = golden("enrollment_counts")
+    example = golden("enrolment_counts")
     labels = recordings(example["inputs"]["sequences"])
     observed = example["inputs"]["observed"]
     for draw in random_enrollments(labels, observed=observed):

@@ -68,8 +68,8 @@ def test_smallest_scores_tied_among_imposters_are_refused():
 
 
 @pytest.mark.parametrize("far", [0.0, 1.0, 5])
-def test_a_rate_that_is_no_share_is_refused(far):
-    with pytest.raises(ValueError, match="share above 0 and below 1"):
+def test_a_rate_that_is_no_fraction_is_refused(far):
+    with pytest.raises(ValueError, match="fraction above 0 and below 1"):
         threshold_at_far([0.1, 0.2], [True, False], far)
 
 

@@ -12,10 +12,10 @@ from keras_dml.evaluation import _two_samples, two_samples
 from tests.goldens import golden
 
 
-def of_table(table):
+def of_matrix(matrix):
     """A similarity of examples that are their own numbers."""
-    table = np.array(table)
-    return lambda a, b: table[np.ix_(a[:, 0], b[:, 0])]
+    matrix = np.array(matrix)
+    return lambda a, b: matrix[np.ix_(a[:, 0], b[:, 0])]
 
 
 def numbers(first, size):
@@ -26,11 +26,11 @@ def gaussian(a, b):
     return np.exp(-np.sum((a[:, None] - b) ** 2, axis=-1) / 2)
 
 
-def loop(table, first):
+def loop(matrix, first):
     """Unbiased MMD^2 by its three means."""
     x, y = (np.flatnonzero(side).tolist() for side in (first, ~first))
-    means = [np.mean([table[i, j] for i in s for j in s if i != j]) for s in (x, y)]
-    return sum(means) - 2 * np.mean([table[i, j] for i in x for j in y])
+    means = [np.mean([matrix[i, j] for i in s for j in s if i != j]) for s in (x, y)]
+    return sum(means) - 2 * np.mean([matrix[i, j] for i in x for j in y])
 
 
 def memberships(permutations, size, first):
@@ -44,19 +44,19 @@ def test_golden_mmd_permutation():
     example = golden("mmd-permutation", "seeds_p2")
     inputs, expected = example["inputs"], example["expected"]
     kernel, first = np.array(inputs["kernel"]), inputs["first"]
-    table, members = np.maximum(kernel, kernel.T), np.arange(7) < first
+    matrix, members = np.maximum(kernel, kernel.T), np.arange(7) < first
     draws = memberships(inputs["permutations"], 7, first)
-    mmd2, p_value = _two_samples.permutation_test(table, members, [draws[:9], draws[9:]])
+    mmd2, p_value = _two_samples.permutation_test(matrix, members, [draws[:9], draws[9:]])
     assert mmd2 == pytest.approx(expected["mmd2"], rel=1e-9)
     assert p_value == pytest.approx(expected["p_value"], rel=1e-9)
-    permuted = _two_samples._statistic(table, first)(draws)
+    permuted = _two_samples._statistic(matrix, first)(draws)
     np.testing.assert_allclose(permuted, expected["permuted"], rtol=1e-9, atol=1e-12)
     assert np.sum(permuted >= mmd2) == expected["at_least_as_large"]
     splits = memberships(list(itertools.combinations(range(7), first)), 7, first)
-    every = _two_samples._statistic(table, first)(splits)
+    every = _two_samples._statistic(matrix, first)(splits)
     assert np.mean(every >= mmd2 - 1e-12) == pytest.approx(expected["p_value_over_all_35_splits"])
     assert every.mean() == pytest.approx(expected["mean_over_all_35_splits"], abs=1e-12)
-    assert two_samples(of_table(kernel), *numbers(first, 7)).mmd2 == pytest.approx(mmd2)
+    assert two_samples(of_matrix(kernel), *numbers(first, 7)).mmd2 == pytest.approx(mmd2)
 
 
 def test_golden_mmd_gaussian_kernel():
@@ -64,34 +64,34 @@ def test_golden_mmd_gaussian_kernel():
     pool, first = np.array(example["inputs"]["pool"]), example["inputs"]["first"]
     found = two_samples(gaussian, pool[:first], pool[first:], permutations=9)
     assert found.mmd2 == pytest.approx(example["expected"]["mmd2"], rel=1e-9)
-    table, first_of = gaussian(pool, pool), np.arange(len(pool)) < first
+    matrix, first_of = gaussian(pool, pool), np.arange(len(pool)) < first
     signs = np.where(first_of, 1 / first, -1 / (len(pool) - first))
-    assert signs @ table @ signs == pytest.approx(example["expected"]["mmd2_biased"], rel=1e-9)
+    assert signs @ matrix @ signs == pytest.approx(example["expected"]["mmd2_biased"], rel=1e-9)
 
 
 @given(st.integers(2, 4), st.integers(2, 4), st.sampled_from(["max", "mean"]), st.data())
 def test_the_estimate_is_its_three_means_whatever_the_similarity(m, n, symmetry, data):
     values = st.floats(-100, 100)
-    table = data.draw(npst.arrays(float, (m + n, m + n), elements=values))
-    found = two_samples(of_table(table), *numbers(m, m + n), permutations=3, symmetry=symmetry)
-    both = np.maximum(table, table.T) if symmetry == "max" else (table + table.T) / 2
+    matrix = data.draw(npst.arrays(float, (m + n, m + n), elements=values))
+    found = two_samples(of_matrix(matrix), *numbers(m, m + n), permutations=3, symmetry=symmetry)
+    both = np.maximum(matrix, matrix.T) if symmetry == "max" else (matrix + matrix.T) / 2
     assert found.mmd2 == pytest.approx(loop(both, np.arange(m + n) < m), abs=1e-9)
 
 
 def test_a_constant_and_a_scale_of_the_similarity_leave_the_p_value(rng):
-    table = rng.normal(size=(12, 12))
-    once = two_samples(of_table(table), *numbers(5, 12), permutations=200)
-    moved = two_samples(of_table(1e6 + 1e3 * table), *numbers(5, 12), permutations=200)
+    matrix = rng.normal(size=(12, 12))
+    once = two_samples(of_matrix(matrix), *numbers(5, 12), permutations=200)
+    moved = two_samples(of_matrix(1e6 + 1e3 * matrix), *numbers(5, 12), permutations=200)
     assert moved.p_value == once.p_value
     assert moved.mmd2 == pytest.approx(1e3 * once.mmd2, rel=1e-6)
 
 
 def test_permutations_that_give_the_samples_back_count_despite_rounding(rng):
     """Of two and two examples a third of all permutations does, exchanged samples included."""
-    table = 0.1 * rng.normal(size=(4, 4)) + 1e5
-    table[:2, :2] += 1
-    table[2:, 2:] += 1
-    found = two_samples(of_table(table), *numbers(2, 4), permutations=2000)
+    matrix = 0.1 * rng.normal(size=(4, 4)) + 1e5
+    matrix[:2, :2] += 1
+    matrix[2:, 2:] += 1
+    found = two_samples(of_matrix(matrix), *numbers(2, 4), permutations=2000)
     assert found.p_value == pytest.approx(1 / 3, abs=0.05)
 
 

@@ -21,7 +21,7 @@ def trials(genuine, imposter):
 
 
 @pytest.fixture
-def people_table():
+def people_scores():
     """Scores of 30 probes against 30 claims, and the ids of both."""
     rng = np.random.default_rng(5)
     scores = rng.normal(2.0, 0.7, (30, 30)) - 1.5 * np.eye(30)
@@ -38,7 +38,7 @@ def test_goldens(name):
 
 
 @given(SCORES, SCORES)
-def test_auc_is_the_share_of_rightly_ordered_pairs(genuine, imposter):
+def test_auc_is_the_fraction_of_correctly_ordered_pairs(genuine, imposter):
     found = verification(*trials(genuine, imposter))
     assert found.auc == pytest.approx(oracles.auc(genuine, imposter), abs=1e-12)
 
@@ -59,7 +59,7 @@ def test_points_of_the_curve_are_the_rates_at_their_thresholds(genuine, imposter
     assert (far[0], tar[0], thresholds[0]) == (0.0, 0.0, -np.inf)
     assert (far[-1], tar[-1]) == (1.0, 1.0)
     counted = np.array([oracles.rates(genuine, imposter, t) for t in thresholds])
-    np.testing.assert_allclose(np.stack([far, 1 - tar], axis=1), counted, atol=1e-12)
+    np.testing.assert_allclose(np.stack([far, 1 - tar], axis=1), counted, rtol=0, atol=1e-12)
 
 
 def test_det_holds_the_points_of_scikit_learn():
@@ -72,8 +72,8 @@ def test_det_holds_the_points_of_scikit_learn():
     assert det.thresholds.size == scores.size + 1
 
 
-def test_tables_of_scores_are_taken_as_they_are(people_table):
-    scores, genuine, _ = people_table
+def test_score_matrices_are_taken_as_they_are(people_scores):
+    scores, genuine, _ = people_scores
     found = verification(scores, genuine)
     assert found.trials == (30, 870)
     assert found.auc == pytest.approx(roc_auc_score(genuine.ravel(), -scores.ravel()))
@@ -85,8 +85,8 @@ def test_a_similarity_enters_with_its_sign_turned():
     assert verification(cosine, genuine).auc == 0.0
 
 
-def test_it_prints_figures_with_their_counts(people_table):
-    scores, genuine, people = people_table
+def test_it_prints_figures_with_their_counts(people_scores):
+    scores, genuine, people = people_scores
     text = str(verification(scores, genuine, people=people, bootstrap=50))
     assert text.startswith("EER ") and "(30 genuine, 870 imposter trials)" in text
     assert "[" in text.splitlines()[0] and "TAR" in text.splitlines()[1]
@@ -99,20 +99,20 @@ def test_results_cannot_be_changed():
         found.eer = 0.0
 
 
-def test_people_that_contradict_the_labels_are_refused(people_table):
-    scores, genuine, (probe, claimed) = people_table
+def test_people_that_contradict_the_labels_are_refused(people_scores):
+    scores, genuine, (probe, claimed) = people_scores
     with pytest.raises(ValueError, match="disagree in 60 of 900 trials"):
         verification(scores, genuine, people=(probe, np.roll(claimed, 1)))
 
 
-def test_people_of_a_wrong_shape_are_refused(people_table):
-    scores, genuine, (probe, _) = people_table
+def test_people_of_a_wrong_shape_are_refused(people_scores):
+    scores, genuine, (probe, _) = people_scores
     with pytest.raises(ValueError, match=r"broadcast to that of `scores`, \(30, 30\)"):
         verification(scores, genuine, people=(probe, np.arange(7)))
 
 
-def test_people_must_be_a_pair(people_table):
-    scores, genuine, (probe, _) = people_table
+def test_people_must_be_a_pair(people_scores):
+    scores, genuine, (probe, _) = people_scores
     with pytest.raises(ValueError, match="pair"):
         verification(scores, genuine, people=(probe,))
 

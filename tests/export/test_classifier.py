@@ -101,7 +101,9 @@ def test_every_signature_answers_as_keras_within_its_bound(
     expected = np.asarray(classifier.similarity(z[:1], classifier.prototypes))[0]
     given = {"embedding": z[:1]}
     scores = runner(made, "score")(**given, prototypes=classifier.prototypes)
-    np.testing.assert_allclose(scores, expected, atol=bounds.similarity * np.abs(expected).max())
+    np.testing.assert_allclose(
+        scores, expected, rtol=0, atol=bounds.similarity * np.abs(expected).max()
+    )
     distances = runner(made, "distance")(**given, gallery=classifier.prototypes)
     np.testing.assert_allclose(distances, -scores, rtol=1e-6)
     named = [np.argmax(classify(image=image[None])) for image in images[0]]
@@ -118,7 +120,7 @@ def test_a_device_learns_a_class_without_a_new_file(exported, classifier, images
         scores = score(embedding=embed(image=image[None]), prototypes=prototypes)
         keras_embedding = classifier.embed(image[None])
         expected = np.asarray(classifier.similarity(keras_embedding, prototypes))[0]
-        np.testing.assert_allclose(scores, expected, atol=0.1 * np.abs(expected).max())
+        np.testing.assert_allclose(scores, expected, rtol=0, atol=0.1 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("quantization", QUANTIZATIONS)
@@ -153,14 +155,16 @@ def test_a_similarity_is_never_int8(exported, signature):
 def test_a_saved_model_takes_batches(served, classifier, images):
     served, x = tf.saved_model.load(str(served)).signatures, images[0][:5]
     z = served["embed"](image=x)["embedding"]
-    np.testing.assert_allclose(z, classifier.embed(x), atol=1e-5)
-    np.testing.assert_allclose(served["classify"](image=x)["scores"], classifier(x), atol=1e-4)
+    np.testing.assert_allclose(z, classifier.embed(x), rtol=0, atol=1e-5)
+    np.testing.assert_allclose(
+        served["classify"](image=x)["scores"], classifier(x), rtol=0, atol=1e-4
+    )
     prototypes = np.concatenate([classifier.prototypes, z[:1]])
     expected = classifier.similarity(z, prototypes)
     found = served["score"](embedding=z, prototypes=prototypes)["similarity"]
-    np.testing.assert_allclose(found, expected, atol=1e-4)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
     distances = served["distance"](embedding=z, gallery=prototypes)["distance"]
-    np.testing.assert_allclose(distances, -expected, atol=1e-4)
+    np.testing.assert_allclose(distances, -expected, rtol=0, atol=1e-4)
     assert set(served) == set(SIGNATURES)
 
 
@@ -181,7 +185,7 @@ def test_audio_goes_in_with_its_length_and_what_lies_beyond_is_not_seen(spoken, 
     alone = classify(signal=recording[None], length=np.int32(3000))
     np.testing.assert_array_equal(classify(signal=buffer, length=np.int32(3000)), alone)
     expected = speaker.head_scores(keras_dml.embed(speaker, [recording]))[0]
-    np.testing.assert_allclose(alone, expected, atol=0.1 * np.abs(expected).max())
+    np.testing.assert_allclose(alone, expected, rtol=0, atol=0.1 * np.abs(expected).max())
     assert made.steps > 3000
 
 
@@ -213,7 +217,7 @@ def test_a_saved_model_of_audio_takes_padded_batches(speaker, tmp_path):
         row[: len(recording)] = recording
     found = classify(signal=signal, length=np.int32([2500, 4000]))["scores"]
     expected = speaker.head_scores(keras_dml.embed(speaker, recordings))
-    np.testing.assert_allclose(found, expected, atol=1e-4)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
 
 
 def test_a_plain_encoder_of_images_keeps_its_two_signatures(classifier, images, tmp_path):
@@ -223,7 +227,7 @@ def test_a_plain_encoder_of_images_keeps_its_two_signatures(classifier, images, 
     names = Interpreter(model_path=str(made.path)).get_signature_list()
     assert names == {key: SIGNATURES[key] for key in ("embed", "distance")}
     found = runner(made, "embed")(image=images[0][:1])
-    np.testing.assert_allclose(found, classifier.embed(images[0][:1]), atol=1e-5)
+    np.testing.assert_allclose(found, classifier.embed(images[0][:1]), rtol=0, atol=1e-5)
 
 
 def test_a_prototype_that_is_no_number_is_refused(classifier, tmp_path):

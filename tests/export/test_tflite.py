@@ -38,7 +38,9 @@ def test_embeddings_are_those_of_keras_within_the_bound(edge, exported, quantiza
     expected = keras_dml.embed(edge, fresh)
     bound = parity.BOUNDS[quantization].embedding
     assert parity.relative_rms(found, expected) < bound
-    np.testing.assert_allclose(found[:, -1], expected[:, -1], atol=1e-6)  # knots: never rounded
+    np.testing.assert_allclose(
+        found[:, -1], expected[:, -1], rtol=0, atol=1e-6
+    )  # knots: never rounded
 
 
 @pytest.mark.parametrize("quantization", QUANTIZATIONS)
@@ -159,16 +161,18 @@ def test_every_head_exports_with_its_distance(head, recordings, tmp_path):
     model = build(head)
     made = export.tflite(model, tmp_path / "model.tflite", "float16")
     embeddings = keras_dml.embed(model, recordings, batch_size=1)
-    np.testing.assert_allclose(litert.embed(made.path, recordings), embeddings, atol=1e-4)
+    np.testing.assert_allclose(litert.embed(made.path, recordings), embeddings, rtol=0, atol=1e-4)
     found = litert.distance(made.path, embeddings, embeddings)
-    np.testing.assert_allclose(found, head.distance(embeddings, embeddings), atol=1e-5)
+    np.testing.assert_allclose(found, head.distance(embeddings, embeddings), rtol=0, atol=1e-5)
 
 
 def test_a_fixed_time_axis_takes_that_length_only(tmp_path):
     model = build(layers.QuantileLayer(3), steps=40)
     file = export.tflite(model, tmp_path / "fixed.tflite").path
     forty = [sample(40, CHANNELS)]
-    np.testing.assert_allclose(litert.embed(file, forty), keras_dml.embed(model, forty), atol=1e-4)
+    np.testing.assert_allclose(
+        litert.embed(file, forty), keras_dml.embed(model, forty), rtol=0, atol=1e-4
+    )
     with pytest.raises(RuntimeError):
         litert.embed(file, [sample(39, CHANNELS)])
 
@@ -182,7 +186,9 @@ def test_a_model_of_stock_layers_exports_with_a_distance_given(recordings, tmp_p
     made = export.tflite(model, tmp_path / "stock.tflite", None, distance="cosine")
     vectors = litert.embed(made.path, recordings)
     cosine = distances.Cosine()(vectors, vectors)
-    np.testing.assert_allclose(litert.distance(made.path, vectors, vectors), cosine, atol=1e-6)
+    np.testing.assert_allclose(
+        litert.distance(made.path, vectors, vectors), cosine, rtol=0, atol=1e-6
+    )
 
 
 def test_int8_takes_the_ranges_that_drift_least(small, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""`python -m tests.hostile` tries what a hostile or careless person would."""
+"""`python -m tests.hostile` tries hostile and careless input."""
 
 import enum
 from typing import Annotated
@@ -17,21 +17,21 @@ out = Console(soft_wrap=True, highlight=False)
 
 @app.command(epilog="Example: python -m tests.hostile --only cards --only paths --times 10")
 def main(
-    seed: Annotated[int, typer.Option(help="Decides all that is drawn.")] = trials.SEED,
-    times: Annotated[int, typer.Option(min=1, help="How often each group is tried.")] = 1,
+    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = trials.SEED,
+    times: Annotated[int, typer.Option(min=1, help="Number of repetitions of each group.")] = 1,
     only: Annotated[
-        list[Group] | None, typer.Option(help="A group to try, may be repeated. [default: all]")
+        list[Group] | None, typer.Option(help="Group to try; may be repeated. [default: all]")
     ] = None,
     attempt: Annotated[
-        int | None, typer.Option(help="The one attempt of each group to make, by its number.")
+        int | None, typer.Option(help="Number of the only attempt of each group to run.")
     ] = None,
 ):
     """Try damaged model files, cards and archives, odd arrays, labels and paths, and kills.
 
-    An attempt is right if it is refused in words, or answered as an independent check says; all
-    else is wrong: another answer, a traceback, NaN, anything foreign changed, anything left behind.
-    Wrong attempts are listed below the table with the command that makes them again; then the
-    exit status is 1. Kills come at random milliseconds, all else is the same for the same seed.
+    An attempt is right if it ends in a clear error, or in an output that an independent check
+    accepts. Anything else is wrong: another output, a traceback, NaN, unrelated files changed,
+    files left behind. Wrong attempts are listed below the table with the command that repeats
+    them, and the exit status is 1. Kills come at random times; all else depends on the seed.
     """
     groups = [group.value for group in only or Group]
     chosen = [
@@ -40,12 +40,12 @@ def main(
         for one in trials.attempts(group, times if attempt is None else 1_000)
         if attempt in (None, one.number)
     ]
-    outcomes = [trials.make(one, seed) for one in progress.track(chosen, "trying")]
+    outcomes = [trials.run(one, seed) for one in progress.track(chosen, "trying")]
     out.print(_table(groups, outcomes))
     wrong = [outcome for outcome in outcomes if outcome.verdict is None]
     for outcome in wrong:
         out.print(f"{outcome.attempt.kind}: {outcome.why}", markup=False)
-        out.print(f"  {trials.again(outcome.attempt, seed)}", markup=False)
+        out.print(f"  {trials.command(outcome.attempt, seed)}", markup=False)
     raise typer.Exit(1 if wrong else 0)
 
 

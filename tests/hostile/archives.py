@@ -9,7 +9,7 @@ import tarfile
 import numpy as np
 
 from tests.hostile import draws
-from tests.hostile.judge import bounded, check_tree, settle, tree
+from tests.hostile.checks import Verdict, bounded, check_tree, settle, tree
 from tests.tfds_builders import mutations, samples
 from tfds_builders import reading
 from tfds_builders.common.find import find_config
@@ -17,7 +17,7 @@ from tfds_builders.japanese_vowels_lpc import japanese_vowels_lpc_dataset_builde
 from tfds_builders.parsers import idx
 
 NAME = "JapaneseVowels"
-MOST_BYTES = 96 << 20
+MAX_BYTES = 96 << 20
 FILES = {
     f"{NAME}_{split}.ts": samples.vowel_ts((1, 1, *range(2, 10)), seed=seed)
     for split, seed in (("TRAIN", 0), ("TEST", 1000))
@@ -71,7 +71,7 @@ def damage(rng, folder):
     whole = samples.zipped(FILES) if kind == "zip" else samples.tar(FILES, kind)
     (folder / f"{NAME}.{'zip' if kind == 'zip' else 'tar'}").write_bytes(draws.damaged(rng, whole))
     check = _sound if kind == "w" else _agrees(FILES)
-    return settle(bounded(lambda: _read(folder), MOST_BYTES), check)
+    return settle(bounded(lambda: _read(folder), MAX_BYTES), check)
 
 
 def text(rng, folder):
@@ -137,7 +137,7 @@ def bomb(rng, folder):
     data = samples.zipped(files) if mode == "zip" else samples.tar(files, mode)
     del zeros, files
     (folder / f"{NAME}.zip").write_bytes(data)
-    return settle(bounded(lambda: _read(folder), MOST_BYTES), refuses=True)
+    return settle(bounded(lambda: _read(folder), MAX_BYTES), refuses=True)
 
 
 def numbers(rng, folder):
@@ -159,7 +159,7 @@ def numbers(rng, folder):
         expected = np.frombuffer(data[head:], DTYPES[data[2]]).reshape(shape)
         np.testing.assert_array_equal(found, expected)
 
-    call = bounded(lambda: idx.read(path), MOST_BYTES)
+    call = bounded(lambda: idx.read(path), MAX_BYTES)
     return settle(call, check, names=(path.name,), refuses=None if is_damaged else False)
 
 
@@ -179,7 +179,7 @@ def prepared(rng, folder):
 
     rule = False if data == whole else None
     verdict = settle(call, check, refuses=rule)
-    if verdict == "refused in words":
+    if verdict == Verdict.REFUSED:
         check_tree(folder, before)
     return verdict
 

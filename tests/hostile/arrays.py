@@ -8,11 +8,13 @@ import keras_dml
 from keras_dml import layers, potato
 from keras_dml._backend import keras, ops
 from tests.hostile import draws
-from tests.hostile.judge import same, settle
+from tests.hostile.checks import same, settle
 
 CHANNELS = 3
 SOUND = ("f2", "f4", "f8", ">f4", ">f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i2", "?")
-SHARE = 1e-3  # of the greatest number: rounding in another order, in unbounded random networks
+RTOL = (
+    1e-3  # relative to the largest number: rounding in another order, in unbounded random networks
+)
 
 
 def _fully(x, model):
@@ -49,7 +51,7 @@ def _sound(rng, steps):
 
 
 def _spoiled(rng, steps):
-    """A recording that must be refused."""
+    """A recording that must raise an error."""
     values = draws.recording(rng, steps)
     place = tuple(rng.integers(values.shape))
     nan = values.copy()
@@ -85,7 +87,7 @@ def embed_sound(rng, folder):
     size = int(rng.integers(1, 5))
     return settle(
         lambda: keras_dml.embed(model, given, size, progress=False),
-        lambda found: same(found, np.stack([_fully(one, model) for one in given]), SHARE),
+        lambda found: same(found, np.stack([_fully(one, model) for one in given]), RTOL),
         refuses=False,
     )
 
@@ -110,7 +112,7 @@ def embed_extreme(rng, folder):
     given = [draws.recording(rng, 12), signal]
     return settle(
         lambda: keras_dml.embed(model, given, progress=False),
-        lambda found: same(found[1], _fully(signal, model), SHARE),
+        lambda found: same(found[1], _fully(signal, model), RTOL),
         names=("recording 1",),
     )
 
@@ -152,12 +154,12 @@ def distances(rng, folder):
         y = kinds[rng.integers(len(kinds))]
     most = int(draws.draw(rng, (1, 100, 1000, 2**26)))
 
-    def check(table):
+    def check(matrix):
         pairs = [
             [keras_dml.distance(metric, x[i : i + 1], y[j : j + 1])[0, 0] for j in range(len(y))]
             for i in range(len(x))
         ]
-        same(table, pairs, SHARE)
+        same(matrix, pairs, RTOL)
 
     call = lambda: keras_dml.distance(metric, x, y, max_bytes=most)  # noqa: E731
     return settle(call, check, refuses=bad)
@@ -243,7 +245,7 @@ def networks(rng, folder):
 
     def check(found):
         try:
-            same(found, alone, SHARE)
+            same(found, alone, RTOL)
         except AssertionError as error:
             raise AssertionError(f"{name}: {error}") from error
 

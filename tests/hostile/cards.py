@@ -17,7 +17,7 @@ from keras_dml import cli, models, zoo
 from keras_dml._backend import keras
 from keras_dml.zoo import reading
 from tests.hostile import draws
-from tests.hostile.judge import settle
+from tests.hostile.checks import settle
 from tests.zoo.cards import CARD
 from zoo.publish import publish
 
@@ -98,7 +98,7 @@ def shown(rng, folder):
     """A card with control characters and markup in its texts, on the screen."""
     with _zoo(folder) as place:
         content = json.loads((place / "card.json").read_text())
-        texts = [path for path in draws.places(content) if type(draws.at(content, path)) is str]
+        texts = [path for path in draws.json_paths(content) if type(draws.at(content, path)) is str]
         free = [path for path in texts if path[0] not in ("model", "golden", "name")]
         path = draws.draw(rng, free)
         draws.at(content, path[:-1])[path[-1]] = draws.draw(rng, draws.TEXTS[:6])

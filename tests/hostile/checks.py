@@ -1,5 +1,5 @@
-"""What an attempt may end in: a refusal in words, or an answer that an independent check agrees
-with. All else is wrong, a change of anything that the attempt was not about among it."""
+"""Outcomes of an attempt: a clear error message, or an output that an independent check accepts.
+Anything else is wrong, including a change of unrelated files."""
 
 import enum
 import hashlib
@@ -13,78 +13,78 @@ import numpy as np
 import keras_dml
 import tfds_builders
 
-WORDS = (ImportError, OSError, RuntimeError, TypeError, ValueError)  # types of the library's errors
-LEAST, MOST = 20, 3000  # characters of words; a card's error lists all that is wrong
+ERRORS = (ImportError, OSError, RuntimeError, TypeError, ValueError)  # raised by the library
+MIN_LENGTH, MAX_LENGTH = 20, 3000  # characters of a message; that of a card lists all mistakes
 _PACKAGES = tuple(str(pathlib.Path(one.__file__).parent) for one in (keras_dml, tfds_builders))
 
 
 class Verdict(enum.StrEnum):
-    """The two right ends of an attempt."""
+    """The two correct outcomes of an attempt."""
 
-    REFUSED = "refused in words"
-    ANSWERED = "answered rightly"
+    REFUSED = "clear error"
+    ANSWERED = "correct output"
 
 
 class Wrong(Exception):
-    """An attempt ended otherwise; the message says how."""
+    """An attempt had another outcome; the message describes it."""
 
 
 def settle(call, agrees=None, *, refuses=None, names=(), speakers=()):
-    """Makes an attempt and judges it.
+    """Runs an attempt and checks its outcome.
 
     Args:
-        call: The attempt, a function of nothing.
-        agrees: Function of the answer that raises `Wrong` or `AssertionError` where it is not
-            right; None: an answer is wrong in itself.
-        refuses: Whether it must be refused (True), must be answered (False) or may be either.
-        names: Texts that the words of a refusal must hold.
-        speakers: Folders whose code may raise the error beside the library's.
+        call: The attempt, a function without arguments.
+        agrees: Function of the output that raises `Wrong` or `AssertionError` if it is wrong; None
+            if any output is wrong.
+        refuses: Whether the attempt must raise (True), must not (False), or may do either (None).
+        names: Texts that an error message must contain.
+        speakers: Folders, beside the library, whose code may raise the error.
 
     Returns:
         A `Verdict`.
 
     Raises:
-        Wrong: If it ended otherwise.
+        Wrong: If the outcome is wrong.
     """
     try:
         answer = call()
     except Exception as error:
         check_words(error, names, speakers)
         if refuses is False:
-            raise Wrong(f"refused what is sound: {_told(error)}") from error
+            raise Wrong(f"refused valid input: {_described(error)}") from error
         return Verdict.REFUSED
     if refuses or agrees is None:
-        raise Wrong(f"answered what must be refused: {_short(repr(answer))}")
+        raise Wrong(f"accepted invalid input: {_short(repr(answer))}")
     try:
         agrees(answer)
     except AssertionError as error:
-        raise Wrong(f"a wrong answer: {_short(str(error)) or 'see the check'}") from error
+        raise Wrong(f"a wrong output: {_short(str(error)) or 'see the check'}") from error
     return Verdict.ANSWERED
 
 
 def check_words(error, names=(), speakers=()):
-    """Refuses an error that does not speak to a person, or that another's code raised.
+    """Checks that the library raised an error, with a message for people.
 
     Raises:
-        Wrong: If it is so.
+        Wrong: If it did not.
     """
     text = str(error)
     own = type(error).__module__.partition(".")[0] in ("builtins", "keras_dml", "tfds_builders")
-    if not isinstance(error, WORDS) or isinstance(error, UnicodeError) or not own:
-        raise Wrong(f"an error of a foreign type, {_told(error)}") from error
-    if not LEAST <= len(text) <= MOST or " " not in text or not text.isprintable():
-        raise Wrong(f"an error without words for a person, {_told(error)}") from error
+    if not isinstance(error, ERRORS) or isinstance(error, UnicodeError) or not own:
+        raise Wrong(f"an error of a foreign type, {_described(error)}") from error
+    if not MIN_LENGTH <= len(text) <= MAX_LENGTH or " " not in text or not text.isprintable():
+        raise Wrong(f"an error without a message for people, {_described(error)}") from error
     if not (isinstance(error, OSError) and error.filename is not None):
         raiser = _innermost(error)
         if not raiser.startswith((*_PACKAGES, *speakers)):
-            raise Wrong(f"an error that {raiser} raised, {_told(error)}") from error
+            raise Wrong(f"an error that {raiser} raised, {_described(error)}") from error
     missing = [name for name in names if name not in text]
     if missing:
-        raise Wrong(f"an error that does not name {missing[0]!r}, {_told(error)}") from error
+        raise Wrong(f"an error that does not name {missing[0]!r}, {_described(error)}") from error
 
 
-def bounded(call, most_bytes):
-    """A call that is wrong if it holds more memory at once than a bound."""
+def bounded(call, max_bytes):
+    """A call that raises `Wrong` if its memory exceeds a bound."""
 
     def measured():
         tracemalloc.start()
@@ -93,43 +93,43 @@ def bounded(call, most_bytes):
         finally:
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
-            if peak > most_bytes:
-                raise Wrong(f"held {peak / 1e6:,.0f} MB at once, {most_bytes / 1e6:,.0f} allowed")
+            if peak > max_bytes:
+                raise Wrong(f"held {peak / 1e6:,.0f} MB at once, {max_bytes / 1e6:,.0f} allowed")
 
     return measured
 
 
-def same(found, expected, share=0.0):
-    """Compares arrays, to a share of the greatest number expected.
+def same(found, expected, rtol=0.0):
+    """Compares arrays, with a tolerance relative to the largest number expected.
 
     Raises:
-        AssertionError: If they differ, in shape too, or one is not finite.
+        AssertionError: If values or shapes differ, or a value is not finite.
     """
     found, expected = np.asarray(found), np.asarray(expected)
     assert found.shape == expected.shape, f"shape {found.shape}, expected {expected.shape}"
     assert np.isfinite(found).all(), "not finite"
     if found.size:
         off = np.abs(found.astype("f8") - expected.astype("f8")).max()
-        greatest = np.abs(expected).max()
-        assert off <= share * greatest, f"off by {off:.3g} where numbers reach {greatest:.3g}"
+        largest = np.abs(expected).max()
+        assert off <= rtol * largest, f"off by {off:.3g} where numbers reach {largest:.3g}"
 
 
 def tree(folder):
-    """All that is in a folder, by path: kind, permissions, and a digest of what it holds."""
+    """Contents of a folder by path: type, permissions, and a digest of the data."""
     folder = pathlib.Path(folder)
     return {path.relative_to(folder).as_posix(): _entry(path) for path in folder.rglob("*")}
 
 
 def check_tree(folder, before, but=()):
-    """Refuses a change in a folder.
+    """Checks that a folder has not changed.
 
     Args:
         folder: The folder.
-        before: What `tree` gave before.
-        but: Paths in it that may have changed, with what is under them.
+        before: Result of `tree` before.
+        but: Paths that may have changed, with all below them.
 
     Raises:
-        Wrong: If anything else was changed, made or deleted.
+        Wrong: If anything else was changed, created or deleted.
     """
     now = tree(folder)
     for path in sorted(before.keys() | now.keys()):
@@ -160,7 +160,7 @@ def _innermost(error):
     return trace.tb_frame.f_code.co_filename
 
 
-def _told(error):
+def _described(error):
     return f"{type(error).__name__}: {_short(str(error))}"
 
 

@@ -1,4 +1,4 @@
-"""What is drawn from a seed: damage to bytes, and values that no card expects."""
+"""Random draws: damage to bytes, and values that no card expects."""
 
 import json
 
@@ -24,7 +24,7 @@ KINDS = (None, True, -1, 0.5, "text", [], {}, [[]], {"a": None}, [None, "x"])
 
 
 def damaged(rng, data):
-    """Bytes with one to four of these done to them: flipped, cut, inserted, doubled, zeroed."""
+    """Bytes with one to four random flips, cuts, insertions, duplications or zeroed pieces."""
     for _ in range(rng.integers(1, 5)):
         at, length = int(rng.integers(len(data) + 1)), int(rng.integers(1, 65))
         piece = data[at : at + length]
@@ -38,12 +38,12 @@ def damaged(rng, data):
     return data
 
 
-def places(value, path=()):
+def json_paths(value, path=()):
     """Paths of all values in parsed JSON, tuples of keys and positions."""
     found = [path] if path else []
     items = enumerate(value) if isinstance(value, list) else ()
     for key, part in value.items() if isinstance(value, dict) else items:
-        found += places(part, (*path, key))
+        found += json_paths(part, (*path, key))
     return found
 
 
@@ -55,9 +55,10 @@ def at(value, path):
 
 
 def spoiled_json(rng, text):
-    """A JSON text of which one value is another, and the path of that value."""
+    """A JSON text with one value replaced, and the path of that value."""
     content = json.loads(text)
-    path = places(content)[rng.integers(len(places(content)))]
+    paths = json_paths(content)
+    path = paths[rng.integers(len(paths))]
     holder = at(content, path[:-1])
     mark = "here stands another value"
     holder[path[-1]] = mark
@@ -72,10 +73,10 @@ def spoiled_json(rng, text):
 
 
 def draw(rng, choices):
-    """One of a sequence, as it stands there."""
+    """A random element of a sequence, unconverted."""
     return choices[int(rng.integers(len(choices)))]
 
 
 def recording(rng, steps, channels=3):
-    """A recording of sound numbers, float32."""
+    """A recording of finite numbers, float32."""
     return rng.normal(size=(steps, channels)).astype(np.float32)

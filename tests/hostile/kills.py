@@ -1,5 +1,5 @@
-"""Runs that are killed while they write: what they replace is old or new and whole, and the next
-run leaves nothing beside it."""
+"""Processes killed while they write: the file is the old or the new one and complete, and the next
+process removes what is left beside it."""
 
 import json
 import pathlib
@@ -11,7 +11,7 @@ import time
 from keras_dml import _files
 from keras_dml.reproduce import _json
 from tests.hostile import draws
-from tests.hostile.judge import Verdict, Wrong, tree
+from tests.hostile.checks import Verdict, Wrong, tree
 from tests.tfds_builders import samples
 from tfds_builders import reading
 
@@ -35,7 +35,7 @@ for number in range(1, 10**9):
 
 
 def write_file(path, number):
-    """A file of some size that tells whether it is whole."""
+    """A file of some size whose content shows whether it is complete."""
     _json.write(path, {"number": number, "text": LENGTH * str(number % 10)})
 
 
@@ -60,7 +60,7 @@ def _check_folder(path):
 
 
 def _killed(rng, words, **options):
-    """Starts a process and kills it some milliseconds after it says that it writes."""
+    """Starts a process and kills it some milliseconds after it reports that it writes."""
     with subprocess.Popen(
         [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
     ) as process:
@@ -81,8 +81,8 @@ def file(rng, folder):
 
 
 def folder_of_files(rng, folder):
-    """Killed while it replaces a folder again and again; the next run, which fails, puts back what
-    was half replaced."""
+    """Killed while it replaces a folder again and again; the next process, which fails, restores
+    what was half replaced."""
     path = folder / "model"
     _killed(rng, ["-c", WRITES, str(path), "write_folder"], seconds=(0, 0.02))
     try:
@@ -94,7 +94,7 @@ def folder_of_files(rng, folder):
 
 
 def build(rng, folder):
-    """Killed while it prepares a data set; then all is prepared, and nothing else is left."""
+    """Killed while it prepares a data set; the next process prepares it and leaves nothing else."""
     samples.write(folder / "manual", VOWELS)
     name, data = "japanese_vowels_lpc/ts", folder / "data"
     words = ["-m", "tfds_builders.build", name, "--manual-dir", folder / "manual"]

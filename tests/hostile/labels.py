@@ -7,7 +7,7 @@ import numpy as np
 from keras_dml import losses, models
 from keras_dml._backend import keras, ops
 from tests.hostile import draws
-from tests.hostile.judge import same, settle
+from tests.hostile.checks import same, settle
 
 ROWS, CLASSES = 6, 3
 LOSSES = {  # and the shape of what each takes; the last two know their classes
@@ -23,7 +23,7 @@ LOSSES = {  # and the shape of what each takes; the last two know their classes
 OF_PAIRS, OF_CLASSES = ("n_pair", "wasserstein"), ("proxy_nca", "potato", "classifier")
 INTEGERS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
 LARGEST = 2**24 - 1
-SHARE = 1e-5
+RTOL = 1e-5
 
 
 def _pairs(rng):
@@ -85,7 +85,7 @@ def sound(rng, folder):
     labels = _sound(rng, ids, name in OF_CLASSES)
     return settle(
         lambda: ops.convert_to_numpy(loss(labels, x)),
-        lambda found: same(found, expected, SHARE),
+        lambda found: same(found, expected, RTOL),
         refuses=False,
     )
 
@@ -118,9 +118,9 @@ class _Step:
         """The loss and the weights after a step on a batch with these labels."""
         for variable, value in zip(self.model.variables, self.before, strict=True):
             variable.assign(value)
-        told = self.model.fit(self.x, labels, batch_size=ROWS, shuffle=False, verbose=0)
+        history = self.model.fit(self.x, labels, batch_size=ROWS, shuffle=False, verbose=0)
         return np.concatenate(
-            [told.history["loss"], *(weight.ravel() for weight in self.model.get_weights())]
+            [history.history["loss"], *(weight.ravel() for weight in self.model.get_weights())]
         )
 
 
@@ -147,7 +147,7 @@ def fit_sound(rng, folder):
     expected = step(ids)
     labels = _sound(rng, ids, name in OF_CLASSES)
     labels = np.array(labels) if isinstance(labels, list) else labels
-    return settle(lambda: step(labels), lambda found: same(found, expected, SHARE), refuses=False)
+    return settle(lambda: step(labels), lambda found: same(found, expected, RTOL), refuses=False)
 
 
 def fit_spoiled(rng, folder):
@@ -171,7 +171,7 @@ def classes(rng, folder):
 
     def check(_):
         means = [embeddings[ids == one].mean(axis=0) for one in range(CLASSES)]
-        same(model.prototypes, means, SHARE)
+        same(model.prototypes, means, RTOL)
 
     verdict = settle(lambda: model.refit_prototypes(x, labels), check, refuses=bool(bad))
     if bad:

@@ -14,10 +14,10 @@ from keras_dml import zoo
 from keras_dml._backend import keras
 from keras_dml.zoo import reading
 from tests.hostile import draws
-from tests.hostile.judge import bounded, check_tree, settle, tree
+from tests.hostile.checks import bounded, check_tree, settle, tree
 
 CONFIG, WEIGHTS = "config.json", "model.weights.h5"
-MOST_BYTES = 64 << 20  # of memory, for a file of a few kilobytes
+MAX_BYTES = 64 << 20  # memory for a file of a few kilobytes
 
 
 def _saved(model):
@@ -124,7 +124,7 @@ def bomb(rng, folder):
         files[name] = b" " * int(rng.integers(100, 200)) * 2**20 + files.get(name, b"")
     path = folder / "model.keras"
     path.write_bytes(packed(files, zipfile.ZIP_DEFLATED))
-    return settle(bounded(lambda: zoo.load(path), MOST_BYTES), refuses=True, names=(str(path),))
+    return settle(bounded(lambda: zoo.load(path), MAX_BYTES), refuses=True, names=(str(path),))
 
 
 def members_of_a_wrong_kind(rng, folder):
@@ -156,7 +156,7 @@ def code(rng, folder):
     ran = str(folder / "ran")
     outputs = keras.layers.Lambda(lambda x: (open(ran, "w").close(), x * steps)[1])(inputs)
     data, _ = _saved(keras.Model(inputs, outputs))
-    pathlib.Path(ran).unlink()  # written as the model was made
+    pathlib.Path(ran).unlink()  # written when the model was built
     before = tree(folder)
     verdict = _load(folder, data, refuses=True)
     check_tree(folder, before, but=("model.keras",))

@@ -18,7 +18,7 @@ from keras_dml.reports import style
 from keras_dml.reproduce import _json
 from keras_dml.reproduce.runs import Runs
 from tests.hostile import draws
-from tests.hostile.judge import check_tree, settle, tree
+from tests.hostile.checks import Verdict, check_tree, settle, tree
 
 CONTENT = {"a": [1.5, "ü"]}
 
@@ -69,7 +69,7 @@ def _thing(path):
     (path / "mine" / "photo.jpg").write_bytes(b"not yours")
 
 
-# By name what lies at the place; None where a file may be written, else it must be refused.
+# What exists at the path, by name; None where a file may be written, otherwise an error is due.
 OBSTACLES = {
     "an empty folder": pathlib.Path.mkdir,
     "a folder": _thing,
@@ -120,7 +120,7 @@ def _write(folder, writer, path, target, **rules):
     write, check = writer
     before = tree(folder)
     verdict = settle(lambda: write(path), lambda _: check(target), **rules)
-    written = (target.relative_to(folder).as_posix(),) if verdict == "answered rightly" else ()
+    written = (target.relative_to(folder).as_posix(),) if verdict == Verdict.ANSWERED else ()
     check_tree(folder, before, but=written)
     return verdict
 
@@ -141,7 +141,7 @@ def no_name(rng, folder):
 
 
 def odd_name(rng, folder):
-    """A name that is odd but a name: written, or refused in words."""
+    """A name that is odd but a name: written, or a clear error."""
     inner = _surroundings(folder)
     name = draws.draw(rng, ODD_NAMES)
     return _write(folder, draws.draw(rng, list(WRITERS.values())), name, inner / name)
@@ -168,7 +168,7 @@ def sound(rng, folder):
         verdict = _write(folder, writer, path, target, refuses=None if kind == 4 else False)
     finally:
         inner.chmod(0o755)
-    if kind and verdict == "answered rightly":
+    if kind and verdict == Verdict.ANSWERED:
         assert target.stat().st_mode & 0o777 == 0o640
     return verdict
 

@@ -1,4 +1,4 @@
-"""What is tried from a seed is refused in words or answered rightly; nothing else is touched."""
+"""Hostile input gives a clear error or a correct output, and changes nothing else."""
 
 import numpy as np
 import pytest
@@ -8,10 +8,12 @@ from tests.hostile import checks, trials
 
 @pytest.mark.parametrize("group", trials.GROUPS)
 def test_every_attempt_ends_well(group):
-    outcomes = [trials.make(attempt) for attempt in trials.attempts(group)]
+    outcomes = [trials.run(attempt) for attempt in trials.attempts(group)]
     wrong = [one for one in outcomes if one.verdict is None]
-    told = "\n".join(f"{one.attempt.kind}: {one.why}\n{trials.again(one.attempt)}" for one in wrong)
-    assert not wrong, told
+    report = "\n".join(
+        f"{one.attempt.kind}: {one.why}\n{trials.command(one.attempt)}" for one in wrong
+    )
+    assert not wrong, report
     assert {one.verdict for one in outcomes} >= {checks.Verdict.ANSWERED}
 
 
@@ -24,28 +26,28 @@ def _raise(error):
     [
         lambda: _raise(KeyError("x")),
         lambda: _raise(ValueError("")),
-        lambda: _raise(ValueError("words enough, but of a test's own code")),
+        lambda: _raise(ValueError("long enough, but raised by a test")),
         lambda: b"\xff".decode(),
         lambda: np.zeros(2).reshape(3),
     ],
 )
-def test_errors_that_do_not_speak_for_the_library_are_wrong(call):
+def test_errors_that_are_not_the_librarys_are_wrong(call):
     with pytest.raises(checks.Wrong, match="an error"):
         checks.settle(call, agrees=lambda answer: None)
 
 
-def test_answers_are_wrong_where_the_check_or_the_rule_says_so():
-    with pytest.raises(checks.Wrong, match="a wrong answer: not finite"):
+def test_outputs_are_wrong_by_the_check_or_where_an_error_is_due():
+    with pytest.raises(checks.Wrong, match="a wrong output: not finite"):
         checks.settle(lambda: [np.nan], lambda found: checks.same(found, [1.0]))
-    with pytest.raises(checks.Wrong, match="a wrong answer: off by"):
+    with pytest.raises(checks.Wrong, match="a wrong output: off by"):
         checks.settle(lambda: [1.1], lambda found: checks.same(found, [1.0], 0.01))
-    with pytest.raises(checks.Wrong, match="must be refused"):
+    with pytest.raises(checks.Wrong, match="accepted invalid input"):
         checks.settle(lambda: 1, lambda found: None, refuses=True)
     with pytest.raises(checks.Wrong, match="held"):
         checks.settle(checks.bounded(lambda: bytes(2_000_000), 1_000_000), lambda found: None)
 
 
-def test_what_is_foreign_must_stay_as_it_is(tmp_path):
+def test_unrelated_files_must_not_change(tmp_path):
     def change(rng, folder):
         path = folder.parent / "bystander" / "inner" / "notes.txt"
         rng.choice([path.unlink, lambda: path.write_text("mine")])()
@@ -56,10 +58,10 @@ def test_what_is_foreign_must_stay_as_it_is(tmp_path):
         return checks.Verdict.ANSWERED
 
     for run, word in ((change, "inner/notes.txt"), (leave, "left over: left")):
-        outcome = trials.make(trials.Attempt("paths", 0, "a foreign file", run))
+        outcome = trials.run(trials.Attempt("paths", 0, "a foreign file", run))
         assert outcome.verdict is None and word in outcome.why
 
 
-def test_an_attempt_is_the_same_whenever_it_is_made():
+def test_an_attempt_depends_on_seed_and_number_alone():
     once, often = trials.attempts("archives"), trials.attempts("archives", 3)
     assert often[: len(once)] == once and len(often) == 3 * len(once)

@@ -1,4 +1,4 @@
-"""Attempts of all groups: drawn from a seed and a number, made in a folder of their own, judged."""
+"""Attempts of all groups: drawn from a seed and a number, run in a folder of their own, checked."""
 
 import importlib
 import os
@@ -16,20 +16,20 @@ from tests.hostile import checks
 
 GROUPS = ("model_files", "cards", "archives", "arrays", "labels", "paths", "kills")
 SEED = 20
-HANGS = 120  # seconds after which an attempt waits for something that never comes
+TIMEOUT = 120  # seconds after which an attempt hangs
 
 
 class Attempt(NamedTuple):
-    """One attempt; `number` is the same however often the group is tried."""
+    """One attempt; its `number` does not depend on how often the group is repeated."""
 
     group: str
     number: int
     kind: str
-    run: object  # function of a generator and of an empty folder; gives a `checks.Verdict`
+    run: object  # function of a generator and an empty folder, which returns a `checks.Verdict`
 
 
 class Outcome(NamedTuple):
-    """How an attempt ended: `verdict` is None where it was wrong, and `why` says how."""
+    """Outcome of an attempt: `verdict` is None if it was wrong, and `why` describes it."""
 
     attempt: Attempt
     verdict: checks.Verdict | None
@@ -40,27 +40,27 @@ def attempts(group, times=1):
     """The attempts of a group, in order.
 
     Args:
-        group: One of `GROUPS`. Its module has `KINDS`: by the name of a kind of attempt how many
-            there are, and the function that makes one.
-        times: How often all kinds are gone through.
+        group: Name in `GROUPS`. Its module has `KINDS`: by kind of attempt, their number and the
+            function that runs one.
+        times: Number of repetitions of all kinds.
     """
     kinds = importlib.import_module(f"tests.hostile.{group}").KINDS
     once = [(kind, run) for kind, (count, run) in kinds.items() for _ in range(count)]
     return [Attempt(group, n, *pair) for n, pair in enumerate(times * once)]
 
 
-def make(attempt, seed=SEED):
-    """Makes an attempt beside a folder that it has nothing to do with.
+def run(attempt, seed=SEED):
+    """Runs an attempt beside a folder that it must not change.
 
     Args:
         attempt: An `Attempt`.
-        seed: With group and number it decides all that is drawn.
+        seed: Seed of the draws, together with group and number.
 
     Returns:
         An `Outcome`.
     """
     rng = np.random.default_rng([seed, zlib.crc32(attempt.group.encode()), attempt.number])
-    place = pathlib.Path.cwd()
+    cwd = pathlib.Path.cwd()
     with tempfile.TemporaryDirectory(prefix="hostile-") as root, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         work, bystander = pathlib.Path(root, "work"), pathlib.Path(root, "bystander")
@@ -68,8 +68,8 @@ def make(attempt, seed=SEED):
         (bystander / "inner").mkdir(parents=True)
         (bystander / "inner" / "notes.txt").write_text("not yours")
         before = checks.tree(bystander)
-        signal.signal(signal.SIGALRM, _hangs)
-        signal.alarm(HANGS)
+        signal.signal(signal.SIGALRM, _time_out)
+        signal.alarm(TIMEOUT)
         try:
             verdict = attempt.run(rng, work)
             checks.check_tree(bystander, before)
@@ -80,16 +80,16 @@ def make(attempt, seed=SEED):
             return Outcome(attempt, None, f"the attempt itself: {traceback.format_exc(limit=-3)}")
         finally:
             signal.alarm(0)
-            os.chdir(place)
+            os.chdir(cwd)
         return Outcome(attempt, verdict)
 
 
-def _hangs(*_):
-    raise checks.Wrong(f"it hangs: no end after {HANGS} s")
+def _time_out(*_):
+    raise checks.Wrong(f"it hangs: no end after {TIMEOUT} s")
 
 
-def again(attempt, seed=SEED):
-    """The command that makes an attempt again."""
+def command(attempt, seed=SEED):
+    """The command that repeats an attempt."""
     return (
         f"python -m tests.hostile --only {attempt.group} --seed {seed} --attempt {attempt.number}"
     )

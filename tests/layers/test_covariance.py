@@ -21,7 +21,8 @@ def test_values_are_those_of_the_definition(estimator, dtype):
     x, mask = np.array(example["inputs"]["x"]), np.array(example["inputs"]["mask"], bool)
     found = numpy(Covariance(estimator, dtype=dtype)(x[None], mask=mask[None]))[0]
     bounds = {key: example["tolerance"][dtype][key] for key in ("rtol", "atol")}
-    np.testing.assert_allclose(found, example["expected"][estimator], **bounds)
+    expected = example["expected"][estimator.replace("ized", "ised")]
+    np.testing.assert_allclose(found, expected, **bounds)
 
 
 def test_two_steps_give_rank_one():
@@ -46,7 +47,7 @@ def test_a_great_offset_survives_half_precision(rng, policy):
     x = rng.normal(size=(1, 500, 3)).astype("float32")
     found = numpy(Covariance(dtype=policy)(x + 1e3))
     assert found.dtype == "float32"
-    np.testing.assert_allclose(found[0], np.cov(x[0], rowvar=False), atol=1e-3)
+    np.testing.assert_allclose(found[0], np.cov(x[0], rowvar=False), rtol=0, atol=1e-3)
 
 
 @pytest.mark.parametrize("shape", [(None, 4), (None, None, None), (None, 3, 4, 4)])
@@ -63,5 +64,5 @@ def test_an_unknown_estimator_is_refused_with_the_names():
 def test_a_model_of_it_alone_has_a_distance(rng):
     model = keras.Sequential([keras.Input((None, 3)), Covariance("oas")])
     table = model.layers[-1].distance(*[model(rng.normal(size=(2, 30, 3)))] * 2)
-    np.testing.assert_allclose(np.diag(numpy(table)), 0, atol=1e-3)
+    np.testing.assert_allclose(np.diag(numpy(table)), 0, rtol=0, atol=1e-3)
     assert numpy(table)[0, 1] > 0.1

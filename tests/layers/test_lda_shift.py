@@ -29,7 +29,7 @@ def test_the_first_filters_move_at_all_steps_alike_and_not_beyond_the_limit(rng)
     assert (moved[..., 2:] == 0).all() and np.ptp(moved, axis=1).max() < 1e-6
     kernel, bias = layer.get_weights()
     expected = 0.5 * np.tanh((features @ kernel + bias) / 0.5)
-    np.testing.assert_allclose(moved[:, 0, :2], expected, atol=1e-5)
+    np.testing.assert_allclose(moved[:, 0, :2], expected, rtol=0, atol=1e-5)
     assert 0.4 < np.abs(moved).max() <= 0.5001
 
 

@@ -158,8 +158,12 @@ def test_the_backward_pass_uses_the_mask_of_the_forward_pass(rng, monkeypatch, b
 
     in_x, in_y = gradients(staged(value), x, y)
     of_both = graph(value)
-    np.testing.assert_allclose(in_x, finite_differences(lambda one: of_both(one, y), x), atol=1e-6)
-    np.testing.assert_allclose(in_y, finite_differences(lambda one: of_both(x, one), y), atol=1e-6)
+    np.testing.assert_allclose(
+        in_x, finite_differences(lambda one: of_both(one, y), x), rtol=0, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        in_y, finite_differences(lambda one: of_both(x, one), y), rtol=0, atol=1e-6
+    )
     assert of_both(x, y) != float(ops.sum(probe * layer(x, y)))
 
 
@@ -210,7 +214,7 @@ def test_a_table_large_enough_for_xla_is_that_of_single_pairs(rng, monkeypatch):
     found = np.asarray(layer(x, y))
     monkeypatch.undo()
     single = [[float(np.asarray(layer(a[None], b[None]))[0, 0]) for b in y] for a in x]
-    np.testing.assert_allclose(found, single, atol=1e-5)
+    np.testing.assert_allclose(found, single, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("symmetry", ["none", "mean", "absdiff"])
@@ -255,4 +259,4 @@ def test_layers_of_other_widths_follow_each_other(symmetry, rng, monkeypatch):
         layer = LearnedSimilarity(hidden, symmetry=symmetry)
         x, y = (rng.normal(size=(rows, features)).astype("float32") for rows in (4, 6))
         single = [[float(np.asarray(layer(a[None], b[None]))[0, 0]) for b in y] for a in x]
-        np.testing.assert_allclose(np.asarray(layer(x, y)), single, atol=1e-5)
+        np.testing.assert_allclose(np.asarray(layer(x, y)), single, rtol=0, atol=1e-5)

@@ -24,7 +24,7 @@ def test_a_proxy_is_at_distance_zero_of_its_direction_and_a_zero_vector_at_two(r
     proxies = rng.normal(size=(3, 4)).astype("float32")
     layer.set_weights([proxies])
     table = contracts.as_numpy(layer(np.concatenate([5 * proxies, np.zeros((1, 4))])))
-    np.testing.assert_allclose(np.diagonal(table), 0, atol=1e-6)
+    np.testing.assert_allclose(np.diagonal(table), 0, rtol=0, atol=1e-6)
     np.testing.assert_array_equal(table[3], 2)
     assert (table >= -1e-6).all() and (table <= 4 + 1e-6).all()
 

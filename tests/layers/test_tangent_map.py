@@ -100,7 +100,7 @@ def test_a_training_step_in_a_graph_is_right(shape, name, rng):
     found = trained(layer, x, probe.astype("float32"))
     for ours, exact in zip(found, expected, strict=True):
         assert ours.dtype == "float32"
-        np.testing.assert_allclose(ours, exact, atol=1e-4 * np.abs(exact).max())
+        np.testing.assert_allclose(ours, exact, rtol=0, atol=1e-4 * np.abs(exact).max())
 
 
 @pytest.mark.parametrize("units", [1, SUMMED, SUMMED + 1])
@@ -111,7 +111,7 @@ def test_without_a_floor_a_training_step_is_right(units, rng):
     probe = rng.normal(size=(4, units * (units + 1) // 2))
     expected = trained(in_three(layer, x, dtype="float64"), x, probe)
     for ours, exact in zip(trained(layer, x, probe), expected, strict=True):
-        np.testing.assert_allclose(ours, exact, atol=1e-10)
+        np.testing.assert_allclose(ours, exact, rtol=0, atol=1e-10)
 
 
 def test_a_nan_stays_in_its_matrix(rng):
@@ -141,7 +141,7 @@ def test_it_trains_like_the_three_layers_on_batches_of_any_size(rng):
         model.compile(keras.optimizers.SGD(0.05), losses.NPairLoss("inner"))
         model.fit(x, np.repeat(np.arange(5), 2), batch_size=6, epochs=3, shuffle=False, verbose=0)
     first, second = (model.get_weights()[0] for model in models)
-    np.testing.assert_allclose(first, second, atol=1e-5)
+    np.testing.assert_allclose(first, second, rtol=0, atol=1e-5)
 
 
 def in_graph(layer, n, training, batch=None):

@@ -27,12 +27,12 @@ def test_golden_losses_and_their_gradients(name):
     f, labels = float64(example["inputs"]["f"]), np.asarray(example["inputs"]["labels"])
     similarity, l2 = example["inputs"]["similarity"], example["inputs"]["l2"]
     loss = NPairLoss(similarity, l2=l2, dtype="float64")
-    tolerance = {"atol": example["tolerance"]}
+    tolerance = {"rtol": 0, "atol": example["tolerance"]}
     bare = NPairLoss(similarity, reduction=None, dtype="float64")(labels, f)
     np.testing.assert_allclose(bare, example["expected"]["per_anchor_without_l2"], **tolerance)
     np.testing.assert_allclose(loss(labels, f), example["expected"]["loss"], **tolerance)
     (slopes,) = gradients(lambda f: loss(labels, f), f)
-    np.testing.assert_allclose(slopes, example["gradient"]["f"], atol=1e-6)
+    np.testing.assert_allclose(slopes, example["gradient"]["f"], rtol=0, atol=1e-6)
 
 
 def test_golden_n_pair_mc_of_sohn_weighs_the_squared_lengths_by_half_of_its_l2():
@@ -48,7 +48,9 @@ def test_golden_n_pair_mc_of_sohn_weighs_the_squared_lengths_by_half_of_its_l2()
         bare = NPairLoss("inner", reduction=None, dtype=dtype)(labels, x)
         np.testing.assert_allclose(bare, expected["per_anchor_without_l2"], **close)
         (slopes,) = gradients(lambda x, loss=loss: loss(labels, x), x)
-        np.testing.assert_allclose(slopes, example["gradient"]["x"], atol=tolerance["grad_atol"])
+        np.testing.assert_allclose(
+            slopes, example["gradient"]["x"], rtol=0, atol=tolerance["grad_atol"]
+        )
 
 
 def test_sohns_loss_is_not_the_sum_over_all_positive_pairs_that_kim2020_prints():
@@ -63,11 +65,13 @@ def test_golden_negative_cosine():
     example = golden("neg_cosine")
     flat = lambda key: float64(example["inputs"][key])[:, 1:-1].reshape(1, -1)  # noqa: E731
     a, b, zero = flat("A"), flat("B"), flat("zero")
-    np.testing.assert_allclose(a[0], example["expected"]["flat_A"], atol=example["tolerance"])
+    np.testing.assert_allclose(
+        a[0], example["expected"]["flat_A"], rtol=0, atol=example["tolerance"]
+    )
     distance = distances.Cosine()
     found = [float(distance(a, b)[0, 0]), float(distance(a, zero)[0, 0])]
     expected = [example["expected"]["distance"], example["expected"]["distance_to_zero"]]
-    np.testing.assert_allclose(found, expected, atol=example["tolerance"])
+    np.testing.assert_allclose(found, expected, rtol=0, atol=example["tolerance"])
 
 
 @settings(max_examples=15)
@@ -95,7 +99,7 @@ def test_gradients_agree_with_finite_differences(rng, similarity, l2):
     loss = NPairLoss(similarity, l2=l2, scale=2, dtype="float64")
     (slopes,) = gradients(lambda f: loss(LABELS, f), f)
     run = graph(lambda f: loss(LABELS, f))
-    np.testing.assert_allclose(slopes, finite_differences(run, f), atol=1e-6)
+    np.testing.assert_allclose(slopes, finite_differences(run, f), rtol=0, atol=1e-6)
 
 
 def test_the_cosine_of_a_zero_vector_is_zero_and_its_gradient_finite(rng):

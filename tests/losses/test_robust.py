@@ -85,7 +85,7 @@ def test_trades_is_clean_cross_entropy_and_the_divergence_from_clean_to_adversar
 def test_the_divergence_is_flat_where_the_logits_are_equal():
     logits = example("trades-loss")[0]["logits_clean"]
     (gradient,) = gradients(lambda x: mean(robust.kl_divergence(logits, x)), logits)
-    np.testing.assert_allclose(gradient, 0, atol=1e-7)
+    np.testing.assert_allclose(gradient, 0, rtol=0, atol=1e-7)
 
 
 def test_tla_is_cross_entropy_hinges_and_squares():

@@ -64,14 +64,18 @@ def test_golden_values_and_gradients_of_given_distances(name):
     example = golden(name)
     table, expected = float64(example["inputs"]["D"]), example["expected"]
     found = numpy(pair_softplus(table))
-    np.testing.assert_allclose(found, expected["per_anchor"], atol=example["tolerance"])
-    np.testing.assert_allclose(found.sum(), expected["sum"], atol=1e-9)
+    np.testing.assert_allclose(found, expected["per_anchor"], rtol=0, atol=example["tolerance"])
+    np.testing.assert_allclose(found.sum(), expected["sum"], rtol=0, atol=1e-9)
     if "mean" in expected:
-        np.testing.assert_allclose(found.mean(), expected["mean"], atol=example["tolerance"])
+        np.testing.assert_allclose(
+            found.mean(), expected["mean"], rtol=0, atol=example["tolerance"]
+        )
         symmetric = numpy(pair_softplus(table, symmetric=True)).sum()
-        np.testing.assert_allclose(symmetric, expected["symmetric_sum"], atol=example["tolerance"])
+        np.testing.assert_allclose(
+            symmetric, expected["symmetric_sum"], rtol=0, atol=example["tolerance"]
+        )
     (slopes,) = gradients(lambda d: ops.sum(pair_softplus(d)), table)
-    np.testing.assert_allclose(slopes, example["gradient"]["D_of_sum"], atol=1e-6)
+    np.testing.assert_allclose(slopes, example["gradient"]["D_of_sum"], rtol=0, atol=1e-6)
 
 
 def test_extreme_distances_are_finite_in_float32_too():
@@ -81,7 +85,7 @@ def test_extreme_distances_are_finite_in_float32_too():
         numpy(pair_softplus(table)), example["expected"]["per_anchor"], rtol=2e-5
     )
     (slopes,) = gradients(lambda d: ops.sum(pair_softplus(d)), table)
-    np.testing.assert_allclose(slopes, example["gradient"]["D_of_sum"], atol=1e-3)
+    np.testing.assert_allclose(slopes, example["gradient"]["D_of_sum"], rtol=0, atol=1e-3)
 
 
 def test_golden_loss_of_embeddings_and_its_gradients():
@@ -89,7 +93,7 @@ def test_golden_loss_of_embeddings_and_its_gradients():
     values, alpha = (float64(example["inputs"][key]) for key in ("embeddings", "alpha"))
     labels, p = np.asarray(example["inputs"]["labels"]), example["inputs"]["p"]
     embeddings, expected = with_knots(values, alpha), example["expected"]
-    tolerance = {"atol": example["tolerance"]}
+    tolerance = {"rtol": 0, "atol": example["tolerance"]}
     np.testing.assert_allclose(
         loss(None, p=p)(labels, embeddings), expected["per_anchor"], **tolerance
     )
@@ -99,8 +103,8 @@ def test_golden_loss_of_embeddings_and_its_gradients():
     symmetric = loss("sum", p=p, symmetric=True)(labels, embeddings)
     np.testing.assert_allclose(symmetric, expected["symmetric_sum"], **tolerance)
     in_values, in_alpha = gradients(lambda v, a: loss(p=p)(labels, with_knots(v, a)), values, alpha)
-    np.testing.assert_allclose(in_values, example["gradient"]["embeddings"], atol=1e-6)
-    np.testing.assert_allclose(in_alpha, example["gradient"]["alpha"], atol=1e-6)
+    np.testing.assert_allclose(in_values, example["gradient"]["embeddings"], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(in_alpha, example["gradient"]["alpha"], rtol=0, atol=1e-6)
 
 
 def test_the_first_row_of_a_label_is_the_anchor_in_any_order_of_rows():
@@ -110,10 +114,10 @@ def test_the_first_row_of_a_label_is_the_anchor_in_any_order_of_rows():
     shuffled = values[example["inputs"]["take_rows_of_loss_wasserstein"]]
     alpha = float64(source["inputs"]["alpha"])
     found = loss()(labels, with_knots(shuffled, alpha))
-    np.testing.assert_allclose(found, example["expected"]["sum"], atol=example["tolerance"])
+    np.testing.assert_allclose(found, example["expected"]["sum"], rtol=0, atol=example["tolerance"])
     in_pairs = values[example["expected"]["anchor_then_positive"]]
     found = loss()(np.repeat([0, 1, 2], 2), with_knots(in_pairs, alpha))
-    np.testing.assert_allclose(found, example["expected"]["sum"], atol=example["tolerance"])
+    np.testing.assert_allclose(found, example["expected"]["sum"], rtol=0, atol=example["tolerance"])
 
 
 def test_golden_loss_from_activations_and_its_whole_gradient_in_alpha():
@@ -123,10 +127,12 @@ def test_golden_loss_from_activations_and_its_whole_gradient_in_alpha():
     run = lambda x, a: loss(p=p)(  # noqa: E731
         labels, with_knots(quantile.quantiles(x, quantile.knots(a)), a)
     )
-    np.testing.assert_allclose(run(x, alpha), example["expected"]["sum"], atol=example["tolerance"])
+    np.testing.assert_allclose(
+        run(x, alpha), example["expected"]["sum"], rtol=0, atol=example["tolerance"]
+    )
     in_x, in_alpha = gradients(run, x, alpha)
-    np.testing.assert_allclose(in_x, example["gradient"]["x"], atol=1e-6)
-    np.testing.assert_allclose(in_alpha, example["gradient"]["alpha"], atol=1e-6)
+    np.testing.assert_allclose(in_x, example["gradient"]["x"], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(in_alpha, example["gradient"]["alpha"], rtol=0, atol=1e-6)
 
 
 def test_the_layer_and_the_loss_together_are_the_golden_loss():
@@ -137,7 +143,7 @@ def test_the_layer_and_the_loss_together_are_the_golden_loss():
     layer(x)
     layer.set_weights([alpha])
     found = loss(p=example["inputs"]["p"])(np.asarray(example["inputs"]["labels"]), layer(x))
-    np.testing.assert_allclose(found, example["expected"]["sum"], atol=example["tolerance"])
+    np.testing.assert_allclose(found, example["expected"]["sum"], rtol=0, atol=example["tolerance"])
 
 
 @pytest.mark.parametrize("p, symmetric", [(1, False), (2.5, True)])
@@ -160,7 +166,7 @@ def test_gradients_agree_with_finite_differences_with_ties_and_masks(rng, p, sym
     free = np.repeat(mask[..., None], 2, axis=2)
     free[3, :, 1] = False  # moving one of several equal steps is a kink; their sum is not
     expected = finite_differences(lambda v: run(v, alpha), x)
-    np.testing.assert_allclose(in_x[free], expected[free], atol=1e-6)
+    np.testing.assert_allclose(in_x[free], expected[free], rtol=0, atol=1e-6)
     assert (in_x[~mask] == 0).all()
 
     def shifted(by):
@@ -169,8 +175,10 @@ def test_gradients_agree_with_finite_differences_with_ties_and_masks(rng, p, sym
         return run(moved, alpha)
 
     along = finite_differences(lambda by: shifted(float(by[0])), float64([0.0]))
-    np.testing.assert_allclose(in_x[3, :, 1].sum(), along[0], atol=1e-6)
-    np.testing.assert_allclose(in_alpha, finite_differences(lambda a: run(x, a), alpha), atol=1e-6)
+    np.testing.assert_allclose(in_x[3, :, 1].sum(), along[0], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(
+        in_alpha, finite_differences(lambda a: run(x, a), alpha), rtol=0, atol=1e-6
+    )
 
 
 @settings(max_examples=8)

@@ -74,7 +74,7 @@ def test_pgd_of_the_golden_network(wrap):
 
 def test_projection_is_on_the_ball_and_the_bounds():
     found = golden("linf-projection", "seeds_p2")
-    points, centers = (np.array(found["inputs"][key], "float32") for key in ("points", "centers"))
+    points, centers = (np.array(found["inputs"][key], "float32") for key in ("points", "centres"))
     projected = _attacks.project(points, centers, found["inputs"]["epsilon"])
     np.testing.assert_allclose(projected, found["expected"]["projected"], **CLOSE)
 

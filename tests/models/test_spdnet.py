@@ -51,10 +51,10 @@ def test_values_and_gradients_are_those_of_the_definition(solver):
         return ops.sum(probe * model.stateless_call(list(kernels), [], x)[0])
 
     model.set_weights(kernels)
-    np.testing.assert_allclose(numpy(model(x)), example["expected"]["output"], atol=bound)
+    np.testing.assert_allclose(numpy(model(x)), example["expected"]["output"], rtol=0, atol=bound)
     for i, found in enumerate(gradients(value, *kernels)):
         expected = np.array(example["gradient"][f"kernels[{i}]"])
-        np.testing.assert_allclose(found, expected, atol=steep * np.abs(expected).max())
+        np.testing.assert_allclose(found, expected, rtol=0, atol=steep * np.abs(expected).max())
 
 
 def with_every_reeig(model, sizes, epsilon):
@@ -76,7 +76,7 @@ def test_the_later_reeigs_are_the_identity(steps, rng):
     model.compile(keras.optimizers.Adam(0.02), losses.NPairLoss("inner"))
     model.fit(x, np.repeat(np.arange(8), 2), epochs=5, batch_size=16, verbose=0)
     full = with_every_reeig(model, sizes, epsilon)
-    np.testing.assert_allclose(numpy(model(x)), numpy(full(x)), atol=1e-4)
+    np.testing.assert_allclose(numpy(model(x)), numpy(full(x)), rtol=0, atol=1e-4)
     assert sum(isinstance(layer, ReEig) for layer in model.layers) == 1
 
 
@@ -124,7 +124,7 @@ def test_recordings_go_in_where_an_estimator_is_given(rng):
     recordings = [rng.normal(size=(steps, 4)) for steps in (9, 31, 9, 200)]
     together = keras_dml.embed(model, recordings)
     alone = np.concatenate([keras_dml.embed(model, [one]) for one in recordings])
-    np.testing.assert_allclose(together, alone, atol=1e-4)
+    np.testing.assert_allclose(together, alone, rtol=0, atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_another_solver_has_the_same_weights_and_answers(rng):
     model = keras.Model(inputs, models.spdnet((5, 4, 2), epsilon=1e-2)(x))
     x = rng.normal(size=(4, 40, 6))
     other = models.with_solver(model, "polynomial")
-    np.testing.assert_allclose(numpy(other(x)), numpy(model(x)), atol=1e-4)
+    np.testing.assert_allclose(numpy(other(x)), numpy(model(x)), rtol=0, atol=1e-4)
     back = models.with_solver(other, "eigh")
     np.testing.assert_array_equal(numpy(back(x)), numpy(model(x)))
     for mine, its in zip(model.get_weights(), other.get_weights(), strict=True):

@@ -36,7 +36,7 @@ def test_the_image_is_standardized_inside(rng):
     x = rng.random((2, 8, 8, 1), "float32")
     model = models.wide_resnet(10, 1, (8, 8, 1), mean=0.3, stddev=0.2)
     inside = keras.Model(model.input, model.get_layer("stem").input)
-    np.testing.assert_allclose(ops.convert_to_numpy(inside(x)), (x - 0.3) / 0.2, atol=1e-5)
+    np.testing.assert_allclose(ops.convert_to_numpy(inside(x)), (x - 0.3) / 0.2, rtol=0, atol=1e-5)
 
 
 def test_dropout_is_between_the_convolutions_of_every_block():

@@ -84,7 +84,7 @@ def test_colors_change_within_bounds_and_some_are_lost(rng):
     assert changed.dtype == np.float32 and 0 <= changed.min() <= changed.max() <= 1
     gray = np.ptp(changed, axis=-1).max(axis=(1, 2)) < 1e-5
     assert 30 < gray.sum() < 90
-    np.testing.assert_allclose(augment.recolor(pictures, rng, 0.0), pictures, atol=1e-6)
+    np.testing.assert_allclose(augment.recolor(pictures, rng, 0.0), pictures, rtol=0, atol=1e-6)
 
 
 def test_every_picture_comes_once_with_the_side_of_the_builder(monkeypatch):
@@ -137,8 +137,8 @@ def test_answers_are_those_of_the_network_and_are_computed_once(network, tmp_pat
     found = domains.answers(lower, upper, images, "a", tmp_path, copies=2)
     assert len(found.maps) == len(found.features) == 3
     maps = lower(domains.central(images))
-    np.testing.assert_allclose(found.maps[0], maps, atol=1e-3)
-    np.testing.assert_allclose(found.features[0], upper(maps), atol=1e-5)
+    np.testing.assert_allclose(found.maps[0], maps, rtol=0, atol=1e-3)
+    np.testing.assert_allclose(found.features[0], upper(maps), rtol=0, atol=1e-5)
     assert not np.array_equal(found.features[1], found.features[2])  # varied anew
     with monkeypatch.context() as patch:
         patch.setattr(domains, "_write", None)
@@ -203,7 +203,7 @@ def test_what_the_upper_part_learns_is_learned_by_the_whole_network(network):
     assert len(upper.trainable_weights) == 1 and not lower.trainable_weights
     (kernel,) = upper.trainable_weights
     kernel.assign(2 * kernel)
-    np.testing.assert_allclose(encoder(x), upper(lower(x)), atol=1e-6)
+    np.testing.assert_allclose(encoder(x), upper(lower(x)), rtol=0, atol=1e-6)
     np.testing.assert_allclose(encoder(x), 2 * before, rtol=1e-5)
 
 

@@ -57,7 +57,7 @@ def test_the_filters_that_differ_most_are_drawn_first():
     title, panels = titles(figure)
     assert title.startswith("walker 1 and walker 2 differ most in filters 3 and 1 (")
     assert [panel.split(":")[0] for panel in panels] == ["filter 3", "filter 1"]
-    assert "one person's recordings" in panels[0]
+    assert "within one person" in panels[0]
 
 
 def test_a_filter_that_varies_within_a_person_is_not_preferred():
@@ -103,7 +103,7 @@ def test_knots_rounded_by_a_half_precision_file_are_the_same():
 
 @pytest.mark.parametrize("second", [np.ones((4, 64)), np.ones((4, 3, 8))])
 def test_what_is_no_quantile_embedding_is_refused(second):
-    with pytest.raises(ValueError, match="max pooling gives them"):
+    with pytest.raises(ValueError, match="such as those of max pooling"):
         reports.quantile_curves(person(), second)
 
 

@@ -26,7 +26,7 @@ def separated():
 
 def test_the_title_says_the_finding_and_the_caption_the_counts():
     text = texts(reports.verification_curves(trials(), caption="Gait, seed 0."))
-    assert "One threshold keeps both errors at 2.8 %" in text
+    assert "Equal error rate 2.8 %" in text
     assert "36 genuine, 1,260 imposter trials. Gait, seed 0." in text
 
 
@@ -34,15 +34,15 @@ def test_several_methods_are_named_with_their_error_rates():
     results = {"QP-WL": trials(2.5), "MP-NPL": trials(1.5)}
     text = texts(reports.verification_curves(results))
     eers = [f"{100 * result.eer:.1f} %" for result in results.values()]
-    assert f"QP-WL errs least (EER {eers[0]}), MP-NPL most ({eers[1]})" in text
+    assert f"QP-WL has the lowest EER ({eers[0]}), MP-NPL the highest ({eers[1]})" in text
     assert f"MP-NPL  EER {eers[1]}" in text
 
 
 def test_trials_without_error_say_so(separated):
     text = texts(reports.verification_curves(separated))
-    assert "All 2 genuine trials are nearer than all 3 imposter trials" in text
+    assert "All 2 genuine trials are closer than all 3 imposter trials" in text
     assert "no error in these trials" in text
-    assert "right side of the threshold 0.5" in texts(reports.score_histogram(separated))
+    assert "correct side of the threshold 0.5" in texts(reports.score_histogram(separated))
 
 
 def test_det_axes_are_normal_deviates():
@@ -65,7 +65,7 @@ def test_the_line_runs_through_the_points_of_the_curve():
 def test_repetitions_are_drawn_as_their_mean_with_standard_errors():
     runs = [trials(1.8, seed=seed) for seed in range(5)]
     figure = reports.verification_curves({"QP-WL": runs}, caption="Gait.")
-    assert "Mean of 5 repetitions, bands are standard errors." in texts(figure)
+    assert "Mean of 5 repetitions; bands: ± one standard error." in texts(figure)
     roc = figure.axes[0]
     far, tar = roc.get_lines()[0].get_data()
     at = np.searchsorted(far, 0.1)
@@ -89,7 +89,7 @@ def test_bars_of_each_kind_sum_to_one():
         assert np.nansum(bars.get_data().values) == pytest.approx(1.0)
     threshold = [line for line in axes.get_lines() if line.get_linestyle() == "--"]
     assert threshold[0].get_xdata() == [result.eer_threshold] * 2
-    assert "Wasserstein distance; small is near" in axes.get_xlabel()
+    assert "Wasserstein distance; smaller is closer" in axes.get_xlabel()
 
 
 def test_scores_that_are_all_equal_can_be_drawn(tmp_path):

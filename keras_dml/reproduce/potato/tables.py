@@ -98,7 +98,7 @@ def settings(choices):
 def spread(rows):
     """Quantiles of distances to the centers of classes, their means over people (Kim2020,
     Fig. 2)."""
-    table = {"method": [], "kind": [], "share": [], "distance": []}
+    table = {"method": [], "kind": [], "fraction": [], "distance": []}
     for method in [name for name in ORDER if any(row["method"] == name for row in rows)]:
         theirs = [row for row in rows if row["method"] == method]
         for kind, key in (("own", "within"), ("other", "between")):
@@ -106,7 +106,7 @@ def spread(rows):
             count = len(distances)
             table["method"] += [method] * count
             table["kind"] += [kind] * count
-            table["share"] += figures.QUANTILES.round(4).tolist()
+            table["fraction"] += figures.QUANTILES.round(4).tolist()
             table["distance"] += distances.tolist()
     return table
 

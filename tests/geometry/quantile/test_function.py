@@ -30,10 +30,10 @@ def test_order_statistic_n_sits_at_n_minus_one_over_the_count():
     example = golden("qtilde_basic")
     x, r = float64(example["inputs"]["x"]), float64(example["inputs"]["r"])
     found = np.asarray(quantile.quantiles(x[None, :, None], r))[0, 0]
-    np.testing.assert_allclose(found, example["expected"]["q"], atol=example["tolerance"])
+    np.testing.assert_allclose(found, example["expected"]["q"], rtol=0, atol=example["tolerance"])
     r = float64(example["gradient"]["r"])
     (slopes,) = gradients(lambda r: ops.sum(quantile.quantiles(x[None, :, None], r)), r)
-    np.testing.assert_allclose(slopes, example["gradient"]["dq_dr"], atol=1e-6)
+    np.testing.assert_allclose(slopes, example["gradient"]["dq_dr"], rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", EMBEDDINGS)
@@ -44,13 +44,17 @@ def test_golden_embeddings_and_their_gradients(name):
     mask = None if mask is None else np.asarray([mask], bool)
     found = np.asarray(embed(x, alpha, mask))
     assert found.dtype == np.float64
-    np.testing.assert_allclose(quantile.knots(alpha), example["expected"]["knots"], atol=1e-12)
-    np.testing.assert_allclose(found[0], example["expected"]["v"], atol=example["tolerance"])
+    np.testing.assert_allclose(
+        quantile.knots(alpha), example["expected"]["knots"], rtol=0, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        found[0], example["expected"]["v"], rtol=0, atol=example["tolerance"]
+    )
     if "gradient" in example:
         cotangent = float64(example["gradient"]["cotangent"])
         in_x, in_alpha = gradients(lambda x, a: ops.sum(cotangent * embed(x, a, mask)), x, alpha)
-        np.testing.assert_allclose(in_x[0], example["gradient"]["x"], atol=1e-6)
-        np.testing.assert_allclose(in_alpha, example["gradient"]["alpha"], atol=1e-6)
+        np.testing.assert_allclose(in_x[0], example["gradient"]["x"], rtol=0, atol=1e-6)
+        np.testing.assert_allclose(in_alpha, example["gradient"]["alpha"], rtol=0, atol=1e-6)
 
 
 def test_tied_steps_share_the_gradient_of_their_group():
@@ -68,21 +72,23 @@ def test_padded_batch_counts_each_recording_by_itself():
     example = golden("embed_batch")
     x, mask = float64(example["inputs"]["x"]), np.asarray(example["inputs"]["mask"], bool)
     found = embed(x, float64(example["inputs"]["alpha"]), mask)
-    np.testing.assert_allclose(found, example["expected"]["v"], atol=example["tolerance"])
+    np.testing.assert_allclose(found, example["expected"]["v"], rtol=0, atol=example["tolerance"])
 
 
 def test_weights_may_stand_in_any_order():
     example = golden("alpha_unsorted")
     x, alpha = float64(example["inputs"]["x"])[None], float64(example["inputs"]["alpha"])
-    np.testing.assert_allclose(np.asarray(embed(x, alpha))[0], example["expected"]["v"], atol=1e-10)
+    np.testing.assert_allclose(
+        np.asarray(embed(x, alpha))[0], example["expected"]["v"], rtol=0, atol=1e-10
+    )
     (found,) = gradients(lambda a: ops.sum(embed(x, a)), alpha)
-    np.testing.assert_allclose(found, example["gradient"]["alpha"], atol=1e-6)
+    np.testing.assert_allclose(found, example["gradient"]["alpha"], rtol=0, atol=1e-6)
 
 
 def test_knots_start_evenly_spaced():
     example = golden("alpha_init")
     for count, alpha in zip(example["inputs"]["M"], example["expected"]["alpha"], strict=True):
-        np.testing.assert_allclose(quantile.initial_alpha(count), alpha, atol=1e-12)
+        np.testing.assert_allclose(quantile.initial_alpha(count), alpha, rtol=0, atol=1e-12)
 
 
 def test_saturated_weights_give_finite_values_and_gradients(rng):
@@ -116,7 +122,7 @@ def test_half_precision_input_is_ranked_in_float32(rng):
     found = quantile.quantiles(x, np.linspace(0, 1, 18, dtype=np.float32))
     assert "float32" in str(found.dtype)
     wide = quantile.quantiles(np.asarray(x, np.float64), np.linspace(0, 1, 18, dtype=np.float32))
-    np.testing.assert_allclose(found, wide, atol=1e-3)
+    np.testing.assert_allclose(found, wide, rtol=0, atol=1e-3)
 
 
 @given(st.integers(1, 40), st.integers(0, 2**31))
@@ -125,7 +131,7 @@ def test_values_are_numpys_interpolated_inverted_cdf_one_step_later(steps, seed)
     x, r = rng.normal(size=steps), np.sort(rng.uniform(size=7))
     expected = np.quantile(x, np.minimum(r + 1 / steps, 1), method="interpolated_inverted_cdf")
     np.testing.assert_allclose(
-        np.asarray(quantile.quantiles(x[None, :, None], r))[0, 0], expected, atol=1e-9
+        np.asarray(quantile.quantiles(x[None, :, None], r))[0, 0], expected, rtol=0, atol=1e-9
     )
 
 
@@ -147,8 +153,12 @@ def test_gradients_agree_with_finite_differences_under_a_mask(rng):
     weight = rng.normal(size=(2, 2, 5))
     loss = lambda x, a: ops.sum(weight * embed(x, a, mask))  # noqa: E731
     in_x, in_alpha = gradients(loss, x, alpha)
-    np.testing.assert_allclose(in_x, finite_differences(lambda v: loss(v, alpha), x), atol=1e-6)
-    np.testing.assert_allclose(in_alpha, finite_differences(lambda a: loss(x, a), alpha), atol=1e-6)
+    np.testing.assert_allclose(
+        in_x, finite_differences(lambda v: loss(v, alpha), x), rtol=0, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        in_alpha, finite_differences(lambda a: loss(x, a), alpha), rtol=0, atol=1e-6
+    )
     assert (in_x[~mask] == 0).all()
 
 

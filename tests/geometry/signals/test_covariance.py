@@ -24,7 +24,7 @@ def test_golden_estimators(estimator, dtype):
     inputs, expected, _, tolerance = matrices.example("covariance", dtype)
     found = np.asarray(covariance(estimator)(inputs["x"][None], inputs["mask"][None]))
     assert found.dtype == dtype
-    matrices.assert_values(found[0], expected[estimator], tolerance)
+    matrices.assert_values(found[0], expected[estimator.replace("ized", "ised")], tolerance)
 
 
 @pytest.mark.parametrize("estimator", ["oas", "ledoit_wolf"])
@@ -77,7 +77,7 @@ def test_padding_changes_nothing(rng, estimator, padding):
 def test_a_shift_changes_nothing(rng, estimator):
     x = rng.normal(size=(1, 30, 3))
     found = covariance(estimator)(x + 100)
-    np.testing.assert_allclose(found, covariance(estimator)(x), atol=1e-10)
+    np.testing.assert_allclose(found, covariance(estimator)(x), rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
@@ -89,7 +89,7 @@ def test_gradients_agree_with_finite_differences_through_the_shrinkage(rng, esti
     _, (found,) = matrices.with_gradients(function, weights, x)
     assert (found[1, 4:] == 0).all()
     value = lambda x: np.sum(weights * np.asarray(function(x)))  # noqa: E731
-    np.testing.assert_allclose(found, finite_differences(value, x), atol=1e-8)
+    np.testing.assert_allclose(found, finite_differences(value, x), rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

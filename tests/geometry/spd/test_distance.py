@@ -86,11 +86,11 @@ def test_gradients_agree_with_finite_differences_at_repeated_eigenvalues(rng, na
     x, y = np.eye(3), matrices.with_spectrum(rng, [0.5, 0.5, 2])
     distance = matrices.quick(getattr(spd, name))
     _, (in_x, in_y) = matrices.with_gradients(getattr(spd, name), 1, x, y)
-    np.testing.assert_allclose(in_x, in_x.T, atol=1e-12)
+    np.testing.assert_allclose(in_x, in_x.T, rtol=0, atol=1e-12)
     expected = finite_differences(lambda v: distance(v, y), x, 1e-4)
-    np.testing.assert_allclose(in_x, expected, atol=1e-7)
+    np.testing.assert_allclose(in_x, expected, rtol=0, atol=1e-7)
     expected = finite_differences(lambda v: distance(x, v), y, 1e-4)
-    np.testing.assert_allclose(in_y, expected, atol=1e-7)
+    np.testing.assert_allclose(in_y, expected, rtol=0, atol=1e-7)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -110,7 +110,7 @@ def test_they_are_metrics(seed):
     for name in DISTANCES:
         d = np.asarray(matrices.quick(getattr(spd, f"{name}_pairwise"))(x, x))
         np.testing.assert_allclose(d, d.T, rtol=1e-9, atol=1e-6)
-        np.testing.assert_allclose(np.diag(d), 0, atol=1e-6)
+        np.testing.assert_allclose(np.diag(d), 0, rtol=0, atol=1e-6)
         assert (d[:, None] <= d[:, :, None] + d[None] + 1e-6).all()
 
 
@@ -162,7 +162,7 @@ def test_whitening_whitens_and_carries_no_gradient(rng):
     x = matrices.spd(rng, 2, 4)
     whitener = np.asarray(spd.whitening(x))
     found = whitener @ x @ whitener.swapaxes(1, 2)
-    np.testing.assert_allclose(found, np.broadcast_to(np.eye(4), x.shape), atol=1e-9)
+    np.testing.assert_allclose(found, np.broadcast_to(np.eye(4), x.shape), rtol=0, atol=1e-9)
     plus = lambda x: spd.whitening(x) + x  # noqa: E731
     _, (gradient,) = matrices.with_gradients(plus, np.ones_like(x), x)
     np.testing.assert_array_equal(gradient, np.ones_like(x))

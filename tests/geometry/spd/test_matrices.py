@@ -53,4 +53,6 @@ def test_stacks_of_any_shape_are_decomposed_matrix_by_matrix(rng, shape):
     factor = linalg.cholesky(matrices)
     inverse = keras.ops.convert_to_numpy(linalg.inverse_lower(factor))
     identity = np.broadcast_to(np.eye(4), matrices.shape)
-    np.testing.assert_allclose(inverse @ keras.ops.convert_to_numpy(factor), identity, atol=1e-5)
+    np.testing.assert_allclose(
+        inverse @ keras.ops.convert_to_numpy(factor), identity, rtol=0, atol=1e-5
+    )

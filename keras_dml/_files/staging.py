@@ -1,0 +1,78 @@
+"""Atomic writes of files and folders."""
+
+import contextlib
+import os
+import pathlib
+import shutil
+
+from keras_dml._files.paths import file_place
+from keras_dml._files.tmp_dirs import REPLACED, tmp_dir
+
+
+@contextlib.contextmanager
+def staged(path, place=file_place):
+    """Replaces `path` atomically by what the block writes to a temporary path.
+
+    The new file or folder takes the permissions of the one it replaces. After an error `path` is
+    unchanged and nothing else is left. Leftovers of killed processes beside `path` are removed
+    first, and a folder that one of them had moved away is restored; those of a process that is
+    still writing stay.
+
+    Args:
+        path: Path of a file or folder.
+        place: Function that returns the path to write to, and raises where nothing may be replaced.
+
+    Yields:
+        A path that does not exist yet, in a temporary folder on the same file system.
+
+    Raises:
+        ValueError: If `place` raises it, before or after the block.
+        FileNotFoundError: If the parent folder of `path` does not exist.
+        OSError: If the disk is full, or the folder cannot be written to.
+    """
+    target = place(path)
+    with tmp_dir(target) as folder:
+        candidate = folder / pathlib.Path(path).name
+        with _errors_name(path):
+            yield candidate
+            place(path)
+            if target.exists():
+                shutil.copymode(target, candidate)
+            if target.is_dir():
+                os.rename(target, folder.parent / REPLACED)
+            os.replace(candidate, target)
+
+
+def write_text(path, text):
+    """Writes a text file in UTF-8 atomically.
+
+    Args:
+        path: Path of the file.
+        text: Content of the file.
+
+    Raises:
+        ValueError: If no file can be written there, see `file_place`.
+        OSError: If it cannot be written.
+    """
+    with staged(path) as candidate:
+        candidate.write_text(text, encoding="utf-8")
+
+
+def size(path):
+    """Size in bytes of a file, or of all files under a folder."""
+    path = pathlib.Path(path)
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    return sum(file.stat().st_size for file in files)
+
+
+@contextlib.contextmanager
+def _errors_name(path):
+    """Adds the path to errors without a file name, such as that of a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        number = [] if error.errno is None else [error.errno]
+        reason = f"{str(path)!r} was not written: {error.strerror or error}. Nothing of it is left."
+        raise OSError(*number, reason) from error

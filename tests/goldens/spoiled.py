@@ -1,0 +1,119 @@
+"""A pytest plugin that finds the worked examples whose values a test asserts.
+
+It changes every expected value and gradient, and runs the tests that call `golden`. A test that
+fails in an assertion carries the examples whose values it read; one that still passes does not
+depend on them. The ids of all carried examples are written, by file, to the JSON file that the
+environment variable `GOLDENS_CARRIED` names.
+"""
+
+import json
+import math
+import os
+import pathlib
+import types
+
+from tests import goldens
+
+VALUES = ("expected", "gradient")
+ORIGINAL = goldens.golden  # before `pytest_configure` replaces it
+READ = set()  # (file, id) of the examples whose values the running test has read
+CARRIED = set()
+
+
+def golden(example_id, seeds="seeds_p1"):
+    """Same as `tests.goldens.golden`, with changed values."""
+    return Example(ORIGINAL(example_id, seeds), (seeds, example_id))
+
+
+class Example(dict):
+    """An example with changed values that records when one is read."""
+
+    def __init__(self, example, key):
+        super().__init__(
+            {name: changed(item) if name in VALUES else item for name, item in example.items()}
+        )
+        self.key = key
+
+    def __getitem__(self, name):
+        if name in VALUES:
+            READ.add(self.key)
+        return super().__getitem__(name)
+
+    def get(self, name, default=None):
+        return self[name] if name in self else default
+
+
+def changed(value):
+    """Another value of the same type and shape."""
+    if isinstance(value, dict):
+        return {key: changed(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [changed(item) for item in value]
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    if isinstance(value, float):
+        return value + max(1.0, abs(value)) if math.isfinite(value) else 0.0
+    return value
+
+
+def pytest_configure():
+    goldens.golden = golden  # before test modules import it
+
+
+def pytest_collection_modifyitems(config, items):
+    kept = [item for item in items if calls_golden(item.function, set()) or _fixtures_call(item)]
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = kept
+
+
+def calls_golden(function, seen):
+    """Whether a function calls `golden`, itself or through other functions of the tests.
+
+    Args:
+        function: Any object; only functions call anything.
+        seen: Functions that were looked at before, which are added to.
+    """
+    function = getattr(function, "__wrapped__", function)
+    if function is golden:
+        return True
+    if not isinstance(function, types.FunctionType) or function in seen:
+        return False
+    seen.add(function)
+    names, scope = _names(function.__code__), function.__globals__
+    found = [scope[name] for name in names if name in scope]
+    for module in [one for one in found if isinstance(one, types.ModuleType) and _of_tests(one)]:
+        found += [vars(module)[name] for name in names if name in vars(module)]
+    return any(calls_golden(one, seen) for one in found if _of_tests(one))
+
+
+def _names(code):
+    inner = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return {*code.co_names}.union(*(_names(one) for one in inner))
+
+
+def _of_tests(one):
+    name = one.__name__ if isinstance(one, types.ModuleType) else getattr(one, "__module__", None)
+    return str(name).startswith("tests.")
+
+
+def _fixtures_call(item):
+    fixtures = [each for one in item._fixtureinfo.name2fixturedefs.values() for each in one]
+    return any(calls_golden(each.func, set()) for each in fixtures)
+
+
+def pytest_runtest_setup():
+    READ.clear()
+
+
+def pytest_runtest_makereport(call):
+    if call.when == "call" and call.excinfo and call.excinfo.errisinstance(AssertionError):
+        CARRIED.update(READ)
+
+
+def pytest_sessionfinish():
+    carried = {}
+    for seeds, example_id in sorted(CARRIED):
+        carried.setdefault(seeds, []).append(example_id)
+    pathlib.Path(os.environ["GOLDENS_CARRIED"]).write_text(json.dumps(carried))
