@@ -206,6 +206,16 @@ def test_where_an_indefinite_matrix_is_not_refused_it_is_far(rng, name, side, le
     assert found.take(1, axis).min() > before.max()
 
 
+@pytest.mark.parametrize("name, side", [("affine_invariant", "y"), ("log_euclidean", "x")])
+def test_a_singular_matrix_is_not_refused_for_a_nan_beside_it(rng, name, side):
+    sides = {"x": matrices.spd(rng, 3, 3), "y": matrices.spd(rng, 3, 3)}
+    sides[side][1] = matrices.with_spectrum(rng, [0, 1, 2])
+    sides["x"][2, 0, 0] = np.nan
+    found = numpy(distances.get(name)(**sides))
+    assert np.isnan(found[2]).all()
+    assert np.isfinite(found[:2]).all()
+
+
 @pytest.mark.parametrize("name", OF_SPD)
 def test_a_matrix_that_is_not_finite_keeps_its_nan(rng, name):
     x, y = matrices.spd(rng, 2, 3), matrices.spd(rng, 2, 3)
@@ -257,6 +267,32 @@ def test_a_registered_distance_is_known_everywhere(rng, monkeypatch):
     assert "manhattan" in distances.names()
     clone = distances.get(distances.serialize(Manhattan()))
     assert type(clone) is Manhattan
+
+
+def test_a_name_on_a_card_tells_what_its_distance_declares():
+    for name, kind in KINDS.items():
+        assert distances.declared(name) is kind
+    assert distances.declared("learned_similarity").is_learned
+    assert not any(kind.is_learned for kind in KINDS.values())
+    with pytest.raises(ValueError, match="Unknown distance 'cosin'.*Did you mean 'cosine'"):
+        distances.declared("cosin")
+
+
+def test_a_learned_distance_is_not_made_from_its_name():
+    assert "learned_similarity" not in distances.names()
+    with pytest.raises(ValueError, match="part of its model.*`model.distance`"):
+        distances.get("learned_similarity")
+
+
+def test_devices_compare_tangent_vectors_where_distances_of_matrices_need_eigenvalues():
+    for name in KINDS:
+        expected = "log_euclidean" if name in OF_SPD else None
+        assert distances.get(name).device_distance == expected
+
+
+def test_a_device_computes_the_distance_itself_unless_it_says_otherwise(rng):
+    x, y = rng.normal(size=(3, 4)), rng.normal(size=(2, 4))
+    np.testing.assert_array_equal(Manhattan().on_device(x, y), Manhattan()(x, y))
 
 
 def spd_or_vectors(name, rng, rows):

@@ -6,7 +6,7 @@ objects have no state. All raise a ValueError for embeddings of another rank or 
 says what was given. A distance of one's own is a subclass of `Distance` under `@register`.
 """
 
-from keras_dml.distances.base import Distance, get, names, register, serialize
+from keras_dml.distances.base import Distance, declared, get, names, register, serialize
 from keras_dml.distances.learned import NegativeSimilarity
 from keras_dml.distances.spd import AffineInvariant, LogEuclidean, Stein
 from keras_dml.distances.vector import Cosine, Euclidean
@@ -21,6 +21,7 @@ __all__ = [
     "NegativeSimilarity",
     "Stein",
     "Wasserstein",
+    "declared",
     "get",
     "names",
     "register",

@@ -26,7 +26,9 @@ class Distance:
         is_symmetric: Whether d(x, y) = d(y, x).
         is_metric: Whether it is a metric, up to rounding.
         is_learned: Whether it has weights of its own, which an exporter may round.
-        is_of_matrices: Whether embeddings are matrices, whose digits an exporter must keep.
+        device_distance: Name of the distance that a TFLite file computes in its place, on tangent
+            vectors, since no device has an eigendecomposition; None: this distance itself.
+        device_tolerance: Largest error of `on_device`, as a fraction of the largest distance.
     """
 
     name = None
@@ -36,7 +38,8 @@ class Distance:
     is_symmetric = True
     is_metric = True
     is_learned = False
-    is_of_matrices = False
+    device_distance = None
+    device_tolerance = 0.0
 
     def __init_subclass__(cls, **kwargs):
         """A subclass that measures in its own way squares in its own way too."""
@@ -59,6 +62,13 @@ class Distance:
             Tensor, shape `(n, m)`.
         """
         raise NotImplementedError
+
+    def on_device(self, x, y):
+        """All distances as an exported file computes them, `(n, ...)` and `(m, ...)` to `(n, m)`.
+
+        To be overridden where `pairwise` needs an operator that devices do not have.
+        """
+        return self(x, y)
 
     def squared(self, x, y):
         """Squares of the distances, shape `(n, m)`, in the square of the unit."""
@@ -189,8 +199,27 @@ def register(name):
 
 
 def names():
-    """The names of all registered distances, sorted."""
-    return sorted(_NAMES)
+    """The names that `get` takes, sorted: all registered but those of a model's own distances."""
+    return sorted(name for name, kind in _NAMES.items() if not kind.is_learned)
+
+
+def declared(name):
+    """The class of a distance by the name on a model's card, with what it declares of itself.
+
+    Args:
+        name: Name of a registered distance; a learned one too.
+
+    Returns:
+        A subclass of `Distance`.
+
+    Raises:
+        ValueError: If the name is unknown; the message lists the known ones.
+    """
+    if name in _NAMES:
+        return _NAMES[name]
+    near = difflib.get_close_matches(name, names(), n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"Unknown distance {name!r}. Known: {', '.join(names())}.{hint}")
 
 
 def get(identifier):
@@ -204,7 +233,7 @@ def get(identifier):
         A `Distance`.
 
     Raises:
-        ValueError: If the name is unknown; the message lists the known ones.
+        ValueError: If the name is unknown or of a learned distance; the message lists the others.
         TypeError: If it is nothing of these.
     """
     if isinstance(identifier, dict):
@@ -212,11 +241,13 @@ def get(identifier):
     if isinstance(identifier, Distance):
         return identifier
     if isinstance(identifier, str):
-        if identifier in _NAMES:
-            return _NAMES[identifier]()
-        near = difflib.get_close_matches(identifier, _NAMES, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"Unknown distance {identifier!r}. Known: {', '.join(names())}.{hint}")
+        kind = declared(identifier)
+        if kind.is_learned:
+            raise ValueError(
+                f"The distance {identifier!r} is learned and part of its model. Pass the model's "
+                "own, `model.distance`."
+            )
+        return kind()
     if callable(identifier):
         return Custom(identifier)
     raise TypeError(

@@ -1,19 +1,19 @@
 """A similarity that a model has learned, as a distance."""
 
-from keras_dml.distances.base import Distance
+from keras_dml.distances.base import Distance, register
 
 
+@register("learned_similarity")
 class NegativeSimilarity(Distance):
     """A learned similarity as a distance: `d(x, y) = -S(x, y)`, small is near.
 
     No metric: it has no zero, may be negative and keeps no triangle inequality. It is part of its
-    model, so no name gives it.
+    model, so `get` makes none from the name.
 
     Args:
         layer: A built `keras_dml.layers.LearnedSimilarity`.
     """
 
-    name = "learned_similarity"
     is_zero_at_itself = False
     is_metric = False
     is_learned = True

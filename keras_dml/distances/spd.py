@@ -8,19 +8,25 @@ from keras_dml.geometry import spd
 
 
 class SPDDistance(Distance):
-    """A distance of SPD matrices, `(n, k, k)` and `(m, k, k)` to `(n, m)`, without unit."""
+    """A distance of SPD matrices, `(n, k, k)` and `(m, k, k)` to `(n, m)`.
+
+    Attributes:
+        definite: The arguments that must be positive definite: a matrix there that is not has the
+            distance NaN, which an eager call refuses.
+    """
 
     rank = 3
     embeddings = "SPD matrices, shape (batch, n, n)"
-    is_of_matrices = True
+    device_distance = "log_euclidean"
+    definite = ()
 
     def __call__(self, x, y):
         x, y = self.checked(x, y)
         found = self.pairwise(x, y)
         values = concrete(found)
         if values is not None and np.isnan(values).any():
-            _check_definite("x", concrete(x))
-            _check_definite("y", concrete(y))
+            for name in self.definite:
+                _check_definite(name, concrete({"x": x, "y": y}[name]))
         return found
 
     def degenerate(self, like):
@@ -38,6 +44,8 @@ class AffineInvariant(SPDDistance):
     A first argument that is not positive definite is refused, in a compiled step its distances are
     NaN. A second one is far, at a finite distance that rounding decides: rectify it first.
     """
+
+    definite = ("x",)
 
     def pairwise(self, x, y):
         return spd.affine_invariant_pairwise(x, y)
@@ -63,6 +71,8 @@ class Stein(SPDDistance):
     A matrix that is not positive definite is refused on either side, in a compiled step its
     distances are NaN.
     """
+
+    definite = ("x", "y")
 
     def pairwise(self, x, y):
         return spd.stein_pairwise(x, y)
