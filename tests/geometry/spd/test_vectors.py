@@ -11,7 +11,7 @@ from tests.gradients import finite_differences
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_golden_vectors(dtype):
-    inputs, expected, _, tolerance = matrices.example("vectorize", dtype)
+    inputs, expected, _, tolerance = matrices.example("vectorise", dtype)
     found = np.asarray(spd.vectorize(inputs["x"]))
     assert found.dtype == dtype
     matrices.assert_values(found, expected["vector"], tolerance)
