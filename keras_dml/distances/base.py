@@ -7,6 +7,7 @@ import numpy as np
 from keras_dml._arrays import real
 from keras_dml._backend import keras, ops
 
+__all__ = ["Distance", "declared", "get", "names", "register", "serialize"]
 PACKAGE = "keras_dml"
 _NAMES = {}
 

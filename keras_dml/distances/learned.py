@@ -2,6 +2,8 @@
 
 from keras_dml.distances.base import Distance, register
 
+__all__ = ["NegativeSimilarity"]
+
 
 @register("learned_similarity")
 class NegativeSimilarity(Distance):

@@ -6,6 +6,8 @@ from keras_dml._backend.values import concrete
 from keras_dml.distances.base import Distance, register
 from keras_dml.geometry import spd
 
+__all__ = ["AffineInvariant", "LogEuclidean", "Stein"]
+
 
 class SPDDistance(Distance):
     """A distance of SPD matrices, `(n, k, k)` and `(m, k, k)` to `(n, m)`.

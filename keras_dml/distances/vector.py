@@ -5,6 +5,8 @@ import numpy as np
 from keras_dml.distances.base import Distance, register
 from keras_dml.geometry import vector
 
+__all__ = ["Cosine", "Euclidean"]
+
 
 @register("cosine")
 class Cosine(Distance):

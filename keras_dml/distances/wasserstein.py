@@ -8,6 +8,7 @@ from keras_dml.distances.base import Distance, register
 from keras_dml.geometry.numerics import wide
 from keras_dml.geometry.quantile import wasserstein
 
+__all__ = ["Wasserstein"]
 SAME_KNOTS = 1e-3  # a float16 file rounds knots by up to 5e-4
 
 

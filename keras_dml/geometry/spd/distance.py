@@ -5,39 +5,28 @@ Where two matrices coincide the distance is 0 and its gradient, which does not e
 
 from keras_dml._backend import ops
 from keras_dml._backend.linalg import cholesky, inverse_lower
-from keras_dml.geometry import chunks
-from keras_dml.geometry.numerics import divide, root, widest
-from keras_dml.geometry.spd.functions import log, symmetric
+from keras_dml.geometry.numerics import divide, root
+from keras_dml.geometry.spd.functions import log
 from keras_dml.geometry.spd.matrices import (
     composed,
     congruence,
     eigh,
     rounding,
-    square_matrices,
     symmetric_part,
     transposed,
+    whitening,
 )
+from keras_dml.geometry.spd.pairs import BLOCK_BYTES, in_blocks, of_one_size, together, two_sets
 from keras_dml.geometry.spd.vectors import vectorize
 
-BLOCK_BYTES = 2**26  # all pairs of a training step at once; about six such blocks are alive
-
-
-def whitening(reference):
-    """Lower triangular R with `R A R' = I`, the inverse Cholesky factor of A.
-
-    A constant of the gradient; the distances have gradients of their own.
-
-    Args:
-        reference: Positive definite matrices, shape `(..., n, n)`.
-
-    Returns:
-        Shape `(..., n, n)`, float32 or wider. NaN where a matrix is not positive definite.
-
-    Raises:
-        ValueError: If the matrices are not square.
-    """
-    reference = square_matrices("reference", reference)
-    return inverse_lower(cholesky(ops.stop_gradient(symmetric_part(reference))))
+__all__ = [
+    "affine_invariant",
+    "affine_invariant_pairwise",
+    "log_euclidean",
+    "log_euclidean_pairwise",
+    "stein",
+    "stein_pairwise",
+]
 
 
 def affine_invariant(x, y):
@@ -57,9 +46,9 @@ def affine_invariant(x, y):
     Raises:
         ValueError: If the matrices are not square or of different sizes.
     """
-    x, y = _together(x, y)
+    x, y = together(x, y)
     x, y = x[..., None, :, :], y[..., None, :, :]  # sets of one
-    return _affine_table(x, whitening(x), y)[..., 0, 0]
+    return _affine_distances(x, whitening(x), y)[..., 0, 0]
 
 
 def affine_invariant_pairwise(x, y, max_bytes=BLOCK_BYTES):
@@ -79,10 +68,10 @@ def affine_invariant_pairwise(x, y, max_bytes=BLOCK_BYTES):
     Raises:
         ValueError: If the matrices are not square or of different sizes.
     """
-    x, y = _two_sets(x, y)
+    x, y = two_sets(x, y)
     both = ops.stack([x, whitening(x)], axis=1)  # (n, 2, size, size)
-    return _in_blocks(
-        lambda block, y: _affine_table(block[:, 0], block[:, 1], y), both, y, max_bytes
+    return in_blocks(
+        lambda block, y: _affine_distances(block[:, 0], block[:, 1], y), both, y, max_bytes
     )
 
 
@@ -103,7 +92,7 @@ def log_euclidean(x, y):
     Raises:
         ValueError: If the matrices are not square or of different sizes.
     """
-    x, y = _of_one_size(x, y)
+    x, y = of_one_size(x, y)
     return _norm(vectorize(log(x)) - vectorize(log(y)))
 
 
@@ -121,8 +110,8 @@ def log_euclidean_pairwise(x, y, max_bytes=BLOCK_BYTES):
     Raises:
         ValueError: If the matrices are not square or of different sizes.
     """
-    x, y = (vectorize(log(side)) for side in _two_sets(x, y))
-    return _in_blocks(lambda block, y: _norm(block[:, None] - y[None]), x, y, max_bytes)
+    x, y = (vectorize(log(side)) for side in two_sets(x, y))
+    return in_blocks(lambda block, y: _norm(block[:, None] - y[None]), x, y, max_bytes)
 
 
 def stein(x, y):
@@ -141,7 +130,7 @@ def stein(x, y):
     Raises:
         ValueError: If the matrices are not square or of different sizes.
     """
-    x, y = _of_one_size(x, y)
+    x, y = of_one_size(x, y)
     return _stein(_log_determinant((x + y) / 2), _log_determinant(x), _log_determinant(y))
 
 
@@ -159,15 +148,15 @@ def stein_pairwise(x, y, max_bytes=BLOCK_BYTES):
     Raises:
         ValueError: If the matrices are not square or of different sizes.
     """
-    x, y = _two_sets(x, y)
-    middle = _in_blocks(
+    x, y = two_sets(x, y)
+    middle = in_blocks(
         lambda block, y: _log_determinant((block[:, None] + y[None]) / 2), x, y, max_bytes
     )
     return _stein(middle, _log_determinant(x)[:, None], _log_determinant(y)[None])
 
 
 @ops.custom_gradient
-def _affine_table(x, whitener, y):
+def _affine_distances(x, whitener, y):
     """Distances `(..., n, m)` between `(..., n, size, size)` and `(..., m, size, size)`.
 
     The squared distance is a function of the eigenvalues alone, so its gradient needs no difference
@@ -216,36 +205,3 @@ def _stein(middle, in_x, in_y):
 
 def _norm(gap):
     return root(ops.sum(gap * gap, axis=-1), 2)
-
-
-def _in_blocks(function, x, y, max_bytes):
-    rows = None if max_bytes is None else chunks.rows_per_block(x, y, max_bytes)
-    return function(x, y) if rows is None else chunks.map_rows(function, rows, x, y)
-
-
-def _of_one_size(x, y):
-    x, y = widest(square_matrices("x", x), square_matrices("y", y))
-    if x.shape[-1] != y.shape[-1]:
-        raise ValueError(
-            "`x` and `y` must hold matrices of one size. Received shapes "
-            f"{tuple(x.shape)} and {tuple(y.shape)}."
-        )
-    return symmetric(x), symmetric(y)
-
-
-def _together(x, y):
-    """Both with the leading axes of either."""
-    x, y = _of_one_size(x, y)
-    shape = ops.shape(ops.zeros_like(x) + ops.zeros_like(y))
-    return ops.broadcast_to(x, shape), ops.broadcast_to(y, shape)
-
-
-def _two_sets(x, y):
-    x, y = _of_one_size(x, y)
-    for name, matrices in (("x", x), ("y", y)):
-        if len(matrices.shape) != 3:
-            raise ValueError(
-                f"`{name}` must be a set of matrices, shape (count, n, n). Received shape "
-                f"{tuple(matrices.shape)}."
-            )
-    return x, y

@@ -53,6 +53,24 @@ def eigh(x):
     return nan_unless(finite, values), vectors
 
 
+def whitening(reference):
+    """Lower triangular R with `R A R' = I`, the inverse Cholesky factor of A.
+
+    A constant of the gradient; the distances have gradients of their own.
+
+    Args:
+        reference: Positive definite matrices, shape `(..., n, n)`.
+
+    Returns:
+        Shape `(..., n, n)`, float32 or wider. NaN where a matrix is not positive definite.
+
+    Raises:
+        ValueError: If the matrices are not square.
+    """
+    reference = square_matrices("reference", reference)
+    return linalg.inverse_lower(linalg.cholesky(ops.stop_gradient(symmetric_part(reference))))
+
+
 def finite_or_zero(x):
     """Matrices `(..., n, n)`, those that are not finite as zeros; and which are, `(..., 1)`."""
     finite = ops.all(ops.isfinite(x), axis=(-2, -1), keepdims=True)
