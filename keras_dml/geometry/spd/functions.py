@@ -9,6 +9,7 @@ rectified matrices have coinciding ones by construction. The first derivative on
 import numbers
 
 from keras_dml._backend import ops
+from keras_dml.geometry.numerics import divide
 from keras_dml.geometry.spd import divided_differences as differences
 from keras_dml.geometry.spd.matrices import (
     composed,
@@ -128,6 +129,40 @@ def rectify_log(x, epsilon):
     """`log(rectify(x, epsilon))` in one eigendecomposition; arguments and errors as those of
     `rectify`."""
     return of_eigenvalues(differences.LOG, x, check_epsilon(epsilon))
+
+
+def nuclear_norm(x):
+    """Sum of the singular values; the gradient is the polar factor.
+
+    In float32 up to 7e-5 of the sum too large where singular values span six powers of ten.
+
+    Args:
+        x: Matrices, shape `(..., n, n)`, symmetric or not.
+
+    Returns:
+        Norms, shape `(...)`, float32 or wider. NaN where `x` is not finite.
+
+    Raises:
+        ValueError: If the matrices are not square.
+    """
+
+    @ops.custom_gradient
+    def of_matrix(x):
+        # With x x' = U L U' they are the lengths of the rows of U'x, which keep the digits that
+        # roots of L lose where x is singular; an SVD takes TensorFlow four times as long.
+        _, vectors = eigh(symmetric_part(ops.matmul(x, transposed(x))))
+        rows = ops.matmul(transposed(vectors), x)
+        lengths = ops.sqrt(ops.sum(rows * rows, axis=-1))
+
+        def gradient(*args, upstream=None):
+            if upstream is None:
+                (upstream,) = args
+            polar = ops.matmul(vectors, divide(rows, lengths[..., None]))
+            return upstream[..., None, None] * polar
+
+        return ops.sum(lengths, axis=-1), gradient
+
+    return of_matrix(square_matrices("x", x))
 
 
 def check_epsilon(epsilon):

@@ -89,7 +89,7 @@ def sqrt(x):
 
 
 def nuclear_norm(x):
-    """Sum of the singular values, the inner product with the polar factor; no decomposition.
+    """Sum of the singular values, as `spd.nuclear_norm`: the inner product with the polar factor.
 
     Singular values below 1e-6 of the Frobenius norm count for less than they are.
 
