@@ -12,13 +12,14 @@ from tests.geometry import matrices
 
 KINDS = {
     "affine_invariant": distances.AffineInvariant,
+    "bures_wasserstein": distances.BuresWasserstein,
     "cosine": distances.Cosine,
     "euclidean": distances.Euclidean,
     "log_euclidean": distances.LogEuclidean,
     "stein": distances.Stein,
     "wasserstein": distances.Wasserstein,
 }
-OF_SPD = ["affine_invariant", "log_euclidean", "stein"]
+OF_SPD = ["affine_invariant", "bures_wasserstein", "log_euclidean", "stein"]
 
 
 def numpy(tensor):
@@ -206,7 +207,24 @@ def test_where_an_indefinite_matrix_is_not_refused_it_is_far(rng, name, side, le
     assert found.take(1, axis).min() > before.max()
 
 
-@pytest.mark.parametrize("name, side", [("affine_invariant", "y"), ("log_euclidean", "x")])
+@pytest.mark.parametrize("side", ["x", "y"])
+def test_bures_wasserstein_compares_the_positive_part_of_an_indefinite_matrix(rng, side):
+    sides = {"x": matrices.spd(rng, 3, 4), "y": matrices.spd(rng, 2, 4)}
+    sides[side][1] = matrices.with_spectrum(rng, [-0.5, -0.1, 1, 2])
+    parts = {key: matrices.by_eigh(lambda v: np.maximum(v, 0), x) for key, x in sides.items()}
+    distance = distances.BuresWasserstein()
+    np.testing.assert_allclose(distance(**sides), distance(**parts), rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "name, side",
+    [
+        ("affine_invariant", "y"),
+        ("bures_wasserstein", "x"),
+        ("bures_wasserstein", "y"),
+        ("log_euclidean", "x"),
+    ],
+)
 def test_a_singular_matrix_is_not_refused_for_a_nan_beside_it(rng, name, side):
     sides = {"x": matrices.spd(rng, 3, 3), "y": matrices.spd(rng, 3, 3)}
     sides[side][1] = matrices.with_spectrum(rng, [0, 1, 2])
@@ -286,7 +304,8 @@ def test_a_learned_distance_is_not_made_from_its_name():
 
 def test_devices_compare_tangent_vectors_where_distances_of_matrices_need_eigenvalues():
     for name in KINDS:
-        expected = "log_euclidean" if name in OF_SPD else None
+        itself = name == "bures_wasserstein" or name not in OF_SPD
+        expected = None if itself else "log_euclidean"
         assert distances.get(name).device_distance == expected
 
 
@@ -314,6 +333,7 @@ EACH = [
     distances.AffineInvariant(),
     distances.LogEuclidean(),
     distances.Stein(),
+    distances.BuresWasserstein(),
 ]
 each = pytest.mark.parametrize("distance", EACH, ids=lambda d: d.name)
 

@@ -6,7 +6,7 @@ from keras_dml._backend.values import concrete
 from keras_dml.distances.base import Distance, register
 from keras_dml.geometry import spd
 
-__all__ = ["AffineInvariant", "LogEuclidean", "Stein"]
+__all__ = ["AffineInvariant", "BuresWasserstein", "LogEuclidean", "Stein"]
 
 
 class SPDDistance(Distance):
@@ -78,6 +78,25 @@ class Stein(SPDDistance):
 
     def pairwise(self, x, y):
         return spd.stein_pairwise(x, y)
+
+
+@register("bures_wasserstein")
+class BuresWasserstein(SPDDistance):
+    """Bures-Wasserstein distance of positive semidefinite matrices, in the root of their unit
+    (Bhatia2019).
+
+    Singular matrices are at a finite distance; of an indefinite one the positive part is compared.
+    Exported files compute it from matrix products, without an eigendecomposition.
+    """
+
+    device_distance = None
+    device_tolerance = 2e-3
+
+    def pairwise(self, x, y):
+        return spd.bures_wasserstein_pairwise(x, y)
+
+    def on_device(self, x, y):
+        return spd.bures_wasserstein_by_polynomials(*self.checked(x, y))
 
 
 def _check_definite(name, matrices):
