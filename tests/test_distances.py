@@ -187,7 +187,7 @@ def test_matrices_that_are_not_positive_definite_are_refused_and_say_what_to_do(
     sides = {"x": matrices.spd(rng, 3, 3), "y": matrices.spd(rng, 2, 3)}
     sides[side][1] = matrices.with_spectrum(rng, [-0.1, 1, 2])
     with pytest.raises(
-        ValueError, match=f"`{side}` must hold positive def[^$]*first at place 1.[^$]*ReEig"
+        ValueError, match=f"`{side}` must hold positive def[^$]*first at index 1.[^$]*ReEig"
     ):
         distances.get(name)(**sides)
 

@@ -61,15 +61,15 @@ def affine_invariant(x, y):
 
 
 def affine_invariant_pairwise(x, y, max_bytes=BLOCK_BYTES):
-    """All affine-invariant distances between two sets (Kim2020, Eq. 5), each `x` whitened once.
+    """All affine-invariant distances between two sets (Kim2020, Eq. 5).
 
-    Takes an eigendecomposition for each pair.
+    Whitens each `x` once, and takes an eigendecomposition for each pair.
 
     Args:
         x: Positive definite matrices, shape `(n, size, size)`: the references.
         y: Positive definite matrices, shape `(m, size, size)`.
-        max_bytes: Greatest size of one block of pairs, whose decompositions the backward pass makes
-            again; None: all pairs at once, which trains faster.
+        max_bytes: Largest size of one block of pairs, whose decompositions the backward pass
+            computes again; None: all pairs at once, which trains faster.
 
     Returns:
         Distances, shape `(n, m)`; NaN as in `affine_invariant`.
@@ -111,7 +111,7 @@ def log_euclidean_pairwise(x, y, max_bytes=BLOCK_BYTES):
     Args:
         x: Positive definite matrices, shape `(n, size, size)`.
         y: Positive definite matrices, shape `(m, size, size)`.
-        max_bytes: Greatest size of one block of differences; None: all pairs at once.
+        max_bytes: Largest size of one block of differences; None: all pairs at once.
 
     Returns:
         Distances, shape `(n, m)`.
@@ -124,10 +124,10 @@ def log_euclidean_pairwise(x, y, max_bytes=BLOCK_BYTES):
 
 
 def stein(x, y):
-    """Stein distance, the root of `log det((x + y) / 2) - log det(x y) / 2`: no eigenvalues.
+    """Stein distance, the root of `log det((x + y) / 2) - log det(x y) / 2` (Sra2012).
 
-    Invariant like the affine-invariant distance, and a metric. Determinants cancel: in float32 a
-    distance below about 1e-3 is rounding.
+    Invariant like the affine-invariant distance, and a metric; takes no eigenvalues. Determinants
+    cancel: in float32 a distance below about 1e-3 is rounding.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
@@ -144,12 +144,12 @@ def stein(x, y):
 
 
 def stein_pairwise(x, y, max_bytes=BLOCK_BYTES):
-    """All Stein distances between two sets, one factor a matrix and one a pair.
+    """All Stein distances between two sets (Sra2012), one Cholesky factor a matrix and one a pair.
 
     Args:
         x: Positive definite matrices, shape `(n, size, size)`.
         y: Positive definite matrices, shape `(m, size, size)`.
-        max_bytes: Greatest size of one block of sums; None: all pairs at once.
+        max_bytes: Largest size of one block of sums; None: all pairs at once.
 
     Returns:
         Distances, shape `(n, m)`; NaN as in `stein`.
@@ -228,8 +228,8 @@ def _affine_distances(x, whitener, y):
     whitener = whitener[..., None, :, :]  # (..., n, 1, size, size)
     white = symmetric_part(congruence(whitener, y[..., None, :, :, :]))
     values, vectors = eigh(white)  # (..., n, m, size)
-    least = rounding(values)
-    kept = ops.maximum(values, least)
+    floor = rounding(values)
+    kept = ops.maximum(values, floor)
     logs = ops.log(kept)
     distances = ops.sqrt(ops.sum(logs * logs, axis=-1))  # (..., n, m)
 
@@ -237,7 +237,7 @@ def _affine_distances(x, whitener, y):
         if upstream is None:
             (upstream,) = args
         frame = ops.matmul(transposed(whitener), vectors)
-        slope = ops.where(values > least, logs, ops.zeros_like(logs))
+        slope = ops.where(values > floor, logs, ops.zeros_like(logs))
         slope = slope * divide(upstream, distances)[..., None]
         in_x = -ops.sum(composed(frame, slope), axis=-3)
         in_y = ops.sum(composed(frame, slope / kept), axis=-4)

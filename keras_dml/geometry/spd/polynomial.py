@@ -11,10 +11,10 @@ the products is off by up to 2 % where eigenvalues stand near epsilon (the eigen
 
 Errors of float32 entries against float64, for matrices of norm 1 and epsilon 1e-4
 (`tests/geometry/spd/test_polynomial.py`): rectified 2e-7; the logarithm 1e-5 up to condition 1e3,
-1e-4 up to 1e6, 4e-4 for singular and indefinite matrices, where float32 no longer tells the
-rectified eigenvalues better. They grow with the norm, and hold while it is below 1e5 epsilon. Under
-`jax.jit` the simplifications of XLA cost the logarithm more, 5e-4 in place of 1e-5 at condition 10;
-files for devices are written by TensorFlow, which keeps the order of operations.
+1e-4 up to 1e6, 4e-4 for singular and indefinite matrices, where float32 does not hold the
+rectified eigenvalues any better. They grow with the norm, and hold while it is below 1e5 epsilon.
+Under `jax.jit` the simplifications of XLA cost the logarithm more, 5e-4 in place of 1e-5 at
+condition 10; files for devices are written by TensorFlow, which keeps the order of operations.
 """
 
 import numpy as np
@@ -25,18 +25,18 @@ from keras_dml.geometry.spd.divided_differences import IDENTITY, LOG, SQRT
 from keras_dml.geometry.spd.functions import check_epsilon, derivative
 from keras_dml.geometry.spd.matrices import eigh, square_matrices, symmetric_part, transposed
 
-LOWEST = 1e-6  # of the norm: what float32 tells from 0, and where sign and logarithm saturate
+LOWEST = 1e-6  # of the norm: what float32 resolves, and where sign and logarithm saturate
 SQUARE_ROOTS = 3
 LOG_DEGREE = 15  # one of 4 j - 1: blocks of four coefficients
 TINY = 1e-30  # norm of the zero matrix
 
 
 def rectify(x, epsilon):
-    """Eigenvalues raised to a least value, as `spd.rectify`.
+    """Rectified eigenvalues, as `spd.rectify`.
 
     Args:
         x: Symmetric matrices, shape `(..., n, n)`; the symmetric part is taken.
-        epsilon: Least eigenvalue, positive, in the unit of `x`.
+        epsilon: Smallest eigenvalue of the result, positive, in the unit of `x`.
 
     Returns:
         Matrices, shape `(..., n, n)`, float32 or wider. NaN where `x` is not finite.
@@ -148,9 +148,9 @@ def _lowest(values):
 
 
 def _rectified(x, epsilon):
-    least = epsilon * _identity(x)
-    gap = x - least
-    return (x + least + symmetric_part(gap @ _sign(gap / _norm(gap)))) / 2
+    floor = epsilon * _identity(x)
+    gap = x - floor
+    return (x + floor + symmetric_part(gap @ _sign(gap / _norm(gap)))) / 2
 
 
 def _sign(x, adjoint=lambda x: x):
@@ -211,10 +211,10 @@ def _log_near_one(x):
 
 
 def _norm(x):
-    """Frobenius norm, `(..., 1, 1)`: no eigenvalue is greater."""
+    """Frobenius norm, `(..., 1, 1)`: no eigenvalue is larger."""
     return ops.sqrt(ops.sum(x * x, axis=(-2, -1), keepdims=True)) + TINY
 
 
 def _identity(x):
-    """A constant of the graph, where an operator would make it again on each call."""
+    """Identity as a constant of the graph; an operator would compute it again on each call."""
     return np.eye(x.shape[-1], dtype=keras.backend.standardize_dtype(x.dtype))
