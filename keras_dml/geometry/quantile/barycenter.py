@@ -98,10 +98,10 @@ def _mixture_quantiles(values, fractions, knots):
     points = np.repeat(points, 2)
     end = np.clip(np.searchsorted(mass, knots - ROUNDING), 1, len(mass) - 1)
     rise = mass[end] - mass[end - 1]
-    fraction = np.divide(
-        knots - mass[end - 1], rise, out=np.zeros(len(knots)), where=rise > ROUNDING
-    )
-    return points[end - 1] + np.clip(fraction, 0, 1) * (points[end] - points[end - 1])
+    missing = knots - mass[end - 1]
+    fraction = np.divide(missing, rise, out=np.zeros(len(knots)), where=rise > ROUNDING)
+    fraction = np.where(rise - missing <= ROUNDING, 1, np.clip(fraction, 0, 1))
+    return points[end - 1] * (1 - fraction) + points[end] * fraction
 
 
 def _distribution(values, knots, points, side):
