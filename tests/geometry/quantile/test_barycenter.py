@@ -42,7 +42,7 @@ def test_a_mixture_reads_the_quantiles_of_the_pooled_sample(seed, segments):
 
 
 def test_golden_barycenters():
-    example = golden("barycenter")
+    example = golden("barycentre")
     three, four = (np.asarray(example["inputs"][key]) for key in ("E3", "E4"))
     weights = example["inputs"]["weights"]
     found = {
