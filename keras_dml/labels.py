@@ -1,4 +1,4 @@
-"""Labels as a caller gives them: numbers, as ids are, and each one of the classes."""
+"""Checks of labels: class ids, one a row, each of a known class."""
 
 import numpy as np
 
@@ -7,37 +7,42 @@ from keras_dml._backend import keras, ops
 
 
 def numeric_labels(labels):
-    """Labels as they are where they are a tensor, else as an array of numbers.
+    """Labels as an array of numbers; a tensor is returned unchanged.
 
     Raises:
-        TypeError: If they are names, or nothing that `keras_dml._arrays.real` takes for numbers.
+        TypeError: If they are names, or not numbers by `keras_dml._arrays.real`.
     """
     if _are_names(labels):
         raise TypeError(
             "`labels` must be class ids, whole numbers from 0. Received names. "
-            "`names, labels = numpy.unique(labels, return_inverse=True)` makes ids of them; "
+            "`names, labels = numpy.unique(labels, return_inverse=True)` gives ids; "
             "`names[id]` gives a name back."
         )
     return labels if ops.is_tensor(labels) else real("`labels`", labels)
 
 
 def column_of(labels):
-    """Labels of shape `(rows, 1)` as `(rows,)`; any others as they are.
+    """Labels of shape `(rows, 1)` as `(rows,)`; others unchanged.
 
     Args:
-        labels: An array or a tensor.
+        labels: Array or tensor.
     """
     return labels[:, 0] if len(labels.shape) == 2 and labels.shape[1] == 1 else labels
 
 
 def checked_labels(labels, rows, classes):
-    """Labels as an array of ids, one a row, all of them known.
+    """Labels as an array of known class ids, one a row.
+
+    Args:
+        labels: Labels, shape `(rows,)` or `(rows, 1)`.
+        rows: Number of rows.
+        classes: Number of classes.
 
     Raises:
-        TypeError: If they are no numbers nor names, as `numeric_labels`.
-        ValueError: For another shape, or a label that is none of the classes; the message names it.
+        TypeError: If they are neither numbers nor names, as in `numeric_labels`.
+        ValueError: If they have another shape, or a label is not a class; the message names it.
     """
-    names = _are_names(labels)  # which are told with the number of classes below
+    names = _are_names(labels)  # reported with the number of classes below
     labels = column_of(np.asarray(labels if names else numeric_labels(labels)))
     if labels.shape != (rows,):
         raise ValueError(
@@ -48,7 +53,7 @@ def checked_labels(labels, rows, classes):
         raise ValueError(
             f"`labels` must be class ids from 0 to {classes - 1}. Received "
             f"{np.unique(labels[strange])[:8].tolist()}. "
-            "`numpy.unique(labels, return_inverse=True)` makes ids of names."
+            "`numpy.unique(labels, return_inverse=True)` gives ids for names."
         )
     return labels.astype(int)
 
@@ -58,5 +63,5 @@ def _are_names(labels):
         return keras.backend.standardize_dtype(labels.dtype) == "string"
     try:
         return labels is not None and np.asarray(labels).dtype.kind in "OSTU"
-    except ValueError:  # rows of different lengths, which are told as such
+    except ValueError:  # rows of different lengths, which `real` reports
         return False

@@ -12,13 +12,14 @@ from tests.geometry import matrices
 
 KINDS = {
     "affine_invariant": distances.AffineInvariant,
+    "bures_wasserstein": distances.BuresWasserstein,
     "cosine": distances.Cosine,
     "euclidean": distances.Euclidean,
     "log_euclidean": distances.LogEuclidean,
     "stein": distances.Stein,
     "wasserstein": distances.Wasserstein,
 }
-OF_SPD = ["affine_invariant", "log_euclidean", "stein"]
+OF_SPD = ["affine_invariant", "bures_wasserstein", "log_euclidean", "stein"]
 
 
 def numpy(tensor):
@@ -186,7 +187,7 @@ def test_matrices_that_are_not_positive_definite_are_refused_and_say_what_to_do(
     sides = {"x": matrices.spd(rng, 3, 3), "y": matrices.spd(rng, 2, 3)}
     sides[side][1] = matrices.with_spectrum(rng, [-0.1, 1, 2])
     with pytest.raises(
-        ValueError, match=f"`{side}` must hold positive def[^$]*first at place 1.[^$]*ReEig"
+        ValueError, match=f"`{side}` must hold positive def[^$]*first at index 1.[^$]*ReEig"
     ):
         distances.get(name)(**sides)
 
@@ -204,6 +205,33 @@ def test_where_an_indefinite_matrix_is_not_refused_it_is_far(rng, name, side, le
     axis = {"x": 0, "y": 1}[side]
     assert np.isfinite(found).all()
     assert found.take(1, axis).min() > before.max()
+
+
+@pytest.mark.parametrize("side", ["x", "y"])
+def test_bures_wasserstein_compares_the_positive_part_of_an_indefinite_matrix(rng, side):
+    sides = {"x": matrices.spd(rng, 3, 4), "y": matrices.spd(rng, 2, 4)}
+    sides[side][1] = matrices.with_spectrum(rng, [-0.5, -0.1, 1, 2])
+    parts = {key: matrices.by_eigh(lambda v: np.maximum(v, 0), x) for key, x in sides.items()}
+    distance = distances.BuresWasserstein()
+    np.testing.assert_allclose(distance(**sides), distance(**parts), rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "name, side",
+    [
+        ("affine_invariant", "y"),
+        ("bures_wasserstein", "x"),
+        ("bures_wasserstein", "y"),
+        ("log_euclidean", "x"),
+    ],
+)
+def test_a_singular_matrix_is_not_refused_for_a_nan_beside_it(rng, name, side):
+    sides = {"x": matrices.spd(rng, 3, 3), "y": matrices.spd(rng, 3, 3)}
+    sides[side][1] = matrices.with_spectrum(rng, [0, 1, 2])
+    sides["x"][2, 0, 0] = np.nan
+    found = numpy(distances.get(name)(**sides))
+    assert np.isnan(found[2]).all()
+    assert np.isfinite(found[:2]).all()
 
 
 @pytest.mark.parametrize("name", OF_SPD)
@@ -259,6 +287,33 @@ def test_a_registered_distance_is_known_everywhere(rng, monkeypatch):
     assert type(clone) is Manhattan
 
 
+def test_a_name_on_a_card_tells_what_its_distance_declares():
+    for name, kind in KINDS.items():
+        assert distances.declared(name) is kind
+    assert distances.declared("learned_similarity").is_learned
+    assert not any(kind.is_learned for kind in KINDS.values())
+    with pytest.raises(ValueError, match="Unknown distance 'cosin'.*Did you mean 'cosine'"):
+        distances.declared("cosin")
+
+
+def test_a_learned_distance_is_not_made_from_its_name():
+    assert "learned_similarity" not in distances.names()
+    with pytest.raises(ValueError, match="part of its model.*`model.distance`"):
+        distances.get("learned_similarity")
+
+
+def test_devices_compare_tangent_vectors_where_distances_of_matrices_need_eigenvalues():
+    for name in KINDS:
+        itself = name == "bures_wasserstein" or name not in OF_SPD
+        expected = None if itself else "log_euclidean"
+        assert distances.get(name).device_distance == expected
+
+
+def test_a_device_computes_the_distance_itself_unless_it_says_otherwise(rng):
+    x, y = rng.normal(size=(3, 4)), rng.normal(size=(2, 4))
+    np.testing.assert_array_equal(Manhattan().on_device(x, y), Manhattan()(x, y))
+
+
 def spd_or_vectors(name, rng, rows):
     if name == "wasserstein":
         x = np.sort(rng.normal(size=(rows, 3, 5)), axis=-1)
@@ -278,6 +333,7 @@ EACH = [
     distances.AffineInvariant(),
     distances.LogEuclidean(),
     distances.Stein(),
+    distances.BuresWasserstein(),
 ]
 each = pytest.mark.parametrize("distance", EACH, ids=lambda d: d.name)
 

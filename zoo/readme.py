@@ -1,9 +1,9 @@
 """A model's README, written from its card so that the two cannot disagree."""
 
+from keras_dml import distances
 from keras_dml.zoo import catalog
 
 SHARES = ("auc", "eer", "accuracy", "misidentification", "tar_at_far", "recall_at")
-ON_THE_MANIFOLD = ("affine_invariant",)  # distances that a TFLite file replaces
 HEADS = "sim: the similarity to the prototypes; dol: the auxiliary dense output layer."
 ACRONYMS = ("auc", "eer", "tar", "far")
 _NOTE = "<!-- Written from card.json by zoo/publish.py; change the card, not this page. -->"
@@ -306,7 +306,8 @@ def _exports(card):
     title = f"change in {_metric(change.removesuffix('_change'))}"
     columns = ("format", "numbers", "bytes", "latency (ms)", "drift", title)
     table = f"## Exports\n\n{_table(columns, rows)}"
-    if card["embedding"]["distance"] in ON_THE_MANIFOLD:
+    distance = distances.declared(card["embedding"]["distance"])
+    if distance.device_distance not in (None, distance.name):
         return (
             f"{table}\n\nA TFLite file gives tangent vectors, compared by the log-Euclidean "
             f"distance: the thresholds above are not for it, and its {title} is that of the "

@@ -1,4 +1,4 @@
-"""What stops a compiled step, where Python raises nothing."""
+"""Assertions in compiled steps, where Python raises nothing."""
 
 import numpy as np
 
@@ -6,15 +6,14 @@ from keras_dml._backend import keras, ops
 
 
 def enforced(condition, message):
-    """The condition itself, of which the step stops with the message where it is False.
+    """The condition itself; where it is False, the step stops with an error.
 
-    A step that holds costs nothing more. TensorFlow stops before anything that depends on the
-    result, and XLA leaves its assertion out there: the caller gives what a False condition leads
-    to.
+    It costs nothing while the condition holds. TensorFlow stops before anything that depends on the
+    result; XLA drops the assertion there, so the caller must handle a False condition too.
 
     Args:
-        condition: A boolean scalar tensor.
-        message: What the error says.
+        condition: Boolean scalar tensor.
+        message: Error message.
     """
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
@@ -29,11 +28,11 @@ def enforced(condition, message):
                 raise ValueError(message)
             return np.asarray(condition)
 
-        answer = jax.ShapeDtypeStruct(condition.shape, condition.dtype)
+        result = jax.ShapeDtypeStruct(condition.shape, condition.dtype)
         # without an effect, and where all is well without a call: steps are dispatched as before
         return ops.cond(
             condition,
             lambda: condition,
-            lambda: jax.pure_callback(stop, answer, condition, vmap_method="expand_dims"),
+            lambda: jax.pure_callback(stop, result, condition, vmap_method="expand_dims"),
         )
     return condition

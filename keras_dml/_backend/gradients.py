@@ -1,4 +1,4 @@
-"""Gradients in the inputs of a network: the one place of the attacks that knows the backend."""
+"""Gradients with respect to the inputs of a network."""
 
 from keras_dml._backend import keras
 
@@ -10,12 +10,12 @@ def value_and_gradient(function, x):
     step, and inside a loop of one.
 
     Args:
-        function: Of a tensor like `x`; gives values of any shape, one for each example where the
-            gradients of the examples are wanted apart. It changes no variable.
+        function: Function of a tensor like `x` that returns values of any shape, one for each
+            example where their gradients must not mix. It changes no variable.
         x: Inputs, shape `(batch, ...)`, floats.
 
     Returns:
-        The values, and the gradient, shape as of `x`; zeros where the function does not use `x`.
+        The values, and the gradient in the shape of `x`; zeros where the function does not use `x`.
 
     Raises:
         NotImplementedError: On another backend than TensorFlow or JAX.
@@ -38,15 +38,15 @@ def value_and_gradient(function, x):
 
         gradient, values = jax.grad(total, has_aux=True)(jax.numpy.asarray(x))
         return values, gradient
-    raise NotImplementedError(_told(backend))
+    raise NotImplementedError(_message(backend))
 
 
 def compiled(function):
-    """The function as the backend compiles it; what it reads beside its arguments stays as it is at
-    the first call of a shape.
+    """The function compiled by the backend, which freezes what it reads beside its arguments at the
+    first call of each shape.
 
     Args:
-        function: Of tensors, without effects.
+        function: Function of tensors, without side effects.
 
     Raises:
         NotImplementedError: On another backend than TensorFlow or JAX.
@@ -60,10 +60,10 @@ def compiled(function):
         import jax
 
         return jax.jit(function)
-    raise NotImplementedError(_told(backend))
+    raise NotImplementedError(_message(backend))
 
 
-def _told(backend):
+def _message(backend):
     return (
         f"Gradients in the inputs are there for TensorFlow and JAX. Keras runs on {backend!r}; "
         "set the environment variable KERAS_BACKEND before Keras is imported."

@@ -1,15 +1,15 @@
-"""NumPy within a step of TensorFlow."""
+"""NumPy functions within a step of TensorFlow."""
 
 from keras_dml._backend import keras
 
 
 def is_reachable():
-    """Whether a step can call NumPy without leaving it: on TensorFlow."""
+    """Whether a step can call NumPy, as on TensorFlow."""
     return keras.backend.backend() == "tensorflow"
 
 
 def is_faster():
-    """Whether TensorFlow runs here without an accelerator, where NumPy's sort beats its own."""
+    """Whether NumPy's sort is faster: on TensorFlow without an accelerator."""
     if not is_reachable():
         return False
     import tensorflow as tf
@@ -18,16 +18,16 @@ def is_faster():
 
 
 def call(function, inputs, dtype, shape):
-    """What a pure function of NumPy arrays gives, within a step; carries no gradient.
+    """Result of a pure NumPy function within a step; carries no gradient.
 
     Args:
-        function: From arrays to an array.
+        function: Function from arrays to an array.
         inputs: List of tensors.
-        dtype: Name of the answer's dtype.
-        shape: Its static shape; None where unknown.
+        dtype: Name of the dtype of the result.
+        shape: Static shape of the result, None where unknown.
     """
     import tensorflow as tf
 
-    answer = tf.numpy_function(function, inputs, tf.as_dtype(dtype), stateful=False)
-    answer.set_shape(shape)
-    return answer
+    result = tf.numpy_function(function, inputs, tf.as_dtype(dtype), stateful=False)
+    result.set_shape(shape)
+    return result

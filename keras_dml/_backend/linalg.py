@@ -1,4 +1,4 @@
-"""Products and decompositions that Keras has in another way, or not at all."""
+"""Matrix products and decompositions that Keras lacks or does differently."""
 
 import functools
 
@@ -6,8 +6,8 @@ from keras_dml._backend import keras, ops
 
 
 def matmul_transposed(x, y):
-    """`x y'`, `(n, features)` and `(m, features)` to `(n, m)`; no transpose in the gradient of
-    TensorFlow's."""
+    """`x y'`, `(n, features)` and `(m, features)` to `(n, m)`; on TensorFlow without a transpose,
+    in the gradient too."""
     if keras.backend.backend() != "tensorflow":
         return ops.matmul(x, ops.transpose(y))
     import tensorflow as tf
@@ -25,7 +25,7 @@ def eigh(x):
 def cholesky(x):
     """Lower triangular L with `L L' = x`, shape `(..., n, n)`; NaN where there is none.
 
-    Keras's own function raises there, which one bad matrix of a batch does not deserve.
+    Keras's own function raises instead, for one bad matrix of a batch.
     """
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
@@ -45,7 +45,7 @@ def inverse_lower(factor):
 
 @functools.cache
 def _in_turn(name):
-    """A decomposition of stacks of matrices on JAX; on a processor of one matrix after another.
+    """A decomposition of stacks of matrices on JAX; on a CPU of one matrix after another.
 
     There, LAPACK's call for a whole stack hands parts of it to the threads of XLA's pool and blocks
     its own until they are done. As many such calls at once as there are threads wait for each other

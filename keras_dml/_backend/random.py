@@ -1,4 +1,4 @@
-"""Random bits, as few as are needed."""
+"""Random bytes from few random bits."""
 
 import math
 
@@ -6,12 +6,12 @@ from keras_dml._backend import keras
 
 
 def random_bytes(shape, bits, seed):
-    """Bytes, uniform below 2 ** bits, of as few random bits on TensorFlow.
+    """Random bytes, uniform below 2 ** bits; TensorFlow draws no more bits than that.
 
     Args:
-        shape: Whole numbers, or scalar tensors on TensorFlow.
-        bits: 1, 2, 4 or 8.
-        seed: Tensor, shape `(2,)`: the same seed, the same bytes.
+        shape: Tuple of whole numbers, or of scalar tensors on TensorFlow.
+        bits: Number of random bits in a byte: 1, 2, 4 or 8.
+        seed: Seed tensor, shape `(2,)`.
     """
     low = 2**bits - 1
     if keras.backend.backend() == "jax":

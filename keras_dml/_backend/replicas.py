@@ -1,13 +1,12 @@
-"""What the replicas of a TensorFlow strategy have, together."""
+"""Losses and rows across the replicas of a TensorFlow strategy."""
 
 from keras_dml._backend import keras
 
 
 def share(loss):
-    """A replica's share of the loss: Keras adds up the gradients of all replicas, and expects of
-    `compute_loss` what makes the sum the mean.
+    """Loss of a replica divided by their number, since Keras sums the gradients of all replicas.
 
-    JAX needs none of it: a step there sees the global batch.
+    On JAX the loss itself: a step there sees the global batch.
     """
     if keras.backend.backend() != "tensorflow":
         return loss
@@ -17,10 +16,9 @@ def share(loss):
 
 
 def gathered(tensor):
-    """Rows of all replicas, in their order, on every one of them; the tensor itself where there is
-    one device.
+    """Rows of all replicas, in their order, on each replica; the tensor itself on one device.
 
-    JAX needs none of it: a step there sees the global batch.
+    On JAX the tensor itself: a step there sees the global batch.
     """
     if keras.backend.backend() != "tensorflow":
         return tensor

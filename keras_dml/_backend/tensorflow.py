@@ -1,4 +1,4 @@
-"""TensorFlow, for what no other backend can do."""
+"""The TensorFlow module, for what no other backend can do."""
 
 from keras_dml._backend import keras
 
@@ -9,7 +9,7 @@ def is_backend():
 
 
 def tensorflow():
-    """The module.
+    """The TensorFlow module.
 
     Raises:
         RuntimeError: If Keras runs on another backend.

@@ -1,15 +1,15 @@
-"""Arguments of `train_step`, which each backend calls in its own way."""
+"""Arguments of `train_step` on each backend."""
 
 from keras_dml._backend import keras
 
 
 def with_data(model, arguments, change):
-    """The arguments of a model's `train_step` with other data.
+    """Arguments of a model's `train_step` with other data.
 
     Args:
-        model: The model, whose weights the change may read and whose other variables it may set.
-        arguments: What `train_step` was given: the data, after the state on JAX.
-        change: From data to data.
+        model: Model, whose weights the change may read and whose other variables it may set.
+        arguments: Arguments of `train_step`: the data, after the state on JAX.
+        change: Function from data to data.
     """
     *state, data = arguments
     if not state:

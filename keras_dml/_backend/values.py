@@ -1,4 +1,4 @@
-"""Values of tensors: where there are any, which of them differ, and whether they changed."""
+"""Concrete values of tensors, and their distinct ones."""
 
 import numpy as np
 
@@ -6,8 +6,7 @@ from keras_dml._backend import keras, ops
 
 
 def concrete(tensor):
-    """The tensor's values as a NumPy array in an eager call, an array itself; None where it is
-    symbolic."""
+    """Values of a tensor as a NumPy array; None if it is symbolic."""
     if isinstance(tensor, np.ndarray):
         return tensor
     if keras.backend.backend() == "jax":
@@ -20,19 +19,19 @@ def concrete(tensor):
 
 
 def immutable_weights(model):
-    """The arrays that the weights are, where training makes new ones; None on TensorFlow."""
+    """Arrays of the weights where training replaces them, on JAX; None on TensorFlow."""
     if keras.backend.backend() != "jax":
         return None
     return [variable.value for variable in model.variables]
 
 
 def unique(ids, size, static):
-    """Different ids, and the place of each id among them.
+    """Distinct ids, and the index of each id among them.
 
     Args:
-        ids: int32, shape `(batch,)`.
-        size: Number of places where no shape may depend on values, always so on JAX; some are then
-            filled up with ids that come again.
+        ids: Ids, int32, shape `(batch,)`.
+        size: Number of distinct ids to return where no shape may depend on values, always so on
+            JAX; repeated ids fill the rest.
         static: Whether XLA compiles the step, so that no shape may depend on values.
     """
     if keras.backend.backend() == "tensorflow":

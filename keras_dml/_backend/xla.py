@@ -1,7 +1,7 @@
-"""XLA: functions that it makes one pass of where TensorFlow alone takes many.
+"""XLA, which compiles a function to one pass over memory where TensorFlow alone takes many.
 
-Not asked for with TensorFlow on a GPU, where Keras has it compile the whole step unless that was
-turned off, nor in an exported file, which must run where no XLA is.
+Not used with TensorFlow on a GPU, where Keras lets it compile the whole step unless that is turned
+off, nor in exported files, which must run without XLA.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ _AVOIDED = contextvars.ContextVar("avoided", default=False)
 
 @contextlib.contextmanager
 def avoided():
-    """Within it no graph needs XLA to run."""
+    """Context manager in which no graph needs XLA to run."""
     token = _AVOIDED.set(True)
     try:
         yield
@@ -23,8 +23,8 @@ def avoided():
 
 
 def is_used():
-    """Whether a function can be compiled here: always on JAX; on TensorFlow where no GPU is, and
-    not within `avoided`."""
+    """Whether a function can be compiled: always on JAX; on TensorFlow without a GPU and outside
+    `avoided`."""
     if keras.backend.backend() != "tensorflow":
         return True
     import tensorflow as tf
@@ -33,7 +33,7 @@ def is_used():
 
 
 def is_traced():
-    """Whether this is a TensorFlow graph in the making, in which a function can be compiled."""
+    """Whether a TensorFlow graph is being traced, in which a function can be compiled."""
     if keras.backend.backend() != "tensorflow":
         return False
     import tensorflow as tf
@@ -42,7 +42,7 @@ def is_traced():
 
 
 def compiled(function):
-    """The function compiled by XLA for each shape on TensorFlow, without a gradient; as it is on
+    """The function compiled by XLA for each shape on TensorFlow, without a gradient; unchanged on
     JAX and where XLA is not used."""
     if keras.backend.backend() != "tensorflow" or not is_used():
         return function
@@ -52,7 +52,7 @@ def compiled(function):
 
 
 def traced(function):
-    """The function traced for each shape, which XLA compiles on JAX alone."""
+    """The function traced for each shape; XLA compiles it on JAX only."""
     if keras.backend.backend() == "jax":
         import jax
 
@@ -73,13 +73,13 @@ def fused(function):
 
 
 def compiles_each_shape():
-    """Whether a call with another shape compiles anew."""
+    """Whether a call with a new shape compiles again."""
     return keras.backend.backend() == "jax"
 
 
 def compiles_eigh():
-    """Whether XLA may compile an eigendecomposition: the one that it has for TensorFlow takes many
-    times as long (64 matrices of 80 x 80 on a CPU: 744 ms for 12)."""
+    """Whether XLA may compile an eigendecomposition; its own for TensorFlow is many times slower
+    (64 matrices of 80 x 80 on a CPU: 744 ms in place of 12)."""
     return keras.backend.backend() != "tensorflow"
 
 
@@ -88,7 +88,7 @@ def _differentiable(fast, plain):
     into XLA, since what a loop keeps for its backward pass cannot leave it.
 
     Args:
-        fast: Of tensors, compiled.
+        fast: Compiled function of tensors.
         plain: The same function, not compiled by XLA.
 
     Returns:
@@ -112,8 +112,8 @@ def _differentiable(fast, plain):
         def gradient(*upstream):
             with tf.GradientTape() as tape:
                 tape.watch(arguments)
-                answers = plain(*arguments)
-            return tape.gradient(answers, arguments, upstream)
+                results = plain(*arguments)
+            return tape.gradient(results, arguments, upstream)
 
         return fast(*(tf.stop_gradient(hidden(argument)) for argument in arguments)), gradient
 
@@ -121,8 +121,12 @@ def _differentiable(fast, plain):
 
 
 def filled_up(x, sizes):
-    """Rows `(n, ...)` with rows of zeros up to the next of few numbers of rows, since each number
-    is compiled anew: `sizes` between a power of two and the next, at least one row."""
+    """Rows `(n, ...)` padded with zeros to one of few numbers of rows, each of which compiles once.
+
+    Args:
+        x: Tensor, shape `(n, ...)`.
+        sizes: Numbers of rows between a power of two and the next.
+    """
     rows = ops.shape(x)[0]
     if isinstance(rows, int):
         rows = max(rows, 1)

@@ -1,28 +1,28 @@
-"""The geometry as objects: `d(x, y) -> (n, m)`, small is near.
+"""The geometry as objects: `d(x, y) -> (n, m)`, smaller is closer.
+
+- `base`: what a distance declares; names and their register
+- `vector`: cosine and Euclidean distance
+- `wasserstein`: p-Wasserstein distance of quantile embeddings
+- `spd`: distances of symmetric positive definite matrices
+- `learned`: a learned similarity as a distance
 
 Losses, evaluation, galleries and exports take one of these objects or its name, so that training,
 testing and the device cannot disagree. An embedding carries all that its distance needs; the
 objects have no state. All raise a ValueError for embeddings of another rank or of two models, which
-says what was given. A distance of one's own is a subclass of `Distance` under `@register`.
+says what was given. A custom distance is a subclass of `Distance` under `@register`.
 """
 
-from keras_dml.distances.base import Distance, get, names, register, serialize
-from keras_dml.distances.learned import NegativeSimilarity
-from keras_dml.distances.spd import AffineInvariant, LogEuclidean, Stein
-from keras_dml.distances.vector import Cosine, Euclidean
-from keras_dml.distances.wasserstein import Wasserstein
+from keras_dml.distances import base, learned, spd, vector, wasserstein
+from keras_dml.distances.base import *  # noqa: F403
+from keras_dml.distances.learned import *  # noqa: F403
+from keras_dml.distances.spd import *  # noqa: F403  a new distance touches one file
+from keras_dml.distances.vector import *  # noqa: F403
+from keras_dml.distances.wasserstein import *  # noqa: F403
 
 __all__ = [
-    "AffineInvariant",
-    "Cosine",
-    "Distance",
-    "Euclidean",
-    "LogEuclidean",
-    "NegativeSimilarity",
-    "Stein",
-    "Wasserstein",
-    "get",
-    "names",
-    "register",
-    "serialize",
+    *base.__all__,
+    *learned.__all__,
+    *spd.__all__,
+    *vector.__all__,
+    *wasserstein.__all__,
 ]

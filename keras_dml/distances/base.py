@@ -1,4 +1,4 @@
-"""What every distance is, and the register of their names."""
+"""Base class of distances, and the register of their names."""
 
 import difflib
 
@@ -7,26 +7,29 @@ import numpy as np
 from keras_dml._arrays import real
 from keras_dml._backend import keras, ops
 
+__all__ = ["Distance", "declared", "get", "names", "register", "serialize"]
 PACKAGE = "keras_dml"
 _NAMES = {}
 
 
 class Distance:
-    """Distances between all pairs of two sets of embeddings: `d(x, y) -> (n, m)`, small is near.
+    """Distances between all pairs of two sets of embeddings: `d(x, y) -> (n, m)`.
 
-    A subclass writes `pairwise` and states below what its embeddings are and which properties it
-    has. Losses, mining, inference, exporters and cards ask for nothing else. Objects have no state:
-    what a distance needs beside two embeddings travels inside them.
+    Smaller is closer. A subclass implements `pairwise` and declares the attributes below; losses,
+    mining, inference, exporters and cards use nothing else. Objects have no state: what a distance
+    needs beside two embeddings travels inside them.
 
     Attributes:
-        name: The name that `get`, cards and commands know; `register` sets it.
+        name: Name in `get`, cards and commands, set by `register`.
         rank: Rank of a batch of embeddings; None: any.
-        embeddings: What such a batch is, in words, for error messages.
+        embeddings: Description of such a batch, for error messages.
         is_zero_at_itself: Whether d(x, x) = 0.
         is_symmetric: Whether d(x, y) = d(y, x).
         is_metric: Whether it is a metric, up to rounding.
-        is_learned: Whether it has weights of its own, which an exporter may round.
-        is_of_matrices: Whether embeddings are matrices, whose digits an exporter must keep.
+        is_learned: Whether it has weights, which an exporter may round.
+        device_distance: Name of the distance that a TFLite file computes instead, on tangent
+            vectors, since no device has an eigendecomposition; None: this distance itself.
+        device_tolerance: Largest error of `on_device`, as a fraction of the largest distance.
     """
 
     name = None
@@ -36,10 +39,11 @@ class Distance:
     is_symmetric = True
     is_metric = True
     is_learned = False
-    is_of_matrices = False
+    device_distance = None
+    device_tolerance = 0.0
 
     def __init_subclass__(cls, **kwargs):
-        """A subclass that measures in its own way squares in its own way too."""
+        """Resets `squared` for a subclass that overrides `pairwise` alone."""
         super().__init_subclass__(**kwargs)
         measures = {"pairwise", "__call__"} & vars(cls).keys()
         if measures and "squared" not in vars(cls):
@@ -49,7 +53,7 @@ class Distance:
         return self.pairwise(*self.checked(x, y))
 
     def pairwise(self, x, y):
-        """All distances of embeddings that `checked` has let pass.
+        """All distances between checked embeddings.
 
         Args:
             x: Tensor, shape `(n, ...)`.
@@ -60,20 +64,27 @@ class Distance:
         """
         raise NotImplementedError
 
+    def on_device(self, x, y):
+        """All distances as an exported file computes them, `(n, ...)` and `(m, ...)` to `(n, m)`.
+
+        Override it where `pairwise` needs an operator that devices do not have.
+        """
+        return self(x, y)
+
     def squared(self, x, y):
-        """Squares of the distances, shape `(n, m)`, in the square of the unit."""
+        """All squared distances, shape `(n, m)`, in the square of the unit."""
         return ops.square(self(x, y))
 
     @property
     def has_cheap_square(self):
-        """Whether `squared` takes less than the distance, since it leaves out a root."""
+        """Whether `squared` saves the root of the distance."""
         return type(self).squared is not Distance.squared
 
     def checked(self, x, y):
         """Both sets as tensors, after a check of their ranks and sizes.
 
         Raises:
-            ValueError: If one is of another rank, or they are not of one model.
+            ValueError: If one has another rank, or they are not of one model.
         """
         x, y = _tensor("x", x), _tensor("y", y)
         if self.rank is not None:
@@ -81,38 +92,38 @@ class Distance:
         return x, y
 
     def check(self, name, embeddings, owner=None):
-        """Checks the values of given embeddings, beyond their shape.
+        """Checks the values of embeddings, beyond their shape.
 
         Args:
             name: Name of the argument, for error messages.
             embeddings: NumPy array, shape `(n, ...)`.
-            owner: The model that they are said to be of; None: unknown.
+            owner: Model that they should be of; None: unknown.
 
         Raises:
-            ValueError: If they are no such embeddings, or another model's.
+            ValueError: If they are not such embeddings, or another model's.
         """
 
     def check_same(self, found, expected):
         """Checks that embeddings of an exported file are comparable with the model's.
 
         Args:
-            found: The file's, shape `(n, ...)`.
-            expected: The model's, same shape.
+            found: Embeddings of the file, shape `(n, ...)`.
+            expected: Embeddings of the model, same shape.
 
         Raises:
             ValueError: If they are not.
         """
 
     def degenerate(self, like):
-        """An embedding where quotients are hardest, to try an exported file on.
+        """A degenerate embedding, to test an exported file on.
 
         Args:
-            like: An embedding, shape `(...)`.
+            like: Embedding, shape `(...)`.
         """
         return np.zeros_like(like)
 
     def bytes_per_pair(self, embedding):
-        """Memory that a pair takes within `pairwise`, beside the result.
+        """Memory in bytes that a pair takes within `pairwise`, beside the result.
 
         Args:
             embedding: NumPy array, shape `(...)`.
@@ -120,11 +131,13 @@ class Distance:
         return max(1, embedding.nbytes)
 
     def ranking(self, gallery):
-        """A function from queries `(n, ...)` to float64 `(n, m)` that ranks the gallery as the
-        distance does, or None where there is no formula in NumPy.
+        """A NumPy function that ranks the gallery as the distance does; None if there is none.
 
         Args:
             gallery: NumPy array, shape `(m, ...)`.
+
+        Returns:
+            A function from queries `(n, ...)` to float64 `(n, m)`, or None.
         """
 
     def get_config(self):
@@ -151,10 +164,10 @@ class Distance:
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
 class Custom(Distance):
-    """A function `d(x, y) -> (n, m)` of one's own as a distance; nothing is known of it.
+    """A custom function `d(x, y) -> (n, m)` as a distance, without any known property.
 
     Args:
-        function: The function, or its serialized form.
+        function: Function, or its serialized form.
     """
 
     rank = None
@@ -174,10 +187,10 @@ class Custom(Distance):
 
 
 def register(name):
-    """Class decorator: makes a `Distance` known by a name, in `get` and in saved models.
+    """Class decorator that registers a `Distance` by name, for `get` and saved models.
 
     Args:
-        name: The name, such as `"stein"`.
+        name: Name, such as `"stein"`.
     """
 
     def registered(kind):
@@ -189,8 +202,27 @@ def register(name):
 
 
 def names():
-    """The names of all registered distances, sorted."""
-    return sorted(_NAMES)
+    """Names that `get` takes, sorted: all registered distances but learned ones."""
+    return sorted(name for name, kind in _NAMES.items() if not kind.is_learned)
+
+
+def declared(name):
+    """Class of a registered distance, with the attributes that it declares.
+
+    Args:
+        name: Name of the distance, as on a card; a learned one too.
+
+    Returns:
+        A subclass of `Distance`.
+
+    Raises:
+        ValueError: If the name is unknown; the message lists the known ones.
+    """
+    if name in _NAMES:
+        return _NAMES[name]
+    near = difflib.get_close_matches(name, names(), n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(f"Unknown distance {name!r}. Known: {', '.join(names())}.{hint}")
 
 
 def get(identifier):
@@ -204,19 +236,21 @@ def get(identifier):
         A `Distance`.
 
     Raises:
-        ValueError: If the name is unknown; the message lists the known ones.
-        TypeError: If it is nothing of these.
+        ValueError: If the name is unknown or of a learned distance; the message lists the others.
+        TypeError: If it is none of these.
     """
     if isinstance(identifier, dict):
         identifier = keras.saving.deserialize_keras_object(identifier)
     if isinstance(identifier, Distance):
         return identifier
     if isinstance(identifier, str):
-        if identifier in _NAMES:
-            return _NAMES[identifier]()
-        near = difflib.get_close_matches(identifier, _NAMES, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"Unknown distance {identifier!r}. Known: {', '.join(names())}.{hint}")
+        kind = declared(identifier)
+        if kind.is_learned:
+            raise ValueError(
+                f"The distance {identifier!r} is learned and part of its model. Pass the model's "
+                "own, `model.distance`."
+            )
+        return kind()
     if callable(identifier):
         return Custom(identifier)
     raise TypeError(
@@ -225,7 +259,7 @@ def get(identifier):
 
 
 def serialize(distance):
-    """Plain-Python form of a distance, for `get_config`; `get` reads it."""
+    """Serialized form of a distance, for `get_config`; `get` reads it."""
     return keras.saving.serialize_keras_object(distance)
 
 

@@ -1,19 +1,21 @@
-"""A similarity that a model has learned, as a distance."""
+"""Learned similarities as distances."""
 
-from keras_dml.distances.base import Distance
+from keras_dml.distances.base import Distance, register
+
+__all__ = ["NegativeSimilarity"]
 
 
+@register("learned_similarity")
 class NegativeSimilarity(Distance):
-    """A learned similarity as a distance: `d(x, y) = -S(x, y)`, small is near.
+    """Negative learned similarity, `d(x, y) = -S(x, y)`: smaller is closer.
 
-    No metric: it has no zero, may be negative and keeps no triangle inequality. It is part of its
-    model, so no name gives it.
+    Not a metric: it has no zero, may be negative and violates the triangle inequality. It is part
+    of its model, so `get` does not create it from its name.
 
     Args:
-        layer: A built `keras_dml.layers.LearnedSimilarity`.
+        layer: Built `keras_dml.layers.LearnedSimilarity`.
     """
 
-    name = "learned_similarity"
     is_zero_at_itself = False
     is_metric = False
     is_learned = True

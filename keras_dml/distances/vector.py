@@ -5,6 +5,8 @@ import numpy as np
 from keras_dml.distances.base import Distance, register
 from keras_dml.geometry import vector
 
+__all__ = ["Cosine", "Euclidean"]
+
 
 @register("cosine")
 class Cosine(Distance):
@@ -25,28 +27,28 @@ class Cosine(Distance):
 class Euclidean(Distance):
     """Euclidean distance of vectors, in their unit.
 
-    Of vectorized logarithms of SPD matrices this is the log-Euclidean distance.
+    For vectorized logarithms of SPD matrices it is the log-Euclidean distance.
     """
 
     def pairwise(self, x, y):
         return vector.euclidean(x, y)
 
     def squared(self, x, y):
-        """Squares of the distances, without the root that squaring would take back."""
+        """All squared distances, without a root."""
         return vector.squared_euclidean(*self.checked(x, y))
 
     def ranking(self, gallery):
-        """|y|^2 - 2 x.y: the squared distance but for |x|^2, which is the same for all entries."""
+        """Ranking by |y|^2 - 2 x.y, the squared distance less |x|^2, which all entries share."""
         origin = gallery[:1].astype(np.float64)  # one of the points: no digits lost on an offset
         entries = gallery - origin
         squares = np.einsum("nd,nd->n", entries, entries)
         entries *= 2.0
 
-        def table(queries):
+        def distances(queries):
             product = (queries - origin) @ entries.T
             return np.subtract(squares, product, out=product)
 
-        return table
+        return distances
 
 
 def _unit(x):

@@ -8,6 +8,7 @@ from keras_dml.distances.base import Distance, register
 from keras_dml.geometry.numerics import wide
 from keras_dml.geometry.quantile import wasserstein
 
+__all__ = ["Wasserstein"]
 SAME_KNOTS = 1e-3  # a float16 file rounds knots by up to 5e-4
 
 
@@ -17,10 +18,10 @@ class Wasserstein(Distance):
     Eq. 9).
 
     An embedding has shape `(filters + 1, knots)`: the values at the knots, and the knots themselves
-    as its last row. Embeddings of models with other knots are refused where values are at hand.
+    as its last row. Embeddings of models with other knots raise a ValueError in an eager call.
 
     Args:
-        p: Order, a real number, at least 1.
+        p: Order of the distance, a real number, at least 1.
     """
 
     rank = 3
@@ -42,8 +43,8 @@ class Wasserstein(Distance):
         if falling.any():
             raise ValueError(
                 f"`{name}` holds no quantile embedding in row {np.flatnonzero(falling)[0]}: its "
-                "knots, the last row, must ascend from 0 to 1. Give embeddings as "
-                "`keras_dml.embed` made them."
+                "knots, the last row, must ascend from 0 to 1. Pass embeddings as "
+                "`keras_dml.embed` returns them."
             )
         own = _knots_of(owner)
         if own is not None and len(knots):
@@ -60,7 +61,7 @@ class Wasserstein(Distance):
             raise ValueError(f"its knots are off by {moved:.2g}, more than {SAME_KNOTS}")
 
     def degenerate(self, like):
-        """No spread at all, at the knots of the other embedding."""
+        """A constant quantile function at the knots of the other embedding."""
         return np.concatenate([np.zeros_like(like[:-1]), like[-1:]])
 
     def get_config(self):
@@ -68,14 +69,15 @@ class Wasserstein(Distance):
 
 
 def _knots_of(model):
-    """Knots of the last layer that has any, as a NumPy array; None where there is none."""
+    """Knots of the last layer that has any, as a NumPy array; None if no layer has."""
     layers = model._flatten_layers() if model is not None else ()
     heads = [layer for layer in layers if hasattr(layer, "knot_values")]
     return ops.convert_to_numpy(heads[-1].knot_values()) if heads else None
 
 
 def _check_same_knots(x, y):
-    """Inside a compiled step there are no values to compare, and both sides are one model's."""
+    """Refuses embeddings with different knots; a compiled step, where both sides are of one model,
+    has no values to compare."""
     first, second = concrete(x[:, -1]), concrete(y[:, -1])
     if first is None or second is None:
         return

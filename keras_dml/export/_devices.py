@@ -12,17 +12,24 @@ def works_on_matrices(model):
     return any(isinstance(layer, MatrixLayer) for layer in model._flatten_layers())
 
 
-def flat(model):
-    """A model whose embeddings a device can compare.
+def comparable(model, metric):
+    """A model whose embeddings a device can compare, and the distance that it compares them by.
 
-    One whose head gives positive definite matrices gets a logarithm and answers with tangent
-    vectors, whose Euclidean distance is the log-Euclidean one of the matrices; the affine-invariant
-    distance would need eigenvalues for each pair. Any other is returned as it is.
+    Where a device cannot compute the distance itself, the model gets a logarithm and its embeddings
+    become tangent vectors, whose Euclidean distance is the log-Euclidean one of the matrices. Any
+    other model is returned as it is.
+
+    Args:
+        model: A model of which the distance is.
+        metric: A `Distance`.
+
+    Returns:
+        `(model, metric)`.
     """
-    if not getattr(getattr(model.layers[-1], "distance", None), "is_of_matrices", False):
-        return model
-    vectors = TangentVector()(LogEig()(model.output))
-    return keras.Model(model.input, vectors, name=model.name)
+    if metric.device_distance is None:
+        return model, metric
+    head = TangentVector()
+    return keras.Model(model.input, head(LogEig()(model.output)), name=model.name), head.distance
 
 
 def without_eigh(model):

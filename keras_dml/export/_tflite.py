@@ -46,8 +46,8 @@ def tflite(
 
     A model on matrices is written with the polynomial solver, since no device has an
     eigendecomposition, and with float32 weights for `"dynamic"`, since 8 bits do not hold small
-    eigenvalues. Where it ends in positive definite matrices, the file's embedding is their tangent
-    vector, and its distance the log-Euclidean one.
+    eigenvalues. Where no device can compute the distance of its matrices, the file's embedding is
+    their tangent vector, and its distance the log-Euclidean one.
 
     The file is run by LiteRT in a process of its own, on recordings of several lengths, silence and
     a constant one, and compared with Keras; only then it takes the place of what `path` held.
@@ -92,13 +92,13 @@ def tflite(
     litert.require()
     with staged(path) as candidate:
         encoder, classifier = signatures.parts(model)
-        encoder = _devices.flat(encoder)
+        metric = signatures.metric_of(classifier or encoder, distance)
+        encoder, metric = _devices.comparable(encoder, metric)
         kind = inputs.of(encoder)
         own = _recordings(representative, encoder, quantization)
         bounds = parity.BOUNDS
         if _devices.works_on_matrices(encoder):
             quantization, bounds = _of_matrices(quantization), parity.BOUNDS_ON_MATRICES
-        metric = signatures.metric_of(classifier or encoder, distance)
         tried = trials(_devices.exact(encoder), own, only_own=quantization == "int8")
         runs = _devices.without_eigh(encoder)
         module = signatures.for_one(runs, metric, classifier)

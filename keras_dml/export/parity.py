@@ -67,6 +67,7 @@ def check(file, ask, trials, metric, bounds, classifier=None):
     drift = check_embeddings(file, embeddings, trials, metric, bounds.embedding)
     tried = gallery(embeddings, metric)
     bound = bounds.similarity if metric.is_learned else bounds.distance
+    bound = max(bound, metric.device_tolerance)
     check_table(file, "distances", ask["distance"](tried, tried), metric(tried, tried), bound)
     if classifier is not None:
         expected = classifier.similarity(tried, tried)

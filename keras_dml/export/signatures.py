@@ -160,7 +160,7 @@ def _module(encoder, metric, classifier, rows):
         return {"embedding": embedded(x, mask)}
 
     def distance(embedding, gallery):
-        return {"distance": one_row(metric(embedding, gallery))}
+        return {"distance": one_row(metric.on_device(embedding, gallery))}
 
     def score(embedding, prototypes):
         return {"similarity": one_row(classifier.similarity(embedding, prototypes))}

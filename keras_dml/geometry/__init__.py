@@ -1,9 +1,37 @@
 """Pure functions of tensors on `keras.ops`: no state, no layers, no files; a folder a manifold.
 
-- `quantile`: distributions as quantile functions; `wasserstein` their distances
-- `spd`: symmetric positive definite matrices
-- `vector`, `prototypes`, `similarity`: vectors, their class means, learned similarities
-- `signals`: covariances and correlations of recordings
+Distributions (quantile functions):
+
+- `quantile.function`: empirical quantile functions at learned knots
+- `quantile.wasserstein` (also `wasserstein`): p-Wasserstein distances and their bounds
+- `quantile.pairwise`: all 1-Wasserstein distances of two sets in one pass
+- `quantile.barycenter`: mixtures and Wasserstein barycenters
+- `quantile.divergences`: Kullback-Leibler and Jensen-Shannon divergences, for comparison
+- `quantile.order`: positions of order statistics
+
+Symmetric positive definite (SPD) matrices; `spd` itself exports the functions:
+
+- `spd.distance`: affine-invariant, log-Euclidean, Stein and Bures-Wasserstein distances
+- `spd.mean`: Karcher and log-Euclidean means, geodesics
+- `spd.functions`: matrix logarithm, exponential, powers, rectification and their derivatives
+- `spd.polynomial`: the same from matrix products, for devices without an eigensolver
+- `spd.sign_polynomials`: coefficients of these polynomials
+- `spd.divided_differences`: difference quotients of the Daleckii-Krein derivative
+- `spd.vectors`: symmetric matrices as vectors with the same inner product
+- `spd.tangent`: logarithms of mapped matrices as vectors, compiled
+- `spd.stiefel`: orthonormal frames, by polar factor or QR decomposition
+- `spd.potato`, `spd.potato_float64`: z-scores of the Riemannian potato
+- `spd.matrices`, `spd.pairs`: checks, eigendecompositions, pairs of matrices
+
+Vectors and signals:
+
+- `vector`: cosine, Euclidean and signal-to-noise-ratio distances
+- `similarity`: learned similarities of all pairs of vectors
+- `prototypes`: class means and their moving average
+- `signals.covariance`: covariance matrices, with shrinkage
+- `signals.correlation`: correlations of channels at lags
+
+What they share: `numerics` (guards, dtypes) and `chunks` (blocks of bounded memory).
 """
 
 from keras_dml.geometry.quantile import wasserstein

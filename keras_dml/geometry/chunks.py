@@ -6,13 +6,13 @@ from keras_dml._backend import keras, ops
 
 
 def rows_per_block(x, y, max_bytes, numbers=None):
-    """Rows of `x` whose pairs with all of `y` fit `max_bytes`; None where all rows are known to.
+    """Number of rows of `x` whose pairs with all of `y` fit `max_bytes`; None if all rows do.
 
     Args:
-        x: Tensor `(n, ...)`.
-        y: Tensor `(m, ...)`.
+        x: Tensor, shape `(n, ...)`.
+        y: Tensor, shape `(m, ...)`.
         max_bytes: Size of one block of shape `(rows, m, numbers)`.
-        numbers: What a pair takes; None: as many as a row of `x` has, its difference.
+        numbers: Numbers that a pair takes; None: as many as a row of `x`, for a difference.
     """
     n, m = ops.shape(x)[0], ops.shape(y)[0]
     numbers = math.prod(x.shape[1:]) if numbers is None else numbers
@@ -39,14 +39,14 @@ def joined(blocks, n):
 
 
 def map_rows(function, rows, x, *others):
-    """`function(block, *others)` on each block of rows, joined; the backward pass computes its
-    intermediates again.
+    """Joined results of `function(block, *others)` on blocks of rows; the backward pass computes
+    the intermediates again.
 
     Args:
-        function: From `(rows, ...)` and the other tensors to `(rows, ...)`.
-        rows: Rows of a block.
-        x: Tensor `(n, ...)`.
-        *others: Tensors that every block sees whole.
+        function: Function from `(rows, ...)` and the other tensors to `(rows, ...)`.
+        rows: Number of rows of a block.
+        x: Tensor, shape `(n, ...)`.
+        *others: Tensors that every block takes whole.
     """
     again = keras.remat(
         function

@@ -37,10 +37,10 @@ def cosine(x, y):
 def squared_euclidean(x, y):
     """All squared Euclidean distances; exactly 0 between equal rows.
 
-    One row against many, and tables whose differences take at most 1 MiB, are computed from
+    One row against many, and sets whose differences take at most 1 MiB, are computed from
     differences, to machine precision. Larger ones come from one matrix of inner products, which is
     twenty times faster and cancels: the error is some `1e-6 (|x|^2 + |y|^2)` in float32, lengths
-    taken from the mean of `x`, and what is below it counts as 0. Pairs nearer than a thousandth of
+    taken from the mean of `x`, and what is below it counts as 0. Pairs closer than a thousandth of
     their distance from the mean are one point there; in float64, than 6e-8.
 
     Args:
@@ -58,30 +58,30 @@ def squared_euclidean(x, y):
     center = ops.where(ops.equal(center - center, 0), center, 0)  # one row of NaN is not all rows'
     if within:
         return _squares_within(x - center)
-    table, lost = _squares_by_product(x - center, y - center)
-    return ops.where(lost, 0, table)
+    squares, lost = _squares_by_product(x - center, y - center)
+    return ops.where(lost, 0, squares)
 
 
 @ops.custom_gradient
 def _squares_within(x):
     """Squared distances between all rows of `x`; the gradient takes one product instead of two."""
-    table, lost = _squares_by_product(x, x)
+    squares, lost = _squares_by_product(x, x)
 
     def gradient(*args, upstream=None):
         upstream = ops.where(lost, 0, args[0] if upstream is None else upstream)
         both = upstream + ops.transpose(upstream)
         return 2 * (ops.sum(both, axis=1)[:, None] * x - ops.matmul(both, x))
 
-    return ops.where(lost, 0, table), gradient
+    return ops.where(lost, 0, squares), gradient
 
 
 def _squares_by_product(x, y):
     """Squared distances, and which of them are below rounding, `(n, m)` each."""
-    squares = ops.sum(x * x, axis=1)[:, None] + ops.sum(y * y, axis=1)[None]
-    table = squares - 2 * inner(x, y)
+    lengths = ops.sum(x * x, axis=1)[:, None] + ops.sum(y * y, axis=1)[None]
+    squares = lengths - 2 * inner(x, y)
     epsilon = float(np.finfo(keras.backend.standardize_dtype(x.dtype)).eps)
-    lost = ops.logical_and(table <= PRODUCT_NOISE * epsilon * squares, squares < float("inf"))
-    return table, lost
+    lost = ops.logical_and(squares <= PRODUCT_NOISE * epsilon * lengths, lengths < float("inf"))
+    return squares, lost
 
 
 def euclidean(x, y):
@@ -92,11 +92,11 @@ def euclidean(x, y):
         y: Vectors, shape `(m, features)`, same units.
 
     Returns:
-        Distances, shape `(n, m)`, in the vectors' units; `squared_euclidean` says how exact.
+        Distances, shape `(n, m)`, in the vectors' units; see `squared_euclidean` for the precision.
     """
-    table = squared_euclidean(x, y)
-    zero = ops.equal(table, 0)
-    return ops.where(zero, 0, ops.sqrt(ops.where(zero, 1, table)))
+    squares = squared_euclidean(x, y)
+    zero = ops.equal(squares, 0)
+    return ops.where(zero, 0, ops.sqrt(ops.where(zero, 1, squares)))
 
 
 def snr(x, y):

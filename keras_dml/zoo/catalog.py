@@ -5,7 +5,6 @@ import json
 
 from keras_dml.zoo import lookup, schema
 
-LEARNED = "learned_similarity"
 # Figures that a line about a model gives, by protocol and metric.
 HEADLINES = {
     ("verification", "eer"): "EER",
@@ -113,7 +112,9 @@ def known_in_words(card):
 
 def is_classifier(card):
     """Whether a model is a `PrototypicalClassifier`."""
-    return card["embedding"]["distance"] == LEARNED
+    from keras_dml import distances  # loads Keras
+
+    return distances.declared(card["embedding"]["distance"]).is_learned
 
 
 def figures_in_words(card):

@@ -1,4 +1,4 @@
-"""Distributions of a filter's activations over time, as quantile functions linear between knots."""
+"""Distributions as quantile functions that are linear between shared knots (Abdelwahab2019)."""
 
 from keras_dml.geometry.quantile.function import evaluate, initial_alpha, knots, quantiles
 

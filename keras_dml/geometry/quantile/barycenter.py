@@ -1,16 +1,16 @@
-"""Several quantile functions as one: their mixture and their barycenters. NumPy, in float64."""
+"""Mixtures and Wasserstein barycenters of quantile functions. NumPy, in float64."""
 
 import numpy as np
 
-ROUNDING = 1e-12  # of a share of probability: sums of weighted shares in float64
+ROUNDING = 1e-12  # of a probability: sums of weights in float64
 
 
 def mixture(values, counts, knots):
-    """Quantile function of the mixture of several segments of recordings.
+    """Quantile function of the mixture of several segments of a recording.
 
-    Mixes the distribution functions with the segments' shares of steps and reads the mixture's
-    quantile function, which is exact, at the knots: `inf {x : F(x) >= s_i}`. Merging an embedding
-    with itself gives itself.
+    Weights each segment's distribution function by its fraction of the steps, and evaluates the
+    exact quantile function of the mixture at the knots: `inf {x : F(x) >= s_i}`. The mixture of a
+    segment with itself is the segment.
 
     Args:
         values: Values at the knots of each segment, shape `(segments, filters, knots)`, in units of
@@ -23,6 +23,11 @@ def mixture(values, counts, knots):
 
     Raises:
         ValueError: If the shapes do not fit or a count is not positive.
+
+    Example:
+        >>> low, high = [[[0.0, 1.0, 2.0]], [[10.0, 11.0, 12.0]]]
+        >>> mixture([low, high], counts=[300, 100], knots=[0, 0.5, 1])
+        array([[ 0.        ,  1.33333333, 12.        ]])
     """
     values, counts, knots = (np.asarray(a, np.float64) for a in (values, counts, knots))
     if values.ndim != 3 or counts.shape != values.shape[:1] or knots.shape != values.shape[2:]:
@@ -32,27 +37,31 @@ def mixture(values, counts, knots):
         )
     if not (counts > 0).all():
         raise ValueError(f"`counts` must be positive numbers of steps. Received {counts.tolist()}.")
-    shares = counts / counts.sum()
+    fractions = counts / counts.sum()
     filters = range(values.shape[1])
-    return np.stack([_mixture_quantiles(values[:, k], shares, knots) for k in filters])
+    return np.stack([_mixture_quantiles(values[:, k], fractions, knots) for k in filters])
 
 
 def barycenter(values, weights=None, p=1):
-    """Quantile function with the least weighted sum of p-th powers of distances to the given ones.
+    """Wasserstein barycenter: minimizes the weighted sum of p-th powers of the distances.
 
     For p = 2 the weighted mean at each knot, exact; for p = 1 the median (with weights the lower
-    weighted median), exact up to changes of sign inside a segment.
+    weighted median), exact where no two quantile functions cross inside a segment.
 
     Args:
         values: Values at shared knots, shape `(embeddings, filters, knots)`.
-        weights: Shape `(embeddings,)`, positive; None: equal.
-        p: 1 or 2.
+        weights: Positive weights, shape `(embeddings,)`; None: equal.
+        p: Order of the distance, 1 or 2.
 
     Returns:
         Values at the knots, shape `(filters, knots)`.
 
     Raises:
         ValueError: If `p` is neither 1 nor 2, or the weights do not fit.
+
+    Example:
+        >>> barycenter([[[0.0, 1.0, 2.0]], [[3.0, 5.0, 10.0]]], p=2)
+        array([[1.5, 3. , 6. ]])
     """
     values = np.asarray(values, np.float64)
     if p not in (1, 2):
@@ -74,31 +83,35 @@ def barycenter(values, weights=None, p=1):
     return np.take_along_axis(values, rank, axis=0)[0]
 
 
-def _mixture_quantiles(values, shares, knots):
-    """`values` of one filter, shape `(segments, knots)`."""
-    places = np.unique(values)
+def _mixture_quantiles(values, fractions, knots):
+    """Quantile function of the mixture for one filter, `values` of shape `(segments, knots)`."""
+    points = np.unique(values)
     below = sum(
-        share * _distribution(v, knots, places, "left")
-        for v, share in zip(values, shares, strict=True)
+        fraction * _distribution(v, knots, points, "left")
+        for v, fraction in zip(values, fractions, strict=True)
     )
     upto = sum(
-        share * _distribution(v, knots, places, "right")
-        for v, share in zip(values, shares, strict=True)
+        fraction * _distribution(v, knots, points, "right")
+        for v, fraction in zip(values, fractions, strict=True)
     )
     mass = np.maximum.accumulate(np.stack([below, upto], axis=1).ravel())
-    places = np.repeat(places, 2)
+    points = np.repeat(points, 2)
     end = np.clip(np.searchsorted(mass, knots - ROUNDING), 1, len(mass) - 1)
     rise = mass[end] - mass[end - 1]
-    share = np.divide(knots - mass[end - 1], rise, out=np.zeros(len(knots)), where=rise > ROUNDING)
-    return places[end - 1] + np.clip(share, 0, 1) * (places[end] - places[end - 1])
+    missing = knots - mass[end - 1]
+    fraction = np.divide(missing, rise, out=np.zeros(len(knots)), where=rise > ROUNDING)
+    fraction = np.where(rise - missing <= ROUNDING, 1, np.clip(fraction, 0, 1))
+    return points[end - 1] * (1 - fraction) + points[end] * fraction
 
 
-def _distribution(values, knots, places, side):
+def _distribution(values, knots, points, side):
     """F(x-) (`side="left"`) or F(x) (`"right"`) of the piecewise-linear quantile function at the
-    places."""
-    end = np.searchsorted(values, places, side=side)
+    points."""
+    end = np.searchsorted(values, points, side=side)
     segment = np.clip(end, 1, len(values) - 1)
     rise = values[segment] - values[segment - 1]
-    share = np.divide(places - values[segment - 1], rise, out=np.zeros(len(places)), where=rise > 0)
-    mass = knots[segment - 1] + share * (knots[segment] - knots[segment - 1])
+    fraction = np.divide(
+        points - values[segment - 1], rise, out=np.zeros(len(points)), where=rise > 0
+    )
+    mass = knots[segment - 1] + fraction * (knots[segment] - knots[segment - 1])
     return np.where(end == 0, 0.0, np.where(end == len(values), 1.0, mass))

@@ -1,8 +1,8 @@
 """Empirical quantile functions of activations, read at knots (Abdelwahab2019, Eqs. 1-5).
 
 A recording's T activations of one filter, sorted, are the quantile function `Q~` with order
-statistic n at `r = (n - 1) / N`. Linear pieces between knots `0 = s_0 <= s_1 <= ... <= s_{M+1} = 1`
-make `Q-bar`, which its values at the knots determine: they are the embedding.
+statistic n at `r = (n - 1) / N`. `Q-bar` interpolates it linearly between knots
+`0 = s_0 <= s_1 <= ... <= s_{M+1} = 1`; its values at the knots are the embedding.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from keras_dml.geometry.quantile.order import positions
 
 
 def initial_alpha(knots):
-    """Knot weights that space the knots evenly, `sigmoid(alpha_i) = i / (M + 1)`.
+    """Weights of evenly spaced knots, `sigmoid(alpha_i) = i / (M + 1)`.
 
     Args:
         knots: Number M of learned knots.
@@ -41,8 +41,7 @@ def knots(alpha):
 
 
 def quantiles(x, r, mask=None, on_host=False):
-    """Values of `Q~` at the knots, per filter (Abdelwahab2019, Eq. 1, in the form that keeps
-    float32 exact).
+    """Empirical quantile function of each filter at the knots (Abdelwahab2019, Eq. 1).
 
     With `h = r N`, `j = min(floor(h), N - 1)` the value is `x_[j] + (h - j)(x_[j+1] - x_[j])` on
     the sorted sample, the last step repeated. N counts the valid steps of each recording by itself.
@@ -50,9 +49,9 @@ def quantiles(x, r, mask=None, on_host=False):
 
     Args:
         x: Activations, shape `(batch, time, filters)`, in units of the filters.
-        r: Ascending places in [0, 1], shape `(knots,)`.
+        r: Ascending probabilities in [0, 1], shape `(knots,)`.
         mask: Valid steps, boolean, shape `(batch, time)`; None where all are valid.
-        on_host: Sort with NumPy on the host: faster on a CPU, but no graph operation
+        on_host: Whether to sort with NumPy on the host: faster on a CPU, but no graph operation
             (not for export, XLA or accelerators). TensorFlow only; elsewhere ignored.
 
     Returns:
@@ -67,15 +66,15 @@ def quantiles(x, r, mask=None, on_host=False):
         mask = ops.cast(mask, "bool")
         x = ops.where(ops.expand_dims(mask, 1), x, ops.full_like(x, _largest(x)))
         count = ops.sum(ops.cast(mask, x.dtype), axis=1)[:, None, None]  # (batch, 1, 1)
-    place = r[None, None, :] * count  # (batch, 1, knots)
+    position = r[None, None, :] * count  # (batch, 1, knots)
     last = ops.maximum(count - 1, 0)
     lower = ops.minimum(
-        ops.cast(ops.cast(place, "int32"), x.dtype), last
+        ops.cast(ops.cast(position, "int32"), x.dtype), last
     )  # floor, without a gradient
     ranks = ops.cast(ops.concatenate([lower, ops.minimum(lower + 1, last)], axis=-1), "int32")
     picked = positions(x, ranks, on_host)  # (batch, filters, 2 knots)
     low, high = ops.split(ops.take_along_axis(x, picked, axis=-1), 2, axis=-1)
-    values = low + (place - lower) * (high - low)  # (batch, filters, knots)
+    values = low + (position - lower) * (high - low)  # (batch, filters, knots)
     if mask is None:
         return values
     # Where padding is read there is no valid step, or one that sorts behind it: infinite or NaN.
@@ -83,24 +82,24 @@ def quantiles(x, r, mask=None, on_host=False):
 
 
 def evaluate(values, knots, r):
-    """`Q-bar` at any places: linear between the knots (Abdelwahab2019, Eq. 2, without its division
-    by widths).
+    """Quantile function `Q-bar` at any probabilities, linear between the knots (Abdelwahab2019,
+    Eq. 2).
 
     Args:
         values: NumPy array of values at the knots, shape `(..., knots)`.
         knots: Knots, shape `(knots,)`.
-        r: Places in [0, 1], shape `(places,)`.
+        r: Probabilities in [0, 1], shape `(count,)`.
 
     Returns:
-        NumPy array of shape `(..., places)`.
+        NumPy array of shape `(..., count)`.
     """
     values, knots, r = np.asarray(values), np.asarray(knots), np.asarray(r)
     segment = np.clip(np.searchsorted(knots, r, side="right") - 1, 0, len(knots) - 2)
     width = knots[segment + 1] - knots[segment]
-    share = np.divide(
+    fraction = np.divide(
         r - knots[segment], width, out=np.zeros(len(r), values.dtype), where=width > 0
     )
-    return values[..., segment] + share * (values[..., segment + 1] - values[..., segment])
+    return values[..., segment] + fraction * (values[..., segment + 1] - values[..., segment])
 
 
 def _largest(x):

@@ -1,4 +1,4 @@
-"""Where the order statistics of a sample stand: the one place that sorts."""
+"""Positions of the order statistics of a sample."""
 
 import concurrent.futures
 import os
@@ -11,7 +11,7 @@ WORTH_THREADS = 100_000  # values; below, starting threads costs more than the s
 
 
 def positions(x, ranks, on_host=False):
-    """Time steps that hold the given order statistics; carries no gradient.
+    """Time steps at which the given order statistics stand; carries no gradient.
 
     Values taken at these positions have the sort's gradient by construction, and a backward pass
     that touches the picked steps only.
@@ -19,7 +19,7 @@ def positions(x, ranks, on_host=False):
     Args:
         x: Samples, shape `(batch, filters, time)`.
         ranks: Zero-based ranks, int32, shape `(batch, 1, ranks)`.
-        on_host: Use NumPy's sort, threaded, on TensorFlow.
+        on_host: Whether to use NumPy's sort, threaded, on TensorFlow.
 
     Returns:
         Positions, int32, shape `(batch, filters, ranks)`.

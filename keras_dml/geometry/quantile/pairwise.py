@@ -1,10 +1,9 @@
-"""All 1-Wasserstein distances of two sets in a few passes over memory, with a hand-written
-gradient.
+"""All 1-Wasserstein distances of two sets in a few passes over memory, with their gradient.
 
 Every segment of every filter is one term of a sum over pairs: with the differences u and v at its
 ends, `q = |u| + |v|` and `ratio = (u + v) / q`, its mean is `((u + v) ratio + q) / 4`, for same
 signs and for opposite ones. The derivative in u is `ratio / 2 + sign(u) (1 - ratio^2) / 4`; the one
-in v is the same with u and v swapped. A compiler makes one loop of some terms together, so that no
+in v is the same with u and v swapped. A compiler fuses some terms into one loop, so that no
 intermediate of the pairs is ever stored. The mean is homogeneous, that is u and v times its
 derivatives: the gradient in the knots needs no pass of its own over the pairs.
 
@@ -34,7 +33,7 @@ def pairwise_1(x, y, knots):
     """
 
     @ops.custom_gradient
-    def table(x, y, knots):
+    def distances(x, y, knots):
         def gradient(*args, upstream=None):
             if upstream is None:
                 (upstream,) = args
@@ -43,7 +42,7 @@ def pairwise_1(x, y, knots):
         return _compiled(_distances)(x, y, knots), gradient
 
     n, m = ops.shape(x)[0], ops.shape(y)[0]
-    return table(xla.filled_up(x, SIZES), xla.filled_up(y, SIZES), knots)[:n, :m]
+    return distances(xla.filled_up(x, SIZES), xla.filled_up(y, SIZES), knots)[:n, :m]
 
 
 _compiled = functools.cache(xla.fused)
@@ -129,9 +128,9 @@ def _summed(term, arrays, zeros):
     """The sum of `term(*slices)` over the leading axis of the arrays.
 
     Args:
-        term: 0 where all slices are.
-        arrays: Of one length.
-        zeros: Of the terms' shape.
+        term: Function of slices, one of each array; 0 where all slices are 0.
+        arrays: Tensors with leading axes of one length.
+        zeros: Zeros in the shape of a term.
     """
     parts = [chunks.in_blocks(array, TOGETHER) for array in arrays]
 

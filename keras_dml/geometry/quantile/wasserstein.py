@@ -1,4 +1,4 @@
-"""Wasserstein distances between quantile functions that are linear between shared knots
+"""p-Wasserstein distances between quantile functions that are linear between shared knots
 (Abdelwahab2019, Eqs. 8-12).
 
 Erratum: Abdelwahab2019 Eq. 10 prints b for a in its first term (Eq. 12 is right), and divides by
@@ -74,10 +74,10 @@ def pairwise(x, y, knots, p=1, max_bytes=BLOCK_BYTES):
         y: Values at the same knots, shape `(m, filters, knots)`.
         knots: Ascending knots, shape `(knots,)`.
         p: Order of the distance, a real number, at least 1.
-        max_bytes: Greatest size of one block of differences; about ten such blocks are alive at a
+        max_bytes: Largest size of one block of differences; about ten such blocks are alive at a
             time. Where XLA makes one pass of p = 1, no differences are stored at all: in a traced
             step and from many pairs on, but not with TensorFlow on a GPU. It compiles once for
-            some sizes of the sets, in about a second. A SavedModel with such a table needs XLA
+            some sizes of the sets, in about a second. A SavedModel that was traced so needs XLA
             where it runs; those of `keras_dml.export` do not.
 
     Returns:
@@ -112,7 +112,7 @@ def _check_sets(x, y, knots):
 
 
 def _fused(x, y):
-    """Whether XLA makes one pass of the table."""
+    """Whether XLA computes all distances in one pass."""
     traced = concrete(x[:1]) is None  # a slice is part of the graph, even of a captured tensor
     return xla.is_used() and (traced or math.prod(x.shape) * y.shape[0] >= FUSED_FROM)
 
@@ -132,6 +132,11 @@ def bounds(x, y, knots):
 
     Returns:
         Lower and upper bounds, each of shape `(...)`; `lower <= distance(x, y, knots) <= upper`.
+
+    Example:
+        >>> x, y, knots = np.array([[0.0, 1.0, 4.0]]), np.array([[2.0, 1.0, 3.0]]), [0, 0.5, 1]
+        >>> [round(float(value), 3) for value in (*bounds(x, y, knots), distance(x, y, knots))]
+        [0.375, 0.75, 0.75]
     """
     x, y = widest(x, y)
     weighted = (x - y) * trapezoid_weights(ops.cast(knots, x.dtype))  # (..., filters, knots)
@@ -174,9 +179,9 @@ def segment(u, v, p):
 
 def _segment_1(half_sum, half_gap):
     # With s and g the half sum and the half gap, the mean is s for equal signs, where s >= g, and
-    # (s^2 + g^2) / (2 g) for opposite ones. One expression serves both: the greater for g.
-    greater = ops.maximum(half_sum, half_gap)
-    return (half_sum * divide(half_sum, greater) + greater) / 2
+    # (s^2 + g^2) / (2 g) for opposite ones. One expression serves both: the larger for g.
+    larger = ops.maximum(half_sum, half_gap)
+    return (half_sum * divide(half_sum, larger) + larger) / 2
 
 
 def _segment_integer(half_sum, half_gap, p):
@@ -217,7 +222,7 @@ def _opposite(u, v):
 
 
 def check_order(p):
-    """Refuses orders below 1.
+    """Checks the order of a Wasserstein distance.
 
     Raises:
         ValueError: If `p` is not a real number of at least 1.

@@ -1,1 +1,1 @@
-"""What recordings of several channels say about each pair of them."""
+"""Second-order statistics of signals of several channels."""

@@ -1,4 +1,4 @@
-"""Correlations of channels with their own and each other's later steps."""
+"""Correlations of channels at lags."""
 
 import numbers
 from collections.abc import Iterable
@@ -7,28 +7,28 @@ import numpy as np
 
 from keras_dml._backend import ops
 from keras_dml.geometry.numerics import at_least_float32
-from keras_dml.geometry.signals.covariance import centerd
+from keras_dml.geometry.signals.covariance import centered
 from keras_dml.geometry.spd.matrices import transposed
 
 
 def lagged_correlations(x, mask=None, lags=(0,), ridge=1e-2):
-    """Deviation of each channel, and correlation of each with all at later steps.
+    """Standard deviation of each channel, and correlations of all channels at lags.
 
     `r_l[i, j]` is the mean of `z[t, i] z[t + l, j]` over the pairs of steps that both are valid,
-    with z the centerd steps over their deviation, which is that of all valid steps: where few pairs
-    remain a value may leave [-1, 1]. At lag 0 each pair of channels stands once, without the
-    diagonal.
+    with z the centered steps over the standard deviation of all valid steps: where few pairs remain
+    a value may leave [-1, 1]. At lag 0 each pair of channels is given once, without the diagonal.
 
     Args:
         x: Signals, shape `(batch, time, channels)`.
         mask: Valid steps, boolean, shape `(batch, time)`; None where all are valid.
-        lags: Steps later, whole numbers from 0 on, each once.
-        ridge: Added to each variance, in squared units of the signal: what is quieter counts less.
+        lags: Different whole numbers of steps, from 0 on.
+        ridge: Number added to each variance, in squared units of the signal: quieter channels count
+            less.
 
     Returns:
-        Deviations, shape `(batch, channels)`, in the unit of the signal, at least `sqrt(ridge)`;
-        correlations, shape `(batch, pairs)`, lag by lag, without unit; 0 at a lag that no two valid
-        steps have. Both float32 or wider; NaN for a signal without valid steps.
+        Standard deviations, shape `(batch, channels)`, in the unit of the signal, at least
+        `sqrt(ridge)`; correlations, shape `(batch, pairs)`, lag by lag, without unit; 0 at a lag
+        that no two valid steps have. Both float32 or wider; NaN for a signal without valid steps.
 
     Raises:
         ValueError: If the lags, the ridge or the shapes are not as above.
@@ -40,7 +40,7 @@ def lagged_correlations(x, mask=None, lags=(0,), ridge=1e-2):
             "`x` must hold signals of known channels, shape (batch, time, channels). Received "
             f"shape {tuple(x.shape)}."
         )
-    steps, count = centerd(x, mask)
+    steps, count = centered(x, mask)
     steps = ops.where(count < 1, np.nan, steps)
     square = ops.sum(steps * steps, axis=1, keepdims=True)
     stddev = ops.sqrt(square / ops.maximum(count, 1) + ridge)  # (batch, 1, channels)
@@ -55,7 +55,7 @@ def check_lags(lags):
     """The lags as a tuple of whole numbers.
 
     Raises:
-        ValueError: If there are none, or one is negative or no whole number, or stands twice.
+        ValueError: If there are none, or one is negative, no whole number or given twice.
     """
     found = list(lags) if isinstance(lags, Iterable) else []
     whole = [isinstance(lag, numbers.Integral) and not isinstance(lag, bool) for lag in found]
@@ -71,7 +71,7 @@ def check_ridge(ridge):
     """The ridge as a float.
 
     Raises:
-        ValueError: If it is not positive and finite: a silent channel has no correlation without.
+        ValueError: If it is not positive and finite: else a silent channel has no correlation.
     """
     if not (isinstance(ridge, numbers.Real) and 0 < ridge < float("inf")):
         raise ValueError(f"`ridge` must be a positive number. Received ridge={ridge!r}.")
@@ -79,18 +79,17 @@ def check_ridge(ridge):
 
 
 def num_correlations(channels, lags):
-    """How many correlations `lagged_correlations` gives.
+    """Number of correlations that `lagged_correlations` returns.
 
     Args:
-        channels: Channels of the signals.
-        lags: Steps later.
+        channels: Number of channels of the signals.
+        lags: Lags, whole numbers of steps.
     """
     return len(_distinct(channels, lags))
 
 
 def _later(x, lags):
-    """What follows each step by each lag, zeros beyond the end: `(batch, time, lags *
-    features)`."""
+    """Signals moved forward by each lag, zeros beyond the end: `(batch, time, lags * features)`."""
     longest = max(lags)
     beyond = ops.pad(x, [[0, 0], [0, longest], [0, 0]])
     # ends counted from the end are constants of a graph, whatever the time
@@ -99,8 +98,7 @@ def _later(x, lags):
 
 
 def _pairs(x, mask, lags):
-    """How many pairs of valid steps each entry has, at least 1: broadcasts to `(batch, 1, lags *
-    channels)`."""
+    """Numbers of pairs of valid steps, at least 1; broadcast to `(batch, 1, lags * channels)`."""
     channels = x.shape[-1]
     if mask is None:
         pairs = ops.shape(x)[1] - np.repeat(np.array(lags, "int32"), channels)
@@ -111,8 +109,11 @@ def _pairs(x, mask, lags):
 
 
 def _distinct(channels, lags):
-    """Places of the entries that say something: at lag 0 each pair once, without the diagonal."""
-    table = np.arange(channels * len(lags) * channels).reshape(channels, len(lags), channels)
+    """Indices of the entries to keep: at lag 0 each pair once, without the diagonal."""
+    indices = np.arange(channels * len(lags) * channels).reshape(channels, len(lags), channels)
     above = np.triu_indices(channels, 1)
-    found = [table[:, i][above] if lag == 0 else table[:, i].ravel() for i, lag in enumerate(lags)]
+    parts = (indices[:, i] for i in range(len(lags)))
+    found = [
+        part[above] if lag == 0 else part.ravel() for lag, part in zip(lags, parts, strict=True)
+    ]
     return np.concatenate(found).astype("int32")

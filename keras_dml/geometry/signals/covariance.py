@@ -1,4 +1,4 @@
-"""Covariance matrices of signals, plain and shrunk."""
+"""Covariance matrices of signals, with and without shrinkage."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ ESTIMATORS = ("sample", "trace_normalized", "oas", "ledoit_wolf")
 def covariance(x, mask=None, estimator="sample"):
     """Covariance of the channels of each signal over its valid steps.
 
-    With A the sum of outer products of the centerd valid rows, N their number and `S = A / N`:
+    With A the sum of outer products of the centered valid rows, N their number and `S = A / N`:
 
     - `sample`: `A / (N - 1)`, as NumPy. Singular where N is not above the number of channels.
     - `trace_normalized`: `A / trace(A)`, without the unit and the loudness of the signal.
@@ -40,14 +40,14 @@ def covariance(x, mask=None, estimator="sample"):
             "`x` must hold signals, shape (batch, time, channels). Received shape "
             f"{tuple(x.shape)}."
         )
-    steps, count = centerd(x, mask)  # (batch, time, channels), (batch, 1, 1)
+    steps, count = centered(x, mask)  # (batch, time, channels), (batch, 1, 1)
     scatter = ops.matmul(transposed(steps), steps)
     found = _ESTIMATES[estimator](scatter, steps, count)
     return ops.where(count < 2, ops.full_like(found, np.nan), found)
 
 
 def check_estimator(estimator):
-    """Refuses unknown estimators.
+    """Checks the name of an estimator.
 
     Raises:
         ValueError: If the name is none of `ESTIMATORS`.
@@ -58,16 +58,16 @@ def check_estimator(estimator):
         )
 
 
-def centerd(x, mask):
-    """Steps less the mean of the valid ones, and how many those are.
+def centered(x, mask):
+    """Signals minus the mean of their valid steps, and the number of these.
 
     Args:
         x: Signals, shape `(batch, time, channels)`.
         mask: Valid steps, boolean, shape `(batch, time)`; None where all are valid.
 
     Returns:
-        Steps, the shape of `x`, invalid ones 0; numbers, shape `(batch, 1, 1)`,
-        or `(1, 1, 1)` without a mask.
+        Centered signals, same shape, 0 at invalid steps; counts, shape `(batch, 1, 1)`, or
+        `(1, 1, 1)` without a mask.
 
     Raises:
         ValueError: If the mask has another shape.
@@ -101,22 +101,22 @@ def _trace_normalized(scatter, steps, count):
 
 
 def _oas(scatter, steps, count):
-    spherical, deviation, square = _parts(scatter / count)
+    spherical, rest, square = _parts(scatter / count)
     trace = _trace(spherical)
-    most = (count + 1) * square  # 0 where there is nothing to shrink
+    limit = (count + 1) * square  # 0 where there is nothing to shrink
     total = square + trace * trace / scatter.shape[-1]  # trace of S S
-    share = ops.minimum(divide(total + trace * trace, most), 1)
-    share = ops.where(most > 0, share, ops.ones_like(share))
-    return spherical + (1 - share) * deviation
+    shrinkage = ops.minimum(divide(total + trace * trace, limit), 1)
+    shrinkage = ops.where(limit > 0, shrinkage, ops.ones_like(shrinkage))
+    return spherical + (1 - shrinkage) * rest
 
 
 def _ledoit_wolf(scatter, steps, count):
     covariance = scatter / count
-    spherical, deviation, square = _parts(covariance)
+    spherical, rest, square = _parts(covariance)
     lengths = ops.sum(steps * steps, axis=-1, keepdims=True)
     fourth = ops.sum(lengths * lengths, axis=1, keepdims=True) / count
     noise = ops.maximum(fourth - _square(covariance), 0) / count
-    return spherical + (1 - ops.minimum(divide(noise, square), 1)) * deviation
+    return spherical + (1 - ops.minimum(divide(noise, square), 1)) * rest
 
 
 _ESTIMATES = {
@@ -132,8 +132,8 @@ def _parts(covariance):
     trace(S)^2 / n` without its cancellation."""
     n = covariance.shape[-1]
     spherical = _trace(covariance) / n * ops.eye(n, dtype=covariance.dtype)
-    deviation = covariance - spherical
-    return spherical, deviation, _square(deviation)
+    rest = covariance - spherical
+    return spherical, rest, _square(rest)
 
 
 def _trace(x):

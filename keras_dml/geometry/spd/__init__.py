@@ -5,32 +5,26 @@ gradient: the G with `df = sum(G * dX)` for symmetric `dX`.
 """
 
 from keras_dml.geometry.signals.covariance import check_estimator, covariance
-from keras_dml.geometry.spd.distance import (
-    affine_invariant,
-    affine_invariant_pairwise,
-    log_euclidean,
-    log_euclidean_pairwise,
-    stein,
-    stein_pairwise,
-    whitening,
-)
+from keras_dml.geometry.spd.distance import *  # noqa: F403  a new distance touches one file
+from keras_dml.geometry.spd.distance import __all__ as _DISTANCES
 from keras_dml.geometry.spd.functions import (
     check_epsilon,
     exp,
     inverse_sqrt,
     log,
+    nuclear_norm,
     power,
     rectify,
     rectify_log,
     sqrt,
     symmetric,
 )
+from keras_dml.geometry.spd.matrices import whitening
 from keras_dml.geometry.spd.mean import geodesic, karcher_mean, log_euclidean_mean
 from keras_dml.geometry.spd.vectors import unvectorize, vectorize
 
 __all__ = [
-    "affine_invariant",
-    "affine_invariant_pairwise",
+    *_DISTANCES,
     "check_epsilon",
     "check_estimator",
     "covariance",
@@ -39,15 +33,12 @@ __all__ = [
     "inverse_sqrt",
     "karcher_mean",
     "log",
-    "log_euclidean",
     "log_euclidean_mean",
-    "log_euclidean_pairwise",
+    "nuclear_norm",
     "power",
     "rectify",
     "rectify_log",
     "sqrt",
-    "stein",
-    "stein_pairwise",
     "symmetric",
     "unvectorize",
     "vectorize",

@@ -1,43 +1,41 @@
-"""Distances between SPD matrices: affine-invariant, log-Euclidean, Stein (Kim2020, Eqs. 4 and 5).
+"""Distances between SPD matrices: affine-invariant (Kim2020, Eq. 5), log-Euclidean (Kim2020, Eq.
+4), Stein (Sra2012), Bures-Wasserstein (Bhatia2019).
 
 Where two matrices coincide the distance is 0 and its gradient, which does not exist, is 0.
 """
 
-from keras_dml._backend import ops
+import numpy as np
+
+from keras_dml._backend import keras, ops
 from keras_dml._backend.linalg import cholesky, inverse_lower
-from keras_dml.geometry import chunks
-from keras_dml.geometry.numerics import divide, root, widest
-from keras_dml.geometry.spd.functions import log, symmetric
+from keras_dml.geometry.numerics import divide, root
+from keras_dml.geometry.spd import polynomial
+from keras_dml.geometry.spd.functions import log, nuclear_norm, sqrt
 from keras_dml.geometry.spd.matrices import (
     composed,
     congruence,
     eigh,
     rounding,
-    square_matrices,
     symmetric_part,
     transposed,
+    whitening,
 )
+from keras_dml.geometry.spd.pairs import BLOCK_BYTES, in_blocks, of_one_size, together, two_sets
 from keras_dml.geometry.spd.vectors import vectorize
 
-BLOCK_BYTES = 2**26  # all pairs of a training step at once; about six such blocks are alive
+__all__ = [
+    "affine_invariant",
+    "affine_invariant_pairwise",
+    "bures_wasserstein",
+    "bures_wasserstein_by_polynomials",
+    "bures_wasserstein_pairwise",
+    "log_euclidean",
+    "log_euclidean_pairwise",
+    "stein",
+    "stein_pairwise",
+]
 
-
-def whitening(reference):
-    """Lower triangular R with `R A R' = I`, the inverse Cholesky factor of A.
-
-    A constant of the gradient; the distances have gradients of their own.
-
-    Args:
-        reference: Positive definite matrices, shape `(..., n, n)`.
-
-    Returns:
-        Shape `(..., n, n)`, float32 or wider. NaN where a matrix is not positive definite.
-
-    Raises:
-        ValueError: If the matrices are not square.
-    """
-    reference = square_matrices("reference", reference)
-    return inverse_lower(cholesky(ops.stop_gradient(symmetric_part(reference))))
+BURES_ROUNDINGS = 16  # machine epsilons of the traces; seen: up to 6 between equal 2 x 2 matrices
 
 
 def affine_invariant(x, y):
@@ -57,21 +55,21 @@ def affine_invariant(x, y):
     Raises:
         ValueError: If the matrices are not square or of different sizes.
     """
-    x, y = _together(x, y)
+    x, y = together(x, y)
     x, y = x[..., None, :, :], y[..., None, :, :]  # sets of one
-    return _affine_table(x, whitening(x), y)[..., 0, 0]
+    return _affine_distances(x, whitening(x), y)[..., 0, 0]
 
 
 def affine_invariant_pairwise(x, y, max_bytes=BLOCK_BYTES):
-    """All affine-invariant distances between two sets (Kim2020, Eq. 5), each `x` whitened once.
+    """All affine-invariant distances between two sets (Kim2020, Eq. 5).
 
-    Takes an eigendecomposition for each pair.
+    Whitens each `x` once, and takes an eigendecomposition for each pair.
 
     Args:
         x: Positive definite matrices, shape `(n, size, size)`: the references.
         y: Positive definite matrices, shape `(m, size, size)`.
-        max_bytes: Greatest size of one block of pairs, whose decompositions the backward pass makes
-            again; None: all pairs at once, which trains faster.
+        max_bytes: Largest size of one block of pairs, whose decompositions the backward pass
+            computes again; None: all pairs at once, which trains faster.
 
     Returns:
         Distances, shape `(n, m)`; NaN as in `affine_invariant`.
@@ -79,10 +77,10 @@ def affine_invariant_pairwise(x, y, max_bytes=BLOCK_BYTES):
     Raises:
         ValueError: If the matrices are not square or of different sizes.
     """
-    x, y = _two_sets(x, y)
+    x, y = two_sets(x, y)
     both = ops.stack([x, whitening(x)], axis=1)  # (n, 2, size, size)
-    return _in_blocks(
-        lambda block, y: _affine_table(block[:, 0], block[:, 1], y), both, y, max_bytes
+    return in_blocks(
+        lambda block, y: _affine_distances(block[:, 0], block[:, 1], y), both, y, max_bytes
     )
 
 
@@ -103,7 +101,7 @@ def log_euclidean(x, y):
     Raises:
         ValueError: If the matrices are not square or of different sizes.
     """
-    x, y = _of_one_size(x, y)
+    x, y = of_one_size(x, y)
     return _norm(vectorize(log(x)) - vectorize(log(y)))
 
 
@@ -113,7 +111,7 @@ def log_euclidean_pairwise(x, y, max_bytes=BLOCK_BYTES):
     Args:
         x: Positive definite matrices, shape `(n, size, size)`.
         y: Positive definite matrices, shape `(m, size, size)`.
-        max_bytes: Greatest size of one block of differences; None: all pairs at once.
+        max_bytes: Largest size of one block of differences; None: all pairs at once.
 
     Returns:
         Distances, shape `(n, m)`.
@@ -121,15 +119,15 @@ def log_euclidean_pairwise(x, y, max_bytes=BLOCK_BYTES):
     Raises:
         ValueError: If the matrices are not square or of different sizes.
     """
-    x, y = (vectorize(log(side)) for side in _two_sets(x, y))
-    return _in_blocks(lambda block, y: _norm(block[:, None] - y[None]), x, y, max_bytes)
+    x, y = (vectorize(log(side)) for side in two_sets(x, y))
+    return in_blocks(lambda block, y: _norm(block[:, None] - y[None]), x, y, max_bytes)
 
 
 def stein(x, y):
-    """Stein distance, the root of `log det((x + y) / 2) - log det(x y) / 2`: no eigenvalues.
+    """Stein distance, the root of `log det((x + y) / 2) - log det(x y) / 2` (Sra2012).
 
-    Invariant like the affine-invariant distance, and a metric. Determinants cancel: in float32 a
-    distance below about 1e-3 is rounding.
+    Invariant like the affine-invariant distance, and a metric; takes no eigenvalues. Determinants
+    cancel: in float32 a distance below about 1e-3 is rounding.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
@@ -141,17 +139,17 @@ def stein(x, y):
     Raises:
         ValueError: If the matrices are not square or of different sizes.
     """
-    x, y = _of_one_size(x, y)
+    x, y = of_one_size(x, y)
     return _stein(_log_determinant((x + y) / 2), _log_determinant(x), _log_determinant(y))
 
 
 def stein_pairwise(x, y, max_bytes=BLOCK_BYTES):
-    """All Stein distances between two sets, one factor a matrix and one a pair.
+    """All Stein distances between two sets (Sra2012), one Cholesky factor a matrix and one a pair.
 
     Args:
         x: Positive definite matrices, shape `(n, size, size)`.
         y: Positive definite matrices, shape `(m, size, size)`.
-        max_bytes: Greatest size of one block of sums; None: all pairs at once.
+        max_bytes: Largest size of one block of sums; None: all pairs at once.
 
     Returns:
         Distances, shape `(n, m)`; NaN as in `stein`.
@@ -159,15 +157,68 @@ def stein_pairwise(x, y, max_bytes=BLOCK_BYTES):
     Raises:
         ValueError: If the matrices are not square or of different sizes.
     """
-    x, y = _two_sets(x, y)
-    middle = _in_blocks(
+    x, y = two_sets(x, y)
+    middle = in_blocks(
         lambda block, y: _log_determinant((block[:, None] + y[None]) / 2), x, y, max_bytes
     )
     return _stein(middle, _log_determinant(x)[:, None], _log_determinant(y)[None])
 
 
+def bures_wasserstein(x, y):
+    """Bures-Wasserstein distance, the root of `tr x + tr y - 2 tr((x^(1/2) y x^(1/2))^(1/2))`
+    (Bhatia2019, Eq. 1).
+
+    The 2-Wasserstein distance between centered normal distributions with these covariances.
+    Unchanged by rotation of both; singular matrices are at a finite distance. The traces cancel:
+    a square below `16 + n` machine epsilons of their sum counts as 0, in float32 a distance below
+    1e-3 of the root of that sum.
+
+    Args:
+        x: Positive semidefinite matrices, shape `(..., n, n)`. Negative eigenvalues count as
+            rounding, as in `sqrt`: the distance is that of the positive part.
+        y: Positive semidefinite matrices, broadcastable to `x`.
+
+    Returns:
+        Distances, shape `(...)`, in the root of the unit of `x`: of covariances in that of the
+        signals. NaN where a matrix is not finite.
+
+    Raises:
+        ValueError: If the matrices are not square or of different sizes.
+    """
+    x, y = (sqrt(side) for side in of_one_size(x, y))
+    return _bures(_square_sum(x), _square_sum(y), nuclear_norm(ops.matmul(x, y)), x.shape[-1])
+
+
+def bures_wasserstein_pairwise(x, y, max_bytes=BLOCK_BYTES):
+    """All Bures-Wasserstein distances between two sets (Bhatia2019, Eq. 1).
+
+    Takes an eigendecomposition for each pair.
+
+    Args:
+        x: Positive semidefinite matrices, shape `(n, size, size)`.
+        y: Positive semidefinite matrices, shape `(m, size, size)`.
+        max_bytes: Largest size of one block of products; None: all pairs at once.
+
+    Returns:
+        Distances, shape `(n, m)`; unit and indefinite matrices as in `bures_wasserstein`.
+
+    Raises:
+        ValueError: If the matrices are not square or of different sizes.
+    """
+    return _bures_distances(x, y, sqrt, nuclear_norm, max_bytes)
+
+
+def bures_wasserstein_by_polynomials(x, y, max_bytes=BLOCK_BYTES):
+    """`bures_wasserstein_pairwise` from matrix products, as a device computes it: no
+    eigendecomposition; arguments and errors as there.
+
+    Eigenvalues below 1e-6 of the norm count as that, as in `polynomial.sqrt`.
+    """
+    return _bures_distances(x, y, polynomial.sqrt, polynomial.nuclear_norm, max_bytes)
+
+
 @ops.custom_gradient
-def _affine_table(x, whitener, y):
+def _affine_distances(x, whitener, y):
     """Distances `(..., n, m)` between `(..., n, size, size)` and `(..., m, size, size)`.
 
     The squared distance is a function of the eigenvalues alone, so its gradient needs no difference
@@ -177,8 +228,8 @@ def _affine_table(x, whitener, y):
     whitener = whitener[..., None, :, :]  # (..., n, 1, size, size)
     white = symmetric_part(congruence(whitener, y[..., None, :, :, :]))
     values, vectors = eigh(white)  # (..., n, m, size)
-    least = rounding(values)
-    kept = ops.maximum(values, least)
+    floor = rounding(values)
+    kept = ops.maximum(values, floor)
     logs = ops.log(kept)
     distances = ops.sqrt(ops.sum(logs * logs, axis=-1))  # (..., n, m)
 
@@ -186,7 +237,7 @@ def _affine_table(x, whitener, y):
         if upstream is None:
             (upstream,) = args
         frame = ops.matmul(transposed(whitener), vectors)
-        slope = ops.where(values > least, logs, ops.zeros_like(logs))
+        slope = ops.where(values > floor, logs, ops.zeros_like(logs))
         slope = slope * divide(upstream, distances)[..., None]
         in_x = -ops.sum(composed(frame, slope), axis=-3)
         in_y = ops.sum(composed(frame, slope / kept), axis=-4)
@@ -214,38 +265,26 @@ def _stein(middle, in_x, in_y):
     return root(ops.maximum(middle - (in_x + in_y) / 2, 0), 2)
 
 
+def _bures_distances(x, y, root_of, norm_of, max_bytes):
+    x, y = (root_of(side) for side in two_sets(x, y))
+    norms = in_blocks(
+        lambda block, y: norm_of(ops.matmul(block[:, None], y[None])), x, y, max_bytes
+    )
+    return _bures(_square_sum(x)[:, None], _square_sum(y)[None], norms, x.shape[-1])
+
+
+def _bures(in_x, in_y, norm, size):
+    """`tr((x^(1/2) y x^(1/2))^(1/2))` is the nuclear norm of `x^(1/2) y^(1/2)`."""
+    traces = in_x + in_y
+    square = traces - 2 * norm
+    epsilon = float(np.finfo(keras.backend.standardize_dtype(traces.dtype)).eps)
+    lost = square <= (BURES_ROUNDINGS + size) * epsilon * traces  # size: `sqrt` lifts that many
+    return root(ops.where(lost, 0, square), 2)
+
+
+def _square_sum(x):
+    return ops.sum(x * x, axis=(-2, -1))
+
+
 def _norm(gap):
     return root(ops.sum(gap * gap, axis=-1), 2)
-
-
-def _in_blocks(function, x, y, max_bytes):
-    rows = None if max_bytes is None else chunks.rows_per_block(x, y, max_bytes)
-    return function(x, y) if rows is None else chunks.map_rows(function, rows, x, y)
-
-
-def _of_one_size(x, y):
-    x, y = widest(square_matrices("x", x), square_matrices("y", y))
-    if x.shape[-1] != y.shape[-1]:
-        raise ValueError(
-            "`x` and `y` must hold matrices of one size. Received shapes "
-            f"{tuple(x.shape)} and {tuple(y.shape)}."
-        )
-    return symmetric(x), symmetric(y)
-
-
-def _together(x, y):
-    """Both with the leading axes of either."""
-    x, y = _of_one_size(x, y)
-    shape = ops.shape(ops.zeros_like(x) + ops.zeros_like(y))
-    return ops.broadcast_to(x, shape), ops.broadcast_to(y, shape)
-
-
-def _two_sets(x, y):
-    x, y = _of_one_size(x, y)
-    for name, matrices in (("x", x), ("y", y)):
-        if len(matrices.shape) != 3:
-            raise ValueError(
-                f"`{name}` must be a set of matrices, shape (count, n, n). Received shape "
-                f"{tuple(matrices.shape)}."
-            )
-    return x, y

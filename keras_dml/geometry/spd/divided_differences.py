@@ -1,9 +1,9 @@
-"""Functions of one variable with difference quotients that stay exact where arguments meet.
+"""Divided differences of functions of one variable, exact where the arguments coincide.
 
 The derivative of a matrix function (Daleckii1965) needs `(f(a) - f(b)) / (a - b)` for
-all pairs of eigenvalues, where the plain quotient loses everything for near ones. Each function
-here has its rise `f(high) - f(low)` in a form that does not cancel: with `gap = high - low`, which
-is exact for near numbers, and the logarithm of a ratio from its rise over one.
+all pairs of eigenvalues. The plain quotient cancels for close ones, so each function here gives its
+rise `f(high) - f(low)` in a form that does not: with `gap = high - low`, which is exact for close
+numbers, and the logarithm of a ratio from its rise over one.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,9 @@ class Function(NamedTuple):
 
 
 def quotients(function, a, b, floor=None):
-    """`(f(a) - f(b)) / (a - b)`, and `f'(a)` where `a = b`; with a floor, of `f(max(., floor))`.
+    """Divided differences `(f(a) - f(b)) / (a - b)`, and `f'(a)` where `a = b`.
+
+    With a floor, those of `f(max(., floor))`.
 
     At the floor itself the derivative is 0: an eigenvalue passes where it is above.
 

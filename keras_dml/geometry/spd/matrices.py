@@ -1,4 +1,4 @@
-"""Stacks of symmetric matrices: what is one, its decompositions, and back from them."""
+"""Stacks of symmetric matrices: checks, products and decompositions."""
 
 import numpy as np
 
@@ -7,10 +7,14 @@ from keras_dml.geometry.numerics import at_least_float32
 
 
 def square_matrices(name, x):
-    """The tensor in float32 or wider, once it is known to hold square matrices.
+    """Checks that a tensor holds square matrices, and returns it in float32 or wider.
+
+    Args:
+        name: Name of the argument, for the error message.
+        x: Tensor or array.
 
     Raises:
-        ValueError: If the last two axes are not alike, or are missing.
+        ValueError: If the last two axes differ or are missing.
     """
     x = at_least_float32(x)
     if len(x.shape) < 2 or x.shape[-1] != x.shape[-2]:
@@ -53,8 +57,26 @@ def eigh(x):
     return nan_unless(finite, values), vectors
 
 
+def whitening(reference):
+    """Lower triangular R with `R A R' = I`, the inverse Cholesky factor of A.
+
+    A constant of the gradient; the distances have gradients of their own.
+
+    Args:
+        reference: Positive definite matrices, shape `(..., n, n)`.
+
+    Returns:
+        Shape `(..., n, n)`, float32 or wider. NaN where a matrix is not positive definite.
+
+    Raises:
+        ValueError: If the matrices are not square.
+    """
+    reference = square_matrices("reference", reference)
+    return linalg.inverse_lower(linalg.cholesky(ops.stop_gradient(symmetric_part(reference))))
+
+
 def finite_or_zero(x):
-    """Matrices `(..., n, n)`, those that are not finite as zeros; and which are, `(..., 1)`."""
+    """Matrices `(..., n, n)`, those that are not finite as zeros; which are finite, `(..., 1)`."""
     finite = ops.all(ops.isfinite(x), axis=(-2, -1), keepdims=True)
     return ops.where(finite, x, ops.zeros_like(x)), finite[..., 0]
 
@@ -65,6 +87,7 @@ def nan_unless(finite, values):
 
 
 def rounding(values):
-    """Least eigenvalue that is told from rounding: `(..., n)`, ascending, to `(..., 1)`."""
+    """Rounding error of eigenvalues, machine epsilon times the largest: `(..., n)`, ascending, to
+    `(..., 1)`."""
     limits = np.finfo(keras.backend.standardize_dtype(values.dtype))
     return float(limits.eps) * ops.maximum(values[..., -1:], 0) + float(limits.tiny)

@@ -13,15 +13,15 @@ TINY = 1e-8  # of a logarithm: x / tanh(x) is 1 there
 
 
 def geodesic(x, y, t):
-    """The point at share `t` of the affine-invariant geodesic from `x` to `y` (Kim2020, Eq. 21).
+    """Point at fraction `t` of the affine-invariant geodesic from `x` to `y` (Kim2020, Eq. 21).
 
     `x^(1/2) (x^(-1/2) y x^(-1/2))^t x^(1/2)`; its distance to `x` is `|t|` times that of `y`.
 
     Args:
         x: Positive definite matrices, shape `(..., n, n)`.
         y: Positive definite matrices, broadcastable to `x`.
-        t: A number, or a tensor that broadcasts with the leading axes; 0 gives `x`, 1 gives `y`,
-            others lie beyond. A constant of the gradient.
+        t: Number, or tensor that broadcasts with the leading axes; 0 gives `x`, 1 gives `y`,
+            numbers outside [0, 1] extend the geodesic. A constant of the gradient.
 
     Returns:
         Matrices, shape `(..., n, n)`, float32 or wider.
@@ -34,11 +34,11 @@ def geodesic(x, y, t):
 
 
 def log_euclidean_mean(x, weights=None):
-    """`exp(sum(w log(x)))`: the mean of the log-Euclidean distance.
+    """Log-Euclidean mean, `exp(sum(w log(x)))`.
 
     Args:
         x: Positive definite matrices, shape `(..., count, n, n)`.
-        weights: Non-negative, shape `(..., count)`; None: equal. Scaled to the sum 1.
+        weights: Non-negative weights, shape `(..., count)`, scaled to the sum 1; None: equal.
 
     Returns:
         Matrices, shape `(..., n, n)`, float32 or wider.
@@ -54,21 +54,21 @@ def log_euclidean_mean(x, weights=None):
 
 
 def karcher_mean(x, weights=None, tolerance=1e-9, max_steps=50):
-    """The matrix with the least weighted sum of squared affine-invariant distances (Kim2020,
+    """Karcher mean: minimizes the weighted sum of squared affine-invariant distances (Kim2020,
     Eq. 7).
 
     Steps `M <- M^(1/2) exp(s J) M^(1/2)` along the weighted mean J of `log(M^(-1/2) x M^(-1/2))`,
     from the log-Euclidean mean. The distance still to go is at most the norm of J, because the sum
-    is 1-strongly convex: the tolerance bounds the error. NumPy, in float64, whatever the backend:
-    it iterates on values and has no place in a compiled step, nor a gradient.
+    is 1-strongly convex: the tolerance bounds the error. NumPy, in float64, on every backend: it
+    iterates on values, so it has no gradient and cannot run in a compiled step.
 
     Erratum: Kim2020 calls `N_I` the number of iterations under Eq. 7; it is the number of matrices.
 
     Args:
         x: Positive definite matrices, shape `(count, n, n)`.
-        weights: Non-negative, shape `(count,)`; None: equal. Scaled to the sum 1.
-        tolerance: Greatest affine-invariant distance to the true mean.
-        max_steps: After so many steps a warning tells what was reached.
+        weights: Non-negative weights, shape `(count,)`, scaled to the sum 1; None: equal.
+        tolerance: Largest affine-invariant distance to the true mean.
+        max_steps: Largest number of steps; after these a warning states the error.
 
     Returns:
         NumPy array of shape `(n, n)`, float64.
@@ -77,7 +77,7 @@ def karcher_mean(x, weights=None, tolerance=1e-9, max_steps=50):
         ValueError: If there is no matrix, one is not positive definite, or the weights do not fit.
     """
     x = _definite(x)
-    weights = _shares(weights, len(x))
+    weights = _normalized(weights, len(x))
     mean = _spectral(np.exp, np.einsum("i,ijk->jk", weights, _spectral(_log, x)))
     step = last = None
     for count in range(max_steps + 1):
@@ -111,8 +111,8 @@ def _spectral(function, x):
 
 
 def _tangent(white, weights):
-    """Mean of the logarithms, and the greatest second derivative along a geodesic of half the
-    weighted sum of squared distances, the least being 1 (Bini2013)."""
+    """Mean of the logarithms, and the largest second derivative along a geodesic of half the
+    weighted sum of squared distances; the smallest is 1 (Bini2013)."""
     values, vectors = np.linalg.eigh((white + np.swapaxes(white, 1, 2)) / 2)
     logs = _log(values)
     mean = np.einsum("i,ijm,im,ikm->jk", weights, vectors, logs, vectors, optimize=True)
@@ -121,8 +121,7 @@ def _tangent(white, weights):
 
 
 def _log(values):
-    """Of ascending eigenvalues; those that rounding made too small or negative count as
-    rounding."""
+    """Logarithms of ascending eigenvalues; those below rounding count as rounding."""
     return np.log(np.maximum(values, np.finfo(np.float64).eps * values[..., -1:]))
 
 
@@ -146,13 +145,13 @@ def _definite(x):
     if len(singular):
         raise ValueError(
             f"`x` must hold positive definite matrices. Received {len(singular)} with an "
-            f"eigenvalue that is not positive, the first at place {singular[0]}. Apply "
+            f"eigenvalue that is not positive, the first at index {singular[0]}. Apply "
             "`spd.rectify(x, epsilon)` first."
         )
     return x
 
 
-def _shares(weights, count):
+def _normalized(weights, count):
     if weights is None:
         return np.full(count, 1 / count)
     weights = np.asarray(weights, np.float64)

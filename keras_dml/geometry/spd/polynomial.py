@@ -11,32 +11,32 @@ the products is off by up to 2 % where eigenvalues stand near epsilon (the eigen
 
 Errors of float32 entries against float64, for matrices of norm 1 and epsilon 1e-4
 (`tests/geometry/spd/test_polynomial.py`): rectified 2e-7; the logarithm 1e-5 up to condition 1e3,
-1e-4 up to 1e6, 4e-4 for singular and indefinite matrices, where float32 no longer tells the
-rectified eigenvalues better. They grow with the norm, and hold while it is below 1e5 epsilon. Under
-`jax.jit` the simplifications of XLA cost the logarithm more, 5e-4 in place of 1e-5 at condition 10;
-files for devices are written by TensorFlow, which keeps the order of operations.
+1e-4 up to 1e6, 4e-4 for singular and indefinite matrices, where float32 does not hold the
+rectified eigenvalues any better. They grow with the norm, and hold while it is below 1e5 epsilon.
+Under `jax.jit` the simplifications of XLA cost the logarithm more, 5e-4 in place of 1e-5 at
+condition 10; files for devices are written by TensorFlow, which keeps the order of operations.
 """
 
 import numpy as np
 
 from keras_dml._backend import keras, ops
 from keras_dml.geometry.spd import sign_polynomials as polynomials
-from keras_dml.geometry.spd.divided_differences import IDENTITY, LOG
+from keras_dml.geometry.spd.divided_differences import IDENTITY, LOG, SQRT
 from keras_dml.geometry.spd.functions import check_epsilon, derivative
-from keras_dml.geometry.spd.matrices import eigh, square_matrices, symmetric_part
+from keras_dml.geometry.spd.matrices import eigh, square_matrices, symmetric_part, transposed
 
-LOWEST = 1e-6  # of the norm: what float32 tells from 0, and where sign and logarithm saturate
+LOWEST = 1e-6  # of the norm: what float32 resolves, and where sign and logarithm saturate
 SQUARE_ROOTS = 3
 LOG_DEGREE = 15  # one of 4 j - 1: blocks of four coefficients
 TINY = 1e-30  # norm of the zero matrix
 
 
 def rectify(x, epsilon):
-    """Eigenvalues raised to a least value, as `spd.rectify`.
+    """Rectified eigenvalues, as `spd.rectify`.
 
     Args:
         x: Symmetric matrices, shape `(..., n, n)`; the symmetric part is taken.
-        epsilon: Least eigenvalue, positive, in the unit of `x`.
+        epsilon: Smallest eigenvalue of the result, positive, in the unit of `x`.
 
     Returns:
         Matrices, shape `(..., n, n)`, float32 or wider. NaN where `x` is not finite.
@@ -66,6 +66,56 @@ def log(x):
         return _log_of_rectified(_rectified(x / norm, LOWEST)) + ops.log(norm) * _identity(x)
 
     return _with_exact_gradient(forward, LOG, x, _lowest)
+
+
+def sqrt(x):
+    """Symmetric square root, as `spd.sqrt`; eigenvalues below 1e-6 of the norm count as that.
+
+    Args:
+        x: Symmetric positive definite matrices, shape `(..., n, n)`; the symmetric part is taken.
+
+    Returns:
+        Symmetric matrices, shape `(..., n, n)`, float32 or wider. NaN where `x` is not finite.
+
+    Raises:
+        ValueError: If the matrices are not square.
+    """
+
+    def forward(x):
+        norm = _norm(x)
+        return ops.sqrt(norm) * _square_root(_rectified(x / norm, LOWEST), LOWEST**0.5)
+
+    return _with_exact_gradient(forward, SQRT, x, _lowest)
+
+
+def nuclear_norm(x):
+    """Sum of the singular values, as `spd.nuclear_norm`: the inner product with the polar factor.
+
+    Singular values below 1e-6 of the Frobenius norm count for less than they are.
+
+    Args:
+        x: Matrices, shape `(..., n, n)`, symmetric or not.
+
+    Returns:
+        Norms, shape `(...)`, float32 or wider. NaN where `x` is not finite. The gradient is the
+        polar factor.
+
+    Raises:
+        ValueError: If the matrices are not square.
+    """
+
+    @ops.custom_gradient
+    def of_matrix(x):
+        polar = _sign(x / _norm(x), transposed)
+
+        def gradient(*args, upstream=None):
+            if upstream is None:
+                (upstream,) = args
+            return upstream[..., None, None] * polar
+
+        return ops.sum(x * polar, axis=(-2, -1)), gradient
+
+    return of_matrix(square_matrices("x", x))
 
 
 def rectify_log(x, epsilon):
@@ -98,15 +148,16 @@ def _lowest(values):
 
 
 def _rectified(x, epsilon):
-    least = epsilon * _identity(x)
-    gap = x - least
-    return (x + least + symmetric_part(gap @ _sign(gap / _norm(gap)))) / 2
+    floor = epsilon * _identity(x)
+    gap = x - floor
+    return (x + floor + symmetric_part(gap @ _sign(gap / _norm(gap)))) / 2
 
 
-def _sign(x):
-    """Signs of eigenvalues in [-1, 1]; three products a step."""
+def _sign(x, adjoint=lambda x: x):
+    """Signs of eigenvalues in [-1, 1] of symmetric matrices; with the transpose as adjoint, the
+    polar factor of any matrices. Three products a step."""
     for a, b, c in polynomials.steps(LOWEST, polynomials.FOLD):
-        square = x @ x
+        square = adjoint(x) @ x
         x = a * x + x @ (b * square + c * (square @ square))
     return x
 
@@ -116,19 +167,21 @@ def _log_of_rectified(x):
     norm = _norm(x)
     root = x / norm
     for i in range(1, SQUARE_ROOTS + 1):
-        low = LOWEST**0.5**i  # least eigenvalue after this root
-        root = _square_root(root, polynomials.steps(low, polynomials.FOLD_OF_ROOTS))
+        root = _square_root(root, LOWEST**0.5**i)
     return 2**SQUARE_ROOTS * _log_near_one(root) + ops.log(norm) * _identity(x)
 
 
-def _square_root(x, steps):
+def _square_root(x, low):
     """The root y, with its inverse z, from `y = x, z = I`; four products a step.
+
+    The eigenvalues of the root are from `low` to 1.
 
     The eigenvalues of `z y` are the squares of numbers s on their way to 1, and `p(s) / s` of a
     sign step p, a polynomial of `z y`, moves both y and z. Each carries a condition of its root
     only; one iteration on x alone carries all of it and loses 10 to 100 times as much.
     """
     y, z = x, None
+    steps = polynomials.steps(low, polynomials.FOLD_OF_ROOTS)
     for i, (a, b, c) in enumerate(steps):
         product = y if z is None else z @ y
         # `a (I + m b / a)`, not `a I + b m`: a file then keeps one identity. And one product, not
@@ -158,10 +211,10 @@ def _log_near_one(x):
 
 
 def _norm(x):
-    """Frobenius norm, `(..., 1, 1)`: no eigenvalue is greater."""
+    """Frobenius norm, `(..., 1, 1)`: no eigenvalue is larger."""
     return ops.sqrt(ops.sum(x * x, axis=(-2, -1), keepdims=True)) + TINY
 
 
 def _identity(x):
-    """A constant of the graph, where an operator would make it again on each call."""
+    """Identity as a constant of the graph; an operator would compute it again on each call."""
     return np.eye(x.shape[-1], dtype=keras.backend.standardize_dtype(x.dtype))

@@ -1,4 +1,4 @@
-"""Coefficients of the polynomials that stand in for eigenvalues (`spd_polynomial`).
+"""Coefficients of the polynomials that replace an eigendecomposition in `spd.polynomial`.
 
 An odd polynomial of a symmetric matrix acts on its eigenvalues. Quintics applied one after the
 other carry an interval `[low, 1]` to 1 and its mirror image to -1: the matrix sign. Each is the
@@ -10,14 +10,14 @@ import functools
 import numpy as np
 
 SAMPLES = 4001  # points at which the image of an interval is read
-NARROW = 0.999  # above this share of its end an interval is a point for the exchange
+NARROW = 0.999  # above this fraction of its end an interval is a point for the exchange
 
 # At the top of the interval a quintic has slope below -3, so a rounding error that leaves the
-# interval grows at each step (a rare matrix came out 40 times off): one per cent of room.
-ROOM = 1.01
+# interval grows at each step (a rare matrix came out 40 times off): fit one per cent beyond.
+MARGIN = 1.01
 
 # Without a lower bound on what a quintic fits, its image of the middle of the spectrum dips to
-# nearly 0, where rounding flips signs (NaN at condition 1e3): fit from this share of the top on.
+# nearly 0, where rounding flips signs (NaN at condition 1e3): fit from this fraction of the top on.
 FOLD = 0.2
 FOLD_OF_ROOTS = 0.1
 
@@ -27,16 +27,16 @@ def steps(low, fold, tolerance=1e-6):
     """Quintics `(a, b, c)`, `a x + b x^3 + c x^5`, that carry `[low, 1]` to 1 within a tolerance.
 
     Args:
-        low: Least value that must reach 1; smaller ones grow by the first slopes only.
-        fold: Share of the top from which on a quintic is fitted.
-        tolerance: Greatest distance from 1 at the end.
+        low: Smallest value that must reach 1; smaller ones grow by the first slopes only.
+        fold: Fraction of the top from which on a quintic is fitted.
+        tolerance: Largest distance from 1 at the end.
 
     Returns:
         Tuple of tuples of floats.
     """
     high, found = 1.0, []
     while 1 - low > tolerance:
-        high *= ROOM
+        high *= MARGIN
         start = max(low, fold * high)
         a, b, c = _best_quintic(start, high)
         x = np.append(np.linspace(start, high, SAMPLES), low)
@@ -50,6 +50,10 @@ def steps(low, fold, tolerance=1e-6):
 @functools.cache
 def logarithm(low, degree):
     """Coefficients of a polynomial of log on `[low, 1]`, ascending, in `t` from -1 to 1.
+
+    Args:
+        low: Lower end of the interval.
+        degree: Degree of the polynomial.
 
     Returns:
         Coefficients, the middle and the half width of the interval: `log(middle + half t)`.

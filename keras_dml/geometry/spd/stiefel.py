@@ -1,4 +1,4 @@
-"""Orthonormal frames: matrices `(rows, columns)` with `W'W = I`, the Stiefel manifold."""
+"""Stiefel manifold: orthonormal frames, matrices `(rows, columns)` with `W'W = I`."""
 
 from keras_dml._backend import keras, ops
 from keras_dml.geometry.numerics import at_least_float32
@@ -7,7 +7,7 @@ from keras_dml.geometry.spd.matrices import transposed
 
 
 def polar(w):
-    """The orthonormal frame nearest to a matrix, `W (W'W)^(-1/2)`.
+    """Polar factor, the orthonormal frame closest to a matrix: `W (W'W)^(-1/2)`.
 
     After a plain gradient step from a frame this is the Riemannian gradient step to first order.
 
@@ -25,7 +25,7 @@ def polar(w):
 
 
 def qr(w):
-    """The frame of the QR decomposition whose triangle has a positive diagonal.
+    """Orthonormal frame of the QR decomposition with a positive diagonal of R.
 
     Args:
         w: Matrices of full column rank, shape `(..., rows, columns)` with `columns <= rows`.
@@ -42,11 +42,11 @@ def qr(w):
 
 
 def random(shape, seed=None):
-    """A random frame, each as likely as any other (Haar): that of a Gaussian matrix.
+    """Random orthonormal frame, uniform on the manifold (Haar measure).
 
     Args:
         shape: `(rows, columns)` with `columns <= rows`.
-        seed: A number or a `keras.random.SeedGenerator`.
+        seed: Number or `keras.random.SeedGenerator`.
 
     Returns:
         Tensor of that shape, float32.

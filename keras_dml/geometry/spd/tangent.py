@@ -28,9 +28,11 @@ SUMMED = 12  # columns up to which a product is faster as a sum
 
 
 def is_faster(frame):
-    """Whether `tangent_vectors` is for here: a small frame, in a TensorFlow graph. Compiling takes
-    most of a second, which an eager call does not deserve."""
-    small = all(size <= most for size, most in zip(frame.shape, LARGEST, strict=True))
+    """Whether `tangent_vectors` is the faster way: for a small frame, in a TensorFlow graph.
+
+    Compiling takes most of a second, too long for an eager call.
+    """
+    small = all(size <= limit for size, limit in zip(frame.shape, LARGEST, strict=True))
     return small and xla.is_traced()
 
 
@@ -39,8 +41,8 @@ def tangent_vectors(x, frame, epsilon=None):
 
     Args:
         x: Matrices, shape `(..., n, n)`; the symmetric part is taken.
-        frame: Shape `(n, m)`.
-        epsilon: Least eigenvalue, or None for the least that is told from rounding.
+        frame: Frame, shape `(n, m)`.
+        epsilon: Smallest eigenvalue of the rectified matrices; None: that of `rounding`.
 
     Returns:
         Vectors, shape `(..., m (m + 1) / 2)`.
@@ -59,13 +61,13 @@ def tangent_vectors(x, frame, epsilon=None):
     def of_matrices(x, frame):
         matrices, finite, half = xla.compiled(_mapped)(x, frame)
         values, vectors = ops.linalg.eigh(matrices)
-        answer, values = xla.compiled(logarithms)(values, vectors, finite)
+        tangents, values = xla.compiled(logarithms)(values, vectors, finite)
 
         def gradient(upstream):
             of_frame, inner = xla.compiled(backward)(half, values, vectors, upstream)
             return xla.compiled(congruence)(frame, inner), of_frame
 
-        return answer, gradient
+        return tangents, gradient
 
     x = at_least_float32(x)
     dtype = keras.backend.result_type(x.dtype, frame.dtype)
@@ -83,8 +85,8 @@ def _mapped(x, frame):
 
 
 def _product(a, b):
-    """Product of matrices `(..., m, m)`; of small ones as a sum over the inner axis, of which XLA
-    makes one loop without waking a thread."""
+    """Product of matrices `(..., m, m)`; of small ones as a sum over the inner axis, which XLA
+    compiles to one loop without waking a thread."""
     terms = a.shape[-1]
     if terms > SUMMED:
         return ops.matmul(a, b)

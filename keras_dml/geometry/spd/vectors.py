@@ -10,9 +10,10 @@ from keras_dml.geometry.spd.matrices import square_matrices, symmetric_part
 
 
 def vectorize(x):
-    """Upper triangle by rows, entries off the diagonal times the root of 2.
+    """Symmetric matrices as vectors: the upper triangle by rows, scaled.
 
-    Inner products and norms are those of the matrices. The order is that of pyRiemann.
+    Off-diagonal entries are multiplied by the root of 2, so that inner products and norms are those
+    of the matrices. The order is that of pyRiemann.
 
     Args:
         x: Symmetric matrices, shape `(..., n, n)`; the symmetric part is taken.
@@ -32,7 +33,7 @@ def vectorize(x):
 
 
 def unvectorize(v):
-    """The symmetric matrices of which `vectorize` makes these vectors.
+    """Symmetric matrices from vectors, the inverse of `vectorize`.
 
     Args:
         v: Vectors, shape `(..., n (n + 1) / 2)`.
@@ -75,10 +76,10 @@ def to_matrix(v):
     """`unvectorize`, without a gradient of its own; adjoint of `to_vector`."""
     n = _size(v)
     row, column = np.triu_indices(n)
-    place, scale = np.zeros((n, n), int), np.ones((n, n))
-    place[row, column] = place[column, row] = np.arange(len(row))
+    index = np.zeros((n, n), int)
+    index[row, column] = index[column, row] = np.arange(len(row))
     scale = np.where(np.eye(n), 1, math.sqrt(0.5)).ravel()
-    entries = ops.take(v, place.ravel(), axis=-1) * ops.cast(scale, v.dtype)
+    entries = ops.take(v, index.ravel(), axis=-1) * ops.cast(scale, v.dtype)
     return ops.reshape(entries, (*ops.shape(v)[:-1], n, n))
 
 

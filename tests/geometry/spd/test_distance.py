@@ -4,14 +4,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyriemann.geometry import distance as pyriemann
 
+from keras_dml._backend import ops
 from keras_dml.geometry import spd
 from tests.geometry import matrices
 from tests.geometry.matrices import DTYPES
 from tests.gradients import finite_differences
 
-DISTANCES = ["affine_invariant", "log_euclidean", "stein"]
+DISTANCES = ["affine_invariant", "log_euclidean", "stein"]  # of logarithms, without unit
+ALL = [*DISTANCES, "bures_wasserstein"]
 PYRIEMANN = {
     "affine_invariant": pyriemann.distance_riemann,
+    "bures_wasserstein": pyriemann.distance_wasserstein,
     "log_euclidean": pyriemann.distance_logeuclid,
     "stein": pyriemann.distance_logdet,
 }
@@ -55,7 +58,7 @@ def test_golden_table(name, dtype):
         matrices.assert_gradients(in_x[1], gradient["x[1]"], tolerance)
 
 
-@pytest.mark.parametrize("name", DISTANCES)
+@pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("n", [1, 20])
 def test_distances_agree_with_pyriemanns(rng, name, n):
     x, y = matrices.spd(rng, 2, 6, n)
@@ -64,7 +67,7 @@ def test_distances_agree_with_pyriemanns(rng, name, n):
     np.testing.assert_allclose(found, expected, rtol=1e-8)
 
 
-@pytest.mark.parametrize("name", DISTANCES)
+@pytest.mark.parametrize("name", ALL)
 def test_tables_and_their_gradients_are_those_of_single_pairs_in_blocks_or_not(rng, name):
     x, y = matrices.spd(rng, 5, 3), matrices.spd(rng, 4, 3)
     y[0] = x[0]
@@ -81,7 +84,7 @@ def test_tables_and_their_gradients_are_those_of_single_pairs_in_blocks_or_not(r
             np.testing.assert_allclose(found, one_by_one, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", DISTANCES)
+@pytest.mark.parametrize("name", ALL)
 def test_gradients_agree_with_finite_differences_at_repeated_eigenvalues(rng, name):
     x, y = np.eye(3), matrices.with_spectrum(rng, [0.5, 0.5, 2])
     distance = matrices.quick(getattr(spd, name))
@@ -94,7 +97,7 @@ def test_gradients_agree_with_finite_differences_at_repeated_eigenvalues(rng, na
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", DISTANCES)
+@pytest.mark.parametrize("name", ALL)
 def test_of_the_identity_to_itself_distance_and_gradient_are_exactly_zero(name, dtype):
     eye = np.eye(3, dtype=dtype)
     found, in_both = matrices.with_gradients(getattr(spd, name), 1, eye, eye)
@@ -107,7 +110,7 @@ def test_of_the_identity_to_itself_distance_and_gradient_are_exactly_zero(name, 
 @given(st.integers(0, 2**31))
 def test_they_are_metrics(seed):
     x = matrices.spd(np.random.default_rng(seed), 8, 4)
-    for name in DISTANCES:
+    for name in ALL:
         d = np.asarray(matrices.quick(getattr(spd, f"{name}_pairwise"))(x, x))
         np.testing.assert_allclose(d, d.T, rtol=1e-9, atol=1e-6)
         np.testing.assert_allclose(np.diag(d), 0, rtol=0, atol=1e-6)
@@ -147,7 +150,7 @@ def test_the_log_euclidean_distance_is_the_lesser_and_the_same_where_matrices_co
     np.testing.assert_allclose(least(x, x @ x), most(x, x @ x), rtol=1e-8)
 
 
-@pytest.mark.parametrize("name", DISTANCES)
+@pytest.mark.parametrize("name", ALL)
 def test_leading_axes_broadcast(rng, name):
     x, y = matrices.spd(rng, 2, 1, 3), matrices.spd(rng, 4, 3)
     found, (in_x, in_y) = matrices.with_gradients(getattr(spd, name), np.ones((2, 4)), x, y)
@@ -187,7 +190,7 @@ def test_a_singular_matrix_is_far_but_at_a_finite_distance(rng):
             assert np.isfinite(gradient).all()
 
 
-@pytest.mark.parametrize("name", DISTANCES)
+@pytest.mark.parametrize("name", ALL)
 def test_matrices_of_other_sizes_are_refused(name):
     with pytest.raises(ValueError, match=r"of one size. Received shapes \(3, 3\) and \(4, 4\)"):
         getattr(spd, name)(np.eye(3), np.eye(4))
@@ -195,7 +198,71 @@ def test_matrices_of_other_sizes_are_refused(name):
         getattr(spd, name)(np.eye(3), np.ones((3, 4)))
 
 
-@pytest.mark.parametrize("name", DISTANCES)
+@pytest.mark.parametrize("name", ALL)
 def test_a_table_of_what_is_no_set_is_refused(name):
     with pytest.raises(ValueError, match="`y` must be a set of matrices, shape .count, n, n."):
         getattr(spd, f"{name}_pairwise")(np.eye(3)[None], np.eye(3))
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 2**31))
+def test_what_leaves_the_bures_wasserstein_distance_unchanged(seed):
+    rng, n = np.random.default_rng(seed), 4
+    x, y = matrices.spd(rng, 2, 6, n)
+    distance = matrices.quick(spd.bures_wasserstein)
+    expected = np.asarray(distance(x, y))
+    rotation, scale = matrices.frames(rng, n), rng.uniform(0.1, 10)
+    moved = distance(rotation @ x @ rotation.T, rotation @ y @ rotation.T)
+    np.testing.assert_allclose(moved, expected, rtol=1e-8)
+    np.testing.assert_allclose(distance(scale * x, scale * y), np.sqrt(scale) * expected, rtol=1e-8)
+
+
+def test_matrices_that_commute_are_as_far_as_their_roots(rng):
+    frame = matrices.frames(rng, 4)
+    a, b = rng.uniform(0.1, 3, size=(2, 4))
+    found = spd.bures_wasserstein(frame * a @ frame.T, frame * b @ frame.T)
+    assert float(found) == pytest.approx(np.linalg.norm(np.sqrt(a) - np.sqrt(b)), rel=1e-10)
+
+
+@pytest.mark.parametrize("ranks", [(4, 4), (4, 2), (2, 4), (2, 3), (1, 1)])
+def test_bures_wasserstein_distances_of_singular_matrices_are_those_of_their_factors(rng, ranks):
+    """`|F|^2 + |G|^2 - 2 |F'G|_*` for `FF'` and `GG'` (Bhatia2019, Theorem 1)."""
+    f, g = (rng.normal(size=(5, 4, rank)) for rank in ranks)
+    norms = np.linalg.svd(np.swapaxes(f, 1, 2) @ g, compute_uv=False).sum(-1)
+    expected = np.sqrt((f**2).sum((1, 2)) + (g**2).sum((1, 2)) - 2 * norms)
+    x, y = (factor @ np.swapaxes(factor, 1, 2) for factor in (f, g))
+    found, in_both = matrices.with_gradients(spd.bures_wasserstein, np.ones(5), x, y)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert np.isfinite(in_both).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [2, 20, 64])
+@pytest.mark.parametrize("rank", [1.0, 0.5, 0.01])
+def test_equal_matrices_are_at_bures_wasserstein_distance_zero_with_gradient_zero(
+    rng, n, rank, dtype
+):
+    factor = rng.normal(size=(3, n, max(1, int(n * rank))))
+    x = (factor @ np.swapaxes(factor, 1, 2)).astype(dtype)
+    found, in_both = matrices.with_gradients(spd.bures_wasserstein, np.ones(3), x, x)
+    assert (found == 0).all()
+    assert (np.asarray(in_both) == 0).all()
+
+
+def test_gradients_of_bures_wasserstein_distances_agree_with_finite_differences(rng):
+    x, y = matrices.spd(rng, 2, 5)
+    y = np.stack([y, x + 1e-2 * matrices.spd(rng, 5)])  # far and near
+    distances = lambda x, y: ops.sum(spd.bures_wasserstein(x, y))  # noqa: E731
+    distances = matrices.quick(distances)
+    _, (in_x, in_y) = matrices.with_gradients(spd.bures_wasserstein, np.ones(2), x, y)
+    np.testing.assert_allclose(in_x, finite_differences(lambda v: distances(v, y), x), atol=1e-6)
+    np.testing.assert_allclose(in_y, finite_differences(lambda v: distances(x, v), y), atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [3, 20])
+def test_a_device_computes_bures_wasserstein_distances_to_the_digits_of_float32(rng, n):
+    x, y = (matrices.spd(rng, 6, n).astype("float32") for _ in range(2))
+    y[0] = x[0]
+    expected = spd.bures_wasserstein_pairwise(x.astype("float64"), y.astype("float64"))
+    found = spd.bures_wasserstein_by_polynomials(x, y)
+    np.testing.assert_allclose(found, expected, atol=1e-5 * np.max(expected))

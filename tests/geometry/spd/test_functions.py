@@ -279,8 +279,43 @@ def test_the_symmetric_part():
     np.testing.assert_array_equal(spd.symmetric([[1.0, 2.0], [4.0, 3.0]]), [[1, 3], [3, 3]])
 
 
+@pytest.mark.parametrize("dtype, limit", [("float64", 1e-14), ("float32", 2e-6)])
+@pytest.mark.parametrize("rank", [1, 4, 8])
+def test_nuclear_norms_are_sums_of_singular_values_and_their_gradients_polar_factors(
+    rng, rank, dtype, limit
+):
+    x = rng.normal(size=(5, 8, rank)) @ rng.normal(size=(5, rank, 8))
+    weights = rng.normal(size=5)
+    found, (gradient,) = matrices.with_gradients(spd.nuclear_norm, weights, x.astype(dtype))
+    u, values, v = np.linalg.svd(x)
+    np.testing.assert_allclose(found, values.sum(-1), rtol=limit)
+    u, v = u[..., :rank], v[:, :rank]  # beyond the rank any polar factor is a gradient
+    np.testing.assert_allclose(
+        np.swapaxes(u, 1, 2) @ gradient @ np.swapaxes(v, 1, 2),
+        weights[:, None, None] * np.eye(rank),
+        atol=1e4 * limit,
+    )
+
+
+def test_the_nuclear_norm_keeps_its_digits_where_roots_of_eigenvalues_lose_half(rng):
+    u, v = matrices.frames(rng, 6), matrices.frames(rng, 6)
+    values = np.geomspace(1e-7, 1, 6)
+    x = u @ np.diag(values) @ v
+    assert float(spd.nuclear_norm(x)) == pytest.approx(values.sum(), rel=1e-14)
+
+
+def test_the_nuclear_norm_of_zero_is_zero_and_of_nan_nan(rng):
+    x = rng.normal(size=(3, 4, 4))
+    x[0], x[1, 2, 2] = 0, np.nan
+    found, (gradient,) = matrices.with_gradients(spd.nuclear_norm, np.ones(3), x)
+    assert found[0] == 0 and np.isnan(found[1]) and found[2] > 0
+    assert (gradient[0] == 0).all() and np.isfinite(gradient[2]).all()
+
+
 @pytest.mark.parametrize("shape", [(), (3,), (3, 4), (2, 3, 1)])
-@pytest.mark.parametrize("name", [*FUNCTIONS, "symmetric", "vectorize", "whitening"])
+@pytest.mark.parametrize(
+    "name", [*FUNCTIONS, "nuclear_norm", "symmetric", "vectorize", "whitening"]
+)
 def test_what_is_not_square_is_refused(name, shape):
     function = FUNCTIONS.get(name) or getattr(spd, name)
     with pytest.raises(ValueError, match="must hold square matrices[^$]*`keras_dml.layers.Cov"):

@@ -206,7 +206,7 @@ def test_a_mean_of_what_is_no_set_is_refused(shape):
 def test_a_mean_of_singular_matrices_is_refused_and_says_what_to_do(rng, least):
     x = matrices.spd(rng, 4, 3)
     x[2] = matrices.with_spectrum(rng, [least, 1, 2])
-    with pytest.raises(ValueError, match="first at place 2. Apply `spd.rectify"):
+    with pytest.raises(ValueError, match="first at index 2. Apply `spd.rectify"):
         spd.karcher_mean(x)
 
 

@@ -73,6 +73,48 @@ def test_logarithms_of_positive_definite_matrices(rng, condition, atol):
     np.testing.assert_allclose(quick("log")(x), matrices.by_eigh(np.log, x), rtol=0, atol=atol)
 
 
+# Largest error of an entry of the square root; eigenvalues below 1e-6 of the norm count as that.
+ROOTS = {
+    "condition 1e1": 1.5e-6,
+    "condition 1e4": 5e-6,
+    "condition 1e6": 1e-4,
+    "repeated": 1.5e-6,
+    "identity": 1.5e-6,
+    "half the rank": 2e-3,
+    "indefinite": 2e-3,
+}
+
+
+@pytest.mark.parametrize("spectrum, limit", ROOTS.items())
+def test_square_roots_are_those_of_an_eigendecomposition(rng, spectrum, limit):
+    x = float32(rng, SPECTRA[spectrum][0](20), 50)
+    expected = matrices.by_eigh(lambda v: np.sqrt(np.maximum(v, 0)), x)
+    np.testing.assert_allclose(quick("sqrt")(x), expected, rtol=0, atol=limit)
+
+
+@pytest.mark.parametrize("spectrum", SPECTRA)
+def test_nuclear_norms_are_sums_of_singular_values(rng, spectrum):
+    x = float32(rng, SPECTRA[spectrum][0](20), 50)
+    x = np.append(x, x @ matrices.frames(rng, 20).astype("float32"), axis=0)
+    found = np.asarray(quick("nuclear_norm")(x))
+    singular_values = np.linalg.svd(x.astype("float64"), compute_uv=False)
+    np.testing.assert_allclose(found, singular_values.sum(-1), rtol=2e-6)
+
+
+def test_the_gradient_of_the_nuclear_norm_is_the_polar_factor(rng):
+    x = rng.normal(size=(3, 6, 6)).astype("float32")
+    u, _, v = np.linalg.svd(x.astype("float64"))
+    weights = rng.normal(size=3)
+    _, (found,) = matrices.with_gradients(quick("nuclear_norm"), weights, x)
+    np.testing.assert_allclose(found, weights[:, None, None] * (u @ v), atol=1e-5)
+
+
+def test_the_zero_matrix_has_a_root_and_a_norm():
+    x = np.zeros((1, 3, 3), "float32")
+    np.testing.assert_allclose(quick("sqrt")(x), x, atol=1e-12)
+    assert float(quick("nuclear_norm")(x)[0]) == 0
+
+
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_logarithms_do_not_depend_on_the_unit(rng, scale):
     x = float32(rng, full(20), 50)
@@ -105,16 +147,16 @@ def test_the_steps_carry_the_interval_to_one(low, fold):
     np.testing.assert_allclose(x, 1, rtol=0, atol=2e-6)
 
 
-@pytest.mark.parametrize("name", ["rectify", "rectify_log", "log"])
+@pytest.mark.parametrize("name", ["rectify", "rectify_log", "log", "sqrt"])
 @pytest.mark.parametrize("least", [0.0, 0.1])
 def test_gradients_are_those_of_the_eigensolver(rng, name, least):
     x = float32(rng, np.r_[np.full(6, least), np.ones(6)], 1)
     weights = rng.normal(size=x.shape)
-    arguments = () if name == "log" else (EPSILON,)
+    arguments = () if name in ("log", "sqrt") else (EPSILON,)
     exact = lambda x: getattr(spd, name)(x, *arguments)  # noqa: E731
     for f in (quick(name, *arguments), matrices.compiled(quick(name, *arguments))):
         _, (found,) = matrices.with_gradients(f, weights, x)
-        if name == "log" and not least:
+        if not arguments and not least:
             assert np.isfinite(found).all()  # below rounding, where the two floors differ
         else:
             _, (expected,) = matrices.with_gradients(exact, weights, x)
@@ -134,7 +176,8 @@ def test_a_matrix_of_one_entry_is_a_number(value):
 def test_what_is_not_finite_stays_so_and_spoils_no_other(rng):
     x = float32(rng, full(4), 2)
     x[0, 1, 2] = np.nan
-    for function in (quick("log"), quick("rectify", EPSILON)):
+    names = {"log": (), "rectify": (EPSILON,), "sqrt": (), "nuclear_norm": ()}
+    for function in (quick(name, *arguments) for name, arguments in names.items()):
         found = np.asarray(function(x))
         assert np.isnan(found[0]).all()
         assert np.isfinite(found[1]).all()

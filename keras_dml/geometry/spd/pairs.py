@@ -1,0 +1,59 @@
+"""Arguments of distances between SPD matrices: one pair, broadcast pairs, all pairs of two sets."""
+
+from keras_dml._backend import ops
+from keras_dml.geometry import chunks
+from keras_dml.geometry.numerics import widest
+from keras_dml.geometry.spd.matrices import square_matrices, symmetric_part
+
+BLOCK_BYTES = 2**26  # all pairs of a training step at once; about six such blocks are alive
+
+
+def of_one_size(x, y):
+    """The symmetric parts of both, in the wider of their dtypes.
+
+    Raises:
+        ValueError: If the matrices are not square or of different sizes.
+    """
+    x, y = widest(square_matrices("x", x), square_matrices("y", y))
+    if x.shape[-1] != y.shape[-1]:
+        raise ValueError(
+            "`x` and `y` must hold matrices of one size. Received shapes "
+            f"{tuple(x.shape)} and {tuple(y.shape)}."
+        )
+    return symmetric_part(x), symmetric_part(y)
+
+
+def together(x, y):
+    """`of_one_size`, broadcast to the leading axes of both."""
+    x, y = of_one_size(x, y)
+    shape = ops.shape(ops.zeros_like(x) + ops.zeros_like(y))
+    return ops.broadcast_to(x, shape), ops.broadcast_to(y, shape)
+
+
+def two_sets(x, y):
+    """`of_one_size` of sets, `(n, size, size)` and `(m, size, size)`.
+
+    Raises:
+        ValueError: If an argument is not a set of square matrices, or their sizes differ.
+    """
+    x, y = of_one_size(x, y)
+    for name, matrices in (("x", x), ("y", y)):
+        if len(matrices.shape) != 3:
+            raise ValueError(
+                f"`{name}` must be a set of matrices, shape (count, n, n). Received shape "
+                f"{tuple(matrices.shape)}."
+            )
+    return x, y
+
+
+def in_blocks(function, x, y, max_bytes):
+    """`function(rows of x, y)`, `(n, m)`, computed in blocks of rows.
+
+    Args:
+        function: From `(rows, ...)` and `y` to `(rows, m)`.
+        x: Tensor, shape `(n, ...)`.
+        y: Tensor, shape `(m, ...)`.
+        max_bytes: Largest size of a block of pairs; None: all pairs at once.
+    """
+    rows = None if max_bytes is None else chunks.rows_per_block(x, y, max_bytes)
+    return function(x, y) if rows is None else chunks.map_rows(function, rows, x, y)

@@ -1,0 +1,85 @@
+"""Distances of matrices in exported files: computed on the device, or replaced."""
+
+import functools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from keras_dml import distances, export, models
+from keras_dml._backend import keras, ops
+from keras_dml.export import litert, operators, parity
+from tests.geometry import matrices
+
+
+class Frobenius(distances.Distance):
+    """A distance of matrices that a device computes in its own way, off by `error`."""
+
+    rank = 3
+    embeddings = "matrices"
+    device_tolerance = 1e-2
+
+    def __init__(self, error):
+        self.error = error
+
+    def pairwise(self, x, y):
+        return ops.sqrt(ops.sum(ops.square(x[:, None] - y[None]), axis=(2, 3)))
+
+    def on_device(self, x, y):
+        return (1 + self.error) * self.pairwise(x, y)
+
+
+@pytest.fixture(scope="module")
+def model():
+    keras.utils.set_random_seed(5)
+    return models.spdnet((5, 3), output="spd")
+
+
+@pytest.mark.parametrize("write", [export.tflite, export.saved_model])
+def test_a_file_answers_as_the_distance_says_that_devices_do(model, write, tmp_path):
+    made = write(model, tmp_path / "model", distance=Frobenius(5e-3))
+    assert made.path.exists()
+    with pytest.raises(parity.ParityError, match="distances differ by 0.02 of"):
+        write(model, tmp_path / "other", distance=Frobenius(2e-2))
+
+
+def kinds(graph):
+    """Names of the operators of a TensorFlow graph and of the functions that it calls."""
+    bodies = (function.node_def for function in graph.library.function)
+    return {node.op for nodes in (graph.node, *bodies) for node in nodes}
+
+
+def test_the_affine_invariant_distance_of_a_saved_model_has_an_eigendecomposition(model, tmp_path):
+    path = export.saved_model(model, tmp_path / "model").path
+    loaded = tf.saved_model.load(str(path)).signatures["distance"]
+    assert any("Eig" in name for name in kinds(loaded.graph.as_graph_def()))
+
+
+@pytest.mark.parametrize("write", [export.tflite, export.saved_model])
+def test_bures_wasserstein_leaves_without_an_eigendecomposition(model, write, tmp_path):
+    """Builtin operators only; within 2e-3 of the largest distance of Keras's, singular matrices
+    among them, and within 1e-5 for regular ones."""
+    distance = distances.BuresWasserstein()
+    path = write(model, tmp_path / "model", distance=distance).path
+    if path.is_dir():
+        loaded = tf.saved_model.load(str(path)).signatures["distance"]
+        assert not any("Eig" in name for name in kinds(loaded.graph.as_graph_def()))
+        ask = lambda x, y: loaded(embedding=x, gallery=y)["distance"].numpy()  # noqa: E731
+    else:
+        operators.check_builtin(path)
+        ask = functools.partial(litert.distance, path)
+    rng = np.random.default_rng(4)
+    regular = matrices.spd(rng, 6, 3).astype("float32")
+    singular = matrices.with_spectrum(rng, [0, 0, 1], 3).astype("float32")
+    for given, limit in [(regular, 1e-5), (np.concatenate([regular, singular]), 2e-3)]:
+        expected = np.asarray(distance(given, given))
+        np.testing.assert_allclose(ask(given, given), expected, atol=limit * expected.max(), rtol=0)
+
+
+def test_matrices_stay_matrices_where_a_device_can_compare_them(model, tmp_path):
+    path = export.tflite(model, tmp_path / "model.tflite", distance=Frobenius(0)).path
+    x = np.random.default_rng(3).normal(size=(2, 3, 3)).astype("float32")
+    assert litert.embed(path, [np.eye(5, dtype="float32")]).shape == (1, 3, 3)
+    np.testing.assert_allclose(
+        litert.distance(path, x, x), Frobenius(0)(x, x), rtol=1e-5, atol=1e-6
+    )
