@@ -20,7 +20,7 @@ Symmetric positive definite (SPD) matrices; `spd` itself exports the functions:
 - `spd.vectors`: symmetric matrices as vectors with the same inner product
 - `spd.tangent`: logarithms of mapped matrices as vectors, compiled
 - `spd.stiefel`: orthonormal frames, by polar factor or QR decomposition
-- `spd.potato`, `spd.potato_float64`: z-scores of the Riemannian potato
+- `spd.potato`: z-scores of the Riemannian potato
 - `spd.matrices`, `spd.pairs`: checks, eigendecompositions, pairs of matrices
 
 Vectors and signals:
