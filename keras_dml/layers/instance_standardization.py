@@ -1,7 +1,7 @@
 """Standardization of the channels of each recording by itself."""
 
 from keras_dml._backend import keras, ops
-from keras_dml.geometry.numerics import wide
+from keras_dml.geometry.numerics import mean, wide
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
@@ -26,16 +26,10 @@ class InstanceStandardization(keras.layers.Layer):
 
     def call(self, inputs, mask=None):
         inputs = ops.cast(inputs, wide(self.variable_dtype))
-        if mask is None:
-            mean = ops.mean(inputs, axis=1, keepdims=True)
-            gap = inputs - mean
-            variance = ops.mean(gap * gap, axis=1, keepdims=True)
-        else:
-            valid = ops.cast(mask, inputs.dtype)[..., None]  # (batch, time, 1)
-            count = ops.maximum(ops.sum(valid, axis=1, keepdims=True), 1)
-            mean = ops.sum(ops.where(valid > 0, inputs, 0), axis=1, keepdims=True) / count
-            gap = ops.where(valid > 0, inputs - mean, 0)
-            variance = ops.sum(gap * gap, axis=1, keepdims=True) / count
+        valid = None if mask is None else ops.cast(mask, "bool")[..., None]  # (batch, time, 1)
+        gap = inputs - mean(inputs, axis=1, mask=valid, keepdims=True)
+        gap = gap if valid is None else ops.where(valid, gap, 0)
+        variance = mean(gap * gap, axis=1, mask=valid, keepdims=True)
         return ops.cast(gap * ops.rsqrt(variance + self.epsilon), self.compute_dtype)
 
     def compute_output_shape(self, input_shape):

@@ -4,7 +4,7 @@ import numpy as np
 
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
-from keras_dml.geometry.numerics import wide
+from keras_dml.geometry.numerics import mean, wide
 
 FRAME, HOP = 0.025, 0.010  # seconds; a frame is two hops and a half
 RATE_STEP = 200  # Hz: at its multiples half a hop is a whole number of samples
@@ -80,18 +80,14 @@ class LogMel(keras.layers.Layer):
         self._check(audio.shape[1])
         if mask is None:
             bands = self._log_power(self._framed(audio))  # (batch, frames, bands)
-            count = ops.cast(ops.shape(bands)[1], bands.dtype)
-            # no `ops.mean`, which on JAX narrows float64 to float32
-            bands = bands - ops.sum(bands, axis=1, keepdims=True) / count
-            return ops.cast(bands, self.compute_dtype)
+            return ops.cast(bands - mean(bands, axis=1, keepdims=True), self.compute_dtype)
         valid = self.compute_mask(inputs, mask)
         self._check_rows(mask, valid)
         audio = ops.where(ops.cast(mask, "bool"), audio, 0)
         bands = self._log_power(self._framed(audio))
         valid = valid[..., None]  # (batch, frames, 1)
-        count = ops.maximum(ops.sum(ops.cast(valid, bands.dtype), axis=1, keepdims=True), 1)
-        mean = ops.sum(ops.where(valid, bands, 0), axis=1, keepdims=True) / count
-        return ops.cast(ops.where(valid, bands - mean, 0), self.compute_dtype)
+        bands = ops.where(valid, bands - mean(bands, axis=1, mask=valid, keepdims=True), 0)
+        return ops.cast(bands, self.compute_dtype)
 
     def _framed(self, x):
         """Frames of `(batch, samples)`, shape `(batch, frames, frame)`: two hops and a half."""

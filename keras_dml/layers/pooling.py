@@ -4,6 +4,7 @@ import numbers
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
+from keras_dml.geometry.numerics import mean
 from keras_dml.layers.precision import full_precision
 
 MODES = ("max", "mean")
@@ -40,16 +41,11 @@ class SequencePooling(keras.layers.Layer):
         self.supports_masking = True
 
     def call(self, inputs, mask=None):
+        pool = _max if self.mode == "max" else mean
         if mask is None:
-            return ops.max(inputs, axis=1) if self.mode == "max" else ops.mean(inputs, axis=1)
+            return pool(inputs, axis=1)
         valid = ops.expand_dims(ops.cast(mask, "bool"), -1)  # (batch, time, 1)
-        count = ops.sum(ops.cast(valid, inputs.dtype), axis=1)  # (batch, 1)
-        if self.mode == "max":
-            floor = -keras.ops.cast(3e38, inputs.dtype)
-            pooled = ops.max(ops.where(valid, inputs, floor), axis=1)
-        else:
-            pooled = ops.sum(ops.where(valid, inputs, 0), axis=1) / ops.maximum(count, 1)
-        return ops.where(count > 0, pooled, float("nan"))
+        return ops.where(ops.any(valid, axis=1), pool(inputs, axis=1, mask=valid), float("nan"))
 
     def compute_mask(self, inputs, previous_mask=None):
         return None
@@ -59,6 +55,10 @@ class SequencePooling(keras.layers.Layer):
 
     def get_config(self):
         return {**super().get_config(), "mode": self.mode}
+
+
+def _max(x, axis, mask=None):
+    return ops.max(x if mask is None else ops.where(mask, x, -3e38), axis=axis)
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")

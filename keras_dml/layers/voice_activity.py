@@ -1,7 +1,7 @@
 """Which frames of a recording hold speech."""
 
 from keras_dml._backend import keras, ops
-from keras_dml.geometry.numerics import wide
+from keras_dml.geometry.numerics import mean, wide
 
 # Log units: a sound whose level varies less is all alike, and rounding must not choose among it.
 EVEN = 1e-2
@@ -59,14 +59,13 @@ class VoiceActivity(keras.layers.Layer):
             return previous_mask
         inputs = ops.convert_to_tensor(inputs)
         inputs = ops.cast(inputs, wide(self.variable_dtype))
-        level = ops.sum(inputs, axis=-1) / inputs.shape[-1]  # (batch, frames)
+        level = mean(inputs, axis=-1)  # (batch, frames)
         valid = ops.ones_like(level, dtype="bool")
         if previous_mask is not None:
             valid = ops.cast(previous_mask, "bool")
-        weight = ops.cast(valid, level.dtype)
-        count = ops.maximum(ops.sum(weight, axis=1, keepdims=True), 1)
-        gap = ops.where(valid, level - _mean(level, weight, count), 0)
-        stddev = ops.sqrt(_mean(gap * gap, weight, count) + EVEN**2)
+        gap = level - mean(level, axis=1, mask=valid, keepdims=True)
+        variance = mean(gap * gap, axis=1, mask=valid, keepdims=True)
+        stddev = ops.sqrt(variance + EVEN**2)
         return ops.logical_and(valid, gap >= -self.margin * stddev)
 
     def compute_output_shape(self, input_shape):
@@ -74,7 +73,3 @@ class VoiceActivity(keras.layers.Layer):
 
     def get_config(self):
         return {**super().get_config(), "margin": self.margin}
-
-
-def _mean(values, weight, count):
-    return ops.sum(values * weight, axis=1, keepdims=True) / count

@@ -4,6 +4,7 @@ import numpy as np
 
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
+from keras_dml.geometry.numerics import mean
 from keras_dml.losses import mining
 from keras_dml.losses._labeled import LabeledLoss
 from keras_dml.losses.pairs import class_ids
@@ -79,8 +80,8 @@ class PotatoRankingLoss(LabeledLoss):
         labels = potato_ids(y_true, _classes(y_pred))
         scores = of_queries(labels, y_pred)  # (batch, batch)
         outside, inside = self.mined(labels, scores)
-        positive = _mean(scores - self.z_threshold, outside)
-        negative = _mean(self.z_threshold + self.margin - scores, inside)
+        positive = mean(scores - self.z_threshold, axis=1, mask=outside)
+        negative = mean(self.z_threshold + self.margin - scores, axis=1, mask=inside)
         sums = ops.sum(ops.stop_gradient(scores), axis=1)
         lost = ops.logical_or(ops.isnan(sums), labels < 0)
         return ops.where(lost, float("nan"), positive + self.weight * negative)
@@ -145,9 +146,3 @@ def _classes(scores):
             "`keras_dml.models.PotatoNetwork(encoder, classes)`, which scores its embeddings."
         )
     return scores.shape[1] if scores.shape[1] is not None else ops.shape(scores)[1]
-
-
-def _mean(terms, mask):
-    """Mean of each row under a mask, 0 where it is empty, shape `(batch,)`."""
-    count = ops.sum(ops.cast(mask, terms.dtype), axis=1)
-    return ops.sum(ops.where(mask, terms, 0), axis=1) / ops.maximum(count, 1)
