@@ -33,6 +33,8 @@ class NPairSampler(PKSampler):
             whole recordings, which must have one length.
         sessions: Session (day, trial, device) of each recording, same forms as `y`. A positive
             is then from another session than its anchor where the class has several.
+        drop_singles: Whether to leave classes with one recording out, in place of an error;
+            `dropped_classes` lists them, and ids count the classes that stay.
         augment: `augment(batch, rng) -> batch` on NumPy arrays `(rows, time, channels)`, rows
             kept in order; `rng` is a `numpy.random.Generator` of this batch alone.
         seed: Non-negative integer.
@@ -54,6 +56,7 @@ class NPairSampler(PKSampler):
         steps=None,
         length=None,
         sessions=None,
+        drop_singles=False,
         augment=None,
         seed=0,
         **kwargs,
@@ -66,6 +69,7 @@ class NPairSampler(PKSampler):
             steps=steps,
             length=length,
             sessions=sessions,
+            drop_singles=drop_singles,
             augment=augment,
             seed=seed,
             **kwargs,
