@@ -12,7 +12,7 @@ from keras_dml.losses.pairs import class_ids
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class PotatoRankingLoss(LabeledLoss):
-    """Own class inside the hull of one's potato, others beyond it by a margin (Kim2020,
+    """Pulls embeddings into the potato of their class, and others beyond it by a margin (Kim2020,
     Eqs. 10-18).
 
     With `z_jc` the score of row j in the potato of class c, a query of class c has the value `mean
@@ -32,17 +32,17 @@ class PotatoRankingLoss(LabeledLoss):
     of Eqs. 13 and 14; these follow the sets and the text.
 
     Args:
-        z_threshold: Radius of the hull, in deviations of the logarithm of distance. The paper's 2.5
-            leaves 0.6 % of a class outside, so negatives do most of the work; a lower one, such as
-            1, gives positives some.
-        margin: How far beyond the hull other classes belong, in deviations (m in Kim2020).
+        z_threshold: Radius of the hull, in standard deviations of the logarithm of distance. The
+            paper's 2.5 leaves 0.6 % of a class outside, so negatives do most of the work; a lower
+            one, such as 1, gives positives some.
+        margin: Distance of other classes beyond the hull, in standard deviations (m in Kim2020).
         weight: Weight of the negatives (lambda in Kim2020, Eq. 17).
         name: Name of the loss.
-        dtype: As of `keras.losses.Loss`, widened to float32.
-        **kwargs: `reduction` of `keras.losses.Loss`.
+        dtype: See `keras.losses.Loss`; widened to float32.
+        **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If `margin` or `weight` is negative, or the predictions are no table of scores;
+        ValueError: If `margin` or `weight` is negative, or the predictions are no score matrix;
             in an eager call, if a label has no potato.
 
     Example:
@@ -69,7 +69,7 @@ class PotatoRankingLoss(LabeledLoss):
                 )
         if not abs(z_threshold) < float("inf"):
             raise ValueError(
-                "`z_threshold` is a number of deviations, such as 2.5. Received "
+                "`z_threshold` must be a number of standard deviations, such as 2.5. Received "
                 f"z_threshold={z_threshold!r}."
             )
         self.z_threshold = float(z_threshold)
@@ -87,12 +87,13 @@ class PotatoRankingLoss(LabeledLoss):
         return ops.where(lost, float("nan"), positive + self.weight * negative)
 
     def mined(self, labels, scores):
-        """Who takes part: positives outside the hull and negatives not yet beyond it (Kim2020,
-        Eqs. 13 and 14).
+        """Masks of the mined positives, outside the hull, and negatives, not yet beyond it
+        (Kim2020, Eqs. 13 and 14).
 
         Args:
             labels: Class ids, int32, shape `(batch,)`.
-            scores: Of row j in the potato of row i, shape `(batch, batch)`; see `of_queries`.
+            scores: Scores of rows j in the potatoes of rows i, shape `(batch, batch)`; see
+                `of_queries`.
 
         Returns:
             Two masks, shape `(batch, batch)`.
@@ -111,11 +112,11 @@ class PotatoRankingLoss(LabeledLoss):
 
 
 def of_queries(labels, scores):
-    """Score of row j in the potato of row i, shape `(batch, batch)`.
+    """Scores of rows j in the potatoes of rows i, shape `(batch, batch)`.
 
     Args:
-        labels: Class ids, int32, shape `(batch,)`; -1 is none and gets some potato.
-        scores: Of rows in potatoes, shape `(batch, classes)`.
+        labels: Class ids, int32, shape `(batch,)`; -1 is none and gets an arbitrary potato.
+        scores: Scores of rows in potatoes, shape `(batch, classes)`.
     """
     return ops.take(ops.transpose(scores), ops.maximum(labels, 0), axis=0)
 

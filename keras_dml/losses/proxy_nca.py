@@ -10,7 +10,8 @@ from keras_dml.losses.pairs import class_ids
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class ProxyNCALoss(LabeledLoss):
-    """Nearer to the proxy of one's class than to all others (MovshovitzAttias2017).
+    """Pulls embeddings closer to the proxy of their class than to all others
+    (MovshovitzAttias2017).
 
     With `d_z` the squared distance of a row to the proxy of class z, as `keras_dml.layers.Proxies`
     gives it, a row of class y has the value `d_y + log(sum over z != y of exp(-d_z))`, which may be
@@ -21,13 +22,13 @@ class ProxyNCALoss(LabeledLoss):
     step.
 
     Args:
-        softmax: Whether the sum takes z = y too, which makes it a cross-entropy, at least 0.
+        softmax: Whether the sum includes z = y, for a cross-entropy, at least 0.
         name: Name of the loss.
-        dtype: As of `keras.losses.Loss`, widened to float32.
-        **kwargs: `reduction` of `keras.losses.Loss`.
+        dtype: See `keras.losses.Loss`; widened to float32.
+        **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If the predictions are no table of distances to proxies; in an eager call, if a
+        ValueError: If the predictions are no matrix of distances to proxies; in an eager call, if a
             label has no proxy.
 
     Example:
@@ -63,6 +64,6 @@ def _check_known(labels, classes):
     if values is not None and (values >= classes).any():
         raise ValueError(
             f"Labels must be below the number of proxies, {classes}. Received "
-            f"{np.unique(values[values >= classes])[:8].tolist()}. Make `Proxies(classes)` as wide "
-            "as there are classes, or number the classes from 0."
+            f"{np.unique(values[values >= classes])[:8].tolist()}. Give `Proxies(classes)` one "
+            "proxy per class, or number the classes from 0."
         )
