@@ -1,4 +1,4 @@
-"""An online detector of artifacts as a SavedModel, whose state moves as it is called."""
+"""Export of an online detector of artifacts as a SavedModel with state."""
 
 import os
 import pathlib

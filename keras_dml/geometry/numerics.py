@@ -1,4 +1,4 @@
-"""Guards of the numerics that several geometries share, each with its reason."""
+"""Numerically safe functions that several geometries share."""
 
 import math
 
@@ -6,7 +6,7 @@ from keras_dml._backend import keras, ops
 
 
 def wide(dtype):
-    """The dtype to compute in: float64 stays, all else becomes float32 (`keras.backend.result_type`
+    """The dtype to compute in: float64 for float64, else float32 (`keras.backend.result_type`
     narrows on JAX)."""
     return "float64" if keras.backend.standardize_dtype(dtype) == "float64" else "float32"
 
@@ -19,7 +19,7 @@ def at_least_float32(x):
 
 
 def widest(*tensors):
-    """The tensors in the widest of their dtypes, float32 at least; TensorFlow takes no two."""
+    """The tensors in the widest of their dtypes, at least float32; TensorFlow does not mix them."""
     tensors = [at_least_float32(tensor) for tensor in tensors]
     dtypes = [wide(tensor.dtype) for tensor in tensors]
     dtype = "float64" if "float64" in dtypes else "float32"

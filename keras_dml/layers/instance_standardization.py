@@ -1,4 +1,4 @@
-"""Standardization of the channels of each recording by itself."""
+"""Standardization of each channel of each recording."""
 
 from keras_dml._backend import keras, ops
 from keras_dml.geometry.numerics import mean, wide
@@ -6,7 +6,7 @@ from keras_dml.geometry.numerics import mean, wide
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class InstanceStandardization(keras.layers.Layer):
-    """Brings every channel of every recording to mean 0 and standard deviation 1 over its own valid
+    """Scales every channel of every recording to mean 0 and standard deviation 1 over its valid
     steps.
 
     For signals whose level depends on the day (electrode contact, amplifier). A dead channel
@@ -16,7 +16,7 @@ class InstanceStandardization(keras.layers.Layer):
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
 
     Args:
-        epsilon: Added to the variance, in squared units of the input.
+        epsilon: Constant added to the variance, in squared units of the input.
     """
 
     def __init__(self, epsilon=1e-6, **kwargs):

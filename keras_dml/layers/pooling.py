@@ -12,8 +12,8 @@ MODES = ("max", "mean")
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class SequencePooling(keras.layers.Layer):
-    """Greatest or mean activation of each filter over the valid steps: one vector a recording,
-    compared by cosine.
+    """Maximum or mean of each filter over the valid steps: one vector per recording, compared by
+    cosine.
 
     The baseline that quantile heads are measured against (Abdelwahab2019, section 5.3, method
     MP-NPL).
@@ -63,7 +63,7 @@ def _max(x, axis, mask=None):
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class MaskedAveragePooling1D(keras.layers.Layer):
-    """Averages over valid steps in windows that start at the first step, so that padding changes
+    """Averages the valid steps of windows that start at the first step, so that padding changes
     nothing.
 
     Stock pooling with a stride counts padding, and `"same"` convolutions with a stride shift with
@@ -93,9 +93,9 @@ class MaskedAveragePooling1D(keras.layers.Layer):
             return self._pool(ops.average_pool, inputs)
         mask = ops.ones_like(inputs[..., 0]) if mask is None else mask
         valid = ops.cast(mask, inputs.dtype)[..., None]  # (batch, time, 1)
-        share = self._pool(ops.average_pool, valid)  # (batch, windows, 1)
+        fraction = self._pool(ops.average_pool, valid)  # (batch, windows, 1)
         total = self._pool(ops.average_pool, ops.where(valid > 0, inputs, 0))
-        return total / ops.where(share > 0, share, 1)
+        return total / ops.where(fraction > 0, fraction, 1)
 
     def _pool(self, pool, x):
         if self._same_is_right_aligned():

@@ -9,7 +9,7 @@ from keras_dml.layers.matrices import MatrixLayer, compiles
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class RiemannianBatchNormalization(MatrixLayer):
-    """Moves the mean of a batch of positive definite matrices to a learned one (Brooks2019).
+    """Normalizes a batch of positive definite matrices to a learned mean (Brooks2019).
 
     Maps X to B^(1/2) G^(-1/2) X G^(-1/2) B^(1/2). In training G is the batch's mean (one Karcher
     step from the arithmetic mean, a constant in the backward pass), else its running mean. The
@@ -18,10 +18,10 @@ class RiemannianBatchNormalization(MatrixLayer):
     channels (sessions, amplifiers). It may lower eigenvalues: rectify after it.
 
     Input and output shape: `(batch, ..., n, n)`, positive definite; float32 or wider whatever the
-    policy. Singular matrices count as their nearest with eigenvalues above rounding in the mean.
+    policy. In the mean, eigenvalues below rounding count as rounding.
 
     Args:
-        momentum: Share of the running mean that a batch leaves, along the geodesic; the authors'
+        momentum: Fraction of the running mean that a batch keeps, along the geodesic; the authors'
             0.9.
 
     Raises:

@@ -8,17 +8,18 @@ from keras_dml._backend.values import concrete
 from keras_dml.geometry.numerics import mean
 from keras_dml.layers.precision import full_precision
 
-# Of the variance, in squared units of the input: a channel that stands still gets no gradient
-# through its root, instead of an infinite one.
+# Minimum variance, in squared units of the input: a constant channel gets no gradient through the
+# root, instead of an infinite one.
 FLOOR = 1e-5
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class StatisticsPooling(keras.layers.Layer):
-    """Mean and standard deviation of each channel over the valid steps, side by side: one vector a
-    recording (Snyder2018; Monteiro2020, section 4.3).
+    """Mean and standard deviation of each channel over the valid steps: one vector per recording
+    (Snyder2018; Monteiro2020, section 4.3).
 
-    The deviation is sqrt(max(variance, 1e-5)), of the variance over all steps (1/T) about the mean.
+    The standard deviation is sqrt(max(variance, 1e-5)), of the variance over all steps (1/T) about
+    the mean.
 
     Input shape: `(batch, time, channels)`, with or without a Keras mask. Output shape: `(batch, 2 *
     channels)`, means first, float32 or wider whatever the policy.
@@ -69,5 +70,5 @@ def _check(count):
     if counts is not None and np.min(counts) == 0:
         raise ValueError(
             f"Recording {int(np.argmin(counts))} of the batch has no valid step to pool. Leave out "
-            "what is shorter than the network sees at once."
+            "recordings shorter than the network's receptive field."
         )

@@ -47,6 +47,24 @@ def class_ids(labels):
     return ops.where(ops.logical_and(known, labels < LARGEST_LABEL), ids, -1)
 
 
+def check_known(ids, classes, what, advice):
+    """Raises in an eager call if an id is not below the number of classes.
+
+    Args:
+        ids: Class ids, int32, shape `(batch,)`.
+        classes: Number of classes.
+        what: Name of what each class has one of, plural, for the error.
+        advice: End of the error.
+    """
+    values = concrete(ids)
+    if values is not None and (values >= classes).any():
+        raise ValueError(
+            f"Labels must be below the number of {what}, {classes}. Received "
+            f"{np.unique(values[values >= classes])[:8].tolist()}. {advice}, or number the classes "
+            "from 0."
+        )
+
+
 def classes_present(labels, classes, *, static=False):
     """Ids of the classes of a batch, and each row's index among them.
 

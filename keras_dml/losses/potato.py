@@ -1,13 +1,10 @@
 """The potato ranking loss."""
 
-import numpy as np
-
 from keras_dml._backend import keras, ops
-from keras_dml._backend.values import concrete
 from keras_dml.geometry.numerics import mean
 from keras_dml.losses import mining
 from keras_dml.losses._labeled import LabeledLoss
-from keras_dml.losses.pairs import class_ids
+from keras_dml.losses.pairs import check_known, class_ids
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
@@ -128,15 +125,8 @@ def potato_ids(labels, classes):
         ValueError: For another shape; in an eager call also for a label that has no potato.
     """
     ids = class_ids(labels)
-    known = ids < classes
-    values = concrete(ids)
-    if values is not None and (values >= classes).any():
-        raise ValueError(
-            f"Labels must be below the number of potatoes, {classes}. Received "
-            f"{np.unique(values[values >= classes])[:8].tolist()}. Give `classes=` as many as "
-            "there are, or number the classes from 0."
-        )
-    return ops.where(known, ids, -1)
+    check_known(ids, classes, "potatoes", "Give `classes=` as many as there are")
+    return ops.where(ids < classes, ids, -1)
 
 
 def _classes(scores):

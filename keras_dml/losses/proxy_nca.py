@@ -1,11 +1,8 @@
 """The Proxy-NCA loss."""
 
-import numpy as np
-
 from keras_dml._backend import keras, ops
-from keras_dml._backend.values import concrete
 from keras_dml.losses._labeled import LabeledLoss
-from keras_dml.losses.pairs import class_ids
+from keras_dml.losses.pairs import check_known, class_ids
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
@@ -48,7 +45,7 @@ class ProxyNCALoss(LabeledLoss):
                 "`keras_dml.layers.Proxies(classes)`, which takes vectors."
             )
         labels, classes = class_ids(y_true), y_pred.shape[1]
-        _check_known(labels, classes)
+        check_known(labels, classes, "proxies", "Give `Proxies(classes)` one per class")
         own = ops.equal(labels[:, None], ops.arange(classes, dtype="int32")[None, :])
         distance = ops.sum(ops.where(own, y_pred, 0), axis=1)
         others = -y_pred if self.softmax else ops.where(own, -float("inf"), -y_pred)
@@ -57,13 +54,3 @@ class ProxyNCALoss(LabeledLoss):
 
     def get_config(self):
         return {**super().get_config(), "softmax": self.softmax}
-
-
-def _check_known(labels, classes):
-    values = concrete(labels)
-    if values is not None and (values >= classes).any():
-        raise ValueError(
-            f"Labels must be below the number of proxies, {classes}. Received "
-            f"{np.unique(values[values >= classes])[:8].tolist()}. Give `Proxies(classes)` one "
-            "proxy per class, or number the classes from 0."
-        )

@@ -1,4 +1,4 @@
-"""What the samplers share: a data set of drawn batches, with its epochs."""
+"""Base class of the samplers: a data set of drawn batches, with its epochs."""
 
 import numpy as np
 
@@ -146,7 +146,7 @@ class ClassSampler(keras.utils.PyDataset):
         return ids
 
     def _check_request(self, members):
-        """Refuses more classes than there are."""
+        """Raises if there are fewer classes than a batch needs."""
         if len(members) < self.classes:
             name, dropped = self._classes_argument, len(self.dropped_classes)
             left_out = f" ({dropped} left out by `drop_singles`)" if dropped else ""

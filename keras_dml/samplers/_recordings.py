@@ -1,4 +1,4 @@
-"""Recordings as a list of arrays, checked once, before any of them reaches a batch."""
+"""Checks of recordings and examples, once, before any of them reaches a batch."""
 
 import numpy as np
 

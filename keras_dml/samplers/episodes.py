@@ -97,7 +97,7 @@ class EpisodeSampler(ClassSampler):
         return np.arange(self.ways, dtype=np.int32) if self.labels == "episode" else ids
 
     def _check_request(self, members):
-        """Refuses more classes than there are, and classes too small for an episode."""
+        """Raises if there are fewer classes, or examples of a class, than an episode needs."""
         super()._check_request(members)
         small = [id_ for id_, rows in enumerate(members) if len(rows) < self.per_class]
         if small:

@@ -98,7 +98,7 @@ class PKSampler(ClassSampler):
         return recording[start : start + self.length].astype(np.float32, copy=False)
 
     def _check_request(self, members):
-        """Refuses more classes, or more recordings of a class, than there are."""
+        """Raises if there are fewer classes, or recordings of a class, than a batch needs."""
         super()._check_request(members)
         singles = [id_ for id_, rows in enumerate(members) if len(rows) == 1]
         if singles:
