@@ -1,107 +1,111 @@
-"""The Riemannian potato: is this window of a recording like the clean ones, or an artifact?
+"""The Riemannian potato: detects artifacts among windows of a recording, online.
 
 NumPy, in float64. `keras_dml.export.potato` writes a fitted one as a SavedModel.
 """
 
 import json
+import numbers
 import zipfile
 
 import numpy as np
+from sklearn.base import BaseEstimator, OutlierMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
 
 from keras_dml._arrays import real
 from keras_dml._files import staged
-from keras_dml.geometry.spd import potato_float64 as values
-from keras_dml.geometry.spd.potato_float64 import Statistics, check_update_rate
+from keras_dml.geometry.spd import potato as geometry
+from keras_dml.geometry.spd.potato import Statistics
 
-SCALES = {"geometric": values.log_distance, "arithmetic": lambda distance: distance}
-MAX_ROUNDS = 100  # of dropping artifacts; each drops at least one matrix
-# Least deviation that a score is divided by: rounding of distances in float64.
-MIN_STDDEV = 1e-6
+MAX_ITERATIONS = 100  # of dropping artifacts; each drops at least one matrix
 
 
-class Potato:
-    """Accepts covariance matrices that are as far from the mean of clean ones as these are, and
-    rejects those farther away (Barachant2013; Kim2020, Eqs. 6-9, 19-21).
+class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
+    """Detects covariance matrices that are unusually far from the mean of clean ones
+    (Barachant2013; Kim2020, Eqs. 6-9, 19-21).
 
-    A matrix scores `z = (log d - mean) / deviation`, with d its affine-invariant distance to the
-    center, and is accepted where z is below the threshold; one that is too near is never rejected.
-    A matrix that is singular, indefinite or not finite is infinitely far, so a dead channel is an
-    artifact and no error. Scores and `fit` are those of pyRiemann's `Potato`. `partial_fit` follows
-    the paper: distance to the center before it moves, one matrix at a time, accepted ones only;
-    pyRiemann moves the center first, to the batch's mean, and measures that mean.
+    A matrix scores `z = (log d - mean) / stddev`, with d its affine-invariant distance to the
+    center, and is accepted where z is below the threshold; a matrix that is unusually close is
+    never rejected. A matrix that is singular, indefinite or not finite is infinitely far, so a dead
+    channel is an artifact and no error.
+
+    A scikit-learn outlier detector, with pyRiemann's names where it has them: `predict` returns 1
+    for an inlier (clean) and -1 for an outlier (artifact; 0 in pyRiemann), `decision_function` is
+    positive for inliers, `transform` returns z-scores, which are lower for inliers. Scores and
+    `fit` are those of pyRiemann's `Potato`. `partial_fit` follows the paper: distance to the center
+    before it moves, one matrix at a time, accepted ones only; pyRiemann moves the center first, to
+    the batch's mean, and measures that mean. It needs a fitted potato: one matrix has no spread.
 
     Args:
-        threshold: Greatest score that is accepted, in deviations; 3 in pyRiemann, 2.5 in
-            Barachant2013.
-        update_rate: Share of one matrix in statistics after it, from 0 to 1 (beta_delta in
+        threshold: Score from which on a matrix is rejected, in standard deviations; 3 in pyRiemann,
+            2.5 in Barachant2013.
+        update_rate: Fraction of one matrix in the statistics after it, from 0 to 1 (beta_delta in
             Kim2020). None: one over the number of matrices seen, so that the potato settles; a
             constant such as 0.01 lets it follow slow drifts.
         scale: `"geometric"`, on logarithms of distances, or `"arithmetic"`, on distances, as in
             Barachant2013.
 
     Attributes:
-        center_: Mean of the clean matrices, shape `(n, n)`.
+        center_: Mean of the clean matrices, shape `(n, n)` (`covmean_` in pyRiemann).
         mean_: Mean of the logarithms of distances, log mu in Kim2020 (arithmetic: of distances).
         stddev_: Their standard deviation, log sigma in Kim2020.
         count_: Number of matrices that the statistics have seen.
-        clean_: Which matrices of the last `fit` were kept, shape `(count,)`.
+        statistics_: These four, as `geometry.spd.potato.Statistics`.
+        clean_: Mask of the matrices that the last `fit` kept, shape `(count,)`; not saved.
+        n_features_in_: Size n of the matrices.
+        offset_: Minus the threshold: the score of a matrix on the border.
 
     Example:
-        >>> x = np.exp([-1.2, -1.0, -0.9, 0.9, 1.0, 1.2])[:, None, None]
-        >>> Potato().fit(x).accept(np.array([[[1.0]], [[20.0]]]))
-        array([ True, False])
+        >>> X = np.exp([-1.2, -1.0, -0.9, 0.9, 1.0, 1.2])[:, None, None]
+        >>> Potato().fit(X).predict(np.array([[[1.0]], [[20.0]]]))
+        array([ 1, -1])
     """
 
     def __init__(self, threshold=3.0, *, update_rate=None, scale="geometric"):
-        if not abs(threshold) < float("inf"):
-            raise ValueError(
-                "`threshold` is a number of deviations, such as 3. Received "
-                f"threshold={threshold!r}."
-            )
-        if scale not in SCALES:
-            raise ValueError(f"`scale` must be one of {tuple(SCALES)}. Received scale={scale!r}.")
-        self.threshold = float(threshold)
-        self.update_rate = check_update_rate(update_rate)
+        self.threshold = threshold
+        self.update_rate = update_rate
         self.scale = scale
-        self._statistics = None
 
-    def fit(self, x):
-        """Finds the clean matrices and measures them: drops what scores at or above the threshold,
+    def fit(self, X, y=None):
+        """Finds the clean matrices and measures them: drops those at or above the threshold,
         measures again, until all stay.
 
         Args:
-            x: Positive definite matrices, shape `(count, n, n)`, artifacts among them.
+            X: Positive definite matrices, shape `(count, n, n)`, artifacts among them.
+            y: Ignored; scikit-learn passes it.
 
         Returns:
             The potato.
 
         Raises:
-            ValueError: If there are fewer than two matrices, fewer than two stay, or one is not
-                finite or not positive definite.
-            TypeError: If they are masked or no real numbers.
+            ValueError: If a parameter is out of its range, there are fewer than two matrices, fewer
+                than two stay, or one is not finite or not positive definite.
+            TypeError: If the matrices are masked or hold other than real numbers.
         """
-        x = real("`x`", x, np.float64)
-        kept = np.ones(len(x), bool)
-        for _ in range(MAX_ROUNDS):
-            statistics = values.calibrate(x[kept], SCALES[self.scale])
+        self._check_parameters()
+        X = real("`X`", X, np.float64)
+        kept = np.ones(len(X), bool)
+        for _ in range(MAX_ITERATIONS):
+            statistics = geometry.calibrate(X[kept], self.scale)
             stay = kept.copy()
-            stay[kept] = self._scores(statistics, x[kept]) < self.threshold
+            stay[kept] = self._scores(statistics, X[kept]) < self.threshold
             if (stay == kept).all():
                 break
             kept = stay
-            if kept.sum() < values.LEAST_SAMPLES:
+            if kept.sum() < geometry.MIN_SAMPLES:
                 raise ValueError(
-                    f"threshold={self.threshold} rejects all but {kept.sum()} of {len(x)} "
+                    f"threshold={self.threshold} rejects all but {kept.sum()} of {len(X)} "
                     "matrices. Choose a higher threshold, or check that most windows are clean."
                 )
-        self._statistics, self.clean_ = statistics, kept
+        self._set(statistics)
+        self.clean_ = kept
         return self
 
-    def partial_fit(self, x):
-        """Follows new matrices, one after the other, as `update` does.
+    def partial_fit(self, X, y=None):
+        """Follows new matrices, one after the other: calls `update` with each.
 
         Args:
-            x: Matrices, shape `(count, n, n)`.
+            X: Matrices, shape `(count, n, n)`.
+            y: Ignored; scikit-learn passes it.
 
         Returns:
             The potato.
@@ -109,13 +113,13 @@ class Potato:
         Raises:
             ValueError: If the potato is not fitted, or the matrices have another size.
         """
-        for matrix in self._matrices(x):
+        for matrix in self._matrices(X):
             self.update(matrix)
         return self
 
     def update(self, matrix):
         """Scores one matrix and, where it is accepted, moves the statistics by it (Kim2020,
-        Eqs. 19-21).
+        Eqs. 19-21): one step of `partial_fit`, with its score.
 
         Args:
             matrix: Shape `(n, n)`.
@@ -128,37 +132,50 @@ class Potato:
             ValueError: If the potato is not fitted, or the matrix has another size.
         """
         (matrix,) = self._matrices(real("`matrix`", matrix)[None])
-        white = values.whitened(self.center_, matrix)
-        score = float(self._of_distances(self._fitted, values.distance_of(white[1])))
-        if score < self.threshold:
-            measure = SCALES[self.scale]
-            self._statistics = values.moved(self._fitted, white, self.update_rate, measure)
-        return score
+        z, statistics = geometry.online_step(
+            self.statistics_, matrix, self.threshold, self.update_rate, self.scale
+        )
+        self._set(statistics)
+        return float(z)
 
-    def z_score(self, x):
-        """How many deviations matrices are farther from the center than is usual (Kim2020, Eq. 6).
+    def transform(self, X):
+        """z-scores: number of standard deviations by which matrices are farther from the center
+        than is usual (Kim2020, Eq. 6).
 
         Args:
-            x: Matrices, shape `(count, n, n)`.
+            X: Matrices, shape `(count, n, n)`.
 
         Returns:
-            Scores, shape `(count,)`; infinite for a matrix that is not positive definite.
+            Scores, shape `(count,)`, higher for artifacts; infinite for a matrix that is not
+            positive definite.
 
         Raises:
             ValueError: If the potato is not fitted, or the matrices have another size.
         """
-        return self._scores(self._fitted, self._matrices(x))
+        X = self._matrices(X)
+        return self._scores(self.statistics_, X)
 
-    def accept(self, x):
-        """Which matrices are clean, a boolean each; arguments and errors as those of `z_score`."""
-        return self.z_score(x) < self.threshold
+    def score_samples(self, X):
+        """Minus the z-scores, shape `(count,)`: higher for clean matrices, as scikit-learn's;
+        arguments and errors as those of `transform`."""
+        return -self.transform(X)
 
-    def probability(self, x):
-        """Probability that a clean matrix is at least so far, were scores normal; arguments and
-        errors as those of `z_score`."""
+    def decision_function(self, X):
+        """`score_samples` less `offset_`, shape `(count,)`: positive for clean matrices; arguments
+        and errors as those of `transform`."""
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X):
+        """1 for a clean matrix and -1 for an artifact, shape `(count,)`; arguments and errors as
+        those of `transform`."""
+        return np.where(self.transform(X) < self.threshold, 1, -1)
+
+    def probability(self, X):
+        """Probability that a clean matrix is at least so far, were scores normal, shape `(count,)`
+        (pyRiemann's `predict_proba`); arguments and errors as those of `transform`."""
         import scipy.stats
 
-        return scipy.stats.norm.sf(self.z_score(x))
+        return scipy.stats.norm.sf(self.transform(X))
 
     def save(self, path):
         """Writes the potato as a small `.npz` file of arrays, 8 bytes a matrix entry.
@@ -169,18 +186,13 @@ class Potato:
             ValueError: If the potato is not fitted, or there is something else than a regular file.
             OSError: If the folder is not there or cannot be written to.
         """
-        arrays = self._fitted._asdict()
-        settings = {
-            "threshold": self.threshold,
-            "update_rate": self.update_rate,
-            "scale": self.scale,
-        }
+        arrays = self.statistics_._asdict()
         with staged(path) as candidate, candidate.open("wb") as file:
-            np.savez(file, settings=json.dumps(settings), **arrays)
+            np.savez(file, settings=json.dumps(self.get_params()), **arrays)
 
     @classmethod
     def load(cls, path):
-        """The potato that `save` wrote; it goes on like the original, but for `clean_`.
+        """Reads a potato that `save` wrote; it goes on like the original, but for `clean_`.
 
         Raises:
             FileNotFoundError: If there is no such file.
@@ -191,7 +203,8 @@ class Potato:
                 with np.load(whole, allow_pickle=False) as file:
                     _check_stored(file.zip)
                     potato = cls(**json.loads(str(file["settings"])))
-                    potato._statistics = _statistics(file)
+                    potato._check_parameters()
+                    potato._set(_statistics(file))
             except Exception as error:  # of zip, its compressions, JSON, NumPy: any, by the damage
                 raise ValueError(
                     f"{path} is no potato's file, or is damaged ({str(error) or repr(error)}). "
@@ -199,47 +212,60 @@ class Potato:
                 ) from error
         return potato
 
-    @property
-    def center_(self):
-        return self._fitted.center
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        return tags
 
     @property
-    def mean_(self):
-        return self._fitted.mean
+    def offset_(self):
+        return -self.threshold
 
     @property
-    def stddev_(self):
-        return self._fitted.stddev
+    def statistics_(self):
+        if not hasattr(self, "center_"):
+            raise NotFittedError("This potato knows no clean matrices yet. Call `fit(X)` first.")
+        values = (np.float64(value) for value in (self.mean_, self.stddev_, self.count_))
+        return Statistics(self.center_, *values)
 
-    @property
-    def count_(self):
-        return self._fitted.count
+    def _set(self, statistics):
+        self.center_ = statistics.center
+        self.mean_, self.stddev_ = float(statistics.mean), float(statistics.stddev)
+        self.count_ = int(statistics.count)
+        self.n_features_in_ = len(self.center_)
 
-    @property
-    def _fitted(self):
-        if self._statistics is None:
-            raise ValueError("This potato knows no clean matrices yet. Call `fit(x)` first.")
-        return self._statistics
+    def _scores(self, statistics, X):
+        values = geometry.SCALES[self.scale](geometry.distances(statistics.center, X))
+        return geometry.z_score(
+            values, statistics.mean, statistics.stddev, geometry.MIN_STDDEV_FLOAT64
+        )
 
-    def _scores(self, statistics, x):
-        return self._of_distances(statistics, values.distances(statistics.center, x))
-
-    def _of_distances(self, statistics, distances):
-        gap = SCALES[self.scale](distances) - statistics.mean
-        return gap / max(statistics.stddev, MIN_STDDEV)
-
-    def _matrices(self, x):
-        x, n = real("`x`", x, np.float64), len(self.center_)
-        if x.ndim != 3 or x.shape[1:] != (n, n):
+    def _matrices(self, X):
+        n = len(self.statistics_.center)
+        X = real("`X`", X, np.float64)
+        if X.ndim != 3 or X.shape[1:] != (n, n):
             raise ValueError(
                 f"This potato takes matrices of shape ({n}, {n}), in a stack of shape (count, {n}, "
-                f"{n}). Received shape {x.shape}."
+                f"{n}). Received shape {X.shape}."
             )
-        return x
+        return X
+
+    def _check_parameters(self):
+        if not isinstance(self.threshold, numbers.Real) or not abs(self.threshold) < np.inf:
+            raise ValueError(
+                "`threshold` must be a number of standard deviations, such as 3. Received "
+                f"threshold={self.threshold!r}."
+            )
+        if self.scale not in tuple(geometry.SCALES):
+            raise ValueError(
+                f"`scale` must be one of {tuple(geometry.SCALES)}. Received scale={self.scale!r}."
+            )
+        geometry.check_update_rate(self.update_rate)
 
 
 def _check_stored(archive):
-    """Refuses an archive whose members may be greater than it is itself."""
+    """Refuses an archive whose members may be larger than it is itself."""
     packed = [one.filename for one in archive.infolist() if one.compress_type != zipfile.ZIP_STORED]
     if packed:
         raise ValueError(f"{packed[0]} is compressed")
@@ -247,12 +273,12 @@ def _check_stored(archive):
 
 def _statistics(file):
     """The statistics in an archive, after a check that they are a potato's."""
-    center, *numbers = (real(name, file[name]) for name in Statistics._fields)
-    mean, stddev, count = (number.item() for number in numbers)
+    center, *values = (real(name, file[name]) for name in Statistics._fields)
+    mean, stddev, count = (value.item() for value in values)
     if not (np.isfinite(center).all() and np.isfinite([mean, stddev]).all()):
         raise ValueError("its statistics hold NaN or infinity")
-    if not (stddev >= 0 and count >= values.LEAST_SAMPLES):
-        raise ValueError(f"a deviation of {stddev} from {count} matrices")
+    if not (stddev >= 0 and count >= geometry.MIN_SAMPLES):
+        raise ValueError(f"a standard deviation of {stddev} from {count} matrices")
     if not np.array_equal(center, center.T):
         raise ValueError("its center is not symmetric")
     np.linalg.cholesky(center)  # refuses what is not positive definite

@@ -1,10 +1,15 @@
 """The online detector, against pyRiemann and the paper."""
 
 import json
+import pickle
 
 import numpy as np
 import pytest
+import sklearn.base
 from pyriemann.artifact_detection import Potato as PyRiemann
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import estimator_checks_generator
+from sklearn.utils.validation import validate_data
 
 from keras_dml.geometry.spd import potato as geometry
 from keras_dml.potato import Potato
@@ -34,15 +39,15 @@ def test_fit_scores_and_probabilities_are_those_of_the_definition():
     assert_values(potato.center_, expected["center"], tolerance)
     assert_values(potato.mean_, expected["log_mu"], tolerance)
     assert_values(potato.stddev_, expected["log_sigma"], tolerance)
-    assert_values(potato.z_score(inputs["x"]), expected["z"], tolerance)
+    assert_values(potato.transform(inputs["x"]), expected["z"], tolerance)
     assert_values(potato.probability(inputs["x"]), expected["probability_clean"], tolerance)
-    assert potato.accept(inputs["x"]).tolist() == expected["clean"]
+    assert (potato.predict(inputs["x"]) == 1).tolist() == expected["clean"]
 
 
 def test_arithmetic_scores_are_those_of_the_authors_of_2013():
     potato, inputs, expected, tolerance = fitted(scale="arithmetic")
     assert potato.clean_.tolist() == expected["clean"]
-    assert_values(potato.z_score(inputs["x"]), expected["arithmetic_z"], tolerance)
+    assert_values(potato.transform(inputs["x"]), expected["arithmetic_z"], tolerance)
 
 
 def test_partial_fit_follows_the_papers_order_and_not_pyriemanns():
@@ -65,21 +70,34 @@ def test_fit_and_scores_agree_with_pyriemann(rng, n, threshold):
     ours, theirs = Potato(threshold).fit(x), PyRiemann(threshold=threshold).fit(x)
     assert not ours.clean_[:5].any()
     np.testing.assert_allclose(ours.center_, theirs.covmean_, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(ours.z_score(new), theirs.transform(new), rtol=1e-6, atol=1e-6)
-    np.testing.assert_array_equal(ours.accept(new), theirs.predict(new) == 1)
+    np.testing.assert_allclose(ours.transform(new), theirs.transform(new), rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(ours.predict(new) == 1, theirs.predict(new) == 1)
     np.testing.assert_allclose(ours.probability(new), theirs.predict_proba(new), rtol=0, atol=1e-6)
+
+
+def by_definition(state, x, update_rate):
+    """Kim2020, Eqs. 19-21, on one accepted matrix."""
+    factor = np.linalg.cholesky(state.center)
+    inverse = np.linalg.inv(factor)
+    values, vectors = np.linalg.eigh(inverse @ x @ inverse.T)
+    log_d = np.log(np.sqrt(np.sum(np.log(values) ** 2)))
+    rate = 1 / (state.count + 1) if update_rate is None else update_rate
+    mean = (1 - rate) * state.mean + rate * log_d
+    variance = (1 - rate) * state.stddev**2 + rate * (log_d - mean) ** 2
+    center = factor @ (vectors * values**rate) @ vectors.T @ factor.T
+    return geometry.Statistics(center, mean, np.sqrt(variance), state.count + 1)
 
 
 @pytest.mark.parametrize("update_rate", [None, 0.05])
 def test_updates_are_the_papers_step_on_accepted_matrices_only(rng, update_rate):
     potato = Potato(2.5, update_rate=update_rate).fit(windows(rng, 30, 3))
-    state = geometry.Statistics(potato.center_, potato.mean_, potato.stddev_, 30)
-    state = state._replace(count=potato.count_)
+    values = (potato.center_, potato.mean_, potato.stddev_, potato.count_)
+    state = geometry.Statistics(*map(np.asarray, values))
     for matrix in windows(rng, 12, 3, artifacts=4):
-        expected = potato.z_score(matrix[None])[0]
-        accepted = potato.accept(matrix[None])[0]
+        expected = potato.transform(matrix[None])[0]
+        accepted = potato.predict(matrix[None])[0] == 1
         assert potato.update(matrix) == pytest.approx(expected, rel=1e-9)
-        state = geometry.step(state, matrix, update_rate) if accepted else state
+        state = by_definition(state, matrix, update_rate) if accepted else state
     assert potato.count_ == state.count < 42
     np.testing.assert_allclose(potato.center_, state.center, rtol=1e-12)
     np.testing.assert_allclose(
@@ -101,16 +119,16 @@ def test_what_is_no_covariance_matrix_is_infinitely_far(rng):
     before = potato.center_.copy()
     dead = np.diag([1.0, 1.0, 0.0])
     strange = [np.zeros((3, 3)), dead, -np.eye(3), np.full((3, 3), np.nan), np.full((3, 3), np.inf)]
-    assert np.isposinf(potato.z_score(strange)).all()
-    assert not potato.accept(strange).any() and (potato.probability(strange) == 0).all()
+    assert np.isposinf(potato.transform(strange)).all()
+    assert (potato.predict(strange) == -1).all() and (potato.probability(strange) == 0).all()
     potato.partial_fit(strange)
     np.testing.assert_array_equal(potato.center_, before)
 
 
 def test_matrices_without_spread_have_finite_scores():
     potato = Potato().fit(np.stack([np.eye(3)] * 4))
-    assert potato.z_score(np.eye(3)[None])[0] == 0
-    assert not potato.accept(2 * np.eye(3)[None])[0]
+    assert potato.transform(np.eye(3)[None])[0] == 0
+    assert potato.predict(2 * np.eye(3)[None])[0] == -1
 
 
 @pytest.mark.parametrize("options", [{}, {"update_rate": 0.1, "scale": "arithmetic"}])
@@ -217,14 +235,14 @@ def test_a_potato_is_saved_to_nothing_but_a_file(rng, tmp_path):
 )
 def test_matrices_that_are_no_real_numbers_are_refused(rng, x):
     potato = Potato().fit(windows(rng, 9, 3))
-    for ask in (potato.fit, potato.z_score, potato.partial_fit, lambda x: potato.update(x[0])):
+    for ask in (potato.fit, potato.transform, potato.partial_fit, lambda x: potato.update(x[0])):
         with pytest.raises(TypeError, match="masked|complex"):
             ask(x)
 
 
 def test_before_fit_there_is_nothing_to_ask(tmp_path):
-    for ask in ("z_score", "accept", "probability", "partial_fit"):
-        with pytest.raises(ValueError, match=r"knows no clean matrices yet. Call `fit\(x\)`"):
+    for ask in ("transform", "decision_function", "predict", "probability", "partial_fit"):
+        with pytest.raises(ValueError, match=r"knows no clean matrices yet. Call `fit\(X\)`"):
             getattr(Potato(), ask)(np.eye(2)[None])
     with pytest.raises(ValueError, match="knows no clean matrices"):
         Potato().save(tmp_path / "never.npz")
@@ -254,17 +272,118 @@ def test_a_threshold_that_rejects_all_is_refused(rng):
 def test_matrices_of_another_shape_are_refused(rng, shape):
     potato = Potato().fit(windows(rng, 9, 3))
     with pytest.raises(ValueError, match=r"shape \(3, 3\), in a stack.*Received shape"):
-        potato.z_score(np.ones(shape))
+        potato.transform(np.ones(shape))
 
 
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"threshold": float("nan")}, "`threshold` is a number of deviations"),
+        ({"threshold": float("nan")}, "`threshold` must be a number of standard deviations"),
         ({"scale": "log"}, r"`scale` must be one of \('geometric', 'arithmetic'\)"),
         ({"update_rate": 2}, "`update_rate` must be between 0"),
     ],
 )
 def test_wrong_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
-        Potato(**options)
+        Potato(**options).fit(np.stack([np.eye(2)] * 3))
+
+
+# ---- a scikit-learn estimator -----------------------------------------------------------------
+
+
+def matrices(vectors):
+    return vectors[:, :, None] * vectors[:, None, :] + np.eye(vectors.shape[1])
+
+
+class OnVectors(Potato):
+    """A potato of one matrix per vector: scikit-learn's checks give vectors alone."""
+
+    def fit(self, X, y=None):
+        return super().fit(matrices(validate_data(self, X, dtype=np.float64)))
+
+    def partial_fit(self, X, y=None):
+        return super().partial_fit(self.valid(X))
+
+    def transform(self, X):
+        return super().transform(self.valid(X))
+
+    def valid(self, X):
+        assert self.statistics_
+        return matrices(validate_data(self, X, dtype=np.float64, reset=False))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array, tags.input_tags.three_d_array = True, False
+        return tags
+
+
+INAPPLICABLE = {
+    "check_n_features_in_after_fitting": "`partial_fit` before `fit`: one matrix has no spread",
+    "check_fit2d_1sample": "the message speaks of matrices, not of samples",
+    "check_array_api_input": "needs SCIPY_ARRAY_API",
+}
+CHECKS = {
+    check.func.__name__: check
+    for _, check in estimator_checks_generator(OnVectors(threshold=1.5), mark=None)
+    if check.func.__name__ not in INAPPLICABLE
+}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_it_passes_the_checks_of_scikit_learn(name):
+    CHECKS[name](OnVectors(threshold=1.5))
+
+
+def test_it_is_a_detector_of_outliers_in_stacks_of_matrices(rng):
+    tags = sklearn.utils.get_tags(Potato())
+    assert tags.estimator_type == "outlier_detector"
+    assert tags.input_tags.three_d_array and not tags.input_tags.two_d_array
+    x = windows(rng, 40, 3, artifacts=4)
+    potato = Potato(2.5).fit(x)
+    assert potato.n_features_in_ == 3
+    decision, labels = potato.decision_function(x), potato.predict(x)
+    np.testing.assert_array_equal(labels, np.where(decision > 0, 1, -1))
+    np.testing.assert_array_equal(Potato(2.5).fit_predict(x), labels)
+    np.testing.assert_allclose(Potato(2.5).fit_transform(x), 2.5 - decision, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(potato.score_samples(x), -potato.transform(x))
+    assert labels[:4].tolist() == [-1] * 4 and (labels == 1).sum() > 30
+
+
+def test_parameters_are_stored_as_given_and_looked_at_in_fit(rng):
+    potato = Potato(4, update_rate=0.1, scale="arithmetic")
+    assert potato.get_params() == {"threshold": 4, "update_rate": 0.1, "scale": "arithmetic"}
+    twin = sklearn.base.clone(potato.fit(windows(rng, 9, 2)))
+    assert twin.get_params() == potato.get_params() and not hasattr(twin, "center_")
+    twin.set_params(scale="log")
+    with pytest.raises(ValueError, match="`scale` must be one of"):
+        twin.fit(windows(rng, 9, 2))
+
+
+def test_a_threshold_may_change_after_fit(rng):
+    potato = Potato().fit(windows(rng, 30, 3))
+    x, lower = windows(rng, 30, 3), float(np.median(potato.transform(potato.center_[None])))
+    assert (potato.predict(x) == 1).any()
+    assert (potato.set_params(threshold=lower).predict(x) == -1).all()
+
+
+def test_a_pickled_potato_goes_on_like_the_original(rng):
+    potato = Potato(2.5).fit(windows(rng, 30, 3))
+    twin = pickle.loads(pickle.dumps(potato))
+    for matrix in windows(rng, 5, 3):
+        assert twin.update(matrix) == potato.update(matrix)
+    np.testing.assert_array_equal(twin.center_, potato.center_)
+
+
+def test_partial_fit_is_update_by_each_matrix(rng):
+    x, new = windows(rng, 30, 3), windows(rng, 6, 3, artifacts=2)
+    together, one_by_one = Potato(2.5).fit(x), Potato(2.5).fit(x)
+    assert together.partial_fit(new) is together
+    scores = [one_by_one.update(matrix) for matrix in new]
+    np.testing.assert_array_equal(together.center_, one_by_one.center_)
+    assert together.count_ == one_by_one.count_ < 30 + len(new)
+    assert max(scores) > 2.5
+
+
+def test_before_fit_it_is_not_fitted():
+    with pytest.raises(NotFittedError):
+        Potato().update(np.eye(2))

@@ -1,26 +1,21 @@
-"""An online detector of artifacts as a SavedModel, whose state moves as it is called."""
+"""Export of an online detector of artifacts as a SavedModel with state."""
 
 import os
 import pathlib
-
-import numpy as np
 
 from keras_dml._backend.tensorflow import tensorflow
 from keras_dml._files import saved_model_place, staged
 from keras_dml.export._graphs import writing
 from keras_dml.export._quiet import quiet
-from keras_dml.geometry import spd
 from keras_dml.geometry.spd import potato as geometry
-from keras_dml.geometry.spd.potato_float64 import SINGULAR
-from keras_dml.potato import MIN_STDDEV
 
 
 def potato(potato, path: str | os.PathLike) -> pathlib.Path:
     """Writes a fitted `keras_dml.potato.Potato` as a SavedModel that goes on learning.
 
-    - `update(matrix)`: matrix (n, n) float64. Gives `z`, the score before the update, and
+    - `update(matrix)`: matrix (n, n) float64. Returns `z`, the score before the update, and
       `accepted`; an accepted matrix moves the statistics, as `Potato.update` does.
-    - `z_score(matrix)`: the same answers, and nothing moves.
+    - `z_score(matrix)`: the same outputs, and nothing moves.
 
     The statistics are variables of the loaded object: `center`, `mean`, `stddev`, `count`. Its
     state is kept by `tf.train.Checkpoint(potato=loaded).write(file)` and comes back by `.read`. It
@@ -51,47 +46,25 @@ def potato(potato, path: str | os.PathLike) -> pathlib.Path:
 def _module(potato):
     tf = tensorflow()
     module = tf.Module()
-    state = {
-        "center": potato.center_,
-        "mean": potato.mean_,
-        "stddev": potato.stddev_,
-        "count": potato.count_,
-    }
-    for name, value in state.items():
-        setattr(module, name, tf.Variable(np.asarray(value, np.float64), name=name))
-    geometric = potato.scale == "geometric"
+    for name, value in potato.statistics_._asdict().items():
+        setattr(module, name, tf.Variable(value, name=name))
 
-    def score(matrix):
-        matrix = tf.where(tf.reduce_all(tf.math.is_finite(matrix)), matrix, 0.0)
-        whitener = spd.whitening(tf.convert_to_tensor(module.center))
-        white = whitener @ spd.symmetric(matrix) @ tf.transpose(whitener)
-        values = tf.linalg.eigvalsh(spd.symmetric(white))
-        definite = values[0] > SINGULAR * values[-1]
-        distance = tf.norm(tf.math.log(tf.where(definite, values, 1.0)))
-        value = geometry.log_distance(distance) if geometric else distance
-        z = geometry.z_score(value, module.mean, module.stddev, MIN_STDDEV)
-        return value, tf.where(definite, z, np.inf)
-
-    def answer(z):
-        return {"z": z, "accepted": z < potato.threshold}
+    def step(matrix):
+        names = geometry.Statistics._fields
+        before = geometry.Statistics(*(getattr(module, name).read_value() for name in names))
+        z, after = geometry.online_step(
+            before, matrix, potato.threshold, potato.update_rate, potato.scale
+        )
+        return {"z": z, "accepted": z < potato.threshold}, after
 
     def z_score(matrix):
-        return answer(score(matrix)[1])
+        return step(matrix)[0]
 
     def update(matrix):
-        value, z = score(matrix)
-        variables = [getattr(module, name) for name in state]
-        label = tf.where(answer(z)["accepted"], 0, -1)
-        after = geometry.update(
-            geometry.Statistics(*(variable[None] for variable in variables)),
-            matrix[None],
-            label[None],
-            value[None],
-            potato.update_rate,
-        )
-        for variable, new in zip(variables, after, strict=True):
-            variable.assign(new[0])
-        return answer(z)
+        outputs, after = step(matrix)
+        for name, value in after._asdict().items():
+            getattr(module, name).assign(value)
+        return outputs
 
     n = len(potato.center_)
     signature = [tf.TensorSpec((n, n), tf.float64, "matrix")]

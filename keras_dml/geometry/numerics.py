@@ -1,10 +1,12 @@
-"""Guards of the numerics that several geometries share, each with its reason."""
+"""Numerically safe functions that several geometries share."""
+
+import math
 
 from keras_dml._backend import keras, ops
 
 
 def wide(dtype):
-    """The dtype to compute in: float64 stays, all else becomes float32 (`keras.backend.result_type`
+    """The dtype to compute in: float64 for float64, else float32 (`keras.backend.result_type`
     narrows on JAX)."""
     return "float64" if keras.backend.standardize_dtype(dtype) == "float64" else "float32"
 
@@ -17,11 +19,41 @@ def at_least_float32(x):
 
 
 def widest(*tensors):
-    """The tensors in the widest of their dtypes, float32 at least; TensorFlow takes no two."""
+    """The tensors in the widest of their dtypes, at least float32; TensorFlow does not mix them."""
     tensors = [at_least_float32(tensor) for tensor in tensors]
     dtypes = [wide(tensor.dtype) for tensor in tensors]
     dtype = "float64" if "float64" in dtypes else "float32"
     return [ops.cast(tensor, dtype) for tensor in tensors]
+
+
+def mean(x, axis, mask=None, keepdims=False):
+    """Mean over one axis or several, of all entries or of those under a mask.
+
+    `keras.ops.mean` narrows float64 to float32 on JAX; this keeps the dtype.
+
+    Args:
+        x: Floating-point tensor.
+        axis: Axis, or tuple of axes, to average over.
+        mask: Entries that count, boolean, broadcastable to `x` but of its full size along `axis`;
+            None where all do. The others may hold anything, NaN too.
+        keepdims: Whether the averaged axes stay, with size 1.
+
+    Returns:
+        Means in the dtype of `x`; 0 with gradient 0 where the mask is empty.
+
+    >>> x, mask = np.array([[1.0, 3.0], [5.0, np.nan]]), np.array([[True, True], [True, False]])
+    >>> mean(x, axis=1, mask=mask).numpy()
+    array([2., 5.])
+    """
+    x = ops.convert_to_tensor(x)
+    if mask is None:
+        axes = (axis,) if isinstance(axis, int) else axis
+        count = math.prod(ops.shape(x)[one] for one in axes)
+        return ops.sum(x, axis=axis, keepdims=keepdims) / ops.cast(count, x.dtype)
+    mask = ops.cast(mask, "bool")
+    count = ops.sum(ops.cast(mask, x.dtype), axis=axis, keepdims=keepdims)
+    total = ops.sum(ops.where(mask, x, 0), axis=axis, keepdims=keepdims)
+    return total / ops.maximum(count, 1)
 
 
 def absolute(x):

@@ -4,7 +4,7 @@ import numpy as np
 
 from keras_dml._backend import gradients, keras, linalg, ops
 from keras_dml.geometry import chunks
-from keras_dml.geometry.numerics import at_least_float32, widest
+from keras_dml.geometry.numerics import at_least_float32, mean, widest
 
 SMALLEST_SQUARE = 1e-12  # squared length below which a vector counts as zero
 SMALLEST_VARIANCE = 1e-12  # of an anchor that is constant over its features
@@ -54,7 +54,7 @@ def squared_euclidean(x, y):
     x, y = widest(x, y)
     if chunks.rows_per_block(x, y, DIFFERENCES_BYTES) is None:
         return ops.sum(ops.square(x[:, None] - y[None]), axis=-1)
-    center = ops.stop_gradient(_mean(x, axis=0))
+    center = ops.stop_gradient(mean(x, axis=0))
     center = ops.where(ops.equal(center - center, 0), center, 0)  # one row of NaN is not all rows'
     if within:
         return _squares_within(x - center)
@@ -113,12 +113,6 @@ def snr(x, y):
         Distances, shape `(n, m)`, without unit, non-negative; 0 where `y_j - x_i` is constant.
     """
     x, y = widest(x, y)
-    x, y = x - _mean(x, axis=1), y - _mean(y, axis=1)
-    signal = ops.maximum(_mean(x * x, axis=1), SMALLEST_VARIANCE)  # (n, 1)
+    x, y = (rows - mean(rows, axis=1, keepdims=True) for rows in (x, y))
+    signal = ops.maximum(mean(x * x, axis=1, keepdims=True), SMALLEST_VARIANCE)  # (n, 1)
     return squared_euclidean(x, y) / (x.shape[1] * signal)
-
-
-def _mean(x, axis):
-    """The mean with its axis kept; `keras.ops.mean` narrows float64 to float32 on JAX."""
-    count = ops.cast(ops.shape(x)[axis], x.dtype)
-    return ops.sum(x, axis=axis, keepdims=True) / count

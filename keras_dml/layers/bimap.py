@@ -1,4 +1,4 @@
-"""Bilinear map of symmetric matrices by an orthonormal frame."""
+"""Bilinear map of symmetric matrices with orthonormal columns."""
 
 import numbers
 
@@ -11,7 +11,8 @@ from keras_dml.layers.matrices import MatrixLayer
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class OrthonormalColumns(keras.constraints.Constraint):
-    """Puts the nearest frame in place of a kernel: its polar factor W (W'W)^(-1/2).
+    """Projects a kernel to the nearest matrix with orthonormal columns: its polar factor
+    W (W'W)^(-1/2).
 
     Keras runs constraints after each step of the optimizer. For plain SGD, step and polar factor
     together are the Riemannian gradient step to first order; a common factor, which weight decay
@@ -26,8 +27,8 @@ class OrthonormalColumns(keras.constraints.Constraint):
 class BiMap(MatrixLayer):
     """Maps symmetric matrices X to W'XW, with orthonormal columns in W (Huang2017).
 
-    The matrices' own linear layer: fewer channels, each a mixture of the old ones. Positive
-    definite matrices stay so, and their least eigenvalue does not fall (Poincaré), so that after
+    The linear layer of SPD networks: fewer channels, each a mixture of the old ones. Positive
+    definite matrices stay so, and their smallest eigenvalue does not fall (Poincaré), so that after
     one `ReEig` no other one is needed. With `units` = n the affine-invariant distances do not
     change at all: what learns is the reduction.
 
@@ -35,11 +36,11 @@ class BiMap(MatrixLayer):
     units, units)`, symmetric, float32 or wider whatever the policy.
 
     The kernel, (n, units), stays on the Stiefel manifold under any optimizer: a constraint puts it
-    back after each step. Made in the forward pass from a free matrix instead, it learns the same in
-    the same time (`tests/bench/bimap.py`: a step takes 0.97 of it, after 1,000 both are within 2e-6
-    of the manifold), but then every device needs an eigendecomposition for it. Weight decay has no
-    effect on it but a step longer by its share, 1 / (1 - learning rate x decay). An optimizer with
-    `use_ema=True` ends `fit` with an average of frames, which is none:
+    back after each step. Computed in the forward pass from a free matrix instead, it learns the
+    same in the same time (`tests/bench/bimap.py`: a step takes 0.97 of it, after 1,000 both are
+    within 2e-6 of the manifold), but then every device needs an eigendecomposition for it. Weight
+    decay has no effect on it but a step longer by 1 / (1 - learning rate x decay). An optimizer
+    with `use_ema=True` ends `fit` with an average of kernels, which is not on the manifold:
     `layer.kernel.assign(layer.kernel.constraint(layer.kernel))`.
 
     Args:

@@ -1,4 +1,4 @@
-"""Where the joints of a body are, whoever looks from wherever."""
+"""Joint positions relative to the body, independent of where it stands and faces."""
 
 import numbers
 
@@ -8,20 +8,20 @@ from keras_dml.geometry.numerics import wide
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class CanonicalPose(keras.layers.Layer):
-    """Joint positions relative to the root joint, turned so that the first step's hips face alike.
+    """Joint positions relative to the root joint, rotated so that the hips of the first step lie
+    along the x axis.
 
-    Where a person stands in the laboratory, and which way they face, says nothing about what they
-    do or who they are; before a covariance both would. The turn is about the vertical axis y, and
-    takes the line from the first of the two hip joints to the second, as it lies on the floor at
-    the first valid step, to the x axis.
+    Removes a person's position in the laboratory and the direction they face, which would otherwise
+    dominate a covariance. The rotation is about the vertical axis y; it takes the line from the
+    first hip joint to the second, projected to the floor at the first valid step, to the x axis.
 
     Input shape: `(batch, time, 3 joints)`, x, y, z of each joint in any unit of length, with or
     without a Keras mask, which passes on. Output shape: the same, float32 or wider whatever the
-    policy. A recording whose hips stand one above the other is not turned.
+    policy. A recording whose hips lie one above the other is not rotated.
 
     Args:
-        root: Number of the joint that becomes the origin.
-        hips: Numbers of the left and the right hip joint.
+        root: Index of the joint that becomes the origin.
+        hips: Indices of the left and the right hip joint.
 
     Raises:
         ValueError: If these are not three joints, or the input lacks one of them.
@@ -55,20 +55,24 @@ class CanonicalPose(keras.layers.Layer):
 
     def call(self, inputs, mask=None):
         batch, time, channels = ops.shape(inputs)
-        places = ops.cast(inputs, wide(self.variable_dtype))
-        places = ops.reshape(places, (batch, time, channels // 3, 3))
-        places = places - places[:, :, self.root : self.root + 1]
-        left, right = (places[:, :, hip] for hip in self.hips)
+        positions = ops.cast(inputs, wide(self.variable_dtype))
+        positions = ops.reshape(positions, (batch, time, channels // 3, 3))
+        positions = positions - positions[:, :, self.root : self.root + 1]
+        left, right = (positions[:, :, hip] for hip in self.hips)
         across = _first(right - left, mask)  # (batch, 3)
         x, z = across[:, 0, None, None], across[:, 2, None, None]
         length = ops.sqrt(x * x + z * z)
         flat = length > 0
         length = ops.where(flat, length, 1)
         cosine, sine = ops.where(flat, x / length, 1), z / length
-        along, up, aside = places[..., 0], places[..., 1], places[..., 2]  # (batch, time, joints)
-        turned = (cosine * along + sine * aside, up, cosine * aside - sine * along)
-        turned = ops.reshape(ops.stack(turned, axis=-1), (batch, time, channels))
-        return ops.cast(turned, self.compute_dtype)
+        along, up, aside = (
+            positions[..., 0],
+            positions[..., 1],
+            positions[..., 2],
+        )
+        rotated = (cosine * along + sine * aside, up, cosine * aside - sine * along)
+        rotated = ops.reshape(ops.stack(rotated, axis=-1), (batch, time, channels))
+        return ops.cast(rotated, self.compute_dtype)
 
     def compute_mask(self, inputs, previous_mask=None):
         return previous_mask

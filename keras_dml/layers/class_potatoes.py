@@ -1,4 +1,4 @@
-"""The statistics of all classes' potatoes, as weights of a layer."""
+"""Statistics of the potatoes of all classes, as weights of a layer."""
 
 import numbers
 
@@ -14,26 +14,27 @@ from keras_dml.layers.matrices import MatrixLayer, compiles
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class ClassPotatoes(MatrixLayer):
-    """z-scores of positive definite matrices in one potato a class (Kim2020, Eq. 6).
+    """z-scores of positive definite matrices in the potatoes of all classes (Kim2020, Eq. 6).
 
-    A potato is a center and the usual distance from it: mean and deviation of the logarithm of
-    affine-invariant distances, `log_mu` and `log_sigma`. A matrix scores how many deviations it is
-    farther from the center than the class's own ones are. The statistics are weights, so they are
-    saved with a model, but no optimizer trains them: `calibrate` measures them and `update` lets
-    them follow. `keras_dml.models.PotatoNetwork` does both while it trains an encoder.
+    A potato is a center and the usual distance from it: mean and standard deviation of the
+    logarithm of affine-invariant distances, `log_mu` and `log_sigma`. The score of a matrix is the
+    number of standard deviations by which it is farther from the center than the class's own ones.
+    The statistics are weights, so they are saved with a model, but no optimizer trains them:
+    `calibrate` measures them and `update` moves them. `keras_dml.models.PotatoNetwork` does both
+    while it trains an encoder.
 
     Input shape: `(batch, n, n)`, positive definite. Output shape: `(batch, classes)`, float32 or
     wider whatever the policy; NaN for a class that is not calibrated.
 
     Args:
         classes: Number of classes; labels are 0 to `classes - 1`.
-        update_rate: Share of one matrix in statistics after it, from 0 to 1 (beta_delta in
+        update_rate: Fraction of one matrix in the statistics after it, from 0 to 1 (beta_delta in
             Kim2020). None, the paper's: one over the number of matrices seen, those of the
-            calibration counted, which freezes in the end; 0.01 to 0.05 follow a network that moves.
+            calibration counted, which converges; 0.01 to 0.05 follow a network that changes.
 
     Raises:
-        ValueError: If `classes` is no whole number of at least 1 or `update_rate` no share, or the
-            matrices are not square.
+        ValueError: If `classes` is no whole number of at least 1 or `update_rate` no fraction, or
+            the matrices are not square.
 
     Example:
         >>> layer = ClassPotatoes(classes=1)
@@ -57,7 +58,7 @@ class ClassPotatoes(MatrixLayer):
         super().build(input_shape)
         if len(input_shape) != 3:
             raise ValueError(
-                "ClassPotatoes needs one matrix a row, shape (batch, n, n). Received shape "
+                "ClassPotatoes needs one matrix per row, shape (batch, n, n). Received shape "
                 f"{tuple(input_shape)}."
             )
         n = input_shape[-1]
@@ -85,7 +86,7 @@ class ClassPotatoes(MatrixLayer):
         return potato.log_distances(ops.take(self.center, classes, axis=0), x)
 
     def scores(self, values, classes):
-        """z-scores, shape `(batch, ids)`, of what `log_distances` gave for the same classes."""
+        """z-scores, shape `(batch, ids)`, from `log_distances` to the same classes."""
         log_mu, log_sigma, count = (
             ops.take(weight, classes) for weight in (self.log_mu, self.log_sigma, self.count)
         )
@@ -93,8 +94,8 @@ class ClassPotatoes(MatrixLayer):
         return ops.where(count > 0, scores, float("nan"))
 
     def update(self, x, labels, values):
-        """Moves each class's statistics once by its own rows (Kim2020, Eqs. 19-21), on all replicas
-        alike.
+        """Moves each class's statistics once by its own rows (Kim2020, Eqs. 19-21), the same on all
+        replicas.
 
         Args:
             x: Positive definite matrices, shape `(batch, n, n)`.

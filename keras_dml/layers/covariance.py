@@ -1,4 +1,4 @@
-"""From a recording to the covariance matrix of its channels."""
+"""Covariance matrices of recordings."""
 
 from keras_dml import distances
 from keras_dml._backend import keras

@@ -8,21 +8,22 @@ from keras_dml.geometry.numerics import wide
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class FixedNormalization(keras.layers.Layer):
-    """Subtracts a fixed mean and divides by a fixed deviation, one of each a channel.
+    """Subtracts a fixed mean and divides by a fixed standard deviation, per channel.
 
     Inside the model, so that its user gives images in [0, 1] and an attack's budget is in the same
     unit. `ChannelNormalization` measures its numbers on training data instead. Computed in float32
     or wider whatever the policy.
 
-    Input and output shape: `(..., channels)`; the input in [0, 1], the output in deviations.
+    Input and output shape: `(..., channels)`; the input in [0, 1], the output in standard
+    deviations.
 
     Args:
-        mean: A number, or one a channel, in the unit of the input.
-        stddev: A positive number, or one a channel, in the unit of the input.
+        mean: A number, or one per channel, in the unit of the input.
+        stddev: A positive number, or one per channel, in the unit of the input.
 
     Raises:
-        ValueError: If a number is not finite, a deviation is not positive, or there are as many
-            numbers as neither one nor the channels.
+        ValueError: If a number is not finite, a standard deviation is not positive, or there are as
+            many numbers as neither one nor the channels.
 
     Example:
         >>> float(FixedNormalization(0.5, 0.25)(np.ones((1, 2, 2, 1)))[0, 0, 0, 0])
@@ -43,7 +44,7 @@ class FixedNormalization(keras.layers.Layer):
             if count not in (1, input_shape[-1]):
                 raise ValueError(
                     f"`{name}` has {count} numbers, the images have {input_shape[-1]} channels "
-                    f"(shape {tuple(input_shape)}). Give one number, or one a channel."
+                    f"(shape {tuple(input_shape)}). Give one number, or one per channel."
                 )
 
     def call(self, inputs):
@@ -63,6 +64,6 @@ def _numbers(name, value):
     numbers = np.asarray(value, np.float64)
     if numbers.ndim > 1 or not numbers.size or not np.isfinite(numbers).all():
         raise ValueError(
-            f"`{name}` must be a finite number, or a list of one a channel. Received {value!r}."
+            f"`{name}` must be a finite number, or a list of one per channel. Received {value!r}."
         )
     return numbers.tolist()

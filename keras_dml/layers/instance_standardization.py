@@ -1,12 +1,12 @@
-"""Standardization of the channels of each recording by itself."""
+"""Standardization of each channel of each recording."""
 
 from keras_dml._backend import keras, ops
-from keras_dml.geometry.numerics import wide
+from keras_dml.geometry.numerics import mean, wide
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class InstanceStandardization(keras.layers.Layer):
-    """Brings every channel of every recording to mean 0 and standard deviation 1 over its own valid
+    """Scales every channel of every recording to mean 0 and standard deviation 1 over its valid
     steps.
 
     For signals whose level depends on the day (electrode contact, amplifier). A dead channel
@@ -16,7 +16,7 @@ class InstanceStandardization(keras.layers.Layer):
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
 
     Args:
-        epsilon: Added to the variance, in squared units of the input.
+        epsilon: Constant added to the variance, in squared units of the input.
     """
 
     def __init__(self, epsilon=1e-6, **kwargs):
@@ -26,16 +26,10 @@ class InstanceStandardization(keras.layers.Layer):
 
     def call(self, inputs, mask=None):
         inputs = ops.cast(inputs, wide(self.variable_dtype))
-        if mask is None:
-            mean = ops.mean(inputs, axis=1, keepdims=True)
-            gap = inputs - mean
-            variance = ops.mean(gap * gap, axis=1, keepdims=True)
-        else:
-            valid = ops.cast(mask, inputs.dtype)[..., None]  # (batch, time, 1)
-            count = ops.maximum(ops.sum(valid, axis=1, keepdims=True), 1)
-            mean = ops.sum(ops.where(valid > 0, inputs, 0), axis=1, keepdims=True) / count
-            gap = ops.where(valid > 0, inputs - mean, 0)
-            variance = ops.sum(gap * gap, axis=1, keepdims=True) / count
+        valid = None if mask is None else ops.cast(mask, "bool")[..., None]  # (batch, time, 1)
+        gap = inputs - mean(inputs, axis=1, mask=valid, keepdims=True)
+        gap = gap if valid is None else ops.where(valid, gap, 0)
+        variance = mean(gap * gap, axis=1, mask=valid, keepdims=True)
         return ops.cast(gap * ops.rsqrt(variance + self.epsilon), self.compute_dtype)
 
     def compute_output_shape(self, input_shape):

@@ -1,4 +1,4 @@
-"""What a whole recording says of its channels: deviations and lagged correlations."""
+"""Second-order statistics of a recording: standard deviations and lagged correlations."""
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
@@ -13,13 +13,12 @@ from keras_dml.layers.precision import full_precision
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LaggedCorrelation(keras.layers.Layer):
-    """Logarithm of each channel's deviation, and correlations of all channels with themselves and
-    each other some steps later: one vector a recording.
+    """Log standard deviations of the channels, and their correlations some steps later: one vector
+    per recording.
 
     Second-order statistics of the whole recording, which convolutions trained on few people do not
-    find, in operators that every device has: the elementwise relative of a logarithm of the
-    covariance of the channels with their own past (Carrara2024, "augmented
-    covariance"). Not in the papers.
+    find, in operators that every device has: elementwise, where the augmented covariance of
+    Carrara2024 takes a matrix logarithm. An extension of the papers.
 
     Input shape: `(batch, time, channels)`, any time, with or without a Keras mask of any pattern;
     normalize the channels before, since the ridge is in their squared unit. Output shape: `(batch,
@@ -28,10 +27,10 @@ class LaggedCorrelation(keras.layers.Layer):
     for are 0; a recording without valid steps gives NaN.
 
     Args:
-        lags: Steps later, whole numbers from 0 on, each once.
-        ridge: Added to each variance. The default is a hundredth of that of a normalized channel:
-            a tenth or a thousandth of it changes the error rate of `gait_qp_wl` by less than its
-            standard error.
+        lags: Distinct lags in steps, whole numbers, at least 0.
+        ridge: Constant added to each variance. The default is a hundredth of the variance of a
+            normalized channel: with a tenth or a thousandth of it the error rate of `gait_qp_wl`
+            changes by less than its standard error.
 
     Raises:
         ValueError: If the lags or the ridge are not as above, or the input is no sequence of known

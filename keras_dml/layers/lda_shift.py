@@ -1,4 +1,4 @@
-"""Moves the distributions of filters by what a whole recording says."""
+"""Shifts the distributions of filters by discriminants of the whole recording."""
 
 import numbers
 
@@ -8,13 +8,13 @@ from keras_dml.geometry.numerics import wide
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LDAShift(keras.layers.Layer):
-    """Adds linear discriminants of a recording's features to its first filters, at all steps alike.
+    """Adds linear discriminants of a recording's features to its first filters, at every step.
 
-    A quantile function of such a filter keeps its shape and moves as a whole, and with it the
-    Wasserstein distance. A discriminant d moves it by `limit * tanh(d / limit)`, in the unit of the
-    filters: unusual recordings vary more, and do not count more for it. New layers move nothing;
-    set the weights in closed form (`sklearn.discriminant_analysis`, as `zoo/discriminants.py`
-    does), or train them.
+    The quantile function of such a filter keeps its shape and shifts as a whole, which adds to the
+    Wasserstein distance. A discriminant d shifts it by `limit * tanh(d / limit)`, in the unit of
+    the filters: the bound limits the weight of unusual recordings. A new layer shifts nothing; set
+    the weights in closed form (`sklearn.discriminant_analysis`, as `zoo/discriminants.py` does), or
+    train them.
 
     Input: a list of filters, shape `(batch, time, filters)`, with or without a Keras mask, which
     passes on, and features, shape `(batch, features)`. Output shape: that of the filters; computed
@@ -22,8 +22,8 @@ class LDAShift(keras.layers.Layer):
 
     Args:
         units: Number of discriminants, at most that of the filters.
-        limit: Greatest shift, positive. Discriminants are in deviations within a class as a rule;
-            beyond two of them, the default, they say who is unusual, not who it is.
+        limit: Maximum shift, positive. Discriminants usually are in standard deviations within a
+            class; beyond two, the default, they tell unusual recordings rather than classes.
 
     Raises:
         ValueError: If an argument is not as above, the input is not such a list, or there are fewer
@@ -59,8 +59,8 @@ class LDAShift(keras.layers.Layer):
         filters, features = input_shape
         if filters[-1] < self.units:
             raise ValueError(
-                f"{self.units} discriminants need as many filters; there are {filters[-1]}. Make "
-                "`units` less."
+                f"{self.units} discriminants need as many filters; there are {filters[-1]}. Lower "
+                "`units`."
             )
         self.kernel = self.add_weight(
             name="kernel", shape=(features[-1], self.units), initializer="zeros"

@@ -1,21 +1,21 @@
-"""From samples of sound to what a speech network sees, inside the model."""
+"""Log-mel bands of audio, computed inside the model."""
 
 import numpy as np
 
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
-from keras_dml.geometry.numerics import wide
+from keras_dml.geometry.numerics import mean, wide
 
 FRAME, HOP = 0.025, 0.010  # seconds; a frame is two hops and a half
 RATE_STEP = 200  # Hz: at its multiples half a hop is a whole number of samples
 EMPHASIS_LOSS = 0.03  # one minus the factor 0.97 of the pre-emphasis
-# Of a band's power, for samples in [-1, 1]: it survives a float16 file, where 1e-10 would be 0.
+# Minimum power of a band, for samples in [-1, 1]: a float16 file holds it; 1e-10 would be 0.
 FLOOR = 1e-6
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LogMel(keras.layers.Layer):
-    """Logarithms of the power in mel bands, 25 ms at a time every 10 ms (for the x-vector of
+    """Logarithms of the power in mel bands, in frames of 25 ms every 10 ms (for the x-vector of
     Snyder2018).
 
     Each frame by itself: pre-emphasis 0.97, Hamming window, Fourier transform, squared magnitude,
@@ -25,20 +25,20 @@ class LogMel(keras.layers.Layer):
 
     A frame is valid if all its samples are. Of the time axis only whole frames are kept: 1 +
     (samples - 400) // 160 at 16 kHz. TFLite runs it with builtin operators and keeps it in float in
-    every quantization, as no operator of it holds weights that a converter would round to int8. As
-    one convolution it takes half the time there (0.5 for 1.2 ms a second of sound), but rounded so
-    it moves quiet bands by 10 log units.
+    every quantization, as none of its operators holds weights that a converter would round to int8.
+    One convolution would take half the time there (0.5 instead of 1.2 ms per second of audio), but
+    rounding its weights moves quiet bands by 10 log units.
 
     Input shape: `(batch, samples, 1)`, in [-1, 1], with or without a Keras mask. Output shape:
     `(batch, frames, bands)`.
 
     Args:
         bands: Number of mel bands.
-        rate: Samples a second, a multiple of 200 Hz.
+        rate: Sampling rate, a multiple of 200 Hz.
         low: Lower edge of the lowest band, in Hz.
         high: Upper edge of the highest band, in Hz; half the rate at most.
-        min_frames: Frames that the layers behind need; a shorter recording is refused here, in
-            samples.
+        min_frames: Frames that the following layers need; a shorter recording is refused here, with
+            its length in samples.
 
     Raises:
         ValueError: If the rate or the bands are impossible, the input is not of shape `(batch,
@@ -80,18 +80,14 @@ class LogMel(keras.layers.Layer):
         self._check(audio.shape[1])
         if mask is None:
             bands = self._log_power(self._framed(audio))  # (batch, frames, bands)
-            count = ops.cast(ops.shape(bands)[1], bands.dtype)
-            # no `ops.mean`, which on JAX narrows float64 to float32
-            bands = bands - ops.sum(bands, axis=1, keepdims=True) / count
-            return ops.cast(bands, self.compute_dtype)
+            return ops.cast(bands - mean(bands, axis=1, keepdims=True), self.compute_dtype)
         valid = self.compute_mask(inputs, mask)
         self._check_rows(mask, valid)
         audio = ops.where(ops.cast(mask, "bool"), audio, 0)
         bands = self._log_power(self._framed(audio))
         valid = valid[..., None]  # (batch, frames, 1)
-        count = ops.maximum(ops.sum(ops.cast(valid, bands.dtype), axis=1, keepdims=True), 1)
-        mean = ops.sum(ops.where(valid, bands, 0), axis=1, keepdims=True) / count
-        return ops.cast(ops.where(valid, bands - mean, 0), self.compute_dtype)
+        bands = ops.where(valid, bands - mean(bands, axis=1, mask=valid, keepdims=True), 0)
+        return ops.cast(bands, self.compute_dtype)
 
     def _framed(self, x):
         """Frames of `(batch, samples)`, shape `(batch, frames, frame)`: two hops and a half."""
@@ -127,12 +123,12 @@ class LogMel(keras.layers.Layer):
         return (batch, frames, self.bands)
 
     def _check(self, samples):
-        least = self.frame + (self.min_frames - 1) * self.hop
-        if samples is not None and samples < least:
+        needed = self.frame + (self.min_frames - 1) * self.hop
+        if samples is not None and samples < needed:
             raise ValueError(
                 f"A recording has {samples} samples, {1e3 * samples / self.rate:.0f} ms at "
-                f"{self.rate} Hz; the network needs at least {least}, "
-                f"{1e3 * least / self.rate:.0f} ms. Leave it out or join it with another."
+                f"{self.rate} Hz; the network needs at least {needed}, "
+                f"{1e3 * needed / self.rate:.0f} ms. Leave it out or join it with another."
             )
 
     def _check_rows(self, mask, valid):
@@ -152,15 +148,15 @@ class LogMel(keras.layers.Layer):
 
 
 def mel_filters(transform, bands, rate=16000, low=20.0, high=7600.0):
-    """Triangles of height one on the mel axis, 2595 log10(1 + f / 700), each from the peak before
-    to the peak behind.
+    """Triangular filters of height one on the mel axis, 2595 log10(1 + f / 700), each from the
+    previous peak to the next.
 
     Args:
-        transform: Samples of the Fourier transform.
+        transform: Length of the Fourier transform, in samples.
         bands: Number of triangles.
-        rate: Samples a second.
-        low: Where the first one begins, in Hz.
-        high: Where the last one ends, in Hz.
+        rate: Sampling rate, in Hz.
+        low: Lower edge of the first triangle, in Hz.
+        high: Upper edge of the last triangle, in Hz.
 
     Returns:
         Weights of the frequencies 0 to rate / 2, shape `(bands, transform // 2 + 1)`.

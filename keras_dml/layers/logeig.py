@@ -11,7 +11,8 @@ class LogEig(MatrixLayer):
     (Huang2017).
 
     Follow it with `TangentVector`: Euclidean distances of these vectors are log-Euclidean distances
-    (Kim2020, Eq. 4) of the matrices. `TangentMap` is a `BiMap`, this and that in one layer.
+    (Kim2020, Eq. 4) of the matrices. `TangentMap` is `BiMap`, `LogEig` and `TangentVector` in one
+    layer.
 
     Input and output shape: `(batch, ..., n, n)`; only the symmetric part of the input counts. The
     output is symmetric, float32 or wider whatever the policy, and finite for every finite input:
@@ -20,7 +21,7 @@ class LogEig(MatrixLayer):
     Args:
         epsilon: The floor, in squared units of the signal: `ReEig(epsilon)` and the logarithm in
             one eigendecomposition, at half the time. None: no more than keeps the logarithm finite,
-            the rounding unit times the greatest eigenvalue (for `"polynomial"` 1e-6 times the norm
+            the rounding unit times the largest eigenvalue (for `"polynomial"` 1e-6 times the norm
             of the matrix).
         solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition: products of
             matrices only, the same weights (see `keras_dml.models.with_solver`).

@@ -1,10 +1,10 @@
-"""Convolution over time that keeps padding out."""
+"""Convolution over time that ignores masked steps."""
 
 import functools
 
 from keras_dml._backend import keras, ops
 
-# What each option may be.
+# Values of the options.
 OPTIONS = {"strides": (1, (1,), [1]), "padding": ("same", "valid")}
 
 

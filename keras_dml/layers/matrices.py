@@ -1,4 +1,4 @@
-"""What the layers on symmetric matrices share, and how they find eigenvalues."""
+"""Base class of the layers on symmetric matrices, and their eigenvalue solvers."""
 
 from keras_dml._backend import keras, xla
 from keras_dml.geometry import spd
@@ -11,8 +11,8 @@ SOLVERS = {"eigh": spd, "polynomial": spd_polynomial}
 class MatrixLayer(keras.layers.Layer):
     """A layer on symmetric matrices, `(batch, ..., n, n)`, of a known size n.
 
-    It computes and answers in float32 or wider whatever the policy: the small eigenvalues, which
-    logarithms look at, are lost in half precision. Matrices have no time axis, so a mask ends here.
+    Input, computation and output are in float32 or wider whatever the policy: half precision loses
+    the small eigenvalues, which decide logarithms. Matrices have no time axis, so a mask ends here.
     """
 
     def __init__(self, *, dtype=None, **kwargs):
@@ -24,7 +24,7 @@ class MatrixLayer(keras.layers.Layer):
         if len(input_shape) < 3 or n is None or input_shape[-2] != n:
             raise ValueError(
                 f"{type(self).__name__} needs square matrices of known size, shape (batch, n, n). "
-                f"Received shape {tuple(input_shape)}. `keras_dml.layers.Covariance` makes them "
+                f"Received shape {tuple(input_shape)}. `keras_dml.layers.Covariance` computes them "
                 "from recordings of shape (batch, time, channels)."
             )
         self.input_spec = keras.layers.InputSpec(min_ndim=3, axes={-1: n, -2: n})

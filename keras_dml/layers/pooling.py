@@ -4,6 +4,7 @@ import numbers
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
+from keras_dml.geometry.numerics import mean
 from keras_dml.layers.precision import full_precision
 
 MODES = ("max", "mean")
@@ -11,8 +12,8 @@ MODES = ("max", "mean")
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class SequencePooling(keras.layers.Layer):
-    """Greatest or mean activation of each filter over the valid steps: one vector a recording,
-    compared by cosine.
+    """Maximum or mean of each filter over the valid steps: one vector per recording, compared by
+    cosine.
 
     The baseline that quantile heads are measured against (Abdelwahab2019, section 5.3, method
     MP-NPL).
@@ -40,16 +41,11 @@ class SequencePooling(keras.layers.Layer):
         self.supports_masking = True
 
     def call(self, inputs, mask=None):
+        pool = _max if self.mode == "max" else mean
         if mask is None:
-            return ops.max(inputs, axis=1) if self.mode == "max" else ops.mean(inputs, axis=1)
+            return pool(inputs, axis=1)
         valid = ops.expand_dims(ops.cast(mask, "bool"), -1)  # (batch, time, 1)
-        count = ops.sum(ops.cast(valid, inputs.dtype), axis=1)  # (batch, 1)
-        if self.mode == "max":
-            floor = -keras.ops.cast(3e38, inputs.dtype)
-            pooled = ops.max(ops.where(valid, inputs, floor), axis=1)
-        else:
-            pooled = ops.sum(ops.where(valid, inputs, 0), axis=1) / ops.maximum(count, 1)
-        return ops.where(count > 0, pooled, float("nan"))
+        return ops.where(ops.any(valid, axis=1), pool(inputs, axis=1, mask=valid), float("nan"))
 
     def compute_mask(self, inputs, previous_mask=None):
         return None
@@ -61,9 +57,13 @@ class SequencePooling(keras.layers.Layer):
         return {**super().get_config(), "mode": self.mode}
 
 
+def _max(x, axis, mask=None):
+    return ops.max(x if mask is None else ops.where(mask, x, -3e38), axis=axis)
+
+
 @keras.saving.register_keras_serializable(package="keras_dml")
 class MaskedAveragePooling1D(keras.layers.Layer):
-    """Averages over valid steps in windows that start at the first step, so that padding changes
+    """Averages the valid steps of windows that start at the first step, so that padding changes
     nothing.
 
     Stock pooling with a stride counts padding, and `"same"` convolutions with a stride shift with
@@ -93,9 +93,9 @@ class MaskedAveragePooling1D(keras.layers.Layer):
             return self._pool(ops.average_pool, inputs)
         mask = ops.ones_like(inputs[..., 0]) if mask is None else mask
         valid = ops.cast(mask, inputs.dtype)[..., None]  # (batch, time, 1)
-        share = self._pool(ops.average_pool, valid)  # (batch, windows, 1)
+        fraction = self._pool(ops.average_pool, valid)  # (batch, windows, 1)
         total = self._pool(ops.average_pool, ops.where(valid > 0, inputs, 0))
-        return total / ops.where(share > 0, share, 1)
+        return total / ops.where(fraction > 0, fraction, 1)
 
     def _pool(self, pool, x):
         if self._same_is_right_aligned():

@@ -1,4 +1,4 @@
-"""Heads compute in float32 or wider: knots and ranks in half precision would be wrong in the third
+"""Precision of heads, float32 or wider: in half precision knots and ranks are off in the third
 digit."""
 
 from keras_dml._backend import keras
@@ -6,10 +6,10 @@ from keras_dml.geometry.numerics import wide
 
 
 def full_precision(dtype):
-    """The dtype that a head takes under a policy: its variables', widened to float32.
+    """Returns the dtype of a head under a policy: that of its variables, widened to float32.
 
     Args:
-        dtype: What the layer was given: None (the global policy), a dtype or a dtype policy.
+        dtype: Argument of the layer: None (the global policy), a dtype or a dtype policy.
     """
     policy = keras.dtype_policies.get(dtype or keras.config.dtype_policy())
     return wide(policy.variable_dtype)

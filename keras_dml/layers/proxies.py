@@ -1,4 +1,4 @@
-"""One learned vector a class."""
+"""One learned vector per class."""
 
 import numbers
 
@@ -9,11 +9,11 @@ from keras_dml.layers.precision import full_precision
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class Proxies(keras.layers.Layer):
-    """Squared distances of embeddings to one learned proxy a class, all on the unit sphere
+    """Squared distances of embeddings to one learned proxy per class, on the unit sphere
     (MovshovitzAttias2017).
 
-    It stands behind the encoder while `keras_dml.losses.ProxyNCALoss` trains; embeddings are what
-    goes in, so the encoder alone is the model to keep. The proxies are weights of the layer, and so
+    It follows the encoder while `keras_dml.losses.ProxyNCALoss` trains; its inputs are the
+    embeddings, so the encoder alone is the model to keep. The proxies are weights of the layer and
     saved with the model.
 
     Input shape: `(batch, features)`, vectors of any length.

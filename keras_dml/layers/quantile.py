@@ -1,4 +1,4 @@
-"""The head that turns a sequence of activations into its quantile functions."""
+"""The head that reads quantile functions of a sequence of activations."""
 
 import numbers
 
@@ -12,7 +12,7 @@ from keras_dml.layers.precision import full_precision
 class QuantileLayer(keras.layers.Layer):
     """Reads each filter's quantile function at learned knots (Abdelwahab2019, Eqs. 2-5).
 
-    Use it as the last layer of a sequence encoder where max or average pooling would stand: the
+    Use it as the last layer of a sequence encoder in place of max or average pooling: the
     embedding is the distribution of each filter's activations over time, and its distance a sum of
     Wasserstein distances.
 

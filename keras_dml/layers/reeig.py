@@ -8,19 +8,19 @@ from keras_dml.layers.matrices import MatrixLayer, compiles, functions
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class ReEig(MatrixLayer):
-    """Lifts eigenvalues to a floor: U max(L, epsilon) U' (Huang2017).
+    """Raises eigenvalues to a minimum: U max(L, epsilon) U' (Huang2017).
 
-    The non-linear layer of matrices, and their safety: whatever comes in, singular or indefinite,
-    positive definite matrices with a bounded condition go out. A matrix that holds NaN stays NaN.
+    The nonlinearity of SPD networks. For any symmetric input, singular or indefinite, the output is
+    positive definite with a bounded condition number. A matrix that holds NaN stays NaN.
 
     Input and output shape: `(batch, ..., n, n)`; only the symmetric part of the input counts. The
     output is symmetric, float32 or wider whatever the policy. The gradient is exact where
     eigenvalues are equal, and 0 for one that is at the floor.
 
     Args:
-        epsilon: Least eigenvalue of the result, in squared units of the signal: an absolute number,
-            so bring the matrices to a common scale first (`Covariance("trace_normalized")`, or
-            channels of standard deviation 1). The default is the paper's (Kim2020, section 4).
+        epsilon: Minimum eigenvalue of the result, in squared units of the signal: an absolute
+            number, so bring the matrices to a common scale first (`Covariance("trace_normalized")`,
+            or channels of standard deviation 1). The default is the paper's (Kim2020, section 4).
             Where eigenvalues reach 10,000,000 times as high, float32 cannot see the floor.
         solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition: products of
             matrices only, the same weights (see `keras_dml.models.with_solver`).

@@ -3,12 +3,13 @@
 from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml.geometry import spd
+from keras_dml.geometry.numerics import mean
 from keras_dml.layers.matrices import MatrixLayer, compiles
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class RiemannianBatchNormalization(MatrixLayer):
-    """Moves the mean of a batch of positive definite matrices to a learned one (Brooks2019).
+    """Normalizes a batch of positive definite matrices to a learned mean (Brooks2019).
 
     Maps X to B^(1/2) G^(-1/2) X G^(-1/2) B^(1/2). In training G is the batch's mean (one Karcher
     step from the arithmetic mean, a constant in the backward pass), else its running mean. The
@@ -17,10 +18,10 @@ class RiemannianBatchNormalization(MatrixLayer):
     channels (sessions, amplifiers). It may lower eigenvalues: rectify after it.
 
     Input and output shape: `(batch, ..., n, n)`, positive definite; float32 or wider whatever the
-    policy. Singular matrices count as their nearest with eigenvalues above rounding in the mean.
+    policy. In the mean, eigenvalues below rounding count as rounding.
 
     Args:
-        momentum: Share of the running mean that a batch leaves, along the geodesic; the authors'
+        momentum: Fraction of the running mean that a batch keeps, along the geodesic; the authors'
             0.9.
 
     Raises:
@@ -49,12 +50,12 @@ class RiemannianBatchNormalization(MatrixLayer):
         )
 
     def call(self, inputs, training=False):
-        mean = ops.convert_to_tensor(self.running_mean)
+        center = ops.convert_to_tensor(self.running_mean)
         if training:
-            running, mean = mean, ops.stop_gradient(_one_step_mean(inputs))
-            self.running_mean.assign(spd.geodesic(running, mean, 1 - self.momentum))
+            running, center = center, ops.stop_gradient(_one_step_mean(inputs))
+            self.running_mean.assign(spd.geodesic(running, center, 1 - self.momentum))
         bias = spd.exp(spd.unvectorize(self.bias) / 2)  # B^(1/2), (n, n)
-        change = ops.matmul(bias, spd.inverse_sqrt(mean))  # (n, n)
+        change = ops.matmul(bias, spd.inverse_sqrt(center))  # (n, n)
         return _congruence(change, inputs)
 
     def get_config(self):
@@ -64,15 +65,10 @@ class RiemannianBatchNormalization(MatrixLayer):
 def _one_step_mean(x):
     """One step of the Karcher flow from the arithmetic mean of all matrices, shape `(n, n)`."""
     x = ops.reshape(x, (-1, *x.shape[-2:]))
-    start = _mean(x)
+    start = mean(x, axis=0)
     root = spd.sqrt(start)
     tangents = spd.log(_congruence(spd.inverse_sqrt(start), x))
-    return _congruence(root, spd.exp(_mean(tangents)))
-
-
-def _mean(x):
-    """Over the first axis; Keras's own computes in float32 on JAX whatever the dtype."""
-    return ops.sum(x, axis=0) / ops.cast(ops.shape(x)[0], x.dtype)
+    return _congruence(root, spd.exp(mean(tangents, axis=0)))
 
 
 def _congruence(p, x):

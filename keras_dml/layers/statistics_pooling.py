@@ -5,19 +5,21 @@ import numpy as np
 from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
+from keras_dml.geometry.numerics import mean
 from keras_dml.layers.precision import full_precision
 
-# Of the variance, in squared units of the input: a channel that stands still gets no gradient
-# through its root, instead of an infinite one.
+# Minimum variance, in squared units of the input: a constant channel gets no gradient through the
+# root, instead of an infinite one.
 FLOOR = 1e-5
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class StatisticsPooling(keras.layers.Layer):
-    """Mean and standard deviation of each channel over the valid steps, side by side: one vector a
-    recording (Snyder2018; Monteiro2020, section 4.3).
+    """Mean and standard deviation of each channel over the valid steps: one vector per recording
+    (Snyder2018; Monteiro2020, section 4.3).
 
-    The deviation is sqrt(max(variance, 1e-5)), of the variance over all steps (1/T) about the mean.
+    The standard deviation is sqrt(max(variance, 1e-5)), of the variance over all steps (1/T) about
+    the mean.
 
     Input shape: `(batch, time, channels)`, with or without a Keras mask. Output shape: `(batch, 2 *
     channels)`, means first, float32 or wider whatever the policy.
@@ -43,20 +45,18 @@ class StatisticsPooling(keras.layers.Layer):
             )
 
     def call(self, inputs, mask=None):
-        if mask is None:
-            count = ops.cast(ops.shape(inputs)[1], inputs.dtype)
-            # no `ops.mean`, which on JAX narrows float64 to float32
-            mean = ops.sum(inputs, axis=1, keepdims=True) / count  # (batch, 1, channels)
-            gap = inputs - mean
-        else:
-            valid = ops.expand_dims(ops.cast(mask, "bool"), -1)  # (batch, time, 1)
-            count = ops.sum(ops.cast(valid, inputs.dtype), axis=1)  # (batch, 1)
-            _check(count)
-            mean = ops.sum(ops.where(valid, inputs, 0), axis=1, keepdims=True) / count[:, None]
-            gap = ops.where(valid, inputs - mean, 0)
-        variance = ops.sum(gap * gap, axis=1) / count  # (batch, channels)
+        valid = None if mask is None else ops.cast(mask, "bool")[..., None]  # (batch, time, 1)
+        center = mean(inputs, axis=1, mask=valid, keepdims=True)  # (batch, 1, channels)
+        gap = inputs - center
+        gap = gap if valid is None else ops.where(valid, gap, 0)  # NaN there would reach gradients
+        variance = mean(gap * gap, axis=1, mask=valid)  # (batch, channels)
         stddev = ops.sqrt(ops.maximum(variance, FLOOR))
-        return ops.concatenate([mean[:, 0], stddev], axis=-1)
+        pooled = ops.concatenate([center[:, 0], stddev], axis=-1)
+        if valid is None:
+            return pooled
+        steps = ops.sum(ops.cast(valid, "int32"), axis=1)  # (batch, 1)
+        _check(steps)
+        return ops.where(steps > 0, pooled, float("nan"))
 
     def compute_mask(self, inputs, previous_mask=None):
         return None
@@ -70,5 +70,5 @@ def _check(count):
     if counts is not None and np.min(counts) == 0:
         raise ValueError(
             f"Recording {int(np.argmin(counts))} of the batch has no valid step to pool. Leave out "
-            "what is shorter than the network sees at once."
+            "recordings shorter than the network's receptive field."
         )

@@ -12,10 +12,10 @@ class TangentMap(BiMap):
     """`BiMap`, `LogEig` and `TangentVector` in one layer: the head of an SPD network.
 
     The same numbers and the same weight. Where TensorFlow trains on a CPU in a graph, and matrices
-    are small (48 x 48 to 24 x 24 at most), what stands around the eigendecomposition is compiled:
-    64 matrices of 20 x 20 mapped to 10 x 10 take two thirds of the time. Compiling takes most of a
-    second, again where a batch is larger or smaller by a quarter; the three layers apart compile
-    nothing.
+    are small (48 x 48 to 24 x 24 at most), the operations around the eigendecomposition are
+    compiled: 64 matrices of 20 x 20 mapped to 10 x 10 take two thirds of the time. Compiling takes
+    most of a second, again where a batch is larger or smaller by a quarter; the three layers apart
+    compile nothing.
 
     Input shape: `(batch, ..., n, n)`; only the symmetric part counts. Output shape: `(batch, ...,
     units (units + 1) / 2)`, float32 or wider whatever the policy, compared by Euclidean distance,
@@ -23,11 +23,11 @@ class TangentMap(BiMap):
 
     Args:
         units: Size of the mapped matrices, at most n.
-        epsilon: Their least eigenvalue, as of `LogEig`.
-        solver: `"eigh"` or `"polynomial"`, as of `LogEig`.
+        epsilon: Minimum eigenvalue of the mapped matrices; see `LogEig`.
+        solver: `"eigh"` or `"polynomial"`; see `LogEig`.
 
     Raises:
-        ValueError: As `BiMap` and `LogEig`.
+        ValueError: In the same cases as `BiMap` and `LogEig`.
 
     Example:
         >>> layer = TangentMap(2)

@@ -8,10 +8,9 @@ from keras_dml.layers.matrices import MatrixLayer
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class TangentVector(MatrixLayer):
-    """The upper triangle by rows, entries beside the diagonal times sqrt 2, which keeps inner
-    products.
+    """Upper triangle by rows, off-diagonal entries times sqrt(2), which keeps inner products.
 
-    The head after `LogEig`: one vector a recording, compared by Euclidean distance, which is the
+    The head after `LogEig`: one vector per recording, compared by Euclidean distance, which is the
     log-Euclidean distance of the matrices (Kim2020, Eq. 4).
 
     Input shape: `(batch, ..., n, n)`, symmetric. Output shape: `(batch, ..., n (n + 1) / 2)`,

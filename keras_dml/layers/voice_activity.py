@@ -1,24 +1,24 @@
-"""Which frames of a recording hold speech."""
+"""Voice activity detection by energy."""
 
 from keras_dml._backend import keras, ops
-from keras_dml.geometry.numerics import wide
+from keras_dml.geometry.numerics import mean, wide
 
-# Log units: a sound whose level varies less is all alike, and rounding must not choose among it.
+# Log units: in audio whose level varies less, rounding must not choose the frames.
 EVEN = 1e-2
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class VoiceActivity(keras.layers.Layer):
-    """Masks the quiet frames of a recording, in which no voice is heard: pauses between words, the
-    room before and after.
+    """Masks the quiet frames of a recording: pauses between words, silence before and after.
 
     The energy detector of x-vector systems (Snyder2018). A frame is kept if its level, the
     mean of its log-mel bands, is at least the recording's mean level minus `margin` standard
-    deviations of it, so neither loudness nor microphone counts. What comes in goes out; the mask
-    that it carries leaves the quiet frames to no pooling behind. Computed in float32 or wider
+    deviations of it, so neither loudness nor microphone counts. The output equals the input; its
+    mask excludes the quiet frames from later pooling. Computed in float32 or wider
     whatever the policy.
 
-    Input and output shape: `(batch, frames, bands)`, as of `LogMel`, with or without a Keras mask.
+    Input and output shape: `(batch, frames, bands)`, such as the output of `LogMel`, with or
+    without a Keras mask.
 
     Args:
         margin: Standard deviations of the level below its mean that still count as speech; at
@@ -54,19 +54,18 @@ class VoiceActivity(keras.layers.Layer):
 
     def compute_mask(self, inputs, previous_mask=None):
         if isinstance(inputs, keras.KerasTensor):
-            # A mask made while a functional model is would be a part of its graph, which the mask
-            # of a recording then does not reach.
+            # A mask computed while a functional model is built would be a constant part of its
+            # graph, which the mask of a recording does not reach.
             return previous_mask
         inputs = ops.convert_to_tensor(inputs)
         inputs = ops.cast(inputs, wide(self.variable_dtype))
-        level = ops.sum(inputs, axis=-1) / inputs.shape[-1]  # (batch, frames)
+        level = mean(inputs, axis=-1)  # (batch, frames)
         valid = ops.ones_like(level, dtype="bool")
         if previous_mask is not None:
             valid = ops.cast(previous_mask, "bool")
-        weight = ops.cast(valid, level.dtype)
-        count = ops.maximum(ops.sum(weight, axis=1, keepdims=True), 1)
-        gap = ops.where(valid, level - _mean(level, weight, count), 0)
-        stddev = ops.sqrt(_mean(gap * gap, weight, count) + EVEN**2)
+        gap = level - mean(level, axis=1, mask=valid, keepdims=True)
+        variance = mean(gap * gap, axis=1, mask=valid, keepdims=True)
+        stddev = ops.sqrt(variance + EVEN**2)
         return ops.logical_and(valid, gap >= -self.margin * stddev)
 
     def compute_output_shape(self, input_shape):
@@ -74,7 +73,3 @@ class VoiceActivity(keras.layers.Layer):
 
     def get_config(self):
         return {**super().get_config(), "margin": self.margin}
-
-
-def _mean(values, weight, count):
-    return ops.sum(values * weight, axis=1, keepdims=True) / count

@@ -1,4 +1,4 @@
-"""Losses on a distance, one value an anchor; importing this registers all of them."""
+"""Losses on a distance, one value per anchor; importing this registers all of them."""
 
 from keras_dml.losses.contrastive import ContrastiveLoss
 from keras_dml.losses.dsml import DSMLTripletLoss

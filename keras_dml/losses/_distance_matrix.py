@@ -1,11 +1,11 @@
-"""What the losses on all distances of a batch share."""
+"""Base class of the losses on all distances of a batch."""
 
 from keras_dml import distances
 from keras_dml._backend import ops
 from keras_dml.losses._labeled import LabeledLoss
 from keras_dml.losses.pairs import class_ids
 
-FARTHEST = 1e15  # infinity times a gradient of 0 were NaN; float32 holds the square of this
+MAX_DISTANCE = 1e15  # infinity times a gradient of 0 is NaN; float32 holds the square of this
 
 
 class DistanceMatrixLoss(LabeledLoss):
@@ -18,10 +18,10 @@ class DistanceMatrixLoss(LabeledLoss):
     it).
 
     Args:
-        distance: Name of a distance or an object `d(x, y) -> (n, m)`.
+        distance: Name of a distance, or an object `d(x, y) -> (n, m)`.
         name: Name of the loss.
-        dtype: As of `keras.losses.Loss`, widened to float32.
-        **kwargs: `reduction` of `keras.losses.Loss`.
+        dtype: See `keras.losses.Loss`; widened to float32.
+        **kwargs: See `reduction` of `keras.losses.Loss`.
     """
 
     def __init__(self, distance, *, name, dtype=None, **kwargs):
@@ -30,34 +30,34 @@ class DistanceMatrixLoss(LabeledLoss):
 
     def call(self, y_true, y_pred):
         labels = class_ids(y_true)
-        table = self.table(y_pred)
-        values = self.values(labels, table, y_pred)
-        sums = ops.sum(ops.stop_gradient(table), axis=1)
+        matrix = self.distance_matrix(y_pred)
+        values = self.values(labels, matrix, y_pred)
+        sums = ops.sum(ops.stop_gradient(matrix), axis=1)
         lost = ops.logical_or(ops.isnan(sums), labels < 0)
         return ops.where(lost, float("nan"), values)
 
-    def table(self, embeddings):
-        """What is compared, shape `(batch, batch)`: distances between all rows, or their squares
-        where a subclass compares these."""
-        return ops.minimum(self.distance(embeddings, embeddings), FARTHEST)
+    def distance_matrix(self, embeddings):
+        """Distances between all rows, or their squares where a subclass compares these, shape
+        `(batch, batch)`."""
+        return ops.minimum(self.distance(embeddings, embeddings), MAX_DISTANCE)
 
-    def values(self, labels, table, embeddings):
-        """One value an anchor.
+    def values(self, labels, distances, embeddings):
+        """Computes one value per anchor.
 
         Args:
             labels: Class ids, int32, shape `(batch,)`; -1 is none.
-            table: What `table` returns.
-            embeddings: What the distances are of, shape `(batch, ...)`.
+            distances: Result of `distance_matrix`.
+            embeddings: Embeddings, shape `(batch, ...)`.
         """
         raise NotImplementedError
 
 
 def mean_of_terms(sums, counts):
-    """Anchors' sums, scaled so that their mean is the sum of all over the number of all terms.
+    """Scales anchors' sums so that their mean is the mean of all terms of the batch.
 
     Args:
         sums: Sum of an anchor's terms, shape `(batch,)`.
-        counts: Number of its terms, shape `(batch,)`.
+        counts: Number of an anchor's terms, shape `(batch,)`.
     """
     rows = ops.cast(ops.shape(sums)[0], sums.dtype)
     return sums * (rows / ops.maximum(ops.sum(counts), 1))

@@ -1,4 +1,4 @@
-"""What all losses on labels share."""
+"""Base class of the losses on labels."""
 
 import numpy as np
 
@@ -13,9 +13,9 @@ class LabeledLoss(keras.losses.Loss):
 
     Args:
         name: Name of the loss.
-        dtype: As of `keras.losses.Loss`, widened to float32: half precision rounds labels from 257
+        dtype: See `keras.losses.Loss`; widened to float32: half precision rounds labels from 257
             on.
-        **kwargs: `reduction` of `keras.losses.Loss`.
+        **kwargs: See `reduction` of `keras.losses.Loss`.
     """
 
     def __init__(self, *, name, dtype=None, **kwargs):
@@ -27,7 +27,7 @@ class LabeledLoss(keras.losses.Loss):
         if isinstance(y_pred, (np.ndarray, list, tuple)):
             y_pred = real("Predictions", y_pred)
         count = labels.shape[0] if len(labels.shape) else None
-        shape = tuple(getattr(y_pred, "shape", ()))  # of several outputs each loss sees to it
+        shape = tuple(getattr(y_pred, "shape", ()))  # of several outputs each loss checks its own
         if count == 0:
             raise ValueError(
                 f"{type(self).__name__} needs at least one row. Received labels of shape "

@@ -21,8 +21,8 @@ class ContrastiveLoss(DistanceMatrixLoss):
         distance: Name of a distance that is 0 between equal embeddings, or an object `d(x, y) ->
             (n, m)`.
         name: Name of the loss.
-        dtype: As of `keras.losses.Loss`, widened to float32.
-        **kwargs: `reduction` of `keras.losses.Loss`.
+        dtype: See `keras.losses.Loss`; widened to float32.
+        **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
         ValueError: If the distance is not 0 between equal embeddings or does not take the
@@ -46,9 +46,9 @@ class ContrastiveLoss(DistanceMatrixLoss):
             )
         self.margin = float(margin)
 
-    def values(self, labels, table, embeddings):
-        pull = ops.where(mining.positives(labels), ops.square(table), 0)
-        push = ops.square(ops.relu(self.margin - table))
+    def values(self, labels, distances, embeddings):
+        pull = ops.where(mining.positives(labels), ops.square(distances), 0)
+        push = ops.square(ops.relu(self.margin - distances))
         terms = ops.where(mining.negatives(labels), push, pull)
         others = ops.cast(ops.shape(labels)[0] - 1, terms.dtype)
         return ops.sum(terms, axis=1) / (2 * ops.maximum(others, 1))

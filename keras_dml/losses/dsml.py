@@ -22,8 +22,8 @@ class DSMLTripletLoss(DistanceMatrixLoss):
         margin: Margin, a ratio.
         zero_mean_weight: Weight of the second part (lambda of Yuan2019).
         name: Name of the loss.
-        dtype: As of `keras.losses.Loss`, widened to float32.
-        **kwargs: `reduction` of `keras.losses.Loss`.
+        dtype: See `keras.losses.Loss`; widened to float32.
+        **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
         ValueError: If the predictions are no vectors; in an eager call, if a label is no id.
@@ -51,9 +51,9 @@ class DSMLTripletLoss(DistanceMatrixLoss):
             )
         return super().call(y_true, y_pred)
 
-    def values(self, labels, table, embeddings):
-        weights, opened, counted = mining.all_triplets(table, labels, self.margin)
-        sums = ops.sum(weights * table, axis=1) + self.margin * opened
+    def values(self, labels, distances, embeddings):
+        weights, opened, counted = mining.all_triplets(distances, labels, self.margin)
+        sums = ops.sum(weights * distances, axis=1) + self.margin * opened
         off_zero = absolute(ops.sum(embeddings, axis=1))
         return mean_of_terms(sums, counted) + self.zero_mean_weight * off_zero
 

@@ -23,8 +23,8 @@ class LiftedStructureLoss(DistanceMatrixLoss):
         margin: Margin, in units of the distance.
         distance: Name of a distance or an object `d(x, y) -> (n, m)`.
         name: Name of the loss.
-        dtype: As of `keras.losses.Loss`, widened to float32.
-        **kwargs: `reduction` of `keras.losses.Loss`.
+        dtype: See `keras.losses.Loss`; widened to float32.
+        **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
         ValueError: If the distance is unknown or does not take the predictions; in an eager call,
@@ -43,11 +43,13 @@ class LiftedStructureLoss(DistanceMatrixLoss):
         super().__init__(distance, name=name, dtype=dtype, **kwargs)
         self.margin = float(margin)
 
-    def values(self, labels, table, embeddings):
+    def values(self, labels, distances, embeddings):
         near, away = mining.positives(labels), mining.negatives(labels)
-        rows = ops.logsumexp(ops.where(away, self.margin - table, NO_NEGATIVE), axis=1)  # (batch,)
+        rows = ops.logsumexp(
+            ops.where(away, self.margin - distances, NO_NEGATIVE), axis=1
+        )  # (batch,)
         both = rows[None, :] + ops.softplus(rows[:, None] - rows[None, :])  # log of a sum
-        pairs = both + table  # (batch, batch)
+        pairs = both + distances  # (batch, batch)
         terms = ops.where(near, ops.square(ops.relu(pairs)) / 2, 0)
         return mean_of_terms(ops.sum(terms, axis=1), ops.sum(ops.cast(near, terms.dtype), axis=1))
 

@@ -27,9 +27,9 @@ class NPairLoss(LabeledLoss):
         scale: Factor on the similarities, an inverse temperature.
         l2: Weight of the squared lengths (lambda of Sohn2016).
         name: Name of the loss.
-        dtype: As of `keras.losses.Loss`, widened to float32: half precision rounds labels from 257
+        dtype: See `keras.losses.Loss`; widened to float32: half precision rounds labels from 257
             on.
-        **kwargs: `reduction` of `keras.losses.Loss`.
+        **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
         ValueError: If `similarity` is unknown; in an eager call, if a label does not come exactly

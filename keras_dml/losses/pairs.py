@@ -1,4 +1,4 @@
-"""Labels of a batch, and the pairs they make."""
+"""Labels of a batch, and its pairs."""
 
 import numpy as np
 
@@ -47,11 +47,29 @@ def class_ids(labels):
     return ops.where(ops.logical_and(known, labels < LARGEST_LABEL), ids, -1)
 
 
-def classes_present(labels, classes, *, static=False):
-    """Ids of the classes of a batch, and each row's place among them.
+def check_known(ids, classes, what, advice):
+    """Raises in an eager call if an id is not below the number of classes.
 
-    Where shapes are static, always so on JAX, some class may come several times; no row's place
-    names but the first of them.
+    Args:
+        ids: Class ids, int32, shape `(batch,)`.
+        classes: Number of classes.
+        what: Name of what each class has one of, plural, for the error.
+        advice: End of the error.
+    """
+    values = concrete(ids)
+    if values is not None and (values >= classes).any():
+        raise ValueError(
+            f"Labels must be below the number of {what}, {classes}. Received "
+            f"{np.unique(values[values >= classes])[:8].tolist()}. {advice}, or number the classes "
+            "from 0."
+        )
+
+
+def classes_present(labels, classes, *, static=False):
+    """Ids of the classes of a batch, and each row's index among them.
+
+    Where shapes are static, always so on JAX, a class may come several times; the rows' indices
+    refer to the first of them.
 
     Args:
         labels: Class ids, int32, shape `(batch,)`; -1 is none.
@@ -59,11 +77,11 @@ def classes_present(labels, classes, *, static=False):
         static: Whether XLA compiles the step, so that no shape may depend on values.
 
     Returns:
-        Ids, shape `(present,)`, and places, shape `(batch,)`, -1 for none; int32.
+        Ids, shape `(present,)`, and indices, shape `(batch,)`, -1 for none; int32.
     """
     ids = ops.maximum(labels, 0)
-    present, places = unique(ids, classes, static)
-    return present, ops.where(labels < 0, -1, ops.cast(ops.reshape(places, (-1,)), "int32"))
+    present, indices = unique(ids, classes, static)
+    return present, ops.where(labels < 0, -1, ops.cast(ops.reshape(indices, (-1,)), "int32"))
 
 
 def split_pairs(embeddings, labels):
@@ -126,15 +144,15 @@ def anchors_and_positives(labels):
     if values is None:
         valid = enforced(valid, NOT_PAIRS)
     first, second = ops.min(order, axis=1), ops.max(order, axis=1)
-    place = ops.argsort(first)
-    return ops.take(first, place), ops.take(second, place), valid
+    order = ops.argsort(first)
+    return ops.take(first, order), ops.take(second, order), valid
 
 
 def _in_order(x, order):
-    """The rows of `x` in an order that names each but the last of an odd number.
+    """The rows of `x` in an order that holds each, except the last of an odd number.
 
-    TensorFlow's own gradient adds rows up, since an order may name one twice, and takes a fourth of
-    the N-pair loss's time. On JAX a gradient by hand would cost the losses their forward mode.
+    TensorFlow's own gradient adds rows up, since an order may hold one twice, and takes a fourth of
+    the N-pair loss's time. On JAX a custom gradient would lose the losses' forward mode.
     """
     if gradients.has_forward_mode():
         return ops.take(x, order, axis=0)
@@ -158,7 +176,7 @@ def _check_ids(labels):
     if not known.all():
         raise ValueError(
             "`labels` must be whole numbers from 0 to 2**24 - 1, since Keras passes labels as "
-            f"float32. Received {labels[~known][:8].tolist()}. The samplers make such ids of "
+            f"float32. Received {labels[~known][:8].tolist()}. The samplers number "
             "labels of any type; so does `numpy.unique(labels, return_inverse=True)`."
         )
 

@@ -1,17 +1,15 @@
 """The potato ranking loss."""
 
-import numpy as np
-
 from keras_dml._backend import keras, ops
-from keras_dml._backend.values import concrete
+from keras_dml.geometry.numerics import mean
 from keras_dml.losses import mining
 from keras_dml.losses._labeled import LabeledLoss
-from keras_dml.losses.pairs import class_ids
+from keras_dml.losses.pairs import check_known, class_ids
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class PotatoRankingLoss(LabeledLoss):
-    """Own class inside the hull of one's potato, others beyond it by a margin (Kim2020,
+    """Pulls embeddings into the potato of their class, and others beyond it by a margin (Kim2020,
     Eqs. 10-18).
 
     With `z_jc` the score of row j in the potato of class c, a query of class c has the value `mean
@@ -31,17 +29,17 @@ class PotatoRankingLoss(LabeledLoss):
     of Eqs. 13 and 14; these follow the sets and the text.
 
     Args:
-        z_threshold: Radius of the hull, in deviations of the logarithm of distance. The paper's 2.5
-            leaves 0.6 % of a class outside, so negatives do most of the work; a lower one, such as
-            1, gives positives some.
-        margin: How far beyond the hull other classes belong, in deviations (m in Kim2020).
+        z_threshold: Radius of the hull, in standard deviations of the logarithm of distance. The
+            paper's 2.5 leaves 0.6 % of a class outside, so negatives do most of the work; a lower
+            one, such as 1, gives positives some.
+        margin: Distance of other classes beyond the hull, in standard deviations (m in Kim2020).
         weight: Weight of the negatives (lambda in Kim2020, Eq. 17).
         name: Name of the loss.
-        dtype: As of `keras.losses.Loss`, widened to float32.
-        **kwargs: `reduction` of `keras.losses.Loss`.
+        dtype: See `keras.losses.Loss`; widened to float32.
+        **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If `margin` or `weight` is negative, or the predictions are no table of scores;
+        ValueError: If `margin` or `weight` is negative, or the predictions are no score matrix;
             in an eager call, if a label has no potato.
 
     Example:
@@ -68,7 +66,7 @@ class PotatoRankingLoss(LabeledLoss):
                 )
         if not abs(z_threshold) < float("inf"):
             raise ValueError(
-                "`z_threshold` is a number of deviations, such as 2.5. Received "
+                "`z_threshold` must be a number of standard deviations, such as 2.5. Received "
                 f"z_threshold={z_threshold!r}."
             )
         self.z_threshold = float(z_threshold)
@@ -79,19 +77,20 @@ class PotatoRankingLoss(LabeledLoss):
         labels = potato_ids(y_true, _classes(y_pred))
         scores = of_queries(labels, y_pred)  # (batch, batch)
         outside, inside = self.mined(labels, scores)
-        positive = _mean(scores - self.z_threshold, outside)
-        negative = _mean(self.z_threshold + self.margin - scores, inside)
+        positive = mean(scores - self.z_threshold, axis=1, mask=outside)
+        negative = mean(self.z_threshold + self.margin - scores, axis=1, mask=inside)
         sums = ops.sum(ops.stop_gradient(scores), axis=1)
         lost = ops.logical_or(ops.isnan(sums), labels < 0)
         return ops.where(lost, float("nan"), positive + self.weight * negative)
 
     def mined(self, labels, scores):
-        """Who takes part: positives outside the hull and negatives not yet beyond it (Kim2020,
-        Eqs. 13 and 14).
+        """Masks of the mined positives, outside the hull, and negatives, not yet beyond it
+        (Kim2020, Eqs. 13 and 14).
 
         Args:
             labels: Class ids, int32, shape `(batch,)`.
-            scores: Of row j in the potato of row i, shape `(batch, batch)`; see `of_queries`.
+            scores: Scores of rows j in the potatoes of rows i, shape `(batch, batch)`; see
+                `of_queries`.
 
         Returns:
             Two masks, shape `(batch, batch)`.
@@ -110,11 +109,11 @@ class PotatoRankingLoss(LabeledLoss):
 
 
 def of_queries(labels, scores):
-    """Score of row j in the potato of row i, shape `(batch, batch)`.
+    """Scores of rows j in the potatoes of rows i, shape `(batch, batch)`.
 
     Args:
-        labels: Class ids, int32, shape `(batch,)`; -1 is none and gets some potato.
-        scores: Of rows in potatoes, shape `(batch, classes)`.
+        labels: Class ids, int32, shape `(batch,)`; -1 is none and gets an arbitrary potato.
+        scores: Scores of rows in potatoes, shape `(batch, classes)`.
     """
     return ops.take(ops.transpose(scores), ops.maximum(labels, 0), axis=0)
 
@@ -126,15 +125,8 @@ def potato_ids(labels, classes):
         ValueError: For another shape; in an eager call also for a label that has no potato.
     """
     ids = class_ids(labels)
-    known = ids < classes
-    values = concrete(ids)
-    if values is not None and (values >= classes).any():
-        raise ValueError(
-            f"Labels must be below the number of potatoes, {classes}. Received "
-            f"{np.unique(values[values >= classes])[:8].tolist()}. Give `classes=` as many as "
-            "there are, or number the classes from 0."
-        )
-    return ops.where(known, ids, -1)
+    check_known(ids, classes, "potatoes", "Give `classes=` as many as there are")
+    return ops.where(ids < classes, ids, -1)
 
 
 def _classes(scores):
@@ -145,9 +137,3 @@ def _classes(scores):
             "`keras_dml.models.PotatoNetwork(encoder, classes)`, which scores its embeddings."
         )
     return scores.shape[1] if scores.shape[1] is not None else ops.shape(scores)[1]
-
-
-def _mean(terms, mask):
-    """Mean of each row under a mask, 0 where it is empty, shape `(batch,)`."""
-    count = ops.sum(ops.cast(mask, terms.dtype), axis=1)
-    return ops.sum(ops.where(mask, terms, 0), axis=1) / ops.maximum(count, 1)

@@ -2,6 +2,7 @@
 
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
+from keras_dml.geometry.numerics import mean
 from keras_dml.labels import checked_labels
 from keras_dml.losses._labeled import LabeledLoss
 from keras_dml.losses.pairs import class_ids
@@ -43,10 +44,8 @@ def class_term(scores, labels, smoothing=0.0):
     own = ops.take_along_axis(scores, labels[:, None], axis=1)[:, 0]
     targets = own
     if smoothing:
-        there = scores > -float("inf")
-        count = ops.sum(ops.cast(there, scores.dtype), axis=1)
-        mean = ops.sum(ops.where(there, scores, 0), axis=1) / count
-        targets = (1 - smoothing) * own + smoothing * mean
+        of_all = mean(scores, axis=1, mask=scores > -float("inf"))
+        targets = (1 - smoothing) * own + smoothing * of_all
     return ops.logsumexp(scores, axis=1) - targets
 
 
@@ -68,13 +67,13 @@ def pair_term(table, labels, *, trials="ordered", smoothing=0.0):
     rows = ops.arange(ops.shape(table)[0])
     chosen = rows[:, None] < rows[None] if trials == "unordered" else rows[:, None] != rows[None]
     same = ops.equal(labels[:, None], labels[None])
-    positive = ops.cast(ops.logical_and(chosen, same), table.dtype)
-    negative = ops.cast(ops.logical_and(chosen, ops.logical_not(same)), table.dtype)
+    positive = ops.logical_and(chosen, same)
+    negative = ops.logical_and(chosen, ops.logical_not(same))
     # softplus(-s) with target 1 - a is softplus(-s) + a s, and likewise for the other kind
     of_same = ops.softplus(-table) + smoothing * table
     of_different = ops.softplus(table) - smoothing * table
-    count = ops.sum(positive)
-    return _mean(of_same, positive, count) + _mean(of_different, negative, ops.sum(negative)), count
+    value = mean(of_same, (0, 1), positive) + mean(of_different, (0, 1), negative)
+    return value, ops.sum(ops.cast(positive, table.dtype))
 
 
 def additive_margin(cosines, labels, margin=MARGIN, scale=SCALE):
@@ -174,13 +173,13 @@ class PrototypicalLoss(LabeledLoss):
         own_class = same_class = auxiliary = positives = ops.zeros((), self.dtype)
         if scores is not None:
             places = labels if places is None else places
-            own_class = ops.mean(class_term(scores, places, self.label_smoothing))
+            own_class = mean(class_term(scores, places, self.label_smoothing), axis=0)
         if pairs is not None:
             same_class, positives = pair_term(
                 pairs, labels, trials=self.trials, smoothing=self.pair_smoothing
             )
         if logits is not None:
-            auxiliary = ops.mean(class_term(logits, labels, self.label_smoothing))
+            auxiliary = mean(class_term(logits, labels, self.label_smoothing), axis=0)
         return own_class, same_class, auxiliary, positives
 
     def total(self, own_class, same_class, auxiliary):
@@ -207,10 +206,6 @@ class PrototypicalLoss(LabeledLoss):
             "candidates": self.candidates,
             "trials": self.trials,
         }
-
-
-def _mean(values, mask, count):
-    return ops.sum(values * mask) / ops.maximum(count, 1)
 
 
 def _at_least_0(name, value):

@@ -1,16 +1,14 @@
 """The Proxy-NCA loss."""
 
-import numpy as np
-
 from keras_dml._backend import keras, ops
-from keras_dml._backend.values import concrete
 from keras_dml.losses._labeled import LabeledLoss
-from keras_dml.losses.pairs import class_ids
+from keras_dml.losses.pairs import check_known, class_ids
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class ProxyNCALoss(LabeledLoss):
-    """Nearer to the proxy of one's class than to all others (MovshovitzAttias2017).
+    """Pulls embeddings closer to the proxy of their class than to all others
+    (MovshovitzAttias2017).
 
     With `d_z` the squared distance of a row to the proxy of class z, as `keras_dml.layers.Proxies`
     gives it, a row of class y has the value `d_y + log(sum over z != y of exp(-d_z))`, which may be
@@ -21,13 +19,13 @@ class ProxyNCALoss(LabeledLoss):
     step.
 
     Args:
-        softmax: Whether the sum takes z = y too, which makes it a cross-entropy, at least 0.
+        softmax: Whether the sum includes z = y, for a cross-entropy, at least 0.
         name: Name of the loss.
-        dtype: As of `keras.losses.Loss`, widened to float32.
-        **kwargs: `reduction` of `keras.losses.Loss`.
+        dtype: See `keras.losses.Loss`; widened to float32.
+        **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If the predictions are no table of distances to proxies; in an eager call, if a
+        ValueError: If the predictions are no matrix of distances to proxies; in an eager call, if a
             label has no proxy.
 
     Example:
@@ -47,7 +45,7 @@ class ProxyNCALoss(LabeledLoss):
                 "`keras_dml.layers.Proxies(classes)`, which takes vectors."
             )
         labels, classes = class_ids(y_true), y_pred.shape[1]
-        _check_known(labels, classes)
+        check_known(labels, classes, "proxies", "Give `Proxies(classes)` one per class")
         own = ops.equal(labels[:, None], ops.arange(classes, dtype="int32")[None, :])
         distance = ops.sum(ops.where(own, y_pred, 0), axis=1)
         others = -y_pred if self.softmax else ops.where(own, -float("inf"), -y_pred)
@@ -56,13 +54,3 @@ class ProxyNCALoss(LabeledLoss):
 
     def get_config(self):
         return {**super().get_config(), "softmax": self.softmax}
-
-
-def _check_known(labels, classes):
-    values = concrete(labels)
-    if values is not None and (values >= classes).any():
-        raise ValueError(
-            f"Labels must be below the number of proxies, {classes}. Received "
-            f"{np.unique(values[values >= classes])[:8].tolist()}. Make `Proxies(classes)` as wide "
-            "as there are classes, or number the classes from 0."
-        )

@@ -10,7 +10,7 @@ import numpy as np
 
 from keras_dml._backend import ops
 from keras_dml.geometry import vector
-from keras_dml.geometry.numerics import absolute, at_least_float32, widest
+from keras_dml.geometry.numerics import absolute, at_least_float32, mean, widest
 
 
 def cross_entropy(labels, logits):
@@ -63,7 +63,7 @@ def alp(labels, clean, adversarial, weight=0.5):
         weight: Of the pairing.
     """
     clean, adversarial = widest(clean, adversarial)
-    pairing = _mean(ops.square(clean - adversarial))
+    pairing = mean(ops.square(clean - adversarial), axis=1)
     both = cross_entropy(labels, clean) + cross_entropy(labels, adversarial)
     return both / 2 + weight * pairing
 
@@ -121,7 +121,7 @@ def tla_terms(anchor, positive, negative, margin):
     anchor, positive, negative = widest(anchor, positive, negative)
     gap = _absolute_cosine(anchor, negative) - _absolute_cosine(anchor, positive)
     squares = ops.square(anchor) + ops.square(positive) + ops.square(negative)
-    return ops.relu(gap + margin), _mean(squares)
+    return ops.relu(gap + margin), mean(squares, axis=1)
 
 
 def tla_pairs(labels, clean):
@@ -162,8 +162,3 @@ def _others(labels, logits):
 def _own(labels, logits):
     ids = ops.cast(labels, "int32")[:, None]
     return ops.take_along_axis(logits, ids, axis=1)[:, 0]
-
-
-def _mean(values):
-    """Over the last axis; `keras.ops.mean` narrows float64 to float32 on JAX."""
-    return ops.sum(values, axis=-1) / ops.cast(ops.shape(values)[-1], values.dtype)

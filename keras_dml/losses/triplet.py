@@ -3,7 +3,7 @@
 from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml.losses import mining
-from keras_dml.losses._distance_matrix import FARTHEST, DistanceMatrixLoss, mean_of_terms
+from keras_dml.losses._distance_matrix import MAX_DISTANCE, DistanceMatrixLoss, mean_of_terms
 
 MININGS = ("all", "random", "semi_hard", "hard")
 FALLBACKS = (None, "farthest")
@@ -11,8 +11,8 @@ FALLBACKS = (None, "farthest")
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class TripletLoss(DistanceMatrixLoss):
-    """Anchor nearer to a positive than to a negative by a margin (Schroff2015; Hermans2017;
-    Kim2020, Eq. 1).
+    """Pulls each anchor closer to positives than to negatives by a margin (Schroff2015;
+    Hermans2017; Kim2020, Eq. 1).
 
     A triplet pays `max(d_ap - d_an + margin, 0)`. Which triplets pay is the mining:
 
@@ -25,28 +25,28 @@ class TripletLoss(DistanceMatrixLoss):
       anchors.
 
     Labels are class ids, shape `(batch,)`; predictions are embeddings that `distance` takes. With
-    the default reduction the loss is that mean. `keras_dml.samplers.PKSampler` makes batches
+    the default reduction the loss is that mean. `keras_dml.samplers.PKSampler` draws batches
     with positives.
 
     The random draw has no state: it is a hash of `seed` and the embeddings. Each step of a training
     draws anew, because embeddings move; the same batch under the same weights draws the same.
 
     Args:
-        margin: Margin, in units of what is compared: of the distance or of its square.
+        margin: Margin, in units of the distance, or of its square where squares are compared.
         mining: `"all"`, `"random"`, `"semi_hard"` or `"hard"`.
         distance: Name of a distance or an object `d(x, y) -> (n, m)`.
-        squared: Whether squares of the distance are compared. None: as the papers do, squares but
-            for `"hard"`.
+        squared: Whether squares of the distance are compared. None: as in the papers, squares
+            except for `"hard"`.
         soft: With `"hard"`: `softplus(d_ap - d_an)` instead of the hinge, without a margin.
-        fallback: `"farthest"` for what TensorFlow Addons does in want of a partner. `"semi_hard"`
-            then knows no upper bound and takes the farthest negative where none is farther than the
-            positive; `"hard"` takes the farthest row for a missing negative. An anchor without a
-            positive (`"hard"`) or a batch without a negative (`"semi_hard"`) takes the anchor
-            itself. None: such pairs and anchors pay nothing.
+        fallback: `"farthest"` for what TensorFlow Addons does where a partner is missing.
+            `"semi_hard"` then has no upper bound and takes the farthest negative where none is
+            farther than the positive; `"hard"` takes the farthest row for a missing negative. An
+            anchor without a positive (`"hard"`) or a batch without a negative (`"semi_hard"`) takes
+            the anchor itself. None: such pairs and anchors pay nothing.
         seed: Seed of `"random"`, an integer from 0 to 2**32 - 1.
         name: Name of the loss.
-        dtype: As of `keras.losses.Loss`, widened to float32.
-        **kwargs: `reduction` of `keras.losses.Loss`.
+        dtype: See `keras.losses.Loss`; widened to float32.
+        **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
         ValueError: If an option is unknown or does not go with the mining, or the distance does not
@@ -97,33 +97,33 @@ class TripletLoss(DistanceMatrixLoss):
                 "`squared=False`."
             )
 
-    def table(self, embeddings):
+    def distance_matrix(self, embeddings):
         if not self._squares:
-            return super().table(embeddings)
+            return super().distance_matrix(embeddings)
         if not self.distance.has_cheap_square:
-            return ops.square(super().table(embeddings))
-        return ops.minimum(self.distance.squared(embeddings, embeddings), FARTHEST**2)
+            return ops.square(super().distance_matrix(embeddings))
+        return ops.minimum(self.distance.squared(embeddings, embeddings), MAX_DISTANCE**2)
 
-    def values(self, labels, table, embeddings):
+    def values(self, labels, distances, embeddings):
         if self.mining == "hard":
-            return self._hard(labels, table)
+            return self._hard(labels, distances)
         if self.mining == "all":
-            triplets = mining.all_triplets(table, labels, self.margin)
+            triplets = mining.all_triplets(distances, labels, self.margin)
         elif self.mining == "random":
-            triplets = mining.random(table, labels, self.margin, embeddings, self.seed)
+            triplets = mining.random(distances, labels, self.margin, embeddings, self.seed)
         else:
-            triplets = mining.semi_hard(table, labels, self.margin, self.fallback is not None)
+            triplets = mining.semi_hard(distances, labels, self.margin, self.fallback is not None)
         weights, opened, counted = triplets
-        sums = ops.sum(weights * table, axis=1) + self.margin * opened
+        sums = ops.sum(weights * distances, axis=1) + self.margin * opened
         return mean_of_terms(sums, counted)
 
-    def _hard(self, labels, table):
+    def _hard(self, labels, distances):
         near, away = mining.positives(labels), mining.negatives(labels)
         if self.fallback:
-            near, away = mining.with_partners(table, near, away)
+            near, away = mining.with_partners(distances, near, away)
         both = ops.logical_and(ops.any(near, axis=1), ops.any(away, axis=1))
-        farthest = ops.where(both, mining.farthest(table, near), 0)
-        gap = farthest - ops.where(both, mining.nearest(table, away), 0)
+        farthest = ops.where(both, mining.farthest(distances, near), 0)
+        gap = farthest - ops.where(both, mining.nearest(distances, away), 0)
         return ops.where(both, ops.softplus(gap) if self.soft else ops.relu(gap + self.margin), 0)
 
     def get_config(self):

@@ -24,9 +24,9 @@ class WassersteinLoss(LabeledLoss):
         p: Order of the distance, a real number, at least 1.
         symmetric: Whether to add `softplus(D_ii - D_ji)`: positives as anchors, an extension.
         name: Name of the loss.
-        dtype: As of `keras.losses.Loss`, widened to float32: half precision rounds labels from 257
+        dtype: See `keras.losses.Loss`; widened to float32: half precision rounds labels from 257
             on.
-        **kwargs: `reduction` of `keras.losses.Loss`.
+        **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
         ValueError: If `p` is below 1; in an eager call, if a label does not come exactly twice or
@@ -53,21 +53,21 @@ class WassersteinLoss(LabeledLoss):
         return {**super().get_config(), "p": self.p, "symmetric": self.symmetric}
 
 
-def pair_softplus(table, symmetric=False):
-    """One value an anchor from the distances of anchors to positives (Abdelwahab2019, Eq. 13).
+def pair_softplus(distances, symmetric=False):
+    """One value per anchor from the distances of anchors to positives (Abdelwahab2019, Eq. 13).
 
     Args:
-        table: Distances, shape `(pairs, pairs)`, row i anchor i, column j positive j.
+        distances: Distance matrix, shape `(pairs, pairs)`, anchors by positives.
         symmetric: Whether columns count too.
 
     Returns:
         Values, shape `(pairs,)`.
     """
-    own = ops.diagonal(table)  # (pairs,)
-    off = ops.logical_not(ops.cast(ops.eye(ops.shape(table)[0]), "bool"))
-    values = ops.sum(ops.where(off, ops.softplus(own[:, None] - table), 0), axis=1)
+    own = ops.diagonal(distances)  # (pairs,)
+    off = ops.logical_not(ops.cast(ops.eye(ops.shape(distances)[0]), "bool"))
+    values = ops.sum(ops.where(off, ops.softplus(own[:, None] - distances), 0), axis=1)
     if symmetric:
         values += ops.sum(
-            ops.where(off, ops.softplus(own[:, None] - ops.transpose(table)), 0), axis=1
+            ops.where(off, ops.softplus(own[:, None] - ops.transpose(distances)), 0), axis=1
         )
     return values

@@ -1,4 +1,4 @@
-"""An encoder of matrices with the potatoes of its classes, trained by the potato ranking loss."""
+"""Model of an encoder of matrices with the potatoes of its classes (Kim2020)."""
 
 import numpy as np
 
@@ -15,18 +15,18 @@ class PotatoNetwork(keras.Model):
     """Trains an encoder of positive definite matrices by `PotatoRankingLoss` (Kim2020,
     Algorithm 1).
 
-    To embed and compare it is its encoder: same input, same output, same distance. In addition it
-    holds the statistics of all classes, `network.potatoes`, as weights. Each step scores the
-    embeddings by the statistics as they are, and then moves them once by the batch's own embeddings
-    (Algorithm 1 of Kim2020 moves them inside its loop over the batch, which depends on the order of
-    the rows). All of it is saved, and a loaded network goes on training like the original. To
-    publish a model, take `network.encoder`, which shares the trained weights.
+    In inference it is its encoder: same input, same output, same distance. In addition it holds the
+    statistics of all classes, `network.potatoes`, as weights. Each step scores the embeddings by
+    the statistics as they are, and then moves them once by the batch's own embeddings (Algorithm 1
+    of Kim2020 moves them inside its loop over the batch, which depends on the order of the rows).
+    All of it is saved, and a loaded network goes on training like the original. To publish a model,
+    take `network.encoder`, which shares the trained weights.
 
-    Training needs statistics: call `calibrate` once before `fit`. They follow the moving embeddings
-    late; `recalibration` measures them anew after each epoch.
+    Training needs statistics: call `calibrate` once before `fit`. They lag behind the moving
+    embeddings; `recalibration` measures them anew after each epoch.
 
-    `fit` also tells, as means over the batches: `positives` and `negatives`, how many rows a query
-    mined, and `log_mu` and `log_sigma`, over the classes.
+    `fit` also logs, as means over the batches: `positives` and `negatives`, numbers of rows that a
+    query mined, and `log_mu` and `log_sigma`, over the classes.
 
     Args:
         encoder: A functional or sequential `keras.Model` that gives positive definite matrices,
@@ -62,7 +62,7 @@ class PotatoNetwork(keras.Model):
         ]
 
     def fit(self, x=None, y=None, *others, **kwargs):
-        """As of `keras.Model`; arrays are checked before the first step.
+        """Trains as `keras.Model.fit`; arrays are checked before the first step.
 
         Raises:
             TypeError: For arrays that hold other than numbers.
@@ -97,7 +97,7 @@ class PotatoNetwork(keras.Model):
         Args:
             x: Inputs of the encoder, an array or a list of arrays, which may differ in length.
             y: Class ids, shape `(len(x),)`.
-            samples: Greatest number of samples of a class (N_I in Kim2020), drawn without
+            samples: Maximum number of samples of a class (N_I in Kim2020), drawn without
                 replacement.
             seed: Seed of the draw.
             batch_size: Inputs of one call of the encoder.
@@ -117,9 +117,16 @@ class PotatoNetwork(keras.Model):
         self.potatoes.calibrate(self._embedded(inputs, batch_size), y[rows])
 
     def recalibration(self, x, y, *, samples=100, seed=0, batch_size=32):
-        """A callback of `fit` that calibrates after each epoch, arguments as of `calibrate`.
+        """Returns a callback of `fit` that calibrates after each epoch.
 
-        Place it before a callback that saves the model.
+        Put it before a callback that saves the model.
+
+        Args:
+            x: See `calibrate`.
+            y: See `calibrate`.
+            samples: See `calibrate`.
+            seed: See `calibrate`.
+            batch_size: See `calibrate`.
 
         Returns:
             A `keras.callbacks.Callback`.
@@ -141,14 +148,14 @@ class PotatoNetwork(keras.Model):
     def _embedded(self, inputs, batch_size):
         """Embeddings of inputs of any lengths, those of one length together."""
         by_length = {}
-        for place, one in enumerate(inputs):
-            by_length.setdefault(len(one), []).append(place)
+        for row, one in enumerate(inputs):
+            by_length.setdefault(len(one), []).append(row)
         embeddings = np.empty((len(inputs), *self.output_shape[1:]), np.float32)
-        for places in by_length.values():
-            for start in range(0, len(places), batch_size):
-                batch = places[start : start + batch_size]
-                answer = self(np.stack([inputs[place] for place in batch]), training=False)
-                embeddings[batch] = ops.convert_to_numpy(answer)
+        for rows in by_length.values():
+            for start in range(0, len(rows), batch_size):
+                batch = rows[start : start + batch_size]
+                output = self(np.stack([inputs[row] for row in batch]), training=False)
+                embeddings[batch] = ops.convert_to_numpy(output)
         return embeddings
 
     def _log(self, columns, scores):

@@ -1,8 +1,8 @@
-"""Batches with the classes a loss needs, as `keras.utils.PyDataset` and as `tf.data.Dataset`.
+"""Batches with the classes that a loss needs, as `keras.utils.PyDataset` or `tf.data.Dataset`.
 
-`NPairSampler` gives N classes twice (Wasserstein and N-pair losses), `PKSampler` gives P classes
-K times (triplets and mined pairs), `EpisodeSampler` gives few-shot episodes of examples of any
-shape. All refuse at construction what they could not deliver.
+`NPairSampler` draws N classes twice (Wasserstein and N-pair losses), `PKSampler` P classes K times
+(triplets and mined pairs), `EpisodeSampler` few-shot episodes of examples of any shape. All of them
+check at construction that every batch can be drawn.
 """
 
 from keras_dml.samplers.episodes import EpisodeSampler

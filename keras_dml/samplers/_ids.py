@@ -1,7 +1,7 @@
-"""Ids of any dtype made dense: 0, 1, 2, … in int32.
+"""Dense ids, 0, 1, 2, … in int32, of ids of any dtype.
 
 Keras casts labels to float32 on their way to a loss, where 16777216 and 16777217 are one number.
-Ids counted from 0 stay exact, whatever the data set calls its people.
+Ids counted from 0 stay exact, whatever the ids of the data set.
 """
 
 import numpy as np
@@ -39,8 +39,8 @@ def dense_ids(name, values, count):
         ) from None
     if len(names) >= FLOAT32_EXACT:
         raise ValueError(
-            f"`{name}` must hold fewer than {FLOAT32_EXACT} distinct ids, which float32 tells "
-            f"apart. Received: {len(names)}. Train on a part of the classes."
+            f"`{name}` must hold fewer than {FLOAT32_EXACT} distinct ids, the limit of "
+            f"float32. Received: {len(names)}. Train on a part of the classes."
         )
     position = {value: index for index, value in enumerate(names)}
     return np.array([position[value] for value in flat], np.int32), names

@@ -1,4 +1,4 @@
-"""Recordings as a list of arrays, checked once, before any of them reaches a batch."""
+"""Checks of recordings and examples, once, before any of them reaches a batch."""
 
 import numpy as np
 
@@ -41,6 +41,28 @@ def as_recordings(x):
     return recordings
 
 
+def as_examples(x):
+    """Returns `x` as one array of examples of one shape, all finite.
+
+    Args:
+        x: Examples, shape `(examples, ...)`.
+
+    Raises:
+        TypeError: If the examples hold other than real numbers.
+        ValueError: On no example, one axis alone, NaN or infinite values; the message gives the
+            example's index.
+    """
+    x = real("`x`", x)
+    if x.ndim < 2 or x.size == 0:
+        raise ValueError(
+            "`x` must hold examples of one shape, shape (examples, ...), at least one. Received "
+            f"shape {x.shape}."
+        )
+    for index, example in enumerate(x):
+        _check_finite(f"Example {index} of `x`", example)
+    return x
+
+
 def batch_length(recordings, length):
     """The number of time steps of every batch: `length`, or the one that all recordings have.
 
@@ -76,10 +98,14 @@ def _check_recording(index, recording):
         raise ValueError(
             f"Recording {index} of `x` is empty: shape {recording.shape}. Leave it out."
         )
+    _check_finite(f"Recording {index} of `x`", recording)
+
+
+def _check_finite(name, values):
     with np.errstate(over="ignore"):  # a float64 beyond float32 would be infinite in the batch
-        finite = np.isfinite(recording.astype(np.float32, copy=False))
+        finite = np.isfinite(values.astype(np.float32, copy=False))
     if not finite.all():
         raise ValueError(
-            f"Recording {index} of `x` holds NaN or infinite values ({(~finite).sum()} of "
-            f"{finite.size} in float32). Repair it or leave it out."
+            f"{name} holds NaN or infinite values ({(~finite).sum()} of {finite.size} in float32). "
+            "Repair it or leave it out."
         )

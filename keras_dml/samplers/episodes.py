@@ -4,13 +4,14 @@ import math
 
 import numpy as np
 
-from keras_dml._arrays import real, whole
-from keras_dml.samplers.pk import AUGMENT_STREAM, ROW_STREAM, PKSampler
+from keras_dml._arrays import whole
+from keras_dml.samplers._class_sampler import ClassSampler
+from keras_dml.samplers._recordings import as_examples
 
 LABELS = ("classes", "episode")
 
 
-class EpisodeSampler(PKSampler):
+class EpisodeSampler(ClassSampler):
     """Episodes of `ways` classes with `shots` support and `queries` query examples of each.
 
     Use it to train as few-shot evaluation tests (Vinyals2016), and with
@@ -39,13 +40,13 @@ class EpisodeSampler(PKSampler):
         shots: Support examples of each, at least 1.
         queries: Query examples of each, at least 1.
         steps: Episodes in an epoch. Default: as many as show each example about once.
-        labels: `"classes"`: dense ids of all classes of `y`, `class_names[id]` being the original;
+        labels: `"classes"`: dense ids of all classes of `y`, `class_names[id]` is the original;
             or `"episode"`: 0 to `ways - 1` in each episode.
         augment: `augment(batch, rng) -> batch` on NumPy arrays `(rows, ...)`, rows kept in order;
             `rng` is a `numpy.random.Generator` of this episode alone.
         seed: Non-negative integer.
-        **kwargs: `sessions` of `PKSampler`; `workers`, `use_multiprocessing`, `max_queue_size` of
-            `keras.utils.PyDataset`.
+        **kwargs: `sessions` and `drop_singles` of `PKSampler`; `workers`, `use_multiprocessing`,
+            `max_queue_size` of `keras.utils.PyDataset`.
 
     Raises:
         ValueError, TypeError: At construction, if the examples or ids are malformed, or a class
@@ -68,63 +69,41 @@ class EpisodeSampler(PKSampler):
         seed=0,
         **kwargs,
     ):
-        x = real("`x`", x)
-        if x.ndim < 2 or x.size == 0:
-            raise ValueError(
-                "`x` must hold examples of one shape, shape (examples, ...), at least one. "
-                f"Received shape {x.shape}."
-            )
+        self._examples = as_examples(x)
         if labels not in LABELS:
             raise ValueError(f"`labels` must be one of {LABELS}. Received labels={labels!r}.")
+        self.ways = whole("ways", ways, least=2)
         self.shots = whole("shots", shots, least=1)
         self.queries = whole("queries", queries, least=1)
         self.labels = labels
-        self.example_shape = x.shape[1:]
-        rows = whole("ways", ways, least=2) * (self.shots + self.queries)
+        self._block_ends = (self.shots,)
+        each = self.shots + self.queries
+        count = len(self._examples)
         super().__init__(
-            x.reshape(len(x), x.shape[1], -1),  # a recording, for what all samplers share
+            count,
             y,
-            ways,
-            self.shots + self.queries,
-            steps=math.ceil(len(x) / rows) if steps is None else steps,
+            self.ways,
+            each,
+            steps=math.ceil(count / (self.ways * each)) if steps is None else steps,
             augment=augment,
             seed=seed,
             **kwargs,
         )
-        self.ways = self.classes
 
-    def _check_request(self):
-        """Refuses more classes than there are, and classes too small for an episode."""
-        if len(self._members) < self.classes:
-            raise ValueError(
-                f"`ways` must be at most {len(self._members)}, the number of classes in `y`. "
-                f"Received: ways={self.classes}."
-            )
-        small = [id_ for id_, rows in enumerate(self._members) if len(rows) < self.per_class]
+    def _example(self, row, rng):
+        return self._examples[row].astype(np.float32, copy=False)
+
+    def _batch_labels(self, ids):
+        return np.arange(self.ways, dtype=np.int32) if self.labels == "episode" else ids
+
+    def _check_request(self, members):
+        """Raises if there are fewer classes, or examples of a class, than an episode needs."""
+        super()._check_request(members)
+        small = [id_ for id_, rows in enumerate(members) if len(rows) < self.per_class]
         if small:
-            name, members = self.class_names[small[0]], len(self._members[small[0]])
             raise ValueError(
                 f"Each class needs shots + queries = {self.per_class} examples. {len(small)} of "
-                f"{len(self._members)} classes have fewer, the first {name!r} with {members}. Ask "
-                "for fewer, or leave these classes out."
+                f"{len(members)} classes have fewer, the first {self.class_names[small[0]]!r} with "
+                f"{len(members[small[0]])}. Ask for fewer, or leave smaller classes out by "
+                "`drop_singles=True`."
             )
-
-    def _batch(self, epoch, index):
-        """Rows (rows, ...) in float32 and their ids (rows,) in int32, support before queries."""
-        ids = self._draw_classes(epoch, index)  # (ways,)
-        rng = self._rng(ROW_STREAM, epoch, index)
-        drawn = np.stack([self._draw_members(id_, rng) for id_ in ids])  # (ways, shots + queries)
-        rows = np.concatenate([part.ravel() for part in np.split(drawn, [self.shots], axis=1)])
-        batch = np.stack([self._crop(row, rng) for row in rows])
-        batch = batch.reshape(len(rows), *self.example_shape)
-        if self.augment is not None:
-            batch = np.asarray(self.augment(batch, self._rng(AUGMENT_STREAM, epoch, index)))
-            if batch.ndim < 2 or len(batch) != len(rows):
-                raise ValueError(
-                    f"`augment` must return a batch (rows, ...) with all {len(rows)} rows in "
-                    f"order. Received shape {batch.shape}."
-                )
-        if self.labels == "episode":
-            ids = np.arange(self.ways, dtype=np.int32)
-        labels = np.concatenate([np.repeat(ids, self.shots), np.repeat(ids, self.queries)])
-        return batch.astype(np.float32, copy=False), labels

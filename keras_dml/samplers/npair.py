@@ -20,23 +20,13 @@ class NPairSampler(PKSampler):
     ((6, 50, 3), (6,))
 
     Args:
-        x: Recordings, shape `(recordings, time, channels)`, or a list of arrays
-            `(time_i, channels)`. Kept as they are, not copied.
-        y: Class of each recording, shape `(recordings,)` or `(recordings, 1)`: integers of any
-            size, strings, bytes, or floats that are integers. Batches carry dense ids;
-            `class_names[id]` gives the original back.
+        x: Recordings, an array or a list of arrays; see `PKSampler`.
+        y: Class of each recording; see `PKSampler`.
         pairs: Distinct classes in a batch (N in Abdelwahab2019), at least 2 and at most as many as
             `y` has. More pairs mean more negatives; Abdelwahab2019 does not give its number.
-        steps: Batches in an epoch. Default: `ceil(number of classes / pairs)`, in which every
-            class appears about once.
-        length: Time steps of every batch; each recording is cut to it by a random crop. Default:
-            whole recordings, which must have one length.
-        sessions: Session (day, trial, device) of each recording, same forms as `y`. A positive
-            is then from another session than its anchor where the class has several.
-        augment: `augment(batch, rng) -> batch` on NumPy arrays `(rows, time, channels)`, rows
-            kept in order; `rng` is a `numpy.random.Generator` of this batch alone.
-        seed: Non-negative integer.
-        **kwargs: `workers`, `use_multiprocessing`, `max_queue_size` of `keras.utils.PyDataset`.
+        **kwargs: Keyword arguments of `PKSampler`: `steps`, `length`, `sessions`, `drop_singles`,
+            `augment`, `seed`, and those of `keras.utils.PyDataset`. A positive is from another
+            session than its anchor where the class has several.
 
     Raises:
         ValueError, TypeError: At construction, if the recordings or ids are malformed or the
@@ -45,29 +35,6 @@ class NPairSampler(PKSampler):
 
     _classes_argument = "pairs"
 
-    def __init__(
-        self,
-        x,
-        y,
-        pairs=16,
-        *,
-        steps=None,
-        length=None,
-        sessions=None,
-        augment=None,
-        seed=0,
-        **kwargs,
-    ):
-        super().__init__(
-            x,
-            y,
-            pairs,
-            2,
-            steps=steps,
-            length=length,
-            sessions=sessions,
-            augment=augment,
-            seed=seed,
-            **kwargs,
-        )
+    def __init__(self, x, y, pairs=16, **kwargs):
+        super().__init__(x, y, pairs, 2, **kwargs)
         self.pairs = self.classes

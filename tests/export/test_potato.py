@@ -33,7 +33,7 @@ def test_update_moves_the_state_as_the_potato_moves(rng, tmp_path, options):
         still = z_score(matrix)
         answer = update(matrix)
         assert answer == still
-        accepted = potato.accept(matrix[None])[0]
+        accepted = potato.predict(matrix[None])[0] == 1
         np.testing.assert_allclose(answer["z"], potato.update(matrix), rtol=1e-9, atol=1e-9)
         assert answer["accepted"] == accepted
     assert model.count.numpy() == potato.count_ < count + len(new)
@@ -58,7 +58,7 @@ def test_a_checkpoint_keeps_the_state(rng, tmp_path):
 
 
 def test_an_unfitted_potato_and_a_foreign_folder_are_refused(rng, tmp_path):
-    with pytest.raises(ValueError, match=r"Call `fit\(x\)` first"):
+    with pytest.raises(ValueError, match=r"Call `fit\(X\)` first"):
         export.potato(Potato(), tmp_path / "potato")
     assert not any(tmp_path.iterdir())
     (tmp_path / "notes").mkdir()

@@ -30,7 +30,15 @@ IMPOSSIBLE = {
     "one pair has no negative": (dict(pairs=1), r"`pairs` must be at least 2\. Received: 1"),
     "class with one member": (
         dict(y=["ann", "ann", "bob", "bob", "cid", "ann"]),
-        r"a class with one member, 'cid' \(recording 4\)",
+        r"a class with one member, 'cid' \(recording 4\).* `drop_singles=True`",
+    ),
+    "classes with one member": (
+        dict(y=["ann", "ann", "bob", "dan", "cid", "ann"]),
+        r"3 classes with one member, the first 'bob' \(recording 2\).* `drop_singles=True`",
+    ),
+    "fewer classes than pairs once singles are dropped": (
+        dict(y=["ann", "ann", "bob", "bob", "cid", "ann"], drop_singles=True),
+        r"`pairs` must be at most 2, .* \(1 left out by `drop_singles`\).* Received: pairs=3",
     ),
     "class with one member and crops": (
         dict(y=["ann", "ann", "bob", "bob", "cid", "ann"], length=5),
@@ -132,7 +140,7 @@ def test_request_at_the_limit_is_served():
         (4, 2, r"`classes` must be at most 3"),
         (1, 2, r"`classes` must be at least 2"),
         (3, 1, r"`per_class` must be at least 2"),
-        (3, 3, r"`per_class` must be at most 2, the size of the smallest class, 'ann'"),
+        (3, 3, r"`per_class` must be at most 2, .* smallest class, 'ann'.*drop_singles=True"),
     ],
 )
 def test_more_than_the_classes_have_is_refused(classes, per_class, message):

@@ -15,6 +15,7 @@ import operator
 
 from keras_dml._backend import ops, xla
 from keras_dml.geometry import chunks
+from keras_dml.geometry.numerics import mean
 
 SIZES = 16  # of sets, between a power of two and the next
 TOGETHER = 8  # terms that one pass adds: more take longer to compile and are no faster
@@ -85,7 +86,7 @@ def _gradient_of_one(x, others, width, upstream):
     x, others = _points(x), _points(others)
     in_left, in_right = _derivatives(x, others, upstream)  # (points - 1, n) each
     # In units of a point that both sets share: far from 0 the parts of the two would cancel.
-    from_center = x - (ops.mean(x, axis=1) + ops.mean(others, axis=1))[:, None] / 2
+    from_center = x - (mean(x, axis=1) + mean(others, axis=1))[:, None] / 2
     in_width = ops.sum(from_center[:-1] * in_left + from_center[1:] * in_right, axis=1)
     in_left, in_right = width[:, None] * in_left, width[:, None] * in_right
     in_x = ops.pad(in_left, [[0, 1], [0, 0]]) + ops.pad(in_right, [[1, 0], [0, 0]])

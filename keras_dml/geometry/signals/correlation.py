@@ -8,7 +8,6 @@ import numpy as np
 from keras_dml._backend import ops
 from keras_dml.geometry.numerics import at_least_float32
 from keras_dml.geometry.signals.covariance import centered
-from keras_dml.geometry.spd.matrices import transposed
 
 
 def lagged_correlations(x, mask=None, lags=(0,), ridge=1e-2):
@@ -46,7 +45,9 @@ def lagged_correlations(x, mask=None, lags=(0,), ridge=1e-2):
     stddev = ops.sqrt(square / ops.maximum(count, 1) + ridge)  # (batch, 1, channels)
     steps = steps / stddev
     channels = x.shape[-1]
-    sums = ops.matmul(transposed(steps), _later(steps, lags))  # (batch, channels, lags * channels)
+    sums = ops.matmul(
+        ops.swapaxes(steps, 1, 2), _later(steps, lags)
+    )  # (batch, channels, lags * channels)
     found = ops.reshape(sums / _pairs(x, mask, lags), (-1, channels * len(lags) * channels))
     return stddev[:, 0], ops.take(found, _distinct(channels, lags), axis=1)
 

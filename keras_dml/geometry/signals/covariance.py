@@ -3,8 +3,7 @@
 import numpy as np
 
 from keras_dml._backend import ops
-from keras_dml.geometry.numerics import at_least_float32, divide
-from keras_dml.geometry.spd.matrices import transposed
+from keras_dml.geometry.numerics import at_least_float32, divide, mean
 
 ESTIMATORS = ("sample", "trace_normalized", "oas", "ledoit_wolf")
 
@@ -41,7 +40,7 @@ def covariance(x, mask=None, estimator="sample"):
             f"{tuple(x.shape)}."
         )
     steps, count = centered(x, mask)  # (batch, time, channels), (batch, 1, 1)
-    scatter = ops.matmul(transposed(steps), steps)
+    scatter = ops.matmul(ops.swapaxes(steps, 1, 2), steps)
     found = _ESTIMATES[estimator](scatter, steps, count)
     return ops.where(count < 2, ops.full_like(found, np.nan), found)
 
@@ -74,7 +73,7 @@ def centered(x, mask):
     """
     if mask is None:
         count = ops.reshape(ops.cast(ops.shape(x)[1], x.dtype), (1, 1, 1))
-        return x - _mean(x, count), count
+        return x - mean(x, axis=1, keepdims=True), count
     mask = ops.cast(mask, "bool")
     times = {mask.shape[1], x.shape[1]} - {None} if len(mask.shape) == 2 else ()
     if len(times) > 1 or len(mask.shape) != 2:
@@ -84,12 +83,7 @@ def centered(x, mask):
         )
     mask = ops.expand_dims(mask, -1)
     count = ops.sum(ops.cast(mask, x.dtype), axis=1, keepdims=True)
-    none = ops.zeros_like(x)
-    return ops.where(mask, x - _mean(ops.where(mask, x, none), count), none), count
-
-
-def _mean(x, count):
-    return ops.sum(x, axis=1, keepdims=True) / ops.maximum(count, 1)
+    return ops.where(mask, x - mean(x, axis=1, mask=mask, keepdims=True), 0), count
 
 
 def _sample(scatter, steps, count):

@@ -26,6 +26,17 @@ def statistics(inputs, dtype, count=6):
     )
 
 
+def arrays(inputs):
+    """Of one class, as NumPy values in float64."""
+    values = (inputs["center"], inputs["log_mu"], inputs["log_sigma"], 6)
+    return potato.Statistics(*(np.asarray(value, np.float64) for value in values))
+
+
+def moved(state, x, update_rate):
+    """The online step on NumPy values, by a matrix that is accepted."""
+    return potato.online_step(state, np.asarray(x, np.float64), np.inf, update_rate)[1]
+
+
 @functools.cache
 def one_class(update_rate):
     @compiled
@@ -122,13 +133,13 @@ def test_a_nan_is_not_floored():
 def test_online_steps_and_batches_of_one_follow_the_equations(name, update_rate, dtype):
     inputs, expected, _, tolerance = example(name, dtype)
     state = statistics(inputs, dtype)
-    values = potato.Statistics(inputs["center"], inputs["log_mu"], inputs["log_sigma"], 6)
+    values = arrays(inputs)
     for x, after in zip(inputs["x"], expected["steps"], strict=True):
         logs, z, state = scored_and_moved(state, x[None], update_rate)
         assert_values(np.exp(logs[0]), after["d"], tolerance)
         scores = {**tolerance, "rtol": tolerance["rtol"] * 5, "atol": tolerance["atol"] * 30}
         assert_values(z[0], after["z"], scores)
-        values = potato.step(values, x, update_rate)
+        values = moved(values, x, update_rate)
         for found in (values, potato.Statistics(*(np.asarray(part)[0] for part in state))):
             assert_values(found.center, after["center"], tolerance)
             assert_values(found.mean, after["log_mu"], tolerance)
@@ -142,8 +153,7 @@ def test_equation_20_is_read_with_the_bracket_before_the_sum():
     before = {"center": np.eye(1), **inputs}
     found = scored_and_moved(statistics(before, "float64"), x, rate)[2].stddev[0]
     assert_values(found, expected["built"], tolerance)
-    state = potato.Statistics(np.eye(1), inputs["log_mu"], inputs["log_sigma"], 6)
-    assert_values(potato.step(state, x[0], rate).stddev, expected["built"], tolerance)
+    assert_values(moved(arrays(before), x[0], rate).stddev, expected["built"], tolerance)
     for other in ("bracket_closed_at_the_end", "log_of_sigma_squared", "unbiased"):
         assert abs(found - expected[other]) > 1e-4
 

@@ -1,0 +1,161 @@
+"""Base class of the samplers: a data set of drawn batches, with its epochs."""
+
+import numpy as np
+
+from keras_dml._arrays import whole
+from keras_dml._backend import keras
+from keras_dml.samplers._drawing import AUGMENT_STREAM, ROW_STREAM, Drawing, members_by_class
+from keras_dml.samplers._ids import dense_ids
+
+
+class ClassSampler(keras.utils.PyDataset):
+    """Batches of distinct classes with different examples of each; subclasses give `_example`.
+
+    Args:
+        count: Number of examples.
+        y: Class of each example; see `dense_ids`.
+        classes: Distinct classes in a batch.
+        per_class: Examples of each.
+        steps: Batches in an epoch; None: as many as show each class about once.
+        sessions: Session of each example, same forms as `y`, or None.
+        drop_singles: Whether to leave classes with fewer than `per_class` examples out.
+        augment: `augment(batch, rng) -> batch` on NumPy arrays, or None.
+        seed: Non-negative integer.
+        **kwargs: Arguments of `keras.utils.PyDataset`.
+    """
+
+    _classes_argument = "classes"
+    _block_ends = ()  # examples of a class after which the next block of rows begins
+
+    def __init__(
+        self,
+        count,
+        y,
+        classes,
+        per_class,
+        *,
+        steps=None,
+        sessions=None,
+        drop_singles=False,
+        augment=None,
+        seed=0,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.classes = whole(self._classes_argument, classes, least=2)
+        self.per_class = whole("per_class", per_class, least=2)
+        self.seed = whole("seed", seed, least=0)
+        self.augment = augment
+        self.epoch = 0
+        ids, self.class_names = dense_ids("y", y, count)
+        members, self.dropped_classes = members_by_class(ids), []
+        if drop_singles:
+            small = [len(rows) < self.per_class for rows in members]
+            self.dropped_classes = _where(self.class_names, small)
+            kept = [not each for each in small]
+            members, self.class_names = _where(members, kept), _where(self.class_names, kept)
+        self._check_request(members)
+        if sessions is not None:
+            sessions, _ = dense_ids("sessions", sessions, count)
+        self._drawing = Drawing(
+            members, self.classes, self.per_class, sessions=sessions, seed=self.seed
+        )
+        steps = self._drawing.batches_to_cover if steps is None else steps
+        self._steps = whole("steps", steps, least=1)
+
+    @property
+    def epoch(self):
+        """The epoch whose batches are drawn; set it to go on with an earlier run."""
+        return self._epoch
+
+    @epoch.setter
+    def epoch(self, value):
+        self._epoch = whole("epoch", value, least=0)
+
+    def __len__(self):
+        return self._steps
+
+    def __getitem__(self, index):
+        """Batch `index` of the present epoch: rows in float32, and their ids (rows,) in int32."""
+        if not 0 <= index < len(self):
+            raise IndexError(f"An epoch has {len(self)} batches. Received index {index}.")
+        return self._batch(self.epoch, index)
+
+    def on_epoch_end(self):
+        """Moves on to the batches of the next epoch."""
+        self.epoch += 1
+
+    def to_tf_data(self, epochs=1):
+        """The same batches in the same order as a `tf.data.Dataset` with static shapes.
+
+        For several epochs of `fit`: `fit(sampler.to_tf_data(epochs=20), epochs=20,
+        steps_per_epoch=len(sampler))`.
+
+        Args:
+            epochs: Number of epochs, from the sampler's present one on, one after another.
+
+        Returns:
+            Data set of `epochs * len(sampler)` batches; iterating it leaves `epoch` as it is.
+
+        Raises:
+            ImportError: If TensorFlow is not installed.
+        """
+        try:
+            import tensorflow as tf
+        except ImportError as error:
+            raise ImportError(
+                "`to_tf_data` needs TensorFlow: pip install keras-dml[tensorflow]"
+            ) from error
+        numbers = range(self.epoch, self.epoch + whole("epochs", epochs, least=1))
+        examples, labels = self._batch(self.epoch, 0)
+        dataset = tf.data.Dataset.from_generator(
+            lambda: (self._batch(epoch, step) for epoch in numbers for step in range(len(self))),
+            output_signature=(
+                tf.TensorSpec(examples.shape, examples.dtype),
+                tf.TensorSpec(labels.shape, labels.dtype),
+            ),
+        )
+        return dataset.apply(tf.data.experimental.assert_cardinality(len(numbers) * len(self)))
+
+    def _batch(self, epoch, index):
+        """Rows (rows, ...) in float32 and their ids (rows,) in int32, block by block."""
+        rng = self._drawing.generator(ROW_STREAM, epoch, index)
+        ids = self._drawing.class_ids(epoch, index)  # (classes,)
+        drawn = self._drawing.rows(ids, rng)  # (classes, per_class)
+        blocks = np.split(drawn, self._block_ends, axis=1)
+        rows = np.concatenate([block.ravel() for block in blocks])
+        batch = np.stack([self._example(row, rng) for row in rows])
+        if self.augment is not None:
+            axes, rng = batch.ndim, self._drawing.generator(AUGMENT_STREAM, epoch, index)
+            batch = np.asarray(self.augment(batch, rng))
+            if batch.ndim != axes or len(batch) != len(rows):
+                raise ValueError(
+                    f"`augment` must return a batch of {axes} axes with all {len(rows)} rows in "
+                    f"order. Received shape {batch.shape}."
+                )
+        ids = self._batch_labels(ids)
+        labels = np.concatenate([np.repeat(ids, block.shape[1]) for block in blocks])
+        return batch.astype(np.float32, copy=False), labels
+
+    def _example(self, row, rng):
+        """Example `row` as it comes into a batch, float32."""
+        raise NotImplementedError
+
+    def _batch_labels(self, ids):
+        """Labels of the classes of a batch, int32, shape `(classes,)`."""
+        return ids
+
+    def _check_request(self, members):
+        """Raises if there are fewer classes than a batch needs."""
+        if len(members) < self.classes:
+            name, dropped = self._classes_argument, len(self.dropped_classes)
+            left_out = f" ({dropped} left out by `drop_singles`)" if dropped else ""
+            raise ValueError(
+                f"`{name}` must be at most {len(members)}, the number of classes in "
+                f"`y`{left_out}, since the classes of a batch are distinct. Received: "
+                f"{name}={self.classes}."
+            )
+
+
+def _where(values, chosen):
+    return [value for value, keep in zip(values, chosen, strict=True) if keep]
