@@ -3,6 +3,7 @@
 import numbers
 
 from keras_dml._backend import keras
+from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import embedding_of, image_input
 
 
@@ -40,7 +41,7 @@ def conv4(input_shape=(28, 28, 1), *, width=64, blocks=4, embedding=None, early_
         x = keras.layers.Conv2D(filters, 3, padding="same", use_bias=False, name=f"conv_{i}")(x)
         maxima = keras.layers.MaxPooling2D(name=f"pool_{i}")
         x = maxima(x) if early_pooling else x
-        x = keras.layers.BatchNormalization(name=f"norm_{i}")(x)
+        x = batch_normalization(f"norm_{i}")(x)
         x = keras.layers.ReLU(name=f"relu_{i}")(x)
         x = x if early_pooling else maxima(x)
     features = keras.layers.Flatten(name="features")(x)

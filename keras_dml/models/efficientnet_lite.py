@@ -4,6 +4,7 @@ import pathlib
 
 from keras_dml._backend import keras
 from keras_dml.layers.fixed_normalization import FixedNormalization
+from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import embedding_of, image_input
 
 # Of each stage (Tan2019, Table 1; Lite keeps B0's): kernel, stride of its first block, factor
@@ -104,4 +105,4 @@ def _activated(x, name):
 
 
 def _normalized(x, name):
-    return keras.layers.BatchNormalization(epsilon=1e-3, name=f"{name}_norm")(x)
+    return batch_normalization(f"{name}_norm", epsilon=1e-3)(x)

@@ -2,6 +2,7 @@
 
 from keras_dml._backend import keras
 from keras_dml.layers.fixed_normalization import FixedNormalization
+from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import embedding_of, image_input
 
 SLOPE = 0.1  # of the leaky ReLUs
@@ -66,4 +67,4 @@ def _normalized(x, filters, kernel, name):
         kernel_initializer="he_normal",
         name=f"{name}_conv",
     )(x)
-    return keras.layers.BatchNormalization(name=f"{name}_norm")(x)
+    return batch_normalization(f"{name}_norm")(x)

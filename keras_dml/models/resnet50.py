@@ -2,6 +2,7 @@
 
 from keras_dml._backend import keras, ops
 from keras_dml.layers.fixed_normalization import FixedNormalization
+from keras_dml.models._normalization import MOMENTUM
 from keras_dml.models.images import embedding_of, image_input
 
 # What its ImageNet weights were trained on: pixels from 0 to 255 less these, in the order blue,
@@ -38,4 +39,7 @@ def resnet50(input_shape=(224, 224, 3), weights=None, *, embedding=None):
         input_tensor=ops.flip(x, axis=-1),
         pooling="avg",
     )
+    for layer in network.layers:
+        if isinstance(layer, keras.layers.BatchNormalization):
+            layer.momentum = MOMENTUM
     return keras.Model(image, embedding_of(network.output, embedding), name="resnet50")

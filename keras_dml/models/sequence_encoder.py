@@ -12,6 +12,7 @@ from keras_dml.layers import (
     SequencePooling,
 )
 from keras_dml.models._choices import choose
+from keras_dml.models._normalization import batch_normalization
 
 # Filters of the sixteen convolutions, and the layers after which an edge model halves the rate.
 # Abdelwahab2019 says "16 stacked convolutions"; the widths of "paper" are our reading of it, those
@@ -102,7 +103,7 @@ def sequence_encoder(
         x = MaskedConv1D(
             width, 3, use_bias=False, kernel_initializer="he_normal", name=f"conv_{i + 1}"
         )(x)
-        x = keras.layers.BatchNormalization(name=f"norm_{i + 1}")(x)
+        x = batch_normalization(f"norm_{i + 1}")(x)
         penalty = keras.regularizers.L2(slope_l2) if slope_l2 else None
         x = keras.layers.PReLU(
             shared_axes=[1],

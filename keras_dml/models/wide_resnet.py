@@ -2,6 +2,7 @@
 
 from keras_dml._backend import keras
 from keras_dml.layers.fixed_normalization import FixedNormalization
+from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import embedding_of, image_input
 
 STEM = 16
@@ -73,7 +74,7 @@ def _block(x, filters, stride, dropout, name):
 
 
 def _activated(x, name):
-    x = keras.layers.BatchNormalization(name=f"{name}_norm")(x)
+    x = batch_normalization(f"{name}_norm")(x)
     return keras.layers.ReLU(name=f"{name}_relu")(x)
 
 

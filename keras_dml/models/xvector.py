@@ -5,6 +5,7 @@ from keras_dml.layers.log_mel import LogMel
 from keras_dml.layers.masked_conv1d import MaskedConv1D
 from keras_dml.layers.statistics_pooling import StatisticsPooling
 from keras_dml.models._choices import choose
+from keras_dml.models._normalization import batch_normalization
 
 # Channels, width and dilation of the frame layers (Snyder2018, Table 1).
 FRAME_LAYERS = ((512, 5, 1), (512, 3, 2), (512, 3, 3), (512, 1, 1), (1500, 1, 1))
@@ -58,6 +59,6 @@ def xvector(frame_layers=FRAME_LAYERS, *, embedding=512, bands=30, padding="vali
             kernel_initializer="he_normal",
             name=f"frame_{i}",
         )(x)
-        x = keras.layers.BatchNormalization(name=f"frame_{i}_norm")(x)
+        x = batch_normalization(f"frame_{i}_norm")(x)
     x = StatisticsPooling(name="statistics")(x)
     return keras.Model(audio, keras.layers.Dense(embedding, name="embedding")(x), name="xvector")
