@@ -8,6 +8,9 @@ from keras_dml._backend import keras
 from tests.geometry.perceptrons import numpy
 
 NAMES = ["ann", "bob", "eve"]
+once = pytest.mark.skipif(
+    keras.backend.backend() == "jax", reason="the same on every backend, and JAX compiles for long"
+)
 
 
 def data():
@@ -29,7 +32,7 @@ def classifier(aux="softmax"):
     return model
 
 
-@pytest.mark.parametrize("aux", ["softmax", "am"])
+@pytest.mark.parametrize("aux", ["softmax", pytest.param("am", marks=once)])
 def test_nothing_is_left_of_a_removed_class_and_the_others_keep_their_bits(aux):
     model, (x, _) = classifier(aux), data()
     before = model.prototypes
@@ -62,6 +65,7 @@ def test_training_goes_on_without_a_removed_class_and_a_file_has_nothing_of_it(t
     assert loaded.fit(x, y, verbose=0).history == model.fit(x, y, verbose=0).history
 
 
+@once
 def test_a_class_that_was_added_leaves_the_auxiliary_head_and_the_optimizer_alone():
     model, (x, _) = classifier(), data()
     model.add_classes(["new"], x[:2], ["new", "new"])
@@ -71,6 +75,7 @@ def test_a_class_that_was_added_leaves_the_auxiliary_head_and_the_optimizer_alon
     assert model.class_names == NAMES
 
 
+@once
 def test_a_classifier_outlives_all_classes_of_its_training(tmp_path):
     model, (x, _) = classifier(), data()
     model.add_classes(["new", "other"], x[:4], ["new", "other", "new", "other"])
@@ -86,6 +91,7 @@ def test_a_classifier_outlives_all_classes_of_its_training(tmp_path):
     assert np.isfinite(model.fit(x, np.arange(12) % 2, verbose=0).history["loss"]).all()
 
 
+@once
 def test_a_classifier_that_was_not_compiled_loses_a_class_too():
     encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
     model = models.PrototypicalClassifier(encoder, 3, hidden=6, class_names=NAMES)
@@ -93,6 +99,7 @@ def test_a_classifier_that_was_not_compiled_loses_a_class_too():
     assert model.aux_head.units == 2 and model.predict(data()[0], verbose=0).shape == (12, 2)
 
 
+@once
 def test_a_class_that_cannot_be_removed_changes_nothing():
     model = classifier()
     before, units = model.prototypes, model.aux_head.units

@@ -6,6 +6,9 @@ import pytest
 from keras_dml import models
 from keras_dml._backend import keras
 
+once = pytest.mark.skipif(
+    keras.backend.backend() == "jax", reason="the same on every backend, and JAX compiles for long"
+)
 BUILT = {
     "conv4": lambda: models.conv4((16, 16, 1), width=2),
     "resnet12": lambda: models.resnet12((16, 16, 3), widths=(2, 3)),
@@ -16,7 +19,7 @@ BUILT = {
 }
 
 
-@pytest.mark.skipif(keras.backend.backend() == "jax", reason="the same on every backend")
+@once
 @pytest.mark.parametrize(
     "build", [*BUILT.values(), lambda: models.resnet50((32, 32, 3))], ids=[*BUILT, "resnet50"]
 )
@@ -26,6 +29,7 @@ def test_moving_statistics_follow_after_tens_of_steps(build):
     assert momenta and set(momenta) == {0.9}
 
 
+@once
 def test_a_file_keeps_its_own_momentum(tmp_path):
     model = models.conv4((4, 4, 1), width=2, blocks=1)
     model.get_layer("norm_1").momentum = 0.99
