@@ -1,4 +1,4 @@
-"""A similarity that is learned: a small network on two embeddings."""
+"""A learned similarity: a small network on two embeddings."""
 
 import numbers
 
@@ -16,28 +16,28 @@ class LearnedSimilarity(keras.layers.Layer):
     """S(x, y) of all pairs of two sets of embeddings: a perceptron on `[x; y]` (Monteiro2020,
     Eq. 1).
 
-    Great is alike; there are no bounds. S is not symmetric and S(x, x) says nothing: the first
-    argument is the example or the probe, the second the prototype or the enrolled one. Trained by
-    the pair term of Monteiro2020, S is a log likelihood ratio of "the same class", 0 where both are
-    as likely.
+    Higher is more similar; there are no bounds. S is not symmetric and S(x, x) has no special
+    value: the first argument is the example or the probe, the second the prototype or the enrolled
+    embedding. Trained by the pair term of Monteiro2020, S is a log likelihood ratio of "the same
+    class", 0 if both are equally likely.
 
-    The concatenated pairs are never made, and hidden units exist for one block of rows of `y` at a
-    time, in the backward pass too.
+    The concatenated pairs are never stored, and hidden units exist for one block of rows of `y` at
+    a time, in the backward pass too.
 
     Input shapes: `(n, features)` and `(m, features)`. Output shape: `(n, m)`, float32 or wider
     whatever the policy.
 
     Args:
         hidden: Widths of the hidden layers.
-        slope: Of the leaky rectifiers below 0, from 0 to 1.
-        dropout: Share of the last hidden units left out in training, each pair by itself; to the
+        slope: Slope of the leaky rectifiers below 0, from 0 to 1.
+        dropout: Fraction of the last hidden units dropped in training, drawn for each pair; to the
             nearest 256th.
         symmetry: `"none"`; `"max"` or `"mean"` of both orders of the arguments; `"absdiff"`, a
             perceptron on `|x - y|` (Koch2015).
         normalize: Whether embeddings are scaled to length 1 first.
 
     Raises:
-        ValueError: If an argument is out of its range, or the inputs are no vectors of one width.
+        ValueError: If an argument is out of its range, or the inputs are not vectors of one width.
 
     Example:
         >>> layer = LearnedSimilarity(hidden=(2,), dropout=0.0)
@@ -59,8 +59,8 @@ class LearnedSimilarity(keras.layers.Layer):
     ):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         self.hidden = _widths(hidden)
-        self.slope = _share("slope", slope, closed=True)
-        self.dropout = _share("dropout", dropout, closed=False)
+        self.slope = _fraction("slope", slope, closed=True)
+        self.dropout = _fraction("dropout", dropout, closed=False)
         if symmetry not in SYMMETRIES:
             raise ValueError(
                 f"`symmetry` must be one of {SYMMETRIES}. Received symmetry={symmetry!r}."
@@ -94,24 +94,26 @@ class LearnedSimilarity(keras.layers.Layer):
             self.slope,
         )
         drop = self._drop(training)
-        if drop is not None:  # what stays is scaled here, once for all pairs
+        if drop is not None:  # kept units are scaled here, once for all pairs
             *kernels, last = perceptron.kernels
-            scaled = last / _dropout.kept_share(self.dropout)
+            scaled = last / _dropout.kept_fraction(self.dropout)
             perceptron = perceptron._replace(kernels=(*kernels, scaled))
 
-        def table(function):
+        def similarities(function):
             if drop is None:
                 return similarity.compiled(function, x, y, perceptron)
             max_bytes = similarity.DROPPED_BYTES
             return function(x, y, perceptron, drop=drop, max_bytes=max_bytes)
 
         if self.symmetry == "absdiff":
-            return table(similarity.absolute_difference)
-        answers = table(similarity.concatenation)
+            return similarities(similarity.absolute_difference)
+        straight = similarities(similarity.concatenation)
         if self.symmetry == "none":
-            return answers
-        swapped = table(similarity.concatenation_swapped)
-        return ops.maximum(answers, swapped) if self.symmetry == "max" else (answers + swapped) / 2
+            return straight
+        swapped = similarities(similarity.concatenation_swapped)
+        if self.symmetry == "max":
+            return ops.maximum(straight, swapped)
+        return (straight + swapped) / 2
 
     def _check(self, x_shape, y_shape, features=None):
         features = features or self.features
@@ -125,17 +127,17 @@ class LearnedSimilarity(keras.layers.Layer):
 
     @property
     def distance(self):
-        """The similarity as a distance object: `d(x, y) = -S(x, y)`."""
+        """The distance `d(x, y) = -S(x, y)` of embeddings."""
         return distances.NegativeSimilarity(self)
 
     def _drop(self, training):
-        """Dropout of one call, with masks of their own for each block; None where there is none."""
+        """Dropout of one call, with other masks in each block; None without dropout."""
         if not training or not self.dropout:
             return None
         seed = self.seed_generator.next()
 
         def drop(units, block):
-            # the generator moves the second number from call to call; the first tells the blocks
+            # the generator changes the second number with each call, this the first with each block
             number = ops.cast(ops.stack([block, 0]), seed.dtype)
             return ops.where(_dropout.kept(ops.shape(units), self.dropout, seed + number), units, 0)
 
@@ -165,7 +167,7 @@ def _widths(hidden):
     return [int(width) for width in hidden]
 
 
-def _share(name, value, *, closed):
+def _fraction(name, value, *, closed):
     if not isinstance(value, numbers.Real) or not (0 <= value < 1 or (closed and value == 1)):
         raise ValueError(
             f"`{name}` must be a number from 0 to {'1' if closed else 'below 1'}. Received "

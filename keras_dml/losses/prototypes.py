@@ -1,4 +1,4 @@
-"""What prototypical classifiers are trained by: a class term, a pair term, an auxiliary term."""
+"""Loss of prototypical classifiers: a class term, a pair term, an auxiliary term."""
 
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
@@ -13,12 +13,14 @@ MARGIN, SCALE = 0.35, 30.0  # of the additive margin softmax (Wang2018)
 
 
 def known_ids(labels, classes):
-    """Class ids, int32, shape `(batch,)`, 0 for what is no class; and a boolean scalar, whether all
-    are classes.
+    """Class ids with 0 in place of unknown ones, and whether all of them are known.
 
     Args:
         labels: Class ids, shape `(batch,)` or `(batch, 1)`.
         classes: Number of classes.
+
+    Returns:
+        Ids, int32, shape `(batch,)`, and a boolean scalar.
 
     Raises:
         ValueError: For another shape; in an eager call also for a label that is no class.
@@ -32,14 +34,14 @@ def known_ids(labels, classes):
 
 
 def class_term(scores, labels, smoothing=0.0):
-    """Cross-entropy of picking each row's class, shape `(batch,)` (Monteiro2020, Eq. 2).
+    """Cross-entropy of each row's class, shape `(batch,)` (Monteiro2020, Eq. 2).
 
     A constant added to a row changes nothing: this term does not calibrate similarities.
 
     Args:
-        scores: Logits, shape `(batch, classes)`; `-inf` for what is no class.
+        scores: Logits, shape `(batch, classes)`; `-inf` in a column that is not a class.
         labels: Class ids, int32, shape `(batch,)`.
-        smoothing: Share of the target spread over all classes alike, own class included.
+        smoothing: Fraction of the target spread evenly over all classes, the own class included.
     """
     own = ops.take_along_axis(scores, labels[:, None], axis=1)[:, 0]
     targets = own
@@ -49,38 +51,38 @@ def class_term(scores, labels, smoothing=0.0):
     return ops.logsumexp(scores, axis=1) - targets
 
 
-def pair_term(table, labels, *, trials="ordered", smoothing=0.0):
+def pair_term(scores, labels, *, trials="ordered", smoothing=0.0):
     """Binary cross-entropy of "the same class" over the pairs of a batch (Monteiro2020, Eq. 3).
 
-    Same and different pairs weigh alike whatever their numbers, so that a similarity of 0 means as
-    likely as not. A kind without pairs gives 0, and no gradient.
+    Same and different pairs have equal total weights whatever their numbers, so that at a
+    similarity of 0 both are equally likely. A kind without pairs gives 0, and no gradient.
 
     Args:
-        table: Similarities `S(z_i, z_j)`, shape `(batch, batch)`.
+        scores: Similarities `S(z_i, z_j)`, shape `(batch, batch)`.
         labels: Class ids, int32, shape `(batch,)`.
-        trials: `"ordered"`: all pairs but of a row with itself; `"unordered"`: those with `i < j`.
-        smoothing: Targets are `1 - smoothing` and `smoothing`.
+        trials: `"ordered"`: all pairs except a row with itself; `"unordered"`: those with `i < j`.
+        smoothing: Smoothing of the targets, which are `1 - smoothing` and `smoothing`.
 
     Returns:
         The term, a scalar, and the number of pairs of the same class.
     """
-    rows = ops.arange(ops.shape(table)[0])
+    rows = ops.arange(ops.shape(scores)[0])
     chosen = rows[:, None] < rows[None] if trials == "unordered" else rows[:, None] != rows[None]
     same = ops.equal(labels[:, None], labels[None])
     positive = ops.logical_and(chosen, same)
     negative = ops.logical_and(chosen, ops.logical_not(same))
     # softplus(-s) with target 1 - a is softplus(-s) + a s, and likewise for the other kind
-    of_same = ops.softplus(-table) + smoothing * table
-    of_different = ops.softplus(table) - smoothing * table
+    of_same = ops.softplus(-scores) + smoothing * scores
+    of_different = ops.softplus(scores) - smoothing * scores
     value = mean(of_same, (0, 1), positive) + mean(of_different, (0, 1), negative)
-    return value, ops.sum(ops.cast(positive, table.dtype))
+    return value, ops.sum(ops.cast(positive, scores.dtype))
 
 
 def additive_margin(cosines, labels, margin=MARGIN, scale=SCALE):
     """Logits `scale (cos - margin [own class])` of the additive margin softmax (Wang2018).
 
     Args:
-        cosines: Shape `(batch, classes)`.
+        cosines: Cosines to the classes, shape `(batch, classes)`.
         labels: Class ids, int32, shape `(batch,)`.
     """
     own = ops.one_hot(labels, cosines.shape[1], dtype=cosines.dtype)
@@ -92,10 +94,11 @@ class PrototypicalLoss(LabeledLoss):
     """The loss of `keras_dml.models.PrototypicalClassifier`: `L_class + L_pair + L_aux`
     (Monteiro2020, Algorithm 1).
 
-    The class term picks a row's own prototype among all, the pair term tells rows of one class from
-    others and calibrates the similarity, the auxiliary term is the cross-entropy of a dense layer
-    on the embeddings, which speeds training up. `fit` leaves a term of weight 0 out and tells 0;
-    freeze what then learns nothing, such as `model.prototypes_layer.similarity.trainable = False`.
+    The class term is the cross-entropy of a row's own prototype among all. The pair term separates
+    pairs of one class from other pairs and calibrates the similarity. The auxiliary term is the
+    cross-entropy of a dense layer on the embeddings, which speeds training up. `fit` does not
+    compute a term of weight 0 and logs 0; freeze layers that then learn nothing, such as
+    `model.prototypes_layer.similarity.trainable = False`.
 
     Labels are class ids, shape `(batch,)`; one that is no class is refused, or makes the loss NaN
     in a compiled step, where nothing can be raised. Predictions are a dict of what the model
@@ -106,25 +109,26 @@ class PrototypicalLoss(LabeledLoss):
         class_weight: Weight of the class term.
         pair_weight: Weight of the pair term.
         aux_weight: Weight of the auxiliary term.
-        label_smoothing: Share of the target spread over all classes, in the class and the auxiliary
-            term.
-        pair_smoothing: Targets of pairs are `1 - pair_smoothing` and `pair_smoothing`.
-        candidates: Classes that the class term picks among: `"all"`, as in Monteiro2020; `"batch"`,
-            those of the batch, which costs less where there are thousands.
-        trials: `"ordered"`: every pair in both orders, as the similarity is asked in use;
-            `"unordered"`: only `i < j`.
+        label_smoothing: Fraction of the target spread over all classes, in the class and the
+            auxiliary term.
+        pair_smoothing: Smoothing of the targets of pairs, which are `1 - pair_smoothing` and
+            `pair_smoothing`.
+        candidates: Classes that the class term compares: `"all"`, as in Monteiro2020; `"batch"`,
+            those of the batch, which costs less if there are thousands.
+        trials: Pairs of the pair term: `"ordered"`, in both orders, as the similarity is used;
+            `"unordered"`, only `i < j`.
         name: Name of the loss.
-        dtype: As of `keras.losses.Loss`, widened to float32.
+        dtype: Same as in `keras.losses.Loss`, widened to float32.
         **kwargs: `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If a weight or a share is out of its range, or a choice is none of those above;
-            in an eager call for a label that is no class.
+        ValueError: If a weight or a fraction is out of its range, or a choice is unknown; in an
+            eager call for a label that is no class.
 
     Example:
         >>> loss = PrototypicalLoss()
-        >>> table = np.zeros((2, 2), "float32")
-        >>> round(float(loss(np.array([0, 1]), {"scores": table, "pairs": table})), 3)
+        >>> scores = np.zeros((2, 2), "float32")
+        >>> round(float(loss(np.array([0, 1]), {"scores": scores, "pairs": scores})), 3)
         1.386
     """
 
@@ -157,7 +161,7 @@ class PrototypicalLoss(LabeledLoss):
             raise ValueError(f"`trials` must be one of {TRIALS}. Received trials={trials!r}.")
         self.trials = trials
 
-    def terms(self, labels, scores=None, pairs=None, logits=None, places=None):
+    def terms(self, labels, scores=None, pairs=None, logits=None, columns=None):
         """The three terms, each a scalar without its weight, and the number of pairs of one class.
 
         A term whose predictions are None is 0.
@@ -166,20 +170,23 @@ class PrototypicalLoss(LabeledLoss):
             labels: Class ids, int32, shape `(batch,)`.
             scores: Similarities to the prototypes, shape `(batch, classes)`.
             pairs: Similarities of the rows to each other, shape `(batch, batch)`.
-            logits: Of the auxiliary head, margins included, shape `(batch, classes)`.
-            places: Column of each row's class in `scores`, int32, where they are not those of all
-                classes; a column that repeats an earlier one is `-inf`.
+            logits: Logits of the auxiliary head, margins included, shape `(batch, units)`. A row
+                whose class has no unit, since it was added after training, does not count.
+            columns: Column of each row's class in `scores`, int32, if these are scores of some
+                classes only; a column that repeats an earlier one is `-inf`.
         """
         own_class = same_class = auxiliary = positives = ops.zeros((), self.dtype)
         if scores is not None:
-            places = labels if places is None else places
-            own_class = mean(class_term(scores, places, self.label_smoothing), axis=0)
+            columns = labels if columns is None else columns
+            own_class = mean(class_term(scores, columns, self.label_smoothing), axis=0)
         if pairs is not None:
             same_class, positives = pair_term(
                 pairs, labels, trials=self.trials, smoothing=self.pair_smoothing
             )
         if logits is not None:
-            auxiliary = mean(class_term(logits, labels, self.label_smoothing), axis=0)
+            known = labels < ops.shape(logits)[1]
+            values = class_term(logits, ops.where(known, labels, 0), self.label_smoothing)
+            auxiliary = mean(values, axis=0, mask=known)
         return own_class, same_class, auxiliary, positives
 
     def total(self, own_class, same_class, auxiliary):

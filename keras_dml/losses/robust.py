@@ -1,9 +1,9 @@
-"""Losses of adversarial training that Monteiro2020 compares with in Table 1, each in its own
-paper's reading.
+"""Losses of adversarial training that Monteiro2020 compares with in Table 1, each as its own paper
+defines it.
 
-Functions of logits on clean inputs and on their adversarial twins, shape `(batch, classes)`; all
-give one value an example, shape `(batch,)`, whose mean is the loss.
-`keras_dml.models.AdversarialTraining` trains by them.
+Functions of logits on clean inputs and on their adversarial twins, shape `(batch, classes)`. Each
+returns one value an example, shape `(batch,)`, whose mean is the loss.
+`keras_dml.models.AdversarialTraining` minimizes them.
 """
 
 import numpy as np
@@ -16,12 +16,12 @@ from keras_dml.geometry.numerics import absolute, at_least_float32, mean, widest
 def cross_entropy(labels, logits):
     """Cross-entropy of logits, as `softplus(logsumexp(others) - own)`.
 
-    The usual difference of logsumexp and own logit cancels where the network is sure, and the signs
-    of its gradient are rounding there, which blinds an attack.
+    The usual difference of logsumexp and own logit cancels where the network is confident. The
+    signs of its gradient are rounding errors there, which misleads an attack.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
-        logits: Shape `(batch, classes)`, two classes at least.
+        logits: Logits, shape `(batch, classes)`, two classes at least.
 
     >>> cross_entropy(np.array([0]), np.array([[0.0, 0.0]], "float32")).numpy().round(3)
     array([0.693], dtype=float32)
@@ -31,11 +31,11 @@ def cross_entropy(labels, logits):
 
 
 def margin(labels, logits):
-    """The best other class's logit minus the own one's: above 0 exactly where the answer is wrong.
+    """Largest logit of another class minus that of the own class; above 0 if misclassified.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
-        logits: Shape `(batch, classes)`, two classes at least.
+        logits: Logits, shape `(batch, classes)`, two classes at least.
     """
     logits = at_least_float32(logits)
     return ops.max(_others(labels, logits), axis=1) - _own(labels, logits)
@@ -45,22 +45,22 @@ def kl_divergence(logits, other):
     """KL(softmax(logits) || softmax(other)), from log-softmax.
 
     Args:
-        logits: Shape `(batch, classes)`.
-        other: Same shape.
+        logits: Logits, shape `(batch, classes)`.
+        other: Logits, same shape.
     """
     first, second = (ops.log_softmax(x, axis=1) for x in widest(logits, other))
     return ops.sum(ops.exp(first) * (first - second), axis=1)
 
 
 def alp(labels, clean, adversarial, weight=0.5):
-    """Adversarial logit pairing (Kannan2018): half clean, half adversarial cross-entropy,
-    and the mean square over classes of what the attack moved the logits by.
+    """Adversarial logit pairing (Kannan2018): the mean of clean and adversarial cross-entropy, plus
+    the mean square of the difference of their logits.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.
         clean: Logits of the inputs, shape `(batch, classes)`.
         adversarial: Logits of their adversarial twins, same shape. Both sides carry gradient.
-        weight: Of the pairing.
+        weight: Weight of the pairing.
     """
     clean, adversarial = widest(clean, adversarial)
     pairing = mean(ops.square(clean - adversarial), axis=1)
@@ -75,7 +75,7 @@ def trades(labels, clean, adversarial, beta=6.0):
         labels: Class ids, integers, shape `(batch,)`.
         clean: Logits of the inputs, shape `(batch, classes)`.
         adversarial: Logits of their adversarial twins, same shape. Both sides carry gradient.
-        beta: 1 / lambda of Monteiro2020, whose Table 1 has 6 for MNIST.
+        beta: Weight of the divergence, 1 / lambda in Monteiro2020, Table 1: 6 for MNIST.
     """
     clean, adversarial = widest(clean, adversarial)
     return cross_entropy(labels, clean) + beta * kl_divergence(clean, adversarial)
@@ -95,9 +95,9 @@ def tla(
         clean: Embeddings of the inputs, shape `(batch, features)`.
         adversarial: Embeddings of their adversarial twins, same shape.
         logits: Logits of the adversarial twins, shape `(batch, classes)`.
-        margin: Of the hinge.
-        weight: Of the hinge.
-        norm_weight: Of the squares.
+        margin: Margin of the hinge.
+        weight: Weight of the hinge.
+        norm_weight: Weight of the squares.
     """
     clean, adversarial, logits = widest(clean, adversarial, logits)
     positive, negative = tla_pairs(labels, clean)
@@ -116,7 +116,7 @@ def tla_terms(anchor, positive, negative, margin):
 
     Args:
         anchor, positive, negative: Vectors, shape `(batch, features)`.
-        margin: Of the hinge.
+        margin: Margin of the hinge.
     """
     anchor, positive, negative = widest(anchor, positive, negative)
     gap = _absolute_cosine(anchor, negative) - _absolute_cosine(anchor, positive)
@@ -125,7 +125,7 @@ def tla_terms(anchor, positive, negative, margin):
 
 
 def tla_pairs(labels, clean):
-    """Which clean examples an anchor is compared with.
+    """The clean examples that each anchor is compared with.
 
     The positive is the next example of the class in the batch, after the last the first, and the
     anchor's own twin if it is alone. The negative is the example of another class with the largest
@@ -142,8 +142,8 @@ def tla_pairs(labels, clean):
     similar = absolute(vector.cosine(clean, clean))  # (batch, batch)
     same = ops.equal(labels[:, None], labels[None])
     rows = ops.shape(similar)[0]
-    place = ops.arange(rows, dtype="int32")
-    ahead = ops.mod(place[None] - place[:, None] - 1, rows)  # the anchor itself comes last
+    index = ops.arange(rows, dtype="int32")
+    ahead = ops.mod(index[None] - index[:, None] - 1, rows)  # the anchor itself comes last
     positive = ops.argmin(ops.where(same, ahead, rows), axis=1)
     negative = ops.argmax(ops.where(same, -1.0, similar), axis=1)
     return positive, ops.where(ops.all(same, axis=1), -1, negative)

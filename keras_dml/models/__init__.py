@@ -1,4 +1,4 @@
-"""Architectures, one a file; importing this registers the layers they are made of."""
+"""Architectures, one a file; importing this registers the layers that they use."""
 
 from keras_dml.models.adversarial_training import AdversarialTraining
 from keras_dml.models.conv4 import conv4

@@ -1,7 +1,7 @@
-"""L-infinity attacks made while a network trains (Monteiro2020, section 4.1.1): FGSM and PGD.
+"""L-infinity attacks in training (Monteiro2020, section 4.1.1): FGSM and PGD.
 
-Pure functions on keras.ops that trace into a compiled step. To measure how robust a network is,
-take `keras_dml.evaluation.robustness`.
+Pure functions on keras.ops that trace into a compiled step. `keras_dml.evaluation.robustness`
+measures how robust a network is.
 """
 
 from keras_dml._backend import keras, ops
@@ -13,12 +13,12 @@ BOUNDS = (0.0, 1.0)  # of the inputs; standardization is inside the model
 def project(x, center, epsilon):
     """The nearest points within `epsilon` of the centers and within the bounds.
 
-    Two boxes: the order of the clips is immaterial while the centers are inside the bounds.
+    The order of the two clips does not matter while the centers are inside the bounds.
 
     Args:
         x: Points, shape `(batch, ...)`.
         center: Centers, same shape, in [0, 1].
-        epsilon: Greatest change of an entry, a number or a scalar tensor.
+        epsilon: Largest change of an entry, a number or a scalar tensor.
     """
     near = ops.minimum(ops.maximum(x, center - epsilon), center + epsilon)
     return ops.clip(near, *BOUNDS)
@@ -31,32 +31,32 @@ def direction(gradient):
 
 
 def uniform_start(x, epsilon, seed=None):
-    """A point drawn evenly from the ball, clipped to the bounds: where a restart of PGD begins.
+    """Points drawn uniformly from the ball and clipped to the bounds, starts of PGD.
 
     Args:
         x: Inputs, shape `(batch, ...)`, in [0, 1].
         epsilon: Radius of the ball.
-        seed: As of `keras.random.uniform`.
+        seed: Same as in `keras.random.uniform`.
     """
     shift = keras.random.uniform(ops.shape(x), -1.0, 1.0, dtype=x.dtype, seed=seed)
     return ops.clip(x + epsilon * shift, *BOUNDS)
 
 
 def pgd(loss, x, start, epsilon, step_size, steps):
-    """Projected gradient ascent: `steps` times a step by the sign, back into the ball and bounds.
+    """Projected gradient ascent: steps by the sign of the gradient, back into ball and bounds.
 
     One step from the inputs themselves, of size `epsilon`, is FGSM.
 
     Args:
-        loss: Function of inputs that gives one value an example, shape `(batch,)`.
+        loss: Function of inputs that returns one value an example, shape `(batch,)`.
         x: Inputs, shape `(batch, ...)`, in [0, 1].
-        start: Where to begin, shape as of `x`.
-        epsilon: Greatest change of an entry, a number or a scalar tensor.
-        step_size: Change of an entry by a step (alpha in Monteiro2020).
+        start: Points where the attack begins, shape of `x`.
+        epsilon: Largest change of an entry, a number or a scalar tensor.
+        step_size: Change of an entry in a step (alpha in Monteiro2020).
         steps: Number of steps.
 
     Returns:
-        The last iterates, shape as of `x`, without a gradient.
+        The last iterates, shape of `x`, without a gradient.
     """
 
     def step(_, point):

@@ -1,16 +1,16 @@
-"""Choices of an architecture, refused early with the ones there are."""
+"""Options with a fixed set of choices."""
 
 
 def choose(name, value, choices):
-    """What stands behind a choice.
+    """The value that a choice stands for.
 
     Args:
         name: Name of the argument.
         value: The choice.
-        choices: Dict from a choice to what stands behind it, or a range of the values themselves.
+        choices: Dict from choices to their values, or a range of the values themselves.
 
     Raises:
-        ValueError: If it is none of them.
+        ValueError: If the choice is unknown; the message lists all choices.
     """
     if value not in choices:
         raise ValueError(f"`{name}` must be one of {tuple(choices)}. Received {name}={value!r}.")

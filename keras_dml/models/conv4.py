@@ -3,31 +3,33 @@
 import numbers
 
 from keras_dml._backend import keras
+from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import embedding_of, image_input
 
 
 def conv4(input_shape=(28, 28, 1), *, width=64, blocks=4, embedding=None, early_pooling=False):
-    """Blocks of a 3 by 3 convolution, batch normalization, ReLU and the maxima of 2 by 2 pixels
-    (Snell2017).
+    """The convolutional encoder of prototypical networks (Snell2017).
+
+    A block is a 3 by 3 convolution, batch normalization, ReLU and max pooling of 2 by 2 pixels.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardized.
-        Output: `(batch, features)`: all that is left of the image, 64 of Omniglot's 28 by 28
-            pixels, 1600 of 84 by 84; or `(batch, embedding)`.
+        Output: `(batch, features)`, the flattened last map: 64 for 28 by 28 pixels, 1600 for 84 by
+            84; or `(batch, embedding)`.
 
     Args:
         input_shape: `(height, width, channels)`, each side at least `2 ** blocks`.
         width: Filters of every block, or a list of one number a block.
         blocks: Number of blocks.
         embedding: Units of a linear layer on the features; None: no such layer.
-        early_pooling: Whether the maxima come before the normalization, which then works on a
-            quarter of the pixels: a training step on a processor takes half the time.
+        early_pooling: Whether pooling comes before the normalization, which then works on a quarter
+            of the pixels: a training step on a CPU takes half the time.
 
     Returns:
         A `keras.Model`.
 
     Raises:
-        ValueError: If the shape is another one, or `width` lists another number of blocks.
+        ValueError: If the shape is invalid, or `width` lists another number of blocks.
     """
     x = image = image_input(input_shape, 2**blocks)
     widths = [width] * blocks if isinstance(width, numbers.Integral) else list(width)
@@ -38,10 +40,10 @@ def conv4(input_shape=(28, 28, 1), *, width=64, blocks=4, embedding=None, early_
         )
     for i, filters in enumerate(widths, start=1):
         x = keras.layers.Conv2D(filters, 3, padding="same", use_bias=False, name=f"conv_{i}")(x)
-        maxima = keras.layers.MaxPooling2D(name=f"pool_{i}")
-        x = maxima(x) if early_pooling else x
-        x = keras.layers.BatchNormalization(name=f"norm_{i}")(x)
+        pooling = keras.layers.MaxPooling2D(name=f"pool_{i}")
+        x = pooling(x) if early_pooling else x
+        x = batch_normalization(f"norm_{i}")(x)
         x = keras.layers.ReLU(name=f"relu_{i}")(x)
-        x = x if early_pooling else maxima(x)
+        x = x if early_pooling else pooling(x)
     features = keras.layers.Flatten(name="features")(x)
     return keras.Model(image, embedding_of(features, embedding), name="conv4")

@@ -1,4 +1,4 @@
-"""Copies of a model that compute the same in another way."""
+"""Copies of a model with another solver or precision."""
 
 from keras_dml._backend import keras
 from keras_dml.layers.matrices import functions
@@ -10,8 +10,8 @@ def with_solver(model, solver):
     """A copy of a model whose layers `ReEig`, `LogEig` and `TangentMap` use another solver, with
     the same weights.
 
-    `"eigh"` is exact and the one to train with; `"polynomial"` needs no eigendecomposition, which
-    no device has. `keras_dml.export.tflite` makes such a copy by itself. The copy is not compiled.
+    Train with `"eigh"`, which is exact. `"polynomial"` needs no eigendecomposition, which devices
+    do not have; `keras_dml.export.tflite` uses such a copy. The copy is not compiled.
 
     Args:
         model: A built `keras.Model` of registered classes.
@@ -50,11 +50,11 @@ def in_float64(model):
 
 
 def _copy(model, change):
-    """A copy of a model from its configuration, after `change` saw every dict of it."""
+    """A copy of a model from its configuration, with `change` applied to every dict of it."""
     config = keras.saving.serialize_keras_object(model)
     config.pop("compile_config", None)
     _visit(config, change)
-    # Made from an object that is here, not from somebody's file.
+    # from a live object, not from a file that somebody else wrote
     copy = keras.saving.deserialize_keras_object(config, safe_mode=False)
     copy.set_weights(model.get_weights())
     return copy

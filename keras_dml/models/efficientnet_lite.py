@@ -4,10 +4,11 @@ import pathlib
 
 from keras_dml._backend import keras
 from keras_dml.layers.fixed_normalization import FixedNormalization
+from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import embedding_of, image_input
 
-# Of each stage (Tan2019, Table 1; Lite keeps B0's): kernel, stride of its first block, factor
-# of the expansion, filters, blocks.
+# Kernel, stride of the first block, factor of the expansion, filters and blocks of each stage
+# (Tan2019, Table 1; Lite keeps those of B0).
 STAGES = (
     (3, 1, 1, 16, 1),
     (3, 2, 6, 24, 2),
@@ -18,16 +19,16 @@ STAGES = (
     (3, 1, 6, 320, 1),
 )
 STEM, HEAD = 32, 1280
-# What the published weights were trained on: (pixel - 127) / 128 of pixels from 0 to 255.
+# The published weights were trained on (pixel - 127) / 128 of pixels from 0 to 255.
 MEAN, STDDEV = 127 / 255, 128 / 255
 
 
 def efficientnet_lite0(input_shape=(224, 224, 3), weights=None, *, embedding=None):
-    """EfficientNet-Lite0 up to its pooled features: no squeeze-and-excite, ReLU6 throughout, so
-    that it quantizes to int8 and runs on accelerators.
+    """EfficientNet-Lite0 up to its pooled features (Tan2019).
 
-    Seven stages of inverted bottlenecks (Tan2019; the Lite variants are TensorFlow's of
-    2020). `zoo/efficientnet_lite0.py` makes the file of its ImageNet weights.
+    Seven stages of inverted bottlenecks. The Lite variant (TensorFlow, 2020) has no
+    squeeze-and-excite and ReLU6 throughout, so it quantizes to int8 and runs on accelerators.
+    `zoo/efficientnet_lite0.py` writes the file of its ImageNet weights.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, 3)`, RGB in [0, 1]. The weights were trained
@@ -44,11 +45,11 @@ def efficientnet_lite0(input_shape=(224, 224, 3), weights=None, *, embedding=Non
         A `keras.Model` with 3.4 million weights.
 
     Raises:
-        ValueError: If the shape is another one, or the weights' file does not exist.
+        ValueError: If the shape is invalid, or the weights' file does not exist.
     """
     if weights is not None and not pathlib.Path(weights).is_file():
         raise ValueError(
-            f"There is no file of weights {str(weights)!r}. Make it in a checkout of keras-dml "
+            f"There is no file of weights {str(weights)!r}. Write it in a checkout of keras-dml "
             "(`python -m zoo.efficientnet_lite0 --help`), or give weights=None for random ones."
         )
     image = image_input(input_shape, 32, channels=3)
@@ -67,7 +68,7 @@ def efficientnet_lite0(input_shape=(224, 224, 3), weights=None, *, embedding=Non
 
 
 def _block(x, filters, kernel, expansion, stride, name):
-    """Expand by 1x1, filter each channel, project by 1x1; added to the input where they fit."""
+    """Expand by 1x1, filter each channel, project by 1x1; added to an input of the same shape."""
     shortcut = x
     if expansion > 1:
         x = _convolved(x, expansion * x.shape[-1], 1, f"{name}_expand")
@@ -104,4 +105,4 @@ def _activated(x, name):
 
 
 def _normalized(x, name):
-    return keras.layers.BatchNormalization(epsilon=1e-3, name=f"{name}_norm")(x)
+    return batch_normalization(f"{name}_norm", epsilon=1e-3)(x)

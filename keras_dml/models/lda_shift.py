@@ -1,28 +1,28 @@
-"""A sequence encoder whose quantile functions move by what the whole recording says."""
+"""A sequence encoder whose filters are shifted by statistics of the whole recording."""
 
 from keras_dml._backend import keras
 from keras_dml.layers import LaggedCorrelation, LDAShift
 
 
 def with_shift(encoder, lags, discriminants):
-    """The encoder with `LDAShift` before its head, by the correlations of its normalized
+    """The encoder with `LDAShift` before its head, driven by lagged correlations of the normalized
     recording.
 
-    Not in the papers. The new model shares the encoder's layers. It has two more, `correlations`
-    and `shift`, and answers like the encoder until `shift` is given weights, in closed form
+    Not in the papers. The new model shares the encoder's layers and has two more, `correlations`
+    and `shift`. Its outputs are those of the encoder until `shift` gets weights, in closed form
     (`zoo/discriminants.py`) or by training.
 
     Args:
-        encoder: Of `sequence_encoder`.
-        lags: Steps later at which channels are correlated, see `LaggedCorrelation`.
-        discriminants: Filters that move, the first ones.
+        encoder: A model of `sequence_encoder`.
+        lags: Lags of the correlations of channels, in steps; see `LaggedCorrelation`.
+        discriminants: Number of filters that are shifted, the first ones.
 
     Returns:
         A `keras.Model` with the input and the head of the encoder, not compiled.
 
     Raises:
-        ValueError: If the model is no such encoder or is shifted already, the lags are not as
-            `LaggedCorrelation` says, or more filters are to move than there are.
+        ValueError: If the model is not such an encoder or is shifted already, the lags are not
+            valid for `LaggedCorrelation`, or there are fewer filters than discriminants.
 
     Example:
         >>> encoder = keras_dml.models.sequence_encoder(6)

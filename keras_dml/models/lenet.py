@@ -12,10 +12,10 @@ PRESETS = {
 
 
 def lenet(input_shape=(28, 28, 1), *, embedding=84, preset="standard"):
-    """Two 5 by 5 convolutions with ReLU, each halved by its maxima, a hidden layer with ReLU and a
-    linear embedding (Monteiro2020, section 4.1: "a standard LeNet").
+    """LeNet with a linear embedding (Monteiro2020, section 4.1: "a standard LeNet").
 
-    The end is linear since a ReLU would confine embeddings and prototypes to one orthant.
+    Two 5 by 5 convolutions with ReLU and max pooling, a hidden layer with ReLU, a linear layer.
+    The last layer is linear since a ReLU would confine embeddings and prototypes to one orthant.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardized.
@@ -25,13 +25,13 @@ def lenet(input_shape=(28, 28, 1), *, embedding=84, preset="standard"):
         input_shape: `(height, width, channels)`, each side at least 12.
         embedding: Units of the last layer.
         preset: `"standard"` (6 and 16 filters, 120 units: 60,856 weights) or `"madry"` (32 and 64
-            filters, 1024 units: the capacity that adversarial training asks for, Madry2018).
+            filters, 1024 units: the capacity that adversarial training needs, Madry2018).
 
     Returns:
         A `keras.Model`.
 
     Raises:
-        ValueError: If the shape or the preset is another one.
+        ValueError: If the shape is invalid, or the preset is unknown.
     """
     *convolutions, (hidden,) = choose("preset", preset, PRESETS)
     x = image = image_input(input_shape, 12)

@@ -2,6 +2,7 @@
 
 from keras_dml._backend import keras
 from keras_dml.layers.fixed_normalization import FixedNormalization
+from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import embedding_of, image_input
 
 SLOPE = 0.1  # of the leaky ReLUs
@@ -16,8 +17,10 @@ def resnet12(
     mean=0.5,
     stddev=0.5,
 ):
-    """Four residual blocks of three 3 by 3 convolutions, each halved by its maxima, pooled over the
-    image (Oreshkin2018, with the widths of Lee2019).
+    """ResNet-12, the encoder of few-shot benchmarks (Oreshkin2018, with the widths of Lee2019).
+
+    Four residual blocks of three 3 by 3 convolutions, each followed by max pooling, then the mean
+    over the image.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1].
@@ -26,16 +29,23 @@ def resnet12(
     Args:
         input_shape: `(height, width, channels)`, each side at least `2 ** len(widths)`.
         widths: Filters of the blocks; (64, 128, 256, 512) is the other common choice.
-        dropout: Share of activations that is dropped behind each block.
+        dropout: Fraction of activations dropped after each block.
         embedding: Units of a linear layer on the features; None: no such layer.
-        mean: What is subtracted from the image, a number or one a channel.
-        stddev: What it is then divided by, a number or one a channel.
+        mean: Mean that the image is standardized by, a number or one a channel.
+        stddev: Standard deviation that it is standardized by, a number or one a channel.
 
     Returns:
         A `keras.Model`; 12.4 million weights with the widths above.
 
     Raises:
-        ValueError: If the shape is another one.
+        ValueError: If the shape is invalid.
+
+    Example:
+        >>> encoder = resnet12((28, 28, 1), widths=(4, 8, 16), embedding=32)
+        >>> keras_dml.models.PrototypicalClassifier(encoder, classes=5).embed(
+        ...     np.zeros((2, 28, 28, 1), "float32")
+        ... ).shape
+        TensorShape([2, 32])
     """
     image = image_input(input_shape, 2 ** len(widths))
     x = FixedNormalization(mean, stddev, name="normalization")(image)
@@ -66,4 +76,4 @@ def _normalized(x, filters, kernel, name):
         kernel_initializer="he_normal",
         name=f"{name}_conv",
     )(x)
-    return keras.layers.BatchNormalization(name=f"{name}_norm")(x)
+    return batch_normalization(f"{name}_norm")(x)

@@ -1,17 +1,20 @@
-"""ResNet-50, the encoder of the paper's larger images, from `keras.applications`."""
+"""ResNet-50 from `keras.applications`, the encoder of larger images."""
 
 from keras_dml._backend import keras, ops
 from keras_dml.layers.fixed_normalization import FixedNormalization
+from keras_dml.models._normalization import MOMENTUM
 from keras_dml.models.images import embedding_of, image_input
 
-# What its ImageNet weights were trained on: pixels from 0 to 255 less these, in the order blue,
-# green, red (`keras.applications.resnet.preprocess_input`).
+# The ImageNet weights were trained on pixels from 0 to 255 minus these, in the order blue, green,
+# red (`keras.applications.resnet.preprocess_input`).
 MEAN_RGB = (123.68, 116.779, 103.939)
 
 
 def resnet50(input_shape=(224, 224, 3), weights=None, *, embedding=None):
-    """`keras.applications.ResNet50` up to its pooled features, with its standardization inside
-    (He2016; Monteiro2020, section 4.2).
+    """ResNet-50 up to its pooled features, with its standardization inside (He2016).
+
+    The encoder of mini-ImageNet in Monteiro2020, section 4.2; the network is
+    `keras.applications.ResNet50`.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, 3)`, RGB in [0, 1].
@@ -27,7 +30,11 @@ def resnet50(input_shape=(224, 224, 3), weights=None, *, embedding=None):
         A `keras.Model` with 23.6 million weights.
 
     Raises:
-        ValueError: If the shape is another one, or the weights' file does not exist.
+        ValueError: If the shape is invalid, or the weights' file does not exist.
+
+    Example:
+        >>> resnet50((32, 32, 3), embedding=64).output_shape
+        (None, 64)
     """
     image = image_input(input_shape, 32, channels=3)
     mean = [value / 255 for value in MEAN_RGB]
@@ -38,4 +45,7 @@ def resnet50(input_shape=(224, 224, 3), weights=None, *, embedding=None):
         input_tensor=ops.flip(x, axis=-1),
         pooling="avg",
     )
+    for layer in network.layers:
+        if isinstance(layer, keras.layers.BatchNormalization):
+            layer.momentum = MOMENTUM
     return keras.Model(image, embedding_of(network.output, embedding), name="resnet50")

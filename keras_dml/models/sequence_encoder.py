@@ -1,5 +1,5 @@
-"""The sequence encoder of Abdelwahab2019: stacked convolutions over time, then an aggregation over
-all steps."""
+"""The sequence encoder of Abdelwahab2019: convolutions over time, then an aggregation of all
+steps."""
 
 from keras_dml._backend import keras
 from keras_dml.layers import (
@@ -12,8 +12,9 @@ from keras_dml.layers import (
     SequencePooling,
 )
 from keras_dml.models._choices import choose
+from keras_dml.models._normalization import batch_normalization
 
-# Filters of the sixteen convolutions, and the layers after which an edge model halves the rate.
+# Filters of the sixteen convolutions.
 # Abdelwahab2019 says "16 stacked convolutions"; the widths of "paper" are our reading of it, those
 # of "edge" fit 180 KB quantized.
 SIZES = {
@@ -22,7 +23,7 @@ SIZES = {
 }
 HALVINGS = {"paper": 0, "edge": 3}
 HALVE_EVERY = {1: 1, 2: 2, 3: 3, 4: 4, 5: 5}  # three halvings fit between sixteen convolutions
-# Of a new PReLU (He2015); Keras's own, zero, starts as a ReLU, which forgets half.
+# Slope of a new PReLU (He2015); Keras's default, zero, starts as a ReLU.
 SLOPE = 0.25
 
 HEADS = {
@@ -49,12 +50,12 @@ def sequence_encoder(
     normalization="channel",
     slope_l2=0.0,
 ):
-    """Sixteen convolutions with PReLU, and the distribution of their activations over time
-    (Abdelwahab2019, section 5.3).
+    """Sixteen convolutions and the distribution of their activations over time (Abdelwahab2019,
+    section 5.3).
 
     Each convolution covers three steps and is followed by batch normalization (which inference
-    folds into it) and a PReLU with one slope a filter. Masks are exact through every stage: the
-    embedding of a padded recording is that of the bare one.
+    folds into it) and a PReLU with one slope a filter. Masks are exact in every layer: the
+    embedding of a padded recording is that of the recording alone.
 
     Functional model:
         Input: `signal`, shape `(batch, time, channels)`, in the sensor's units; any time, with or
@@ -64,16 +65,16 @@ def sequence_encoder(
 
     Args:
         channels: Channels of a recording.
-        size: `"edge"` (32, 48, 64 filters, halves the rate three times) or `"paper"` (64, 128, 256
+        size: `"edge"` (32, 48, 64 filters, the rate halved three times) or `"paper"` (64, 128, 256
             filters).
-        aggregation: `"quantile"`, `"max"` or `"mean"` over time.
-        knots: Learned knots M of the quantile functions.
-        flatten: Whether quantiles end in one vector, compared by cosine (methods QP-NPL and
-            QP-CLS).
-        halvings: How many times, 0 to 3, pairs of steps are averaged; None: the size's own.
-        halve_every: Convolutions before each halving. The sooner the rate falls, the further the
-            last layers see and the less they compute: with three halvings 128 steps at 4, 196 steps
-            and half the time at 2.
+        aggregation: Aggregation over time: `"quantile"`, `"max"` or `"mean"`.
+        knots: Number of learned knots of the quantile functions (M in Abdelwahab2019).
+        flatten: Whether quantiles are flattened into one vector, compared by cosine (methods QP-NPL
+            and QP-CLS).
+        halvings: Number of times that pairs of steps are averaged, 0 to 3; None: that of `size`.
+        halve_every: Number of convolutions before each halving. With fewer, the last layers have a
+            longer receptive field and compute less: with three halvings 128 steps at 4, 196
+            steps and half the time at 2.
         normalization: `"channel"` (training statistics; call `adapt` of the model's layer
             `normalization`), `"instance"` (each recording by itself) or `"difference"` (the steps'
             differences, each recording by itself).
@@ -102,7 +103,7 @@ def sequence_encoder(
         x = MaskedConv1D(
             width, 3, use_bias=False, kernel_initializer="he_normal", name=f"conv_{i + 1}"
         )(x)
-        x = keras.layers.BatchNormalization(name=f"norm_{i + 1}")(x)
+        x = batch_normalization(f"norm_{i + 1}")(x)
         penalty = keras.regularizers.L2(slope_l2) if slope_l2 else None
         x = keras.layers.PReLU(
             shared_axes=[1],

@@ -1,4 +1,4 @@
-"""The SPD network of Kim2020: covariance matrices made smaller, rectified, and laid flat."""
+"""The SPD network of Kim2020: covariance matrices reduced, rectified and mapped to vectors."""
 
 import itertools
 import numbers
@@ -28,13 +28,12 @@ def spdnet(
     normalization=None,
     solver="eigh",
 ):
-    """BiMap, ReEig and again BiMap (Huang2017; Kim2020, section 4), on covariance matrices
-    or on recordings.
+    """BiMap and ReEig layers on covariance matrices or recordings (Huang2017; Kim2020, section 4).
 
-    The paper's later ReEigs are left out, because they are the identity: with orthonormal columns
-    the least eigenvalue of W'XW is at least that of X (Poincaré), so what the first one lifted to
-    `epsilon` stays there. A gradient masked at the floor, which they would add, is not that of the
-    function. A tangent head, `TangentMap`, rectifies in the eigendecomposition of its logarithm.
+    The later ReEigs of Kim2020 are left out, because they are the identity: if W has orthonormal
+    columns, the smallest eigenvalue of W'XW is at least that of X (Poincaré), which the first ReEig
+    raised to `epsilon`. They would only mask the gradient at the floor, where that of the identity
+    is not zero. A tangent head, `TangentMap`, rectifies in the eigendecomposition of its logarithm.
 
     Functional model:
         Input: `matrix`, shape `(batch, n, n)`, symmetric; or with an estimator `signal`, shape
@@ -47,18 +46,18 @@ def spdnet(
         sizes: n, then the units of each `BiMap`, not growing; or `"deap"` (32, 16), `"deap_lagged"`
             (64, 32), `"afew"` (400, 200, 100, 50) or `"hdm05"` (93, 80, 40, 20).
         output: `"tangent"` or `"spd"`.
-        epsilon: Least eigenvalue, in squared units of the signal: see `ReEig`.
-        estimator: None for matrices, else how `Covariance` estimates them from recordings.
-        normalization: Of recordings, before their covariance: None, `"channel"`, `"instance"` or
-            `"difference"`, as in `sequence_encoder`.
+        epsilon: Smallest eigenvalue, in squared units of the signal; see `ReEig`.
+        estimator: Estimator of `Covariance` for recordings; None: inputs are matrices.
+        normalization: Normalization of recordings before their covariance: None,
+            `"channel"`, `"instance"` or `"difference"`, as in `sequence_encoder`.
         solver: `"eigh"`, or `"polynomial"` for devices; `with_solver` changes it later.
 
     Returns:
         A `keras.Model` whose last layer names its distance.
 
     Raises:
-        ValueError: If a choice is unknown, a size is missing or grows, or matrices are to be
-            normalized.
+        ValueError: If a choice is unknown, a size is missing or larger than the one before, or a
+            normalization is given for matrices.
 
     Example:
         >>> spdnet("hdm05").output_shape
@@ -71,7 +70,7 @@ def spdnet(
         raise ValueError(f"`output` must be one of {OUTPUTS}. Received output={output!r}.")
     if estimator is None and normalization is not None:
         raise ValueError(
-            f"normalization={normalization!r} is of recordings, and this model takes matrices. "
+            f"normalization={normalization!r} is for recordings, and this model takes matrices. "
             'Give an `estimator`, such as "sample", to put `Covariance` first.'
         )
     stack = [BiMap(units, name=f"bimap_{i}") for i, units in enumerate(sizes[1:], start=1)]

@@ -1,25 +1,24 @@
-"""A small network for images of ink on paper that are attacked: it begins by looking at pixels
-through thresholds."""
+"""A small network for attacked images of ink on paper, whose first filters threshold pixels."""
 
 import numpy as np
 
 from keras_dml._backend import keras
 from keras_dml.models.images import embedding_of, image_input
 
-SLOPE = 4.0  # from a threshold to full ink, a unit of output takes a quarter of the range
+SLOPE = 4.0  # of the first filters: an output of 1 is a quarter of the range above a threshold
 LOWEST, HIGHEST = 0.3, 0.7
-NOISE = 0.25  # share of the usual random start that the first kernels keep
+NOISE = 0.25  # scale of the random initialization that the first kernels keep
 
 
 def thresholding_cnn(input_shape=(28, 28, 1), *, width=16, embedding=64):
-    """A 3 by 3 convolution, two strided 4 by 4 ones and a hidden layer, each with ReLU, and a
-    linear embedding.
+    """A small CNN whose first filters start as thresholds of pixels.
 
-    The first convolution starts as `relu(4 (x - t))` and `relu(4 (t - x))` of single pixels, with
-    thresholds t from 0.3 to 0.7, plus some of the usual random start. Adversarially trained
-    networks on MNIST find such filters by themselves (Madry2018, appendix C), which takes
-    most of their training: six epochs from this start leave 97.8 % of held-out training images
-    right under PGD-40 at 0.3.
+    A 3 by 3 convolution, two strided 4 by 4 convolutions and a hidden layer, each with ReLU, and a
+    linear embedding. The first convolution starts as `relu(4 (x - t))` and `relu(4 (t - x))` of
+    single pixels, with thresholds t from 0.3 to 0.7, plus a scaled random initialization.
+    Adversarially trained networks on MNIST learn such filters (Madry2018, appendix C), which takes
+    most of their training: after six epochs from this start 97.8 % of held-out training images are
+    classified correctly under PGD-40 at 0.3.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardized.
@@ -35,7 +34,7 @@ def thresholding_cnn(input_shape=(28, 28, 1), *, width=16, embedding=64):
         A `keras.Model`; 1,680,192 weights by default.
 
     Raises:
-        ValueError: If the shape is another one.
+        ValueError: If the shape is invalid.
     """
     layers = keras.layers
     x = image = image_input(input_shape, 4)
@@ -47,12 +46,12 @@ def thresholding_cnn(input_shape=(28, 28, 1), *, width=16, embedding=64):
         )(x)
     x = layers.Flatten(name="flat")(x)
     x = layers.Dense(32 * width, activation="relu", name="hidden")(x)
-    _look_through_thresholds(first)
+    _initialize_thresholds(first)
     return keras.Model(image, embedding_of(x, embedding), name="thresholding_cnn")
 
 
-def _look_through_thresholds(convolution):
-    """Up and down in turn, thresholds in order."""
+def _initialize_thresholds(convolution):
+    """Kernels and biases of alternately rising and falling filters with increasing thresholds."""
     kernel, bias = (np.array(keras.ops.convert_to_numpy(w)) for w in convolution.weights)
     slopes = np.where(np.arange(len(bias)) % 2, -SLOPE, SLOPE)
     kernel *= NOISE

@@ -2,10 +2,11 @@
 
 from keras_dml._backend import keras
 from keras_dml.layers.fixed_normalization import FixedNormalization
+from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import embedding_of, image_input
 
 STEM = 16
-GROUPS = ((16, 1), (32, 2), (64, 2))  # filters of width one, stride of the first block
+GROUPS = ((16, 1), (32, 2), (64, 2))  # filters at width 1, stride of the first block
 # Mean and standard deviation of CIFAR-10's training images, RGB in [0, 1].
 CIFAR_MEAN, CIFAR_STDDEV = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
 
@@ -20,30 +21,31 @@ def wide_resnet(
     mean=CIFAR_MEAN,
     stddev=CIFAR_STDDEV,
 ):
-    """Three groups of pre-activation blocks, pooled over the image (Zagoruyko2016; the
-    family that Monteiro2020 takes for CIFAR-10).
+    """A wide residual network (Zagoruyko2016), the family that Monteiro2020 uses for CIFAR-10.
 
-    A block is batch normalization, ReLU, 3 by 3 convolution, twice, with dropout between; a 1 by 1
-    convolution is its shortcut where the shape changes.
+    Three groups of pre-activation blocks, then the mean over the image. A block is twice batch
+    normalization, ReLU and a 3 by 3 convolution, with dropout between; a 1 by 1 convolution is its
+    shortcut if the shape changes.
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1].
         Output: `(batch, 64 * width)` features, none negative, or `(batch, embedding)`.
 
     Args:
-        depth: Layers, 6 n + 4 for n blocks a group.
-        width: Factor of the filters 16, 32 and 64.
+        depth: Number of layers, 6 n + 4 for n blocks a group.
+        width: Factor of the numbers of filters 16, 32 and 64.
         input_shape: `(height, width, channels)`, each side at least 8.
-        dropout: Share of activations that is dropped inside a block.
+        dropout: Fraction of activations dropped inside a block.
         embedding: Units of a linear layer on the features; None: no such layer.
-        mean: What is subtracted from the image, a number or one a channel; CIFAR-10's.
-        stddev: What it is then divided by, a number or one a channel; CIFAR-10's.
+        mean: Mean that the image is standardized by, a number or one a channel; that of CIFAR-10.
+        stddev: Standard deviation that it is standardized by, a number or one a channel; that of
+            CIFAR-10.
 
     Returns:
         A `keras.Model`; 36.5 million weights at depth 28 and width 10.
 
     Raises:
-        ValueError: If the depth is not 6 n + 4, or the shape is another one.
+        ValueError: If the depth is not 6 n + 4, or the shape is invalid.
     """
     blocks, rest = divmod(depth - 4, 6)
     if blocks < 1 or rest:
@@ -61,7 +63,7 @@ def wide_resnet(
 
 
 def _block(x, filters, stride, dropout, name):
-    """The shortcut of a block that changes the shape starts behind the first activation."""
+    """A block; if it changes the shape, its shortcut starts after the first activation."""
     shortcut, x = x, _activated(x, f"{name}_1")
     if stride != 1 or shortcut.shape[-1] != filters:
         shortcut = _convolution(filters, 1, f"{name}_shortcut", stride)(x)
@@ -73,7 +75,7 @@ def _block(x, filters, stride, dropout, name):
 
 
 def _activated(x, name):
-    x = keras.layers.BatchNormalization(name=f"{name}_norm")(x)
+    x = batch_normalization(f"{name}_norm")(x)
     return keras.layers.ReLU(name=f"{name}_relu")(x)
 
 

@@ -1,22 +1,23 @@
-"""The x-vector network: speakers from raw audio of any length."""
+"""The x-vector network: embeddings of speakers from raw audio of any length."""
 
 from keras_dml._backend import keras
 from keras_dml.layers.log_mel import LogMel
 from keras_dml.layers.masked_conv1d import MaskedConv1D
 from keras_dml.layers.statistics_pooling import StatisticsPooling
 from keras_dml.models._choices import choose
+from keras_dml.models._normalization import batch_normalization
 
 # Channels, width and dilation of the frame layers (Snyder2018, Table 1).
 FRAME_LAYERS = ((512, 5, 1), (512, 3, 2), (512, 3, 3), (512, 1, 1), (1500, 1, 1))
 
 
 def xvector(frame_layers=FRAME_LAYERS, *, embedding=512, bands=30, padding="valid"):
-    """A time-delay network on log-mel bands, statistics over the frames, and a linear layer.
+    """The x-vector network, from raw audio (Snyder2018).
 
-    The embedding is the affine output of segment 6 in Snyder2018; Monteiro2020 puts its own heads
-    on it in place of segment 7. Each frame layer is an affine map of the frames around, ReLU and
-    batch normalization. Masks are exact through every stage: the embedding of a padded recording is
-    that of the bare one.
+    A time-delay network on log-mel bands, statistics over the frames, and a linear layer. The
+    embedding is the affine output of segment 6 in Snyder2018; Monteiro2020 replaces segment 7 by
+    its own heads. Each frame layer is a convolution, ReLU and batch normalization. Masks are exact
+    in every layer: the embedding of a padded recording is that of the recording alone.
 
     Functional model:
         Input: `audio`, shape `(batch, samples, 1)`, 16 kHz, in [-1, 1]; any length of at least
@@ -26,7 +27,7 @@ def xvector(frame_layers=FRAME_LAYERS, *, embedding=512, bands=30, padding="vali
 
     Args:
         frame_layers: Channels, width in frames and dilation of each frame layer; fewer channels
-            make a compact network.
+            give a compact network.
         embedding: Units of the last layer.
         bands: Mel bands of `LogMel`.
         padding: `"valid"`, as published, or `"same"`: frames beyond the ends count as zero, and one
@@ -36,7 +37,7 @@ def xvector(frame_layers=FRAME_LAYERS, *, embedding=512, bands=30, padding="vali
         A `keras.Model`; 4.2 million weights at 24 bands.
 
     Raises:
-        ValueError: If a layer is not of three whole numbers, or the padding is another.
+        ValueError: If a layer is not given by three whole numbers, or the padding is unknown.
     """
     layers = [tuple(layer) for layer in frame_layers]
     if not layers or any(len(layer) != 3 or min(layer) < 1 for layer in layers):
@@ -45,9 +46,9 @@ def xvector(frame_layers=FRAME_LAYERS, *, embedding=512, bands=30, padding="vali
             f"frame_layers={frame_layers!r}."
         )
     reach = 1 + sum((width - 1) * dilation for _, width, dilation in layers)
-    least = choose("padding", padding, {"valid": reach, "same": 1})
+    min_frames = choose("padding", padding, {"valid": reach, "same": 1})
     audio = keras.Input((None, 1), name="audio")
-    x = LogMel(bands, min_frames=least, name="log_mel")(audio)
+    x = LogMel(bands, min_frames=min_frames, name="log_mel")(audio)
     for i, (channels, width, dilation) in enumerate(layers, start=1):
         x = MaskedConv1D(
             channels,
@@ -58,6 +59,6 @@ def xvector(frame_layers=FRAME_LAYERS, *, embedding=512, bands=30, padding="vali
             kernel_initializer="he_normal",
             name=f"frame_{i}",
         )(x)
-        x = keras.layers.BatchNormalization(name=f"frame_{i}_norm")(x)
+        x = batch_normalization(f"frame_{i}_norm")(x)
     x = StatisticsPooling(name="statistics")(x)
     return keras.Model(audio, keras.layers.Dense(embedding, name="embedding")(x), name="xvector")

@@ -20,10 +20,10 @@ def drawn(shape, rate, seeds):
 @pytest.mark.parametrize("rate", RATES)
 def test_the_share_is_that_of_the_rate_to_the_nearest_256th(rate):
     nearest = min(max(rate, 1 / 256), 255 / 256)
-    assert dropout.kept_share(rate) == pytest.approx(1 - nearest, abs=1 / 512)
+    assert dropout.kept_fraction(rate) == pytest.approx(1 - nearest, abs=1 / 512)
     found = kept((100, 1000), rate, 0)
     stddev = np.sqrt(nearest * (1 - nearest) / found.size)
-    assert abs(found.mean() - dropout.kept_share(rate)) < 4 * stddev
+    assert abs(found.mean() - dropout.kept_fraction(rate)) < 4 * stddev
 
 
 @pytest.mark.parametrize("rate", [0.5, 0.25, 0.0625, 0.1])

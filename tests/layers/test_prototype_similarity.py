@@ -155,6 +155,45 @@ def test_replaced_prototypes_may_be_other_classes(rng, layer):
     assert layer.class_names == ["x", "y", "z"]
 
 
+@pytest.mark.parametrize("kind", [list, np.array, lambda x: np.array(x, object)])
+def test_labels_of_new_classes_may_be_their_names(rng, kind):
+    z = rng.normal(size=(5, 2))
+    by_index, by_name, of_bytes = (layer_of(np.eye(2)) for _ in range(3))
+    by_index.add_classes(["c", "d"], z, [1, 0, 1, 1, 0])
+    by_name.add_classes(["c", "d"], z, kind(["d", "c", "d", "d", "c"]))
+    of_bytes.add_classes(["c", "d"], z, [b"d", b"c", b"d", b"d", b"c"])
+    for one, other, third in zip(*map(state, (by_index, by_name, of_bytes)), strict=True):
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(one, third)
+
+
+def test_refitting_takes_names_too(rng, layer):
+    z = rng.normal(size=(3, 2))
+    layer.refit(z, ["b", "a", "b"])
+    np.testing.assert_allclose(numpy(layer.prototypes), [z[1], (z[0] + z[2]) / 2], rtol=1e-5)
+
+
+def test_a_removed_class_is_gone_and_the_others_keep_their_bits(rng):
+    layer = layer_of(rng.normal(size=(4, 2)), list("abcd"), counts=[5, 0, 2, 7])
+    update(layer, [[1, 2]], [1])
+    z = rng.normal(size=(3, 2)).astype("float32")
+    before, scores = state(layer), numpy(layer(z))
+    assert layer.remove_classes(["c", "a"]) == [2, 0]
+    assert layer.class_names == ["b", "d"] and layer.classes == 2
+    for one, other in zip(before, state(layer), strict=True):
+        np.testing.assert_array_equal(other, one[[1, 3]])
+    np.testing.assert_array_equal(numpy(layer(z)), scores[:, [1, 3]])
+    assert PrototypeSimilarity.from_config(layer.get_config()).class_names == ["b", "d"]
+    assert len(layer.weights) == 3 + len(layer.similarity.weights)
+
+
+def test_a_layer_that_is_not_built_removes_classes_all_the_same():
+    layer = PrototypeSimilarity(3, hidden=2, class_names=["a", "b", "c"])
+    layer.remove_classes(["b"])
+    layer.build((None, 2))
+    assert layer.class_names == ["a", "c"] and layer.prototypes.shape == (2, 2)
+
+
 def test_a_layer_that_is_not_built_takes_classes_all_the_same():
     layer = PrototypeSimilarity(1, hidden=2)
     layer.add_classes(["new"], np.ones((2, 3)), [0, 0])
@@ -196,7 +235,19 @@ WITH_NAN = np.array([[1, 1], [1, np.nan]])
             lambda layer: layer.add_classes(["c"], np.ones((2, 3)), [0, 0]),
             r"\(count, 2\).*\(2, 3\)",
         ),
-        (lambda layer: layer.extend_class("c", Z), "no class 'c'; `add_classes` makes one"),
+        (lambda layer: layer.extend_class("c", Z), "no class 'c'; `add_classes` adds one"),
+        (
+            lambda layer: layer.remove_classes(["a", "c"]),
+            r"Received \['a', 'c'\], of which these are none: \['c'\]",
+        ),
+        (lambda layer: layer.remove_classes(["a", "a"]), r"come twice: \['a'\]"),
+        (lambda layer: layer.remove_classes("a"), "must be a list of names.*'a'"),
+        (lambda layer: layer.remove_classes([]), "must name some of the classes"),
+        (lambda layer: layer.remove_classes(["b", "a"]), "At least one class must be left"),
+        (
+            lambda layer: layer.add_classes(["c", "d"], Z, ["c", "e"]),
+            r"names of the classes \['c', 'd'\], or ids. Received \['e'\]",
+        ),
         (
             lambda layer: layer.extend_class("b", Z),
             "moving mean of unknown count.*refit_prototypes",

@@ -230,3 +230,13 @@ def test_places_name_each_rows_class_among_those_present(labels, static):
 def test_static_classes_compile_with_xla():
     present, places = with_xla(lambda y: classes_present(y, 9, static=True))(ids([4, 1, 4]))
     np.testing.assert_array_equal(numpy(present)[numpy(places)], [4, 1, 4])
+
+
+def test_a_row_without_a_unit_of_the_auxiliary_head_does_not_count(rng):
+    """Its class was added after training."""
+    logits = rng.normal(size=(4, 2)).astype("float32")
+    labels = ids([0, 3, 1, 2])
+    found = PrototypicalLoss().terms(labels, logits=logits)[2]
+    expected = np.mean(class_term(logits[[0, 2]], ids([0, 1])))
+    np.testing.assert_allclose(float(found), expected, rtol=1e-6)
+    assert float(PrototypicalLoss().terms(ids([2, 2, 3, 3]), logits=logits)[2]) == 0

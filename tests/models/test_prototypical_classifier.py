@@ -270,8 +270,15 @@ def test_asking_moves_nothing(trained):
 
     before, (x, y) = weights(trained), data()
     told = trained.evaluate(x, y, verbose=0, return_dict=True)
-    assert set(told) == {"loss", "class_loss", "accuracy"}
-    assert told["loss"] == pytest.approx(told["class_loss"])
+    assert set(told) == {"loss", "accuracy", "class_loss", "pair_loss", "aux_loss", "positives"}
+    terms = trained.terms(trained.embed(x), ops.convert_to_tensor(y.astype("int32")))
+    np.testing.assert_allclose(
+        [told["class_loss"], told["pair_loss"], told["aux_loss"], told["positives"]],
+        [float(term) for term in terms],
+        rtol=1e-5,
+    )
+    total = told["class_loss"] + told["pair_loss"] + told["aux_loss"]
+    assert told["loss"] == pytest.approx(total, rel=1e-5)
     assert 0 <= told["accuracy"] <= 1
     np.testing.assert_allclose(
         trained.predict(x, verbose=0), numpy(trained(x)), rtol=1e-5, atol=1e-6

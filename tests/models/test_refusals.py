@@ -134,9 +134,9 @@ def test_names_in_place_of_ids_are_refused_in_words(make):
             model.fit(x, labels, verbose=0)
 
 
-def test_names_are_refused_where_prototypes_are_set_by_them():
+def test_names_of_no_class_are_refused_where_prototypes_are_set_by_them():
     model, names = classifier(), np.array(["ann", "bob"])[LABELS]
-    for call in (model.refit_prototypes, lambda x, y: model.add_classes(["ann", "bob"], x, y)):
+    for call in (model.refit_prototypes, lambda x, y: model.add_classes(["eve"], x, y)):
         with pytest.raises(ValueError, match="'ann', 'bob'.*numpy.unique"):
             call(vectors(), names)
 

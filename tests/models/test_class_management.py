@@ -1,0 +1,120 @@
+"""Classes that leave a prototypical classifier, and what is left of them."""
+
+import numpy as np
+import pytest
+
+from keras_dml import models
+from keras_dml._backend import keras
+from tests.geometry.perceptrons import numpy
+
+NAMES = ["ann", "bob", "eve"]
+once = pytest.mark.skipif(
+    keras.backend.backend() == "jax", reason="the same on every backend, and JAX compiles for long"
+)
+
+
+def data():
+    rng = np.random.default_rng(5)
+    y = np.arange(12) % 3
+    return rng.normal(size=(12, 4)).astype("float32"), y
+
+
+def classifier(aux="softmax"):
+    """Trained for two steps on three people."""
+    keras.utils.set_random_seed(2)
+    encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, activation="tanh")])
+    model = models.PrototypicalClassifier(
+        encoder, 3, hidden=6, dropout=0.0, aux=aux, class_names=NAMES
+    )
+    model.compile(keras.optimizers.Adam(0.01), metrics=["accuracy"])
+    x, y = data()
+    model.fit(x, y, batch_size=6, shuffle=False, verbose=0)
+    return model
+
+
+@pytest.mark.parametrize("aux", ["softmax", pytest.param("am", marks=once)])
+def test_nothing_is_left_of_a_removed_class_and_the_others_keep_their_bits(aux):
+    model, (x, _) = classifier(aux), data()
+    before = model.prototypes
+    logits, scores = numpy(model.scores(x, "dol")), numpy(model(x))
+    units = [numpy(weight) for weight in model.aux_head.weights]
+    model.remove_classes(["bob"])
+    assert model.class_names == ["ann", "eve"]
+    np.testing.assert_array_equal(model.prototypes, before[[0, 2]])
+    for old, new in zip(units, model.aux_head.weights, strict=True):
+        np.testing.assert_array_equal(numpy(new), old[..., [0, 2]])
+    np.testing.assert_allclose(numpy(model.scores(x, "dol")), logits[:, [0, 2]], rtol=1e-6)
+    np.testing.assert_allclose(numpy(model(x)), scores[:, [0, 2]], rtol=1e-6)
+    # gradients of bob's unit stood in the moments of the optimizer
+    shapes = {tuple(variable.shape) for variable in model.optimizer.variables}
+    assert shapes - {()} == {tuple(weight.shape) for weight in model.trainable_weights}
+    assert not any(numpy(variable).any() for variable in model.optimizer.variables[2:])
+
+
+def test_training_goes_on_without_a_removed_class_and_a_file_has_nothing_of_it(tmp_path):
+    model, (x, y) = classifier(), data()
+    model.remove_classes(["bob"])
+    x, y = x[y != 1], np.where(y[y != 1] == 2, 1, 0)
+    assert np.isfinite(model.fit(x, y, verbose=0).history["loss"]).all()
+    with pytest.raises(ValueError, match="ids from 0 to 1"):
+        model.fit(x, y + 1, verbose=0)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert loaded.class_names == ["ann", "eve"]
+    assert [weight.shape for weight in loaded.weights] == [one.shape for one in model.weights]
+    assert loaded.fit(x, y, verbose=0).history == model.fit(x, y, verbose=0).history
+
+
+@once
+def test_a_class_that_was_added_leaves_the_auxiliary_head_and_the_optimizer_alone():
+    model, (x, _) = classifier(), data()
+    model.add_classes(["new"], x[:2], ["new", "new"])
+    head, steps = model.aux_head, int(model.optimizer.iterations)
+    model.remove_classes(["new"])
+    assert model.aux_head is head and int(model.optimizer.iterations) == steps == 2
+    assert model.class_names == NAMES
+
+
+@once
+def test_a_classifier_outlives_all_classes_of_its_training(tmp_path):
+    model, (x, _) = classifier(), data()
+    model.add_classes(["new", "other"], x[:4], ["new", "other", "new", "other"])
+    kept = model.prototypes[3:]
+    model.remove_classes(NAMES)
+    np.testing.assert_array_equal(model.prototypes, kept)
+    with pytest.raises(ValueError, match='has no "dol" head'):
+        model.scores(x, "dol")
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert loaded.class_names == ["new", "other"]
+    np.testing.assert_array_equal(numpy(loaded(x)), numpy(model(x)))
+    assert np.isfinite(model.fit(x, np.arange(12) % 2, verbose=0).history["loss"]).all()
+
+
+@once
+def test_a_classifier_that_was_not_compiled_loses_a_class_too():
+    encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])
+    model = models.PrototypicalClassifier(encoder, 3, hidden=6, class_names=NAMES)
+    model.remove_classes(["ann"])
+    assert model.aux_head.units == 2 and model.predict(data()[0], verbose=0).shape == (12, 2)
+
+
+@once
+def test_a_class_that_cannot_be_removed_changes_nothing():
+    model = classifier()
+    before, units = model.prototypes, model.aux_head.units
+    for names, message in ((["bob", "joe"], r"are none: \['joe'\]"), (NAMES, "must be left")):
+        with pytest.raises(ValueError, match=message):
+            model.remove_classes(names)
+        np.testing.assert_array_equal(model.prototypes, before)
+        assert model.class_names == NAMES and model.aux_head.units == units
+
+
+def test_labels_may_be_names_where_classes_are_added_or_fitted_anew():
+    one, other, (x, y) = classifier(), classifier(), data()
+    one.refit_prototypes(x, y)
+    other.refit_prototypes(x, np.array(NAMES)[y])
+    np.testing.assert_array_equal(one.prototypes, other.prototypes)
+    one.add_classes(["p", "q"], x[:3], [1, 0, 1])
+    other.add_classes(["p", "q"], x[:3], np.array(["q", "p", "q"]))
+    np.testing.assert_array_equal(one.prototypes, other.prototypes)
