@@ -23,6 +23,7 @@ _SUBPACKAGES = (
     "reports",
     "samplers",
     "schedules",
+    "training",
     "zoo",
 )
 

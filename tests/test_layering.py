@@ -20,6 +20,7 @@ ROWS = [
     ["zoo"],
     ["inference"],
     ["export", "reports"],
+    ["training"],
     ["reproduce"],
     ["cli"],
 ]

@@ -31,7 +31,7 @@ def show(manual_dir, data_dir, out, scale, seeds=None):
         matrices, motions, actors = read(manual_dir, data_dir)
     with _console.stage("load the losses"), _console.quietly():
         from keras_dml.reproduce.potato import clips, pictures, plan
-        from keras_dml.reproduce.runs import Runs
+        from keras_dml.training import Runs
 
     chosen = plan.SCALES[scale]
     if seeds is not None:

@@ -40,7 +40,7 @@ def show(manual_dir, out, scale, restarts=None, images=None, precision="float32"
         train, test = read(manual_dir)
     with _console.stage("load the networks"), _console.quietly():
         from keras_dml.reproduce.prototypes import digits, pictures, plan, tables
-        from keras_dml.reproduce.runs import Runs
+        from keras_dml.training import Runs
 
     chosen = plan.SCALES[scale]
     if restarts is not None:

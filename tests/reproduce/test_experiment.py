@@ -10,7 +10,7 @@ from keras_dml.reproduce.potato.clips import clips_of
 from keras_dml.reproduce.potato.methods import METHODS
 from keras_dml.reproduce.potato.plan import PER_CLASS, Experiment
 from keras_dml.reproduce.potato.training import Trainer, train
-from keras_dml.reproduce.runs import Runs
+from keras_dml.training import Runs
 from tests.reproduce import motions as small
 
 SETTINGS = {

@@ -9,7 +9,7 @@ from scipy import stats
 from keras_dml._backend import keras
 from keras_dml.reproduce.prototypes import methods, pictures, plan, tables, training
 from keras_dml.reproduce.prototypes.digits import digits_of
-from keras_dml.reproduce.runs import Runs
+from keras_dml.training import Runs
 from tests.reproduce import digits as small
 
 

@@ -2,10 +2,10 @@
 
 from keras_dml import reports
 from keras_dml.reports import style
-from keras_dml.reproduce import _json
 from keras_dml.reproduce.potato import tables
 from keras_dml.reproduce.potato.methods import RPL
 from keras_dml.reproduce.potato.plan import NO_NETWORK, REFERENCES
+from keras_dml.training import write_json
 
 
 def write(out, choices, rows, spreads, ablations, *, seeds, source):
@@ -74,7 +74,7 @@ def write(out, choices, rows, spreads, ablations, *, seeds, source):
     )
     written += reports.save(picture, out / "figure5_calibration", table)
     told["samples"] = table
-    return compared, [*written, _json.write(out / "figures.json", told)]
+    return compared, [*written, write_json(out / "figures.json", told)]
 
 
 def _at_the_end(table):

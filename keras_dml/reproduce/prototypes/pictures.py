@@ -5,8 +5,8 @@ from matplotlib.ticker import FuncFormatter
 
 from keras_dml import reports
 from keras_dml.reports import style
-from keras_dml.reproduce import _json
 from keras_dml.reproduce.prototypes import tables
+from keras_dml.training import write_json
 
 OWN = "SIM + AT"
 DRAWN = ("clean", "fgsm", "short", "long", "restarts", "square")
@@ -30,7 +30,7 @@ def write(out, table, heads, history, *, source):
     picture = compared(table, heads, title=_title(table, heads), caption=caption)
     written = reports.save(picture, out / "table1", table)
     told = {"figures": table, "columns": heads, "trainings": history}
-    return [*written, _json.write(out / "figures.json", told)]
+    return [*written, write_json(out / "figures.json", told)]
 
 
 def compared(table, heads, *, title, caption):

@@ -6,8 +6,21 @@ import pathlib
 import time
 
 from keras_dml import progress
-from keras_dml._files import file_place
-from keras_dml.reproduce import _json
+from keras_dml._files import file_place, write_text
+
+
+def write_json(path, content):
+    """Writes a JSON file whole or not at all.
+
+    Args:
+        path: A `pathlib.Path`.
+        content: Plain numbers, strings, lists and dicts.
+
+    Returns:
+        The path.
+    """
+    write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    return path
 
 
 class Runs:
@@ -78,5 +91,5 @@ class Runs:
                 "result": result,
                 "seconds": round(time.monotonic() - start, 2),
             }
-            _json.write(path, kept)
+            write_json(path, kept)
         return [self.find(settings) for settings in plan]
