@@ -14,7 +14,7 @@ import numpy as np
 import typer
 
 from keras_dml import evaluation, reports
-from zoo import recipe
+from keras_dml.training import measure
 
 LABELS = {"qp_wl": "QP-WL", "qp_npl": "QP-NPL", "mp_npl": "MP-NPL", "qp_cls": "QP-CLS"}
 SHOWN = ("protocol", "n", "metric", "fraction")
@@ -38,7 +38,7 @@ def variants(name):
 
 def run(name, options, seed, steps, out):
     """One training run, unless its figures are there already."""
-    if (out / recipe.FIGURES).exists():
+    if (out / measure.FIGURES).exists():
         return
     out.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", f"zoo.{name}.train", *options, "--resume"]
@@ -58,7 +58,7 @@ def table(folders):
         key: [] for key in ("method", *SHOWN, "mean", "stderr_over_seeds", "seeds", "trials")
     }
     for label, runs in folders.items():
-        found = [json.loads((out / recipe.FIGURES).read_text()) for out in runs]
+        found = [json.loads((out / measure.FIGURES).read_text()) for out in runs]
         for entries in zip(*found, strict=True):
             values = np.array([entry["value"] for entry in entries])
             spread = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
@@ -79,7 +79,7 @@ def picture(folders, caption):
     """Error curves of the methods, the mean over their seeds, from all trials of their runs."""
     results = {}
     for label, runs in folders.items():
-        trials = [np.load(out / recipe.TRIALS) for out in runs]
+        trials = [np.load(out / measure.TRIALS) for out in runs]
         results[label] = [
             evaluation.verification(each["scores"], each["genuine"]) for each in trials
         ]

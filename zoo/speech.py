@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from keras_dml.training import People
 from tfds_builders.common.splits import by_subject
 from tfds_builders.ravdess_speech.ravdess_speech_dataset_builder import sex_of
-from zoo.people import People, read
+from zoo.people import read
 
 RATE_HZ = 16_000
 LEVEL = 0.05  # root mean square of speech, full scale 1: -26 dB, the customary level of telephony

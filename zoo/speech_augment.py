@@ -4,7 +4,7 @@ by another speed."""
 import numpy as np
 from scipy import fft, signal
 
-from zoo.people import People
+from keras_dml.training import People
 
 SPEEDS = {  # name: up and down factors of the resampling
     "0.8": (10, 8),
@@ -26,7 +26,7 @@ def with_speeds(people):
     recordings of the same speaker it would teach that pitch does not matter.
 
     Args:
-        people: `zoo.people.People`.
+        people: `keras_dml.training.People`.
 
     Returns:
         `People`, five times as many; the new ones are called `"01@0.8"`, `"01@0.9"`, ...
@@ -47,7 +47,7 @@ def joined(people, samples, seed=0):
     order, where it is too short for a crop.
 
     Args:
-        people: `zoo.people.People`.
+        people: `keras_dml.training.People`.
         samples: Least length.
         seed: Of the order.
 
