@@ -64,7 +64,7 @@ class Run:
             folder=self.out,
             resume=self.resume,
             **given,
-        )
+        ).minutes
 
     def keep(self, figures):
         """Prints rows of figures, writes them to `figures.json` and returns them."""

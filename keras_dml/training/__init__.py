@@ -5,12 +5,13 @@ on them, `publish` writes a trained model with its card and page into a folder o
 """
 
 from keras_dml.training._card import build_card, training_record, versions
-from keras_dml.training._fit import Optimization, fit
+from keras_dml.training._fit import Fitted, Optimization, fit
 from keras_dml.training._publish import figure_files, publish, update
 from keras_dml.training.people import People, folds
 from keras_dml.training.runs import Runs, write_json
 
 __all__ = [
+    "Fitted",
     "Optimization",
     "People",
     "Runs",

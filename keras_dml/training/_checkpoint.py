@@ -19,7 +19,7 @@ _place = functools.partial(
 
 
 class Checkpoint(keras.callbacks.Callback):
-    """Saves weights, optimizer, random states, epochs and minutes after each epoch.
+    """Saves weights, optimizer, random states, history and minutes after each epoch.
 
     `keras.callbacks.BackupAndRestore` saves no random states, so dropout goes on otherwise than it
     would have, and writes weights and epoch one after the other, so a run that is killed in between
@@ -30,7 +30,7 @@ class Checkpoint(keras.callbacks.Callback):
         resume: Whether training begins from the checkpoint that is there; else it is deleted.
 
     Attributes:
-        epochs: Epochs done before this run.
+        history: For each epoch done, a dict of the loss and the metrics.
         minutes: Minutes of training before this run.
 
     Raises:
@@ -41,15 +41,15 @@ class Checkpoint(keras.callbacks.Callback):
         super().__init__()
         folder = pathlib.Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        self.path, self.epochs, self.minutes = _place(folder / FOLDER), 0, 0.0
+        self.path, self.minutes, self.history = _place(folder / FOLDER), 0.0, []
         if not resume:
             shutil.rmtree(self.path, ignore_errors=True)
         elif self.path.exists():
-            self.epochs, self.minutes, self._random_states = _progress(self.path / PROGRESS)
+            self.minutes, self.history, self._random_states = _progress(self.path / PROGRESS)
 
     def on_train_begin(self, logs=None):
         self._start = time.monotonic()
-        if self.epochs:
+        if self.history:
             if not self.model.optimizer.built:
                 self.model.optimizer.build(self.model.trainable_variables)
             self.model.load_weights(self.path / WEIGHTS)
@@ -60,7 +60,8 @@ class Checkpoint(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         minutes = self.minutes + (time.monotonic() - self._start) / 60
         states = [ops.convert_to_numpy(one).tolist() for one in _random_variables(self.model)]
-        progress = {"epochs": epoch + 1, "minutes": minutes, "random_states": states}
+        self.history.append({name: float(value) for name, value in logs.items()})
+        progress = {"minutes": minutes, "history": self.history, "random_states": states}
         with _files.staged(self.path, _place) as candidate:
             candidate.mkdir()
             self.model.save_weights(candidate / WEIGHTS)
@@ -76,7 +77,7 @@ def _random_variables(model):
 def _progress(path):
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-        return int(found["epochs"]), float(found["minutes"]), list(found["random_states"])
+        return float(found["minutes"]), list(found["history"]), list(found["random_states"])
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(
             f"{path} is damaged ({error}). Delete the folder {path.parent}; training then begins "

@@ -2,6 +2,7 @@
 
 import dataclasses
 import time
+from typing import NamedTuple
 
 from keras_dml._backend import keras
 from keras_dml.training._checkpoint import Checkpoint
@@ -57,6 +58,18 @@ class Optimization:
         )
 
 
+class Fitted(NamedTuple):
+    """What a training took and how it went, earlier runs that were resumed included.
+
+    Attributes:
+        minutes: Minutes of training.
+        history: For each epoch a dict of the loss and the metrics.
+    """
+
+    minutes: float
+    history: list
+
+
 def fit(
     model, batches, *, steps, optimization, folder=None, resume=False, callbacks=(), **compiled
 ):
@@ -78,7 +91,7 @@ def fit(
         **compiled: Further arguments of `model.compile`, such as `loss`.
 
     Returns:
-        Minutes of training, those of the runs that this one resumes included.
+        `Fitted`.
 
     Raises:
         ValueError: If `steps` is not positive, or something else than a checkpoint is in its place.
@@ -89,13 +102,20 @@ def fit(
     # XLA is slower than TensorFlow's own convolutions on a processor: drop it once models decide
     model.compile(optimization.optimizer(epochs * len(batches)), jit_compile=False, **compiled)
     callbacks = [*callbacks, ProgressLine(epochs, len(batches))]
-    start, before, done = time.monotonic(), 0.0, 0
+    start, earlier = time.monotonic(), Fitted(0.0, [])
     if folder is not None:
         checkpoint = Checkpoint(folder, resume)
-        before, done = checkpoint.minutes, checkpoint.epochs
+        earlier = Fitted(checkpoint.minutes, list(checkpoint.history))
         callbacks.append(checkpoint)
-    batches.epoch = done
-    model.fit(
-        batches, epochs=epochs, initial_epoch=done, shuffle=False, verbose=0, callbacks=callbacks
-    )
-    return before + (time.monotonic() - start) / 60
+    batches.epoch = len(earlier.history)
+    told = model.fit(
+        batches,
+        epochs=epochs,
+        initial_epoch=batches.epoch,
+        shuffle=False,
+        verbose=0,
+        callbacks=callbacks,
+    ).history
+    minutes = earlier.minutes + (time.monotonic() - start) / 60
+    history = [dict(zip(told, values, strict=True)) for values in zip(*told.values(), strict=True)]
+    return Fitted(minutes, earlier.history + history)

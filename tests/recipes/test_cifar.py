@@ -62,7 +62,8 @@ def test_a_run_goes_on_where_it_stopped_and_its_card_and_model_can_be_read(
     before = json.loads(progress.read_text())
     recipe.main(steps=4, out=out, resume=True, publish_model=True)
     after = json.loads(progress.read_text())
-    assert (before["epochs"], after["epochs"]) == (1, 2) and after["minutes"] > before["minutes"]
+    assert after["minutes"] > before["minutes"]
+    assert len(before["history"]) == 1 and after["history"][:1] == before["history"]
     monkeypatch.setenv("KERAS_DML_ZOO", str(tmp_path))
     card = zoo.card(NAME)
     assert not schema.problems(card)

@@ -38,11 +38,11 @@ LOSS = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
 def train(folder=None, steps=9, resume=False, **given):
     one = model()
-    minutes = fit(
+    fitted = fit(
         one, batches(), steps=steps, optimization=QUICK, folder=folder, resume=resume, loss=LOSS,
         **given,
     )  # fmt: skip
-    return one, minutes
+    return one, fitted
 
 
 class Stop(keras.callbacks.Callback):
@@ -63,14 +63,16 @@ def same(one, other):
 
 
 def test_a_stopped_run_that_is_resumed_ends_where_one_run_does(tmp_path):
-    whole, _ = train()
+    whole, whole_fitted = train()
     with pytest.raises(KeyboardInterrupt):
         train(tmp_path, callbacks=[Stop(1)])
     progress = json.loads((tmp_path / "checkpoint" / "progress.json").read_text())
-    assert progress["epochs"] == 1
-    resumed, minutes = train(tmp_path, resume=True)
+    assert len(progress["history"]) == 1
+    resumed, fitted = train(tmp_path, resume=True)
     same(whole, resumed)
-    assert minutes > progress["minutes"] > 0
+    assert fitted.minutes > progress["minutes"] > 0
+    losses, expected = ([epoch["loss"] for epoch in one.history] for one in (fitted, whole_fitted))
+    np.testing.assert_allclose(losses, expected, rtol=1e-5)
 
 
 def test_a_run_that_is_not_resumed_begins_anew(tmp_path):
@@ -87,11 +89,12 @@ def test_a_run_of_the_same_seed_repeats_itself():
 
 
 def test_a_finished_run_is_only_loaded(tmp_path, capsys):
-    whole, minutes = train(tmp_path)
+    whole, fitted = train(tmp_path)
     capsys.readouterr()
     again, later = train(tmp_path, resume=True)
     assert "step" not in capsys.readouterr().err
-    assert later >= json.loads((tmp_path / "checkpoint" / "progress.json").read_text())["minutes"]
+    kept = json.loads((tmp_path / "checkpoint" / "progress.json").read_text())
+    assert later.minutes >= kept["minutes"] and later.history == fitted.history == kept["history"]
     same(whole, again)
 
 

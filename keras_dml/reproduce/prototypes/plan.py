@@ -7,7 +7,7 @@ from keras_dml.reproduce.prototypes.digits import digest
 from keras_dml.reproduce.prototypes.methods import FLOAT32, ROWS, TRAININGS
 from keras_dml.reproduce.prototypes.training import Trainings
 
-VERSION = 3  # of what a run does; another one leaves the files of older runs alone
+VERSION = 4  # of what a run does; another one leaves the files of older runs alone
 EPSILON = 0.3  # Monteiro2020, MNIST
 STEP_SIZE = 0.01  # of the attacks that measure
 
@@ -105,18 +105,15 @@ class Experiment:
         """All networks that the rows need, the same recipe for all.
 
         Returns:
-            Rows of what each epoch told, a dict each.
+            Loss and metrics of each epoch, a dict each.
         """
         needed = [one for one in TRAININGS if one in {ROWS[name][0] for name in self.rows}]
-        plan = [
-            self._settings(training, epoch)
-            for training in needed
-            for epoch in range(1, self.scale.epochs + 1)
-        ]
-        told = self.runs.make(plan, self.trainings.run, "1/2 networks are trained, epochs")
+        plan = [self._settings(training) for training in needed]
+        histories = self.runs.make(plan, self.trainings.run, "1/2 networks are trained")
         return [
-            {"training": one["training"], "epoch": one["epoch"], **result}
-            for one, result in zip(plan, told, strict=True)
+            {"training": training, "epoch": number, **epoch}
+            for training, history in zip(needed, histories, strict=True)
+            for number, epoch in enumerate(history, start=1)
         ]
 
     def attack(self):
@@ -138,13 +135,12 @@ class Experiment:
                 row[column] += value
         return sums
 
-    def _settings(self, training, epoch):
+    def _settings(self, training):
         return {
             "name": f"train_{training}",
             "version": VERSION,
             "digits": self.digits.digest,
             "training": training,
-            "epoch": epoch,
             "epochs": self.scale.epochs,
             "batch": 128,
             "learning_rate": 1e-3,
@@ -160,7 +156,7 @@ class Experiment:
         training, head = ROWS[name]
         return {
             "name": f"attack_{training}_{head}",
-            "training": self._settings(training, self.scale.epochs),
+            "training": self._settings(training),
             "head": head,
             "start": start,
             "part": self.scale.part,
