@@ -22,7 +22,6 @@ _SUBPACKAGES = (
     "potato",
     "reports",
     "samplers",
-    "schedules",
     "training",
     "zoo",
 )
