@@ -1,4 +1,4 @@
-"""Trains a model and its rivals with several seeds, and shows what the differences are worth.
+"""Trains a model and its rivals with several seeds, and compares their figures.
 
 From the checkout: `python -m zoo.compare gait_qp_wl`. A run that is done is not repeated; a stopped
 one goes on from its checkpoint.
@@ -21,7 +21,7 @@ SHOWN = ("protocol", "n", "metric", "fraction")
 
 
 def variants(name):
-    """Options of the model's recipe by the label in picture and table.
+    """Options of the model's recipe by the label in figure and table.
 
     Teacher and shift serve one method only: the fair comparison is without them.
     """
@@ -75,7 +75,7 @@ def table(folders):
     return columns
 
 
-def picture(folders, caption):
+def figure(folders, caption):
     """Error curves of the methods, the mean over their seeds, from all trials of their runs."""
     results = {}
     for label, runs in folders.items():
@@ -107,7 +107,7 @@ def main(
         "Single recordings of each unseen person's last session against everybody's earlier ones. "
         f"{seeds} seeds a method."
     )
-    for path in reports.save(picture(folders, caption), target, table(folders)):
+    for path in reports.save(figure(folders, caption), target, table(folders)):
         print(path)
 
 

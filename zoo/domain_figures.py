@@ -37,7 +37,7 @@ def rows(found, methods, known):
     Args:
         found: Same as in `table`.
         methods: Names of the methods.
-        known: `zoo.domains.Pictures`.
+        known: `zoo.domains.DomainImages`.
     """
     columns = table(found, methods)
     listed = []
@@ -136,7 +136,7 @@ def save(found, methods, known, stem):
     Args:
         found: Same as in `table`.
         methods: Names of the methods.
-        known: `zoo.domains.Pictures`.
+        known: `zoo.domains.DomainImages`.
         stem: Path of the files without their endings.
 
     Returns:

@@ -13,13 +13,14 @@ import sys
 import numpy as np
 
 from keras_dml import progress
+from keras_dml._backend import ops
 from keras_dml._files import staged
 from keras_dml.samplers import EpisodeSampler
 from keras_dml.training import Runs
 from tfds_builders.pacs_images.pacs_images_dataset_builder import CLASSES, DOMAINS
 from zoo import augment, people
 
-SIDE = 224  # pixels; the pictures have 227
+SIDE = 224  # pixels; the images have 227
 # Varied copies: smallest area of a crop, largest change of a color, fraction of gray images.
 MIN_AREA, COLOR, GRAY = 0.7, 0.3, 0.1
 COPIES, COPY_SEED = 8, 0
@@ -27,14 +28,14 @@ BATCH = 32
 
 
 @dataclasses.dataclass(frozen=True)
-class Pictures:
-    """Pictures in the order of their names.
+class DomainImages:
+    """Images in the order of their names.
 
     Attributes:
-        images: Shape `(pictures, 227, 227, 3)`, uint8, RGB.
-        labels: Shape `(pictures,)`, int32, indices in `CLASSES`.
-        domains: Shape `(pictures,)`, names.
-        validates: Shape `(pictures,)`, whether a picture is kept from training to choose by.
+        images: Shape `(images, 227, 227, 3)`, uint8, RGB.
+        labels: Shape `(images,)`, int32, indices in `CLASSES`.
+        domains: Shape `(images,)`, names.
+        validates: Shape `(images,)`, whether an image is kept from training to choose by.
     """
 
     images: np.ndarray
@@ -49,10 +50,10 @@ class Pictures:
         return tuple(np.flatnonzero(part) for part in parts)
 
     def counts(self):
-        """Numbers of pictures: all, those that train and those that validate."""
+        """Numbers of images: all, those that train and those that validate."""
         train, validation, _ = self.without()
         return {
-            "pictures": len(self.labels),
+            "images": len(self.labels),
             "train": len(train),
             "validation": len(validation),
         }
@@ -63,16 +64,16 @@ class Outputs:
     """Outputs of the two parts of a network for the middle of each image, then for varied copies.
 
     Attributes:
-        maps: Of the lower part, arrays of shape `(pictures, ...)`, float16, on disk.
-        features: Of the upper part, arrays of shape `(pictures, features)`, float32.
+        maps: Of the lower part, arrays of shape `(images, ...)`, float16, on disk.
+        features: Of the upper part, arrays of shape `(images, features)`, float32.
     """
 
     maps: list
     features: list
 
 
-def pictures():
-    """Every picture of PACS once, with the side that the builder puts it on."""
+def read():
+    """Every image of PACS once, with the side that the builder puts it on."""
     found = {}
     for held_out in ("photo", "sketch"):  # together they train on all four domains
         splits = people.read(f"pacs_images/{held_out}")
@@ -81,7 +82,7 @@ def pictures():
                 found[record["file"]] = (record, bool(validates))
     records, validates = zip(*(found[name] for name in sorted(found)), strict=True)
     names = list(DOMAINS)
-    return Pictures(
+    return DomainImages(
         np.stack([record["image"] for record in records]),
         np.array([record["label"] for record in records], np.int32),
         np.array([names[record["domain"]] for record in records]),
@@ -90,13 +91,13 @@ def pictures():
 
 
 def central(images):
-    """The middle of pictures as a model takes it, float32 in [0, 1]."""
+    """The middle of images as a model takes it, float32 in [0, 1]."""
     top, left = ((extent - SIDE) // 2 for extent in images.shape[1:3])
     return np.divide(images[:, top : top + SIDE, left : left + SIDE], 255, dtype=np.float32)
 
 
 def varied(images, rng):
-    """A random part of each picture, mirrored or not, in changed colors; float32 in [0, 1]."""
+    """A random part of each image, mirrored or not, in changed colors; float32 in [0, 1]."""
     part = augment.mirror(augment.crop(images, rng, SIDE, MIN_AREA), rng)
     return augment.recolor(np.divide(part, 255, dtype=np.float32), rng, COLOR, GRAY)
 
@@ -107,10 +108,10 @@ def outputs(lower, upper, images, key, folder, copies=None):
     Args:
         lower: `keras.Model` of images, the part that is not trained.
         upper: `keras.Model` of the outputs of `lower`, as it is before training.
-        images: Images of `Pictures`.
+        images: Images of `DomainImages`.
         key: Text that identifies the weights.
         folder: Folder of the outputs, 49 kB for each copy of an image at 14 x 14 x 112.
-        copies: Varied copies of each picture; None: `COPIES`.
+        copies: Varied copies of each image; None: `COPIES`.
 
     Returns:
         `Outputs`.
@@ -121,12 +122,10 @@ def outputs(lower, upper, images, key, folder, copies=None):
     folder = folder / f"outputs_{digest}"
     folder.mkdir(parents=True, exist_ok=True)
     found = Outputs([], [])
-    for network in (lower, upper):
-        network.compile(jit_compile=False)  # see `keras_dml.training.fit`
     for copy in range(copies + 1):
         maps, features = (folder / f"{kind}_{copy}.npy" for kind in ("maps", "features"))
         if not (maps.exists() and features.exists()):
-            print(f"copy {copy} of {copies} of the pictures", file=sys.stderr, flush=True)
+            print(f"copy {copy} of {copies} of the images", file=sys.stderr, flush=True)
             rng = np.random.default_rng((COPY_SEED, copy)) if copy else None
             _write((maps, features), (lower, upper), images, rng)
         found.maps.append(np.load(maps, mmap_mode="r"))
@@ -141,11 +140,11 @@ def _write(paths, networks, images, rng):
             np.lib.format.open_memmap(part, "w+", kind, (len(images), *network.output_shape[1:]))
             for part, kind, network in zip(parts, (np.float16, np.float32), networks, strict=True)
         ]
-        for start in progress.track(range(0, len(images), BATCH), "pictures"):
+        for start in progress.track(range(0, len(images), BATCH), "images"):
             rows = slice(start, start + BATCH)
             x = central(images[rows]) if rng is None else varied(images[rows], rng)
             for array, network in zip(kept, networks, strict=True):
-                array[rows] = x = network.predict_on_batch(x)
+                array[rows] = x = ops.convert_to_numpy(network(x, training=False))
         for array in kept:
             array.flush()
 
@@ -154,10 +153,10 @@ def batches(known, copies, *, rows, per_class, steps, seed):
     """Batches of all classes, the images of each spread over the domains, in random varied copies.
 
     Args:
-        known: `Pictures`.
+        known: `DomainImages`.
         copies: Arrays of `Outputs`.
-        rows: Pictures to draw from.
-        per_class: Pictures of each class in a batch.
+        rows: Images to draw from.
+        per_class: Images of each class in a batch.
         steps: Batches in an epoch.
         seed: Seed of the draws.
     """

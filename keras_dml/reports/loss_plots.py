@@ -113,8 +113,8 @@ def loss_spread(table, *, title, caption=""):
     """Distances to the center of the own class and to those of others, by loss (Kim2020, Fig. 2).
 
     Args:
-        table: Columns `method`, `kind` (`"own"` or `"other"`), `share` from 0 to 1 and `distance`,
-            which that share does not exceed.
+        table: Columns `method`, `kind` (`"own"` or `"other"`), `fraction` from 0 to 1 and
+            `distance`, which that fraction does not exceed.
         title: The finding.
         caption: Data, people, protocol and seeds.
 
@@ -130,7 +130,7 @@ def loss_spread(table, *, title, caption=""):
         for kind, color, shift in kinds:
             for place, name in enumerate(methods):
                 rows = (columns["method"] == name) & (columns["kind"] == kind)
-                shares, distances = columns["share"][rows], columns["distance"][rows]
+                shares, distances = columns["fraction"][rows], columns["distance"][rows]
                 low, first, median, third, high = np.interp(
                     (0.05, 0.25, 0.5, 0.75, 0.95), shares, distances
                 )

@@ -101,21 +101,19 @@ def fit(
     epochs = -(-steps // len(batches))
     # XLA is slower than TensorFlow's own convolutions on a processor: drop it once models decide
     model.compile(optimization.optimizer(epochs * len(batches)), jit_compile=False, **compiled)
-    callbacks = [*callbacks, ProgressLine(epochs, len(batches))]
-    start, earlier = time.monotonic(), Fitted(0.0, [])
+    start, earlier, saves = time.monotonic(), Fitted(0.0, []), []
     if folder is not None:
-        checkpoint = Checkpoint(folder, resume)
-        earlier = Fitted(checkpoint.minutes, list(checkpoint.history))
-        callbacks.append(checkpoint)
+        saves = [Checkpoint(folder, resume)]
+        earlier = Fitted(saves[0].minutes, list(saves[0].history))
     batches.epoch = len(earlier.history)
-    told = model.fit(
+    logs = model.fit(
         batches,
         epochs=epochs,
         initial_epoch=batches.epoch,
         shuffle=False,
         verbose=0,
-        callbacks=callbacks,
+        callbacks=[*callbacks, *saves, ProgressLine(epochs, len(batches))],
     ).history
     minutes = earlier.minutes + (time.monotonic() - start) / 60
-    history = [dict(zip(told, values, strict=True)) for values in zip(*told.values(), strict=True)]
+    history = [dict(zip(logs, values, strict=True)) for values in zip(*logs.values(), strict=True)]
     return Fitted(minutes, earlier.history + history)

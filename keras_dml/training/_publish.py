@@ -141,7 +141,11 @@ def _check_name(card, folder):
 
 
 def figure_files(folder):
-    """Images of a model's page, as paths from its folder."""
+    """Paths of the images of a model's page, from its folder.
+
+    Args:
+        folder: A `pathlib.Path`, the folder of the model.
+    """
     return [f"{FIGURES}/{path.name}" for path in sorted((folder / FIGURES).glob("*.png"))]
 
 

@@ -89,7 +89,15 @@ def over_folds(parts):
 
 
 def pairwise_distances(model, recordings):
-    """Distances between all recordings, shape `(recordings, recordings)`."""
+    """Distances between all recordings.
+
+    Args:
+        model: A model that `keras_dml.embed` takes.
+        recordings: List of arrays `(time_i, channels)`.
+
+    Returns:
+        Shape `(recordings, recordings)`, in units of the model's distance.
+    """
     embeddings = inference.embed(model, recordings)
     return inference.distance(model, embeddings, embeddings)
 

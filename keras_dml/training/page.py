@@ -7,12 +7,12 @@ _NOTE = "<!-- Written from card.json by `keras_dml.training`; change the card, n
 _SUBJECTS_SHOWN = 12
 
 
-def render(card, pictures=()):
+def render(card, images=()):
     """The page of a model, in Markdown.
 
     Args:
         card: A valid card.
-        pictures: Paths of images from the model's folder, shown below the figures.
+        images: Paths of images from the model's folder, shown below the figures.
 
     Returns:
         The text, ending in a newline.
@@ -23,7 +23,7 @@ def render(card, pictures=()):
         f"## Input\n\n{_input(card)}",
         f"## Embedding\n\n{_embedding(card)}",
         f"## Figures\n\n{page_tables.figures(card)}",
-        "\n\n".join(f"![{_caption(path)}]({path})" for path in pictures),
+        "\n\n".join(f"![{_caption(path)}]({path})" for path in images),
         page_tables.thresholds(card),
         page_tables.exports(card),
         f"## Data\n\n{_data(card)}",

@@ -2,7 +2,6 @@
 
 from keras_dml.zoo import catalog
 
-PERCENTAGES = ("auc", "eer", "accuracy", "misidentification", "tar_at_far", "recall_at")
 ON_THE_MANIFOLD = ("affine_invariant",)  # distances that a TFLite file replaces
 HEADS = "sim: the similarity to the prototypes; dol: the auxiliary dense output layer."
 ACRONYMS = ("auc", "eer", "tar", "far")
@@ -28,7 +27,7 @@ def figures(card):
             _or_dash(row.get("fraction")),
             catalog.setting(row) or "–",
             _metric(row["metric"]),
-            _value(row),
+            catalog.value_in_words(row),
             _range(row),
             _or_dash(row.get("people")),
             f"{row['trials']:,}",
@@ -49,14 +48,6 @@ def _metric(name):
     return " ".join(word.upper() if word in ACRONYMS else word for word in words)
 
 
-def _value(row):
-    if row["metric"] == "auc":
-        return f"{row['value']:.4f} ± {row['stderr']:.4f}"
-    if row["metric"].startswith(PERCENTAGES):
-        return catalog.percent(row["value"], row["stderr"])
-    return f"{row['value']:.4g} ± {row['stderr']:.2g}"
-
-
 def _range(row):
     """Smallest and largest value of the folds, or the 95 % interval."""
     if "folds" in row:
@@ -65,7 +56,7 @@ def _range(row):
         low, high, what = *row["ci95"], "95 %"
     else:
         return "–"
-    if row["metric"] != "auc" and row["metric"].startswith(PERCENTAGES):
+    if catalog.is_rate(row):
         return f"{100 * low:.1f} to {100 * high:.1f} % ({what})"
     return f"{low:.4g} to {high:.4g} ({what})"
 

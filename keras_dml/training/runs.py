@@ -31,7 +31,7 @@ class Runs:
     are another file.
 
     Args:
-        folder: Where the files lie; made when it is not there.
+        folder: Folder of the files, created if missing.
     """
 
     def __init__(self, folder):
@@ -62,7 +62,7 @@ class Runs:
             return None
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
-                f"{path} is damaged ({error}). Delete it; its run is then made anew."
+                f"{path} is damaged ({error}). Delete it; its run is then repeated."
             ) from error
 
     def make(self, plan, run, description):
@@ -71,7 +71,7 @@ class Runs:
         Args:
             plan: List of settings; equal ones are run once.
             run: Function of settings that gives a result which JSON holds.
-            description: What is done, in a few words, for the progress.
+            description: The work in a few words, for the progress.
 
         Returns:
             List of results.

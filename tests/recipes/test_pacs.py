@@ -27,7 +27,7 @@ def made(of=tuple(NAMES)):
     colors = rng.integers(60, 256, (7, 3)) // (1 + places[:, None, None] * 0.2)
     images = np.zeros((count, 227, 227, 3), np.uint8)
     images += colors[np.arange(count), labels][:, None, None].astype(np.uint8)
-    return domains.Pictures(images, labels, np.array(of)[places], np.arange(count) % EACH == 2)
+    return domains.DomainImages(images, labels, np.array(of)[places], np.arange(count) % EACH == 2)
 
 
 def accuracies(of, seeds=3):
@@ -106,7 +106,7 @@ def test_every_picture_comes_once_with_the_side_of_the_builder(monkeypatch):
         return splits
 
     monkeypatch.setattr(domains.people, "read", read)
-    known = domains.pictures()
+    known = domains.read()
     assert known.images[:, 0, 0, 0].tolist() == [10 * d + n for d in range(4) for n in range(3)]
     assert known.domains.tolist() == np.repeat(NAMES, 3).tolist()
     assert known.validates.tolist() == [False, True, False] * 4
@@ -235,7 +235,7 @@ def test_a_run_is_kept_and_not_repeated_and_the_published_model_can_be_read(
     few = {name: domains.DOMAINS[name] for name in ("photo", "sketch")}
     known = made(tuple(few))
     monkeypatch.setattr(domains, "DOMAINS", few)
-    monkeypatch.setattr(domains, "pictures", lambda: known)
+    monkeypatch.setattr(domains, "read", lambda: known)
     monkeypatch.setattr(domains, "COPIES", 1)
     monkeypatch.setattr(
         recipe, "fit", lambda *given, **options: 0.0

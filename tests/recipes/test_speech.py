@@ -146,8 +146,10 @@ def test_batches_are_disturbed_the_same_for_a_seed_and_otherwise_for_another(rng
 def test_nothing_is_disturbed_without_room_and_noise(rng):
     batch = rng.normal(size=(4, 500, 1)).astype(np.float32)
     kept = batch.copy()
-    np.testing.assert_array_equal(speech_augment.Disturb(2, room=0, noise=0)(batch, rng), kept)
-    speech_augment.Disturb(2, room=1, noise=1)(batch, rng)
+    np.testing.assert_array_equal(
+        speech_augment.Disturb(2, reverberant=0, noisy=0)(batch, rng), kept
+    )
+    speech_augment.Disturb(2, reverberant=1, noisy=1)(batch, rng)
     np.testing.assert_array_equal(batch, kept)  # the batch that was given stays as it is
 
 
@@ -155,7 +157,7 @@ def test_babble_is_of_other_speakers(rng, monkeypatch):
     monkeypatch.setattr(speech_augment, "NOISES", ("babble",))
     batch = np.zeros((6, 400, 1), np.float32)
     batch[:2] = rng.normal(size=(2, 400, 1))  # one speaker speaks, two are silent
-    heard = speech_augment.Disturb(2, room=0, noise=1)(batch, rng)
+    heard = speech_augment.Disturb(2, reverberant=0, noisy=1)(batch, rng)
     np.testing.assert_allclose(heard[:2], batch[:2], atol=1e-6)  # silent noise changes nothing
 
 

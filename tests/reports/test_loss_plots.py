@@ -52,7 +52,7 @@ def test_distances_are_drawn_for_both_kinds():
     table = {
         "method": ["RPL"] * 10,
         "kind": ["own"] * 5 + ["other"] * 5,
-        "share": shares * 2,
+        "fraction": shares * 2,
         "distance": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
     }
     figure = reports.loss_spread(table, title="Apart")

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from keras_dml._backend import keras
-from keras_dml.reproduce.prototypes import methods, pictures, plan, tables, training
+from keras_dml.reproduce.prototypes import methods, plan, plots, tables, training
 from keras_dml.reproduce.prototypes.digits import digits_of
 from keras_dml.training import Runs
 from keras_dml.training._checkpoint import Checkpoint
@@ -164,7 +164,7 @@ def test_the_table_has_shares_intervals_and_the_papers_figures(found):
 def test_table_picture_and_figures_are_written(found, tmp_path):
     heads = tables.heads(found[0].attacks)
     table = tables.comparison(found[2], heads)
-    written = pictures.write(tmp_path, table, heads, found[1], source="Made up.")
+    written = plots.write(tmp_path, table, heads, found[1], source="Made up.")
     names = ["table1.png", "table1.svg", "table1.csv", "figures.json"]
     assert [path.name for path in written] == names
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)

@@ -42,9 +42,9 @@ def clips(actors=ACTORS):
 
 def resampled(signal, steps=STEPS_A_CLIP):
     """A signal at that many equally spaced steps, by linear interpolation."""
-    place = np.linspace(0, len(signal) - 1, steps)
-    low = np.minimum(place.astype(int), len(signal) - 2)
-    fraction = (place - low)[:, None].astype(np.float32)
+    position = np.linspace(0, len(signal) - 1, steps)
+    low = np.minimum(position.astype(int), len(signal) - 2)
+    fraction = (position - low)[:, None].astype(np.float32)
     return (1 - fraction) * signal[low] + fraction * signal[low + 1]
 
 

@@ -1,6 +1,6 @@
 """Trains `mnist_proto_sim_at`: digits that somebody has tampered with, by up to 0.3 a pixel.
 
-The attacks of the page are made against the raw scores S(z, C) of the model that is published. From
+The attacks of the page are on the raw scores S(z, C) of the model that is published. From
 the checkout: `python -m zoo.mnist_proto_sim_at.train --help`.
 """
 
@@ -40,7 +40,7 @@ examples = clean.examples
 
 
 def robustness(model, x, y, out):
-    """Rows of every attack on the head that answers."""
+    """Rows of every attack on the similarity's head."""
     rows = []
     for chosen, count in ((ATTACKS, len(x)), ((SQUARE,), min(SQUARE_IMAGES, len(x)))):
         found = evaluation.robustness(

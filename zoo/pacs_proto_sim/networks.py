@@ -8,7 +8,7 @@ from keras_dml.models import PrototypicalClassifier, efficientnet_lite0
 from zoo import domains
 
 # What lies above works at 7 x 7 pixels and holds 2.7 of the 3.4 million weights: a step of 42
-# pictures takes 0.6 s of one core, as long as the forward pass alone takes below.
+# images takes 0.6 s of one core, as long as the forward pass alone takes below.
 CUT = "block_10_add"
 HIDDEN = 128
 
@@ -52,7 +52,7 @@ def take_heads(model, other):
 
 
 def embedded(model, middles, rows):
-    """Embeddings of pictures from the activations of their middles."""
+    """Embeddings of images from the activations of their middles."""
     parts = np.array_split(rows, -(-len(rows) // domains.BATCH))
     return np.concatenate([model.embed(middles[part].astype(np.float32)) for part in parts])
 

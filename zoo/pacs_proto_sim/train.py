@@ -49,9 +49,9 @@ def trained(upper, loss, known, outputs, rows, steps, seed):
     Args:
         upper: Upper part of `networks.pretrained`; trained in place.
         loss: One of `LOSSES`.
-        known: `domains.Pictures`.
+        known: `domains.DomainImages`.
         outputs: `domains.Outputs`.
-        rows: Pictures to train on.
+        rows: Images to train on.
         steps: Training steps of the upper part; the heads alone have `HEAD_STEPS` before.
         seed: Seed of the batches.
     """
@@ -75,7 +75,7 @@ def train_without(settings, *, weights, known, outputs):
     Args:
         settings: Dict of `domain`, `method`, `seed` and `steps`.
         weights: File of the pretrained weights.
-        known: `domains.Pictures`.
+        known: `domains.DomainImages`.
         outputs: `domains.Outputs`.
 
     Returns:
@@ -99,7 +99,7 @@ def train_without(settings, *, weights, known, outputs):
 
 
 def final(run, *, weights, known, outputs):
-    """The model that is published: trained on the training pictures of all four domains."""
+    """The model that is published: trained on the training images of all four domains."""
     keras.backend.clear_session()
     keras.utils.set_random_seed(run.seed)
     encoder, _, upper = networks.pretrained(weights)
@@ -112,9 +112,9 @@ def final(run, *, weights, known, outputs):
 
 
 def examples(split):
-    """Pictures and labels as the published model takes them: `"train"`, those it is trained on;
+    """Images and labels as the published model takes them: `"train"`, those it is trained on;
     `"test"`, those of the same domains that are kept to choose by."""
-    known = domains.pictures()
+    known = domains.read()
     train, validation, _ = known.without()
     rows = {"train": train, "test": validation}[split]
     return domains.central(known.images[rows]), known.labels[rows]
@@ -125,7 +125,7 @@ def main(run, weights: Weights = WEIGHTS, seeds: Seeds = 3):
     """Leaves out each of the four domains; with --publish also trains the final model on all."""
     start = time.monotonic()
     _, lower, upper = networks.pretrained(weights)
-    known = domains.pictures()
+    known = domains.read()
     key = f"{sha256(weights)} {networks.CUT}"
     outputs = domains.outputs(lower, upper, known.images, key, run.out)
     prepared = (time.monotonic() - start) / 60

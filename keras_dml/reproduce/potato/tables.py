@@ -57,7 +57,7 @@ def averaged(rows, by, columns):
 
 
 def comparison(rows):
-    """Table I: every loss with its figures here, and the paper's as `..._paper`, shares."""
+    """Table I: every loss with its figures here, and the paper's as `..._paper`, fractions."""
     found = averaged(rows, ("method",), tuple(NAMES))
     here = {name: i for i, name in enumerate(found["method"])}
     methods = [name for name in ORDER if name in here or (name == NRA and "RPL" in here)]
@@ -98,7 +98,7 @@ def settings(choices):
 def spread(rows):
     """Quantiles of distances to the centers of classes, their means over people (Kim2020,
     Fig. 2)."""
-    table = {"method": [], "kind": [], "share": [], "distance": []}
+    table = {"method": [], "kind": [], "fraction": [], "distance": []}
     for method in [name for name in ORDER if any(row["method"] == name for row in rows)]:
         theirs = [row for row in rows if row["method"] == method]
         for kind, key in (("own", "within"), ("other", "between")):
@@ -106,13 +106,13 @@ def spread(rows):
             count = len(distances)
             table["method"] += [method] * count
             table["kind"] += [kind] * count
-            table["share"] += figures.QUANTILES.round(4).tolist()
+            table["fraction"] += figures.QUANTILES.round(4).tolist()
             table["distance"] += distances.tolist()
     return table
 
 
 def separated(rows):
-    """By method, the mean over people of the share of pairs that `figures.spread` counts."""
+    """By method, the mean over people of the fraction of pairs that `figures.spread` counts."""
     methods = dict.fromkeys(row["method"] for row in rows)
     return {
         name: _mean([row["separated"] for row in rows if row["method"] == name]) for name in methods

@@ -17,15 +17,15 @@ class Scale:
     """How much is run.
 
     Attributes:
-        train: Pictures to train on; None: all.
-        test: Pictures to attack; None: all.
-        epochs: Of each training.
-        attack_steps: Of the attack in training.
-        width: Of the network.
+        train: Number of images to train on; None for all.
+        test: Number of images to attack; None for all.
+        epochs: Epochs of each training.
+        attack_steps: Steps of the attack in training.
+        width: Filters of the network's first convolution.
         short, long: Steps of the two attacks by projected gradients.
-        restarts: Of the long one.
-        queries: Of the search without gradients.
-        part: Pictures attacked in one run.
+        restarts: Restarts of the long attack.
+        queries: Queries of the search without gradients.
+        part: Images attacked in one run.
     """
 
     train: int | None
@@ -174,12 +174,12 @@ class Experiment:
         found = robustness(
             classifier, x, y, self.attacks.values(), head=settings["head"], progress=False
         )
-        told = {
+        counts = {
             "count": len(x),
             "clean": int(found.correct.sum()),
             "worst": int(found.robust.sum()),
         }
         for column, attack in self.attacks.items():
-            told[column] = int(found.attacks[attack.name].robust.sum())
-        told["not_finite"] = sum(one.not_finite for one in found.attacks.values())
-        return told
+            counts[column] = int(found.attacks[attack.name].robust.sum())
+        counts["not_finite"] = sum(one.not_finite for one in found.attacks.values())
+        return counts
