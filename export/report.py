@@ -88,8 +88,8 @@ def write_table(rows, readme=README):
 
 def write_cards(rows):
     """Puts the rows with a known change into the cards of their models."""
+    from keras_dml import training
     from keras_dml.zoo import catalog, lookup
-    from zoo import publish
 
     for name in sorted({row.model for row in rows}):
         new = [row.card() for row in rows if row.model == name and row.change is not None]
@@ -100,7 +100,7 @@ def write_cards(rows):
             if (entry["format"], entry.get("quantization")) not in made
         ]
         if new:
-            publish.update(lookup.find(name), exports=[*old, *new])
+            training.update(lookup.find(name), exports=[*old, *new])
 
 
 def _cells(line):

@@ -22,7 +22,7 @@ _SUBPACKAGES = (
     "potato",
     "reports",
     "samplers",
-    "schedules",
+    "training",
     "zoo",
 )
 

@@ -11,7 +11,7 @@ PACKAGE = ROOT / "keras_dml"
 
 # A unit may import the units of earlier rows and itself, never a neighbor of its own row.
 ROWS = [
-    ["geometry", "labels", "schedules"],
+    ["geometry", "labels"],
     ["distances"],
     ["layers"],
     ["losses"],
@@ -20,6 +20,7 @@ ROWS = [
     ["zoo"],
     ["inference"],
     ["export", "reports"],
+    ["training"],
     ["reproduce"],
     ["cli"],
 ]

@@ -1,5 +1,5 @@
-"""What may differ between two recordings of one person, or two pictures of one kind: changes of a
-batch `(rows, time, channels)` or `(rows, height, width, channels)` for training."""
+"""Augmentation of batches of recordings `(rows, time, channels)` and of images `(rows, height,
+width, channels)`: what differs between two recordings of a person, two images of a class."""
 
 import numpy as np
 from PIL import Image
@@ -13,7 +13,7 @@ def rotate(batch, rng, degrees, triplets):
     Args:
         batch: Signals, shape `(rows, time, channels)`.
         rng: `numpy.random.Generator`.
-        degrees: Greatest angle.
+        degrees: Largest angle.
         triplets: First channel of each x, y, z triplet of the sensor.
     """
     axis = rng.normal(size=(len(batch), 3))
@@ -29,9 +29,9 @@ def rotate(batch, rng, degrees, triplets):
     return turned
 
 
-def scale(batch, rng, share):
-    """Changes the gain of every channel by up to the share, for each row anew."""
-    return batch * rng.uniform(1 - share, 1 + share, (len(batch), 1, batch.shape[-1]))
+def scale(batch, rng, fraction):
+    """Changes the gain of every channel by up to a fraction, for each row anew."""
+    return batch * rng.uniform(1 - fraction, 1 + fraction, (len(batch), 1, batch.shape[-1]))
 
 
 def add_noise(batch, rng, stddev):
@@ -39,38 +39,38 @@ def add_noise(batch, rng, stddev):
     return batch + rng.normal(size=batch.shape) * stddev
 
 
-def mix_channels(batch, rng, share, together=0.0):
-    """Mixes the channels of both rows of a pair alike: another head, or another sensor, for the
-    pair.
+def mix_channels(batch, rng, size, together=0.0):
+    """Mixes the channels of both rows of a pair in the same way: another head, or another sensor,
+    for the pair.
 
     Every pair becomes a person that nobody has recorded, which keeps an encoder from learning the
-    few people by heart. Where all pairs of a batch are mixed alike, the mixing itself tells nobody
-    apart: the harder task.
+    few people by heart. Where all pairs of a batch are mixed in the same way, the mixing itself
+    tells nobody apart: the harder task.
 
     Args:
         batch: Pairs in neighboring rows, shape `(2 pairs, time, channels)`.
         rng: `numpy.random.Generator`.
-        share: Size of the change; 0 is none.
+        size: Size of the change; 0 is none.
         together: Probability that one mixing serves the whole batch.
     """
     channels = batch.shape[-1]
     mixings = 1 if rng.random() < together else len(batch) // 2
     change = rng.normal(size=(mixings, channels, channels)) / np.sqrt(channels)
-    mixing = np.repeat(np.eye(channels) + share * change, len(batch) // mixings, axis=0)
+    mixing = np.repeat(np.eye(channels) + size * change, len(batch) // mixings, axis=0)
     return batch @ mixing.transpose(0, 2, 1)
 
 
-def shift_pixels(images, rng, most):
-    """Images moved by up to `most` pixels along both axes, zeros moving in.
+def shift_pixels(images, rng, limit):
+    """Images moved by up to `limit` pixels along both axes, zeros moving in.
 
     Args:
         images: Shape `(rows, height, width, channels)`.
         rng: `numpy.random.Generator`.
-        most: Greatest shift, pixels.
+        limit: Largest shift, pixels.
     """
     height, width = images.shape[1:3]
-    padded = np.pad(images, [(0, 0), (most, most), (most, most), (0, 0)])
-    rows, columns = rng.integers(0, 2 * most + 1, size=(2, len(images)))
+    padded = np.pad(images, [(0, 0), (limit, limit), (limit, limit), (0, 0)])
+    rows, columns = rng.integers(0, 2 * limit + 1, size=(2, len(images)))
     return np.stack(
         [
             image[row : row + height, column : column + width]
@@ -90,18 +90,18 @@ def mirror(images, rng):
     return np.where(turned, images[:, :, ::-1], images)
 
 
-def crop(images, rng, side, least):
+def crop(images, rng, side, min_area):
     """A random square part of each image, resized to `side` by `side` pixels (bilinear).
 
     Args:
         images: Shape `(rows, height, width, 3)`, uint8.
         rng: `numpy.random.Generator`.
-        side: Pixels a side of what comes out.
-        least: Smallest area of the part, as a share of the largest square; up to 1.
+        side: Pixels a side of the output.
+        min_area: Smallest area of the part, as a fraction of the largest square.
     """
     largest = min(images.shape[1:3])
-    extent = largest * np.sqrt(rng.uniform(least, 1, len(images)))
-    places = (np.array(images.shape[2:0:-1]) - extent[:, None]) * rng.random((len(images), 2))
+    extent = largest * np.sqrt(rng.uniform(min_area, 1, len(images)))
+    corners = (np.array(images.shape[2:0:-1]) - extent[:, None]) * rng.random((len(images), 2))
     return np.stack(
         [
             np.asarray(
@@ -111,24 +111,60 @@ def crop(images, rng, side, least):
                     box=(left, top, left + size, top + size),
                 )
             )
-            for image, (left, top), size in zip(images, places, extent, strict=True)
+            for image, (left, top), size in zip(images, corners, extent, strict=True)
         ]
     )
 
 
-def recolor(images, rng, share, gray=0.0):
-    """Changes brightness, contrast and saturation by up to the share, for each image anew.
+def recolor(images, rng, fraction, gray=0.0):
+    """Changes brightness, contrast and saturation by up to a fraction, for each image anew.
 
     Args:
         images: Shape `(rows, height, width, 3)`, RGB in [0, 1].
         rng: `numpy.random.Generator`.
-        share: Greatest change of each of the three.
+        fraction: Largest change of each of the three.
         gray: Probability that an image loses its colors.
     """
-    brightness, contrast, saturation = rng.uniform(1 - share, 1 + share, (3, len(images), 1, 1, 1))
+    brightness, contrast, saturation = rng.uniform(
+        1 - fraction, 1 + fraction, (3, len(images), 1, 1, 1)
+    )
     saturation = np.where(rng.random(saturation.shape) < gray, 0, saturation)
     images = images * brightness
     middle = images.mean(axis=(1, 2, 3), keepdims=True)
     images = middle + contrast * (images - middle)
     lightness = (images @ LUMA)[..., None]
     return np.clip(lightness + saturation * (images - lightness), 0, 1).astype(np.float32)
+
+
+def distort(drawings, rng, *, turn, stretch, shear, shift):
+    """Drawings turned, stretched, sheared and shifted, each by itself; zeros move in.
+
+    Args:
+        drawings: Shape `(rows, size, size, 1)`, float32.
+        rng: `numpy.random.Generator`.
+        turn: Largest angle, radians.
+        stretch: Largest change of the scale of each axis, a fraction.
+        shear: Largest shear.
+        shift: Largest shift along each axis, pixels.
+    """
+    center = (drawings.shape[1] - 1) / 2
+    moved = []
+    for drawing in drawings[..., 0]:
+        angle = rng.uniform(-turn, turn)
+        turned = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+        stretched = np.diag(rng.uniform(1 - stretch, 1 + stretch, 2))
+        stretched[0, 1] = rng.uniform(-shear, shear)
+        matrix = turned @ stretched
+        offset = center + rng.uniform(-shift, shift, 2) - matrix @ [center, center]
+        moved.append(_affine(drawing, matrix, offset))
+    return np.stack(moved)[..., None]
+
+
+def _affine(drawing, matrix, offset):
+    image = Image.fromarray(drawing)
+    numbers = (*matrix[0], offset[0], *matrix[1], offset[1])
+    return np.asarray(
+        image.transform(
+            image.size, Image.Transform.AFFINE, numbers, resample=Image.Resampling.BILINEAR
+        )
+    )

@@ -1,4 +1,4 @@
-"""Trains a model and its rivals with several seeds, and shows what the differences are worth.
+"""Trains a model and its rivals with several seeds, and compares their figures.
 
 From the checkout: `python -m zoo.compare gait_qp_wl`. A run that is done is not repeated; a stopped
 one goes on from its checkpoint.
@@ -14,14 +14,14 @@ import numpy as np
 import typer
 
 from keras_dml import evaluation, reports
-from zoo import recipe
+from keras_dml.training import measure
 
 LABELS = {"qp_wl": "QP-WL", "qp_npl": "QP-NPL", "mp_npl": "MP-NPL", "qp_cls": "QP-CLS"}
 SHOWN = ("protocol", "n", "metric", "fraction")
 
 
 def variants(name):
-    """Options of the model's recipe by the label in picture and table.
+    """Options of the model's recipe by the label in figure and table.
 
     Teacher and shift serve one method only: the fair comparison is without them.
     """
@@ -38,7 +38,7 @@ def variants(name):
 
 def run(name, options, seed, steps, out):
     """One training run, unless its figures are there already."""
-    if (out / recipe.FIGURES).exists():
+    if (out / measure.FIGURES).exists():
         return
     out.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", f"zoo.{name}.train", *options, "--resume"]
@@ -58,7 +58,7 @@ def table(folders):
         key: [] for key in ("method", *SHOWN, "mean", "stderr_over_seeds", "seeds", "trials")
     }
     for label, runs in folders.items():
-        found = [json.loads((out / recipe.FIGURES).read_text()) for out in runs]
+        found = [json.loads((out / measure.FIGURES).read_text()) for out in runs]
         for entries in zip(*found, strict=True):
             values = np.array([entry["value"] for entry in entries])
             spread = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
@@ -75,11 +75,11 @@ def table(folders):
     return columns
 
 
-def picture(folders, caption):
+def figure(folders, caption):
     """Error curves of the methods, the mean over their seeds, from all trials of their runs."""
     results = {}
     for label, runs in folders.items():
-        trials = [np.load(out / recipe.TRIALS) for out in runs]
+        trials = [np.load(out / measure.TRIALS) for out in runs]
         results[label] = [
             evaluation.verification(each["scores"], each["genuine"]) for each in trials
         ]
@@ -107,7 +107,7 @@ def main(
         "Single recordings of each unseen person's last session against everybody's earlier ones. "
         f"{seeds} seeds a method."
     )
-    for path in reports.save(picture(folders, caption), target, table(folders)):
+    for path in reports.save(figure(folders, caption), target, table(folders)):
         print(path)
 
 

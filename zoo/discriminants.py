@@ -1,9 +1,7 @@
-"""Linear discriminants in closed form, and an encoder that its own recording's correlations move by
-them.
+"""Linear discriminants in closed form, and an encoder whose quantile functions they shift.
 
-Trained on some hundred people, convolutions do not find what a linear discriminant of second-order
-statistics tells at once. The discriminants become weights of the model itself: its quantile
-functions move by them.
+Trained on some hundred people, convolutions do not find what linear discriminants of second-order
+statistics give in closed form. The discriminants become weights of the model itself.
 """
 
 import numpy as np
@@ -30,7 +28,7 @@ def discriminant_analysis(features, people, count, *scaling):
         *scaling: Transformations before the components.
 
     Returns:
-        A fitted pipeline; the unit of its outputs is the (shrunk) deviation within a person.
+        A fitted pipeline; its outputs are in (shrunk) standard deviations within a person.
     """
     # the whole decomposition: that for many features draws random numbers
     components = PCA(min(COMPONENTS, *features.shape), svd_solver="full")
@@ -51,10 +49,10 @@ def shifted(encoder, windows, people, lags, count):
     """The encoder, its first filters moved by discriminants between people.
 
     Args:
-        encoder: Of `sequence_encoder`, trained; its layers are shared.
+        encoder: A trained `sequence_encoder`; its layers are shared.
         windows: Signals, shape `(windows, time, channels)`.
         people: Person of each window.
-        lags: Of the correlations.
+        lags: Lags of the correlations.
         count: Number of discriminants, less than there are people.
     """
     moved = with_shift(encoder, lags, count)
@@ -66,7 +64,7 @@ def distances(encoder, windows):
     """Distances between windows by the shifts alone, as if the convolutions said nothing.
 
     Args:
-        encoder: Of `shifted`.
+        encoder: Output of `shifted`.
         windows: Signals, shape `(windows, time, channels)`.
     """
     shift = encoder.get_layer("shift")

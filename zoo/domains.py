@@ -1,41 +1,41 @@
-"""Pictures of the same things in several styles, each style left out of training in turn.
+"""PACS: images of the same things in several styles, each style left out of training in turn.
 
-Only the upper part of a pretrained network is trained; what the network answers to a few varied
-copies of each picture is computed once, up to that part and to its end, and kept on disk.
+Only the upper part of a pretrained network is trained. The outputs of the network for a few varied
+copies of each image are computed once, up to that part and to its end, and kept on disk.
 """
 
 import contextlib
 import dataclasses
 import hashlib
+import shutil
 import sys
 
 import numpy as np
 
-from keras_dml import progress, reports
+from keras_dml import progress
+from keras_dml._backend import ops
 from keras_dml._files import staged
-from keras_dml.evaluation import protocol
-from keras_dml.reports import style
 from keras_dml.samplers import EpisodeSampler
+from keras_dml.training import Runs
 from tfds_builders.pacs_images.pacs_images_dataset_builder import CLASSES, DOMAINS
 from zoo import augment, people
 
-SIDE = 224  # pixels; the pictures have 227
-# Varied copies: the least area of a crop, the greatest change of a color, how many lose theirs.
-LEAST_AREA, COLOR, GRAY = 0.7, 0.3, 0.1
+SIDE = 224  # pixels; the images have 227
+# Varied copies: smallest area of a crop, largest change of a color, fraction of gray images.
+MIN_AREA, COLOR, GRAY = 0.7, 0.3, 0.1
 COPIES, COPY_SEED = 8, 0
 BATCH = 32
-AVERAGE = "average"
 
 
 @dataclasses.dataclass(frozen=True)
-class Pictures:
-    """Pictures in the order of their names.
+class DomainImages:
+    """Images in the order of their names.
 
     Attributes:
-        images: Shape `(pictures, 227, 227, 3)`, uint8, RGB.
-        labels: Shape `(pictures,)`, int32, places in `CLASSES`.
-        domains: Shape `(pictures,)`, names.
-        validates: Shape `(pictures,)`, whether a picture is kept from training to choose by.
+        images: Shape `(images, 227, 227, 3)`, uint8, RGB.
+        labels: Shape `(images,)`, int32, indices in `CLASSES`.
+        domains: Shape `(images,)`, names.
+        validates: Shape `(images,)`, whether an image is kept from training to choose by.
     """
 
     images: np.ndarray
@@ -44,28 +44,36 @@ class Pictures:
     validates: np.ndarray
 
     def without(self, held_out=""):
-        """Rows `(train, validation, test)` with a domain left out; without one there is no test."""
+        """Rows `(train, validation, test)` with a domain left out; `""` leaves out none."""
         test = self.domains == held_out
         parts = (~test & ~self.validates, ~test & self.validates, test)
         return tuple(np.flatnonzero(part) for part in parts)
 
+    def counts(self):
+        """Numbers of images: all, those that train and those that validate."""
+        train, validation, _ = self.without()
+        return {
+            "images": len(self.labels),
+            "train": len(train),
+            "validation": len(validation),
+        }
+
 
 @dataclasses.dataclass(frozen=True)
-class Answers:
-    """What the two parts of a network answer to pictures: first to the middle of each, then to
-    varied copies of it.
+class Outputs:
+    """Outputs of the two parts of a network for the middle of each image, then for varied copies.
 
     Attributes:
-        maps: Of the lower part, arrays of shape `(pictures, ...)`, float16, on disk.
-        features: Of the upper part, arrays of shape `(pictures, features)`, float32.
+        maps: Of the lower part, arrays of shape `(images, ...)`, float16, on disk.
+        features: Of the upper part, arrays of shape `(images, features)`, float32.
     """
 
     maps: list
     features: list
 
 
-def pictures():
-    """Every picture of PACS once, with the side that the builder puts it on."""
+def read():
+    """Every image of PACS once, with the side that the builder puts it on."""
     found = {}
     for held_out in ("photo", "sketch"):  # together they train on all four domains
         splits = people.read(f"pacs_images/{held_out}")
@@ -74,7 +82,7 @@ def pictures():
                 found[record["file"]] = (record, bool(validates))
     records, validates = zip(*(found[name] for name in sorted(found)), strict=True)
     names = list(DOMAINS)
-    return Pictures(
+    return DomainImages(
         np.stack([record["image"] for record in records]),
         np.array([record["label"] for record in records], np.int32),
         np.array([names[record["domain"]] for record in records]),
@@ -83,43 +91,41 @@ def pictures():
 
 
 def central(images):
-    """The middle of pictures as a model takes it, float32 in [0, 1]."""
+    """The middle of images as a model takes it, float32 in [0, 1]."""
     top, left = ((extent - SIDE) // 2 for extent in images.shape[1:3])
     return np.divide(images[:, top : top + SIDE, left : left + SIDE], 255, dtype=np.float32)
 
 
 def varied(images, rng):
-    """A random part of each picture, mirrored or not, in changed colors; float32 in [0, 1]."""
-    part = augment.mirror(augment.crop(images, rng, SIDE, LEAST_AREA), rng)
+    """A random part of each image, mirrored or not, in changed colors; float32 in [0, 1]."""
+    part = augment.mirror(augment.crop(images, rng, SIDE, MIN_AREA), rng)
     return augment.recolor(np.divide(part, 255, dtype=np.float32), rng, COLOR, GRAY)
 
 
-def answers(lower, upper, images, key, folder, copies=None):
-    """What a pretrained network answers to each picture, from disk where it is known.
+def outputs(lower, upper, images, key, folder, copies=None):
+    """Outputs of a pretrained network for each image, from disk where they are known.
 
     Args:
         lower: `keras.Model` of images, the part that is not trained.
-        upper: `keras.Model` of what `lower` gives, as it is before training.
-        images: Of `Pictures`.
-        key: What tells these weights from others.
-        folder: Where to keep the answers, 49 kB for each copy of a picture at 14 x 14 x 112.
-        copies: Varied copies of each picture; None: `COPIES`.
+        upper: `keras.Model` of the outputs of `lower`, as it is before training.
+        images: Images of `DomainImages`.
+        key: Text that identifies the weights.
+        folder: Folder of the outputs, 49 kB for each copy of an image at 14 x 14 x 112.
+        copies: Varied copies of each image; None: `COPIES`.
 
     Returns:
-        `Answers`.
+        `Outputs`.
     """
     copies = COPIES if copies is None else copies
-    settings = (key, SIDE, LEAST_AREA, COLOR, GRAY, COPY_SEED, lower.output_shape)
+    settings = (key, SIDE, MIN_AREA, COLOR, GRAY, COPY_SEED, lower.output_shape)
     digest = hashlib.sha256(images.tobytes() + repr(settings).encode()).hexdigest()[:12]
-    folder = folder / f"answers_{digest}"
+    folder = folder / f"outputs_{digest}"
     folder.mkdir(parents=True, exist_ok=True)
-    found = Answers([], [])
-    for network in (lower, upper):
-        network.compile(jit_compile=False)  # slower for convolutions on a processor
+    found = Outputs([], [])
     for copy in range(copies + 1):
         maps, features = (folder / f"{kind}_{copy}.npy" for kind in ("maps", "features"))
         if not (maps.exists() and features.exists()):
-            print(f"copy {copy} of {copies} of the pictures", file=sys.stderr, flush=True)
+            print(f"copy {copy} of {copies} of the images", file=sys.stderr, flush=True)
             rng = np.random.default_rng((COPY_SEED, copy)) if copy else None
             _write((maps, features), (lower, upper), images, rng)
         found.maps.append(np.load(maps, mmap_mode="r"))
@@ -134,32 +140,31 @@ def _write(paths, networks, images, rng):
             np.lib.format.open_memmap(part, "w+", kind, (len(images), *network.output_shape[1:]))
             for part, kind, network in zip(parts, (np.float16, np.float32), networks, strict=True)
         ]
-        for start in progress.track(range(0, len(images), BATCH), "pictures"):
+        for start in progress.track(range(0, len(images), BATCH), "images"):
             rows = slice(start, start + BATCH)
             x = central(images[rows]) if rng is None else varied(images[rows], rng)
             for array, network in zip(kept, networks, strict=True):
-                array[rows] = x = network.predict_on_batch(x)
+                array[rows] = x = ops.convert_to_numpy(network(x, training=False))
         for array in kept:
             array.flush()
 
 
 def batches(known, copies, *, rows, per_class, steps, seed):
-    """Batches of all classes, the pictures of each spread over the domains; of each picture one
-    varied copy by chance.
+    """Batches of all classes, the images of each spread over the domains, in random varied copies.
 
     Args:
-        known: `Pictures`.
-        copies: Arrays of `Answers`.
-        rows: Pictures to draw from.
-        per_class: Pictures of each class in a batch.
+        known: `DomainImages`.
+        copies: Arrays of `Outputs`.
+        rows: Images to draw from.
+        per_class: Images of each class in a batch.
         steps: Batches in an epoch.
-        seed: Of the draws.
+        seed: Seed of the draws.
     """
 
     def look_up(drawn, rng):
         which = rng.integers(1, len(copies), len(drawn))
-        places = drawn[:, 0].astype(int)
-        return np.stack([copies[copy][row] for copy, row in zip(which, places, strict=True)])
+        images = drawn[:, 0].astype(int)
+        return np.stack([copies[copy][row] for copy, row in zip(which, images, strict=True)])
 
     return EpisodeSampler(
         rows[:, None],
@@ -174,95 +179,38 @@ def batches(known, copies, *, rows, per_class, steps, seed):
     )
 
 
-def table(found, methods):
-    """Accuracy of every method on every domain left out, and on their average, as columns.
+def leave_one_out(run, seeds, heads, train):
+    """Trains networks without each domain in turn; with `resume` finished ones are not repeated.
 
     Args:
-        found: `{(method, domain, seed): accuracy}`, complete.
-        methods: Names of the methods.
+        run: `zoo.recipe.Run`.
+        seeds: Number of seeds, from that of the run on.
+        heads: `{name: (method, head)}`.
+        train: Function of settings, a dict of `domain`, `method`, `seed` and `steps`, that gives
+            `test`, a dict of accuracies by head, and `minutes`.
 
     Returns:
-        Columns `left_out`, `method`, `accuracy`, `stderr` (over the seeds) and `seeds`.
+        `{(name, domain, seed): accuracy}`, and the minutes of all trainings.
     """
-    columns = {"left_out": [], "method": [], "accuracy": [], "stderr": [], "seeds": []}
-    for domain in (*DOMAINS, AVERAGE):
-        for method in methods:
-            values = over_seeds(found, method, domain)
-            mean, error = protocol.mean_and_standard_error(values)
-            row = (domain, method, round(mean, 5), round(error, 5), len(values))
-            for column, value in zip(columns.values(), row, strict=True):
-                column.append(value)
-    return columns
-
-
-def over_seeds(found, method, domain):
-    """Accuracies of a method, one a seed; of `AVERAGE` the means over the domains."""
-    seeds = sorted({seed for _, _, seed in found})
-    of = list(DOMAINS) if domain == AVERAGE else [domain]
-    return [float(np.mean([found[method, one, seed] for one in of])) for seed in seeds]
-
-
-def lead(found, first, second):
-    """By how much a method is ahead of another on average: mean and standard error over seeds of
-    the differences, whose seeds and batches are the same."""
-    pairs = (over_seeds(found, method, AVERAGE) for method in (first, second))
-    return protocol.mean_and_standard_error([a - b for a, b in zip(*pairs, strict=True)])
-
-
-def picture(found, methods, caption):
-    """Dots with standard errors, a row for each domain left out and one for the average.
-
-    Args:
-        found: As of `table`.
-        methods: Names of the methods.
-        caption: Data and protocol.
-
-    Returns:
-        `matplotlib.figure.Figure`; `reports.save` writes it.
-    """
-    columns = table(found, methods)
-    groups = [*DOMAINS, AVERAGE]
-    with style.house_style():
-        figure = style.new_figure(finding(found, methods), caption, width=8.4, height=4.8)
-        axes = figure.subplots()
-        for place, method in enumerate(methods):
-            rows = [i for i, name in enumerate(columns["method"]) if name == method]
-            color, _ = style.method_look(method, place)
-            axes.errorbar(
-                [100 * columns["accuracy"][i] for i in rows],
-                np.arange(len(groups)) + 0.2 * (place - (len(methods) - 1) / 2),
-                xerr=[100 * columns["stderr"][i] for i in rows],
-                fmt="os^Dv"[place % 5],
-                color=color,
-                capsize=3,
-                label=method,
-            )
-        axes.set_yticks(range(len(groups)), [name.replace("_", " ") for name in groups])
-        axes.get_yticklabels()[-1].set_fontweight("bold")
-        axes.invert_yaxis()
-        axes.set_ylabel("domain never trained on")
-        axes.set_xlabel("accuracy, %")
-        axes.legend(loc="best")
-    return figure
-
-
-def finding(found, methods):
-    """What the averages say in one sentence: who is ahead, if anybody."""
-    values = {
-        method: protocol.mean_and_standard_error(over_seeds(found, method, AVERAGE))
-        for method in methods
+    plan = [
+        {
+            "name": f"without_{domain}_{method}_{seed}",
+            "domain": domain,
+            "method": method,
+            "seed": seed,
+            "steps": run.steps,
+        }
+        for seed in range(run.seed, run.seed + seeds)
+        for domain in DOMAINS
+        for method in dict.fromkeys(method for method, _ in heads.values())
+    ]
+    if not run.resume:
+        shutil.rmtree(run.out / "runs", ignore_errors=True)
+    results = Runs(run.out / "runs").make(plan, train, "trainings")
+    found = {
+        (name, settings["domain"], settings["seed"]): result["test"][head]
+        for settings, result in zip(plan, results, strict=True)
+        for name, (method, head) in heads.items()
+        if method == settings["method"]
     }
-    best, *others = sorted(methods, key=lambda method: -values[method][0])
-    gap, error = lead(found, best, others[0])
-    said = [f"{name} {style.percent(values[name][0])}" for name in (best, *others)]
-    if gap > 2 * error:
-        return f"{best} is ahead on domains never trained on: {style.listed(said)}"
-    return (
-        f"{best} and {others[0]} are level on domains never trained on, within two standard "
-        f"errors: {style.listed(said)}"
-    )
-
-
-def keep(found, methods, stem, caption):
-    """Writes the picture and its numbers; returns the paths."""
-    return reports.save(picture(found, methods, caption), stem, table(found, methods))
+    return found, sum(result["minutes"] for result in results)

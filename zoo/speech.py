@@ -2,14 +2,15 @@
 
 import numpy as np
 
+from keras_dml.training import People
 from tfds_builders.common.splits import by_subject
 from tfds_builders.ravdess_speech.ravdess_speech_dataset_builder import sex_of
-from zoo.people import People, read
+from zoo.people import read
 
 RATE_HZ = 16_000
 LEVEL = 0.05  # root mean square of speech, full scale 1: -26 dB, the customary level of telephony
 BLOCK, MARGIN = 320, 1_600  # samples: 20 ms to measure loudness in, 100 ms kept around the speech
-QUIETEST = 1e-4  # power of speech, as a share of the loudest block's: -40 dB
+QUIETEST = 1e-4  # power of speech, as a fraction of the loudest block's: -40 dB
 
 
 def utterances(prepare=True):
@@ -42,7 +43,7 @@ def prepared(sound):
 
     RAVDESS's recordings begin and end with up to a second of silence and differ in level by 25 dB
     with the actor and the distance of the microphone: neither tells speakers apart elsewhere. The
-    loudest 20 ms set the scale, so a recording of any device can be treated alike.
+    loudest 20 ms set the scale, so a recording of any device can be treated in the same way.
 
     Args:
         sound: Shape `(samples,)`, 16 kHz.
@@ -81,12 +82,12 @@ def folds(speakers, count=5):
     Raises:
         ValueError: If there are fewer men, or fewer women, than folds.
     """
-    shares = {str(fold): 1 / count for fold in range(count)}
+    fractions = {str(fold): 1 / count for fold in range(count)}
     sexes = {}
     for speaker in speakers:
         sexes.setdefault(sex_of(int(speaker)), []).append(speaker)
-    parts = [by_subject(ids, shares) for _, ids in sorted(sexes.items())]
-    return tuple(tuple(sorted(sum((part[fold] for part in parts), ()))) for fold in shares)
+    parts = [by_subject(ids, fractions) for _, ids in sorted(sexes.items())]
+    return tuple(tuple(sorted(sum((part[fold] for part in parts), ()))) for fold in fractions)
 
 
 def trials(subjects, parts):
@@ -95,11 +96,11 @@ def trials(subjects, parts):
 
     Args:
         subjects: Speaker of each utterance.
-        parts: Of `folds`.
+        parts: Output of `folds`.
 
     Returns:
         `(first, second, genuine, fold)`, each of shape `(trials,)`: the two utterances, whether
-        one person speaks both, and whose turn it is to be held out.
+        one person speaks both, and the fold that is held out.
     """
     subjects = np.asarray(subjects)
     pieces = []

@@ -4,7 +4,7 @@ by another speed."""
 import numpy as np
 from scipy import fft, signal
 
-from zoo.people import People
+from keras_dml.training import People
 
 SPEEDS = {  # name: up and down factors of the resampling
     "0.8": (10, 8),
@@ -26,7 +26,7 @@ def with_speeds(people):
     recordings of the same speaker it would teach that pitch does not matter.
 
     Args:
-        people: `zoo.people.People`.
+        people: `keras_dml.training.People`.
 
     Returns:
         `People`, five times as many; the new ones are called `"01@0.8"`, `"01@0.9"`, ...
@@ -47,9 +47,9 @@ def joined(people, samples, seed=0):
     order, where it is too short for a crop.
 
     Args:
-        people: `zoo.people.People`.
-        samples: Least length.
-        seed: Of the order.
+        people: `keras_dml.training.People`.
+        samples: Smallest length.
+        seed: Seed of the order.
 
     Returns:
         `People`, as many, in the same order.
@@ -68,27 +68,28 @@ def joined(people, samples, seed=0):
 
 
 class Disturb:
-    """Augmentation for the samplers: half of the rows in a room, three in four with noise.
+    """Augmentation for the samplers: reverberation in half of the rows, noise in three of four.
 
     Args:
         per_class: Adjacent rows of one speaker in a batch; the babble of a row is of the others.
         rate_hz: Samples a second.
-        room: Share of rows with reverberation.
-        noise: Share of rows with noise of one of `NOISES`.
+        reverberant: Fraction of rows with reverberation.
+        noisy: Fraction of rows with noise of one of `NOISES`.
     """
 
-    def __init__(self, per_class, *, rate_hz=16_000, room=0.5, noise=0.75):
-        self.per_class, self.rate_hz, self.room, self.noise = per_class, rate_hz, room, noise
+    def __init__(self, per_class, *, rate_hz=16_000, reverberant=0.5, noisy=0.75):
+        self.per_class, self.rate_hz = per_class, rate_hz
+        self.reverberant, self.noisy = reverberant, noisy
 
     def __call__(self, batch, rng):
         """`augment(batch, rng)` of `keras_dml.samplers`: `(rows, samples, 1)` to the same shape."""
         sounds = batch[..., 0].astype(np.float32)
         clean = sounds.copy()
-        chosen = np.flatnonzero(rng.random(len(sounds)) < self.room)
+        chosen = np.flatnonzero(rng.random(len(sounds)) < self.reverberant)
         if len(chosen):
             sounds[chosen] = reverberated(sounds[chosen], rng, self.rate_hz)
         kinds = rng.choice(len(NOISES), len(sounds))
-        for row in np.flatnonzero(rng.random(len(sounds)) < self.noise):
+        for row in np.flatnonzero(rng.random(len(sounds)) < self.noisy):
             added = self._noise(NOISES[kinds[row]], clean, row, rng)
             sounds[row] = with_noise(sounds[row], added, rng.uniform(*SNR_DB))
         return sounds[..., None]
@@ -131,7 +132,7 @@ def with_noise(sound, noise, snr_db):
 
 
 def reverberated(sounds, rng, rate_hz):
-    """Each row in a room of its own: the direct sound and noise that dies away exponentially.
+    """Each row in another room: the direct sound and noise that dies away exponentially.
 
     Args:
         sounds: Shape `(rows, samples)`.

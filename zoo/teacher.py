@@ -9,8 +9,8 @@ import numpy as np
 
 from zoo.discriminants import discriminant_analysis
 
-RIDGE = 1e-2  # added to the covariance's diagonal, in squared deviations
-# Discriminants, whose unit is the deviation within a person, are compressed by tanh(x / SOFTNESS):
+RIDGE = 1e-2  # added to the covariance's diagonal, in squared standard deviations
+# Discriminants, in standard deviations within a person, are compressed by tanh(x / SOFTNESS):
 # unusual walkers vary more, and one threshold serves all people better without their long tails. Of
 # 45 people held out, by three splits, the teacher's own L1 distance has EER 1.2 % with it, 2.1 %
 # without (paper's protocol, n = 1).
@@ -33,7 +33,7 @@ class Teacher:
         self._linear = discriminant_analysis(self._features(windows), people, outputs)
 
     def __call__(self, batch):
-        """What the encoder's filters should be on average, shape `(rows, outputs)`."""
+        """Targets of the means of the encoder's filters, shape `(rows, outputs)`."""
         discriminants = self._linear.transform(self._features(batch))
         return np.tanh(discriminants / SOFTNESS).astype(np.float32)
 

@@ -30,8 +30,8 @@ def show(manual_dir, data_dir, out, scale, seeds=None):
     with _console.stage("read the clips"):
         matrices, motions, actors = read(manual_dir, data_dir)
     with _console.stage("load the losses"), _console.quietly():
-        from keras_dml.reproduce.potato import clips, pictures, plan
-        from keras_dml.reproduce.runs import Runs
+        from keras_dml.reproduce.potato import clips, plan, plots
+        from keras_dml.training import Runs
 
     chosen = plan.SCALES[scale]
     if seeds is not None:
@@ -43,7 +43,7 @@ def show(manual_dir, data_dir, out, scale, seeds=None):
     rows, spreads = experiment.compare(choices)
     ablations = experiment.ablate(choices)
     with _console.stage(f"draw into {out}"):
-        table, written = pictures.write(
+        table, written = plots.write(
             out,
             choices,
             rows,

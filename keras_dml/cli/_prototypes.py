@@ -39,8 +39,8 @@ def show(manual_dir, out, scale, restarts=None, images=None, precision="float32"
     with _console.stage("read the digits"):
         train, test = read(manual_dir)
     with _console.stage("load the networks"), _console.quietly():
-        from keras_dml.reproduce.prototypes import digits, pictures, plan, tables
-        from keras_dml.reproduce.runs import Runs
+        from keras_dml.reproduce.prototypes import digits, plan, plots, tables
+        from keras_dml.training import Runs
 
     chosen = plan.SCALES[scale]
     if restarts is not None:
@@ -54,7 +54,7 @@ def show(manual_dir, out, scale, restarts=None, images=None, precision="float32"
     history = experiment.train()
     table = tables.comparison(experiment.attack(), heads)
     with _console.stage(f"draw into {out}"):
-        written = pictures.write(out, table, heads, history, source=SOURCE)
+        written = plots.write(out, table, heads, history, source=SOURCE)
     _tell(table, heads)
     _conclude(written, time.monotonic() - start)
 

@@ -67,12 +67,6 @@ def _figures(card):
     from keras_dml.zoo import catalog
 
     for row in card["figures"]:
-        is_auc = row["metric"] == "auc"
-        value = (
-            f"{row['value']:.4f} ± {row['stderr']:.4f}"
-            if is_auc
-            else catalog.percent(row["value"], row["stderr"])
-        )
         fraction = row.get("fraction")
         yield (
             row["protocol"],
@@ -80,7 +74,7 @@ def _figures(card):
             "" if fraction is None else f"{100 * fraction:g} %",
             catalog.setting(row),
             row["metric"],
-            value,
+            catalog.value_in_words(row),
             f"{row['trials']:,}",
         )
 

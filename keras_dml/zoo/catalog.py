@@ -16,6 +16,8 @@ HEADLINES = {
 }
 MOST_DIGITS = 20  # of a whole number; a count of bytes has fewer
 SHOTS = {"ways": "way", "shots": "shot"}
+# How the metrics begin that are given in percent.
+RATES = ("eer", "accuracy", "misidentification", "tar_at_far", "recall_at")
 
 
 def list_models(pattern="*"):
@@ -156,6 +158,24 @@ def setting(row):
         f"{row['score']} score" if "score" in row else None,
     ]
     return ", ".join(str(part) for part in parts if part)
+
+
+def value_in_words(row):
+    """`99.31 % ± 0.08`, `0.9982 ± 0.0009`: the value of a figure with its standard error.
+
+    Args:
+        row: Row of a card's `figures`.
+    """
+    if row["metric"] == "auc":
+        return f"{row['value']:.4f} ± {row['stderr']:.4f}"
+    if is_rate(row):
+        return percent(row["value"], row["stderr"])
+    return f"{row['value']:.4g} ± {row['stderr']:.2g}"
+
+
+def is_rate(row):
+    """Whether a figure is given in percent."""
+    return row["metric"].startswith(RATES)
 
 
 def counted(count, word):

@@ -118,7 +118,7 @@ def check(name):
 
 
 def read_golden(path):
-    """Recordings and their embeddings, as `zoo.publish` of the checkout writes them.
+    """Recordings and their embeddings, as `keras_dml.training.publish` writes them.
 
     Args:
         path: An `.npz` file with `recording_0`, `recording_1`, ... and `embedding`.

@@ -36,7 +36,7 @@ def command(capsys):
 def untrained_zoo(tmp_path_factory):
     """Folder with an untrained model for each name that the demo loads."""
     from keras_dml import models
-    from zoo.publish import publish
+    from keras_dml.training import publish
 
     root = tmp_path_factory.mktemp("zoo")
     for name, takes in TAKES.items():

@@ -8,9 +8,9 @@ import pytest
 
 from export import quality, report, saved_model, tflite
 from keras_dml import export, zoo
+from keras_dml.training import publish
 from keras_dml.zoo import lookup
 from tests.zoo.cards import CARD, IMAGES
-from zoo.publish import publish
 
 LEARNED = {"shape": [6], "distance": "learned_similarity", "symmetry": "none"}
 

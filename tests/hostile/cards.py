@@ -15,11 +15,11 @@ import typer.testing
 
 from keras_dml import cli, models, zoo
 from keras_dml._backend import keras
+from keras_dml.training import publish
 from keras_dml.zoo import reading
 from tests.hostile import draws
 from tests.hostile.checks import settle
 from tests.zoo.cards import CARD
-from zoo.publish import publish
 
 NAME = "tiny"
 # Where a card may say null: else a value of another kind is not what a reader relies on.

@@ -9,7 +9,7 @@ import sys
 import time
 
 from keras_dml import _files
-from keras_dml.reproduce import _json
+from keras_dml.training import write_json
 from tests.hostile import draws
 from tests.hostile.checks import Verdict, Wrong, tree
 from tests.tfds_builders import samples
@@ -36,7 +36,7 @@ for number in range(1, 10**9):
 
 def write_file(path, number):
     """A file of some size whose content shows whether it is complete."""
-    _json.write(path, {"number": number, "text": LENGTH * str(number % 10)})
+    write_json(path, {"number": number, "text": LENGTH * str(number % 10)})
 
 
 def write_folder(path, number):

@@ -15,8 +15,7 @@ import numpy as np
 from keras_dml import export, layers, potato
 from keras_dml._backend import keras
 from keras_dml.reports import style
-from keras_dml.reproduce import _json
-from keras_dml.reproduce.runs import Runs
+from keras_dml.training import Runs, write_json
 from tests.hostile import draws
 from tests.hostile.checks import Verdict, check_tree, settle, tree
 
@@ -54,7 +53,7 @@ def _check_signatures(path):
 
 
 WRITERS = {  # by name: what writes a file, and what checks it
-    "JSON": (lambda path: _json.write(pathlib.Path(path), CONTENT), _check_json),
+    "JSON": (lambda path: write_json(pathlib.Path(path), CONTENT), _check_json),
     "a potato": (lambda path: _potato().save(path), _check_potato),
 }
 

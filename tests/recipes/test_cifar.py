@@ -1,5 +1,7 @@
 """The recipe of small photographs: what it varies, what it says of a part of the set, a run."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,8 @@ from keras_dml import zoo
 from keras_dml.zoo import schema
 from zoo import augment, classifiers
 from zoo.cifar10_proto_sim import train as recipe
+
+NAME = "cifar10_proto_sim"
 
 
 @pytest.fixture
@@ -41,27 +45,31 @@ def test_varied_photographs_keep_their_range_and_differ_from_batch_to_batch(rng)
 
 
 def test_a_part_of_the_set_is_told_and_the_whole_set_is_not_called_a_part():
-    part = " ".join(recipe.limits({"train": 10_000, "test": 2_000}))
+    counts = {"train": 10_000, "test": 2_000}
+    part = " ".join(recipe.about(counts)["limits"]).format(**counts)
     assert "10,000 of CIFAR-10's 50,000" in part and "do not compare with published" in part
-    assert "lossy" not in " ".join(recipe.limits(recipe.OFFICIAL))
+    assert "lossy" not in " ".join(recipe.about(recipe.OFFICIAL)["limits"])
 
 
 def test_a_run_goes_on_where_it_stopped_and_its_card_and_model_can_be_read(
     photographs, tmp_path, monkeypatch
 ):
-    folder = tmp_path / recipe.NAME
+    folder = tmp_path / NAME
     monkeypatch.setattr(recipe, "__file__", str(folder / "train.py"))
     out = tmp_path / "run"
     recipe.main(steps=2, out=out)
-    before = float((out / "minutes.txt").read_text())
+    progress = out / "checkpoint" / "progress.json"
+    before = json.loads(progress.read_text())
     recipe.main(steps=4, out=out, resume=True, publish_model=True)
-    assert float((out / "minutes.txt").read_text()) > before
+    after = json.loads(progress.read_text())
+    assert after["minutes"] > before["minutes"]
+    assert len(before["history"]) == 1 and after["history"][:1] == before["history"]
     monkeypatch.setenv("KERAS_DML_ZOO", str(tmp_path))
-    card = zoo.card(recipe.NAME)
+    card = zoo.card(NAME)
     assert not schema.problems(card)
     assert [row["head"] for row in card["figures"]] == ["sim", "dol"]
     assert card["figures"][0]["trials"] == 20
     assert "80 of CIFAR-10's" in card["limits"][0]
-    model = zoo.load(recipe.NAME)
+    model = zoo.load(NAME)
     x, _ = recipe.examples("test")
     assert model.class_names[0] == "airplane" and np.asarray(model(x)).shape == (20, 10)

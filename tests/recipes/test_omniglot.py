@@ -5,7 +5,7 @@ import pytest
 
 from keras_dml._backend import keras
 from keras_dml.models import PrototypicalClassifier, conv4
-from zoo import classifiers
+from zoo import classifiers, recipe
 from zoo.images import Drawings
 from zoo.omniglot_proto_sim import train, trunks
 
@@ -38,7 +38,7 @@ def test_drawings_are_varied_a_little_by_a_seed(rng):
     for one in varied:
         assert 0.5 < one.sum() / images[0].sum() < 1.6  # the drawing is still there
         center = np.argwhere(one[..., 0] > 0.5).mean(axis=0)
-        assert np.abs(center - 13.5).max() < train.SHIFT + 1
+        assert np.abs(center - 13.5).max() < train.DISTORTION["shift"] + 1
     assert not np.array_equal(varied[0], varied[1])
 
 
@@ -71,7 +71,8 @@ def test_the_embedding_is_the_unit_vectors_of_all_trunks(rng, small):
 
 def test_a_run_trains_trunks_of_their_own_seeds_and_goes_on_from_them(small, letters, tmp_path):
     def run(resume):
-        return train.train(letters, 4, 0, tmp_path, resume, train.Precision.float32)[0]
+        one = recipe.Run("letters", tmp_path, tmp_path, 4, 0, resume)
+        return train.train(one, letters, train.Precision.float32)
 
     model, again = run(resume=False), run(resume=True)
     first, second = (model.encoder.get_layer(name) for name in ("linear_0", "linear_1"))
@@ -85,7 +86,7 @@ def test_a_run_trains_trunks_of_their_own_seeds_and_goes_on_from_them(small, let
 def test_the_published_classifier_knows_the_characters_as_they_stand(drawings):
     encoder = conv4((16, 16, 1), width=4, blocks=2)
     model = PrototypicalClassifier(encoder, 12, aux="am", **train.SIMILARITY)
-    published = train.upright(model, drawings)
+    published = trunks.upright(model, drawings, **train.SIMILARITY)
     assert published.class_names == ["Ao 3", "Be 7", "Be 8"] and published.aux_head is None
     z = np.asarray(model.embed(drawings.images))
     np.testing.assert_allclose(published.prototypes[1], z[4:8].mean(axis=0), rtol=1e-5)

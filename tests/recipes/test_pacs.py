@@ -8,9 +8,11 @@ import typer
 from keras_dml import zoo
 from keras_dml._backend import keras
 from keras_dml.zoo import schema
-from zoo import augment, domains
+from zoo import augment, domain_figures, domains
+from zoo.pacs_proto_sim import networks
 from zoo.pacs_proto_sim import train as recipe
 
+NAME = "pacs_proto_sim"
 NAMES = list(domains.DOMAINS)
 METHODS = tuple(recipe.HEADS)
 EACH = 3  # pictures of a class in a domain, the last of which validates
@@ -25,7 +27,7 @@ def made(of=tuple(NAMES)):
     colors = rng.integers(60, 256, (7, 3)) // (1 + places[:, None, None] * 0.2)
     images = np.zeros((count, 227, 227, 3), np.uint8)
     images += colors[np.arange(count), labels][:, None, None].astype(np.uint8)
-    return domains.Pictures(images, labels, np.array(of)[places], np.arange(count) % EACH == 2)
+    return domains.DomainImages(images, labels, np.array(of)[places], np.arange(count) % EACH == 2)
 
 
 def accuracies(of, seeds=3):
@@ -44,7 +46,7 @@ def network(monkeypatch, tmp_path):
 
     def small(shape, weights):
         image = keras.Input(shape, name="image")
-        x = keras.layers.AveragePooling2D(56, name=recipe.CUT)(image)
+        x = keras.layers.AveragePooling2D(56, name=networks.CUT)(image)
         x = keras.layers.Conv2D(6, 1, use_bias=False)(x)
         x = keras.layers.BatchNormalization()(x)
         model = keras.Model(image, keras.layers.GlobalAveragePooling2D()(x))
@@ -52,7 +54,7 @@ def network(monkeypatch, tmp_path):
             model.load_weights(weights)
         return model
 
-    monkeypatch.setattr(recipe, "efficientnet_lite0", small)
+    monkeypatch.setattr(networks, "efficientnet_lite0", small)
     monkeypatch.setattr(recipe, "HEAD_STEPS", 2)
     monkeypatch.setattr(recipe, "PER_CLASS", 2)
     weights = tmp_path / "network.weights.h5"
@@ -104,7 +106,7 @@ def test_every_picture_comes_once_with_the_side_of_the_builder(monkeypatch):
         return splits
 
     monkeypatch.setattr(domains.people, "read", read)
-    known = domains.pictures()
+    known = domains.read()
     assert known.images[:, 0, 0, 0].tolist() == [10 * d + n for d in range(4) for n in range(3)]
     assert known.domains.tolist() == np.repeat(NAMES, 3).tolist()
     assert known.validates.tolist() == [False, True, False] * 4
@@ -132,9 +134,9 @@ def test_the_middle_of_a_picture_is_what_a_model_takes():
 
 
 def test_answers_are_those_of_the_network_and_are_computed_once(network, tmp_path, monkeypatch):
-    _, lower, upper = recipe.pretrained(network)
+    _, lower, upper = networks.pretrained(network)
     images = made().images[:5]
-    found = domains.answers(lower, upper, images, "a", tmp_path, copies=2)
+    found = domains.outputs(lower, upper, images, "a", tmp_path, copies=2)
     assert len(found.maps) == len(found.features) == 3
     maps = lower(domains.central(images))
     np.testing.assert_allclose(found.maps[0], maps, rtol=0, atol=1e-3)
@@ -142,10 +144,10 @@ def test_answers_are_those_of_the_network_and_are_computed_once(network, tmp_pat
     assert not np.array_equal(found.features[1], found.features[2])  # varied anew
     with monkeypatch.context() as patch:
         patch.setattr(domains, "_write", None)
-        again = domains.answers(lower, upper, images, "a", tmp_path, copies=2)
+        again = domains.outputs(lower, upper, images, "a", tmp_path, copies=2)
         np.testing.assert_array_equal(again.maps[2], found.maps[2])
         with pytest.raises(TypeError):  # other weights, other answers
-            domains.answers(lower, upper, images, "b", tmp_path, copies=2)
+            domains.outputs(lower, upper, images, "b", tmp_path, copies=2)
 
 
 def test_batches_hold_every_class_from_all_domains_in_varied_copies():
@@ -166,7 +168,7 @@ def test_batches_hold_every_class_from_all_domains_in_varied_copies():
 
 def test_the_table_has_means_over_seeds_and_the_average_of_the_domains():
     found = accuracies(lambda method, place, seed: 0.5 + 0.1 * place + 0.01 * seed)
-    columns = domains.table(found, METHODS)
+    columns = domain_figures.table(found, METHODS)
     rows = list(zip(*columns.values(), strict=True))
     assert rows[0] == ("art_painting", "SIM", 0.51, round(0.01 / 3**0.5, 5), 3)
     assert rows[-1] == ("average", "softmax", 0.66, round(0.01 / 3**0.5, 5), 3)
@@ -174,28 +176,28 @@ def test_the_table_has_means_over_seeds_and_the_average_of_the_domains():
 
 def test_who_is_ahead_is_said_only_beyond_the_error_of_the_differences():
     ahead = accuracies(lambda method, place, seed: 0.8 + 0.02 * (method == "softmax") + 0.1 * seed)
-    gap, error = domains.lead(ahead, "softmax", "SIM")
+    gap, error = domain_figures.lead(ahead, "softmax", "SIM")
     assert gap == pytest.approx(0.02) and error == pytest.approx(0, abs=1e-12)
-    assert domains.finding(ahead, METHODS).startswith("softmax is ahead")
+    assert domain_figures.finding(ahead, METHODS).startswith("softmax is ahead")
     noise = {("SIM", 0): 0.05, ("DOL", 1): 0.04, ("softmax", 2): 0.04}
     level = accuracies(lambda method, place, seed: 0.8 + noise.get((method, seed), 0))
-    assert domains.finding(level, METHODS).startswith("SIM and DOL are level")
+    assert domain_figures.finding(level, METHODS).startswith("SIM and DOL are level")
 
 
 def test_the_picture_is_written_with_the_numbers_it_shows(tmp_path):
     found = accuracies(lambda method, place, seed: 0.7 + 0.01 * (place + seed))
-    paths = domains.keep(found, METHODS, tmp_path / "domains", "made up")
+    paths = domain_figures.save(found, METHODS, made(), tmp_path / "domains")
     assert [path.name for path in paths] == ["domains.png", "domains.svg", "domains.csv"]
     assert len(paths[-1].read_text().splitlines()) == 1 + 5 * len(METHODS)
 
 
 def test_without_the_weights_it_is_said_where_they_come_from(tmp_path):
     with pytest.raises(typer.BadParameter, match=r"no file .*zoo/efficientnet_lite0.py.*--weights"):
-        recipe.pretrained(tmp_path / "none.weights.h5")
+        networks.pretrained(tmp_path / "none.weights.h5")
 
 
 def test_what_the_upper_part_learns_is_learned_by_the_whole_network(network):
-    encoder, lower, upper = recipe.pretrained(network)
+    encoder, lower, upper = networks.pretrained(network)
     x = np.random.default_rng(0).random((2, 224, 224, 3), dtype=np.float32)
     before = np.asarray(encoder(x))
     norms = [layer for layer in encoder.layers if "normal" in layer.name]
@@ -211,11 +213,11 @@ def test_what_the_upper_part_learns_is_learned_by_the_whole_network(network):
 def test_training_moves_the_upper_part_and_the_heads_and_nothing_below(network, tmp_path, method):
     """And nothing that its loss does not ask for, of which Keras would warn."""
     known = made()
-    _, lower, upper = recipe.pretrained(network)
-    answers = domains.answers(lower, upper, known.images, "a", tmp_path, copies=1)
+    _, lower, upper = networks.pretrained(network)
+    outputs = domains.outputs(lower, upper, known.images, "a", tmp_path, copies=1)
     before = [np.asarray(weight) for weight in (*lower.weights, *upper.weights)]
     train, _, _ = known.without("photo")
-    model = recipe.trained(upper, recipe.LOSSES[method], known, answers, train, 1, 0)
+    model = recipe.trained(upper, recipe.LOSSES[method], known, outputs, train, 1, 0)
     learns = bool(model.prototypes_layer.similarity.trainable_weights)
     assert learns == (method == "sim")
     after = [np.asarray(weight) for weight in (*lower.weights, *upper.weights)]
@@ -223,8 +225,8 @@ def test_training_moves_the_upper_part_and_the_heads_and_nothing_below(network, 
     assert sum(moved) == len(upper.trainable_weights) == 1
     layer = model.prototypes_layer
     assert np.asarray(layer.visits).tolist() == [recipe.HEAD_STEPS + 1] * 7
-    z = recipe.embedded(model, answers.maps[0], train)
-    assert 0 <= recipe.accuracy(model, z, known.labels[train], "sim") <= 1
+    z = networks.embedded(model, outputs.maps[0], train)
+    assert 0 <= networks.accuracy(model, z, known.labels[train], "sim") <= 1
 
 
 def test_a_run_is_kept_and_not_repeated_and_the_published_model_can_be_read(
@@ -233,27 +235,29 @@ def test_a_run_is_kept_and_not_repeated_and_the_published_model_can_be_read(
     few = {name: domains.DOMAINS[name] for name in ("photo", "sketch")}
     known = made(tuple(few))
     monkeypatch.setattr(domains, "DOMAINS", few)
-    monkeypatch.setattr(domains, "pictures", lambda: known)
+    monkeypatch.setattr(domains, "read", lambda: known)
     monkeypatch.setattr(domains, "COPIES", 1)
-    monkeypatch.setattr(recipe, "fit", lambda *given: None)  # each costs seconds to compile
-    folder = tmp_path / recipe.NAME
+    monkeypatch.setattr(
+        recipe, "fit", lambda *given, **options: 0.0
+    )  # each costs seconds to compile
+    folder = tmp_path / NAME
     monkeypatch.setattr(recipe, "__file__", str(folder / "train.py"))
     given = {"weights": network, "steps": 1, "seeds": 2, "out": tmp_path / "run"}
     recipe.main(**given)
     with monkeypatch.context() as patch:
-        patch.setattr(recipe, "run", None)
+        patch.setattr(recipe, "train_without", None)
         recipe.main(**given, resume=True, publish_model=True)
         with pytest.raises(TypeError):  # of other steps
             recipe.main(**{**given, "steps": 2}, resume=True)
     monkeypatch.setenv("KERAS_DML_ZOO", str(tmp_path))
-    card = zoo.card(recipe.NAME)
+    card = zoo.card(NAME)
     assert not schema.problems(card)
     assert [row["head"] for row in card["figures"][:3]] == ["sim", "dol", "plain softmax"]
     assert card["figures"][-1]["metric"] == "accuracy_gain" and len(card["figures"]) == 3 * 3 + 1
     assert {path.name for path in (folder / "figures").iterdir()} == {
         f"domains.{kind}" for kind in ("png", "svg", "csv")
     }
-    model = zoo.load(recipe.NAME)
+    model = zoo.load(NAME)
     x, y = recipe.examples("test")
     assert len(y) == 14 and np.asarray(model.scores(x)).shape == (14, 7)
     assert model.class_names == list(domains.CLASSES)

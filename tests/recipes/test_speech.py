@@ -8,11 +8,11 @@ from keras_dml import evaluation, inference
 from keras_dml._backend import keras
 from keras_dml.layers import LearnedSimilarity
 from keras_dml.samplers import PKSampler
+from keras_dml.training import People
 from tests.tfds_builders import media, samples
 from tfds_builders import reading
 from zoo import speech, speech_augment
-from zoo.people import People
-from zoo.speech_xvector_sim import train
+from zoo.speech_xvector_sim import calibration, encoder
 
 RATE = 16_000
 SPEAKERS = [f"{actor:02d}" for actor in range(1, 25)]
@@ -148,8 +148,10 @@ def test_batches_are_disturbed_the_same_for_a_seed_and_otherwise_for_another(rng
 def test_nothing_is_disturbed_without_room_and_noise(rng):
     batch = rng.normal(size=(4, 500, 1)).astype(np.float32)
     kept = batch.copy()
-    np.testing.assert_array_equal(speech_augment.Disturb(2, room=0, noise=0)(batch, rng), kept)
-    speech_augment.Disturb(2, room=1, noise=1)(batch, rng)
+    np.testing.assert_array_equal(
+        speech_augment.Disturb(2, reverberant=0, noisy=0)(batch, rng), kept
+    )
+    speech_augment.Disturb(2, reverberant=1, noisy=1)(batch, rng)
     np.testing.assert_array_equal(batch, kept)  # the batch that was given stays as it is
 
 
@@ -157,7 +159,7 @@ def test_babble_is_of_other_speakers(rng, monkeypatch):
     monkeypatch.setattr(speech_augment, "NOISES", ("babble",))
     batch = np.zeros((6, 400, 1), np.float32)
     batch[:2] = rng.normal(size=(2, 400, 1))  # one speaker speaks, two are silent
-    heard = speech_augment.Disturb(2, room=0, noise=1)(batch, rng)
+    heard = speech_augment.Disturb(2, reverberant=0, noisy=1)(batch, rng)
     np.testing.assert_allclose(
         heard[:2], batch[:2], rtol=0, atol=1e-6
     )  # silent noise changes nothing
@@ -208,9 +210,9 @@ def test_a_calibrated_similarity_keeps_its_order_and_its_zero_is_as_likely_as_no
     before = np.asarray(layer(x, y))
     genuine = rng.random(4_000) < 0.2
     ratios = rng.normal(np.where(genuine, 2, -2), 2)  # are log-likelihood ratios
-    scale, shift = train.log_odds(0.5 * ratios - 7, genuine)
+    scale, shift = calibration.log_odds(0.5 * ratios - 7, genuine)
     assert scale == pytest.approx(2, rel=0.1) and shift == pytest.approx(14, rel=0.1)
-    train.calibrate(layer, scale, shift)
+    calibration.calibrate(layer, scale, shift)
     np.testing.assert_allclose(np.asarray(layer(x, y)), scale * before + shift, rtol=1e-4)
 
 
@@ -222,12 +224,12 @@ def test_the_encoder_begins_at_discriminants_that_part_voices(rng):
         signal.lfilter(bands[i % speakers], 1, rng.normal(size=9_000))[:, None].astype("float32")
         for i in range(2 * speakers)
     ]
-    encoder = train.network(15)
-    statistics = keras.Model(encoder.input, encoder.get_layer("statistics").output)
+    network = encoder.network(15)
+    statistics = keras.Model(network.input, network.get_layer("statistics").output)
     x = inference.embed(statistics, sounds, progress=False)
-    parts = train.discriminants(x, np.arange(2 * speakers) % speakers)
-    encoder.get_layer("embedding").set_weights(parts)
-    z = inference.embed(encoder, sounds, progress=False)
+    parts = encoder.discriminants(x, np.arange(2 * speakers) % speakers)
+    network.get_layer("embedding").set_weights(parts)
+    z = inference.embed(network, sounds, progress=False)
     alike = evaluation.paired_cosine(z[:speakers], z[speakers:])
     others = evaluation.paired_cosine(z[:speakers], np.roll(z[speakers:], speakers // 2, axis=0))
     assert alike.mean() > others.mean() + 0.5
@@ -238,20 +240,20 @@ def test_the_cepstra_are_those_that_part_speakers_unseen(rng, monkeypatch):
     subjects = [f"{k:02d}{speed}" for speed in ("", "@0.8") for k in range(1, 17) for _ in range(4)]
     own = np.repeat(np.tile(rng.normal(size=(16, 90)), (2, 1)), 4, axis=0)
     noise = rng.normal(size=own.shape)
-    voices = train.Voices(
+    voices = encoder.Voices(
         People([None] * len(subjects), subjects, [0] * len(subjects)),
         {12: noise, 13: own + 0.2 * noise, 14: noise[::-1]},
     )
-    seen, discriminants = [], train.discriminants
+    seen, discriminants = [], encoder.discriminants
 
     def recorded(x, names):
         seen.append({name.split("@")[0] for name in names})
         return discriminants(x, names)
 
-    monkeypatch.setattr(train, "discriminants", recorded)
-    assert train.choose_cepstra(voices) == 13
+    monkeypatch.setattr(encoder, "discriminants", recorded)
+    assert encoder.choose_cepstra(voices) == 13
     everyone = set(voices.speakers)
-    parts = [set(part) for part in speech.folds(sorted(everyone), train.INNER_FOLDS)]
+    parts = [set(part) for part in speech.folds(sorted(everyone), encoder.INNER_FOLDS)]
     assert seen == 3 * [everyone - part for part in parts]
     rest = voices.without(("01", "02"))
     assert set(rest.speakers) == {f"{k:02d}" for k in range(3, 17)}
@@ -261,9 +263,9 @@ def test_the_cepstra_are_those_that_part_speakers_unseen(rng, monkeypatch):
 def test_a_fold_is_scaled_by_the_others(rng):
     genuine, fold = rng.random(3_000) < 0.3, np.repeat(np.arange(3), 1_000)
     similarities = rng.normal(np.where(genuine, 1, -1))
-    ratios = train.calibrated(similarities, genuine, fold)
+    ratios = calibration.calibrated(similarities, genuine, fold)
     turned = genuine.copy()
     turned[fold == 2] ^= True
-    again = train.calibrated(similarities, turned, fold)
+    again = calibration.calibrated(similarities, turned, fold)
     np.testing.assert_array_equal(ratios[fold == 2], again[fold == 2])
     assert (ratios[fold < 2] != again[fold < 2]).all()

@@ -5,12 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from keras_dml.reproduce.potato import figures, pictures
+from keras_dml.reproduce.potato import figures, plots
 from keras_dml.reproduce.potato.clips import clips_of
 from keras_dml.reproduce.potato.methods import METHODS
 from keras_dml.reproduce.potato.plan import PER_CLASS, Experiment
 from keras_dml.reproduce.potato.training import Trainer, train
-from keras_dml.reproduce.runs import Runs
+from keras_dml.training import Runs
 from tests.reproduce import motions as small
 
 SETTINGS = {
@@ -154,7 +154,7 @@ def test_nothing_is_run_twice(clips, folder, found, monkeypatch):
 
 
 def test_tables_and_pictures_are_written(found, tmp_path):
-    table, written = pictures.write(tmp_path, *found, seeds=2, source="Made up.")
+    table, written = plots.write(tmp_path, *found, seeds=2, source="Made up.")
     stems = {path.stem for path in written}
     assert stems == {
         "table1",

@@ -7,9 +7,10 @@ import pytest
 from scipy import stats
 
 from keras_dml._backend import keras
-from keras_dml.reproduce.prototypes import methods, pictures, plan, tables, training
+from keras_dml.reproduce.prototypes import methods, plan, plots, tables, training
 from keras_dml.reproduce.prototypes.digits import digits_of
-from keras_dml.reproduce.runs import Runs
+from keras_dml.training import Runs
+from keras_dml.training._checkpoint import Checkpoint
 from tests.reproduce import digits as small
 
 
@@ -54,47 +55,59 @@ def test_nothing_is_run_twice(found, digits, folder, monkeypatch):
     assert again.attack() == found[2]
 
 
-def test_a_stopped_training_goes_on_like_one_that_was_not(found, digits, tmp_path):
-    runs = Runs(tmp_path)
-    for epoch in (1, 2):
-        experiment = plan.Experiment(digits, runs, small.SCALE, ("SIM + AT",))
-        settings = experiment._settings("prototypes", epoch)
-        runs.make([settings], experiment.trainings.run, "train")
+def test_a_stopped_training_goes_on_like_one_that_was_not(found, digits, tmp_path, monkeypatch):
+    save, runs = Checkpoint.on_epoch_end, Runs(tmp_path)
+
+    def saved_once(checkpoint, epoch, logs):
+        save(checkpoint, epoch, logs)
+        raise KeyboardInterrupt
+
+    experiment = plan.Experiment(digits, runs, small.SCALE, ("SIM + AT",))
+    settings = experiment._settings("prototypes")
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "on_epoch_end", saved_once)
+        with pytest.raises(KeyboardInterrupt):
+            experiment.train()
+    experiment = plan.Experiment(digits, runs, small.SCALE, ("SIM + AT",))
+    history = experiment.train()
+    assert [row["epoch"] for row in history] == [1, 2]
     stopped, whole = (one.trainings.classifier(settings) for one in (experiment, found[0]))
     for one, other in zip(stopped.get_weights(), whole.get_weights(), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
-def test_files_of_epochs_before_the_last_two_are_taken_away(found, digits, tmp_path, monkeypatch):
-    class Model:
-        history = {"loss": [1.0]}
-
-        def fit(self, *arguments, **options):
-            return self
-
-        def save(self, path):
-            path.touch()
-
-    monkeypatch.setattr(training.Trainings, "_new", lambda *arguments: Model())
-    trainings = training.Trainings(digits, lambda one: tmp_path / f"{one['epoch']}.keras")
-    for epoch in (1, 2, 3):
-        told = trainings.run({**found[0]._settings("undefended", 1), "epoch": epoch})
-    assert told == {"loss": 1.0}
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["2.keras", "3.keras"]
+def test_a_finished_training_leaves_its_network_alone(found, folder):
+    kept = sorted(path.name for path in folder.iterdir() if path.name.startswith("train_"))
+    paths = [found[0].runs.path(found[0]._settings(one)) for one in ("prototypes", "undefended")]
+    assert kept == sorted(
+        path.with_suffix(end).name for path in paths for end in (".json", ".keras")
+    )
 
 
-def test_an_interrupted_epoch_leaves_the_network_that_was_kept(found, digits, tmp_path):
-    class Model:
-        def save(self, path):
-            path.write_text("half a network")
-            raise KeyboardInterrupt
+def test_a_network_that_is_half_written_is_not_kept(found, digits, tmp_path, monkeypatch):
+    def half(model, path):
+        path.write_text("half a network")
+        raise KeyboardInterrupt
 
-    trainings = training.Trainings(digits, lambda one: tmp_path / "kept.keras")
-    (tmp_path / "kept.keras").write_text("whole")
-    with pytest.raises(KeyboardInterrupt):
-        trainings._keep(Model(), {})
-    assert (tmp_path / "kept.keras").read_text() == "whole"
-    assert [path.name for path in tmp_path.iterdir()] == ["kept.keras"]
+    experiment = plan.Experiment(digits, Runs(tmp_path), small.SCALE, ("SIM",))
+    with monkeypatch.context() as patch:
+        patch.setattr(keras.Model, "save", half)
+        with pytest.raises(KeyboardInterrupt):
+            experiment.train()
+    assert not list(tmp_path.glob("*.keras"))
+    losses = [row["loss"] for row in experiment.train()]
+    assert losses == pytest.approx([row["loss"] for row in found[1][:2]], rel=1e-4)
+
+
+def test_every_epoch_shows_the_digits_in_another_order(digits):
+    batches = training.Batches(digits, 100, seed=3)
+    assert len(batches) == 2
+    first = np.concatenate([batches[i][0] for i in range(2)])
+    batches.on_epoch_end()
+    second = np.concatenate([batches[i][0] for i in range(2)])
+    assert batches.epoch == 1 and not np.array_equal(first, second)
+    batches.epoch = 0
+    np.testing.assert_array_equal(batches[1][0], first[100:])
 
 
 def test_all_rows_start_from_the_same_weights():
@@ -107,7 +120,7 @@ def test_all_rows_start_from_the_same_weights():
 def test_networks_trained_in_half_precision_are_attacked_in_float32(found, digits, tmp_path):
     halves = plan.Experiment(digits, Runs(tmp_path), small.SCALE, ("SIM",), "mixed_bfloat16")
     halves.train()
-    settings = halves._settings("undefended", 2)
+    settings = halves._settings("undefended")
     trained, attacked = halves.trainings.network(settings), halves.trainings.classifier(settings)
     assert trained.encoder.layers[-1].compute_dtype == "bfloat16"
     assert {layer.compute_dtype for layer in attacked.encoder.layers} == {"float32"}
@@ -115,7 +128,7 @@ def test_networks_trained_in_half_precision_are_attacked_in_float32(found, digit
     for one, other in zip(trained.get_weights(), attacked.get_weights(), strict=True):
         np.testing.assert_array_equal(one, other)
     assert not {path.name for path in tmp_path.iterdir()} & {
-        halves.runs.path(found[0]._settings("undefended", epoch)).name for epoch in (1, 2)
+        halves.runs.path(found[0]._settings("undefended")).name
     }
 
 
@@ -151,7 +164,7 @@ def test_the_table_has_shares_intervals_and_the_papers_figures(found):
 def test_table_picture_and_figures_are_written(found, tmp_path):
     heads = tables.heads(found[0].attacks)
     table = tables.comparison(found[2], heads)
-    written = pictures.write(tmp_path, table, heads, found[1], source="Made up.")
+    written = plots.write(tmp_path, table, heads, found[1], source="Made up.")
     names = ["table1.png", "table1.svg", "table1.csv", "figures.json"]
     assert [path.name for path in written] == names
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)

@@ -22,7 +22,7 @@ def images_card():
 def tiny_zoo(tmp_path_factory):
     """Folder of a zoo that holds one model, `tiny`; tests copy what they change."""
     from keras_dml import models
-    from zoo.publish import publish
+    from keras_dml.training import publish
 
     root = tmp_path_factory.mktemp("zoo")
     rng = np.random.default_rng(7)

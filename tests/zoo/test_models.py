@@ -1,12 +1,14 @@
 """Every model that the checkout carries: its card, its file, its page, its golden embedding."""
 
 import pathlib
+import re
 
 import pytest
 
 from keras_dml import inference, zoo
 from keras_dml.models import parts
-from zoo import publish, readme, tables
+from keras_dml.training import figure_files, page
+from zoo import recipe, tables
 
 ROOT = pathlib.Path(__file__).parents[2] / "zoo"
 NAMES = (*tables.ENCODERS, *tables.CLASSIFIERS)
@@ -38,8 +40,8 @@ def test_a_model_is_what_its_card_says(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_is_written_from_its_card(name):
-    assert (ROOT / name / "README.md").read_text() == readme.render(
-        zoo.card(name), publish.pictures(ROOT / name)
+    assert (ROOT / name / "README.md").read_text() == page.render(
+        zoo.card(name), figure_files(ROOT / name)
     )
 
 
@@ -52,8 +54,44 @@ def test_a_name_says_paper_data_and_licence(name):
     assert f"zoo.{name}.train" in card["recipe"]["command"]
 
 
+def differences(about, card, place="card"):
+    """Where the static part of a card, with its facts in braces, is not in the card."""
+    if isinstance(about, dict):
+        for key, part in about.items():
+            yield from differences(part, card.get(key), f"{place}.{key}")
+    elif isinstance(about, list) and isinstance(card, list) and len(about) == len(card):
+        for i, (part, known) in enumerate(zip(about, card, strict=True)):
+            yield from differences(part, known, f"{place}[{i}]")
+    elif isinstance(about, str) and isinstance(card, str):
+        texts = re.split(r"\{[^}]*\}", about)
+        if not re.fullmatch(r"[\w, ]+".join(map(re.escape, texts)), card):
+            yield place
+    elif about != card:
+        yield place
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_card_says_what_stands_beside_its_recipe(name):
+    """What a recipe adds to it is measured or names the people and classes of a run."""
+    about, card = recipe.about_model(name), zoo.card(name)
+    assert not list(differences(about, card))
+    measured = {"figures", "thresholds", "exports", "recipe", "model", "embedding", "golden"}
+    assert set(card) == set(about) | measured
+    assert set(card["input"]) == set(about["input"])
+    known = {f"{part}_{kind}" for part in ("train", "test") for kind in ("subjects", "classes")}
+    assert set(card["data"]) - set(about["data"]) <= known
+
+
+def test_a_card_that_says_something_else_is_found():
+    about = {"limits": ["{people} people.", "One day."], "data": {"builder": "gait"}}
+    card = {"limits": ["7 people.", "One day."], "data": {"builder": "gait"}}
+    assert not list(differences(about, card))
+    card["limits"][1], card["data"] = "Two days.", {}
+    assert list(differences(about, card)) == ["card.limits[1]", "card.data.builder"]
+
+
 def test_the_projects_page_has_the_figures_of_the_cards():
-    page = tables.PAGE.read_text(encoding="utf-8")
-    assert tables.written(page) == page
-    assert all(f"[`{name}`]" in page for name in NAMES)
-    assert tables.written(page.replace("| 135 people |", "| 7 people |")) == page
+    text = tables.PAGE.read_text(encoding="utf-8")
+    assert tables.written(text) == text
+    assert all(f"[`{name}`]" in text for name in NAMES)
+    assert tables.written(text.replace("| 135 people |", "| 7 people |")) == text

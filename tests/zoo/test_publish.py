@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from keras_dml import losses, models, zoo
+from keras_dml.training import page, publish, update, versions
 from tests.zoo.cards import IMAGES
-from zoo import readme
-from zoo.publish import publish, update, versions
+from zoo import tables
 
 FILES = {"README.md", "card.json", "golden.npz", "model.keras"}
 
@@ -161,7 +161,8 @@ def test_the_page_of_a_classifier_says_what_its_card_says(published):
         'model.add_classes(["new"], few, [0] * len(few))',
         "model.similarity(model.embed(probes), model.embed(enrolled))",
         "8 × 8 pixels, float32. Channels, in order: gray, in [0, 1].",
-        "5 numbers an image, compared by a learned similarity, symmetry = none: great is alike.",
+        "5 numbers an image, compared by a learned similarity, symmetry = none: higher is more "
+        "similar.",
         "| protocol | n | setting | metric | value ± standard error | trials |",
         "| classification | 1 | – | accuracy | 99.31 % ± 0.08 | 10,000 |",
         "| robustness | 1 | pgd-40 at 0.3, sim head | accuracy | 95.1 % ± 0.2 | 10,000 |",
@@ -183,9 +184,9 @@ def test_a_page_of_audio_embeds_a_list_of_recordings(published):
         "dtype": "float32",
         "length": [2640, None],
     }
-    page = readme.render(card)
-    assert "heard = keras_dml.embed(model, recordings)      # list of (time, 1) arrays" in page
-    assert "At least 2640 steps at 16000 Hz, float32. Channels, in order: sound, in [-1, 1]" in page
+    text = page.render(card)
+    assert "heard = keras_dml.embed(model, recordings)      # list of (time, 1) arrays" in text
+    assert "At least 2640 steps at 16000 Hz, float32. Channels, in order: sound, in [-1, 1]" in text
 
 
 def test_a_page_tells_how_far_folds_lie_apart_and_intervals(tiny_zoo):
@@ -193,14 +194,14 @@ def test_a_page_tells_how_far_folds_lie_apart_and_intervals(tiny_zoo):
     rows = card["figures"]
     rows[0]["folds"] = [0.01, 0.034, 0.02]
     rows[1]["ci95"] = [0.9, 0.98]
-    page = readme.render(card)
-    assert "| EER | 2.1 % ± 0.3 | 1.0 to 3.4 % (folds) |" in page
-    assert "| accuracy | 95.0 % ± 1.0 | 90.0 to 98.0 % (95 %) |" in page
+    text = page.render(card)
+    assert "| EER | 2.1 % ± 0.3 | 1.0 to 3.4 % (folds) |" in text
+    assert "| accuracy | 95.0 % ± 1.0 | 90.0 to 98.0 % (95 %) |" in text
 
 
 def test_other_classes_than_those_trained_on_are_told(images_card):
     images_card["data"] |= {"test_classes": [str(i) for i in range(20)], "split": "New alphabets."}
-    known = readme._data(images_card)
+    known = page._data(images_card)
     assert known.endswith(
         "Trained on 3 classes (left, right, none). Tested on 20 classes (named in `card.json`). "
         "New alphabets."
@@ -209,7 +210,7 @@ def test_other_classes_than_those_trained_on_are_told(images_card):
 
 def test_the_table_of_classifiers_has_their_headlines_and_sizes(published):
     card = json.loads((published / "card.json").read_text())
-    table = readme.overview_of_classifiers([{**card, "exports": []}, card])
+    table = tables.overview_of_classifiers([{**card, "exports": []}, card])
     headlines = (
         "accuracy 99.31 % ± 0.08 (10,000 trials); 20-way 1-shot accuracy 96.3 % ± 0.1 (600 "
         "trials); pgd-40 at 0.3, sim head accuracy 95.1 % ± 0.2 (10,000 trials)"

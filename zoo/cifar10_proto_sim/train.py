@@ -5,17 +5,14 @@ Trained on what `zoo.images.cifar10` finds: all 50,000 photographs, or the part 
 folder of the recordings. From the checkout: `python -m zoo.cifar10_proto_sim.train --help`.
 """
 
-import pathlib
-
 import typer
 
 from keras_dml._backend import keras
 from keras_dml.losses import PrototypicalLoss
 from keras_dml.models import PrototypicalClassifier, wide_resnet
-from keras_dml.samplers import EpisodeSampler
-from zoo import augment, classifiers, images, publish, recipe
+from keras_dml.training.golden import synthetic_images
+from zoo import augment, classifiers, images, recipe
 
-NAME = "cifar10_proto_sim"
 # A step of 60 images takes 0.18 s of one core; with 16 layers of this width it takes twice that.
 DEPTH, WIDTH, HIDDEN = 10, 2, 128
 PER_CLASS = 6  # rows of each class in a batch
@@ -42,113 +39,37 @@ def vary(batch, rng):
     return augment.shift_pixels(augment.mirror(batch, rng), rng, SHIFT)
 
 
-def batches(x, y, *, seed):
-    """Batches of six of each class."""
-    return EpisodeSampler(
-        x,
-        y,
-        ways=10,
-        shots=1,
-        queries=PER_CLASS - 1,
-        steps=classifiers.STEPS_PER_EPOCH,
-        augment=vary,
-        seed=seed,
-    )
-
-
-def limits(counts):
-    """What the model is not for.
+def about(counts):
+    """Static part of the card; its first limit holds for a part of the set alone.
 
     Args:
         counts: Images of each split.
     """
-    part = [
-        f"Trained on {counts['train']:,} of CIFAR-10's {OFFICIAL['train']:,} training images and "
-        f"measured on {counts['test']:,} of its {OFFICIAL['test']:,} test images, copies stored as "
-        "lossy JPEG, 7 to 9 gray levels (root mean square) from the originals: the figures do "
-        "not compare with published ones."
-    ]
-    return [
-        *(part if counts != OFFICIAL else []),
-        f"A network of {DEPTH} layers and width {WIDTH}, trained for minutes; published ones have "
-        "28 layers of width 10 and hundreds of passes over the data.",
-        "Photographs of 32 by 32 pixels of one thing that fills them.",
-        "Not trained against attacks.",
-        classifiers.OWN_CLASSES,
-        classifiers.REFITTED,
-    ]
+    known = recipe.about_model("cifar10_proto_sim")
+    if counts == OFFICIAL:
+        known["limits"] = known["limits"][1:]
+    return known
 
 
-def card(figures, counts, *, seed, steps, minutes):
-    """Card of the model; what `publish` measures from the file is left out."""
-    return {
-        "name": NAME,
-        "task": "Name the thing on a small photograph, one of ten kinds, and take new kinds from "
-        "few examples",
-        "paper": "Monteiro2020, Eqs. 1-4, Algorithm 1 (Learning Semantic Similarities for "
-        "Prototypical Classifiers)",
-        "input": {
-            "channels": ["red", "green", "blue"],
-            "units": ["[0, 1], 1 full intensity"] * 3,
-            "size": [32, 32],
-            "dtype": "float32",
-        },
-        "data": {
-            "builder": "cifar10",
-            "licence": "No license stated; the authors ask to be cited. The weights are derived "
-            "from these images.",
-            "citation": "A. Krizhevsky, Learning Multiple Layers of Features from Tiny Images, "
-            "Technical Report, University of Toronto, 2009",
-            "train_classes": list(images.CIFAR10_CLASSES),
-            "test_classes": list(images.CIFAR10_CLASSES),
-            "split": f"Other images of the same classes: {counts['train']:,} to train on, "
-            f"{counts['test']:,} to test.",
-            "consent": "Photographs of animals and vehicles from the web.",
-        },
-        "figures": figures,
-        "limits": limits(counts),
-        "recipe": publish.recipe_of(NAME, seed=seed, steps=steps, minutes=minutes),
-    }
-
-
-def main(
-    steps: recipe.Steps = STEPS,
-    seed: recipe.Seed = 0,
-    out: recipe.Out = None,
-    resume: recipe.Resume = False,
-    publish_model: recipe.Publish = False,
-):
+@recipe.command(STEPS)
+def main(run):
     """Trains on the training images at hand and measures both heads on the test images."""
-    out = recipe.out_folder(out, NAME, "sim", seed)
-    keras.utils.set_random_seed(seed)
+    keras.utils.set_random_seed(run.seed)
     (x, y), (x_test, y_test) = examples("train"), examples("test")
     model = classifier()
-    minutes = classifiers.fit(
+    run.fit(
         model,
-        batches(x, y, seed=seed),
-        steps,
-        out=out,
-        resume=resume,
-        learning_rate=LEARNING_RATE,
-        weight_decay=WEIGHT_DECAY,
+        classifiers.batches(x, y, ways=10, per_class=PER_CLASS, vary=vary, seed=run.seed),
+        classifiers.optimization(LEARNING_RATE, weight_decay=WEIGHT_DECAY),
         loss=PrototypicalLoss(label_smoothing=0.1),
     )
     model.refit_prototypes(x, y)
-    model.save(out / "model.keras")
-    figures = classifiers.keep(classifiers.accuracies(model, x_test, y_test), out)
-    if publish_model:
-        publish.publish(
-            pathlib.Path(__file__).parent,
-            model,
-            card(
-                figures,
-                {"train": len(y), "test": len(y_test)},
-                seed=seed,
-                steps=steps,
-                minutes=minutes,
-            ),
-            classifiers.golden_images(side=32, channels=3),
-        )
+    model.save(run.out / "model.keras")
+    figures = run.keep(classifiers.accuracies(model, x_test, y_test))
+    if run.publishes:
+        counts = {"train": len(y), "test": len(y_test)}
+        golden = synthetic_images(side=32, channels=3)
+        run.publish(model, golden, figures, curves=None, about=about(counts), **counts)
 
 
 if __name__ == "__main__":

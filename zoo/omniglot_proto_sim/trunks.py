@@ -1,5 +1,9 @@
-"""The networks that `omniglot_proto_sim` is made of: each a small encoder of its own, trained by
-itself. They err on other drawings, so that their mean errs less than any."""
+"""The networks of `omniglot_proto_sim`: small encoders, each trained by itself.
+
+They err on different drawings, so their mean errs less than any of them.
+"""
+
+import numpy as np
 
 from keras_dml import models
 from keras_dml._backend import keras
@@ -35,7 +39,7 @@ def linear(name):
     return keras.Model(image, x, name=name)
 
 
-# How many of each, and the share of the steps that one takes: a linear layer fits sooner.
+# How many of each, and the fraction of the steps that one takes: a linear layer fits sooner.
 KINDS = {flat: (1, 1.0), linear: (2, 8 / 11)}
 
 
@@ -45,3 +49,26 @@ def side_by_side(trunks):
     image = keras.Input(trunks[0].input_shape[1:], name="image")
     parts = [keras.layers.UnitNormalization()(one(image)) for one in trunks]
     return keras.Model(image, keras.layers.Concatenate(name="embedding")(parts), name="trunks")
+
+
+def upright(model, drawings, **similarity):
+    """The classifier that is published: of the characters as they stand, without the auxiliary
+    head, whose thousands of turned classes would treble the file.
+
+    Args:
+        model: The trained `PrototypicalClassifier` of turned characters.
+        drawings: `zoo.images.Drawings` of the training characters.
+        **similarity: Arguments of the model's similarity.
+    """
+    characters, first = np.unique(drawings.labels, return_index=True)
+    published = models.PrototypicalClassifier(
+        model.encoder,
+        len(characters),
+        class_names=[f"{drawings.alphabets[i]} {drawings.labels[i]}" for i in first],
+        aux=None,
+        **similarity,
+    )
+    trained = model.prototypes_layer.similarity
+    published.prototypes_layer.similarity.set_weights(trained.get_weights())
+    published.refit_prototypes(drawings.images, np.searchsorted(characters, drawings.labels))
+    return published

@@ -1,24 +1,23 @@
-"""Covariance matrices of motions by several people, and who is held out when."""
+"""Covariance matrices of motions by several people, and the people held out."""
 
 import dataclasses
 import hashlib
 
 import numpy as np
 
-LEAST_PEOPLE = 3  # one to test on, one to choose settings on, one to train on
+MIN_PEOPLE = 3  # one to test on, one to choose settings on, one to train on
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Clips:
-    """What the experiment is run on.
+    """The data of the experiment.
 
     Attributes:
         matrices: Positive definite, shape `(clips, n, n)`, float64.
-        labels: Place of each clip's class in `classes`, shape `(clips,)`.
-        people: Who moves, shape `(clips,)`.
+        labels: Index of each clip's class in `classes`, shape `(clips,)`.
+        people: Person of each clip, shape `(clips,)`.
         classes: Names of the classes.
-        left_out: Names of the classes that are not among them, and why they are not is `clips_of`'s
-            to say.
+        left_out: Names of the classes that `clips_of` has left out.
     """
 
     matrices: np.ndarray
@@ -34,7 +33,7 @@ class Clips:
 
     @property
     def digest(self):
-        """What tells these clips from others, for the settings of runs."""
+        """Digest of the clips, for the settings of runs."""
         parts = (self.matrices.astype("<f8"), self.labels.astype("<i8"))
         whole = b"".join(part.tobytes() for part in parts) + "\n".join(self.people).encode()
         return hashlib.sha256(whole).hexdigest()[:12]
@@ -45,12 +44,12 @@ class Clips:
 
 
 def clips_of(matrices, classes, people, per_class):
-    """Clips of the classes that can be trained on whoever is held out.
+    """Clips of the classes that can be trained on with any two people held out.
 
     Args:
         matrices: Positive definite, shape `(clips, n, n)`.
         classes: Name of each clip's class, shape `(clips,)`.
-        people: Who moves, shape `(clips,)`.
+        people: Person of each clip, shape `(clips,)`.
         per_class: Clips of a class that a batch takes; a class with fewer once two people are held
             out is left out.
 
@@ -86,7 +85,7 @@ def clips_of(matrices, classes, people, per_class):
 
 
 def partner(names, person):
-    """On whom the settings for a person are chosen.
+    """The person on whom the settings for a person are chosen.
 
     Half the list away: an even number of people pair up, so that one training without both serves
     either.
@@ -112,8 +111,8 @@ def _check(matrices, classes, people):
     if not np.isfinite(matrices).all():
         bad = np.flatnonzero(~np.isfinite(matrices).all(axis=(1, 2)))
         raise ValueError(f"`matrices` must be finite. Clip {bad[0]} is not; leave it out.")
-    if len(_of(people)) < LEAST_PEOPLE:
+    if len(_of(people)) < MIN_PEOPLE:
         raise ValueError(
-            f"At least {LEAST_PEOPLE} people are needed: one to test on, one to choose settings "
+            f"At least {MIN_PEOPLE} people are needed: one to test on, one to choose settings "
             f"on, others to train on. Received {', '.join(_of(people))}."
         )

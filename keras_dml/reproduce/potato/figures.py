@@ -72,8 +72,8 @@ def spread(matrices, labels, queries):
 
     Returns:
         Dict of `within` and `between`, quantiles of distances to the own and to other classes'
-        centers at `QUANTILES`, and `separated`, the share of pairs of one of each in which the own
-        class's is the smaller one.
+        centers at `QUANTILES`, and `separated`, the fraction of pairs of one of each in which that
+        to the own class is smaller.
     """
     known = np.unique(labels[~queries])
     centers = np.stack(

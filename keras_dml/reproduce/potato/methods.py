@@ -9,7 +9,7 @@ from keras_dml import layers, losses, models
 from keras_dml._backend import keras
 
 RPL = "RPL"
-EPSILON = 1e-4  # least eigenvalue of the first ReEig, below which no later one comes
+EPSILON = 1e-4  # smallest eigenvalue of the first ReEig, below which no later one comes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,9 +17,9 @@ class Method:
     """A loss as the experiment trains by it.
 
     Attributes:
-        loss: Makes the loss from its constants.
+        loss: Function that builds the loss from its constants.
         constants: Two candidates, as keywords of `loss`; the grid takes both.
-        head: What stands behind the network's matrices: `"tangent"`, `"proxies"` or `"potato"`.
+        head: Kind of output behind the network's matrices: `"tangent"`, `"proxies"` or `"potato"`.
         pairs: Whether batches hold every class twice, as the N-pair loss wants them.
     """
 
@@ -63,7 +63,7 @@ def network(method, sizes, classes):
 
     Args:
         method: A `Method`.
-        sizes: As of `models.spdnet`.
+        sizes: Same as in `keras_dml.models.spdnet`.
         classes: Number of classes.
 
     Returns:

@@ -21,11 +21,11 @@ class Scale:
 
     Attributes:
         seeds: Starts of every network that is tested.
-        people: How many are held out in turn; None: all.
-        seen: Matrices a network is trained on at most, repeats counted.
-        stops: How often a network is measured on the way, while settings are chosen.
-        learning_rates: Candidates, of Adam.
-        batch_classes: Classes in a batch, in the ablation; the greatest is that of all other runs.
+        people: Number of people held out in turn; None for all.
+        seen: Largest number of matrices a network is trained on, repeats counted.
+        stops: Number of measurements on the way, while settings are chosen.
+        learning_rates: Candidates of Adam's learning rate.
+        batch_classes: Classes in a batch, in the ablation; the largest is that of all other runs.
         weights: Weights of the negatives (lambda in Kim2020), in the ablation.
         samples: Clips of a class that potatoes are calibrated by (N_I in Kim2020), in the ablation.
     """
@@ -69,11 +69,11 @@ class Choice:
     """The settings that were best on another person.
 
     Attributes:
-        constants: Of the loss.
-        learning_rate: Of Adam.
+        constants: Constants of the loss.
+        learning_rate: Learning rate of Adam.
         seen: Matrices trained on, the stop at which the figures were best.
-        person: On whom they were chosen.
-        figures: Those on that person.
+        person: Person on whom they were chosen.
+        figures: Figures on that person.
     """
 
     constants: dict
@@ -90,7 +90,7 @@ class Experiment:
         clips: `Clips`.
         runs: `Runs`, where results are kept.
         scale: `Scale`.
-        sizes: As of `models.spdnet`.
+        sizes: Same as in `keras_dml.models.spdnet`.
         methods: Names of `METHODS`; all of them unless said otherwise.
     """
 
@@ -135,7 +135,7 @@ class Experiment:
         """Every loss by its own settings, on every person and from every seed.
 
         Args:
-            choices: Of `choose`.
+            choices: Output of `choose`.
 
         Returns:
             Rows of figures, a dict each; rows of distances to the classes' centers, a dict each.
@@ -160,7 +160,7 @@ class Experiment:
         """RPL with one thing changed at a time: batch size, weight of the negatives, calibration.
 
         Args:
-            choices: Of `choose`.
+            choices: Output of `choose`.
 
         Returns:
             Rows of figures by what is changed: `"batch_size"`, `"weight"`, `"samples"`; a row of

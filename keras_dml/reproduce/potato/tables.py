@@ -57,7 +57,7 @@ def averaged(rows, by, columns):
 
 
 def comparison(rows):
-    """Table I: every loss with its figures here, and the paper's as `..._paper`, shares."""
+    """Table I: every loss with its figures here, and the paper's as `..._paper`, fractions."""
     found = averaged(rows, ("method",), tuple(NAMES))
     here = {name: i for i, name in enumerate(found["method"])}
     methods = [name for name in ORDER if name in here or (name == NRA and "RPL" in here)]
@@ -112,7 +112,7 @@ def spread(rows):
 
 
 def separated(rows):
-    """By method, the mean over people of the share of pairs that `figures.spread` counts."""
+    """By method, the mean over people of the fraction of pairs that `figures.spread` counts."""
     methods = dict.fromkeys(row["method"] for row in rows)
     return {
         name: _mean([row["separated"] for row in rows if row["method"] == name]) for name in methods

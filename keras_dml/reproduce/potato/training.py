@@ -21,7 +21,7 @@ class Trainer:
     Args:
         method: A name of `METHODS`.
         constants: Keywords of its loss.
-        sizes: As of `models.spdnet`.
+        sizes: Same as in `keras_dml.models.spdnet`.
         classes: Number of classes.
     """
 
@@ -52,14 +52,14 @@ class Trainer:
 
 
 def train(trainer, clips, settings):
-    """Trains from one start and measures what the network makes of the people held out.
+    """Trains from one start and measures the network on the people held out.
 
     Args:
         trainer: `Trainer` of the settings' method, constants and sizes.
         clips: `Clips`.
         settings: Dict of `held_out`, the people; `seed`; `learning_rate`; `seen`, how many matrices
             are trained on, repeats counted; `stops`, how often figures are measured on the way;
-            `batch_classes` and `per_class`; `samples`, the greatest number of a class that potatoes
+            `batch_classes` and `per_class`; `samples`, the largest number of a class that potatoes
             are calibrated by; `spread`, whether the distances of Kim2020, Fig. 2, are measured.
 
     Returns:

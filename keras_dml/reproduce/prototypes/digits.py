@@ -11,10 +11,10 @@ class Digits:
     """MNIST, or a part of it.
 
     Attributes:
-        x: Pictures to train on, shape `(count, 28, 28, 1)`, float32 in [0, 1], ink 1.
-        y: Their digits, shape `(count,)`.
-        x_test: Pictures to attack, shape as of `x`.
-        y_test: Their digits.
+        x: Images to train on, shape `(count, 28, 28, 1)`, float32 in [0, 1], ink 1.
+        y: Digits of the images, shape `(count,)`.
+        x_test: Images to attack, shape as that of `x`.
+        y_test: Digits of the images to attack.
     """
 
     x: np.ndarray
@@ -24,7 +24,7 @@ class Digits:
 
     @property
     def digest(self):
-        """What tells the digits to train on from others, for the settings of runs."""
+        """Digest of the digits to train on, for the settings of runs."""
         return digest(self.x, self.y)
 
     def first(self, train, test):
@@ -33,7 +33,7 @@ class Digits:
 
 
 def digest(x, y):
-    """What tells pictures and their digits from others."""
+    """Digest of images and their digits."""
     whole = hashlib.sha256()
     for part in (x, y.astype("<i8")):
         whole.update(np.ascontiguousarray(part).tobytes())
@@ -44,18 +44,18 @@ def digits_of(train, test):
     """Digits from the arrays of the archive.
 
     Args:
-        train: Pictures, uint8 of shape `(count, 28, 28)`, and their digits, shape `(count,)`.
+        train: Images, uint8 of shape `(count, 28, 28)`, and their digits, shape `(count,)`.
         test: The same of the test set.
 
     Raises:
-        ValueError: If a picture has another size, or a label is no digit.
+        ValueError: If an image has another size, or a label is no digit.
     """
     parts = []
     for images, labels in (train, test):
         images, labels = np.asarray(images), np.asarray(labels)
         if images.shape[1:] != (28, 28) or labels.shape != images.shape[:1]:
             raise ValueError(
-                "Digits are pictures of shape (count, 28, 28) with labels of shape (count,). "
+                "Digits are images of shape (count, 28, 28) with labels of shape (count,). "
                 f"Received shapes {images.shape} and {labels.shape}: is this MNIST?"
             )
         if not np.isin(labels, np.arange(10)).all():

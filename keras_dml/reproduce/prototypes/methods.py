@@ -25,11 +25,11 @@ def network(width, seed, precision=FLOAT32):
 
     Args:
         width: Filters of its first convolution, even.
-        seed: Of all weights, the same for all rows.
+        seed: Seed of all weights, the same for all rows.
         precision: Keras's policy of its layers; weights are float32 in any.
 
     Returns:
-        A `keras_dml.models.PrototypicalClassifier` of pictures of 28 by 28 pixels.
+        A `keras_dml.models.PrototypicalClassifier` of images of 28 by 28 pixels.
     """
     keras.utils.set_random_seed(seed)
     before = keras.config.dtype_policy()
@@ -45,11 +45,11 @@ def defended(classifier, training, recipe, steps_an_epoch, seed):
     """The classifier in its adversarial training.
 
     Args:
-        classifier: Of `network`.
+        classifier: Output of `network`.
         training: One of `TRAININGS` but `UNDEFENDED`.
         recipe: Dict of `epsilon`, `attack_steps` and `ramp_epochs`.
-        steps_an_epoch: Batches of an epoch.
-        seed: Of the attacks' starts.
+        steps_an_epoch: Batches in an epoch.
+        seed: Seed of the attacks' starts.
     """
     return models.AdversarialTraining(
         classifier,

@@ -7,7 +7,7 @@ from keras_dml.reproduce.prototypes.digits import digest
 from keras_dml.reproduce.prototypes.methods import FLOAT32, ROWS, TRAININGS
 from keras_dml.reproduce.prototypes.training import Trainings
 
-VERSION = 3  # of what a run does; another one leaves the files of older runs alone
+VERSION = 4  # of what a run does; another one leaves the files of older runs alone
 EPSILON = 0.3  # Monteiro2020, MNIST
 STEP_SIZE = 0.01  # of the attacks that measure
 
@@ -17,15 +17,15 @@ class Scale:
     """How much is run.
 
     Attributes:
-        train: Pictures to train on; None: all.
-        test: Pictures to attack; None: all.
-        epochs: Of each training.
-        attack_steps: Of the attack in training.
-        width: Of the network.
+        train: Number of images to train on; None for all.
+        test: Number of images to attack; None for all.
+        epochs: Epochs of each training.
+        attack_steps: Steps of the attack in training.
+        width: Filters of the network's first convolution.
         short, long: Steps of the two attacks by projected gradients.
-        restarts: Of the long one.
-        queries: Of the search without gradients.
-        part: Pictures attacked in one run.
+        restarts: Restarts of the long attack.
+        queries: Queries of the search without gradients.
+        part: Images attacked in one run.
     """
 
     train: int | None
@@ -105,18 +105,15 @@ class Experiment:
         """All networks that the rows need, the same recipe for all.
 
         Returns:
-            Rows of what each epoch told, a dict each.
+            Loss and metrics of each epoch, a dict each.
         """
         needed = [one for one in TRAININGS if one in {ROWS[name][0] for name in self.rows}]
-        plan = [
-            self._settings(training, epoch)
-            for training in needed
-            for epoch in range(1, self.scale.epochs + 1)
-        ]
-        told = self.runs.make(plan, self.trainings.run, "1/2 networks are trained, epochs")
+        plan = [self._settings(training) for training in needed]
+        histories = self.runs.make(plan, self.trainings.run, "1/2 networks are trained")
         return [
-            {"training": one["training"], "epoch": one["epoch"], **result}
-            for one, result in zip(plan, told, strict=True)
+            {"training": training, "epoch": number, **epoch}
+            for training, history in zip(needed, histories, strict=True)
+            for number, epoch in enumerate(history, start=1)
         ]
 
     def attack(self):
@@ -138,13 +135,12 @@ class Experiment:
                 row[column] += value
         return sums
 
-    def _settings(self, training, epoch):
+    def _settings(self, training):
         return {
             "name": f"train_{training}",
             "version": VERSION,
             "digits": self.digits.digest,
             "training": training,
-            "epoch": epoch,
             "epochs": self.scale.epochs,
             "batch": 128,
             "learning_rate": 1e-3,
@@ -160,7 +156,7 @@ class Experiment:
         training, head = ROWS[name]
         return {
             "name": f"attack_{training}_{head}",
-            "training": self._settings(training, self.scale.epochs),
+            "training": self._settings(training),
             "head": head,
             "start": start,
             "part": self.scale.part,
@@ -178,12 +174,12 @@ class Experiment:
         found = robustness(
             classifier, x, y, self.attacks.values(), head=settings["head"], progress=False
         )
-        told = {
+        counts = {
             "count": len(x),
             "clean": int(found.correct.sum()),
             "worst": int(found.robust.sum()),
         }
         for column, attack in self.attacks.items():
-            told[column] = int(found.attacks[attack.name].robust.sum())
-        told["not_finite"] = sum(one.not_finite for one in found.attacks.values())
-        return told
+            counts[column] = int(found.attacks[attack.name].robust.sum())
+        counts["not_finite"] = sum(one.not_finite for one in found.attacks.values())
+        return counts

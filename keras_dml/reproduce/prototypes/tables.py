@@ -18,10 +18,10 @@ OF_PAPER = {"clean": "clean", "fgsm": "FGSM", "short": "PGD-40", "long": "PGD-10
 
 
 def heads(attacks):
-    """Heads of the table's columns of figures.
+    """Headings of the table's columns of figures.
 
     Args:
-        attacks: Attacks by column, as of `Experiment`.
+        attacks: Attacks by column, `Experiment.attacks`.
     """
     return {
         "clean": "clean",
@@ -31,10 +31,10 @@ def heads(attacks):
 
 
 def comparison(sums, columns):
-    """Shares of right answers, a row a method.
+    """Accuracies, a row a method.
 
     Args:
-        sums: Counts by row, of `Experiment.attack`.
+        sums: Output of `Experiment.attack`.
         columns: Names of the figures, `heads`.
 
     Returns:
@@ -44,7 +44,7 @@ def comparison(sums, columns):
     names = [name for name in ROWS if name in sums]
     table = {"method": names, "count": [sums[name]["count"] for name in names]}
     for column in columns:
-        found = [_share(sums[name][column], sums[name]["count"]) for name in names]
+        found = [_with_interval(sums[name][column], sums[name]["count"]) for name in names]
         for key, values in zip(("", "_low", "_high"), zip(*found, strict=True), strict=True):
             table[f"{column}{key}"] = list(values)
         if column in OF_PAPER:
@@ -54,6 +54,6 @@ def comparison(sums, columns):
     return table
 
 
-def _share(count, total):
+def _with_interval(count, total):
     interval = stats.binomtest(count, total).proportion_ci(method="wilson")
     return tuple(round(float(x), 4) for x in (count / total, interval.low, interval.high))

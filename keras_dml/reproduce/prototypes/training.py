@@ -1,85 +1,102 @@
-"""Networks trained epoch by epoch, each kept in a file, so that a stopped training goes on."""
+"""Networks of the table: each is trained once and kept in a file."""
+
+import shutil
 
 import numpy as np
 
 from keras_dml._backend import keras
 from keras_dml._files import staged
 from keras_dml.reproduce.prototypes.methods import UNDEFENDED, defended, network
+from keras_dml.training import Optimization, fit
 
-FIRST_RATE, LAST_SHARE, WARMUP_STEPS = 1e-4, 0.01, 200  # of the learning rate's cosine
+WARM_UP = 200  # steps, at most a quarter of all
 
 
-class Trainings:
-    """Networks of the table while they are trained.
+class Batches(keras.utils.PyDataset):
+    """All digits in batches, in another order each epoch.
 
     Args:
         digits: `Digits`.
-        files: Function of settings that gives the path of an epoch's network.
+        size: Digits of a batch; those left over in an epoch are not shown.
+        seed: Seed of the orders.
+    """
+
+    def __init__(self, digits, size, seed):
+        super().__init__()
+        self.digits, self.size, self.seed, self.epoch = digits, size, seed, 0
+
+    @property
+    def epoch(self):
+        """The epoch whose batches are shown; `fit` ends one before its first."""
+        return self._epoch
+
+    @epoch.setter
+    def epoch(self, value):
+        self._epoch = value
+        order = np.random.default_rng([self.seed, value])
+        self._rows = order.permutation(len(self.digits.x))
+
+    def __len__(self):
+        return len(self.digits.x) // self.size
+
+    def __getitem__(self, index):
+        rows = self._rows[index * self.size : (index + 1) * self.size]
+        return self.digits.x[rows], self.digits.y[rows]
+
+    def on_epoch_end(self):
+        self.epoch += 1
+
+
+class Trainings:
+    """Networks of the table.
+
+    Args:
+        digits: `Digits`.
+        files: Function of settings that gives the path of a trained network; the checkpoint of its
+            training lies in a folder beside it.
     """
 
     def __init__(self, digits, files):
         self.digits, self.files = digits, files
-        self._latest = None, None  # settings of an epoch, and its network
+        self._latest = None, None  # settings and network
 
     def run(self, settings):
-        """Trains one epoch and keeps its network.
+        """Trains a network, from its checkpoint if there is one, and keeps it.
 
         Args:
-            settings: Dict of `training`, `epoch` from 1, `epochs`, `batch`, `learning_rate`,
-                `width`, `seed`, `precision`, `epsilon`, `attack_steps`, `ramp_epochs`.
+            settings: Dict of `training`, `epochs`, `batch`, `learning_rate`, `width`, `seed`,
+                `precision`, `epsilon`, `attack_steps`, `ramp_epochs`.
 
         Returns:
-            Dict of what `fit` tells of the epoch.
+            List of the loss and metrics of each epoch, dicts.
         """
-        before = {**settings, "epoch": settings["epoch"] - 1}
-        model = self.network(before) if before["epoch"] else self._new(settings)
-        order = np.random.default_rng([settings["seed"], settings["epoch"]])
-        rows = order.permutation(len(self.digits.x))
-        rows = rows[: len(rows) // settings["batch"] * settings["batch"]]
-        told = model.fit(
-            self.digits.x[rows],
-            self.digits.y[rows],
-            batch_size=settings["batch"],
-            shuffle=False,
-            verbose=0,
-        ).history
-        self._keep(model, settings)
-        if before["epoch"] > 1:  # the epoch before is kept until the next one has begun
-            self.files({**before, "epoch": before["epoch"] - 1}).unlink(missing_ok=True)
-        return {name: values[-1] for name, values in told.items()}
+        batches = Batches(self.digits, settings["batch"], settings["seed"])
+        model = network(settings["width"], settings["seed"], settings["precision"])
+        if settings["training"] != UNDEFENDED:
+            seed = settings["seed"]
+            model = defended(model, settings["training"], settings, len(batches), seed)
+        steps = len(batches) * settings["epochs"]
+        optimization = Optimization(settings["learning_rate"], warm_up=min(WARM_UP, steps // 4))
+        folder = self.files(settings).with_suffix("")
+        fitted = fit(
+            model, batches, steps=steps, optimization=optimization, folder=folder, resume=True
+        )
+        with staged(self.files(settings)) as candidate:
+            model.save(candidate)
+        shutil.rmtree(folder)
+        self._latest = settings, model
+        return fitted.history
 
     def network(self, settings):
-        """The network after an epoch, as it is trained."""
+        """The network as it was trained."""
         if self._latest[0] != settings:
             self._latest = settings, keras.saving.load_model(self.files(settings))
         return self._latest[1]
 
     def classifier(self, settings):
-        """The `PrototypicalClassifier` after an epoch, in float32 however it was trained."""
+        """The trained `PrototypicalClassifier`, in float32 whatever the policy of its training."""
         model = self.network(settings)
         trained = model if settings["training"] == UNDEFENDED else model.classifier
         plain = network(settings["width"], settings["seed"])
         plain.set_weights(trained.get_weights())
         return plain
-
-    def _new(self, settings):
-        model = network(settings["width"], settings["seed"], settings["precision"])
-        steps = len(self.digits.x) // settings["batch"]
-        if settings["training"] != UNDEFENDED:
-            model = defended(model, settings["training"], settings, steps, settings["seed"])
-        total = steps * settings["epochs"]
-        warmup = min(WARMUP_STEPS, total // 4)
-        rate = keras.optimizers.schedules.CosineDecay(
-            FIRST_RATE,
-            total - warmup,
-            alpha=LAST_SHARE,
-            warmup_target=settings["learning_rate"],
-            warmup_steps=warmup,
-        )
-        model.compile(keras.optimizers.Adam(rate), jit_compile=False)
-        return model
-
-    def _keep(self, model, settings):
-        with staged(self.files(settings)) as candidate:
-            model.save(candidate)
-        self._latest = settings, model

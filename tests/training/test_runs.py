@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 
-from keras_dml.reproduce.runs import Runs
+from keras_dml.training import Runs
 
 PLAN = [{"name": "a", "seed": seed} for seed in range(3)]
 

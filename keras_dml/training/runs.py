@@ -6,8 +6,21 @@ import pathlib
 import time
 
 from keras_dml import progress
-from keras_dml._files import file_place
-from keras_dml.reproduce import _json
+from keras_dml._files import file_place, write_text
+
+
+def write_json(path, content):
+    """Writes a JSON file whole or not at all.
+
+    Args:
+        path: A `pathlib.Path`.
+        content: Plain numbers, strings, lists and dicts.
+
+    Returns:
+        The path.
+    """
+    write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    return path
 
 
 class Runs:
@@ -18,7 +31,7 @@ class Runs:
     are another file.
 
     Args:
-        folder: Where the files lie; made when it is not there.
+        folder: Folder of the files, created if missing.
     """
 
     def __init__(self, folder):
@@ -49,7 +62,7 @@ class Runs:
             return None
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(
-                f"{path} is damaged ({error}). Delete it; its run is then made anew."
+                f"{path} is damaged ({error}). Delete it; its run is then repeated."
             ) from error
 
     def make(self, plan, run, description):
@@ -58,7 +71,7 @@ class Runs:
         Args:
             plan: List of settings; equal ones are run once.
             run: Function of settings that gives a result which JSON holds.
-            description: What is done, in a few words, for the progress.
+            description: The work in a few words, for the progress.
 
         Returns:
             List of results.
@@ -78,5 +91,5 @@ class Runs:
                 "result": result,
                 "seconds": round(time.monotonic() - start, 2),
             }
-            _json.write(path, kept)
+            write_json(path, kept)
         return [self.find(settings) for settings in plan]

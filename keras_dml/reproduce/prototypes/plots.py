@@ -1,12 +1,12 @@
-"""The table's picture, its numbers, and one file of all figures."""
+"""The plot of the table, its numbers, and one file of all figures."""
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter
 
 from keras_dml import reports
 from keras_dml.reports import style
-from keras_dml.reproduce import _json
 from keras_dml.reproduce.prototypes import tables
+from keras_dml.training import write_json
 
 OWN = "SIM + AT"
 DRAWN = ("clean", "fgsm", "short", "long", "restarts", "square")
@@ -14,30 +14,30 @@ NOTE = "Dots: here, on raw logits, with 95 % intervals. Diamonds: the paper."
 
 
 def write(out, table, heads, history, *, source):
-    """Writes Table 1, its picture and `figures.json`.
+    """Writes Table 1, its plot and `figures.json`.
 
     Args:
         out: Folder, a `pathlib.Path`.
-        table: Of `tables.comparison`.
+        table: Output of `tables.comparison`.
         heads: Heads of its columns.
-        history: Rows of `Experiment.train`.
+        history: Output of `Experiment.train`.
         source: Data and license, a sentence.
 
     Returns:
         The paths written.
     """
     caption = f"{_protocol(table, history)} {NOTE} {source}"
-    picture = compared(table, heads, title=_title(table, heads), caption=caption)
-    written = reports.save(picture, out / "table1", table)
-    told = {"figures": table, "columns": heads, "trainings": history}
-    return [*written, _json.write(out / "figures.json", told)]
+    figure = compared(table, heads, title=_title(table, heads), caption=caption)
+    written = reports.save(figure, out / "table1", table)
+    found = {"figures": table, "columns": heads, "trainings": history}
+    return [*written, write_json(out / "figures.json", found)]
 
 
 def compared(table, heads, *, title, caption):
     """Accuracies of every row, a panel an attack.
 
     Args:
-        table: Of `tables.comparison`.
+        table: Output of `tables.comparison`.
         heads: Heads of its columns.
         title: The finding.
         caption: Data and protocol.
@@ -60,7 +60,9 @@ def compared(table, heads, *, title, caption):
                 marks = {"facecolors": "none", "edgecolors": style.GRAY, "marker": "D", "s": 30}
                 axes.scatter(paper, at, **marks)
             axes.set_title(heads[column], color=style.GRAY)
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g}"))
+            axes.xaxis.set_major_formatter(
+                FuncFormatter(lambda fraction, _: f"{100 * fraction:.3g}")
+            )
             axes.set_xlabel("right, %")
         panels[0].set_yticks(at, methods)
         panels[0].invert_yaxis()
@@ -79,9 +81,9 @@ def _protocol(table, history):
 def _title(table, heads):
     worst = dict(zip(table["method"], table["worst"], strict=True))
     best = max(worst, key=worst.get)
-    told = ", ".join(
+    found = ", ".join(
         f"{name} {style.percent(worst[name])}".replace(" %", "\u00a0%")
         for name in dict.fromkeys((best, OWN, "SIM"))
         if name in worst
     )
-    return f"Right under the worst of {len(heads) - 2} attacks: {told}"
+    return f"Right under the worst of {len(heads) - 2} attacks: {found}"

@@ -1,11 +1,11 @@
-"""The experiment's pictures with their tables, and one file of all figures."""
+"""Plots of the experiment with their tables, and one file of all figures."""
 
 from keras_dml import reports
 from keras_dml.reports import style
-from keras_dml.reproduce import _json
 from keras_dml.reproduce.potato import tables
 from keras_dml.reproduce.potato.methods import RPL
 from keras_dml.reproduce.potato.plan import NO_NETWORK, REFERENCES
+from keras_dml.training import write_json
 
 
 def write(out, choices, rows, spreads, ablations, *, seeds, source):
@@ -35,27 +35,27 @@ def write(out, choices, rows, spreads, ablations, *, seeds, source):
         out / "table1",
         compared,
     )
-    picture = reports.loss_people(
+    figure = reports.loss_people(
         by_person,
         own=RPL,
         title=_people_title(by_person),
         caption=f"{protocol} Means over {_counted(seeds)}. {source}",
     )
-    written += reports.save(picture, out / "people", by_person)
-    picture = reports.loss_spread(
+    written += reports.save(figure, out / "people", by_person)
+    figure = reports.loss_spread(
         spread,
         title=_spread_title(tables.separated(spreads)),
         caption="Clips of people held out, to the Riemannian means of the others' classes: "
         f"medians, half and 90 % of the distances. First seed. {source}",
     )
-    written += reports.save(picture, out / "figure2_distances", spread)
-    told = {"figures": compared, "people": by_person, "settings": tables.settings(choices)}
+    written += reports.save(figure, out / "figure2_distances", spread)
+    found = {"figures": compared, "people": by_person, "settings": tables.settings(choices)}
     for name, value, unit, stem in (
         ("batch_size", "batch size", "matrices", "figure3_batch_size"),
         ("weight", "weight of the negatives", "λ", "figure4_weight"),
     ):
         table = tables.averaged(ablations[name], ("value",), tuple(tables.NAMES))
-        picture = reports.loss_sweep(
+        figure = reports.loss_sweep(
             table,
             value=value,
             unit=unit,
@@ -63,18 +63,18 @@ def write(out, choices, rows, spreads, ablations, *, seeds, source):
             title=_range_title(value, table),
             caption=caption,
         )
-        written += reports.save(picture, out / stem, table)
-        told[name] = table
+        written += reports.save(figure, out / stem, table)
+        found[name] = table
     table = tables.averaged(ablations["samples"], ("value", "seen"), ("loss", *tables.NAMES))
-    picture = reports.loss_curves(
+    figure = reports.loss_curves(
         table,
         value="clips, at most",
         title=_range_title("number of clips that calibrate", _at_the_end(table)),
         caption=caption,
     )
-    written += reports.save(picture, out / "figure5_calibration", table)
-    told["samples"] = table
-    return compared, [*written, _json.write(out / "figures.json", told)]
+    written += reports.save(figure, out / "figure5_calibration", table)
+    found["samples"] = table
+    return compared, [*written, write_json(out / "figures.json", found)]
 
 
 def _at_the_end(table):
@@ -93,8 +93,8 @@ def _title(table):
         name for name, value in recalls.items() if value is not None and name not in REFERENCES
     ]
     best = max(losses, key=recalls.get)
-    told = _shares(recalls, (best, RPL, NO_NETWORK))
-    return f"Recall@1 on people never seen: {told}"
+    found = _listed(recalls, (best, RPL, NO_NETWORK))
+    return f"Recall@1 on people never seen: {found}"
 
 
 def _people_title(table):
@@ -103,12 +103,12 @@ def _people_title(table):
         values.setdefault(person, []).append(value)
     means = {person: sum(found) / len(found) for person, found in values.items()}
     hardest = min(means, key=means.get)
-    return f"Found least among the others: {_shares(means, (hardest,))} over all losses"
+    return f"Found least among the others: {_listed(means, (hardest,))} over all losses"
 
 
-def _spread_title(shares):
-    best = max(shares, key=shares.get)
-    return f"Own class nearer than another, share of pairs: {_shares(shares, (best, RPL))}"
+def _spread_title(fractions):
+    best = max(fractions, key=fractions.get)
+    return f"Own class closer than another, fraction of pairs: {_listed(fractions, (best, RPL))}"
 
 
 def _range_title(value, table):
@@ -122,11 +122,11 @@ def _range_title(value, table):
     )
 
 
-def _shares(shares, names):
+def _listed(fractions, names):
     """`RPL 97.0 %, N-pair-mc 96.0 %`, of different names."""
-    return ", ".join(f"{name} {_percent(shares[name])}" for name in dict.fromkeys(names))
+    return ", ".join(f"{name} {_percent(fractions[name])}" for name in dict.fromkeys(names))
 
 
-def _percent(share):
+def _percent(fraction):
     """With a blank at which no line breaks."""
-    return style.percent(share).replace(" ", "\u00a0")
+    return style.percent(fraction).replace(" ", "\u00a0")

@@ -1,0 +1,73 @@
+"""The card of a trained model, from what is known beforehand and what a run found out."""
+
+import contextlib
+import datetime
+import importlib.metadata
+import platform
+
+SHIPPED = ("keras", "numpy", "tensorflow", "tensorflow-cpu", "jax")
+
+
+def build_card(about, *, figures, recipe, thresholds=(), data=None, **facts):
+    """A card without what `publish` reads from the model.
+
+    Args:
+        about: Dict of the card's static part: `name`, `task`, `paper`, `input`, `data`, `limits`
+            and, if wanted, `figures_are`. Its texts may name facts in braces, as `str.format`
+            does: `"{images:,} images"`.
+        figures: Rows of the card's `figures`.
+        recipe: The card's `recipe`, see `training_record`.
+        thresholds: Rows of the card's `thresholds`.
+        data: Further keys of the card's `data`, such as `train_subjects`.
+        **facts: Values of the names in braces.
+
+    Returns:
+        Dict by `keras_dml.zoo.schema.CARD`.
+
+    Raises:
+        KeyError: If a text names a fact that is not given.
+
+    Example:
+        >>> about = {"limits": ["{people} people."], "data": {"builder": "gait"}}
+        >>> card = build_card(about, figures=[], recipe={}, people=3)
+        >>> card["limits"]
+        ['3 people.']
+    """
+    card = _filled(about, facts)
+    card["data"] |= data or {}
+    return {**card, "figures": figures, "thresholds": list(thresholds), "recipe": recipe}
+
+
+def training_record(command, *, seed, minutes):
+    """The card's `recipe`: how to train the model again, and with what it was trained today.
+
+    Args:
+        command: Command that trains and publishes it.
+        seed: Seed of weights and batches.
+        minutes: Minutes of training.
+    """
+    return {
+        "command": command,
+        "seed": seed,
+        "versions": versions(),
+        "date": datetime.date.today().isoformat(),
+        "minutes": round(minutes, 1),
+    }
+
+
+def versions():
+    """Versions of what a model depends on, for the card's `recipe`."""
+    found = {"python": platform.python_version()}
+    for name in SHIPPED:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
+
+
+def _filled(value, facts):
+    """The value with facts in all its texts."""
+    if isinstance(value, dict):
+        return {key: _filled(part, facts) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_filled(part, facts) for part in value]
+    return value.format(**facts) if isinstance(value, str) else value

@@ -1,0 +1,44 @@
+"""Synthetic inputs for golden files, which show nobody's data."""
+
+import numpy as np
+
+
+def synthetic_recordings(channels, lengths, scale, seed=0):
+    """Smooth noise in the range of a sensor.
+
+    Args:
+        channels: Number of channels.
+        lengths: Steps of each recording.
+        scale: Standard deviation of the channels, a number or shape `(channels,)`.
+        seed: Seed of the draws.
+
+    Returns:
+        List of arrays `(length, channels)`, float32.
+    """
+    rng = np.random.default_rng(seed)
+    smooth = np.hanning(9) / np.linalg.norm(np.hanning(9))
+    recordings = []
+    for length in lengths:
+        white = rng.normal(size=(length + 8, channels))
+        recordings.append(
+            np.apply_along_axis(np.convolve, 0, white, smooth, "valid").astype(np.float32)
+            * np.float32(scale)
+        )
+    return recordings
+
+
+def synthetic_images(count=2, side=28, channels=1, seed=0):
+    """Images of even squares.
+
+    Args:
+        count: Number of images.
+        side: Pixels a side, a multiple of 4.
+        channels: Number of channels.
+        seed: Seed of the draws.
+
+    Returns:
+        List of arrays `(side, side, channels)`, float32 in [0, 1].
+    """
+    rng = np.random.default_rng(seed)
+    coarse = rng.random((count, side // 4, side // 4, channels))
+    return list(coarse.repeat(4, axis=1).repeat(4, axis=2).astype(np.float32))

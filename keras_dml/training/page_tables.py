@@ -1,0 +1,130 @@
+"""Tables of a model's page: figures, thresholds and exports, in Markdown."""
+
+from keras_dml import distances
+from keras_dml.zoo import catalog
+
+HEADS = "sim: the similarity to the prototypes; dol: the auxiliary dense output layer."
+ACRONYMS = ("auc", "eer", "tar", "far")
+
+
+def figures(card):
+    """Figures of a card below what they are; columns that no row fills are left out."""
+    columns = (
+        "protocol",
+        "n",
+        "fraction",
+        "setting",
+        "metric",
+        "value ± standard error",
+        "range",
+        "people",
+        "trials",
+    )
+    rows = [
+        (
+            row["protocol"].replace("_", " "),
+            row["n"],
+            _or_dash(row.get("fraction")),
+            catalog.setting(row) or "–",
+            _metric(row["metric"]),
+            catalog.value_in_words(row),
+            _range(row),
+            _or_dash(row.get("people")),
+            f"{row['trials']:,}",
+        )
+        for row in card["figures"]
+    ]
+    used = [i for i in range(len(columns)) if any(row[i] != "–" for row in rows)]
+    shown = markdown([columns[i] for i in used], [[row[i] for i in used] for row in rows])
+    said = [card["figures_are"]] if "figures_are" in card else []
+    if any(row.get("head") == "dol" for row in card["figures"]):
+        said.append(HEADS)
+    return "\n\n".join([*said, shown])
+
+
+def _metric(name):
+    """`EER`, `TAR at FAR 0.01`: acronyms as the field writes them."""
+    words = name.split("_")
+    return " ".join(word.upper() if word in ACRONYMS else word for word in words)
+
+
+def _range(row):
+    """Smallest and largest value of the folds, or the 95 % interval."""
+    if "folds" in row:
+        low, high, what = min(row["folds"]), max(row["folds"]), "folds"
+    elif "ci95" in row:
+        low, high, what = *row["ci95"], "95 %"
+    else:
+        return "–"
+    if catalog.is_rate(row):
+        return f"{100 * low:.1f} to {100 * high:.1f} % ({what})"
+    return f"{low:.4g} to {high:.4g} ({what})"
+
+
+def thresholds(card):
+    """Section of the thresholds, empty where a card has none."""
+    if not card["thresholds"]:
+        return ""
+    rows = [
+        (
+            f"{100 * row['far']:g} %",
+            f"{row['value']:.4g}",
+            f"{100 * row['far_ci95'][0]:.2g} to {100 * row['far_ci95'][1]:.2g} %",
+            f"{row['trials']:,}",
+        )
+        for row in card["thresholds"]
+    ]
+    columns = (
+        "false accept rate",
+        "accept distances up to",
+        "95 % interval of the rate",
+        "imposter trials",
+    )
+    section = f"## Thresholds\n\n{markdown(columns, rows)}"
+    if catalog.is_classifier(card):
+        return f"{section}\n\nA distance is the negative of the sim head's similarity."
+    return section
+
+
+def exports(card):
+    """Section of the exported files, empty where a card has none."""
+    if not card["exports"]:
+        return ""
+    change = next(key for key in ("auc_change", "accuracy_change") if key in card["exports"][0])
+    rows = [
+        (
+            row["format"],
+            row.get("quantization") or "float32",
+            f"{row['bytes']:,}",
+            f"{row['latency_ms']:.2g}",
+            f"{row['drift']:.2g}",
+            f"{row[change]:+.4f}",
+        )
+        for row in card["exports"]
+    ]
+    title = f"change in {_metric(change.removesuffix('_change'))}"
+    columns = ("format", "numbers", "bytes", "latency (ms)", "drift", title)
+    section = f"## Exports\n\n{markdown(columns, rows)}"
+    distance = distances.declared(card["embedding"]["distance"])
+    if distance.device_distance not in (None, distance.name):
+        return (
+            f"{section}\n\nA TFLite file gives tangent vectors, compared by the log-Euclidean "
+            f"distance: the thresholds above are not for it, and its {title} is that of the "
+            "distance too."
+        )
+    return section
+
+
+def _or_dash(value):
+    return "–" if value is None else value
+
+
+def markdown(columns, rows):
+    """A table in Markdown.
+
+    Args:
+        columns: Headings.
+        rows: Sequences of cells, as many as columns.
+    """
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)

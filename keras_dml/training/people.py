@@ -1,0 +1,108 @@
+"""Recordings of people, and how they are divided between training and testing."""
+
+import dataclasses
+
+import numpy as np
+
+
+@dataclasses.dataclass
+class People:
+    """Recordings with their person and session.
+
+    Attributes:
+        signals: List of arrays `(time_i, channels)`, in the sensor's units.
+        subjects: Person of each recording.
+        sessions: Session of each recording, in the order of time.
+
+    Example:
+        >>> walks = People([np.zeros((9, 3))] * 3, ["ann", "ann", "bob"], [1, 2, 1])
+        >>> walks.of({"ann"}).sessions
+        [1, 2]
+    """
+
+    signals: list
+    subjects: list
+    sessions: list
+
+    def __add__(self, other):
+        return People(
+            self.signals + other.signals,
+            self.subjects + other.subjects,
+            self.sessions + other.sessions,
+        )
+
+    def take(self, rows):
+        """The recordings at some indices, or where a boolean array is true."""
+        rows = np.arange(len(self.signals))[rows]
+        return People(*([column[i] for i in rows] for column in vars(self).values()))
+
+    def of(self, wanted):
+        """The recordings of some people."""
+        return self.take([subject in wanted for subject in self.subjects])
+
+    def without(self, people):
+        """The recordings of all other people."""
+        return self.take([subject not in people for subject in self.subjects])
+
+    def windows(self, length, stride=None):
+        """Windows of every recording.
+
+        Args:
+            length: Steps of a window.
+            stride: Steps from one window to the next; None: `length`, windows side by side.
+        """
+        cut = People([], [], [])
+        for signal, subject, session in zip(
+            self.signals, self.subjects, self.sessions, strict=True
+        ):
+            parts = [
+                signal[i : i + length] for i in range(0, len(signal) - length + 1, stride or length)
+            ]
+            cut += People(parts, [subject] * len(parts), [session] * len(parts))
+        return cut
+
+    def at_least(self, steps, recordings):
+        """Without recordings shorter than `steps`, then without people who have fewer than
+        `recordings`."""
+        long = self.take([len(signal) >= steps for signal in self.signals])
+        names, counts = np.unique(long.subjects, return_counts=True)
+        return long.of(set(names[counts >= recordings]))
+
+    def halves(self):
+        """The same recordings in two sessions: the first and the last half of each person's, in the
+        order of their sessions."""
+        sessions, subjects = np.array(self.sessions), np.array(self.subjects)
+        for subject in set(self.subjects):
+            own = np.flatnonzero(subjects == subject)
+            order = own[np.argsort(sessions[own], kind="stable")]
+            sessions[order[: len(order) // 2]], sessions[order[len(order) // 2 :]] = 1, 2
+        return People(self.signals, self.subjects, sessions.tolist())
+
+
+def folds(subjects, count, seed=0):
+    """Disjoint groups of people that cover all, as equal in size as can be.
+
+    Args:
+        subjects: Person of each recording, or each person once, in any order.
+        count: Number of groups.
+        seed: Seed of the draw.
+
+    Returns:
+        List of `count` sorted lists of people.
+
+    Raises:
+        ValueError: If there are fewer people than groups.
+
+    Example:
+        >>> [len(fold) for fold in folds(range(17), 4)]
+        [4, 4, 4, 5]
+    """
+    people = sorted(set(subjects))
+    if not 1 <= count <= len(people):
+        raise ValueError(
+            f"`count` must lie between 1 and the number of people, {len(people)}. Received "
+            f"count={count}."
+        )
+    order = np.random.default_rng(seed).permutation(people)
+    bounds = [i * len(people) // count for i in range(1, count)]
+    return [sorted(part.tolist()) for part in np.split(order, bounds)]

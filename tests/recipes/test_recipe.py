@@ -1,0 +1,69 @@
+"""The command that every recipe is run by."""
+
+import json
+import pathlib
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from zoo import recipe
+
+
+@pytest.fixture
+def runs(monkeypatch, tmp_path):
+    """A recipe of two options of its own, in a folder of its own, and what it was run with."""
+    seen = []
+
+    def main(run, method: Annotated[str, typer.Option(help="How.")] = "a", part: bool = False):
+        """Trains something."""
+        seen.append((run, method, part))
+
+    monkeypatch.setitem(globals(), "__file__", str(tmp_path / "some_model" / "train.py"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(__import__("sys").modules, main.__module__, _Module(globals()))
+    app = typer.Typer()
+    app.command()(recipe.command(30)(main))
+    return app, seen
+
+
+class _Module:
+    def __init__(self, names):
+        self.__file__ = names["__file__"]
+
+
+def test_a_recipe_has_the_options_of_all_recipes_and_its_own(runs):
+    app, seen = runs
+    text = CliRunner().invoke(app, ["--help"], terminal_width=100).output
+    assert "Trains something." in text
+    for option in ("--steps", "--seed", "--out", "--resume", "--publish", "--method", "--part"):
+        assert option in text
+    assert not seen
+
+
+def test_without_options_a_run_has_the_recipes_defaults_and_a_folder_of_its_own(runs):
+    app, seen = runs
+    assert CliRunner().invoke(app, []).exit_code == 0
+    ((run, method, part),) = seen
+    assert (run.steps, run.seed, run.resume, run.publishes) == (30, 0, False, False)
+    assert (method, part) == ("a", False)
+    assert run.name == "some_model" and run.folder == pathlib.Path.cwd() / "some_model"
+    assert run.out == pathlib.Path("build/some_model_a_0") and run.out.is_dir()
+
+
+def test_options_reach_the_run(runs):
+    app, seen = runs
+    given = "--steps 7 --seed 3 --out here --resume --publish --method b --part".split()
+    assert CliRunner().invoke(app, given).exit_code == 0
+    ((run, method, part),) = seen
+    assert (run.steps, run.seed, run.resume, run.publishes) == (7, 3, True, True)
+    assert (method, part, run.out) == ("b", True, pathlib.Path("here"))
+
+
+def test_a_part_of_a_run_has_a_folder_and_minutes_of_its_own(tmp_path):
+    run = recipe.Run("some_model", tmp_path, tmp_path, 1, 0, minutes=3.0)
+    part = run.part("fold_1")
+    assert part.out == tmp_path / "fold_1" and part.out.is_dir() and part.minutes == 0
+    figures = [{"protocol": "p", "n": 1, "metric": "m", "value": 0.5, "stderr": 0.1, "trials": 4}]
+    assert part.keep(figures) == json.loads((part.out / "figures.json").read_text())

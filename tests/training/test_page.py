@@ -1,0 +1,32 @@
+"""Values and tables of a model's page."""
+
+import pytest
+
+from keras_dml.training import page_tables
+from keras_dml.zoo import catalog
+
+
+@pytest.mark.parametrize(
+    ("metric", "text"),
+    [
+        ("auc", "0.9123 ± 0.0123"),
+        ("eer", "91.2 % ± 1.2"),
+        ("tar_at_far_0.01", "91.2 % ± 1.2"),
+        ("map_at_r", "0.9123 ± 0.012"),
+    ],
+)
+def test_rates_are_given_in_percent_and_other_figures_as_they_are(metric, text):
+    row = {"metric": metric, "value": 0.91234, "stderr": 0.01234}
+    assert catalog.value_in_words(row) == text
+
+
+def test_a_table_has_a_row_a_line():
+    assert page_tables.markdown(("a", "b"), [(1, "x")]) == "| a | b |\n| --- | --- |\n| 1 | x |"
+
+
+def test_columns_that_no_row_fills_are_left_out():
+    row = {"protocol": "p", "n": 1, "metric": "eer", "value": 0.1, "stderr": 0.01, "trials": 1000}
+    table = page_tables.figures({"figures": [row]})
+    assert table.splitlines()[0] == "| protocol | n | metric | value ± standard error | trials |"
+    table = page_tables.figures({"figures": [row | {"people": 7}]})
+    assert table.splitlines()[2] == "| p | 1 | EER | 10.0 % ± 1.0 | 7 | 1,000 |"

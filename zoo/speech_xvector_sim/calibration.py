@@ -1,0 +1,67 @@
+"""Similarities of voices as log-likelihood ratios, and fused with the cosine."""
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from keras_dml import evaluation
+from keras_dml.training import measure
+
+
+def log_odds(similarities, genuine):
+    """Scale and shift that turn a similarity into a log-likelihood ratio of one voice to two.
+
+    Args:
+        similarities: Similarities of trials, shape `(trials,)`; higher is more similar.
+        genuine: Whether one person speaks both, same shape.
+
+    Returns:
+        The factor and the term that is added then.
+    """
+    fitted = LogisticRegression(C=np.inf, class_weight="balanced")
+    fitted.fit(similarities[:, None], genuine)
+    return float(fitted.coef_[0, 0]), float(fitted.intercept_[0])
+
+
+def calibrate(similarity, scale, shift):
+    """Turns a similarity S into `scale * S + shift`, in its last layer."""
+    similarity.kernels[-1].assign(scale * np.asarray(similarity.kernels[-1]))
+    similarity.biases[-1].assign(scale * np.asarray(similarity.biases[-1]) + shift)
+
+
+def with_fused(similarity, cosine):
+    """Scores of trials by name, the fused ones first: the sum, as in Table 3 of Monteiro2020, and
+    the mean of both brought to [0, 1]."""
+    return {
+        "fused": evaluation.fuse(similarity, cosine),
+        "fused in [0, 1]": evaluation.fuse(similarity, cosine, "bounded"),
+        "sim": similarity,
+        "cosine": cosine,
+    }
+
+
+def calibrated(similarities, genuine, fold):
+    """Similarities as log-likelihood ratios, scaled and shifted by the trials of other folds."""
+    ratios = np.empty_like(similarities)
+    for k in np.unique(fold):
+        chosen = fold == k
+        scale, shift = log_odds(similarities[~chosen], genuine[~chosen])
+        ratios[chosen] = scale * similarities[chosen] + shift
+    return ratios
+
+
+def rows(pooled, genuine, claims):
+    """Rows of the card: figures of pooled trials with bootstrap intervals over people.
+
+    Args:
+        pooled: Similarities of the trials by method, arrays of shape `(trials,)`.
+        genuine: Whether one person speaks both, shape `(trials,)`.
+        claims: The two speakers of each trial, arrays of shape `(trials,)`.
+    """
+    figures = []
+    for name, values in pooled.items():
+        found = evaluation.verification(-values, genuine, people=claims, bootstrap=1000)
+        for metric, value in (("eer", found.eer), ("auc", found.auc)):
+            low, high = found.intervals[metric]
+            row = measure.proportion("verification", metric, value, len(genuine), score=name)
+            figures.append(row | {"stderr": (high - low) / (2 * 1.96), "ci95": [low, high]})
+    return figures

@@ -1,0 +1,131 @@
+"""The encoder of `speech_xvector_sim`, fitted in closed form: cepstra, their covariance, and the
+discriminants of voices."""
+
+import dataclasses
+
+import numpy as np
+from scipy import fft
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from keras_dml import evaluation, inference, layers
+from keras_dml._backend import keras
+from keras_dml.training import People
+from zoo import speech, speech_augment
+
+BANDS = 60
+CEPSTRA = range(12, 19)  # to choose from; the first cepstrum, the level, is left out
+FRAMES = 48  # half a second: a covariance of fewer is a guess
+FLOOR = 1e-2  # of the covariance's eigenvalues, in squared units of the cepstra
+EMBEDDING = 75
+SHRINKAGE = 0.3  # of the covariance within speakers, toward a multiple of the identity
+INNER_FOLDS = 4  # within the speakers of a fold's training
+
+
+def network(cepstra):
+    """The untrained encoder.
+
+    Every recording is brought to one level, since the floor of the log-mel bands is absolute; then
+    come cepstra of the frames with speech, and their covariance.
+
+    Args:
+        cepstra: Number of cepstra.
+    """
+    audio = keras.Input((None, 1), name="audio")
+    x = layers.InstanceStandardization(epsilon=1e-10, name="unit_level")(audio)
+    x = keras.layers.Rescaling(speech.LEVEL, name="level")(x)
+    x = layers.LogMel(BANDS, min_frames=FRAMES, name="log_mel")(x)
+    x = layers.VoiceActivity(name="speech")(x)
+    x = keras.layers.Dense(cepstra, use_bias=False, name="cepstra")(x)
+    x = layers.Covariance(name="covariance")(x)
+    x = layers.LogEig(FLOOR, name="logarithm")(x)
+    x = layers.TangentVector(name="statistics")(x)
+    x = keras.layers.Dense(EMBEDDING, name="embedding")(x)
+    model = keras.Model(audio, x, name="speech_xvector_sim")
+    cosines = fft.dct(np.eye(BANDS), axis=1, norm="ortho")
+    model.get_layer("cepstra").set_weights([cosines[:, 1 : cepstra + 1]])
+    return model
+
+
+@dataclasses.dataclass
+class Voices:
+    """Recordings of voices, with the statistics of each by the number of cepstra.
+
+    Attributes:
+        people: Recordings; a voice of another speed, `"01@0.8"`, is another voice of its speaker,
+            `"01"`.
+        statistics: By the number of cepstra, arrays of shape `(recordings, features)`.
+    """
+
+    people: People
+    statistics: dict
+
+    @classmethod
+    def of(cls, recordings):
+        """Recordings at every speed, with their statistics."""
+        every = speech_augment.with_speeds(recordings)
+        statistics = {}
+        for count in CEPSTRA:
+            encoder = network(count)
+            model = keras.Model(encoder.input, encoder.get_layer("statistics").output)
+            x = inference.embed(model, every.signals)
+            statistics[count] = x.astype(np.float64)
+        return cls(every, statistics)
+
+    @property
+    def speakers(self):
+        return np.array([subject.split("@")[0] for subject in self.people.subjects])
+
+    def without(self, speakers):
+        """Those of the other speakers."""
+        keep = ~np.isin(self.speakers, speakers)
+        statistics = {count: x[keep] for count, x in self.statistics.items()}
+        return Voices(self.people.take(keep), statistics)
+
+
+def discriminants(x, voices):
+    """Kernel and bias of the linear discriminants of voices, by their statistics.
+
+    Args:
+        x: Statistics, shape `(recordings, features)`.
+        voices: Voice of each recording, shape `(recordings,)`.
+    """
+    names, index = np.unique(voices, return_inverse=True)
+    size = min(EMBEDDING, len(names) - 1)
+    stddev = x.std(axis=0)
+    fitted = LinearDiscriminantAnalysis("eigen", shrinkage=SHRINKAGE, n_components=size)
+    fitted.fit(x / stddev, index)
+    kernel = fitted.scalings_[:, :size] / stddev[:, None]
+    center = np.mean([x[index == k].mean(axis=0) for k in range(len(names))], axis=0)
+    return kernel, -center @ kernel
+
+
+def choose_cepstra(voices):
+    """The number of cepstra that best separates speakers whom the discriminants have not seen, by
+    the cosine in four folds of these speakers."""
+    own = np.flatnonzero(["@" not in subject for subject in voices.people.subjects])
+    subjects, speakers = np.asarray(voices.people.subjects), voices.speakers
+    parts = speech.folds(subjects[own], INNER_FOLDS)
+    first, second, genuine, fold = speech.trials(subjects[own], parts)
+    rates = {}
+    for count, x in voices.statistics.items():
+        cosines = np.empty(len(genuine))
+        for k, held_out in enumerate(parts):
+            keep, chosen = ~np.isin(speakers, held_out), fold == k
+            kernel, bias = discriminants(x[keep], subjects[keep])
+            z = x[own] @ kernel + bias
+            cosines[chosen] = evaluation.paired_cosine(z[first[chosen]], z[second[chosen]])
+        rates[count] = evaluation.verification(-cosines, genuine).eer
+    return min(rates, key=rates.get)
+
+
+def fitted(voices):
+    """An encoder whose last layer is the discriminants of some voices, and its number of cepstra.
+
+    Args:
+        voices: `Voices`.
+    """
+    cepstra = choose_cepstra(voices)
+    encoder = network(cepstra)
+    parts = discriminants(voices.statistics[cepstra], np.asarray(voices.people.subjects))
+    encoder.get_layer("embedding").set_weights(parts)
+    return encoder, cepstra
