@@ -174,7 +174,7 @@ class _Folder(Source):
 
 
 class _Packed(Source):
-    """What a zip and a tar share: the open file, closed at the latest when nobody holds it."""
+    """Base of zip and tar archives: the open file, closed when the object is collected."""
 
     def __init__(self, file: BinaryIO, *args, **kwargs):
         super().__init__(*args, **kwargs)

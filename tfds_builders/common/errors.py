@@ -1,4 +1,4 @@
-"""The two things that go wrong with data by hand: the archive, and the text inside."""
+"""Errors of data downloaded by hand: of the archive, and of the files in it."""
 
 from __future__ import annotations
 

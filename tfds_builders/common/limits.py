@@ -1,4 +1,4 @@
-"""What an archive may hold at most, and how its bytes are read: counted, damage told plainly."""
+"""Limits of an archive, and readers that count its bytes and report damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Items that hold the very same: told, and refused where they belong to two people or two sides."""
+"""Items with equal content: logged, and refused where they belong to two people or splits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Repeats:
         self.title, self.things, self.fate = title, things, fate
         self.same_as: dict[str, str] = {}
         self._first: dict[bytes, tuple[str, str]] = {}
-        self._untold: list[str] = []
+        self._unlogged: list[str] = []
 
     def add(self, content: bytes | np.ndarray, item: str, owner: str) -> None:
         """Remembers an item.
@@ -52,14 +52,14 @@ class Repeats:
             )
         if first != item:
             self.same_as[item] = first
-            self._untold.append(item)
+            self._unlogged.append(item)
 
     def tell(self) -> None:
         """Warns of the repeats since it was last called: how many, and the first."""
-        if self._untold:
-            first = self._untold[0]
+        if self._unlogged:
+            first = self._unlogged[0]
             log.warning(
                 "%s: repeats among the %s: %d, %s; the first is %s, which is %s.",
-                self.title, self.things, len(self._untold), self.fate, first, self.same_as[first],
+                self.title, self.things, len(self._unlogged), self.fate, first, self.same_as[first],
             )  # fmt: skip
-            self._untold.clear()
+            self._unlogged.clear()

@@ -14,7 +14,7 @@ def covariance(sequence: np.ndarray, jitter: float, *, name: str) -> np.ndarray:
 
     Args:
         sequence: (T, C) signal.
-        jitter: What is added to the diagonal, as a share of the mean variance; matrices of fewer
+        jitter: Amount added to the diagonal, as a fraction of the mean variance; matrices of fewer
             than C + 1 steps, or of channels that depend on each other, are singular without it.
         name: Name of the recording, for errors.
 

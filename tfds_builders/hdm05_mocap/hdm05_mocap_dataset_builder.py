@@ -70,7 +70,7 @@ class Config(tfds.core.BuilderConfig):
 
     Attributes:
         jitter: None for the sequences; for covariance matrices, what is added to the diagonal as a
-            share of the mean variance.
+            fraction of the mean variance.
     """
 
     jitter: float | None = None

@@ -66,7 +66,7 @@ class Config(tfds.core.BuilderConfig):
         archive: `"full"`, `"large"` or `"small"`.
         people: Number of subjects in the official archive.
         jitter: None for the sequences; for covariance matrices, what is added to the diagonal as a
-            share of the mean variance.
+            fraction of the mean variance.
     """
 
     archive: str = ""
