@@ -1,15 +1,21 @@
 """`keras-dml reproduce potato|prototypes`: a paper's comparison, run again on public data."""
 
+import contextlib
 import enum
+import json
 import pathlib
 from typing import Annotated
 
 import typer
 
+from keras_dml.cli import _options
+
 STOPPED = "Stopped. Runs that are finished lie in {}; run the command again for the rest."
 
+Out = Annotated[pathlib.Path, _options.folder("--out", "Folder for tables, figures and runs.")]
+
 app = typer.Typer(
-    help="A paper's comparison, run again on public recordings: tables and pictures.\n\n"
+    help="A paper's comparison, run again on public recordings: tables and figures.\n\n"
     "Example: keras-dml reproduce potato --manual-dir ~/Downloads --scale smoke",
     no_args_is_help=True,
 )
@@ -37,12 +43,10 @@ def _group():
 @app.command()
 def potato(
     manual_dir: Annotated[
-        pathlib.Path,
-        typer.Option("--manual-dir", metavar="DIR", help="Folder that holds HDM05_cut_amc."),
+        pathlib.Path, _options.folder("--manual-dir", "Folder that holds HDM05_cut_amc.")
     ],
     out: Annotated[
-        pathlib.Path,
-        typer.Option("--out", metavar="DIR", help="Folder for tables, pictures and runs."),
+        pathlib.Path, _options.folder("--out", "Folder for tables, figures, runs.")
     ] = pathlib.Path("keras-dml-potato"),
     scale: Annotated[
         Size,
@@ -58,10 +62,8 @@ def potato(
             "--seeds", min=1, help="Starts of every network tested.", show_default="1 or 5"
         ),
     ] = None,
-    data_dir: Annotated[
-        pathlib.Path | None,
-        typer.Option("--data-dir", metavar="DIR", help="Where the prepared data set is kept."),
-    ] = None,
+    data_dir: _options.DataDir = None,
+    as_json: _options.AsJson = False,
 ):
     """The potato ranking loss against eight others: Table I, Figures 2 to 5 of Kim et al. (2020).
 
@@ -75,23 +77,19 @@ def potato(
 
     Example: keras-dml reproduce potato --manual-dir ~/Downloads --scale smoke
     """
-    from keras_dml.cli import _console, _folder, _potato
+    from keras_dml.cli import _reproduce_potato
 
-    with _console.stoppable(STOPPED.format(out)), _folder.made(out):
-        _potato.show(manual_dir, data_dir, out, scale.value, seeds)
+    with _reproducing(out, as_json):
+        _reproduce_potato.show(manual_dir, data_dir, out, scale.value, seeds)
 
 
 @app.command()
 def prototypes(
     manual_dir: Annotated[
-        pathlib.Path,
-        typer.Option(
-            "--manual-dir", metavar="DIR", help="Folder that holds the four files of MNIST."
-        ),
+        pathlib.Path, _options.folder("--manual-dir", "Folder that holds the four files of MNIST.")
     ],
     out: Annotated[
-        pathlib.Path,
-        typer.Option("--out", metavar="DIR", help="Folder for tables, pictures and runs."),
+        pathlib.Path, _options.folder("--out", "Folder for tables, figures, runs.")
     ] = pathlib.Path("keras-dml-prototypes"),
     scale: Annotated[
         Size,
@@ -102,7 +100,9 @@ def prototypes(
     ] = Size.full,
     restarts: Annotated[
         int | None,
-        typer.Option("--restarts", min=2, help="Of the longest attack.", show_default="2 or 10"),
+        typer.Option(
+            "--restarts", min=2, help="Restarts of the longest attack.", show_default="2 or 10"
+        ),
     ] = None,
     images: Annotated[
         int | None,
@@ -118,10 +118,11 @@ def prototypes(
         Precision,
         typer.Option(
             "--precision",
-            help="Of the trainings; mixed_bfloat16 takes half the time on a processor that "
+            help="Policy of the training; mixed_bfloat16 takes half the time on a processor that "
             "multiplies in it (AMX). Attacks are on float32 in either.",
         ),
     ] = Precision.float32,
+    as_json: _options.AsJson = False,
 ):
     """Prototypical classifiers under attack beside AT, ALP, TLA and TRADES on MNIST: Table 1 of
     Monteiro et al. (2020).
@@ -136,7 +137,23 @@ def prototypes(
 
     Example: keras-dml reproduce prototypes --manual-dir ~/Downloads --scale smoke
     """
-    from keras_dml.cli import _console, _folder, _prototypes
+    from keras_dml.cli import _reproduce_prototypes
 
-    with _console.stoppable(STOPPED.format(out)), _folder.made(out):
-        _prototypes.show(manual_dir, out, scale.value, restarts, images, precision.value)
+    with _reproducing(out, as_json):
+        _reproduce_prototypes.show(manual_dir, out, scale.value, restarts, images, precision.value)
+
+
+@contextlib.contextmanager
+def _reproducing(out, as_json):
+    """Runs an experiment that writes `figures.json` into a folder, and prints that for programs."""
+    from keras_dml.cli import _console, _output_folder
+
+    with (
+        _console.stoppable(STOPPED.format(out)),
+        _output_folder.created(out),
+        _console.text_hidden(as_json),
+    ):
+        yield
+    if as_json:
+        figures = json.loads((out / "figures.json").read_text(encoding="utf-8"))
+        _console.json_object({**figures, "path": str(out)})

@@ -12,8 +12,8 @@ def test_repeats_of_one_owner_are_counted_and_told_once(caplog):
     for item in ("1", "2", "3"):
         repeats.add(b"same", item, "anna")
     repeats.add(b"other", "4", "anna")
-    repeats.tell()
-    repeats.tell()
+    repeats.report()
+    repeats.report()
     assert repeats.same_as == {"2": "1", "3": "1"}
     assert [record.getMessage() for record in caplog.records] == [
         "a.zip: repeats among the trials: 2, kept; the first is 2, which is 1."

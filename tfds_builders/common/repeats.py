@@ -54,7 +54,7 @@ class Repeats:
             self.same_as[item] = first
             self._unlogged.append(item)
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Warns of the repeats since it was last called: how many, and the first."""
         if self._unlogged:
             first = self._unlogged[0]

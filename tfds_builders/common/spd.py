@@ -24,8 +24,8 @@ def covariance(sequence: np.ndarray, jitter: float, *, name: str) -> np.ndarray:
     Raises:
         FormatError: When there is one step, or nothing varies.
     """
-    centerd = sequence - np.mean(sequence, axis=0, dtype=np.float64)  # (T, C)
-    matrix = centerd.T @ centerd / max(1, len(sequence) - 1)
+    centered = sequence - np.mean(sequence, axis=0, dtype=np.float64)  # (T, C)
+    matrix = centered.T @ centered / max(1, len(sequence) - 1)
     variance = np.trace(matrix) / len(matrix)
     if not variance > 0:
         raise FormatError(

@@ -185,7 +185,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
                     "take": int(clip.take),
                 },
             )
-        repeats.tell()
+        repeats.report()
 
     def _signal(self, clip, skeleton, motion):
         columns = [skeleton.joints.index(joint) for joint in JOINTS]

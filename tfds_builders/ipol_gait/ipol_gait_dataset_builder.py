@@ -196,5 +196,5 @@ def distinct(source: Source, trials: dict[tuple[str, str], str]) -> dict[tuple[s
     repeats = Repeats(source.title, "trials", "left out")
     for (subject, trial), stem in trials.items():
         repeats.add(source.read(f"{stem}.csv"), f"{subject}-{trial}", f"subject {subject}")
-    repeats.tell()
+    repeats.report()
     return {key: stem for key, stem in trials.items() if "-".join(key) not in repeats.same_as}

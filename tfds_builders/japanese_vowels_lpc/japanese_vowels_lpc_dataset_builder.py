@@ -137,7 +137,7 @@ def repeated(
     for split, part in parts.items():
         for key, sequence, speaker in numbered(part, split):
             repeats.add(sequence, key, f"{files[split]}, speaker {speaker}")
-    repeats.tell()
+    repeats.report()
     return repeats.same_as
 
 

@@ -195,7 +195,7 @@ def distinct(source: Source, items: list[Item]) -> list[Item]:
     for item in track(items, f"{source.title}, looking for repeated images"):
         image = picture.parse(source.open(item.member), name=item.member, side=SIDE)
         repeats.add(image.pixels, item.file, f"{item.domain}, {item.kind}")
-    repeats.tell()
+    repeats.report()
     return [item for item in items if item.file not in repeats.same_as]
 
 

@@ -273,5 +273,5 @@ def repeated(source: Source, utterances: list[Utterance]) -> dict[str, str]:
     for utterance in track(utterances, f"{source.title}, looking for repeated recordings"):
         sound = wav.parse(source.open(utterance.member), name=utterance.member)
         repeats.add(sound.samples, utterance.file, f"actor {utterance.subject}")
-    repeats.tell()
+    repeats.report()
     return repeats.same_as

@@ -187,7 +187,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
                     sequence, jitter = record.pop("sequence"), self.builder_config.jitter
                     record["matrix"] = covariance(sequence, jitter, name=name)
                 yield key, {"id": key, **record}
-        repeats.tell()
+        repeats.report()
 
 
 def example(trial: smni.Trial, subject: str, number: int, name: str) -> dict:
