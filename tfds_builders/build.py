@@ -141,7 +141,7 @@ def _print_table(builder, file_format: FileFormat) -> None:
 
 
 def _call(builder, file_format: FileFormat) -> str:
-    """Gives the call that reads the data set; with its folder where that is not TFDS's own."""
+    """Returns the call that reads the data set; with its folder where that is not TFDS's own."""
     function = "data_source" if file_format is FileFormat.array_record else "load"
     root = builder.data_path.parents[2]  # above name/config/version
     is_default = root == pathlib.Path(constants.get_default_data_dir()).expanduser()

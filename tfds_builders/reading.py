@@ -1,4 +1,4 @@
-"""One call from the files in the manual folder to records, without TensorFlow.
+"""Records of a data set by one call, prepared from the manual folder, without TensorFlow.
 
 >>> people = records("ipol_gait/left_foot", "~/data", split="test")    # doctest: +SKIP
 >>> people[0]["sequence"].shape                                        # doctest: +SKIP
@@ -35,7 +35,7 @@ def records(
     data_dir: str | os.PathLike | None = None,
     split: str | None = None,
 ) -> Sequence[Any] | Mapping[str, Sequence[Any]]:
-    """Gives the records of a data set; prepares it at the first call.
+    """Returns the records of a data set; prepares it at the first call.
 
     The files lie in `<data_dir>/array_record/`. When that was prepared from another archive than
     the one in `manual_dir` now, it stays as it is, and the new one is prepared beside it, in
@@ -68,7 +68,7 @@ def prepared(
     data_dir: str | os.PathLike | None = None,
     file_format: str = FORMAT,
 ) -> tfds.core.DatasetBuilder:
-    """Gives a builder whose files are ready; see `records`.
+    """Returns a builder whose files are ready; see `records`.
 
     TFDS keeps one format a folder: tfrecord files lie in `<data_dir>/`, where `tfds.load` looks for
     them, array_record files in `<data_dir>/array_record/`.
@@ -106,7 +106,7 @@ def _check_text(folder: pathlib.Path) -> None:
 
 
 def _builder(name: str, root: pathlib.Path) -> tfds.core.DatasetBuilder:
-    """Gives a builder; where its files are there, with what they say.
+    """Returns a builder; where its files are there, with what they say.
 
     Raises:
         ValueError: When one of the small files of a prepared data set is cut, missing or edited.
@@ -138,7 +138,7 @@ def _line(error: Exception) -> str:
 
 
 def _fingerprints(sources: Mapping[str, Source]) -> tuple[dict[str, str], int]:
-    """Gives the fingerprint of each source, and the bytes of all when unpacked."""
+    """Returns the fingerprint of each source, and the bytes of all when unpacked."""
     marks, size = {}, 0
     for key, source in sources.items():
         marks[key] = fingerprint(source)

@@ -23,7 +23,7 @@ def test_repeats_of_one_owner_are_counted_and_told_once(caplog):
 def test_the_same_of_two_owners_is_refused_with_both_names():
     repeats = Repeats("a.zip", "trials", "kept")
     repeats.add(b"same", "1", "anna")
-    with pytest.raises(ArchiveError, match=r"a.zip: 1 \(anna\) and 2 \(bert\) hold the very same"):
+    with pytest.raises(ArchiveError, match=r"a.zip: 1 \(anna\) and 2 \(bert\) hold the same"):
         repeats.add(b"same", "2", "bert")
 
 

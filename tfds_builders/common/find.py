@@ -1,4 +1,4 @@
-"""Where the data set lies: an archive or its unpacked folder under the manual folder."""
+"""Finds the archive of a data set, or its unpacked folder, in the manual folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMES_SHOWN = 8
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """What a builder accepts.
+    """The archives that a builder accepts.
 
     Attributes:
         dataset: Name of the data set; `<manual>/<dataset>/` is looked at before `<manual>/`.
@@ -43,7 +43,7 @@ class Wanted:
 
 
 def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
-    """Finds and opens what a builder wants.
+    """Finds and opens the archive of a builder.
 
     Args:
         manual_dir: The folder with the data, or a folder of such folders.
@@ -76,7 +76,7 @@ def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
 def find_config(
     manual_dir: str | os.PathLike, configs: Mapping[str, Wanted], config: str
 ) -> Source:
-    """Finds what one config of a data set wants; where it is missing, says which one is there.
+    """Finds the archive of one config; the error names another config whose archive is there.
 
     Raises:
         MissingArchiveError: With the other config's name.
@@ -91,7 +91,7 @@ def find_config(
         ]
         if not others:
             raise
-    hint = f"What lies there is that of {wanted.dataset}/{others[0]}: ask for that config, or:"
+    hint = f"The archive there is that of {wanted.dataset}/{others[0]}: ask for that config, or:"
     return find(manual_dir, dataclasses.replace(wanted, get=f"{hint} {wanted.get}"))
 
 

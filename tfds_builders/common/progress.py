@@ -12,7 +12,7 @@ SECONDS = 10.0
 
 
 def track(items: Sequence[T], description: str) -> Iterator[T]:
-    """Gives the items; off a terminal, writes count, rate and time left to stderr now and then."""
+    """Yields the items; off a terminal, writes count, rate and time left to stderr."""
     start = logged = time.monotonic()
     for done, item in enumerate(items):
         now = time.monotonic()

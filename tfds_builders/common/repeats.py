@@ -13,12 +13,12 @@ log = logging.getLogger("tfds_builders")
 
 
 class Repeats:
-    """What the items of a data set held so far.
+    """Contents of the items of a data set so far.
 
     Args:
         title: Name of the archive, for messages.
-        things: What the items are, in the plural: `"trials"`.
-        fate: What becomes of a repeat: `"kept"` or `"left out"`.
+        things: Word for the items, in the plural: `"trials"`.
+        fate: Treatment of a repeat: `"kept"` or `"left out"`.
 
     Attributes:
         same_as: The first item with the same content, by item; grows as items are added.
@@ -34,9 +34,9 @@ class Repeats:
         """Remembers an item.
 
         Args:
-            content: What it holds.
-            item: Its name.
-            owner: Whose it is: items of two owners may not hold the same.
+            content: Content of the item.
+            item: Name of the item.
+            owner: Person or class of the item; items of two owners may not have equal content.
 
         Raises:
             ArchiveError: When an item of another owner holds the same; with both names.
@@ -46,8 +46,8 @@ class Repeats:
         first, whose = self._first.setdefault(digest, (item, owner))
         if whose != owner:
             raise ArchiveError(
-                f"{self.title}: {first} ({whose}) and {item} ({owner}) hold the very same, so one "
-                f"of the two {self.things} is a copy in the wrong place. Get the archive anew, or "
+                f"{self.title}: {first} ({whose}) and {item} ({owner}) hold the same, so one "
+                f"of the two {self.things} is a copy in the wrong place. Get the archive again, or "
                 "take both away."
             )
         if first != item:

@@ -10,7 +10,7 @@ JITTER = 1e-6
 
 
 def covariance(sequence: np.ndarray, jitter: float, *, name: str) -> np.ndarray:
-    """Gives the sample covariance of the channels, made positive definite.
+    """Returns the sample covariance of the channels, made positive definite.
 
     Args:
         sequence: (T, C) signal.

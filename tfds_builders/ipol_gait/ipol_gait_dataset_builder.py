@@ -152,7 +152,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
 
 
 def trials_of(source: Source) -> dict[tuple[str, str], str]:
-    """Gives each trial's name without extension by (subject, trial), in the order of the numbers.
+    """Returns each trial's name without extension by (subject, trial), in the order of the numbers.
 
     Raises:
         ArchiveError: When there are none, a file of a pair is missing, or it is the other set of

@@ -191,7 +191,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
 
 
 def example(trial: smni.Trial, subject: str, number: int, name: str) -> dict:
-    """Gives the features of a trial; the number is the file's, since some headers state another.
+    """Returns the features of a trial; the number is the file's, since some headers state another.
 
     Raises:
         FormatError: When the file is of another person or lacks an electrode.
@@ -218,7 +218,7 @@ def example(trial: smni.Trial, subject: str, number: int, name: str) -> dict:
 
 
 def usable_people(source: Source) -> dict[str, list[str]]:
-    """Gives the members of each person who has enough trials with samples; says who has not.
+    """Returns the members of each person who has enough trials with samples; says who has not.
 
     Returns:
         Subject to names of members: trial files, or the person's own archive.
