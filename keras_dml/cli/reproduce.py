@@ -10,7 +10,7 @@ import typer
 
 from keras_dml.cli import _options
 
-STOPPED = "Stopped. Runs that are finished lie in {}; run the command again for the rest."
+STOPPED = "Stopped. Finished runs are kept in {}; run the command again for the rest."
 
 Out = Annotated[pathlib.Path, _options.folder("--out", "Folder for tables, figures and runs.")]
 
@@ -67,9 +67,9 @@ def potato(
 ):
     """The potato ranking loss against eight others: Table I, Figures 2 to 5 of Kim et al. (2020).
 
-    Every loss trains the same SPD network on covariance matrices of motions, tells the motions of
-    an actor whom it has never seen by those of the others, and uses the settings that were best on
-    another actor. A stopped command goes on where it was: finished runs lie in DIR/runs.
+    Every loss trains the same SPD network on covariance matrices of motions, with the settings that
+    were best on another actor, and is tested on the motions of an actor that it has never seen. A
+    stopped command resumes: finished runs are kept in DIR/runs.
 
     The public archive (HDM05, CC BY-SA 3.0, https://resources.mpi-inf.mpg.de/HDM05/) is not
     carried; put HDM05_cut_amc.zip or the unpacked folder into a folder of your choice. The first
@@ -127,9 +127,9 @@ def prototypes(
     """Prototypical classifiers under attack beside AT, ALP, TLA and TRADES on MNIST: Table 1 of
     Monteiro et al. (2020).
 
-    All rows have one architecture and one recipe. Attacks are made against raw logits with steps
-    that converge, where the paper's were probably weaker: undefended networks fall to 0. A stopped
-    command goes on where it was: trained epochs and finished attacks lie in DIR/runs.
+    All rows have one architecture and one recipe. Attacks use raw logits and steps that converge,
+    and are probably stronger than the paper's: undefended networks fall to 0. A stopped command
+    resumes: trained epochs and finished attacks are kept in DIR/runs.
 
     MNIST (commonly stated as CC BY-SA 3.0, http://yann.lecun.com/exdb/mnist/) is not carried; put
     train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz and the two of t10k into a folder of your
