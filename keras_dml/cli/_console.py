@@ -23,6 +23,7 @@ __all__ = [
     "stoppable",
     "table",
     "text_hidden",
+    "written",
 ]
 
 STOPPED = 130  # exit status of a program that Ctrl-C has ended, as shells report it
@@ -72,6 +73,19 @@ def table(columns, rows, *, header=True, gap=2):
         drawn.add_row(*row)
     with _streams.writing(sys.stdout):
         _stdout().print(drawn, highlight=False)
+
+
+def written(paths, descriptions, seconds):
+    """Prints the folder that was written into, and its files.
+
+    Args:
+        paths: Paths of the files, all in one folder.
+        descriptions: Description of each file by its name; files without one are not listed.
+        seconds: Time that the command took.
+    """
+    names = {path.name for path in paths}
+    echo(f"\n[bold]Written to {plain(paths[0].parent)}[/bold] in {seconds:.0f} s")
+    table((), [row for row in descriptions.items() if row[0] in names], header=False)
 
 
 def note(text):

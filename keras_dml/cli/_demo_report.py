@@ -141,17 +141,14 @@ def device_file(figures, recordings):
 
 def conclude(name, written, seconds):
     """Prints the files written and the next commands."""
-    out = written[0].parent
-    _console.echo(f"\n[bold]Written to {_console.plain(out)}[/bold] in {seconds:.0f} s")
-    what = {
+    descriptions = {
         "roc_det.png": "error rates of all thresholds",
         "scores.png": "distances of true and of false claims",
         "two_people.png": "quantile functions of two people, which the distance compares",
         "figures.json": "the figures above, for programs",
         f"{name}.tflite": "signatures embed and distance, for a device",
     }
-    names = [path.name for path in written]
-    _console.table((), [(file, text) for file, text in what.items() if file in names], header=False)
+    _console.written(written, descriptions, seconds)
     _console.echo("[dim]Beside each .png: the same as .svg, and their numbers as .csv.[/dim]")
     _console.echo(
         f"\n[bold]Next[/bold]\nkeras-dml card {name}      data, license, limits\n"

@@ -113,9 +113,7 @@ def _print_table(table, people, seeds):
 
 
 def _conclude(written, seconds):
-    out = written[0].parent
-    _console.echo(f"\n[bold]Written to {_console.plain(out)}[/bold] in {seconds:.0f} s")
-    what = {
+    descriptions = {
         "table1.png": "the table above, beside the paper's",
         "people.png": "Recall@1 of every actor",
         "figure2_distances.png": "distances to the own class's center and to others",
@@ -124,8 +122,7 @@ def _conclude(written, seconds):
         "figure5_calibration.png": "RPL by the clips that calibrate it",
         "figures.json": "all of it, and the settings chosen, for programs",
     }
-    names = [path.name for path in written]
-    _console.table((), [(file, text) for file, text in what.items() if file in names], header=False)
+    _console.written(written, descriptions, seconds)
     _console.echo("[dim]Beside each .png: the same as .svg, and their numbers as .csv.[/dim]")
 
 

@@ -114,15 +114,12 @@ def _print_table(table, heads):
 
 
 def _conclude(written, seconds):
-    out = written[0].parent
-    _console.echo(f"\n[bold]Written to {_console.plain(out)}[/bold] in {seconds:.0f} s")
-    what = {
+    descriptions = {
         "table1.png": "the table above, beside the paper's",
         "table1.csv": "its numbers, with intervals",
         "figures.json": "all of it, and the history of every training, for programs",
     }
-    names = [path.name for path in written]
-    _console.table((), [(file, text) for file, text in what.items() if file in names], header=False)
+    _console.written(written, descriptions, seconds)
     _console.echo("[dim]The networks lie in runs/, as .keras files.[/dim]")
 
 

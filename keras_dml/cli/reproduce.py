@@ -28,6 +28,23 @@ class Size(enum.StrEnum):
     full = "full"
 
 
+PotatoScale = Annotated[
+    Size,
+    typer.Option(
+        "--scale",
+        help="smoke: all losses, few steps, some minutes. full: everybody held out in turn, "
+        "five seeds, one to two hours.",
+    ),
+]
+PrototypesScale = Annotated[
+    Size,
+    typer.Option(
+        "--scale",
+        help="smoke: all rows on few digits, some minutes. full: all of MNIST, some hours.",
+    ),
+]
+
+
 class Precision(enum.StrEnum):
     """Keras's policies of a training."""
 
@@ -45,22 +62,10 @@ def potato(
     manual_dir: Annotated[
         pathlib.Path, _options.folder("--manual-dir", "Folder that holds HDM05_cut_amc.")
     ],
-    out: Annotated[
-        pathlib.Path, _options.folder("--out", "Folder for tables, figures, runs.")
-    ] = pathlib.Path("keras-dml-potato"),
-    scale: Annotated[
-        Size,
-        typer.Option(
-            "--scale",
-            help="smoke: all losses, few steps, some minutes. full: everybody held out in turn, "
-            "five seeds, one to two hours.",
-        ),
-    ] = Size.full,
+    out: Out = pathlib.Path("keras-dml-potato"),
+    scale: PotatoScale = Size.full,
     seeds: Annotated[
-        int | None,
-        typer.Option(
-            "--seeds", min=1, help="Starts of every network tested.", show_default="1 or 5"
-        ),
+        int | None, _options.count("--seeds", 1, "Random seeds of every network.", "1 or 5")
     ] = None,
     data_dir: _options.DataDir = None,
     as_json: _options.AsJson = False,
@@ -88,30 +93,19 @@ def prototypes(
     manual_dir: Annotated[
         pathlib.Path, _options.folder("--manual-dir", "Folder that holds the four files of MNIST.")
     ],
-    out: Annotated[
-        pathlib.Path, _options.folder("--out", "Folder for tables, figures, runs.")
-    ] = pathlib.Path("keras-dml-prototypes"),
-    scale: Annotated[
-        Size,
-        typer.Option(
-            "--scale",
-            help="smoke: all rows on few digits, some minutes. full: all of MNIST, some hours.",
-        ),
-    ] = Size.full,
+    out: Out = pathlib.Path("keras-dml-prototypes"),
+    scale: PrototypesScale = Size.full,
     restarts: Annotated[
-        int | None,
-        typer.Option(
-            "--restarts", min=2, help="Restarts of the longest attack.", show_default="2 or 10"
-        ),
+        int | None, _options.count("--restarts", 2, "Restarts of the longest attack.", "2 or 10")
     ] = None,
     images: Annotated[
         int | None,
-        typer.Option(
+        _options.count(
             "--images",
-            min=1,
-            help="Test images to attack, the first ones: 1,000 take a tenth of the hours and leave "
+            1,
+            "Test images to attack, the first ones: 1,000 take a tenth of the hours and leave "
             "figures uncertain by 2 to 3 points.",
-            show_default="128 or all 10,000",
+            "128 or all 10,000",
         ),
     ] = None,
     precision: Annotated[
