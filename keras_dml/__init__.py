@@ -2,7 +2,8 @@
 
 `import keras_dml` is cheap: public names and subpackages load on first use (PEP 562), so neither
 Keras nor a backend is imported before a layer, a loss or a model is asked for. A bare import
-registers no class; `keras_dml.zoo.load` registers all of them before it reads a file.
+registers no class: `keras_dml.zoo.load(path)` registers all of them before it reads a file, and
+`keras.saving.load_model` needs `import keras_dml.layers, keras_dml.losses, keras_dml.models` first.
 """
 
 import importlib

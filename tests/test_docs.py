@@ -1,9 +1,10 @@
-"""What the docstrings and the README show, runs."""
+"""Examples of docstrings and pages run, and the index names everything public."""
 
 import doctest
 import importlib
 import pathlib
 import re
+import types
 
 import numpy as np
 import pytest
@@ -12,6 +13,16 @@ import keras_dml
 
 ROOT = pathlib.Path(__file__).parent.parent
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+INDEX = "keras_dml/README.md"
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    INDEX,
+    "keras_dml/reproduce/README.md",
+    "tests/parity/README.md",
+    "tests/bench/README.md",
+)
+ROW = re.compile(r"^\| (`.*?`) \| .+ \|$", re.MULTILINE)
 
 
 def module_names():
@@ -21,9 +32,37 @@ def module_names():
             yield ".".join(parts).removesuffix(".__init__")
 
 
-def blocks(language):
-    readme = (ROOT / "README.md").read_text()
-    return re.findall(rf"^```{language}\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)
+def blocks(language, page="README.md"):
+    text = (ROOT / page).read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def listed():
+    """Names in the tables of the index, by module."""
+    sections = re.split("^## ", (ROOT / INDEX).read_text(), flags=re.MULTILINE)
+    tables = {section.partition("\n")[0]: ROW.findall(section) for section in sections}
+    return {
+        area: set(re.findall("`(.*?)`", " ".join(rows)))
+        for area, rows in tables.items()
+        if area.startswith("keras_dml")
+    }
+
+
+def areas():
+    """The package, its public subpackages and those of the geometry."""
+    yield "keras_dml"
+    for name in keras_dml.__all__:
+        if isinstance(getattr(keras_dml, name), types.ModuleType):
+            yield f"keras_dml.{name}"
+    for path in sorted((ROOT / "keras_dml/geometry").glob("*/__init__.py")):
+        yield f"keras_dml.geometry.{path.parent.name}"
+
+
+def public(area):
+    """Names without underscore in a module's `__all__`, or else defined in it."""
+    module = importlib.import_module(area)
+    own = [name for name, it in vars(module).items() if getattr(it, "__module__", "") == area]
+    return {name for name in getattr(module, "__all__", own) if not name.startswith("_")}
 
 
 @pytest.mark.parametrize("name", list(module_names()))
@@ -33,12 +72,17 @@ def test_docstring_examples(name):
     assert doctest.testmod(module, extraglobs=given, optionflags=FLAGS).failed == 0
 
 
-def test_readme_examples_run_one_after_the_other(tmp_path, monkeypatch):
-    """In an empty folder, as one program: a later example may use what an earlier one made."""
+@pytest.mark.parametrize("page", ["README.md", INDEX])
+def test_the_examples_of_a_page_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
+    """In an empty folder, as one program; each prints, and what a comment promises is printed."""
     monkeypatch.chdir(tmp_path)
-    names = {"__name__": "readme"}
-    for number, example in enumerate(blocks("python"), 1):
-        exec(compile(example, f"README.md, example {number}", "exec"), names)
+    names = {"__name__": "page"}
+    for number, example in enumerate(blocks("python", page), 1):
+        exec(compile(example, f"{page}, example {number}", "exec"), names)
+        printed = capsys.readouterr().out
+        assert printed, f"example {number} prints nothing"
+        for promised in re.findall(r"^print\(.*\)  # ([^,\n]+)", example, re.MULTILINE):
+            assert promised in printed, f"example {number}"
 
 
 def test_readme_opens_with_the_two_commands():
@@ -48,7 +92,23 @@ def test_readme_opens_with_the_two_commands():
     assert tests.endswith("python -m pytest") and "'.[test]'" in tests
 
 
-def test_readme_names_only_files_that_exist():
-    readme = (ROOT / "README.md").read_text()
-    for target in re.findall(r"\]\((?!https?:|#)([^)\s#]+)", readme):
-        assert (ROOT / target).exists(), target
+def test_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 200
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_names_only_files_that_exist(page):
+    folder = (ROOT / page).parent
+    for target in re.findall(r"\]\((?!https?:|#)([^)\s#]+)", (ROOT / page).read_text()):
+        assert (folder / target).exists(), target
+
+
+@pytest.mark.parametrize("area", list(areas()))
+def test_the_index_has_every_public_name(area):
+    assert public(area) - {"__version__"} <= listed().get(area, set())
+
+
+@pytest.mark.parametrize("area", sorted(listed()))
+def test_the_index_has_no_name_that_does_not_exist(area):
+    module = importlib.import_module(area)
+    assert [name for name in listed()[area] if not hasattr(module, name)] == []

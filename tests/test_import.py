@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import keras_dml
+from keras_dml._backend import startup
 
 SECONDS = 0.3  # what `import keras_dml` may take
 HEAVY = ("keras", "tensorflow", "jax", "numpy", "sklearn", "matplotlib")
@@ -95,3 +96,56 @@ def test_a_missing_backend_is_explained_each_time(backend):
 def test_another_missing_module_is_not_taken_for_a_backend():
     first = python(BLOCKED.format(missing="absl"), KERAS_BACKEND="jax").splitlines()[0]
     assert first == "ModuleNotFoundError No module named 'absl'"
+
+
+def start(code, level=None):
+    """What a fresh interpreter prints on standard error, with TensorFlow's log as it is or set."""
+    environment = {key: text for key, text in os.environ.items() if key != startup.LEVEL}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=environment if level is None else {**environment, startup.LEVEL: level},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize("level", [None, "2"])
+def test_the_backend_starts_without_notes(level):
+    assert start("import keras_dml.layers", level) == ""
+
+
+def test_other_lines_of_the_start_are_passed_on():
+    code = (
+        "import os\nfrom keras_dml._backend import startup\n"
+        "with startup.notes_hidden():\n"
+        "    os.write(2, b'oneDNN custom operations are on. You\\nNo GPU was found.\\n')\n"
+    )
+    assert start(code) == "No GPU was found.\n"
+    assert "oneDNN" in start(code, "0")
+
+
+def test_keras_reads_a_file_once_the_classes_are_registered(tmp_path):
+    """A bare import registers nothing; `zoo.load` of a path registers everything by itself."""
+    path = str(tmp_path / "own.keras")
+    save = (
+        "import sys, keras, keras_dml\n"
+        "head = keras_dml.layers.QuantileLayer(knots=4)\n"
+        "net = keras.Sequential([keras.Input((None, 3)), head])\n"
+        "net.compile('adam', keras_dml.losses.WassersteinLoss(p=1))\n"
+        f"net.save({path!r})\n"
+    )
+    load = (
+        "import keras, keras_dml\n"
+        "try:\n"
+        f"    keras.models.load_model({path!r})\n"
+        "except TypeError as error:\n"
+        "    print('Could not locate class' in str(error))\n"
+        "import keras_dml.layers, keras_dml.losses, keras_dml.models\n"
+        f"print(keras.models.load_model({path!r}).compiled)\n"
+    )
+    python(save)
+    assert python(load).splitlines() == ["True", "True"]
+    by_path = f"from keras_dml import zoo; print(zoo.load({path!r}).compiled)"
+    assert python(by_path) == "True"

@@ -26,8 +26,8 @@ SELECTION = (
     "tests/cli/test_main.py",
     "tests/cli/test_demo.py::test_figures_are_printed_with_their_counts",
     "tests/cli/test_export.py::test_another_backend_is_told_how_to_export",
-    "tests/cli/test_prototypes.py::test_the_table_is_printed_and_everything_is_written",
-    "tests/cli/test_reproduce.py::test_the_table_is_printed_and_everything_is_written",
+    "tests/cli/test_reproduce_prototypes.py::test_the_table_is_printed_and_everything_is_written",
+    "tests/cli/test_reproduce_potato.py::test_the_table_is_printed_and_everything_is_written",
 )
 # Most of the time goes into compiling what runs once; without these it takes twice as long.
 SWIFT = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"

@@ -32,12 +32,12 @@ _BUILDERS = tuple(
 
 
 def list_builders() -> list[str]:
-    """Gives the names of this package's data sets; `tfds.list_builders()` has TFDS's own only."""
+    """Returns the names of this package's data sets; `tfds.list_builders()` has TFDS's own only."""
     return list(_BUILDERS)
 
 
 def check_name(name: str) -> str:
-    """Gives the name of the data set in `"name"` or `"name/config"`.
+    """Returns the name of the data set in `"name"` or `"name/config"`.
 
     Raises:
         ValueError: On an unknown name, with the nearest one.
@@ -78,7 +78,7 @@ def builder_cls(name: str) -> type:
 
 
 class _Provider:
-    """Answers TFDS when it looks for a builder by name."""
+    """Provides builders to TFDS by name."""
 
     def has_dataset(self, name: str) -> bool:
         return name in _BUILDERS

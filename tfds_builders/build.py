@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+import importlib.util
+import json
 import pathlib
 import sys
 from typing import Annotated
@@ -10,6 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from tensorflow_datasets.core import constants
 
 import tfds_builders
 from tfds_builders import reading
@@ -17,7 +20,7 @@ from tfds_builders.common.errors import ArchiveError, FormatError
 
 _EPILOG = (
     f"Data sets: {', '.join(tfds_builders.list_builders())}. Example: python -m "
-    "tfds_builders.build ipol_gait/left_foot --manual-dir ~/data"
+    "tfds_builders.build ipol_gait/left_foot --manual-dir ~/Downloads"
 )
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 notes = Console(stderr=True, soft_wrap=True, highlight=False)
@@ -58,24 +61,28 @@ def build(
         ),
     ] = None,
     file_format: Annotated[
-        FileFormat,
+        FileFormat | None,
         typer.Option(
-            help="array_record for tfds.data_source, without TensorFlow; tfrecord for tfds.load."
+            help="tfrecord for tfds.load; array_record for tfds.data_source, without TensorFlow. "
+            "[default: tfrecord where TensorFlow is installed, else array_record]"
         ),
-    ] = FileFormat.array_record,
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show where in the code an error arose.")
     ] = False,
 ) -> None:
     """Prepare a data set from the archive that you have downloaded.
 
-    The files go to DATA_DIR/FILE_FORMAT/; a data set that is there already, from the same archive,
-    is left as it is.
+    tfrecord files go to DATA_DIR, where tfds.load looks for them, array_record files to
+    DATA_DIR/array_record. A data set that is there already, from the same archive, is left as it
+    is.
     """
+    file_format = file_format or _default_format()
     sys.stdout.reconfigure(errors="backslashreplace")  # names that the terminal cannot show
     try:
         builder = reading.prepared(name, manual_dir, data_dir, file_format.value)
-        _report(builder, file_format)
+        _print_json(builder, file_format) if as_json else _print_table(builder, file_format)
     except (ArchiveError, FormatError, ImportError, OSError, ValueError) as error:
         if debug:
             raise
@@ -96,7 +103,24 @@ def _failed(error: Exception, file_format: FileFormat) -> typer.Exit:
     return typer.Exit(1)
 
 
-def _report(builder, file_format: FileFormat) -> None:
+def _default_format() -> FileFormat:
+    has_tensorflow = importlib.util.find_spec("tensorflow") is not None
+    return FileFormat.tfrecord if has_tensorflow else FileFormat.array_record
+
+
+def _print_json(builder, file_format: FileFormat) -> None:
+    report = {
+        "name": builder.info.full_name,
+        "path": str(builder.data_path),
+        "bytes": int(builder.info.dataset_size),
+        "examples": {name: info.num_examples for name, info in builder.info.splits.items()},
+        "archives": builder.info.metadata["archives"],
+        "read_with": _call(builder, file_format),
+    }
+    print(json.dumps(report))
+
+
+def _print_table(builder, file_format: FileFormat) -> None:
     metadata = builder.info.metadata
     held = "subjects" if "subjects" in metadata else "domains"
     table = Table(title=f"{builder.info.full_name} ({int(builder.info.dataset_size) / 1e6:.1f} MB)")
@@ -109,13 +133,20 @@ def _report(builder, file_format: FileFormat) -> None:
     for archive in metadata["archives"]:
         holds = f": {archive['holds']}" if archive["holds"] else ""
         out.print(f"from {archive['name']}{holds}", markup=False)
-    call = "tfds.data_source" if file_format is FileFormat.array_record else "tfds.load"
-    name, config = builder.name, builder.builder_config.name
-    root = builder.data_path.parents[2]  # above name/config/version
     out.print(
-        f"read it with: import tfds_builders; {call}('{name}/{config}', data_dir='{root}')",
+        "read it with: import tensorflow_datasets as tfds, tfds_builders; "
+        f"{_call(builder, file_format)}",
         markup=False,
     )
+
+
+def _call(builder, file_format: FileFormat) -> str:
+    """Returns the call that reads the data set; with its folder where that is not TFDS's own."""
+    function = "data_source" if file_format is FileFormat.array_record else "load"
+    root = builder.data_path.parents[2]  # above name/config/version
+    is_default = root == pathlib.Path(constants.get_default_data_dir()).expanduser()
+    data_dir = "" if is_default else f", data_dir={str(root)!r}"
+    return f"tfds.{function}({f'{builder.name}/{builder.builder_config.name}'!r}{data_dir})"
 
 
 if __name__ == "__main__":

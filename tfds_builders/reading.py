@@ -1,4 +1,4 @@
-"""One call from the files in the manual folder to records, without TensorFlow.
+"""Records of a data set by one call, prepared from the manual folder, without TensorFlow.
 
 >>> people = records("ipol_gait/left_foot", "~/data", split="test")    # doctest: +SKIP
 >>> people[0]["sequence"].shape                                        # doctest: +SKIP
@@ -23,7 +23,7 @@ from tensorflow_datasets.core import constants
 import tfds_builders
 from tfds_builders.common.archive import Source
 from tfds_builders.common.checks import fingerprint
-from tfds_builders.common.disk import remove_empty, room
+from tfds_builders.common.disk import full_disk_reported, remove_empty
 
 log = logging.getLogger("tfds_builders")
 FORMAT = "array_record"
@@ -35,7 +35,7 @@ def records(
     data_dir: str | os.PathLike | None = None,
     split: str | None = None,
 ) -> Sequence[Any] | Mapping[str, Sequence[Any]]:
-    """Gives the records of a data set; prepares it at the first call.
+    """Returns the records of a data set; prepares it at the first call.
 
     The files lie in `<data_dir>/array_record/`. When that was prepared from another archive than
     the one in `manual_dir` now, it stays as it is, and the new one is prepared beside it, in
@@ -68,18 +68,22 @@ def prepared(
     data_dir: str | os.PathLike | None = None,
     file_format: str = FORMAT,
 ) -> tfds.core.DatasetBuilder:
-    """Gives a builder whose files are ready, in `<data_dir>/<file_format>/`; see `records`."""
+    """Returns a builder whose files are ready; see `records`.
+
+    TFDS keeps one format a folder: tfrecord files lie in `<data_dir>/`, where `tfds.load` looks for
+    them, array_record files in `<data_dir>/array_record/`.
+    """
     tfds_builders.check_config(name)
     data_dir = pathlib.Path(data_dir or constants.get_default_data_dir()).expanduser()
     _check_text(data_dir)
-    root = data_dir / file_format  # TFDS keeps one format a folder
+    root = data_dir if file_format == "tfrecord" else data_dir / file_format
     builder = _builder(name, root)
     ready = builder.data_path.exists()
     if manual_dir is None and ready:
         return builder
     manual_dir = pathlib.Path(manual_dir or data_dir / "downloads" / "manual").expanduser()
-    with room(root):
-        marks, size = _known(builder.sources(manual_dir))
+    with full_disk_reported(root):
+        marks, size = _fingerprints(builder.sources(manual_dir))
     if not ready:
         _prepare(builder, manual_dir, file_format, size)
     if builder.info.metadata["fingerprints"] != marks:
@@ -102,7 +106,7 @@ def _check_text(folder: pathlib.Path) -> None:
 
 
 def _builder(name: str, root: pathlib.Path) -> tfds.core.DatasetBuilder:
-    """Gives a builder; where its files are there, with what they say.
+    """Returns a builder; where its files are there, with what they say.
 
     Raises:
         ValueError: When one of the small files of a prepared data set is cut, missing or edited.
@@ -133,8 +137,8 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _known(sources: Mapping[str, Source]) -> tuple[dict[str, str], int]:
-    """Gives the fingerprint of each source, and the bytes of all when unpacked."""
+def _fingerprints(sources: Mapping[str, Source]) -> tuple[dict[str, str], int]:
+    """Returns the fingerprint of each source, and the bytes of all when unpacked."""
     marks, size = {}, 0
     for key, source in sources.items():
         marks[key] = fingerprint(source)
@@ -146,13 +150,13 @@ def _known(sources: Mapping[str, Source]) -> tuple[dict[str, str], int]:
 def _prepare(
     builder: tfds.core.DatasetBuilder, manual_dir: pathlib.Path, file_format: str, size: int
 ) -> None:
-    """Writes a data set's files; when it fails, what is half written is taken away.
+    """Writes a data set's files; when it fails, half-written files are removed.
 
     Args:
-        builder: Whose files.
+        builder: Builder of the data set.
         manual_dir: The folder with the archive.
-        file_format: That of the files.
-        size: Bytes of the unpacked archive, for the message of a full disk.
+        file_format: Format of the files.
+        size: Bytes of the unpacked archive, for the error of a full disk.
     """
     config = tfds.download.DownloadConfig(
         manual_dir=manual_dir, compute_stats=tfds.download.ComputeStatsMode.SKIP
@@ -160,10 +164,10 @@ def _prepare(
     if not sys.stderr.isatty():
         tfds.disable_progress_bar()
     root = pathlib.Path(builder.data_dir_root)
-    made = [parent for parent in root.parents if not parent.exists()]
+    new = [folder for folder in (root, *root.parents) if not folder.exists()]
     try:
         with (
-            room(root, size),
+            full_disk_reported(root, size),
             tempfile.TemporaryDirectory() as downloads,  # TFDS wants one, and puts nothing there
             contextlib.redirect_stdout(sys.stderr),  # standard output is for results
         ):
@@ -171,4 +175,4 @@ def _prepare(
                 download_dir=downloads, download_config=config, file_format=file_format
             )
     finally:
-        remove_empty([root, *made])
+        remove_empty(new)

@@ -24,7 +24,7 @@ from tfds_builders.common.checks import fingerprint
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
-from tfds_builders.parsers import idx, picture
+from tfds_builders.parsers import idx, image
 from zoo import recordings
 
 CACHE = pathlib.Path(__file__).resolve().parent.parent / "build" / "images"
@@ -193,7 +193,7 @@ def _cifar10(source: Source, split):
             f"{source.title} holds {len(photos)} images {split}/<class>/NNNN.jpg, unknown classes: "
             f"{', '.join(sorted(unknown)) or 'none'}. Expected CIFAR-10. {_GET}"
         )
-    images = [picture.parse(source.open(name), name=name, side=32).pixels for name, _ in photos]
+    images = [image.parse(source.open(name), name=name, side=32).pixels for name, _ in photos]
     labels = [CIFAR10_CLASSES.index(kind) for _, kind in photos]
     return np.stack(images), np.array(labels, np.int32)
 
@@ -217,7 +217,7 @@ def _omniglot(source: Source, size):
         )
     numbers, drawers, alphabets, names = zip(*drawings, strict=True)
     images = [
-        _shrunk(picture.parse(source.open(name), name=name, side=_DRAWN_AT).pixels, size)
+        _shrunk(image.parse(source.open(name), name=name, side=_DRAWN_AT).pixels, size)
         for name in names
     ]
     return (

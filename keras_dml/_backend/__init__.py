@@ -1,14 +1,18 @@
-"""The one place where Keras is first imported, so that a missing backend is explained.
+"""The one place where Keras is first imported, so that a missing backend is explained and
+TensorFlow starts without its notes.
 
 Keras names no backend as a dependency, and neither does this package; without one, importing
 Keras ends in `No module named 'tensorflow'`, which tells a newcomer nothing.
 """
 
+from keras_dml._backend import startup
+
 BACKENDS = ("tensorflow", "jax", "torch", "openvino")
 
 try:
-    import keras
-    from keras import ops
+    with startup.notes_hidden():
+        import keras
+        from keras import ops
 except ModuleNotFoundError as error:
     # Exact names only: `tensorflow.python` missing is a broken installation, not an absent one.
     if error.name not in BACKENDS:

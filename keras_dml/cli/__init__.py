@@ -1,4 +1,4 @@
-"""The command `keras-dml`: the library's functions with a progress bar."""
+"""The command `keras-dml`: functions of the library with a progress bar."""
 
 import contextlib
 import os
@@ -12,8 +12,8 @@ import typer.core
 from keras_dml import __version__
 from keras_dml.cli import _streams, card, demo, export, list_models, reproduce
 
-# The library's own errors are of these types, and speak to a person.
-MISTAKES = (ImportError, OSError, RuntimeError, TypeError, ValueError)
+# Types of the library's errors; their messages are written for users.
+USER_ERRORS = (ImportError, OSError, RuntimeError, TypeError, ValueError)
 
 
 class _Commands(typer.core.TyperGroup):
@@ -28,9 +28,8 @@ app = typer.Typer(
     name="keras-dml",
     cls=_Commands,
     help="Deep metric learning: who is it, by how they walk, speak or think?",
-    epilog="Start with: keras-dml demo",
+    epilog="Example: keras-dml demo",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -45,7 +44,7 @@ def _version(wanted: bool):
     if wanted:
         from keras_dml.cli import _console
 
-        _console.say(f"keras-dml {__version__}")
+        _console.echo(f"keras-dml {__version__}")
         raise typer.Exit()
 
 
@@ -62,8 +61,9 @@ def _options(
 
 
 def main(arguments=None):
-    """Runs the command line; exit 0 done, 1 refused or failed, 2 wrong use, 130 stopped, 141 where
-    nobody reads on.
+    """Runs the command line.
+
+    Exit status: 0 done, 1 refused or failed, 2 wrong use, 130 stopped, 141 output no longer read.
 
     Args:
         arguments: Words of the command line; those of this process when None.
@@ -81,15 +81,17 @@ def main(arguments=None):
     except Exception as error:
         if is_debugging:
             raise
-        said = str(error) if isinstance(error, MISTAKES) else f"{type(error).__name__}: {error}"
-        _tell(f"Error: {said or type(error).__name__}\n(--debug shows where.)")
+        message = (
+            str(error) if isinstance(error, USER_ERRORS) else f"{type(error).__name__}: {error}"
+        )
+        _print_error(f"Error: {message or type(error).__name__}\n(--debug shows where.)")
         sys.exit(1)
 
 
 def _without_warnings():
-    return warnings.catch_warnings(action="ignore")  # they are for those who call the libraries
+    return warnings.catch_warnings(action="ignore")  # warnings are for programmers
 
 
-def _tell(text):
-    with contextlib.suppress(OSError):  # nobody may be there to be told
+def _print_error(text):
+    with contextlib.suppress(OSError):  # standard error may be closed
         print(_streams.visible(text), file=sys.stderr, flush=True)

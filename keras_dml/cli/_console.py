@@ -1,4 +1,4 @@
-"""What a person sees: tables and sentences on stdout, notes about the work on stderr."""
+"""Output of the commands: results on stdout, progress of the work on stderr."""
 
 import contextlib
 import functools
@@ -14,32 +14,45 @@ from rich.table import Table
 
 from keras_dml.cli import _streams
 
-__all__ = ["data", "note", "plain", "quietly", "say", "stage", "stoppable", "table"]
+__all__ = [
+    "echo",
+    "json_object",
+    "note",
+    "plain",
+    "stage",
+    "stoppable",
+    "table",
+    "text_hidden",
+    "written",
+]
 
-STOPPED = 130  # what a shell reports of a program that Ctrl-C has ended
-LEAST_WIDTH = 100  # on a pipe, where there is no width to fit
+STOPPED = 130  # exit status of a program that Ctrl-C has ended, as shells report it
+MIN_WIDTH = 100  # on a pipe, where there is no width to fit
+_is_text_hidden = False
 
 
 def plain(text):
-    """Text from a file, a path or a person, as part of what `say` and `note` show: neither rich's
-    markup nor a terminal's codes in it are obeyed."""
+    """Escapes text from a file, a path or a person for `echo` and `note`: neither rich's markup nor
+    a terminal's codes in it take effect."""
     return markup.escape(_streams.visible(str(text)))
 
 
-def say(text=""):
-    """A line on stdout, with rich's markup; text from a file goes through `plain` first."""
+def echo(text=""):
+    """Prints a line on stdout, with rich's markup; text from a file goes through `plain` first."""
+    if _is_text_hidden:
+        return
     with _streams.writing(sys.stdout):
         _stdout().print(text, highlight=False, soft_wrap=not _stdout().is_terminal)
 
 
-def data(value, indent=None):
-    """One JSON object on stdout, for programs; in ASCII, which no terminal obeys."""
+def json_object(value, indent=None):
+    """Prints one JSON object on stdout, for programs; in ASCII, without codes of a terminal."""
     with _streams.writing(sys.stdout):
         print(json.dumps(value, indent=indent))
 
 
 def table(columns, rows, *, header=True, gap=2):
-    """A table on stdout.
+    """Prints a table on stdout.
 
     Args:
         columns: Heads of the columns.
@@ -47,6 +60,8 @@ def table(columns, rows, *, header=True, gap=2):
         header: Whether the heads are shown.
         gap: Blanks between columns.
     """
+    if _is_text_hidden:
+        return
     encoding = _stdout().encoding
     rows = [tuple(plain(_streams.fitting(str(entry), encoding)) for entry in row) for row in rows]
     drawn = Table(show_header=header, box=None, padding=(0, gap, 0, 0), pad_edge=False)
@@ -60,19 +75,32 @@ def table(columns, rows, *, header=True, gap=2):
         _stdout().print(drawn, highlight=False)
 
 
+def written(paths, descriptions, seconds):
+    """Prints the folder that was written into, and its files.
+
+    Args:
+        paths: Paths of the files, all in one folder.
+        descriptions: Description of each file by its name; files without one are not listed.
+        seconds: Time that the command took.
+    """
+    names = {path.name for path in paths}
+    echo(f"\n[bold]Written to {plain(paths[0].parent)}[/bold] in {seconds:.0f} s")
+    table((), [row for row in descriptions.items() if row[0] in names], header=False)
+
+
 def note(text):
-    """A line on stderr, with rich's markup as `say`."""
+    """Prints a line on stderr, with rich's markup as `echo`."""
     with _streams.writing(_stderr().file):
         _stderr().print(text, highlight=False, soft_wrap=True)
 
 
 @contextlib.contextmanager
 def stage(title, *, spinner=True):
-    """Tells on stderr what is being done, then how long it took.
+    """Reports on stderr a stage of the work, then how long it took.
 
     Args:
-        title: What, in a few words.
-        spinner: Whether to turn a spinner; not where the work shows a bar of its own.
+        title: The stage, in a few words.
+        spinner: Whether to turn a spinner; not where the work shows a progress bar.
     """
     console, start, title = _stderr(), time.monotonic(), plain(title)
     spins = spinner and console.is_terminal
@@ -86,31 +114,27 @@ def stage(title, *, spinner=True):
 
 
 @contextlib.contextmanager
-def quietly():
-    """Keeps off the terminal what TensorFlow writes while it loads; an exception says it all."""
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), 2)
+def text_hidden(is_hidden):
+    """Hides what `echo` and `table` print in the block, where a program reads a JSON object."""
+    global _is_text_hidden
+    _is_text_hidden = is_hidden
     try:
         yield
     finally:
-        sys.stderr.flush()
-        os.dup2(kept, 2)
-        os.close(kept)
+        _is_text_hidden = False
 
 
 @contextlib.contextmanager
-def stoppable(told):
-    """Says, when Ctrl-C stops what is in the block, how things stand; then exit 130.
+def stoppable(message):
+    """Prints a message when Ctrl-C stops the block; then exit 130.
 
     Args:
-        told: A sentence or two, without markup.
+        message: What was written and how to go on, without markup.
     """
     try:
         yield
     except KeyboardInterrupt:
-        note(plain(told))
+        note(plain(message))
         raise typer.Exit(STOPPED) from None
 
 
@@ -122,12 +146,12 @@ class _Console(Console):
 @functools.cache
 def _stdout():
     console = _Console(emoji=False)
-    return console if console.is_terminal else _Console(width=LEAST_WIDTH, emoji=False)
+    return console if console.is_terminal else _Console(width=MIN_WIDTH, emoji=False)
 
 
 @functools.cache
 def _stderr():
-    """On a copy of the file, so that a spinner turns while `quietly` holds the original."""
+    """On a copy of the file: exports silence the original while a spinner turns."""
     copy = open(
         os.dup(2), "w", encoding=sys.stderr.encoding, errors=_streams.READABLE, closefd=False
     )

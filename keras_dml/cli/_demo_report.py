@@ -1,31 +1,31 @@
-"""What the demo says: tables and sentences on stdout."""
+"""Tables and sentences of the demo on stdout."""
 
 import numpy as np
 
 from keras_dml import evaluation
-from keras_dml.cli import _console, _trials
+from keras_dml.cli import _console, _demo_trials
 from keras_dml.zoo import catalog
 
 
 def introduce(name, card, recordings):
-    """Which model, and on whom it is tried."""
+    """Prints the model and the people it is tried on."""
     people, trained = recordings.people, card["data"]["train_subjects"]
-    _console.say(f"\n[bold]{_console.plain(name)}[/bold]: {_console.plain(card['task'])}")
-    _console.say(
+    _console.echo(f"\n[bold]{_console.plain(name)}[/bold]: {_console.plain(card['task'])}")
+    _console.echo(
         f"{catalog.input_in_words(card)}, {card['model']['parameters']:,} parameters, trained "
         f"on {len(trained)} people"
     )
-    _console.say(
+    _console.echo(
         f"Here are {len(people)} others: {len(recordings.enrolled):,} {recordings.unit}s to "
         f"enroll, {len(recordings.probes):,} to observe later"
     )
     for note in (recordings.source, *recordings.notes):
-        _console.say(f"[dim]{_console.plain(note)}[/dim]")
-    _console.say()
+        _console.echo(f"[dim]{_console.plain(note)}[/dim]")
+    _console.echo()
 
 
-def rounds_played(rounds, recordings):
-    """A table for each number of probes observed: a row a round, and their mean."""
+def error_rates(repeated, recordings):
+    """Prints a table for each number of probes observed: a row a repetition, and their mean."""
     columns = (
         "\nimposter",
         "verified:\nAUC",
@@ -34,16 +34,17 @@ def rounds_played(rounds, recordings):
         "\nidentified",
         "stranger:\nAUC",
     )
-    for count, played in rounds.items():
-        rows = [_row(one, recordings) for one in played]
-        _console.say(f"\n[bold]{counted(count, recordings.unit)} observed[/bold]")
-        _console.table(columns, [*rows, _mean_row(played)], gap=1)
+    for count, repetitions in repeated.items():
+        rows = [_row(one, recordings) for one in repetitions]
+        _console.echo(f"\n[bold]{counted(count, recordings.unit)} observed[/bold]")
+        _console.table(columns, [*rows, _mean_row(repetitions)], gap=1)
 
 
 def decisions(distances, recordings, thresholds, pooled):
-    """The first probe of the first person: a true claim, a false one, and the others' gallery."""
+    """Prints decisions on the first probe of the first person: a true claim, a false claim, and the
+    probe as that of a stranger."""
     threshold, meaning = _threshold(thresholds, pooled)
-    scores, owners, people = _trials.scores_by_person(
+    scores, owners, people = _demo_trials.scores_by_person(
         distances, recordings.probe_people, recordings.enrolled_people, 1
     )
     me = recordings.people[0]
@@ -52,8 +53,8 @@ def decisions(distances, recordings, thresholds, pooled):
     others = {name: score for name, score in by_name.items() if name != me}
     nearest = min(others, key=others.get)
     cases = [
-        (f"is {recordings.of(me)}", by_name[me], True),
-        (f"is {recordings.of(nearest)}, the nearest other", others[nearest], False),
+        (f"is {recordings.label(me)}", by_name[me], True),
+        (f"is {recordings.label(nearest)}, the nearest other", others[nearest], False),
         ("nothing, and is not enrolled", others[nearest], False),
     ]
     rows = []
@@ -61,35 +62,53 @@ def decisions(distances, recordings, thresholds, pooled):
         accepted = score <= threshold
         decision = "accepted" if accepted else "rejected"
         rows.append((claim, f"{score:.3g}", decision, "right" if accepted == expected else "wrong"))
-    _console.say(
-        f"\n[bold]One {recordings.unit} of {_console.plain(recordings.of(me))}[/bold], the first "
-        "observed\n"
+    _console.echo(
+        f"\n[bold]One {recordings.unit} of {_console.plain(recordings.label(me))}[/bold], the "
+        "first observed\n"
         f"Accepted up to a distance of {threshold:.3g}, {meaning}."
     )
     _console.table(("claim", "distance", "decision", ""), rows)
 
 
-def device_file(made, recordings, distances, found):
-    """Size and speed of a TFLite file, and how near its answers are to Keras's.
+def compared_with_keras(exported, recordings, distances, found):
+    """Figures of a TFLite file: size, speed, and how well its distances agree with Keras's.
 
     Args:
-        made: `export.Export`.
+        exported: `export.Export`.
         recordings: `Recordings`.
-        distances: By Keras, shape `(probes, enrolled)`.
-        found: By the file.
+        distances: Distances by Keras, shape `(probes, enrolled)`.
+        found: Distances by the file, same shape.
+
+    Returns:
+        Dict of plain numbers.
     """
-    pairs = f"{len(recordings.probes):,} × {len(recordings.enrolled):,}"
     keras_scores, file_scores = (
-        _trials.scores_by_person(table, recordings.probe_people, recordings.enrolled_people, 1)
-        for table in (distances, found)
+        _demo_trials.scores_by_person(
+            matrix, recordings.probe_people, recordings.enrolled_people, 1
+        )
+        for matrix in (distances, found)
     )
     same = np.mean(keras_scores[0].argmin(axis=1) == file_scores[0].argmin(axis=1))
     aucs = [
         evaluation.verification(scores, owners[:, None] == people[None, :]).auc
         for scores, owners, people in (keras_scores, file_scores)
     ]
-    off = np.median(np.abs(found - distances) / np.maximum(distances, np.median(distances)))
-    _console.say(
+    off = np.abs(found - distances) / np.maximum(distances, np.median(distances))
+    return {
+        "bytes": exported.bytes,
+        "steps": exported.steps,
+        "latency_ms": exported.latency_ms,
+        "median_relative_difference": float(np.median(off)),
+        "nearest_person_agreement": float(same),
+        "verification_auc": aucs[1],
+        "verification_auc_of_keras": aucs[0],
+    }
+
+
+def device_file(figures, recordings):
+    """Prints the figures of `compared_with_keras`."""
+    probes = f"{len(recordings.probes):,}"
+    _console.echo(
         "\n[bold]The same model as a file for a watch[/bold], run by LiteRT, against Keras"
     )
     _console.table(
@@ -97,35 +116,41 @@ def device_file(made, recordings, distances, found):
         [
             (
                 "size",
-                f"{made.bytes / 1000:,.0f} kB; {made.steps} steps embedded in "
-                f"{made.latency_ms:.2g} ms",
+                f"{figures['bytes'] / 1000:,.0f} kB; {figures['steps']} steps embedded in "
+                f"{figures['latency_ms']:.2g} ms",
             ),
-            ("distances", f"{pairs}, half of them off by less than {100 * off:.2g} %"),
+            (
+                "distances",
+                f"{probes} × {len(recordings.enrolled):,}, half of them off by less than "
+                f"{100 * figures['median_relative_difference']:.2g} %",
+            ),
             (
                 "nearest person",
-                f"the same for {100 * same:.1f} % of {len(recordings.probes):,} probes",
+                f"the same for {100 * figures['nearest_person_agreement']:.1f} % of {probes} "
+                "probes",
             ),
-            ("verification AUC", f"{aucs[1]:.4f}, Keras {aucs[0]:.4f}"),
+            (
+                "verification AUC",
+                f"{figures['verification_auc']:.4f}, Keras "
+                f"{figures['verification_auc_of_keras']:.4f}",
+            ),
         ],
         header=False,
     )
 
 
 def conclude(name, written, seconds):
-    """What was written, and what to do next."""
-    out = written[0].parent
-    _console.say(f"\n[bold]Written to {_console.plain(out)}[/bold] in {seconds:.0f} s")
-    what = {
+    """Prints the files written and the next commands."""
+    descriptions = {
         "roc_det.png": "error rates of all thresholds",
         "scores.png": "distances of true and of false claims",
-        "two_people.png": "quantile functions of two people: what is compared",
+        "two_people.png": "quantile functions of two people, which the distance compares",
         "figures.json": "the figures above, for programs",
         f"{name}.tflite": "signatures embed and distance, for a device",
     }
-    names = [path.name for path in written]
-    _console.table((), [(file, text) for file, text in what.items() if file in names], header=False)
-    _console.say("[dim]Beside the pictures: the same as .svg, and their numbers as .csv.[/dim]")
-    _console.say(
+    _console.written(written, descriptions, seconds)
+    _console.echo("[dim]Beside each .png: the same as .svg, and their numbers as .csv.[/dim]")
+    _console.echo(
         f"\n[bold]Next[/bold]\nkeras-dml card {name}      data, license, limits\n"
         "keras-dml list      other models\n"
         "keras-dml export --help      files for servers and devices\n"
@@ -141,7 +166,7 @@ def counted(count, unit):
 def _row(one, recordings):
     who, trials = one.strangers, one.verification.trials
     return (
-        recordings.of(who[0]) if len(who) == 1 else counted(len(who), recordings.person),
+        recordings.label(who[0]) if len(who) == 1 else counted(len(who), recordings.person),
         f"{one.verification.auc:.3f}",
         f"{100 * one.verification.eer:.1f} %",
         f"{trials.genuine:,} + {trials.imposter:,}",
@@ -150,8 +175,8 @@ def _row(one, recordings):
     )
 
 
-def _mean_row(played):
-    means = {name: _trials.mean(played, name) for name in _trials.RATES}
+def _mean_row(repetitions):
+    means = {name: _demo_trials.mean(repetitions, name) for name in _demo_trials.RATES}
     auc, rejected = (
         f"{mean:.3f} ± {error:.3f}"
         for mean, error in (means["verification_auc"], means["rejection_auc"])
@@ -164,7 +189,7 @@ def _mean_row(played):
 
 
 def _threshold(thresholds, pooled):
-    """The card's threshold for the smallest false accept rate, else that of equal errors here."""
+    """The card's threshold for the lowest false accept rate, else that of equal errors here."""
     if not thresholds:
         return pooled.eer_threshold, "where both errors are equal here"
     chosen = min(thresholds, key=lambda entry: entry["far"])

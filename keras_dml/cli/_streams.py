@@ -1,4 +1,4 @@
-"""Standard output and standard error: there, able to show any text, and missed when they end."""
+"""Standard output and standard error: open, able to show any text, with errors when they end."""
 
 import codecs
 import contextlib
@@ -6,7 +6,7 @@ import os
 import sys
 import unicodedata
 
-BROKEN_PIPE = 141  # what a shell reports of a program that wrote to a closed pipe
+BROKEN_PIPE = 141  # exit status of a program that wrote to a closed pipe, as shells report it
 # For what takes less than Unicode; letters lose their accents there, all else is escaped.
 ASCII = {
     "±": "+/-",
@@ -28,11 +28,11 @@ ASCII = {
 
 
 class Ended(Exception):
-    """Whoever read what is printed has left."""
+    """The program that read the output has ended."""
 
 
 def prepare():
-    """Makes standard output and error able to show any text.
+    """Prepares standard output and error to show any text.
 
     Raises:
         OSError: If standard output is closed.
@@ -50,10 +50,10 @@ def prepare():
 
 @contextlib.contextmanager
 def writing(stream):
-    """What is written in the block has arrived when it ends.
+    """Flushes a stream after the block, and reports what went wrong.
 
     Raises:
-        Ended: If the stream is a pipe that nobody reads any more.
+        Ended: If the stream is a pipe that is no longer read.
         OSError: If it takes no more for another reason, such as a full disk.
     """
     try:
@@ -69,19 +69,19 @@ def writing(stream):
 
 
 def discard(stream):
-    """Lets the rest of a broken stream go, so that the end of the process does not try again."""
+    """Redirects a broken stream to nowhere, so that the process can end."""
     with contextlib.suppress(OSError, AttributeError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def visible(text):
-    """A text without power over a terminal: control characters, escape codes and marks that turn
-    the direction of writing are shown as `\\x1b`, not obeyed."""
+    """Escapes what controls a terminal: control characters, escape codes and marks of the writing
+    direction are shown as `\\x1b`."""
     return "".join(char if _is_shown(char) else _escaped(char) for char in text)
 
 
 def fitting(text, encoding):
-    """A text as a stream of that encoding will show it."""
+    """Text as a stream of that encoding will show it."""
     return text.encode(encoding, READABLE).decode(encoding)
 
 
@@ -94,8 +94,8 @@ def _escaped(char):
 
 
 def _fill_to(number):
-    """Opens nothing under all free numbers up to one: else the next file opened gets a standard
-    stream's, and what is said goes into it."""
+    """Opens the null device under all free numbers up to one: else the next opened file gets the
+    number of a standard stream, and errors are printed into it."""
     while (last := os.open(os.devnull, os.O_RDWR)) < number:
         pass
     if last > number:

@@ -1,15 +1,10 @@
 """`keras-dml card NAME`: all that is known about a model."""
 
-from typing import Annotated
-
-import typer
+from keras_dml.cli import _options
 
 
-def run(
-    name: Annotated[str, typer.Argument(help="A model of `keras-dml list`.")],
-    as_json: Annotated[bool, typer.Option("--json", help="The card itself, for programs.")] = False,
-):
-    """What a model takes, on whom it was trained and tested, how good it is, and what for not.
+def run(name: _options.ModelName, as_json: _options.AsJson = False):
+    """Show a model's card: input, data and license, error rates, thresholds, limits.
 
     Example: keras-dml card gait_qp_wl
     """
@@ -18,28 +13,28 @@ def run(
 
     card = zoo.card(name)
     if as_json:
-        _console.data(card, indent=2)
+        _console.json_object(card, indent=2)
         return
-    _console.say(f"[bold]{_console.plain(name)}[/bold]: {_console.plain(card['task'])}")
+    _console.echo(f"[bold]{_console.plain(name)}[/bold]: {_console.plain(card['task'])}")
     _console.table((), _facts(card), header=False)
-    _console.say("\n[bold]Figures[/bold] (value ± standard error)")
+    _console.echo("\n[bold]Figures[/bold] (value ± standard error)")
     if "figures_are" in card:
-        _console.say(_console.plain(card["figures_are"]))
+        _console.echo(_console.plain(card["figures_are"]))
     _console.table(
         ("protocol", "n", "fraction", "setting", "metric", "value", "trials"), _figures(card)
     )
     if card["thresholds"]:
-        _console.say("\n[bold]Thresholds[/bold]")
+        _console.echo("\n[bold]Thresholds[/bold]")
         _console.table(
             ("false accept rate", "accept distances up to", "95 % interval"), _thresholds(card)
         )
     if card["exports"]:
-        _console.say("\n[bold]Exports[/bold]")
+        _console.echo("\n[bold]Exports[/bold]")
         columns = ("format", "numbers", "bytes", "latency (ms)", "change in figure")
         _console.table(columns, _exports(card))
-    _console.say("\n[bold]Limits[/bold]")
+    _console.echo("\n[bold]Limits[/bold]")
     for limit in card["limits"]:
-        _console.say(f"- {_console.plain(limit)}")
+        _console.echo(f"- {_console.plain(limit)}")
 
 
 def _facts(card):
@@ -57,7 +52,7 @@ def _facts(card):
         ("parameters", f"{card['model']['parameters']:,}"),
         ("data", data["builder"]),
         catalog.known_in_words(card),
-        ("licence", data["licence"]),
+        ("license", data["licence"]),
         ("consent", data["consent"]),
         ("recipe", f"{recipe['command']} (seed {recipe['seed']}, {recipe['minutes']:g} minutes)"),
     ]

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-DEFAULT = pathlib.Path("keras-dml-demo")
+from keras_dml.cli import _options
 
 app = typer.Typer(
     help="Enroll people, then verify, identify and reject them, on real recordings.\n\n"
@@ -15,48 +15,61 @@ app = typer.Typer(
     invoke_without_command=True,
 )
 Out = Annotated[
-    pathlib.Path,
-    typer.Option("--out", metavar="DIR", help="Folder for pictures, figures and the TFLite file."),
+    pathlib.Path | None,
+    _options.folder("--out", "Folder for figures, numbers and the TFLite file."),
 ]
 
 
 @app.callback()
-def vowels(context: typer.Context, out: Out = DEFAULT):
+def vowels(context: typer.Context, out: Out = None, as_json: _options.AsJson = False):
     if context.invoked_subcommand is None:
-        _run("vowels_qp_wl", "vowels", out)
+        _run("vowels_qp_wl", "vowels", out or pathlib.Path("keras-dml-demo"), as_json)
     else:
-        context.obj = out
+        context.obj = out, as_json
 
 
 @app.command()
 def gait(
     context: typer.Context,
     manual_dir: Annotated[
-        pathlib.Path,
-        typer.Option("--manual-dir", metavar="DIR", help="Folder that holds GaitData.zip."),
-    ],
-    out: Annotated[
-        pathlib.Path | None,
-        typer.Option("--out", metavar="DIR", help="Folder for pictures, figures and TFLite file."),
+        pathlib.Path | None, _options.folder("--manual-dir", "Folder that holds GaitData.zip.")
     ] = None,
-    data_dir: Annotated[
-        pathlib.Path | None,
-        typer.Option("--data-dir", metavar="DIR", help="Where the prepared data set is kept."),
-    ] = None,
+    out: Out = None,
+    data_dir: _options.DataDir = None,
+    as_json: _options.AsJson = False,
 ):
     """Walkers, by one foot's sensor, on people whom the model was not trained on.
 
     The public archive (CC BY-NC-SA, https://doi.org/10.5201/ipol.2019.265) is not carried; put
-    GaitData.zip into a folder of your choice. The first run prepares it, which takes some minutes.
+    GaitData.zip into a folder of your choice. The first run prepares it, which takes some minutes
+    and needs the packages of `pip install "keras-dml\\[data]"`.
 
     Example: keras-dml demo gait --manual-dir ~/Downloads
     """
-    _run("gait_qp_wl", "gait", out or context.obj, manual_dir, data_dir)
+    from keras_dml.cli import _extras
+
+    _extras.require_data("The gait archive")
+    if manual_dir is None:
+        raise typer.BadParameter(
+            "name the folder that holds GaitData.zip (https://doi.org/10.5201/ipol.2019.265).",
+            param_hint="--manual-dir",
+        )
+    given, is_json = context.obj
+    out = out or given or pathlib.Path("keras-dml-demo-gait")
+    _run("gait_qp_wl", "gait", out, as_json or is_json, manual_dir, data_dir)
 
 
-def _run(model, recordings, out, *arguments):
-    from keras_dml.cli import _console, _demo, _folder, _recordings
+def _run(model, recordings, out, as_json, *arguments):
+    from keras_dml.cli import _console, _demo_recordings, _demo_stages, _output_folder
 
-    told = f"Stopped. What was written to {out} is whole; run the command again for the rest."
-    with _console.stoppable(told), _folder.made(out):
-        _demo.show(model, lambda people: getattr(_recordings, recordings)(people, *arguments), out)
+    message = f"Stopped. What was written to {out} is whole; run the command again for the rest."
+    with (
+        _console.stoppable(message),
+        _output_folder.created(out),
+        _console.text_hidden(as_json),
+    ):
+        figures = _demo_stages.show(
+            model, lambda people: getattr(_demo_recordings, recordings)(people, *arguments), out
+        )
+    if as_json:
+        _console.json_object(figures)

@@ -9,8 +9,10 @@ from typing import Annotated
 
 import typer
 
-# Arguments of `keras_dml.export`, as its errors name them, and what they are called here.
-WORDS = {
+from keras_dml.cli import _completion, _options
+
+# Options of the command by the arguments of `keras_dml.export` that its errors name.
+OPTIONS = {
     r"`?representative=`?": "--representative FILE.npz",
     r"`?quantization=None`?( \(float32\))?": "--quantization float32",
     r"`?quantization=\"(\w+)\"`?": r"--quantization \1",
@@ -35,7 +37,12 @@ class Quantization(enum.StrEnum):
 
 
 def run(
-    name: Annotated[str, typer.Argument(help="A model of `keras-dml list`, or a .keras file.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A model of `keras-dml list`, or a .keras file.", autocompletion=_completion.models
+        ),
+    ],
     to: Annotated[Format, typer.Option("--to", help="What to write.")],
     quantization: Annotated[
         Quantization | None,
@@ -45,18 +52,26 @@ def run(
         pathlib.Path | None,
         typer.Option(
             metavar="FILE.npz",
+            autocompletion=_completion.paths,
             help="For int8: some 100 recordings (time, channels), or images, as the device will "
             "see them.",
         ),
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option("--out", metavar="PATH", help="What to write to.", show_default="NAME.tflite"),
+        typer.Option(
+            "--out",
+            metavar="PATH",
+            help="What to write to.",
+            show_default="NAME.tflite",
+            autocompletion=_completion.paths,
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
+    as_json: _options.AsJson = False,
 ):
-    """A model as a file with the signatures embed and distance, of a classifier also score and
-    classify, checked against Keras.
+    """Export a model for a server or a device, and compare the file's outputs with Keras's.
+
+    The file has the signatures embed and distance; that of a classifier also score and classify.
 
     Example: keras-dml export gait_qp_wl --to tflite --quantization float16
     """
@@ -76,43 +91,43 @@ def run(
     out = pathlib.Path(out)
     with (
         _console.stoppable(f"Stopped; {out} is as it was. Run the command again."),
-        _in_words_of_the_command(),
+        _options_in_errors(),
     ):
         recordings = None if representative is None else read_recordings(representative)
-        with _console.stage(f"load {name}"), _console.quietly():
+        with _console.stage(f"load {name}"):
             from keras_dml import export, zoo
 
             model = zoo.load(name)
-        with _console.stage(f"write {out} and hold it against Keras"):
+        with _console.stage(f"write {out} and compare it with Keras"):
             if to is Format.savedmodel:
-                made = export.saved_model(model, out)
+                written = export.saved_model(model, out)
             else:
                 weights = None if quantization is Quantization.float32 else quantization
                 chosen = "dynamic" if quantization is None else weights and weights.value
-                made = export.tflite(model, out, chosen, recordings)
+                written = export.tflite(model, out, chosen, recordings)
     if as_json:
-        _console.data({**dataclasses.asdict(made), "path": str(made.path)})
+        _console.json_object({**dataclasses.asdict(written), "path": str(written.path)})
         return
-    timed = "an image" if made.steps is None else f"{made.steps} steps"
+    timed = "an image" if written.steps is None else f"{written.steps} steps"
     facts = [
-        ("written", str(made.path)),
-        ("weights", made.quantization or "float32"),
-        ("size", f"{made.bytes / 1000:,.0f} kB"),
-        ("latency", f"{made.latency_ms:.2g} ms for {timed}"),
-        ("drift", f"{100 * made.drift:.2g} % of the embeddings' RMS"),
+        ("written", str(written.path)),
+        ("weights", written.quantization or "float32"),
+        ("size", f"{written.bytes / 1000:,.0f} kB"),
+        ("latency", f"{written.latency_ms:.2g} ms for {timed}"),
+        ("drift", f"{100 * written.drift:.2g} % of the embeddings' RMS"),
         ("signatures", ", ".join(export.signatures.described(model))),
     ]
     _console.table((), facts, header=False)
 
 
 @contextlib.contextmanager
-def _in_words_of_the_command():
-    """Translates what a refusal says of arguments into options."""
+def _options_in_errors():
+    """Names options of the command in place of Python arguments in error messages."""
     try:
         yield
     except ValueError as error:
         text = str(error)
-        for argument, option in WORDS.items():
+        for argument, option in OPTIONS.items():
             text = re.sub(argument, option, text)
         raise ValueError(text) from error
 

@@ -1,14 +1,10 @@
-"""`keras-dml list`: the models there are."""
+"""`keras-dml list`: the trained models."""
 
-from typing import Annotated
-
-import typer
+from keras_dml.cli import _options
 
 
-def run(
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
-):
-    """The trained models: what for, what they take, how good they are.
+def run(as_json: _options.AsJson = False):
+    """List the trained models: task, input, error rates, license.
 
     Example: keras-dml list
     """
@@ -17,7 +13,7 @@ def run(
 
     cards = {name: zoo.card(name) for name in zoo.list_models()}
     if as_json:
-        _console.data({name: _summary(card) for name, card in cards.items()})
+        _console.json_object({name: _summary(card) for name, card in cards.items()})
         return
     if not cards:
         raise ValueError(
@@ -26,7 +22,7 @@ def run(
         )
     rows = [(name, "\n".join(_lines(card))) for name, card in cards.items()]
     _console.table((), rows, header=False)
-    _console.say("\nMore: keras-dml card NAME. In Python: keras_dml.zoo.load(NAME)")
+    _console.echo("\nMore: keras-dml card NAME. In Python: keras_dml.zoo.load(NAME)")
 
 
 def _lines(card):
@@ -35,6 +31,7 @@ def _lines(card):
     yield card["task"]
     yield f"{catalog.input_in_words(card)}, {card['model']['parameters']:,} parameters"
     yield from catalog.figures_in_words(card)
+    yield f"license: {card['data']['licence']}"
 
 
 def _summary(card):
@@ -44,4 +41,5 @@ def _summary(card):
         "rate_hz": card["input"].get("rate_hz"),
         "parameters": card["model"]["parameters"],
         "figures": card["figures"],
+        "licence": card["data"]["licence"],
     }

@@ -1,15 +1,21 @@
 """`keras-dml reproduce potato|prototypes`: a paper's comparison, run again on public data."""
 
+import contextlib
 import enum
+import json
 import pathlib
 from typing import Annotated
 
 import typer
 
-STOPPED = "Stopped. Runs that are finished lie in {}; run the command again for the rest."
+from keras_dml.cli import _options
+
+STOPPED = "Stopped. Finished runs are kept in {}; run the command again for the rest."
+
+Out = Annotated[pathlib.Path, _options.folder("--out", "Folder for tables, figures and runs.")]
 
 app = typer.Typer(
-    help="A paper's comparison, run again on public recordings: tables and pictures.\n\n"
+    help="A paper's comparison, run again on public recordings: tables and figures.\n\n"
     "Example: keras-dml reproduce potato --manual-dir ~/Downloads --scale smoke",
     no_args_is_help=True,
 )
@@ -20,6 +26,23 @@ class Size(enum.StrEnum):
 
     smoke = "smoke"
     full = "full"
+
+
+PotatoScale = Annotated[
+    Size,
+    typer.Option(
+        "--scale",
+        help="smoke: all losses, few steps, some minutes. full: everybody held out in turn, "
+        "five seeds, one to two hours.",
+    ),
+]
+PrototypesScale = Annotated[
+    Size,
+    typer.Option(
+        "--scale",
+        help="smoke: all rows on few digits, some minutes. full: all of MNIST, some hours.",
+    ),
+]
 
 
 class Precision(enum.StrEnum):
@@ -37,37 +60,21 @@ def _group():
 @app.command()
 def potato(
     manual_dir: Annotated[
-        pathlib.Path,
-        typer.Option("--manual-dir", metavar="DIR", help="Folder that holds HDM05_cut_amc."),
+        pathlib.Path, _options.folder("--manual-dir", "Folder that holds HDM05_cut_amc.")
     ],
-    out: Annotated[
-        pathlib.Path,
-        typer.Option("--out", metavar="DIR", help="Folder for tables, pictures and runs."),
-    ] = pathlib.Path("keras-dml-potato"),
-    scale: Annotated[
-        Size,
-        typer.Option(
-            "--scale",
-            help="smoke: all losses, few steps, some minutes. full: everybody held out in turn, "
-            "five seeds, one to two hours.",
-        ),
-    ] = Size.full,
+    out: Out = pathlib.Path("keras-dml-potato"),
+    scale: PotatoScale = Size.full,
     seeds: Annotated[
-        int | None,
-        typer.Option(
-            "--seeds", min=1, help="Starts of every network tested.", show_default="1 or 5"
-        ),
+        int | None, _options.count("--seeds", 1, "Random seeds of every network.", "1 or 5")
     ] = None,
-    data_dir: Annotated[
-        pathlib.Path | None,
-        typer.Option("--data-dir", metavar="DIR", help="Where the prepared data set is kept."),
-    ] = None,
+    data_dir: _options.DataDir = None,
+    as_json: _options.AsJson = False,
 ):
     """The potato ranking loss against eight others: Table I, Figures 2 to 5 of Kim et al. (2020).
 
-    Every loss trains the same SPD network on covariance matrices of motions, tells the motions of
-    an actor whom it has never seen by those of the others, and uses the settings that were best on
-    another actor. A stopped command goes on where it was: finished runs lie in DIR/runs.
+    Every loss trains the same SPD network on covariance matrices of motions, with the settings that
+    were best on another actor, and is tested on the motions of an actor that it has never seen. A
+    stopped command resumes: finished runs are kept in DIR/runs.
 
     The public archive (HDM05, CC BY-SA 3.0, https://resources.mpi-inf.mpg.de/HDM05/) is not
     carried; put HDM05_cut_amc.zip or the unpacked folder into a folder of your choice. The first
@@ -75,60 +82,48 @@ def potato(
 
     Example: keras-dml reproduce potato --manual-dir ~/Downloads --scale smoke
     """
-    from keras_dml.cli import _console, _folder, _potato
+    from keras_dml.cli import _reproduce_potato
 
-    with _console.stoppable(STOPPED.format(out)), _folder.made(out):
-        _potato.show(manual_dir, data_dir, out, scale.value, seeds)
+    with _reproducing(out, as_json):
+        _reproduce_potato.show(manual_dir, data_dir, out, scale.value, seeds)
 
 
 @app.command()
 def prototypes(
     manual_dir: Annotated[
-        pathlib.Path,
-        typer.Option(
-            "--manual-dir", metavar="DIR", help="Folder that holds the four files of MNIST."
-        ),
+        pathlib.Path, _options.folder("--manual-dir", "Folder that holds the four files of MNIST.")
     ],
-    out: Annotated[
-        pathlib.Path,
-        typer.Option("--out", metavar="DIR", help="Folder for tables, pictures and runs."),
-    ] = pathlib.Path("keras-dml-prototypes"),
-    scale: Annotated[
-        Size,
-        typer.Option(
-            "--scale",
-            help="smoke: all rows on few digits, some minutes. full: all of MNIST, some hours.",
-        ),
-    ] = Size.full,
+    out: Out = pathlib.Path("keras-dml-prototypes"),
+    scale: PrototypesScale = Size.full,
     restarts: Annotated[
-        int | None,
-        typer.Option("--restarts", min=2, help="Of the longest attack.", show_default="2 or 10"),
+        int | None, _options.count("--restarts", 2, "Restarts of the longest attack.", "2 or 10")
     ] = None,
     images: Annotated[
         int | None,
-        typer.Option(
+        _options.count(
             "--images",
-            min=1,
-            help="Test images to attack, the first ones: 1,000 take a tenth of the hours and leave "
+            1,
+            "Test images to attack, the first ones: 1,000 take a tenth of the hours and leave "
             "figures uncertain by 2 to 3 points.",
-            show_default="128 or all 10,000",
+            "128 or all 10,000",
         ),
     ] = None,
     precision: Annotated[
         Precision,
         typer.Option(
             "--precision",
-            help="Of the trainings; mixed_bfloat16 takes half the time on a processor that "
+            help="Policy of the training; mixed_bfloat16 takes half the time on a processor that "
             "multiplies in it (AMX). Attacks are on float32 in either.",
         ),
     ] = Precision.float32,
+    as_json: _options.AsJson = False,
 ):
     """Prototypical classifiers under attack beside AT, ALP, TLA and TRADES on MNIST: Table 1 of
     Monteiro et al. (2020).
 
-    All rows have one architecture and one recipe. Attacks are made against raw logits with steps
-    that converge, where the paper's were probably weaker: undefended networks fall to 0. A stopped
-    command goes on where it was: trained epochs and finished attacks lie in DIR/runs.
+    All rows have one architecture and one recipe. Attacks use raw logits and steps that converge,
+    and are probably stronger than the paper's: undefended networks fall to 0. A stopped command
+    resumes: trained epochs and finished attacks are kept in DIR/runs.
 
     MNIST (commonly stated as CC BY-SA 3.0, http://yann.lecun.com/exdb/mnist/) is not carried; put
     train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz and the two of t10k into a folder of your
@@ -136,7 +131,23 @@ def prototypes(
 
     Example: keras-dml reproduce prototypes --manual-dir ~/Downloads --scale smoke
     """
-    from keras_dml.cli import _console, _folder, _prototypes
+    from keras_dml.cli import _reproduce_prototypes
 
-    with _console.stoppable(STOPPED.format(out)), _folder.made(out):
-        _prototypes.show(manual_dir, out, scale.value, restarts, images, precision.value)
+    with _reproducing(out, as_json):
+        _reproduce_prototypes.show(manual_dir, out, scale.value, restarts, images, precision.value)
+
+
+@contextlib.contextmanager
+def _reproducing(out, as_json):
+    """Runs an experiment that writes `figures.json` into a folder, and prints that for programs."""
+    from keras_dml.cli import _console, _output_folder
+
+    with (
+        _console.stoppable(STOPPED.format(out)),
+        _output_folder.created(out),
+        _console.text_hidden(as_json),
+    ):
+        yield
+    if as_json:
+        figures = json.loads((out / "figures.json").read_text(encoding="utf-8"))
+        _console.json_object({**figures, "path": str(out)})

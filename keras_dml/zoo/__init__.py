@@ -1,5 +1,4 @@
-"""Trained models by name: `list_models`, `info`, `card`, `load`, `check`. Reading only; the
-recipes write.
+"""Trained models by name: `list_models`, `info`, `card`, `load`, `check`. The recipes write them.
 
 `list_models`, `info` and `card` read JSON and load neither Keras nor a backend.
 """

@@ -1,4 +1,4 @@
-"""What models there are and what their cards say, without loading Keras."""
+"""Names, cards and one-line descriptions of the models, without loading Keras."""
 
 import fnmatch
 import json
@@ -14,7 +14,7 @@ HEADLINES = {
     ("few_shot", "accuracy"): "accuracy",
     ("robustness", "accuracy"): "accuracy",
 }
-MOST_DIGITS = 20  # of a whole number; a count of bytes has fewer
+MAX_DIGITS = 20  # of an integer; a count of bytes has fewer
 SHOTS = {"ways": "way", "shots": "shot"}
 # How the metrics begin that are given in percent.
 RATES = ("eer", "accuracy", "misidentification", "tar_at_far", "recall_at")
@@ -40,18 +40,18 @@ def list_models(pattern="*"):
 
 
 def card(name):
-    """All that is known about a model: input, data and its license, figures, limits, recipe.
+    """The card of a model: input, data and its license, figures, limits, recipe.
 
     Args:
         name: Name of the model.
 
     Returns:
-        The card as a dict; `keras_dml.zoo.schema.CARD` says what it holds.
+        The card as a dict; `keras_dml.zoo.schema.CARD` describes its keys.
 
     Raises:
         ValueError: If there is no such model (the message gives the nearest names), or its card is
             damaged or another model's.
-        TypeError: If `name` is no text.
+        TypeError: If `name` is not a string.
     """
     path = lookup.find(name) / lookup.CARD
     found = schema.validate(read_json(path), f"{path}")
@@ -64,10 +64,16 @@ def card(name):
 
 
 def info(name):
-    """One line about a model: what for, what it takes, how large, how good.
+    """One line about a model: task, input, size, error rates.
+
+    Args:
+        name: Name of the model.
+
+    Returns:
+        A string without line breaks.
 
     Raises:
-        ValueError: As `card`.
+        ValueError, TypeError: See `card`.
     """
     known = card(name)
     parts = [
@@ -93,16 +99,18 @@ def extent_in_words(card):
     taken = card["input"]
     if "size" in taken:
         return f"{' × '.join(map(str, taken['size']))} pixels"
-    least, greatest = taken["length"]
-    if greatest is None:
-        steps = f"{least} steps or more"
+    min_steps, max_steps = taken["length"]
+    if max_steps is None:
+        steps = f"{min_steps} steps or more"
+    elif min_steps == max_steps:
+        steps = f"{min_steps} steps"
     else:
-        steps = f"{least} steps" if least == greatest else f"{least} to {greatest} steps"
+        steps = f"{min_steps} to {max_steps} steps"
     return f"{steps} at {taken['rate_hz']:g} Hz"
 
 
 def known_in_words(card):
-    """`("people", "135 trained on, 45 tested on")`, and alike for classes."""
+    """`("people", "135 trained on, 45 tested on")`, or `("classes", ...)`."""
     data = card["data"]
     trained, tested, what = (
         (data["train_subjects"], data["test_subjects"], "people")
@@ -120,8 +128,8 @@ def is_classifier(card):
 
 
 def figures_in_words(card):
-    """The headline: of each kind of figure the first row, where it is one of a single recording; of
-    attacks the one that left least.
+    """Headline figures: the first row of each kind that is of a single recording; of attacks the
+    strongest.
 
     Yields:
         `EER 2.1 % ± 0.3 (1,260 trials)`, `20-way 1-shot accuracy 96.3 % ± 0.1 (600 trials)`.
@@ -141,8 +149,7 @@ def figures_in_words(card):
 
 
 def setting(row):
-    """What else a figure was measured under, `20-way 1-shot`, `fgsm at 0.3, dol head`; empty where
-    nothing is said.
+    """Conditions of a figure, `20-way 1-shot`, `fgsm at 0.3, dol head`; empty where there are none.
 
     Args:
         row: Row of a card's `figures`.
@@ -184,7 +191,7 @@ def counted(count, word):
 
 
 def percent(value, stderr):
-    """`2.1 % ± 0.3`: a share with its standard error, in percent and no finer than the error."""
+    """`2.1 % ± 0.3`: a fraction and its standard error in percent, no finer than the error."""
     digits = 1 if 100 * stderr >= 0.1 else 2
     return f"{100 * value:.{digits}f} % ± {100 * stderr:.{digits}f}"
 
@@ -205,4 +212,4 @@ def read_json(path):
 
 
 def _whole(digits):
-    return int(digits) if len(digits) <= MOST_DIGITS else float(digits)
+    return int(digits) if len(digits) <= MAX_DIGITS else float(digits)

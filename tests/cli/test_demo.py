@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from keras_dml import zoo
-from keras_dml.cli import _recordings
+from keras_dml.cli import _console, _demo_recordings, _demo_stages
 from keras_dml.export import litert
 from tests.cli.walks import write_archive
 
@@ -73,11 +73,11 @@ def test_what_is_written_is_listed(ran):
 
 def test_programs_get_the_printed_figures(ran):
     done, out = ran
-    rounds = json.loads((out / "figures.json").read_text())["rounds"]
-    assert [(one["observed"], one["imposters"]) for one in rounds] == [
+    repetitions = json.loads((out / "figures.json").read_text())["repetitions"]
+    assert [(one["observed"], one["imposters"]) for one in repetitions] == [
         (count, [speaker]) for count in (1, 5) for speaker in "6789"
     ]
-    for one in rounds:
+    for one in repetitions:
         assert f"{100 * one['verification_eer']:.1f} %" in done.stdout
 
 
@@ -93,7 +93,7 @@ def test_no_template_is_printed_or_written(ran, untrained_zoo, monkeypatch):
 def test_the_device_file_answers_like_keras(ran, untrained_zoo):
     import keras_dml
 
-    speakers = _recordings.vowels(list("12345")).probes[:3]
+    speakers = _demo_recordings.vowels(list("12345")).probes[:3]
     by_file = litert.embed(ran[1] / "vowels_qp_wl.tflite", speakers)
     by_keras = keras_dml.embed(zoo.load(untrained_zoo / "vowels_qp_wl"), speakers)
     assert np.sqrt(np.mean((by_file - by_keras) ** 2)) < 0.05 * np.sqrt(np.mean(by_keras**2))
@@ -108,6 +108,45 @@ def test_walkers_outside_the_training_are_shown(untrained_zoo, tmp_path):
     assert "CC BY-NC-SA" in done.stdout
     names = {path.name for path in (tmp_path / "demo").iterdir()}
     assert PICTURES | {"figures.json", "gait_qp_wl.tflite"} <= names
+
+
+@pytest.fixture
+def stages(monkeypatch):
+    """Folders that the stages of the demo were asked to write into, instead of a demo."""
+    asked = []
+
+    def show(name, get_recordings, out):
+        asked.append(out.name)
+        _console.echo("a table")
+        return {"model": name}
+
+    monkeypatch.setattr(_demo_stages, "show", show)
+    return asked
+
+
+def test_programs_get_one_json_object(command, stages, tmp_path):
+    for words in (["--json"], ["--json", "gait", "--manual-dir", "."]):
+        code, out, err = command("demo", "--out", tmp_path, *words)
+        assert code == 0, err
+        assert json.loads(out) == {"model": "gait_qp_wl" if "gait" in words else "vowels_qp_wl"}
+
+
+def test_the_demos_write_beside_each_other(command, stages, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for words in ([], ["gait", "--manual-dir", "."], ["--out", "a", "gait", "--manual-dir", "."]):
+        assert command("demo", *words)[0] == 0
+    assert stages == ["keras-dml-demo", "keras-dml-demo-gait", "a"]
+
+
+def test_walkers_need_the_data_extra_and_say_so_first(command, stages, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    code, _, err = command("demo", "gait")
+    assert code == 1 and 'pip install "keras-dml[data]"' in err and stages == []
+
+
+def test_walkers_need_the_folder_of_the_archive(command, stages):
+    code, _, err = command("demo", "gait")
+    assert code == 2 and "GaitData.zip" in err and stages == []
 
 
 def test_a_missing_archive_is_one_clear_error(command, zoo_folder, tmp_path):
@@ -137,6 +176,6 @@ def test_ctrl_c_says_how_to_go_on(command, zoo_folder, tmp_path, monkeypatch):
     def stopped(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_recordings, "vowels", stopped)
+    monkeypatch.setattr(_demo_recordings, "vowels", stopped)
     assert command("demo", "--out", tmp_path / "demo")[0] == 130
     assert not (tmp_path / "demo").exists()

@@ -68,10 +68,10 @@ def test_programs_get_a_hostile_card_whole_and_in_ascii(command, hostile_zoo, wo
 
 
 def test_the_demo_shows_a_hostile_card_harmlessly(capsys):
-    from keras_dml.cli import _demo_report, _recordings
+    from keras_dml.cli import _demo_recordings, _demo_report
 
     card = {**CARD, "task": HOSTILE, "model": {"parameters": 7}}
-    _demo_report.introduce("[/]", card, _recordings.vowels(list("12345")))
+    _demo_report.introduce("[/]", card, _demo_recordings.vowels(list("12345")))
     out = capsys.readouterr().out
     assert "[/]: " in out and not rules(out)
 
@@ -85,7 +85,7 @@ def test_an_error_shows_what_it_quotes_harmlessly(command, zoo_folder):
 
 def test_a_folders_name_is_no_markup(capsys):
     _console.table((), [("[/]", "[bold]")], header=False)
-    _console.say(f"in {_console.plain('a [folder] [/]')}")
+    _console.echo(f"in {_console.plain('a [folder] [/]')}")
     lines = capsys.readouterr().out.splitlines()
     assert [line.rstrip() for line in lines] == ["[/]  [bold]", "in a [folder] [/]"]
 

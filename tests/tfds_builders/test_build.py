@@ -1,10 +1,13 @@
 """The command that prepares a data set: its page, its table, one line for each mistake."""
 
 import errno
+import importlib.util
+import json
+import re
 
 import pytest
 import tensorflow_datasets as tfds
-from tensorflow_datasets.core import file_adapters
+from tensorflow_datasets.core import constants, file_adapters
 from typer.testing import CliRunner
 
 from tests.tfds_builders import samples
@@ -32,7 +35,8 @@ def test_help_says_what_it_is_for_with_an_example_and_the_names():
 
 
 def test_it_prepares_and_prints_counts_and_how_to_read(manual, tmp_path):
-    result = run("ipol_gait", "--manual-dir", manual, "--data-dir", tmp_path / "d")
+    arguments = ("--manual-dir", manual, "--data-dir", tmp_path / "d")
+    result = run("ipol_gait", *arguments, "--file-format", "array_record")
     assert result.exit_code == 0
     assert "ipol_gait/trials/1.0.0" in result.stdout
     rows = [line.split("│")[1:4] for line in result.stdout.splitlines() if line.startswith("│")]
@@ -47,10 +51,10 @@ def test_it_prepares_and_prints_counts_and_how_to_read(manual, tmp_path):
 
 def test_both_formats_live_side_by_side_and_tfrecord_loads(manual, tmp_path):
     arguments = ("--manual-dir", manual, "--data-dir", tmp_path / "d")
-    assert run("ipol_gait/left_foot", *arguments).exit_code == 0
-    result = run("ipol_gait/left_foot", *arguments, "--file-format", "tfrecord")
-    assert result.exit_code == 0 and "tfds.load('ipol_gait/left_foot'" in result.stdout
-    data = tfds.load("ipol_gait/left_foot", data_dir=tmp_path / "d/tfrecord", split="train")
+    for file_format, call in (("array_record", "data_source"), ("tfrecord", "load")):
+        result = run("ipol_gait/left_foot", *arguments, "--file-format", file_format)
+        assert result.exit_code == 0 and f"tfds.{call}('ipol_gait/left_foot'" in result.stdout
+    data = tfds.load("ipol_gait/left_foot", data_dir=tmp_path / "d", split="train")
     assert sorted(int(record["subject"]) for record in tfds.as_numpy(data)) == [
         2, 3, 4, 7, 8, 9, 10
     ]  # fmt: skip
@@ -60,6 +64,38 @@ def test_tfds_load_prepares_by_itself_from_tfds_own_manual_folder(tmp_path):
     samples.write(tmp_path / "downloads" / "manual", samples.gait_files())
     data = tfds.load("ipol_gait/left_foot", data_dir=tmp_path, split="train")
     assert len(list(tfds.as_numpy(data))) == 7
+
+
+@pytest.mark.parametrize("name", ["ipol_gait", "ipol_gait/left_foot"])
+def test_the_command_that_tfds_load_names_makes_it_work(name, manual, tmp_path, monkeypatch):
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "home"))
+    monkeypatch.setattr(constants, "DATA_DIR", str(tmp_path / "home"))
+    with pytest.raises(AssertionError, match="run `python -m tfds_builders.build") as refused:
+        tfds.load(name)
+    command = re.search("`python -m tfds_builders.build (.*?)`", str(refused.value))[1]
+    printed = run(*command.replace("FOLDER", str(manual)).split())
+    assert printed.exit_code == 0, printed.output
+    assert len(tfds.load(name, split="train")) == 7
+    call = printed.stdout.strip().rpartition("tfds_builders; ")[2]
+    assert len(eval(call)["train"]) == 7 and "data_dir" not in call
+
+
+def test_without_tensorflow_the_files_are_those_of_data_sources(manual, tmp_path, monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "tensorflow" else found(name)
+    )
+    result = run("ipol_gait", "--manual-dir", manual, "--data-dir", tmp_path / "d")
+    assert result.exit_code == 0 and "tfds.data_source(" in result.stdout
+    assert (tmp_path / "d" / "array_record" / "ipol_gait").is_dir()
+
+
+def test_programs_get_the_printed_figures(manual, tmp_path):
+    result = run("ipol_gait", "--manual-dir", manual, "--data-dir", tmp_path / "d", "--json")
+    report = json.loads(result.stdout)
+    assert report["name"] == "ipol_gait/trials/1.0.0"
+    assert report["examples"] == {"train": 7, "validation": 1, "test": 2}
+    assert len(eval(report["read_with"])["test"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -126,7 +162,8 @@ def test_a_full_disk_is_told_and_nothing_is_kept(error, manual, tmp_path, monkey
 
     adapter = file_adapters.ADAPTER_FOR_FORMAT[file_adapters.FileFormat.ARRAY_RECORD]
     monkeypatch.setattr(adapter, "write_examples", full)
-    result = run("ipol_gait", "--manual-dir", manual, "--data-dir", tmp_path / "d")
+    arguments = ("--manual-dir", manual, "--data-dir", tmp_path / "d")
+    result = run("ipol_gait", *arguments, "--file-format", "array_record")
     assert result.exit_code == 1 and "Traceback" not in result.stderr
     message = result.stderr.splitlines()[-1]
     assert message.startswith("Error: The disk is full: there are") and " MB in " in message
@@ -149,7 +186,7 @@ def test_a_terminal_without_unicode_gets_readable_text(manual, tmp_path):
     result = CliRunner(charset="ascii").invoke(app, arguments)
     assert result.exit_code == 0 and result.stdout_bytes.isascii()
     assert "| train      |        7 |        7 |" in result.stdout
-    assert f"data_dir='{tmp_path}/d\\xe4/array_record'" in result.stdout
+    assert f"data_dir='{tmp_path}/d\\xe4'" in result.stdout
 
 
 def test_a_folder_whose_name_is_no_text_is_refused(manual, tmp_path):

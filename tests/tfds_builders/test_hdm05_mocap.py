@@ -111,7 +111,7 @@ def test_each_actor_moves_in_his_own_skeleton(tmp_path):
         (FILES | {CLIP.replace("squat1Reps/", "squats/"): b""}, "the same recording twice"),
         (
             FILES | {CLIP.replace("bd", "mm"): FILES[CLIP]},
-            r"bd/squat1Reps/002 \(actor bd\) and mm/squat1Reps/002 \(actor mm\) hold the very same",
+            r"bd/squat1Reps/002 \(actor bd\) and mm/squat1Reps/002 \(actor mm\) hold the same",
         ),
         (FILES | {CLIP: FILES[CLIP][:-30]}, "HDM_bd_squat1Reps_002_120.amc.*cut"),
         (

@@ -107,7 +107,7 @@ FILES = samples.gait_files()
         (FILES | {"GaitData/11-1.csv": b""}, "of trial 11-1 only one of .csv and .json"),
         (
             FILES | {"GaitData/2-1.csv": FILES["GaitData/1-1.csv"]},
-            r"1-1 \(subject 1\) and 2-1 \(subject 2\) hold the very same",
+            r"1-1 \(subject 1\) and 2-1 \(subject 2\) hold the same",
         ),
         (FILES | {"GaitData/old/1-1.csv": b""}, "the same recording twice"),
         (FILES | {"GaitData/1-1.csv": samples.gait_csv(2)}, "a step that ends at sample 7"),

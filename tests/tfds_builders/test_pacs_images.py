@@ -1,4 +1,4 @@
-"""The picture builder: bytes and labels of a record, who validates, the lists, wrong files."""
+"""The image builder: bytes and labels of a record, who validates, the lists, wrong files."""
 
 import io
 import struct
@@ -13,7 +13,7 @@ from tests.tfds_builders.media import picture_file
 from tests.tfds_builders.mutations import check_parser
 from tfds_builders import reading
 from tfds_builders.common.errors import ArchiveError, FormatError
-from tfds_builders.parsers import lists, picture
+from tfds_builders.parsers import image, lists
 
 pytestmark = pytest.mark.usefixtures("quiet")
 FILES = media.pacs_files(2)
@@ -135,14 +135,14 @@ TEXTS = listed(FILES)
         (media.pacs_files(2, domains={"photo": "jpg"}), "of art_painting, cartoon, sketch"),
         (FILES | {"PACS/photo/cat/a.jpg": b""}, "photo/cat/a.jpg' is not in a folder"),
         (FILES | {"PACS/clipart/dog/a.jpg": b""}, "clipart/dog/a.jpg' is not in a folder"),
-        (FILES | {f"PACS/again/{DOG}": b""}, "the same picture twice"),
+        (FILES | {f"PACS/again/{DOG}": b""}, "the same image twice"),
         (media.pacs_files(2) | {f"PACS/{DOG}": picture_file(side=224)}, "224 x 224 pixels, RGB"),
-        (FILES | {f"PACS/{DOG}": picture_file()[:700]}, "expected a JPEG or PNG picture of 227"),
+        (FILES | {f"PACS/{DOG}": picture_file()[:700]}, "expected a JPEG or PNG image of 227"),
         (
             FILES | {"PACS/sketch/dog/pic_000.jpg": FILES[f"PACS/{DOG}"]},
-            r"photo, dog\) and sketch/dog/pic_000.jpg \(sketch, dog\) hold the very same",
+            r"photo, dog\) and sketch/dog/pic_000.jpg \(sketch, dog\) hold the same",
         ),
-        (FILES | {f"PACS/{DOG}": b"GIF89a"}, "pic_000.jpg: .* expected a JPEG or PNG picture"),
+        (FILES | {f"PACS/{DOG}": b"GIF89a"}, "pic_000.jpg: .* expected a JPEG or PNG image"),
         (FILES | dict([*TEXTS.items()][:-1]), "7 of 8 lists; sketch_crossval_kfold.txt is not"),
         (
             FILES | TEXTS | {"PACS/new.txt": b"", "PACS/photo/dog/new.jpg": picture_file(7)},
@@ -150,7 +150,7 @@ TEXTS = listed(FILES)
         ),
         (
             FILES | TEXTS | {"PACS/photo_train_kfold.txt": b"photo/dog/pic_001.jpg 2\n"},
-            "'photo/dog/pic_001.jpg' as class 2, expected pictures of photo",
+            "'photo/dog/pic_001.jpg' as class 2, expected images of photo",
         ),
         (
             FILES | TEXTS | {"PACS/photo_train_kfold.txt": TEXTS["PACS/photo_crossval_kfold.txt"]},
@@ -172,7 +172,7 @@ def check(found):
 def test_a_mutated_picture_gives_pixels_or_a_format_error(kind):
     data = picture_file(side=16, kind=kind) + b" 1 2 3\n"
     check_parser(
-        lambda data: picture.parse(io.BytesIO(data), name="a", side=16), data, check, count=500
+        lambda data: image.parse(io.BytesIO(data), name="a", side=16), data, check, count=500
     )
 
 
@@ -180,8 +180,8 @@ def test_a_picture_of_another_size_is_refused_before_it_is_decoded():
     bomb = picture_file(side=16, kind="png")
     at = bomb.index(b"IHDR") + 4
     header = struct.pack(">II", 30_000, 30_000) + bomb[at + 8 :]
-    with pytest.raises(FormatError, match="expected a JPEG or PNG picture"):
-        picture.parse(io.BytesIO(bomb[:at] + header), name="a.png", side=16)
+    with pytest.raises(FormatError, match="expected a JPEG or PNG image"):
+        image.parse(io.BytesIO(bomb[:at] + header), name="a.png", side=16)
 
 
 def test_a_mutated_list_gives_labels_or_a_format_error():

@@ -161,11 +161,11 @@ def test_the_config_whose_archive_is_there_is_proposed(tmp_path):
                     *(f"# {person}".encode() for person in PEOPLE)
                 )
             },
-            r"000 \(co2a0000364, train\) and co2c0000337/009 \(co2c0000337, train\) hold the very",
+            r"000 \(co2a0000364, train\) and co2c0000337/009 \(co2c0000337, train\) hold the same",
         ),
         (
             TRAIN | {name.replace("TRAIN", "TEST"): content for name, content in TRAIN.items()},
-            r"000 \(co2a0000364, train\) and .*/000 \(co2a0000364, test\) hold the very same",
+            r"000 \(co2a0000364, train\) and .*/000 \(co2a0000364, test\) hold the same",
         ),
         (
             ONE | {f"SMNI_CMI_TRAIN/{PEOPLE[0]}.tar.gz": subject_archive(PEOPLE[0])},

@@ -1,1 +1,1 @@
-"""What the builders share: archives, checks, splits. Without TensorFlow and without Keras."""
+"""Archives, checks and splits of all builders; without TensorFlow and Keras."""

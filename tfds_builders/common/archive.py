@@ -77,7 +77,7 @@ class Source(abc.ABC):
         return dict(self._sizes)
 
     def read(self, name: str) -> bytes:
-        """Gives the bytes of one member.
+        """Returns the bytes of one member.
 
         Raises:
             ArchiveError: When the member is damaged or above the limit.
@@ -86,7 +86,7 @@ class Source(abc.ABC):
             return bounded(stream, self.limits.member_bytes, f"{self.title}: {name}")
 
     def open(self, name: str) -> BinaryIO:
-        """Gives one member as a file; a member that ends in `.gz` is unzipped."""
+        """Returns one member as a file; a member that ends in `.gz` is unzipped."""
         content = self.read(name)
         if name.lower().endswith(".gz"):
             content = gunzip(content, f"{self.title}: {name}", self.limits)
@@ -111,7 +111,7 @@ class Source(abc.ABC):
             yield stream
 
     def index(self, pattern: str) -> dict[tuple[str, ...], str]:
-        """Gives the members whose last part of the name fits a pattern, by the pattern's groups.
+        """Returns the members whose last part of the name fits a pattern, by the pattern's groups.
 
         Raises:
             ArchiveError: When two members in different folders have the same key.
@@ -128,7 +128,7 @@ class Source(abc.ABC):
 
     @abc.abstractmethod
     def _list(self) -> dict[str, int]:
-        """Gives name and stated bytes of each file; refuses what is unsafe or above the limits."""
+        """Returns name and size of each file; refuses what is unsafe or above the limits."""
 
     @abc.abstractmethod
     def _stream(self, name: str) -> contextlib.AbstractContextManager[BinaryIO]:
@@ -139,7 +139,9 @@ class Source(abc.ABC):
         total = 0
         for name, size in sizes:
             if name in kept:
-                raise ArchiveError(f"{self.title} holds {shown(name)} twice. Get the archive anew.")
+                raise ArchiveError(
+                    f"{self.title} holds {shown(name)} twice. Get the archive again."
+                )
             if not member_names.is_junk(name):
                 kept[name] = size
             total += size
@@ -174,7 +176,7 @@ class _Folder(Source):
 
 
 class _Packed(Source):
-    """What a zip and a tar share: the open file, closed at the latest when nobody holds it."""
+    """Base of zip and tar archives: the open file, closed when the object is collected."""
 
     def __init__(self, file: BinaryIO, *args, **kwargs):
         super().__init__(*args, **kwargs)

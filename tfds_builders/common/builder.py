@@ -1,4 +1,4 @@
-"""What all builders do around TFDS: one run at a time, and nothing left of those that failed."""
+"""What all builders add to TFDS: one run at a time, and no files left by a failed one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,19 @@ from tfds_builders.common.lock import alone
 class AloneMixin:
     """Prepares a data set in one process at a time; stands before TFDS's builder class.
 
-    A second run waits, finds what the first has made, and goes on with it. What a killed run left
-    half written is cleared by the next.
+    A second run waits, then uses what the first has prepared. Half-written files of a killed run
+    are removed by the next.
     """
 
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        if self.builder_config is not None:  # the command for this config, not for the first one
+            self.MANUAL_DOWNLOAD_INSTRUCTIONS = self.MANUAL_DOWNLOAD_INSTRUCTIONS.replace(
+                f"build {self.name} ", f"build {self.name}/{self.builder_config.name} "
+            )
+
     def download_and_prepare(self, *, file_format=None, **kwargs) -> None:
-        """Prepares the data set as TFDS does; see there."""
+        """Prepares the data set; see `tfds.core.DatasetBuilder.download_and_prepare`."""
         path = os.fspath(self.data_path)
         folder = pathlib.Path(path)
         ready = self.data_path.exists() or "://" in path  # no locks on remote storage
@@ -38,20 +45,20 @@ def _at_work(folder: pathlib.Path, name: str) -> Iterator[None]:
     try:
         with alone(lock, f"prepares {name}") as sure:
             if sure:
-                _clear_killed(folder)
+                _remove_incomplete(folder)
             yield
     finally:
-        _clear_empty(folder.parent)
+        _remove_empty(folder.parent)
 
 
-def _clear_killed(folder: pathlib.Path) -> None:
-    """Takes away what runs left that were killed while they wrote a folder."""
-    for half in folder.parent.glob(f"{constants.INCOMPLETE_PREFIX}*_{folder.name}"):
-        shutil.rmtree(half, ignore_errors=True)
+def _remove_incomplete(folder: pathlib.Path) -> None:
+    """Removes the half-written folders of killed runs."""
+    for incomplete in folder.parent.glob(f"{constants.INCOMPLETE_PREFIX}*_{folder.name}"):
+        shutil.rmtree(incomplete, ignore_errors=True)
 
 
-def _clear_empty(config: pathlib.Path) -> None:
-    """Takes away the folder of a config, and that of its data set, where nothing was prepared."""
+def _remove_empty(config: pathlib.Path) -> None:
+    """Removes the folder of a config, and that of its data set, where nothing was prepared."""
     dataset = config.parent
     with contextlib.suppress(OSError):  # they hold something
         config.rmdir()

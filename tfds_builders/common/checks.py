@@ -1,4 +1,4 @@
-"""Which archive it is: known releases, and what a builder remembers of its source."""
+"""Known releases of the archives, and the fingerprint of a source."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ RELEASES: dict[str, tuple[Release, ...]] = {
 
 
 def origins(dataset: str, sources: dict[str, Source]) -> dict[str, object]:
-    """Gives `fingerprints` by key and `archives`, as a data set's metadata keep them.
+    """Returns `fingerprints` by key and `archives`, as a data set's metadata keep them.
 
     Args:
         dataset: Name of the data set.
@@ -86,7 +86,7 @@ def origins(dataset: str, sources: dict[str, Source]) -> dict[str, object]:
 
 
 def origin(dataset: str, source: Source) -> dict[str, str]:
-    """Describes a source for the data set's metadata, and says so when nobody has seen it before.
+    """Describes a source for the data set's metadata, and logs an unknown one.
 
     People have legitimate re-packs, so an unknown checksum of a file got by hand is a notice, not
     an error.
@@ -109,7 +109,7 @@ def origin(dataset: str, source: Source) -> dict[str, str]:
 
 
 def fingerprint(source: Source) -> str:
-    """Gives the SHA-256 of an archive file; for a folder or inner archive, of names and sizes."""
+    """Returns the SHA-256 of an archive file; for a folder or inner archive, of names and sizes."""
     if source.path is not None and source.path.is_file():
         with source.path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""Disks that are full, and folders in which nothing was left."""
+"""Full disks and empty folders."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _FULL = ("No space left on device", "Disk quota exceeded")  # in the words of ev
 
 
 @contextlib.contextmanager
-def room(root: pathlib.Path, size: int | None = None) -> Iterator[None]:
-    """Says in words when the disk is full, whichever writer found out and whatever it raised.
+def full_disk_reported(root: pathlib.Path, size: int | None = None) -> Iterator[None]:
+    """Turns the error of any writer on a full disk into one that says what to do.
 
     Args:
         root: Where the data set goes.
@@ -27,12 +27,12 @@ def room(root: pathlib.Path, size: int | None = None) -> Iterator[None]:
     except Exception as error:
         if not any(words in str(error) for words in _FULL):
             raise
-        raise OSError(_told(root, size)) from error
+        raise OSError(_message(root, size)) from error
 
 
-def _told(root: pathlib.Path, size: int | None) -> str:
+def _message(root: pathlib.Path, size: int | None) -> str:
     temporary = pathlib.Path(tempfile.gettempdir())
-    free = " and ".join(f"{_free(place) / 1e6:,.0f} MB in {place}" for place in (root, temporary))
+    free = " and ".join(f"{_free(path) / 1e6:,.0f} MB in {path}" for path in (root, temporary))
     needed = (
         f" Unpacked, the archive has {size / 1e6:,.0f} MB; up to that much is needed in each."
         if size is not None
@@ -44,13 +44,13 @@ def _told(root: pathlib.Path, size: int | None) -> str:
     )
 
 
-def _free(place: pathlib.Path) -> int:
-    place = place.absolute()
-    return shutil.disk_usage(next(p for p in (place, *place.parents) if p.exists())).free
+def _free(folder: pathlib.Path) -> int:
+    folder = folder.absolute()
+    return shutil.disk_usage(next(p for p in (folder, *folder.parents) if p.exists())).free
 
 
 def remove_empty(folders: Iterable[pathlib.Path]) -> None:
-    """Takes away the folders that hold nothing, in this order."""
+    """Removes the folders that hold nothing, in this order."""
     for folder in folders:
         with contextlib.suppress(OSError):  # it holds something, or is not there
             folder.rmdir()

@@ -1,4 +1,4 @@
-"""The two things that go wrong with data by hand: the archive, and the text inside."""
+"""Errors of data downloaded by hand: of the archive, and of the files in it."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ class FormatError(ValueError):
 
     Args:
         name: Name of the file, as it stands in its archive.
-        place: Where: `"line 41"`, `"key Age"`, `"byte 12"`, or `""` for the file as a whole.
-        found: What stands there. Data in it is cut to 80 characters, control characters escaped.
-        expected: What the format has there.
-        fix: What the person can do.
+        location: `"line 41"`, `"key Age"`, `"byte 12"`, or `""` for the file as a whole.
+        found: Text found there. Data in it is cut to 80 characters, control characters escaped.
+        expected: Text that the format has there.
+        fix: Advice for the user.
     """
 
-    def __init__(self, name: str, place: str, found: str, expected: str, fix: str):
-        self.name, self.place, self.found, self.expected, self.fix = (
+    def __init__(self, name: str, location: str, found: str, expected: str, fix: str):
+        self.name, self.location, self.found, self.expected, self.fix = (
             name,
-            place,
+            location,
             found,
             expected,
             fix,
         )
-        where = f"{name}, {place}" if place else name
+        where = f"{name}, {location}" if location else name
         super().__init__(f"{where}: {found}, expected {expected}. {fix}")
 
     def __reduce__(self):
-        return type(self), (self.name, self.place, self.found, self.expected, self.fix)
+        return type(self), (self.name, self.location, self.found, self.expected, self.fix)
 
 
 def shown(data: object) -> str:
-    """Gives data for an error message: one line, escaped, at most 80 characters."""
+    """Returns data for an error message: one line, escaped, at most 80 characters."""
     text = ascii(data.decode("latin-1") if isinstance(data, bytes) else data)
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"

@@ -1,4 +1,4 @@
-"""Where the data set lies: an archive or its unpacked folder under the manual folder."""
+"""Finds the archive of a data set, or its unpacked folder, in the manual folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAMES_SHOWN = 8
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """What a builder accepts.
+    """The archives that a builder accepts.
 
     Attributes:
         dataset: Name of the data set; `<manual>/<dataset>/` is looked at before `<manual>/`.
@@ -43,7 +43,7 @@ class Wanted:
 
 
 def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
-    """Finds and opens what a builder wants.
+    """Finds and opens the archive of a builder.
 
     Args:
         manual_dir: The folder with the data, or a folder of such folders.
@@ -63,11 +63,11 @@ def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
             f"--manual-dir {shlex.quote(str(manual.parent))}"
         )
     own = _folders(manual, (wanted.dataset, *wanted.aliases))
-    for places in (own, _folders(manual, ("",))):
-        path = _only([p for place in places for p in _candidates(place, wanted)], manual)
+    for folders in (own, _folders(manual, ("",))):
+        path = _only([p for folder in folders for p in _candidates(folder, wanted)], manual)
         if path is not None:
             return open_source(path, wanted.limits)
-        path = _only([p for place in places for p in _named(place, wanted.outer)], manual)
+        path = _only([p for folder in folders for p in _named(folder, wanted.outer)], manual)
         if path is not None:
             return _inner(open_source(path, wanted.limits), wanted)
     raise MissingArchiveError(_missing(manual, [*own, *_folders(manual, ("",))], wanted))
@@ -76,7 +76,7 @@ def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
 def find_config(
     manual_dir: str | os.PathLike, configs: Mapping[str, Wanted], config: str
 ) -> Source:
-    """Finds what one config of a data set wants; where it is missing, says which one is there.
+    """Finds the archive of one config; the error names another config whose archive is there.
 
     Raises:
         MissingArchiveError: With the other config's name.
@@ -91,7 +91,7 @@ def find_config(
         ]
         if not others:
             raise
-    hint = f"What lies there is that of {wanted.dataset}/{others[0]}: ask for that config, or:"
+    hint = f"The archive there is that of {wanted.dataset}/{others[0]}: ask for that config, or:"
     return find(manual_dir, dataclasses.replace(wanted, get=f"{hint} {wanted.get}"))
 
 
@@ -107,28 +107,28 @@ def _folders(manual: pathlib.Path, names: tuple[str, ...]) -> list[pathlib.Path]
     return [manual / name for name in names if (manual / name).is_dir()]
 
 
-def _candidates(place: pathlib.Path, wanted: Wanted) -> list[pathlib.Path]:
-    itself = any(re.fullmatch(wanted.loose, child.name) for child in place.iterdir())
-    return [*_named(place, wanted.stems), *[place] * itself]
+def _candidates(folder: pathlib.Path, wanted: Wanted) -> list[pathlib.Path]:
+    itself = any(re.fullmatch(wanted.loose, child.name) for child in folder.iterdir())
+    return [*_named(folder, wanted.stems), *[folder] * itself]
 
 
-def _named(place: pathlib.Path, stems: tuple[str, ...]) -> list[pathlib.Path]:
-    folders = {stem.lower() for stem in stems}
-    files = {stem + extension for stem in folders for extension in EXTENSIONS}
-    children = sorted(place.iterdir())
-    return [p for p in children if p.name.lower() in (folders if p.is_dir() else files)]
+def _named(folder: pathlib.Path, stems: tuple[str, ...]) -> list[pathlib.Path]:
+    names = {stem.lower() for stem in stems}
+    files = {name + extension for name in names for extension in EXTENSIONS}
+    children = sorted(folder.iterdir())
+    return [p for p in children if p.name.lower() in (names if p.is_dir() else files)]
 
 
 def _only(paths: list[pathlib.Path], manual: pathlib.Path) -> pathlib.Path | None:
     if len(paths) > 1:
-        named = " and ".join(_told(path, manual) for path in paths)
+        named = " and ".join(_shown(path, manual) for path in paths)
         raise ArchiveError(
             f"{manual} holds {named}, and either would do. Move all but one elsewhere."
         )
     return paths[0] if paths else None
 
 
-def _told(path: pathlib.Path, manual: pathlib.Path) -> str:
+def _shown(path: pathlib.Path, manual: pathlib.Path) -> str:
     return "the files themselves" if path == manual else path.relative_to(manual).as_posix()
 
 
@@ -143,11 +143,11 @@ def _inner(outer: Source, wanted: Wanted) -> Source:
     return outer.nested(found[0])
 
 
-def _missing(manual: pathlib.Path, places: list[pathlib.Path], wanted: Wanted) -> str:
-    if not places:
+def _missing(manual: pathlib.Path, folders: list[pathlib.Path], wanted: Wanted) -> str:
+    if not folders:
         return f"{wanted.dataset}: the folder {manual} does not exist. {wanted.get}"
-    looked = " and ".join(str(place) for place in places)
-    found = [child.name for place in places for child in sorted(place.iterdir())]
+    looked = " and ".join(str(folder) for folder in folders)
+    found = [child.name for folder in folders for child in sorted(folder.iterdir())]
     return (
         f"{wanted.dataset}: no {wanted.official}, nor {', '.join(wanted.stems)} as "
         f"{', '.join(EXTENSIONS)} or unpacked folder, in {looked}. Found: {_listed(found)}. "

@@ -1,4 +1,4 @@
-"""What an archive may hold at most, and how its bytes are read: counted, damage told plainly."""
+"""Limits of an archive, and readers that count its bytes and report damage."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DAMAGE = (
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """What an archive of a data set may hold at most.
+    """Limits of an archive.
 
     Attributes:
         members: Number of members.
@@ -78,21 +78,21 @@ def spooled(stream: BinaryIO, limit: int, title: str) -> BinaryIO:
 
 
 def too_big(title: str, limit: int) -> ArchiveError:
-    """Gives the error for a member or an archive above its limit."""
+    """Returns the error for a member or an archive above its limit."""
     return ArchiveError(
         f"{title} unpacks to more than {limit:,} bytes: this is not a file of this data set."
     )
 
 
 def bomb(title: str, ratio: int) -> ArchiveError:
-    """Gives the error for a member that is packed suspiciously well."""
+    """Returns the error for a member that is packed suspiciously well."""
     return ArchiveError(
         f"{title} unpacks to more than {ratio} times its size: refused as an archive bomb."
     )
 
 
 def not_a_file(archive: str, name: str) -> ArchiveError:
-    """Gives the error for a member that is no plain file."""
+    """Returns the error for a member that is no plain file."""
     return ArchiveError(
         f"{archive}: {shown(name)} is a link, a device or a sparse file. Nothing was read; get "
         "the archive from its official place."
@@ -101,7 +101,7 @@ def not_a_file(archive: str, name: str) -> ArchiveError:
 
 @contextlib.contextmanager
 def damage(title: str) -> Iterator[None]:
-    """Turns what the archive modules raise on damaged bytes into one `ArchiveError`."""
+    """Raises `ArchiveError` for all errors of the archive modules on damaged bytes."""
     try:
         yield
     except ArchiveError:

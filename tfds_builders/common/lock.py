@@ -18,23 +18,23 @@ log = logging.getLogger("tfds_builders")
 
 @contextlib.contextmanager
 def alone(path: pathlib.Path, what: str) -> Iterator[bool]:
-    """Holds a lock; waits while another process or thread holds it, and says so.
+    """Holds a lock; waits while another process or thread holds it, and logs that.
 
-    The file `path` is there only meanwhile. What a killed process leaves of it locks nobody out.
+    The file `path` is there only meanwhile. A file left by a killed process locks nobody out.
 
     Args:
         path: The file to lock; its folder is made where it is missing.
-        what: What the other one does, for the notice.
+        what: Work of the other process, for the log.
 
     Yields:
-        Whether nobody else is at it: False on systems and disks without locks.
+        Whether the lock is held: False on systems and disks without locks.
     """
     file = _locked(path, what)
     try:
         yield file is not None
     finally:
         if file is not None:
-            path.unlink(missing_ok=True)  # before it is unlocked: whoever waits looks again
+            path.unlink(missing_ok=True)  # before it is unlocked: a waiting run looks again
             os.close(file)
 
 
@@ -79,7 +79,7 @@ def _hold(file: int, what: str) -> bool:
 
 
 def _is_at(path: pathlib.Path, file: int) -> bool:
-    """Says whether the locked file is still the one of that name."""
+    """Whether the locked file is still the one of that name."""
     try:
         return os.path.samestat(os.fstat(file), path.stat())
     except FileNotFoundError:

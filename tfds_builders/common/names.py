@@ -13,13 +13,13 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 def is_junk(name: str) -> bool:
-    """Says whether a member is litter of an operating system."""
+    """Whether a member is litter of an operating system."""
     parts = name.lower().split("/")
     return "__macosx" in parts or parts[-1] in _JUNK or parts[-1].startswith("._")
 
 
 def safe(name: str, archive: str) -> str:
-    """Gives a member's name as a plain relative one, or refuses it.
+    """Returns a member's name as a plain relative one, or refuses it.
 
     Raises:
         ArchiveError: On an absolute name, `..`, a drive letter, a backslash, a control character.

@@ -1,4 +1,4 @@
-"""A line every ten seconds where nobody sees a bar. On a terminal TFDS draws its own."""
+"""Progress as a line every ten seconds; on a terminal TFDS draws a bar."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ SECONDS = 10.0
 
 
 def track(items: Sequence[T], description: str) -> Iterator[T]:
-    """Gives the items; off a terminal, writes count, rate and time left to stderr now and then."""
-    start = said = time.monotonic()
+    """Yields the items; off a terminal, writes count, rate and time left to stderr."""
+    start = logged = time.monotonic()
     for done, item in enumerate(items):
         now = time.monotonic()
-        if now - said >= SECONDS and not sys.stderr.isatty():
-            said, rate = now, done / (now - start)
+        if now - logged >= SECONDS and not sys.stderr.isatty():
+            logged, rate = now, done / (now - start)
             left = (len(items) - done) / rate
             print(
                 f"{description}: {done:,} of {len(items):,}, {rate:.1f}/s, {left:.0f} s left",

@@ -1,4 +1,4 @@
-"""Items that hold the very same: told, and refused where they belong to two people or two sides."""
+"""Items with equal content: logged, and refused where they belong to two people or splits."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ log = logging.getLogger("tfds_builders")
 
 
 class Repeats:
-    """What the items of a data set held so far.
+    """Contents of the items of a data set so far.
 
     Args:
         title: Name of the archive, for messages.
-        things: What the items are, in the plural: `"trials"`.
-        fate: What becomes of a repeat: `"kept"` or `"left out"`.
+        things: Word for the items, in the plural: `"trials"`.
+        fate: Treatment of a repeat: `"kept"` or `"left out"`.
 
     Attributes:
         same_as: The first item with the same content, by item; grows as items are added.
@@ -28,15 +28,15 @@ class Repeats:
         self.title, self.things, self.fate = title, things, fate
         self.same_as: dict[str, str] = {}
         self._first: dict[bytes, tuple[str, str]] = {}
-        self._untold: list[str] = []
+        self._unlogged: list[str] = []
 
     def add(self, content: bytes | np.ndarray, item: str, owner: str) -> None:
         """Remembers an item.
 
         Args:
-            content: What it holds.
-            item: Its name.
-            owner: Whose it is: items of two owners may not hold the same.
+            content: Content of the item.
+            item: Name of the item.
+            owner: Person or class of the item; items of two owners may not have equal content.
 
         Raises:
             ArchiveError: When an item of another owner holds the same; with both names.
@@ -46,20 +46,20 @@ class Repeats:
         first, whose = self._first.setdefault(digest, (item, owner))
         if whose != owner:
             raise ArchiveError(
-                f"{self.title}: {first} ({whose}) and {item} ({owner}) hold the very same, so one "
-                f"of the two {self.things} is a copy in the wrong place. Get the archive anew, or "
+                f"{self.title}: {first} ({whose}) and {item} ({owner}) hold the same, so one "
+                f"of the two {self.things} is a copy in the wrong place. Get the archive again, or "
                 "take both away."
             )
         if first != item:
             self.same_as[item] = first
-            self._untold.append(item)
+            self._unlogged.append(item)
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Warns of the repeats since it was last called: how many, and the first."""
-        if self._untold:
-            first = self._untold[0]
+        if self._unlogged:
+            first = self._unlogged[0]
             log.warning(
                 "%s: repeats among the %s: %d, %s; the first is %s, which is %s.",
-                self.title, self.things, len(self._untold), self.fate, first, self.same_as[first],
+                self.title, self.things, len(self._unlogged), self.fate, first, self.same_as[first],
             )  # fmt: skip
-            self._untold.clear()
+            self._unlogged.clear()

@@ -10,11 +10,11 @@ JITTER = 1e-6
 
 
 def covariance(sequence: np.ndarray, jitter: float, *, name: str) -> np.ndarray:
-    """Gives the sample covariance of the channels, made positive definite.
+    """Returns the sample covariance of the channels, made positive definite.
 
     Args:
         sequence: (T, C) signal.
-        jitter: What is added to the diagonal, as a share of the mean variance; matrices of fewer
+        jitter: Amount added to the diagonal, as a fraction of the mean variance; matrices of fewer
             than C + 1 steps, or of channels that depend on each other, are singular without it.
         name: Name of the recording, for errors.
 
@@ -24,8 +24,8 @@ def covariance(sequence: np.ndarray, jitter: float, *, name: str) -> np.ndarray:
     Raises:
         FormatError: When there is one step, or nothing varies.
     """
-    centerd = sequence - np.mean(sequence, axis=0, dtype=np.float64)  # (T, C)
-    matrix = centerd.T @ centerd / max(1, len(sequence) - 1)
+    centered = sequence - np.mean(sequence, axis=0, dtype=np.float64)  # (T, C)
+    matrix = centered.T @ centered / max(1, len(sequence) - 1)
     variance = np.trace(matrix) / len(matrix)
     if not variance > 0:
         raise FormatError(

@@ -1,4 +1,4 @@
-"""Splits by subject: the same people on every machine, and nobody on two sides."""
+"""Splits by subject: the same on every machine, each person in one split."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def by_subject(
 
     Args:
         ids: Ids of the people; repeated ids count once.
-        fractions: Share of each split, in order; they add up to 1.
+        fractions: Fraction of each split, in order; they add up to 1.
         seed: Another seed gives another order.
 
     Returns:
@@ -48,8 +48,8 @@ def _digest(seed: int, person: str) -> str:
     return hashlib.sha256(f"{seed}:{person}".encode()).hexdigest()
 
 
-def _counts(total: int, shares: list[float]) -> list[int]:
-    borders = [int(total * share + 0.5 + 1e-9) for share in itertools.accumulate(shares)]
+def _counts(total: int, fractions: list[float]) -> list[int]:
+    borders = [int(total * end + 0.5 + 1e-9) for end in itertools.accumulate(fractions)]
     counts = [b - a for a, b in zip([0, *borders], borders, strict=False)]
     while min(counts) == 0:
         counts[counts.index(max(counts))] -= 1

@@ -70,7 +70,7 @@ class Config(tfds.core.BuilderConfig):
 
     Attributes:
         jitter: None for the sequences; for covariance matrices, what is added to the diagonal as a
-            share of the mean variance.
+            fraction of the mean variance.
     """
 
     jitter: float | None = None
@@ -94,11 +94,11 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     BUILDER_CONFIGS = [
         Config(
-            name="sequences", description="Places and angles of 31 joints, 120 frames a second."
+            name="sequences", description="Positions and angles of 31 joints, 120 frames a second."
         ),
         Config(
             name="spd93",
-            description="One 93 x 93 covariance matrix of the places a clip.",
+            description="One 93 x 93 covariance matrix of the positions a clip.",
             jitter=JITTER,
         ),
     ]
@@ -185,7 +185,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
                     "take": int(clip.take),
                 },
             )
-        repeats.tell()
+        repeats.report()
 
     def _signal(self, clip, skeleton, motion):
         columns = [skeleton.joints.index(joint) for joint in JOINTS]
@@ -200,7 +200,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
 
 
 def clips_of(source: Source) -> list[Clip]:
-    """Gives the clips of an archive, in the order of actors, motions and takes.
+    """Returns the clips of an archive, in the order of actors, motions and takes.
 
     Raises:
         ArchiveError: When there are none, one has another rate, or its skeleton is not there.
@@ -234,7 +234,7 @@ def clips_of(source: Source) -> list[Clip]:
 
 
 def skeleton_of(source: Source, clip: Clip) -> asf.Skeleton:
-    """Gives the skeleton of a clip.
+    """Returns the skeleton of a clip.
 
     Raises:
         FormatError: When it cannot be read or has other joints than those of HDM05.

@@ -152,7 +152,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
 
 
 def trials_of(source: Source) -> dict[tuple[str, str], str]:
-    """Gives each trial's name without extension by (subject, trial), in the order of the numbers.
+    """Returns each trial's name without extension by (subject, trial), in the order of the numbers.
 
     Raises:
         ArchiveError: When there are none, a file of a pair is missing, or it is the other set of
@@ -196,5 +196,5 @@ def distinct(source: Source, trials: dict[tuple[str, str], str]) -> dict[tuple[s
     repeats = Repeats(source.title, "trials", "left out")
     for (subject, trial), stem in trials.items():
         repeats.add(source.read(f"{stem}.csv"), f"{subject}-{trial}", f"subject {subject}")
-    repeats.tell()
+    repeats.report()
     return {key: stem for key, stem in trials.items() if "-".join(key) not in repeats.same_as}

@@ -115,7 +115,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
 
 
 def numbered(part: vowels.Utterances, split: str) -> Iterator[tuple[str, np.ndarray, int]]:
-    """Gives id, frames and speaker of each utterance, numbered within split and speaker."""
+    """Returns id, frames and speaker of each utterance, numbered within split and speaker."""
     within = collections.Counter()
     for sequence, speaker in zip(part.sequences, part.speakers, strict=True):
         within[speaker] += 1
@@ -137,7 +137,7 @@ def repeated(
     for split, part in parts.items():
         for key, sequence, speaker in numbered(part, split):
             repeats.add(sequence, key, f"{files[split]}, speaker {speaker}")
-    repeats.tell()
+    repeats.report()
     return repeats.same_as
 
 

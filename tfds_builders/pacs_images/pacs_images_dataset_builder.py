@@ -1,4 +1,4 @@
-"""Pictures of seven kinds of things as photos, paintings, cartoons and sketches (PACS,
+"""Images of seven kinds of things as photos, paintings, cartoons and sketches (PACS,
 Li2017)."""
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from tfds_builders.common.limits import Limits
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.splits import by_subject
-from tfds_builders.parsers import lists, picture
+from tfds_builders.parsers import image as images
+from tfds_builders.parsers import lists
 
 log = logging.getLogger("tfds_builders")
 
@@ -43,7 +44,7 @@ WANTED = Wanted(
     loose=r"art_painting",
     official="PACS.zip",
     get=_GET,
-    # some copies have the pictures a second time, as .hdf5 files of some 100 MB
+    # some copies have the images a second time, as .hdf5 files of some 100 MB
     limits=Limits(members=30_000, member_bytes=2 << 30, total_bytes=8 << 30),
 )
 
@@ -60,7 +61,7 @@ class Config(tfds.core.BuilderConfig):
 
 
 class Item(NamedTuple):
-    """One picture: what its path says, and its member in the archive."""
+    """One image: what its path says, and its member in the archive."""
 
     domain: str
     kind: str
@@ -153,7 +154,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
 
 
 def items_of(source: Source) -> list[Item]:
-    """Gives the pictures of an archive, in the order of domains, classes and names.
+    """Returns the images of an archive, in the order of domains, classes and names.
 
     Raises:
         ArchiveError: When a domain has none, one is of an unknown domain or class, or stands twice.
@@ -171,7 +172,7 @@ def items_of(source: Source) -> list[Item]:
             )
         if items.setdefault(item.file, item) is not item:
             raise ArchiveError(
-                f"{source.title} holds the same picture twice: {items[item.file].member} and "
+                f"{source.title} holds the same image twice: {items[item.file].member} and "
                 f"{member}. Keep one of the two folders."
             )
     missing = [domain for domain in DOMAINS if not of_domain(list(items.values()), domain)]
@@ -184,23 +185,23 @@ def items_of(source: Source) -> list[Item]:
 
 
 def distinct(source: Source, items: list[Item]) -> list[Item]:
-    """Leaves out pictures with the very pixels of an earlier one of their domain and class.
+    """Leaves out images with the very pixels of an earlier one of their domain and class.
 
     Raises:
-        ArchiveError: When two domains or classes have the same picture: one label must be wrong,
+        ArchiveError: When two domains or classes have the same image: one label must be wrong,
             and a domain that is held out would not be unseen.
-        FormatError: When a picture cannot be read.
+        FormatError: When an image cannot be read.
     """
     repeats = Repeats(source.title, "images", "left out")
     for item in track(items, f"{source.title}, looking for repeated images"):
-        image = picture.parse(source.open(item.member), name=item.member, side=SIDE)
+        image = images.parse(source.open(item.member), name=item.member, side=SIDE)
         repeats.add(image.pixels, item.file, f"{item.domain}, {item.kind}")
-    repeats.tell()
+    repeats.report()
     return [item for item in items if item.file not in repeats.same_as]
 
 
 def of_domain(items: list[Item], domain: str) -> list[Item]:
-    """Gives the pictures of one domain."""
+    """Returns the images of one domain."""
     return [item for item in items if item.domain == domain]
 
 
@@ -208,13 +209,13 @@ def split_items(source: Source, items: list[Item], held_out: str) -> dict[str, l
     """Divides the three domains that train into train and validation.
 
     By the official lists where they lie in the archive; without them a tenth of each class
-    validates, by digest, all sketches of one photo and that photo on one side. A picture is on the
+    validates, by digest, all sketches of one photo and that photo on one side. An image is on the
     same side whichever domain is held out.
 
     Raises:
-        ArchiveError: When some lists are there and others are not, or a picture is in none.
+        ArchiveError: When some lists are there and others are not, or an image is in none.
         FormatError: See `parsers.lists`, or a label is not that of the folder.
-        ValueError: When a class has a single picture.
+        ValueError: When a class has a single image.
     """
     trained = [item for item in items if item.domain != held_out]
     sides = _listed(source) or _drawn(items)
@@ -255,9 +256,9 @@ def _listed(source: Source) -> dict[str, str]:
             if file.split("/")[:2] != [domain, *CLASSES[label - 1 : label]]:
                 raise FormatError(
                     member, "", f"{shown(file)} as class {label}",
-                    f"pictures of {domain}, class 1 ({CLASSES[0]}) to 7 ({CLASSES[-1]})",
-                    "Take the list anew.",
+                    f"images of {domain}, class 1 ({CLASSES[0]}) to 7 ({CLASSES[-1]})",
+                    "Take the list again.",
                 )  # fmt: skip
             if sides.setdefault(file, splits[word]) != splits[word]:
-                raise ArchiveError(f"{source.title}: {file} is in two lists. Take the lists anew.")
+                raise ArchiveError(f"{source.title}: {file} is in two lists. Take the lists again.")
     return sides

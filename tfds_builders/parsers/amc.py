@@ -26,8 +26,8 @@ class Motion:
     """One motion of one person.
 
     Attributes:
-        values: (frames, channels) float64, columns `Skeleton.channels`: the root's place in units
-            of the file, all else degrees.
+        values: (frames, channels) float64, columns `Skeleton.channels`: the root's position in
+            units of the file, all else degrees.
     """
 
     values: np.ndarray
@@ -97,8 +97,8 @@ def _first_error(body: str, number: int, widths: dict[str, int], name: str) -> F
     parts = list(widths.items())
     filled = [(at, line) for at, line in enumerate(body.split("\n"), number) if line.strip()]
     for index, (at, line) in enumerate(filled):
-        frame, place = divmod(index, 1 + len(parts))
-        part, width = parts[place - 1] if place else (str(frame + 1), 0)
+        frame, column = divmod(index, 1 + len(parts))
+        part, width = parts[column - 1] if column else (str(frame + 1), 0)
         first, *cells = line.split()
         good = all(is_number(cell) and abs(float(cell)) <= LARGEST for cell in cells)
         if first != part or len(cells) != width or not good:

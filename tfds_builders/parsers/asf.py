@@ -18,7 +18,7 @@ from tfds_builders.parsers.text import is_number, read_text
 ROOT = "root"
 ROTATIONS = ("rx", "ry", "rz")
 ROOT_ORDER = ("TX", "TY", "TZ", "RX", "RY", "RZ")
-LARGEST = 1e6  # no angle, length or place is beyond
+LARGEST = 1e6  # no angle, length or position is larger
 METERS_PER_INCH = 0.0254
 _SECTIONS = ("units", "root", "bonedata", "hierarchy")
 _FIX = "The file seems cut or edited; unpack the archive again."
@@ -51,7 +51,7 @@ class Skeleton:
 
     Attributes:
         meters: Meters a unit of length, in this file and in the motions that go with it.
-        position: (3,) float64, place of the root at rest, meters.
+        position: (3,) float64, position of the root at rest, meters.
         orientation: (3,) float64, angles of the root at rest about x, y, z, degrees.
         bones: Each after its parent.
     """

@@ -16,7 +16,7 @@ from tfds_builders.common.errors import FormatError
 _TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _LARGEST = 1 << 30  # bytes of numbers; MNIST has 47 million
 _GZIP = b"\x1f\x8b"
-_FIX = "The file seems cut or another one; take it anew from the official archive."
+_FIX = "The file seems cut or another one; take it again from the official archive."
 
 
 def read(path: str | os.PathLike) -> np.ndarray:

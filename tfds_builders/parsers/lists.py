@@ -1,4 +1,4 @@
-"""Lists of pictures as PACS has them (Li2017): a line `photo/dog/056_0022.jpg 1` each."""
+"""Lists of images as PACS has them (Li2017): a line `photo/dog/056_0022.jpg 1` each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tfds_builders.common.errors import FormatError, shown
 from tfds_builders.parsers.text import read_text
 
 _LINE = re.compile(r"([\w.\-]{1,200}/[\w.\-]{1,200}/[\w.\-]{1,200}) ([1-9]\d{0,3})")
-_FIX = "The list seems cut or edited; take it anew."
+_FIX = "The list seems cut or edited; take it again."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,9 +41,9 @@ def parse(file: BinaryIO, *, name: str) -> Listing:
     for number, line in enumerate(read_text(file, name).splitlines(), 1):
         match = _LINE.fullmatch(line.strip())
         if match is None or match[1] in labels:
-            expected = "`domain/class/name number`, each picture once"
+            expected = "`domain/class/name number`, each image once"
             raise FormatError(name, f"line {number}", shown(line), expected, _FIX)
         labels[match[1]] = int(match[2])
     if not labels:
-        raise FormatError(name, "", "no lines", "a picture a line", _FIX)
+        raise FormatError(name, "", "no lines", "an image a line", _FIX)
     return Listing(labels)

@@ -106,7 +106,7 @@ def parse(file: BinaryIO, *, name: str) -> Trial:
 
 
 def has_samples(content: bytes) -> bool:
-    """Says whether an unzipped trial file has anything beside its `#` lines."""
+    """Whether an unzipped trial file has anything beside its `#` lines."""
     return re.search(rb"^[^#\s]", content, re.MULTILINE) is not None
 
 
@@ -150,9 +150,9 @@ def _first_error(lines: list[str], start: int, trial: str, channel: str, name: s
         words = line.split()
         fits = len(words) == 4 and words[:3] == [trial, channel, str(sample)]
         if not fits or not is_number(words[3]):
-            place = f"line {start + sample + 1}"
+            location = f"line {start + sample + 1}"
             return FormatError(
-                name, place, shown(line), f"`{trial} {channel} {sample} microvolts`", _FIX
+                name, location, shown(line), f"`{trial} {channel} {sample} microvolts`", _FIX
             )
     return FormatError(
         name, f"line {start + 1}", "lines out of order", "256 samples in order", _FIX

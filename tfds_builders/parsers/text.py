@@ -34,7 +34,7 @@ def read_text(file: BinaryIO, name: str, comments: bool = False) -> str:
         at = next(i for i, byte in enumerate(data) if byte > 127 or byte == 0)
         raise FormatError(
             name, f"byte {at}", f"the byte 0x{data[at]:02x}", "plain ASCII text",
-            "The file is damaged or saved in another encoding; take it anew from the archive.",
+            "The file is damaged or saved in another encoding; take it again from the archive.",
         )  # fmt: skip
     return data.decode("ascii").replace("\r\n", "\n").replace("\r", "\n")
 
@@ -59,7 +59,7 @@ def check_end(text: str, name: str, fix: str) -> None:
 
 
 def is_number(text: str) -> bool:
-    """Says whether text is a decimal number that float32 holds: no nan, no inf, no underscores."""
+    """Whether text is a decimal number that float32 holds: no nan, no inf, no underscores."""
     return _NUMBER.fullmatch(text) is not None and abs(float(text)) <= _LARGEST
 
 

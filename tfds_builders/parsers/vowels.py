@@ -80,7 +80,7 @@ def parse_sizes(file: BinaryIO, *, name: str) -> tuple[int, ...]:
 
 
 def speakers_by_order(count: int, sizes: Sequence[int], *, name: str) -> tuple[int, ...]:
-    """Gives the speaker, 1 to 9, of each block of UCI's form.
+    """Returns the speaker, 1 to 9, of each block of UCI's form.
 
     Args:
         count: Number of blocks in the file.

@@ -13,7 +13,7 @@ import numpy as np
 from tfds_builders.common.errors import FormatError, shown
 
 _BYTES = 2  # of a sample
-_FIX = "The file seems cut or converted; take it anew from the official archive."
+_FIX = "The file seems cut or converted; take it again from the official archive."
 
 
 @dataclasses.dataclass(frozen=True)

@@ -174,7 +174,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
 
 
 def sex_of(actor: int) -> str:
-    """Gives the sex of an actor: odd numbers are men."""
+    """Returns the sex of an actor: odd numbers are men."""
     return SEXES[(actor + 1) % 2]
 
 
@@ -192,7 +192,7 @@ def split_actors(actors: set[int]) -> dict[str, tuple[str, ...]]:
 
 
 def utterances_of(source: Source) -> list[Utterance]:
-    """Gives the recordings of an archive, in the order of their names.
+    """Returns the recordings of an archive, in the order of their names.
 
     Raises:
         ArchiveError: When there are none, or a name is not that of a spoken recording.
@@ -251,7 +251,7 @@ def mono(source: Source, utterance: Utterance) -> np.ndarray:
 
 
 def resampled(samples: np.ndarray, rate_hz: int) -> np.ndarray:
-    """Gives samples of 48 kHz as they are, or at a lower rate as float32, full scale 1."""
+    """Returns samples of 48 kHz as they are, or at a lower rate as float32, full scale 1."""
     if rate_hz == RATE_HZ:
         return samples
     from scipy.signal import resample_poly
@@ -273,5 +273,5 @@ def repeated(source: Source, utterances: list[Utterance]) -> dict[str, str]:
     for utterance in track(utterances, f"{source.title}, looking for repeated recordings"):
         sound = wav.parse(source.open(utterance.member), name=utterance.member)
         repeats.add(sound.samples, utterance.file, f"actor {utterance.subject}")
-    repeats.tell()
+    repeats.report()
     return repeats.same_as

@@ -66,7 +66,7 @@ class Config(tfds.core.BuilderConfig):
         archive: `"full"`, `"large"` or `"small"`.
         people: Number of subjects in the official archive.
         jitter: None for the sequences; for covariance matrices, what is added to the diagonal as a
-            share of the mean variance.
+            fraction of the mean variance.
     """
 
     archive: str = ""
@@ -187,11 +187,11 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
                     sequence, jitter = record.pop("sequence"), self.builder_config.jitter
                     record["matrix"] = covariance(sequence, jitter, name=name)
                 yield key, {"id": key, **record}
-        repeats.tell()
+        repeats.report()
 
 
 def example(trial: smni.Trial, subject: str, number: int, name: str) -> dict:
-    """Gives the features of a trial; the number is the file's, since some headers state another.
+    """Returns the features of a trial; the number is the file's, since some headers state another.
 
     Raises:
         FormatError: When the file is of another person or lacks an electrode.
@@ -218,7 +218,7 @@ def example(trial: smni.Trial, subject: str, number: int, name: str) -> dict:
 
 
 def usable_people(source: Source) -> dict[str, list[str]]:
-    """Gives the members of each person who has enough trials with samples; says who has not.
+    """Returns the members of each person who has enough trials with samples; says who has not.
 
     Returns:
         Subject to names of members: trial files, or the person's own archive.

@@ -1,4 +1,4 @@
-"""Pictures as JPEG or PNG, decoded by Pillow: colors or shades of gray, of one known size."""
+"""Images as JPEG or PNG, decoded by Pillow: colors or shades of gray, of one known size."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _FIX = "The file seems cut or of another release; unpack the archive again."
 
 
 @dataclasses.dataclass(frozen=True)
-class Picture:
-    """One picture.
+class DecodedImage:
+    """One image.
 
     Attributes:
         pixels: (side, side, 3) uint8; shades of gray stand three times.
@@ -28,8 +28,8 @@ class Picture:
     kind: str
 
 
-def parse(file: BinaryIO, *, name: str, side: int) -> Picture:
-    """Reads a picture.
+def parse(file: BinaryIO, *, name: str, side: int) -> DecodedImage:
+    """Reads an image.
 
     Args:
         file: The open file.
@@ -37,14 +37,14 @@ def parse(file: BinaryIO, *, name: str, side: int) -> Picture:
         side: Pixels that it must have on each side; looked at before anything is decoded.
 
     Returns:
-        The picture.
+        The image.
 
     Raises:
         FormatError: When it is damaged or of another kind, size or color model.
     """
     from PIL import Image  # here, so that a builder imports in a millisecond
 
-    expected = f"a {' or '.join(KINDS)} picture of {side} x {side} pixels"
+    expected = f"a {' or '.join(KINDS)} image of {side} x {side} pixels"
     try:
         with warnings.catch_warnings(), Image.open(file, formats=KINDS) as image:
             warnings.simplefilter("error")
@@ -52,7 +52,7 @@ def parse(file: BinaryIO, *, name: str, side: int) -> Picture:
                 width, height = image.size
                 found = f"{width} x {height} pixels, {image.mode}"
                 raise FormatError(name, "", found, f"{expected}, RGB or gray", _FIX)
-            return Picture(np.array(image.convert("RGB")), image.format)
+            return DecodedImage(np.array(image.convert("RGB")), image.format)
     except FormatError:
         raise
     except Exception as error:  # Pillow's plugins raise a dozen kinds on damaged bytes

@@ -1,11 +1,11 @@
-"""The recordings of the demo: speakers that the package carries, walkers from the public
-archive."""
+"""Recordings of the demo: speakers from the package, walkers from the public archive."""
 
 import dataclasses
-import importlib.util
 import pathlib
 
 import numpy as np
+
+from keras_dml.cli import _extras
 
 VOWELS = pathlib.Path(__file__).with_name("demo_data") / "japanese_vowels.npz"
 WINDOW = 512  # steps at 100 Hz: 5.12 s, four or five strides
@@ -16,15 +16,15 @@ class Recordings:
     """Recordings of people on whom the model was not trained.
 
     Attributes:
-        enrolled: Arrays `(time, channels)` by which people are known.
-        enrolled_people: Who each is of.
-        probes: Arrays that are observed later.
-        probe_people: Who each is of.
-        person: What a person is called: `"speaker"`.
-        unit: What a recording is called: `"utterance"`.
-        observed: Numbers of probes that are judged together.
+        enrolled: Enrolled recordings, arrays `(time, channels)`.
+        enrolled_people: Person of each.
+        probes: Recordings observed later, arrays `(time, channels)`.
+        probe_people: Person of each.
+        person: Word for a person: `"speaker"`.
+        unit: Word for a recording: `"utterance"`.
+        observed: Numbers of probes that are scored together.
         source: Data, sessions and license, for captions.
-        notes: What was left out and why.
+        notes: Recordings left out, and why.
     """
 
     enrolled: list[np.ndarray]
@@ -39,11 +39,11 @@ class Recordings:
 
     @property
     def people(self):
-        """Names of the people, those with the shortest first."""
+        """Names of the people, the shortest first."""
         return sorted(set(self.enrolled_people.tolist()), key=lambda name: (len(name), name))
 
-    def of(self, person):
-        """What a person is called in pictures and tables: `speaker 6`."""
+    def label(self, person):
+        """Label of a person in figures and tables: `speaker 6`."""
         return f"{self.person} {person}"
 
 
@@ -81,8 +81,8 @@ def vowels(trained_on):
 def gait(trained_on, manual_dir, data_dir=None):
     """The walkers of the public gait archive that a model was not trained on.
 
-    Each person's last walk is observed, the earlier ones are enrolled; windows of 5.12 s lie side
-    by side between the first and the last annotated step of the left foot.
+    Each person's last walk is observed, the earlier ones are enrolled, in windows of 5.12 s without
+    overlap between the first and the last annotated step of the left foot.
 
     Args:
         trained_on: The card's `train_subjects`.
@@ -96,10 +96,7 @@ def gait(trained_on, manual_dir, data_dir=None):
         ImportError: If TensorFlow Datasets is not installed.
         ValueError: If the archive is missing or wrong, or fewer than three people are left.
     """
-    if importlib.util.find_spec("tensorflow_datasets") is None:
-        raise ImportError(
-            'The gait archive is read by TensorFlow Datasets: pip install "keras-dml[data]".'
-        )
+    _extras.require_data("The gait archive")
     from tfds_builders import reading
 
     walks, left_out = {}, 0
@@ -134,8 +131,8 @@ def gait(trained_on, manual_dir, data_dir=None):
 
 
 def between_steps(sequence, steps):
-    """Windows side by side from the first annotated step to the last; before and after, people
-    stand.
+    """Windows without overlap from the first annotated step to the last; people stand before and
+    after.
 
     Args:
         sequence: Shape `(time, channels)`.

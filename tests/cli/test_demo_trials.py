@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keras_dml import evaluation
-from keras_dml.cli import _trials
+from keras_dml.cli import _demo_trials
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def table(rng):
 @pytest.mark.parametrize("observed", [1, 2, 5])
 def test_scores_are_means_of_the_nearest_enrolled(table, observed):
     distances, probes, enrolled = table
-    scores, owners, people = _trials.scores_by_person(distances, probes, enrolled, observed)
+    scores, owners, people = _demo_trials.scores_by_person(distances, probes, enrolled, observed)
     expected, expected_owners = [], []
     for name in "abcde":
         rows = np.flatnonzero(probes == name)
@@ -32,10 +32,10 @@ def test_scores_are_means_of_the_nearest_enrolled(table, observed):
 
 
 def test_everybody_is_an_imposter_once_and_never_enrolled_then(table):
-    scores, owners, people = _trials.scores_by_person(*table, 1)
-    rounds = _trials.play(scores, owners, people, 1)
-    assert sorted(sum((one.strangers for one in rounds), [])) == people.tolist()
-    for one in rounds:
+    scores, owners, people = _demo_trials.scores_by_person(*table, 1)
+    repetitions = _demo_trials.repetitions(scores, owners, people, 1)
+    assert sorted(sum((one.strangers for one in repetitions), [])) == people.tolist()
+    for one in repetitions:
         known = len(people) - len(one.strangers)
         assert one.identification.people == one.rejection.people == known
         mine = np.isin(owners, one.strangers).sum()
@@ -46,20 +46,20 @@ def test_everybody_is_an_imposter_once_and_never_enrolled_then(table):
 
 
 def test_figures_are_those_of_the_evaluation(table):
-    scores, owners, people = _trials.scores_by_person(*table, 1)
-    one = _trials.play(scores, owners, people, 1)[1]
+    scores, owners, people = _demo_trials.scores_by_person(*table, 1)
+    one = _demo_trials.repetitions(scores, owners, people, 1)[1]
     assert one.strangers == ["b"]
     rest = people != "b"
     oracle = evaluation.verification(scores[:, rest], owners[:, None] == people[rest])
-    figures = _trials.figures(one)
+    figures = _demo_trials.figures(one)
     assert figures["verification_eer"] == oracle.eer
     assert figures["rejection_auc"] == one.rejection.auc
-    assert set(_trials.RATES) <= set(figures)
+    assert set(_demo_trials.RATES) <= set(figures)
 
 
-def test_the_mean_has_the_standard_error_of_the_rounds(table):
-    rounds = _trials.play(*_trials.scores_by_person(*table, 1), 1)
-    values = [one.verification.eer for one in rounds]
-    mean, error = _trials.mean(rounds, "verification_eer")
+def test_the_mean_has_the_standard_error_of_the_repetitions(table):
+    repetitions = _demo_trials.repetitions(*_demo_trials.scores_by_person(*table, 1), 1)
+    values = [one.verification.eer for one in repetitions]
+    mean, error = _demo_trials.mean(repetitions, "verification_eer")
     assert mean == pytest.approx(np.mean(values))
     assert error == pytest.approx(np.std(values, ddof=1) / 2)

@@ -1,4 +1,4 @@
-"""The experiment of the demo: each group of people in turn is never enrolled."""
+"""The experiment of the demo: repetitions in which another group of people is not enrolled."""
 
 import dataclasses
 
@@ -7,17 +7,17 @@ from scipy.stats import sem
 
 from keras_dml import evaluation
 
-ROUNDS = 4
+REPETITIONS = 4
 RATES = ("verification_auc", "verification_eer", "identification_accuracy", "rejection_auc")
 
 
 @dataclasses.dataclass(frozen=True)
-class Round:
-    """What was seen while some people were the imposters.
+class Repetition:
+    """Figures of the trials in which some people are the imposters.
 
     Attributes:
-        strangers: Those who were not enrolled.
-        observed: Probes judged together.
+        strangers: People who are not enrolled.
+        observed: Number of probes scored together.
         verification: `evaluation.Verification` of all probes, each claiming every enrolled person.
         identification: `evaluation.Identification` of the enrolled people's probes.
         rejection: `evaluation.Imposters` of all probes.
@@ -31,17 +31,18 @@ class Round:
 
 
 def scores_by_person(distances, probe_people, enrolled_people, observed):
-    """Scores of probes against people: over `observed` probes in a row, the mean distance to the
-    nearest enrolled recording (Abdelwahab2019, section 5.2).
+    """Scores of probes against people: the distance to a person's nearest enrolled recording, mean
+    over `observed` probes in a row (Abdelwahab2019, section 5.2).
 
     Args:
         distances: Shape `(probes, enrolled)`.
-        probe_people: Who each probe is of, shape `(probes,)`.
-        enrolled_people: Who each enrolled recording is of, shape `(enrolled,)`.
-        observed: Probes judged together; what remains of a person's probes is left out.
+        probe_people: Person of each probe, shape `(probes,)`.
+        enrolled_people: Person of each enrolled recording, shape `(enrolled,)`.
+        observed: Number of probes scored together; a person's remaining probes are left out.
 
     Returns:
-        `(scores, owners, people)`: `(groups, people)`, who each group is of, the enrolled people.
+        `(scores, owners, people)`: scores `(groups, people)`, the person of each group, the people
+        enrolled.
     """
     people = np.unique(enrolled_people)
     nearest = np.stack([distances[:, enrolled_people == name].min(axis=1) for name in people], 1)
@@ -54,38 +55,38 @@ def scores_by_person(distances, probe_people, enrolled_people, observed):
     return np.concatenate(scores), np.array(owners), people
 
 
-def play(scores, owners, people, observed):
-    """All rounds: the people are dealt into four groups, each in turn the imposters.
+def repetitions(scores, owners, people, observed):
+    """All repetitions: people are divided into four groups, each once the imposters.
 
     Args:
         scores: Shape `(probes, people)`.
-        owners: Who each probe is of.
-        people: Who each column is.
-        observed: Probes judged together, for the record.
+        owners: Person of each row.
+        people: Person of each column.
+        observed: Number of probes scored together, for the record.
 
     Returns:
-        List of `Round`.
+        List of `Repetition`.
     """
-    rounds = []
-    for turn in range(min(ROUNDS, len(people))):
-        strangers = people[turn::ROUNDS]
+    found = []
+    for turn in range(min(REPETITIONS, len(people))):
+        strangers = people[turn::REPETITIONS]
         enrolled = np.setdiff1d(people, strangers)
-        table = scores[:, np.isin(people, enrolled)]
+        matrix = scores[:, np.isin(people, enrolled)]
         known = np.isin(owners, enrolled)
-        rounds.append(
-            Round(
+        found.append(
+            Repetition(
                 strangers=strangers.tolist(),
                 observed=observed,
-                verification=evaluation.verification(table, owners[:, None] == enrolled[None, :]),
-                identification=evaluation.identification(table[known], owners[known], enrolled),
-                rejection=evaluation.imposters(table, owners, enrolled),
+                verification=evaluation.verification(matrix, owners[:, None] == enrolled[None, :]),
+                identification=evaluation.identification(matrix[known], owners[known], enrolled),
+                rejection=evaluation.imposters(matrix, owners, enrolled),
             )
         )
-    return rounds
+    return found
 
 
 def figures(one):
-    """The figures of a round by name, with their counts; plain numbers for JSON."""
+    """Figures of a repetition by name, with their counts; plain numbers for JSON."""
     trials = one.verification.trials
     return {
         "observed": one.observed,
@@ -102,7 +103,7 @@ def figures(one):
     }
 
 
-def mean(rounds, name):
-    """Mean of a figure over the rounds and its standard error."""
-    values = [figures(one)[name] for one in rounds]
+def mean(repeated, name):
+    """Mean of a figure over the repetitions and its standard error."""
+    values = [figures(one)[name] for one in repeated]
     return float(np.mean(values)), float(sem(values))

@@ -1,11 +1,10 @@
-"""Prototypical classifiers under attack: reads the digits, runs what is missing, says the table."""
+"""Prototypical classifiers under attack: digits, experiment, printed table."""
 
 import dataclasses
-import importlib.util
 import pathlib
 import time
 
-from keras_dml.cli import _console
+from keras_dml.cli import _console, _extras
 
 SOURCE = (
     "MNIST (LeCun and Cortes; commonly stated as CC BY-SA 3.0), attacks within 0.3 of every pixel."
@@ -24,9 +23,9 @@ def show(manual_dir, out, scale, restarts=None, images=None, precision="float32"
         manual_dir: Folder that holds the four files of MNIST.
         out: Folder that is written into.
         scale: A name of `plan.SCALES`.
-        restarts: Of the long attack; the scale's own when None.
-        images: Test images to attack, the first ones; the scale's own when None.
-        precision: Keras's policy of the trainings.
+        restarts: Number of restarts of the long attack; that of the scale when None.
+        images: Number of test images to attack, the first ones; that of the scale when None.
+        precision: Keras's policy of the training.
 
     Raises:
         ImportError: If Foolbox, which attacks, is not installed.
@@ -34,11 +33,10 @@ def show(manual_dir, out, scale, restarts=None, images=None, precision="float32"
         OSError: If the folder cannot be written to.
     """
     start = time.monotonic()
-    if importlib.util.find_spec("foolbox") is None:
-        raise ImportError('The attacks run in Foolbox: pip install "keras-dml[robustness]".')
+    _extras.require("robustness", ("foolbox",), "The attacks run in Foolbox")
     with _console.stage("read the digits"):
         train, test = read(manual_dir)
-    with _console.stage("load the networks"), _console.quietly():
+    with _console.stage("load the networks"):
         from keras_dml.reproduce.prototypes import digits, plan, plots, tables
         from keras_dml.training import Runs
 
@@ -55,12 +53,12 @@ def show(manual_dir, out, scale, restarts=None, images=None, precision="float32"
     table = tables.comparison(experiment.attack(), heads)
     with _console.stage(f"draw into {out}"):
         written = plots.write(out, table, heads, history, source=SOURCE)
-    _tell(table, heads)
+    _print_table(table, heads)
     _conclude(written, time.monotonic() - start)
 
 
 def read(manual_dir):
-    """Pictures and labels of the training and of the test set, as the archive has them."""
+    """Images and labels of the training and of the test set, as in the archive."""
     from tfds_builders.parsers import idx
 
     manual_dir = pathlib.Path(manual_dir).expanduser()
@@ -79,20 +77,20 @@ def _one_of(folder, name):
 
 
 def _introduce(digits, scale):
-    _console.say(
+    _console.echo(
         f"\n[bold]Prototypical classifiers (Monteiro et al. 2020) under attack, beside four "
         f"others[/bold], scale {scale}\n{len(digits.x):,} digits to train on, "
         f"{len(digits.x_test):,} to attack; one architecture, one recipe"
     )
-    _console.say(f"[dim]{SOURCE}[/dim]")
+    _console.echo(f"[dim]{SOURCE}[/dim]")
     if scale == "smoke":
-        _console.say("[dim]The smoke scale shows that it runs; its figures mean nothing.[/dim]")
+        _console.echo("[dim]The smoke scale shows that it runs; its figures mean nothing.[/dim]")
 
 
-def _tell(table, heads):
+def _print_table(table, heads):
     from keras_dml.reproduce.prototypes.tables import OF_PAPER
 
-    _console.say(
+    _console.echo(
         f"\n[bold]Right answers[/bold] of {table['count'][0]:,}, in %: clean, under each attack, "
         "under all of them\nRight: the paper's Table 1, whose attacks were probably weaker"
     )
@@ -109,24 +107,21 @@ def _tell(table, heads):
         for name in SHOWN
         for i in range(len(table["method"]))
     )
-    _console.say(
+    _console.echo(
         f"[dim]95 % intervals are at most ± {50 * widest:.1f}; table1.csv has them, and the "
         "paper's own protocol as (weak).[/dim]"
     )
 
 
 def _conclude(written, seconds):
-    out = written[0].parent
-    _console.say(f"\n[bold]Written to {_console.plain(out)}[/bold] in {seconds:.0f} s")
-    what = {
+    descriptions = {
         "table1.png": "the table above, beside the paper's",
         "table1.csv": "its numbers, with intervals",
-        "figures.json": "all of it, and what every epoch told, for programs",
+        "figures.json": "all of it, and the history of every training, for programs",
     }
-    names = [path.name for path in written]
-    _console.table((), [(file, text) for file, text in what.items() if file in names], header=False)
-    _console.say("[dim]The networks lie in runs/, as .keras files.[/dim]")
+    _console.written(written, descriptions, seconds)
+    _console.echo("[dim]The networks lie in runs/, as .keras files.[/dim]")
 
 
-def _percent(share):
-    return "–" if share is None else f"{100 * share:.1f}"
+def _percent(fraction):
+    return "–" if fraction is None else f"{100 * fraction:.1f}"

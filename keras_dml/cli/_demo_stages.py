@@ -1,4 +1,4 @@
-"""The demo, stage by stage: model, embeddings, figures, pictures, the file for a device."""
+"""Stages of the demo: model, embeddings, figures, plots, the file for a device."""
 
 import json
 import time
@@ -6,20 +6,24 @@ import time
 import numpy as np
 
 from keras_dml import _files, evaluation, reports
-from keras_dml.cli import _console, _demo_report, _trials
+from keras_dml.cli import _console, _demo_report, _demo_trials
 from keras_dml.zoo import catalog
 
-CURVES_PER_PERSON = 12  # recordings drawn in the picture of two people; more hide each other
+CURVES_PER_PERSON = 12  # recordings drawn in the plot of two people; more hide each other
 STAGES = 6
 
 
 def show(name, get_recordings, out):
-    """Runs the demo and prints what it finds; embeddings are neither printed nor written.
+    """Runs the demo and prints its figures; embeddings are neither printed nor written.
 
     Args:
-        name: A model of the zoo.
-        get_recordings: Takes the card's `train_subjects`, gives `_recordings.Recordings`.
+        name: Name of a model of the zoo.
+        get_recordings: Function of the card's `train_subjects` that returns
+            `_demo_recordings.Recordings`.
         out: Folder that is written into.
+
+    Returns:
+        The figures, as written to `figures.json`.
 
     Raises:
         ValueError: If the model is unknown or its file damaged, or there are too few people.
@@ -29,7 +33,7 @@ def show(name, get_recordings, out):
     card = catalog.card(name)
     with _console.stage(_title(1, "read the recordings")):
         recordings = get_recordings(card["data"]["train_subjects"])
-    with _console.stage(_title(2, f"load {name}")), _console.quietly():
+    with _console.stage(_title(2, f"load {name}")):
         from keras_dml import zoo
 
         model = zoo.load(name)
@@ -40,15 +44,21 @@ def show(name, get_recordings, out):
     ):
         enrolled, distances = _embed(model, recordings)
     with _console.stage(_title(4, "compare")):
-        rounds, pooled = _play(distances, recordings)
-    _demo_report.rounds_played(rounds, recordings)
+        repeated, pooled = _repeat(distances, recordings)
+    _demo_report.error_rates(repeated, recordings)
     _demo_report.decisions(distances, recordings, card["thresholds"], pooled[1])
     with _console.stage(_title(5, f"draw into {out}")):
-        written = _draw(rounds, pooled, enrolled, recordings, out)
-        written.append(_write_figures(name, rounds, out))
-    _console.say()
-    written += _for_device(model, name, recordings, distances, out)
-    _demo_report.conclude(name, written, time.monotonic() - start)
+        written = _draw(repeated, pooled, enrolled, recordings, out)
+    _console.echo()
+    device, files = _export(model, name, recordings, distances, out)
+    figures = {
+        "model": name,
+        "repetitions": [_demo_trials.figures(one) for rows in repeated.values() for one in rows],
+        "device": device,
+    }
+    _files.write_text(out / "figures.json", json.dumps(figures, indent=2) + "\n")
+    _demo_report.conclude(name, [*written, *files, out / "figures.json"], time.monotonic() - start)
+    return figures
 
 
 def _title(number, what):
@@ -64,25 +74,27 @@ def _embed(model, recordings):
     return enrolled, distance(model, probes, enrolled)
 
 
-def _play(distances, recordings):
-    """Rounds by number of probes observed, and all trials of each pooled."""
-    rounds, pooled = {}, {}
+def _repeat(distances, recordings):
+    """Repetitions by number of probes observed, and all trials of each pooled."""
+    repeated, pooled = {}, {}
     for count in recordings.observed:
-        scores, owners, people = _trials.scores_by_person(
+        scores, owners, people = _demo_trials.scores_by_person(
             distances, recordings.probe_people, recordings.enrolled_people, count
         )
-        rounds[count] = _trials.play(scores, owners, people, count)
+        repeated[count] = _demo_trials.repetitions(scores, owners, people, count)
         pooled[count] = evaluation.verification(scores, owners[:, None] == people[None, :])
-    return rounds, pooled
+    return repeated, pooled
 
 
-def _draw(rounds, pooled, enrolled, recordings, out):
-    """Writes the pictures with the numbers they were drawn from; gives their paths."""
+def _draw(repeated, pooled, enrolled, recordings, out):
+    """Writes the plots and the numbers drawn in them; returns their paths."""
     named = {
-        _demo_report.counted(count, recordings.unit): [one.verification for one in played]
-        for count, played in rounds.items()
+        _demo_report.counted(count, recordings.unit): [one.verification for one in rows]
+        for count, rows in repeated.items()
     }
-    eers = {count: _trials.mean(played, "verification_eer")[0] for count, played in rounds.items()}
+    eers = {
+        count: _demo_trials.mean(rows, "verification_eer")[0] for count, rows in repeated.items()
+    }
     errs = (
         f"{100 * eer:.1f} % with {_demo_report.counted(count, recordings.unit)}"
         for count, eer in eers.items()
@@ -102,34 +114,32 @@ def _draw(rounds, pooled, enrolled, recordings, out):
         enrolled[recordings.enrolled_people == name][:CURVES_PER_PERSON]
         for name in recordings.people[:2]
     )
-    names = [recordings.of(name).capitalize() for name in recordings.people[:2]]
+    names = [recordings.label(name).capitalize() for name in recordings.people[:2]]
     people = reports.quantile_curves(first, second, names=names, caption=recordings.source)
     return written + reports.save(people, out / "two_people")
 
 
-def _write_figures(name, rounds, out):
-    rows = [_trials.figures(one) for played in rounds.values() for one in played]
-    path = out / "figures.json"
-    _files.write_text(path, json.dumps({"model": name, "rounds": rows}, indent=2) + "\n")
-    return path
+def _export(model, name, recordings, distances, out):
+    """Writes the TFLite file and compares its distances with Keras's on all the recordings.
 
-
-def _for_device(model, name, recordings, distances, out):
-    """Writes the TFLite file and holds its answers against Keras's on all the recordings."""
+    Returns:
+        `(figures, paths)`; None and no path where Keras runs on another backend than TensorFlow.
+    """
     from keras_dml._backend import tensorflow
 
     if not tensorflow.is_backend():
         _console.note(
             "No TFLite file: TensorFlow writes it, and Keras runs on another backend here."
         )
-        return []
-    with _console.stage(_title(6, "write the TFLite file and hold it against Keras")):
+        return None, []
+    with _console.stage(_title(6, "write the TFLite file and compare it with Keras")):
         from keras_dml import export
         from keras_dml.export import litert
 
         file = out / f"{name}.tflite"
-        made = export.tflite(model, file)
+        exported = export.tflite(model, file)
         gallery = litert.embed(file, recordings.enrolled)
         found = litert.distance(file, litert.embed(file, recordings.probes), gallery)
-    _demo_report.device_file(made, recordings, distances, found)
-    return [file]
+    figures = _demo_report.compared_with_keras(exported, recordings, distances, found)
+    _demo_report.device_file(figures, recordings)
+    return figures, [file]

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from keras_dml.cli import _potato
+from keras_dml.cli import _reproduce_potato
 from tests.reproduce import motions as small
 
 
@@ -16,7 +16,7 @@ def few(monkeypatch):
 
     monkeypatch.setitem(plan.SCALES, "smoke", dataclasses.replace(small.SCALE, people=1))
     monkeypatch.setattr(plan.Experiment.__init__, "__defaults__", (small.SIZES, ("RPL",)))
-    monkeypatch.setattr(_potato, "read", lambda *folders: small.motions())
+    monkeypatch.setattr(_reproduce_potato, "read", lambda *folders: small.motions())
     with small.step_by_step():
         yield
 
@@ -59,8 +59,15 @@ def test_the_table_is_printed_and_everything_is_written(command, few, tmp_path):
     assert not list(out.rglob("*.part"))
 
 
+def test_programs_get_the_figures_that_are_written(command, few, tmp_path):
+    code, printed, told = reproduce(command, tmp_path, "--scale", "smoke", "--seeds", 1, "--json")
+    assert code == 0, told
+    written = json.loads((tmp_path / "figures.json").read_text())
+    assert json.loads(printed) == {**written, "path": str(tmp_path)}
+
+
 def test_too_few_actors_are_one_clear_error(command, few, tmp_path, monkeypatch):
-    monkeypatch.setattr(_potato, "read", lambda *folders: small.motions(people="ab"))
+    monkeypatch.setattr(_reproduce_potato, "read", lambda *folders: small.motions(people="ab"))
     code, _, told = reproduce(command, tmp_path / "out", "--scale", "smoke")
     assert code == 1
     assert "Error: At least 3 people" in told and "Traceback" not in told
@@ -79,6 +86,6 @@ def test_ctrl_c_says_how_to_go_on(command, tmp_path, monkeypatch):
     def stopped(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_potato, "read", stopped)
+    monkeypatch.setattr(_reproduce_potato, "read", stopped)
     assert reproduce(command, tmp_path / "out")[0] == 130
     assert not (tmp_path / "out").exists()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from keras_dml.cli import _prototypes
+from keras_dml.cli import _reproduce_prototypes
 from tests.reproduce import digits as small
 
 
@@ -16,7 +16,7 @@ def few(monkeypatch):
     monkeypatch.setitem(plan.SCALES, "smoke", small.SCALE)
     monkeypatch.setattr(plan.Experiment.__init__, "__defaults__", (("DOL",), "float32"))
     monkeypatch.setattr(
-        _prototypes, "read", lambda folder: [small.arrays(128, 1), small.arrays(10, 2)]
+        _reproduce_prototypes, "read", lambda folder: [small.arrays(128, 1), small.arrays(10, 2)]
     )
 
 
@@ -82,6 +82,6 @@ def test_ctrl_c_exits_with_130(command, tmp_path, monkeypatch):
     def stopped(folder):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_prototypes, "read", stopped)
+    monkeypatch.setattr(_reproduce_prototypes, "read", stopped)
     assert reproduce(command, tmp_path / "out")[0] == 130
     assert not (tmp_path / "out").exists()

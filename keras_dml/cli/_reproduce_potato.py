@@ -1,12 +1,11 @@
-"""The potato ranking loss against others: reads the clips, runs what is missing, says the table."""
+"""The potato ranking loss against others: clips, experiment, printed table."""
 
 import dataclasses
-import importlib.util
 import time
 
 import numpy as np
 
-from keras_dml.cli import _console
+from keras_dml.cli import _console, _extras
 
 SOURCE = "HDM05 (Müller et al. 2007; CC BY-SA 3.0): a covariance matrix of 31 joints a clip."
 
@@ -19,7 +18,7 @@ def show(manual_dir, data_dir, out, scale, seeds=None):
         data_dir: Where the prepared data set is kept; TFDS's own folder when None.
         out: Folder that is written into.
         scale: A name of `plan.SCALES`.
-        seeds: Starts of every network tested; the scale's own when None.
+        seeds: Number of seeds of every network tested; that of the scale when None.
 
     Raises:
         ImportError: If TensorFlow Datasets is not installed.
@@ -29,7 +28,7 @@ def show(manual_dir, data_dir, out, scale, seeds=None):
     start = time.monotonic()
     with _console.stage("read the clips"):
         matrices, motions, actors = read(manual_dir, data_dir)
-    with _console.stage("load the losses"), _console.quietly():
+    with _console.stage("load the losses"):
         from keras_dml.reproduce.potato import clips, plan, plots
         from keras_dml.training import Runs
 
@@ -52,16 +51,13 @@ def show(manual_dir, data_dir, out, scale, seeds=None):
             seeds=chosen.seeds,
             source=SOURCE,
         )
-    _tell(table, experiment.people, chosen.seeds)
+    _print_table(table, experiment.people, chosen.seeds)
     _conclude(written, time.monotonic() - start)
 
 
 def read(manual_dir, data_dir=None):
     """Covariance matrices of all clips, their motions and their actors, in the archive's order."""
-    if importlib.util.find_spec("tensorflow_datasets") is None:
-        raise ImportError(
-            'The motions are read by TensorFlow Datasets: pip install "keras-dml[data]".'
-        )
+    _extras.require_data("The motion archive")
     from tfds_builders import reading
 
     records = [
@@ -77,27 +73,27 @@ def read(manual_dir, data_dir=None):
 
 
 def _introduce(clips, scale, chosen):
-    _console.say(
+    _console.echo(
         f"\n[bold]The potato ranking loss (Kim et al. 2020) against eight others[/bold], "
         f"scale {scale}\n"
         f"{len(clips.labels):,} clips of {len(clips.classes)} motions by {len(clips.names)} "
         f"actors: {_console.plain(', '.join(clips.names))}"
     )
-    _console.say(f"[dim]{SOURCE}[/dim]")
+    _console.echo(f"[dim]{SOURCE}[/dim]")
     if clips.left_out:
-        _console.say(
+        _console.echo(
             f"[dim]Motions left out, with too few clips when two actors are held out: "
             f"{len(clips.left_out)}[/dim]"
         )
     if scale == "smoke":
-        _console.say("[dim]The smoke scale shows that it runs; its figures mean nothing.[/dim]")
+        _console.echo("[dim]The smoke scale shows that it runs; its figures mean nothing.[/dim]")
 
 
-def _tell(table, people, seeds):
+def _print_table(table, people, seeds):
     from keras_dml.reproduce.potato.tables import NAMES
 
     count = f"{seeds} seeds ± standard error" if seeds > 1 else "one seed"
-    _console.say(
+    _console.echo(
         f"\n[bold]Actors never seen[/bold]: {_console.plain(', '.join(people))} held out in turn, "
         f"mean over them and {count}; in %\n"
         "Right: the paper's Table I, random halves of HDM05's 130 motions"
@@ -110,16 +106,14 @@ def _tell(table, people, seeds):
         there = [_with_error(table[f"{name}_paper"][i]) for name in papers]
         rows.append((method, *here, "|", *there))
     _console.table(columns, rows, gap=2)
-    _console.say(
+    _console.echo(
         "[dim]No network: log-Euclidean distances of the matrices themselves. Untrained: the "
         "network's random start.\nNRA: its paper gives no formula that could be built.[/dim]"
     )
 
 
 def _conclude(written, seconds):
-    out = written[0].parent
-    _console.say(f"\n[bold]Written to {_console.plain(out)}[/bold] in {seconds:.0f} s")
-    what = {
+    descriptions = {
         "table1.png": "the table above, beside the paper's",
         "people.png": "Recall@1 of every actor",
         "figure2_distances.png": "distances to the own class's center and to others",
@@ -128,9 +122,8 @@ def _conclude(written, seconds):
         "figure5_calibration.png": "RPL by the clips that calibrate it",
         "figures.json": "all of it, and the settings chosen, for programs",
     }
-    names = [path.name for path in written]
-    _console.table((), [(file, text) for file, text in what.items() if file in names], header=False)
-    _console.say("[dim]Beside the pictures: the same as .svg, and their numbers as .csv.[/dim]")
+    _console.written(written, descriptions, seconds)
+    _console.echo("[dim]Beside each .png: the same as .svg, and their numbers as .csv.[/dim]")
 
 
 def _with_error(value, error=None):

@@ -1,0 +1,45 @@
+"""TensorFlow's notes at start-up, kept off the terminal.
+
+While its libraries are loaded, before its log is set up, TensorFlow prints two notes about oneDNN
+that no setting silences (measured with TensorFlow 2.21). All later ones follow
+TF_CPP_MIN_LOG_LEVEL.
+"""
+
+import contextlib
+import os
+import re
+import sys
+import tempfile
+
+LEVEL = "TF_CPP_MIN_LOG_LEVEL"
+NOTES = re.compile(
+    rb"All log messages before absl::InitializeLog\(\) is called|oneDNN custom operations are on"
+)
+
+
+@contextlib.contextmanager
+def notes_hidden():
+    """Hides the notes in the block; other lines on standard error are printed when it ends.
+
+    Sets TF_CPP_MIN_LOG_LEVEL to 1, warnings and errors, where it is not set; with 0 everything is
+    shown.
+    """
+    if os.environ.setdefault(LEVEL, "1") == "0":
+        yield
+        return
+    try:
+        kept = os.dup(2)
+    except OSError:  # standard error is closed
+        yield
+        return
+    with tempfile.TemporaryFile() as caught:
+        os.dup2(caught.fileno(), 2)
+        try:
+            yield
+        finally:
+            if sys.stderr is not None:
+                sys.stderr.flush()
+            os.dup2(kept, 2)
+            os.close(kept)
+            caught.seek(0)
+            os.write(2, b"".join(line for line in caught if not NOTES.search(line)))

@@ -1,0 +1,30 @@
+"""Shell completion: names of models, and paths, which Typer completes in some shells only."""
+
+import os
+import pathlib
+
+from keras_dml import zoo
+
+
+def model_names(incomplete: str):
+    """Names of the zoo's models that begin with the typed text."""
+    return zoo.list_models(f"{incomplete}*")
+
+
+def models(incomplete: str):
+    """Names of models and paths of files, for commands that take either."""
+    return [*model_names(incomplete), *paths(incomplete)]
+
+
+def paths(incomplete: str):
+    """Files and folders that begin with the typed text; a folder ends in a slash."""
+    typed, start = os.path.split(incomplete)
+    folder = pathlib.Path(typed or ".").expanduser()
+    if not folder.is_dir():
+        return []
+    prefix = incomplete.removesuffix(start)
+    return sorted(
+        f"{prefix}{path.name}{'/' * path.is_dir()}"
+        for path in folder.iterdir()
+        if path.name.startswith(start) and (start or not path.name.startswith("."))
+    )

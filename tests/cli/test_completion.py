@@ -1,0 +1,101 @@
+"""The Tab key completes commands, names of models and paths; every example of a help page runs."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from keras_dml.cli import _completion
+
+PAGES = (
+    [],
+    ["demo"],
+    ["demo", "gait"],
+    ["list"],
+    ["card"],
+    ["export"],
+    ["reproduce"],
+    ["reproduce", "potato"],
+    ["reproduce", "prototypes"],
+)
+
+
+def completed(line, **environment):
+    """What bash offers at the end of a line."""
+    words = line.split(" ")
+    asked = {
+        "_KERAS_DML_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "keras_dml.cli"],
+        env={**os.environ, **asked, **environment},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_commands_and_names_of_models_are_completed(zoo_folder):
+    zoo = {"KERAS_DML_ZOO": str(zoo_folder)}
+    assert completed("keras-dml de", **zoo) == ["demo"]
+    assert "gait_qp_wl" in completed("keras-dml card g", **zoo)
+    assert "vowels_qp_wl" not in completed("keras-dml card g", **zoo)
+
+
+def test_paths_are_completed(tmp_path):
+    (tmp_path / "walks").mkdir()
+    (tmp_path / "walks.npz").touch()
+    line = f"keras-dml export gait_qp_wl --representative {tmp_path}/wa"
+    assert completed(line) == [f"{tmp_path}/walks.npz", f"{tmp_path}/walks/"]
+
+
+def test_paths_are_those_of_the_typed_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in (".hidden", "model.keras"):
+        (tmp_path / name).touch()
+    assert _completion.paths("") == ["model.keras"]
+    assert _completion.paths(".h") == [".hidden"]
+    assert _completion.paths("~/m") == ["~/model.keras"]
+    assert _completion.paths("no/such/folder/") == []
+    assert _completion.models("model") == ["model.keras"]
+
+
+def test_completion_is_installed_by_one_option(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "keras_dml.cli", "--install-completion", "bash"],
+        env={**os.environ, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "_KERAS_DML_COMPLETE=complete_bash" in "".join(
+        path.read_text() for path in tmp_path.rglob("*") if path.is_file()
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=" ".join)
+def test_the_example_of_a_page_is_a_command_that_runs(command, zoo_folder, monkeypatch, page):
+    """The work itself is not done: each command's own tests do it."""
+    from keras_dml import export
+    from keras_dml.cli import _demo_stages, _reproduce_potato, _reproduce_prototypes
+
+    class Reached(Exception):
+        pass
+
+    def reached(*arguments, **options):
+        raise Reached
+
+    for module in (_demo_stages, _reproduce_potato, _reproduce_prototypes):
+        monkeypatch.setattr(module, "show", reached)
+    monkeypatch.setattr(export, "tflite", reached)
+    monkeypatch.chdir(zoo_folder)
+    _, out, _ = command(*page, "--help")
+    example = re.search(r"Example: keras-dml (.*?)(\n\s*\n|╭|$)", out, re.DOTALL)[1]
+    code, _, err = command(*example.split())
+    assert code == 0 or "Reached" in err, err
