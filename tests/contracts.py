@@ -18,7 +18,7 @@ import numpy as np
 from keras import ops
 
 from keras_dml.inference import takes_matrices
-from keras_dml.layers import Proxies
+from keras_dml.layers import InputContract, Proxies
 from keras_dml.layers.matrices import MatrixLayer
 from keras_dml.models import parts
 
@@ -125,7 +125,7 @@ def half_precision_is_close(case, rng):
         half.set_weights(full.get_weights())
         output = half(x)
         ends = is_head(half) or is_head(half.layers[-1])
-        exact = ends or isinstance(half.layers[-1], (MatrixLayer, Proxies))
+        exact = ends or isinstance(half.layers[-1], (MatrixLayer, Proxies, InputContract))
         dtype = "float32" if exact else policy.removeprefix("mixed_")
         assert keras.backend.standardize_dtype(output.dtype) == dtype
         assert {one.dtype for one in half.weights if "float" in one.dtype} <= {"float32"}

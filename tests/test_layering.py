@@ -11,7 +11,7 @@ PACKAGE = ROOT / "keras_dml"
 
 # A unit may import the units of earlier rows and itself, never a neighbor of its own row.
 ROWS = [
-    ["geometry", "labels", "schedules"],
+    ["contract", "geometry", "labels", "schedules"],
     ["distances"],
     ["layers"],
     ["losses"],
