@@ -16,6 +16,7 @@ _SUBPACKAGES = (
     "export",
     "geometry",
     "inference",
+    "inputs",
     "layers",
     "losses",
     "models",

@@ -16,7 +16,7 @@ SHARES = (0.0, 1e-4, 5e-4, 2e-3)  # of the values, left out at each end
 MOST_STEPS = 200  # of one recording
 
 
-def activations(file, signature, kind, recordings, last):
+def activations(file, signature, taken, recordings, last):
     """Values that the activations of the encoder take on recordings.
 
     Those from the last convolution on are left out, to keep their extremes: the lowest and the
@@ -25,7 +25,7 @@ def activations(file, signature, kind, recordings, last):
     Args:
         file: A float32 .tflite file.
         signature: The one of its signatures that is asked, which takes the model's input.
-        kind: Of that input, one of `inputs`.
+        taken: What the model takes, one of `keras_dml.inputs`.
         recordings: Arrays, float32.
         last: Place of the last convolution among the operators of the signature.
 
@@ -52,7 +52,7 @@ def activations(file, signature, kind, recordings, last):
     runner = interpreter.get_signature_runner(signature)
     seen = {i: [] for i in watched}
     for recording in recordings:
-        runner(**kind.one(recording))
+        runner(**taken.one(recording))
         for i, values in seen.items():
             values.append(_some(interpreter.get_tensor(i, place)))
     return {graph.tensors[i].name: np.concatenate(values) for i, values in seen.items()}

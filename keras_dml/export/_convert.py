@@ -3,8 +3,9 @@
 import pathlib
 import tempfile
 
+from keras_dml import inputs
 from keras_dml._backend.tensorflow import tensorflow
-from keras_dml.export import _calibration, _flatbuffer, inputs, operators, signatures
+from keras_dml.export import _calibration, _flatbuffer, operators, signatures
 from keras_dml.export._half import halve_weights
 from keras_dml.export._quiet import quiet
 
@@ -35,12 +36,12 @@ DENSE = "FULLY_CONNECTED"
 OF_IMAGES = BETWEEN | {DENSE, "MEAN"}
 
 
-def convert(module, kind, quantization, representative=None):
+def convert(module, taken, quantization, representative=None):
     """Candidates for a .tflite file with the signatures of a module, of builtin operators only.
 
     Args:
         module: What `signatures.for_one` gives.
-        kind: Of the model's input, one of `inputs`.
+        taken: What the model takes, one of `keras_dml.inputs`.
         quantization: `None` (float32), `"float16"`, `"dynamic"` or `"int8"`.
         representative: Recordings, or what else the model takes, that calibrate int8.
 
@@ -55,7 +56,7 @@ def convert(module, kind, quantization, representative=None):
         signatures.write(module, folder)
         try:
             if quantization == "int8":
-                blobs = _int8(folder, names, kind, representative)
+                blobs = _int8(folder, names, taken, representative)
             else:
                 blobs = [_converter(folder, names, quantization).convert()]
         except Exception as error:
@@ -82,7 +83,7 @@ def _converter(folder, names, quantization):
     return converter
 
 
-def _int8(folder, names, kind, representative):
+def _int8(folder, names, taken, representative):
     """Files with the encoder in int8; what comes before it, read-out, distance and similarity in
     float.
 
@@ -96,7 +97,7 @@ def _int8(folder, names, kind, representative):
     def calibration():
         for recording in representative:
             for name in encoding:
-                yield name, kind.one(recording)
+                yield name, taken.one(recording)
 
     class Partly(lite.experimental.QuantizationDebugger):
         def _initialize_stats(self):
@@ -110,14 +111,14 @@ def _int8(folder, names, kind, representative):
         kinds = operators.operators(plain)[place]
         if name == "embed":
             count = len(kinds)  # `classify` begins with the same operators; a similarity follows
-        chosen = _in_int8(kinds[:count], isinstance(kind, inputs.Images))
+        chosen = _in_int8(kinds[:count], isinstance(taken, inputs.Images))
         chosen += [False] * (len(kinds) - count)
         in_float += [
             graph.tensors[i].name.decode()
             for op, is_chosen in zip(graph.operators, chosen, strict=True)
             for i in ([] if is_chosen else op.outputs)
         ]
-        seen |= _calibration.activations(plain, name, kind, representative, _last(kinds))
+        seen |= _calibration.activations(plain, name, taken, representative, _last(kinds))
     options = lite.experimental.QuantizationDebugOptions(denylisted_nodes=in_float)
     converter = _converter(folder, names, "int8")
     converter.representative_dataset = calibration

@@ -6,10 +6,11 @@ import time
 
 import numpy as np
 
+from keras_dml import inputs
 from keras_dml._backend import keras
 from keras_dml._backend.tensorflow import tensorflow
 from keras_dml._files import saved_model_place, size, staged
-from keras_dml.export import _devices, inputs, parity, signatures
+from keras_dml.export import _devices, parity, signatures
 from keras_dml.export._quiet import quiet
 from keras_dml.export.result import Export
 from keras_dml.export.trials import trials
@@ -60,18 +61,18 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
         encoder, classifier = signatures.parts(model)
         metric = signatures.metric_of(classifier or encoder, distance)
         tried = trials(encoder)
-        kind = inputs.of(encoder)
+        taken = inputs.of(encoder)
         with quiet():
             signatures.write(signatures.for_batches(encoder, metric, classifier), candidate)
-        ask = _asker(tf.saved_model.load(str(candidate)).signatures, kind)
+        ask = _asker(tf.saved_model.load(str(candidate)).signatures, taken)
         drift = _drift(candidate, ask, tried, metric, encoder, classifier)
         latency_ms = _latency_ms(ask["embed"], tried.timed)
         written = size(candidate)
-    steps = kind.length(tried.timed)
+    steps = taken.length(tried.timed)
     return Export(pathlib.Path(path), "saved_model", None, written, drift, latency_ms, steps)
 
 
-def _asker(loaded, kind):
+def _asker(loaded, taken):
     """Functions that ask a loaded SavedModel, by signature; see `parity.check`."""
 
     def output(name, **given):
@@ -79,7 +80,7 @@ def _asker(loaded, kind):
         return only.numpy()
 
     def of_recordings(name):
-        return lambda recordings: output(name, **kind.batch(recordings))
+        return lambda recordings: output(name, **taken.batch(recordings))
 
     def of_embeddings(name, others):
         return lambda x, y: output(name, embedding=x, **{others: y})

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from keras_dml import inference
+from keras_dml import inference, inputs
 from keras_dml._arrays import real
 from keras_dml._backend.tensorflow import tensorflow
 from keras_dml._files import size, staged
-from keras_dml.export import _devices, inputs, litert, operators, parity, signatures
+from keras_dml.export import _devices, litert, operators, parity, signatures
 from keras_dml.export._convert import convert
 from keras_dml.export.result import Export
 from keras_dml.export.trials import trials
@@ -92,9 +92,9 @@ def tflite(
     litert.require()
     with staged(path) as candidate:
         encoder, classifier = signatures.parts(model)
+        taken = inputs.of(encoder)
         metric = signatures.metric_of(classifier or encoder, distance)
         encoder, metric = _devices.comparable(encoder, metric)
-        kind = inputs.of(encoder)
         own = _recordings(representative, encoder, quantization)
         bounds = parity.BOUNDS
         if _devices.works_on_matrices(encoder):
@@ -102,7 +102,7 @@ def tflite(
         tried = trials(_devices.exact(encoder), own, only_own=quantization == "int8")
         runs = _devices.without_eigh(encoder)
         module = signatures.for_one(runs, metric, classifier)
-        _write(candidate, module, kind, quantization, own, tried)
+        _write(candidate, module, taken, quantization, own, tried)
         operators.check_builtin(candidate)
         ask = {
             name: functools.partial(getattr(litert, name), candidate)
@@ -118,7 +118,7 @@ def tflite(
         format="tflite",
         quantization=quantization,
         drift=drift,
-        steps=kind.length(tried.timed),
+        steps=taken.length(tried.timed),
         **measured,
     )
 
@@ -155,10 +155,10 @@ def _of_matrices(quantization):
     return None if quantization == "dynamic" else quantization
 
 
-def _write(candidate, module, kind, quantization, own, tried):
+def _write(candidate, module, taken, quantization, own, tried):
     """Writes the file, of several candidates the one that drifts least."""
     recordings = [recording.astype(np.float32) for recording in own]
-    blobs = convert(module, kind, quantization, recordings)
+    blobs = convert(module, taken, quantization, recordings)
     drifts = []
     for blob in blobs if len(blobs) > 1 else []:
         candidate.write_bytes(blob)

@@ -1,8 +1,8 @@
 """What a prototypical classifier refuses before anything is made or moved."""
 
 from keras_dml._backend import keras
+from keras_dml.images import are_images
 from keras_dml.losses.prototypes import PrototypicalLoss
-from keras_dml.models.images import are_pictures
 
 
 def refuse_weights(*weights):
@@ -50,7 +50,7 @@ def check_batch(shape, dtype, wanted):
             f"`x` must be a batch of shape (count, {sizes}). Received shape {shape}. A single "
             "input goes in as `x[None]`."
         )
-    if are_pictures(wanted[1:]) and not keras.backend.is_float_dtype(dtype):
+    if are_images(wanted[1:]) and not keras.backend.is_float_dtype(dtype):
         found = keras.backend.standardize_dtype(dtype)
         raise ValueError(
             f"`x` must hold floats in [0, 1]. Received dtype {found}. Bytes become such floats by "

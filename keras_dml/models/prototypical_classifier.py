@@ -9,6 +9,7 @@ from keras_dml._arrays import finite, real, whole
 from keras_dml._backend import keras, ops
 from keras_dml._backend.replicas import share
 from keras_dml.geometry import vector
+from keras_dml.images import check_images
 from keras_dml.labels import checked_labels
 from keras_dml.layers.prototype_similarity import PrototypeSimilarity
 from keras_dml.losses.pairs import classes_present
@@ -20,7 +21,6 @@ from keras_dml.models._classifier_checks import (
     check_loss,
     refuse_weights,
 )
-from keras_dml.models.images import check_images
 
 AUXILIARIES = ("softmax", "am", None)
 HEADS = {"sim": "similarities to the prototypes", "dol": "logits of the auxiliary dense layer"}

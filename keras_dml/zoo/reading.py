@@ -8,9 +8,9 @@ import weakref
 
 import numpy as np
 
-from keras_dml import _arrays, layers, losses, models  # noqa: F401  importing registers all classes
+from keras_dml import _arrays, inputs, layers, losses, models  # noqa: F401  registers all classes
 from keras_dml._backend import keras
-from keras_dml.models import parts
+from keras_dml.contract import Contract
 from keras_dml.zoo import archive, catalog, lookup, schema
 
 SUFFIX = ".keras"
@@ -58,23 +58,17 @@ def load(name):
     model = _read(file)
     if described is not None:
         _check_parameters(model, file, described["model"]["parameters"])
-        _CARDS[model] = _CARDS[parts.encoder(model)] = described
+        encoder = inputs.encoder(model)
+        _CARDS[model] = _CARDS[encoder] = described
+        contract = _contract(described)
+        if contract is not None:
+            inputs.declare(encoder, contract)
     return model
 
 
-def limits(model):
-    """The least and the greatest number of steps of a recording that the card of a loaded model
-    allows.
-
-    Args:
-        model: A `keras.Model`, or the encoder of one.
-
-    Returns:
-        `(least, greatest)`; 1 and infinity where the card names none, or the model has no card.
-    """
-    taken = _CARDS.get(model, {}).get("input", {})
-    least, greatest = taken.get("length") or (None, None)
-    return least or 1, greatest or float("inf")
+def card_of(model):
+    """The card of a model that `load` has read, or of its encoder; None where it has none."""
+    return _CARDS.get(model)
 
 
 def check(name):
@@ -146,7 +140,7 @@ def read_golden(path):
 
 def embed_one(model, recording):
     """The embedding of one recording `(time, channels)`, shape `(1, ...)`."""
-    encoder = parts.encoder(model)
+    encoder = inputs.encoder(model)
     return keras.ops.convert_to_numpy(
         encoder(np.asarray(recording, np.float32)[None], training=False)
     )
@@ -177,6 +171,14 @@ def _file_and_card(name):
     named = card["model"]["file"]
     is_of_another = named != file.name and file.with_name(named).is_file()
     return file, None if is_of_another else card
+
+
+def _contract(card):
+    """The input contract of a card; None where it has none, or is one of images."""
+    taken = card.get("input", {})
+    if "size" in taken or schema.problems(taken, schema.RECORDINGS):
+        return None
+    return Contract(taken["channels"], taken["units"], taken["rate_hz"], *taken["length"])
 
 
 def _is_path(name):

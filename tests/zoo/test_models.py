@@ -4,8 +4,7 @@ import pathlib
 
 import pytest
 
-from keras_dml import inference, zoo
-from keras_dml.models import parts
+from keras_dml import inference, inputs, zoo
 from zoo import publish, readme, tables
 
 ROOT = pathlib.Path(__file__).parents[2] / "zoo"
@@ -29,7 +28,7 @@ def test_a_model_gives_its_golden_embedding(name):
 def test_a_model_is_what_its_card_says(name):
     card, model = zoo.card(name), zoo.load(name)
     assert card["name"] == name
-    encoder, distance = parts.encoder(model), inference.head_distance(model)
+    encoder, distance = inputs.encoder(model), inference.head_distance(model)
     assert encoder.input_shape[-1] == len(card["input"]["channels"])
     assert list(encoder.output_shape[1:]) == card["embedding"]["shape"]
     assert distance.name == card["embedding"]["distance"]
