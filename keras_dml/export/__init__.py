@@ -1,5 +1,5 @@
 """Models as files for serving and for devices: `saved_model` and `tflite`; `potato` for the online
-detector of artifacts.
+detector of artifacts; `contract` reads what a file takes.
 
 The files carry two signatures, `embed(signal, length) -> embedding` (of a model on matrices
 `embed(matrix)`, on images `embed(image)`) and `distance(embedding, gallery) -> distance`; those of
@@ -12,6 +12,7 @@ import importlib
 
 _HOME = {
     "Export": "result",
+    "contract": "_contract",
     "potato": "_potato",
     "saved_model": "_saved_model",
     "tflite": "_tflite",

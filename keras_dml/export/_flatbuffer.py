@@ -54,6 +54,32 @@ def drop_unread(model):
                 tensor.quantization = None
 
 
+def attach(blob, name, data):
+    """The bytes of a .tflite file with a metadata entry more.
+
+    Args:
+        blob: Bytes of the file.
+        name: Name of the entry.
+        data: Bytes of the entry.
+    """
+    model, kinds = read(blob), schema()
+    buffer, entry = kinds.BufferT(), kinds.MetadataT()
+    buffer.data = np.frombuffer(data, np.uint8)
+    entry.name, entry.buffer = name, len(model.buffers)
+    model.buffers.append(buffer)
+    model.metadata = [*(model.metadata or []), entry]
+    return write(model)
+
+
+def metadata(blob, name):
+    """The bytes of a metadata entry of a .tflite file; None where there is none of that name."""
+    model = schema().Model.GetRootAs(bytes(blob))
+    for i in range(model.MetadataLength()):
+        if model.Metadata(i).Name() == name.encode():
+            return model.Buffers(model.Metadata(i).Buffer()).DataAsNumpy().tobytes()
+    return None
+
+
 @functools.cache
 def _sharing_builder():
     import flatbuffers  # comes with TensorFlow and with LiteRT

@@ -10,10 +10,11 @@ from keras_dml import inputs
 from keras_dml._backend import keras
 from keras_dml._backend.tensorflow import tensorflow
 from keras_dml._files import saved_model_place, size, staged
-from keras_dml.export import _devices, parity, signatures
+from keras_dml.export import _contract, _devices, parity, signatures
 from keras_dml.export._quiet import quiet
 from keras_dml.export.result import Export
 from keras_dml.export.trials import trials
+from keras_dml.zoo import reading
 
 RUNS = 21  # of which the median counts
 WARM_UPS = 3
@@ -64,12 +65,20 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
         taken = inputs.of(encoder)
         with quiet():
             signatures.write(signatures.for_batches(encoder, metric, classifier), candidate)
+        _carry(candidate, _contract.carried(taken, metric, reading.card_of(encoder)))
         ask = _asker(tf.saved_model.load(str(candidate)).signatures, taken)
         drift = _drift(candidate, ask, tried, metric, encoder, classifier)
         latency_ms = _latency_ms(ask["embed"], tried.timed)
         written = size(candidate)
     steps = taken.length(tried.timed)
     return Export(pathlib.Path(path), "saved_model", None, written, drift, latency_ms, steps)
+
+
+def _carry(candidate, contract):
+    if contract is not None:
+        place = candidate / _contract.ASSET
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(contract)
 
 
 def _asker(loaded, taken):

@@ -11,10 +11,11 @@ from keras_dml import inference, inputs
 from keras_dml._arrays import real
 from keras_dml._backend.tensorflow import tensorflow
 from keras_dml._files import size, staged
-from keras_dml.export import _devices, litert, operators, parity, signatures
+from keras_dml.export import _contract, _devices, _flatbuffer, litert, operators, parity, signatures
 from keras_dml.export._convert import convert
 from keras_dml.export.result import Export
 from keras_dml.export.trials import trials
+from keras_dml.zoo import reading
 
 QUANTIZATIONS = tuple(parity.BOUNDS)
 
@@ -92,7 +93,7 @@ def tflite(
     litert.require()
     with staged(path) as candidate:
         encoder, classifier = signatures.parts(model)
-        taken = inputs.of(encoder)
+        taken, card = inputs.of(encoder), reading.card_of(encoder)
         metric = signatures.metric_of(classifier or encoder, distance)
         encoder, metric = _devices.comparable(encoder, metric)
         own = _recordings(representative, encoder, quantization)
@@ -103,6 +104,7 @@ def tflite(
         runs = _devices.without_eigh(encoder)
         module = signatures.for_one(runs, metric, classifier)
         _write(candidate, module, taken, quantization, own, tried)
+        _carry(candidate, _contract.carried(taken, metric, card))
         operators.check_builtin(candidate)
         ask = {
             name: functools.partial(getattr(litert, name), candidate)
@@ -165,3 +167,9 @@ def _write(candidate, module, taken, quantization, own, tried):
         found = litert.embed(candidate, tried.recordings[: tried.typical])
         drifts.append(parity.relative_rms(found, tried.embeddings[: tried.typical]))
     candidate.write_bytes(blobs[int(np.argmin(drifts)) if drifts else 0])
+
+
+def _carry(candidate, contract):
+    if contract is not None:
+        blob = _flatbuffer.attach(candidate.read_bytes(), _contract.METADATA, contract)
+        candidate.write_bytes(blob)

@@ -120,7 +120,9 @@ CARD = {
     "data": (OF_PEOPLE, OF_CLASSES),
     "figures": [FIGURE],
     "figures_are?": text,
-    "thresholds": [{"far": number, "value": number, "trials": whole, "far_ci95": [number]}],
+    "thresholds": [
+        {"far": number, "value": number, "trials": whole, "far_ci95": [number], "enrolled?": whole}
+    ],
     "exports": [({**EXPORT, "auc_change": number}, {**EXPORT, "accuracy_change": number})],
     "golden": {"input": file_name, "atol": above_zero},
     "limits": [text],
