@@ -5,7 +5,7 @@ import tempfile
 
 from keras_dml import inputs
 from keras_dml._backend.tensorflow import tensorflow
-from keras_dml.export import _calibration, _flatbuffer, operators, signatures
+from keras_dml.export import _calibration, _contract, _flatbuffer, operators, signatures
 from keras_dml.export._half import halve_weights
 from keras_dml.export._quiet import quiet
 
@@ -36,14 +36,15 @@ DENSE = "FULLY_CONNECTED"
 OF_IMAGES = BETWEEN | {DENSE, "MEAN"}
 
 
-def convert(module, taken, quantization, representative=None):
+def convert(module, taken, quantization, representative=None, carried=None):
     """Candidates for a .tflite file with the signatures of a module, of builtin operators only.
 
     Args:
-        module: What `signatures.for_one` gives.
+        module: Result of `signatures.for_one`.
         taken: What the model takes, one of `keras_dml.inputs`.
         quantization: `None` (float32), `"float16"`, `"dynamic"` or `"int8"`.
         representative: Recordings, or what else the model takes, that calibrate int8.
+        carried: Bytes of `_contract.carried`, or None.
 
     Returns:
         List of bytes: one, or for int8 one for each way to set its ranges.
@@ -63,14 +64,16 @@ def convert(module, taken, quantization, representative=None):
             if type(error).__name__ != "ConverterError":  # a class that TensorFlow does not export
                 raise
             raise ValueError(f"The model does not convert to TFLite: {_essence(error)}") from error
-    return [_finished(blob, quantization) for blob in blobs]
+    return [_finished(blob, quantization, carried) for blob in blobs]
 
 
-def _finished(blob, quantization):
+def _finished(blob, quantization, carried):
     model = _flatbuffer.read(blob)
     if quantization in ("float16", "int8"):  # of int8 the weights that stayed float: a similarity's
         halve_weights(model)
     _flatbuffer.drop_unread(model)
+    if carried is not None:
+        _flatbuffer.attach(model, _contract.METADATA, carried)
     return _flatbuffer.write(model)
 
 
@@ -107,8 +110,8 @@ def _int8(folder, names, taken, representative):
     plain.write_bytes(_converter(folder, names, None).convert())
     in_float, seen = [], {}
     for name in encoding:
-        place, graph = operators.subgraph(plain, name)
-        kinds = operators.operators(plain)[place]
+        index, graph = operators.subgraph(plain, name)
+        kinds = operators.operators(plain)[index]
         if name == "embed":
             count = len(kinds)  # `classify` begins with the same operators; a similarity follows
         chosen = _in_int8(kinds[:count], isinstance(taken, inputs.Images))
@@ -124,8 +127,8 @@ def _int8(folder, names, taken, representative):
     converter.representative_dataset = calibration
     debugger = Partly(converter=converter, debug_dataset=calibration, debug_options=options)
     calibrated, blobs = debugger.calibrated_model, []
-    for share in _calibration.SHARES:
-        debugger.calibrated_model = _calibration.narrow(calibrated, seen, share)
+    for fraction in _calibration.FRACTIONS:
+        debugger.calibrated_model = _calibration.narrow(calibrated, seen, fraction)
         blobs.append(debugger.get_nondebug_quantized_model())
     return blobs
 

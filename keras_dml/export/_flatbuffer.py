@@ -54,21 +54,20 @@ def drop_unread(model):
                 tensor.quantization = None
 
 
-def attach(blob, name, data):
-    """The bytes of a .tflite file with a metadata entry more.
+def attach(model, name, data):
+    """Adds a metadata entry to a model, in place.
 
     Args:
-        blob: Bytes of the file.
+        model: `ModelT`.
         name: Name of the entry.
         data: Bytes of the entry.
     """
-    model, kinds = read(blob), schema()
+    kinds = schema()
     buffer, entry = kinds.BufferT(), kinds.MetadataT()
     buffer.data = np.frombuffer(data, np.uint8)
     entry.name, entry.buffer = name, len(model.buffers)
     model.buffers.append(buffer)
     model.metadata = [*(model.metadata or []), entry]
-    return write(model)
 
 
 def metadata(blob, name):

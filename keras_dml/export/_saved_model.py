@@ -28,12 +28,13 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
       length (n,) int32. Gives `embedding` (n, ...), which padding does not change. A model of
       matrices has `embed(matrix)`: (n, size, size) float32; one of images `embed(image)`: (n,
       height, width, channels) float32 in [0, 1].
-    - `distance(embedding, gallery)`: (n, ...) and (m, ...), gives `distance` (n, m), small is near.
+    - `distance(embedding, gallery)`: (n, ...) and (m, ...), gives `distance` (n, m), smaller is
+      closer.
 
     A `PrototypicalClassifier` has two more, and its distance is the negative of `score`:
 
     - `score(embedding, prototypes)`: (n, features) and (m, features), gives `similarity` (n, m),
-      great is alike. The prototypes are the caller's, so classes come without a new file.
+      higher is more similar. The prototypes are the caller's, so classes come without a new file.
     - `classify`, with the arguments of `embed`: gives `scores` (n, classes) by the model's own
       prototypes.
 
@@ -53,7 +54,7 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
 
     Raises:
         ValueError: If `path` is a folder that holds something else, or the model has no distance or
-            is not built; `parity.ParityError` if the SavedModel would not answer as Keras does.
+            is not built; `parity.ParityError` if the SavedModel does not agree with Keras.
         RuntimeError: If Keras does not run on TensorFlow.
         OSError: If the folder cannot be written.
     """
@@ -76,9 +77,9 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
 
 def _carry(candidate, contract):
     if contract is not None:
-        place = candidate / _contract.ASSET
-        place.parent.mkdir(exist_ok=True)
-        place.write_bytes(contract)
+        file = candidate / _contract.ASSET
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(contract)
 
 
 def _asker(loaded, taken):

@@ -11,7 +11,7 @@ from keras_dml import inference, inputs
 from keras_dml._arrays import real
 from keras_dml._backend.tensorflow import tensorflow
 from keras_dml._files import size, staged
-from keras_dml.export import _contract, _devices, _flatbuffer, litert, operators, parity, signatures
+from keras_dml.export import _contract, _devices, litert, operators, parity, signatures
 from keras_dml.export._convert import convert
 from keras_dml.export.result import Export
 from keras_dml.export.trials import trials
@@ -36,12 +36,13 @@ def tflite(
       length. Gives `embedding` (1, ...). LiteRT accepts a batch of two and lengths beyond the
       signal without a word: check them in the caller. A model of matrices has `embed(matrix)`: (1,
       n, n) float32; one of images `embed(image)`: (1, height, width, channels) float32 in [0, 1].
-    - `distance(embedding, gallery)`: (1, ...) and (n, ...), gives `distance` (n,), small is near.
+    - `distance(embedding, gallery)`: (1, ...) and (n, ...), gives `distance` (n,), smaller is
+      closer.
 
     A `PrototypicalClassifier` has two more, and its distance is the negative of `score`:
 
     - `score(embedding, prototypes)`: (1, features) and (n, features), gives `similarity` (n,),
-      great is alike. The prototypes are the caller's, so classes come without a new file.
+      higher is more similar. The prototypes are the caller's, so classes come without a new file.
     - `classify`, with the arguments of `embed`: gives `scores` (classes,) by the model's own
       prototypes.
 
@@ -78,7 +79,7 @@ def tflite(
     Raises:
         ValueError: If the quantization is unknown, `"int8"` has no recordings, a recording does not
             fit the model, or the model has no distance or no builtin counterpart;
-            `parity.ParityError` if the file would not answer as Keras does. Also if `path` names no
+            `parity.ParityError` if the file does not agree with Keras. Also if `path` names no
             file, or there is something else than a regular file.
         TypeError: If a recording is masked, complex or no array of numbers.
         RuntimeError: If Keras does not run on TensorFlow, or LiteRT cannot run the file.
@@ -103,8 +104,8 @@ def tflite(
         tried = trials(_devices.exact(encoder), own, only_own=quantization == "int8")
         runs = _devices.without_eigh(encoder)
         module = signatures.for_one(runs, metric, classifier)
-        _write(candidate, module, taken, quantization, own, tried)
-        _carry(candidate, _contract.carried(taken, metric, card))
+        carried = _contract.carried(taken, metric, card)
+        _write(candidate, module, taken, quantization, own, tried, carried)
         operators.check_builtin(candidate)
         ask = {
             name: functools.partial(getattr(litert, name), candidate)
@@ -137,7 +138,7 @@ def _recordings(representative, encoder, quantization):
         )
     own = [real(f"Recording {i}", recording) for i, recording in enumerate(given)]
     if own:
-        inference.embed(encoder, own, progress=False)  # refuses what does not fit, with its place
+        inference.embed(encoder, own, progress=False)  # refuses what does not fit, with its index
     elif quantization == "int8":
         raise ValueError(
             "int8 needs `representative=`: some 100 recordings, a list of arrays (time, "
@@ -157,19 +158,13 @@ def _of_matrices(quantization):
     return None if quantization == "dynamic" else quantization
 
 
-def _write(candidate, module, taken, quantization, own, tried):
+def _write(candidate, module, taken, quantization, own, tried, carried):
     """Writes the file, of several candidates the one that drifts least."""
     recordings = [recording.astype(np.float32) for recording in own]
-    blobs = convert(module, taken, quantization, recordings)
+    blobs = convert(module, taken, quantization, recordings, carried)
     drifts = []
     for blob in blobs if len(blobs) > 1 else []:
         candidate.write_bytes(blob)
         found = litert.embed(candidate, tried.recordings[: tried.typical])
         drifts.append(parity.relative_rms(found, tried.embeddings[: tried.typical]))
     candidate.write_bytes(blobs[int(np.argmin(drifts)) if drifts else 0])
-
-
-def _carry(candidate, contract):
-    if contract is not None:
-        blob = _flatbuffer.attach(candidate.read_bytes(), _contract.METADATA, contract)
-        candidate.write_bytes(blob)

@@ -1,4 +1,4 @@
-"""What an exported file answers, as TensorFlow functions with pinned names and shapes.
+"""Signatures of an exported file: TensorFlow functions with pinned names and shapes.
 
 Every file has `embed` and `distance`; that of a `PrototypicalClassifier` has `score` and `classify`
 too. `embed` and `classify` take what the model takes: recordings with their lengths, matrices or

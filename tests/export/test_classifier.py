@@ -43,7 +43,7 @@ def spoken(speaker, tmp_path_factory):
     folder = tmp_path_factory.mktemp("speaker")
     own = [voice(length, length) for length in (2000, 3100, 4600)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_calibration, "SHARES", (0.0,))
+        patch.setattr(_calibration, "FRACTIONS", (0.0,))
         return {
             kind: export.tflite(speaker, folder / f"{kind}.tflite", kind, own)
             for kind in ("dynamic", "int8")
