@@ -10,19 +10,19 @@ def parser(description):
     Args:
         description: What the script does; its first line heads the help.
     """
-    made = argparse.ArgumentParser(
+    command = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    made.add_argument(
+    command.add_argument(
         "models", nargs="*", metavar="MODEL", help="zoo models; all when none is named"
     )
-    made.add_argument(
+    command.add_argument(
         "--out",
         type=pathlib.Path,
         default=pathlib.Path("build", "export"),
         help="folder for the files (default: %(default)s)",
     )
-    made.add_argument(
+    command.add_argument(
         "--cards", action="store_true", help="write the figures into the models' cards as well"
     )
-    return made
+    return command

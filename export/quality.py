@@ -1,10 +1,10 @@
-"""What an export changes in a model's figure, on real recordings or images: of people the model was
-not trained on, or, where the card names none, of those it was.
+"""Change of a model's figure by an export, on recordings or images of people whom the model was not
+trained on, or, where the card names none, of those it was.
 
-The figure is the AUC of verification, or, of a model whose card tells how often it names the right
-class, that accuracy. The recordings come from the card's data set; those of a classifier or of a
-model of images from its recipe, `examples(split) -> (inputs, labels)` in `zoo/<name>/train.py`, as
-the model takes them and numbered like its classes.
+The figure is the accuracy where the card has one, else the AUC of verification. The recordings come
+from the card's data set. Those of a classifier or of a model of images come from its recipe,
+`examples(split) -> (inputs, labels)` in `zoo/<name>/train.py`, as the model takes them and numbered
+like its classes.
 """
 
 import dataclasses
@@ -21,8 +21,8 @@ from keras_dml.zoo import catalog
 from zoo import recordings
 
 WINDOW = 512  # steps of a walk, 5.12 s at 100 Hz
-MOST_A_PERSON = 12  # recordings; pairs grow with their square
-MOST = 1000  # examples of a recipe, spread over its classes, at least two each
+MAX_A_PERSON = 12  # recordings; pairs grow with their square
+MAX_EXAMPLES = 1000  # examples of a recipe, spread over its classes, at least two each
 CALIBRATING = 100  # recordings, spread over the people trained on
 
 
@@ -39,7 +39,7 @@ class Recordings:
 def test_recordings(card):
     """What a model is measured on, a few recordings each; None without data."""
     if _from_recipe(card):
-        return _spread(of_recipe(card, "test"), MOST)
+        return _spread(of_recipe(card, "test"), MAX_EXAMPLES)
     found = of_people(card, "test_subjects" if card["data"]["test_subjects"] else "train_subjects")
     return None if found is None else a_few(found)
 
@@ -78,7 +78,7 @@ def by_file(file, model, measured, metric):
 
 
 def accuracy(scores, measured):
-    """Share of the recordings whose class has the greatest score, `(recordings, classes)`."""
+    """Fraction of the recordings whose class has the highest score, `(recordings, classes)`."""
     return float(np.mean(np.argmax(scores, axis=1) == measured.people))
 
 
@@ -127,8 +127,8 @@ def of_people(card, key):
     return Recordings(list(signals), np.array(owners), np.array(sources))
 
 
-def a_few(found, each=MOST_A_PERSON):
-    """At most `each` recordings of a person, spread over all of theirs."""
+def a_few(found, each=MAX_A_PERSON):
+    """At most `each` recordings of a person, spread over all of that person's."""
     kept = []
     for person in np.unique(found.people):
         rows = np.flatnonzero(found.people == person)
@@ -140,7 +140,7 @@ def auc(distance, embeddings, measured):
     """AUC of verification over all pairs of recordings that are no parts of one.
 
     Args:
-        distance: Of `keras_dml.distances`.
+        distance: One of `keras_dml.distances`.
         embeddings: One for each recording, by Keras or by an exported file.
         measured: `Recordings`.
     """

@@ -47,8 +47,7 @@ def export_model(name, out):
     import numpy as np
 
     from export import quality, report
-    from keras_dml import export, inference, zoo
-    from keras_dml.export import inputs
+    from keras_dml import export, inference, inputs, zoo
 
     model, card = zoo.load(name), zoo.card(name)
     path = out / f"{name}_saved_model"
@@ -57,13 +56,12 @@ def export_model(name, out):
     if measured is None:
         return report.Row(name, made, None, metric)
     loaded = export.signatures.tensorflow().saved_model.load(str(path)).signatures
-    encoder, _ = export.signatures.parts(model)
-    kind = inputs.of(encoder)
+    taken = inputs.of(model)
 
     def answers(signature):
         return np.concatenate(
             [
-                next(iter(loaded[signature](**kind.batch([one])).values())).numpy()
+                next(iter(loaded[signature](**taken.batch([one])).values())).numpy()
                 for one in measured.signals
             ]
         )

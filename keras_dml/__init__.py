@@ -17,6 +17,7 @@ _SUBPACKAGES = (
     "export",
     "geometry",
     "inference",
+    "inputs",
     "layers",
     "losses",
     "models",

@@ -109,6 +109,20 @@ def shifted():
     return models.with_shift(keras.Model(signal, layers.QuantileLayer(4)(x)), (0, 2), 5)
 
 
+def contracted():
+    """A model that was there before its contract."""
+    contract = input_contract()
+    signal = keras.Input((None, contracts.CHANNELS))
+    model = keras.Model(signal, layers.QuantileLayer(4)(layers.MaskedConv1D(6, 3)(signal)))
+    return models.with_contract(model, contract)
+
+
+def input_contract():
+    contract = layers.InputContract([*"wxyz"], "g", 100, min_steps=2, max_steps=10**6)
+    contract.adapt(np.random.default_rng(6).normal(size=(4, 30, contracts.CHANNELS)))
+    return contract
+
+
 def shift():
     """Of a signal by its own correlations."""
     signal = keras.Input((None, contracts.CHANNELS))
@@ -165,6 +179,7 @@ NETWORKS = [
         lambda: layers.QuantileLayer(5, flatten=True, host_sort=False),
     ),
     Network("ReEig", layers.ReEig, lambda: layers.ReEig(0.3)),
+    Network("InputContract", layers.InputContract, input_contract),
     Network(
         "InstanceStandardization",
         layers.InstanceStandardization,
@@ -212,6 +227,7 @@ NETWORKS = [
         lambda: models.with_solver(models.spdnet((4, 3, 2)), "polynomial"),
         models.with_solver,
     ),
+    Network("with_contract", models.with_contract, contracted, losses.WassersteinLoss),
     Network("with_shift", models.with_shift, shifted, losses.WassersteinLoss),
 ]
 

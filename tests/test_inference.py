@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import keras_dml
-from keras_dml import distances, layers, models, zoo
+from keras_dml import distances, inputs, layers, models, zoo
 from keras_dml._backend import keras, ops
 from keras_dml.inference import _batches
 
@@ -319,8 +319,8 @@ def test_one_step_has_no_covariance(rng):
 def test_recordings_shorter_than_the_card_allows_are_refused(rng):
     model = zoo.load("gait_qp_wl")
     least, _ = zoo.card("gait_qp_wl")["input"]["length"]
-    channels = model.inputs[0].shape[-1]
-    signals = [rng.normal(size=(steps, channels)) for steps in (least, least - 1)]
+    stddev = np.mean(inputs.of(model).contract.stddev_range, axis=1)
+    signals = [stddev * rng.normal(size=(steps, len(stddev))) for steps in (least, least - 1)]
     for named in (model, "gait_qp_wl"):
         assert embed(named, signals[:1]).shape[0] == 1
         with pytest.raises(ValueError, match=f"Recording 1 has {least - 1} steps.*card allows"):

@@ -11,8 +11,9 @@ PACKAGE = ROOT / "keras_dml"
 
 # A unit may import the units of earlier rows and itself, never a neighbor of its own row.
 ROWS = [
-    ["geometry", "labels"],
+    ["contract", "geometry", "images", "labels"],
     ["distances"],
+    ["inputs"],
     ["layers"],
     ["losses"],
     ["models"],

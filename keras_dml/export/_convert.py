@@ -3,8 +3,9 @@
 import pathlib
 import tempfile
 
+from keras_dml import inputs
 from keras_dml._backend.tensorflow import tensorflow
-from keras_dml.export import _calibration, _flatbuffer, inputs, operators, signatures
+from keras_dml.export import _calibration, _contract, _flatbuffer, operators, signatures
 from keras_dml.export._half import halve_weights
 from keras_dml.export._quiet import quiet
 
@@ -35,14 +36,15 @@ DENSE = "FULLY_CONNECTED"
 OF_IMAGES = BETWEEN | {DENSE, "MEAN"}
 
 
-def convert(module, kind, quantization, representative=None):
+def convert(module, taken, quantization, representative=None, carried=None):
     """Candidates for a .tflite file with the signatures of a module, of builtin operators only.
 
     Args:
-        module: What `signatures.for_one` gives.
-        kind: Of the model's input, one of `inputs`.
+        module: Result of `signatures.for_one`.
+        taken: What the model takes, one of `keras_dml.inputs`.
         quantization: `None` (float32), `"float16"`, `"dynamic"` or `"int8"`.
         representative: Recordings, or what else the model takes, that calibrate int8.
+        carried: Bytes of `_contract.carried`, or None.
 
     Returns:
         List of bytes: one, or for int8 one for each way to set its ranges.
@@ -55,21 +57,23 @@ def convert(module, kind, quantization, representative=None):
         signatures.write(module, folder)
         try:
             if quantization == "int8":
-                blobs = _int8(folder, names, kind, representative)
+                blobs = _int8(folder, names, taken, representative)
             else:
                 blobs = [_converter(folder, names, quantization).convert()]
         except Exception as error:
             if type(error).__name__ != "ConverterError":  # a class that TensorFlow does not export
                 raise
             raise ValueError(f"The model does not convert to TFLite: {_essence(error)}") from error
-    return [_finished(blob, quantization) for blob in blobs]
+    return [_finished(blob, quantization, carried) for blob in blobs]
 
 
-def _finished(blob, quantization):
+def _finished(blob, quantization, carried):
     model = _flatbuffer.read(blob)
     if quantization in ("float16", "int8"):  # of int8 the weights that stayed float: a similarity's
         halve_weights(model)
     _flatbuffer.drop_unread(model)
+    if carried is not None:
+        _flatbuffer.attach(model, _contract.METADATA, carried)
     return _flatbuffer.write(model)
 
 
@@ -82,7 +86,7 @@ def _converter(folder, names, quantization):
     return converter
 
 
-def _int8(folder, names, kind, representative):
+def _int8(folder, names, taken, representative):
     """Files with the encoder in int8; what comes before it, read-out, distance and similarity in
     float.
 
@@ -96,7 +100,7 @@ def _int8(folder, names, kind, representative):
     def calibration():
         for recording in representative:
             for name in encoding:
-                yield name, kind.one(recording)
+                yield name, taken.one(recording)
 
     class Partly(lite.experimental.QuantizationDebugger):
         def _initialize_stats(self):
@@ -106,25 +110,25 @@ def _int8(folder, names, kind, representative):
     plain.write_bytes(_converter(folder, names, None).convert())
     in_float, seen = [], {}
     for name in encoding:
-        place, graph = operators.subgraph(plain, name)
-        kinds = operators.operators(plain)[place]
+        index, graph = operators.subgraph(plain, name)
+        kinds = operators.operators(plain)[index]
         if name == "embed":
             count = len(kinds)  # `classify` begins with the same operators; a similarity follows
-        chosen = _in_int8(kinds[:count], isinstance(kind, inputs.Images))
+        chosen = _in_int8(kinds[:count], isinstance(taken, inputs.Images))
         chosen += [False] * (len(kinds) - count)
         in_float += [
             graph.tensors[i].name.decode()
             for op, is_chosen in zip(graph.operators, chosen, strict=True)
             for i in ([] if is_chosen else op.outputs)
         ]
-        seen |= _calibration.activations(plain, name, kind, representative, _last(kinds))
+        seen |= _calibration.activations(plain, name, taken, representative, _last(kinds))
     options = lite.experimental.QuantizationDebugOptions(denylisted_nodes=in_float)
     converter = _converter(folder, names, "int8")
     converter.representative_dataset = calibration
     debugger = Partly(converter=converter, debug_dataset=calibration, debug_options=options)
     calibrated, blobs = debugger.calibrated_model, []
-    for share in _calibration.SHARES:
-        debugger.calibrated_model = _calibration.narrow(calibrated, seen, share)
+    for fraction in _calibration.FRACTIONS:
+        debugger.calibrated_model = _calibration.narrow(calibrated, seen, fraction)
         blobs.append(debugger.get_nondebug_quantized_model())
     return blobs
 

@@ -54,6 +54,31 @@ def drop_unread(model):
                 tensor.quantization = None
 
 
+def attach(model, name, data):
+    """Adds a metadata entry to a model, in place.
+
+    Args:
+        model: `ModelT`.
+        name: Name of the entry.
+        data: Bytes of the entry.
+    """
+    kinds = schema()
+    buffer, entry = kinds.BufferT(), kinds.MetadataT()
+    buffer.data = np.frombuffer(data, np.uint8)
+    entry.name, entry.buffer = name, len(model.buffers)
+    model.buffers.append(buffer)
+    model.metadata = [*(model.metadata or []), entry]
+
+
+def metadata(blob, name):
+    """The bytes of a metadata entry of a .tflite file; None where there is none of that name."""
+    model = schema().Model.GetRootAs(bytes(blob))
+    for i in range(model.MetadataLength()):
+        if model.Metadata(i).Name() == name.encode():
+            return model.Buffers(model.Metadata(i).Buffer()).DataAsNumpy().tobytes()
+    return None
+
+
 @functools.cache
 def _sharing_builder():
     import flatbuffers  # comes with TensorFlow and with LiteRT

@@ -6,7 +6,7 @@ import numpy as np
 
 from keras_dml.export._flatbuffer import schema
 
-LEAST = 1024  # elements, the converter's own limit for int8 weights
+MIN_ELEMENTS = 1024  # the converter's own limit for int8 weights
 DEQUANTIZE_VERSION = 3  # the first that reads float16
 
 
@@ -29,7 +29,7 @@ def halve_weights(model):
             if (
                 tensor.type != kinds.TensorType.FLOAT32
                 or data is None
-                or np.prod(tensor.shape) < LEAST
+                or np.prod(tensor.shape) < MIN_ELEMENTS
             ):
                 continue
             if tensor.buffer not in halved:

@@ -6,13 +6,15 @@ import time
 
 import numpy as np
 
+from keras_dml import inputs
 from keras_dml._backend import keras
 from keras_dml._backend.tensorflow import tensorflow
 from keras_dml._files import saved_model_place, size, staged
-from keras_dml.export import _devices, inputs, parity, signatures
+from keras_dml.export import _contract, _devices, parity, signatures
 from keras_dml.export._quiet import quiet
 from keras_dml.export.result import Export
 from keras_dml.export.trials import trials
+from keras_dml.zoo import reading
 
 RUNS = 21  # of which the median counts
 WARM_UPS = 3
@@ -26,12 +28,13 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
       length (n,) int32. Gives `embedding` (n, ...), which padding does not change. A model of
       matrices has `embed(matrix)`: (n, size, size) float32; one of images `embed(image)`: (n,
       height, width, channels) float32 in [0, 1].
-    - `distance(embedding, gallery)`: (n, ...) and (m, ...), gives `distance` (n, m), small is near.
+    - `distance(embedding, gallery)`: (n, ...) and (m, ...), gives `distance` (n, m), smaller is
+      closer.
 
     A `PrototypicalClassifier` has two more, and its distance is the negative of `score`:
 
     - `score(embedding, prototypes)`: (n, features) and (m, features), gives `similarity` (n, m),
-      great is alike. The prototypes are the caller's, so classes come without a new file.
+      higher is more similar. The prototypes are the caller's, so classes come without a new file.
     - `classify`, with the arguments of `embed`: gives `scores` (n, classes) by the model's own
       prototypes.
 
@@ -51,7 +54,7 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
 
     Raises:
         ValueError: If `path` is a folder that holds something else, or the model has no distance or
-            is not built; `parity.ParityError` if the SavedModel would not answer as Keras does.
+            is not built; `parity.ParityError` if the SavedModel does not agree with Keras.
         RuntimeError: If Keras does not run on TensorFlow.
         OSError: If the folder cannot be written.
     """
@@ -60,18 +63,26 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
         encoder, classifier = signatures.parts(model)
         metric = signatures.metric_of(classifier or encoder, distance)
         tried = trials(encoder)
-        kind = inputs.of(encoder)
+        taken = inputs.of(encoder)
         with quiet():
             signatures.write(signatures.for_batches(encoder, metric, classifier), candidate)
-        ask = _asker(tf.saved_model.load(str(candidate)).signatures, kind)
+        _carry(candidate, _contract.carried(taken, metric, reading.card_of(encoder)))
+        ask = _asker(tf.saved_model.load(str(candidate)).signatures, taken)
         drift = _drift(candidate, ask, tried, metric, encoder, classifier)
         latency_ms = _latency_ms(ask["embed"], tried.timed)
         written = size(candidate)
-    steps = kind.length(tried.timed)
+    steps = taken.length(tried.timed)
     return Export(pathlib.Path(path), "saved_model", None, written, drift, latency_ms, steps)
 
 
-def _asker(loaded, kind):
+def _carry(candidate, contract):
+    if contract is not None:
+        file = candidate / _contract.ASSET
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(contract)
+
+
+def _asker(loaded, taken):
     """Functions that ask a loaded SavedModel, by signature; see `parity.check`."""
 
     def output(name, **given):
@@ -79,7 +90,7 @@ def _asker(loaded, kind):
         return only.numpy()
 
     def of_recordings(name):
-        return lambda recordings: output(name, **kind.batch(recordings))
+        return lambda recordings: output(name, **taken.batch(recordings))
 
     def of_embeddings(name, others):
         return lambda x, y: output(name, embedding=x, **{others: y})

@@ -7,14 +7,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from keras_dml import inference
+from keras_dml import inference, inputs
 from keras_dml._arrays import real
 from keras_dml._backend.tensorflow import tensorflow
 from keras_dml._files import size, staged
-from keras_dml.export import _devices, inputs, litert, operators, parity, signatures
+from keras_dml.export import _contract, _devices, litert, operators, parity, signatures
 from keras_dml.export._convert import convert
 from keras_dml.export.result import Export
 from keras_dml.export.trials import trials
+from keras_dml.zoo import reading
 
 QUANTIZATIONS = tuple(parity.BOUNDS)
 
@@ -35,12 +36,13 @@ def tflite(
       length. Gives `embedding` (1, ...). LiteRT accepts a batch of two and lengths beyond the
       signal without a word: check them in the caller. A model of matrices has `embed(matrix)`: (1,
       n, n) float32; one of images `embed(image)`: (1, height, width, channels) float32 in [0, 1].
-    - `distance(embedding, gallery)`: (1, ...) and (n, ...), gives `distance` (n,), small is near.
+    - `distance(embedding, gallery)`: (1, ...) and (n, ...), gives `distance` (n,), smaller is
+      closer.
 
     A `PrototypicalClassifier` has two more, and its distance is the negative of `score`:
 
     - `score(embedding, prototypes)`: (1, features) and (n, features), gives `similarity` (n,),
-      great is alike. The prototypes are the caller's, so classes come without a new file.
+      higher is more similar. The prototypes are the caller's, so classes come without a new file.
     - `classify`, with the arguments of `embed`: gives `scores` (classes,) by the model's own
       prototypes.
 
@@ -77,7 +79,7 @@ def tflite(
     Raises:
         ValueError: If the quantization is unknown, `"int8"` has no recordings, a recording does not
             fit the model, or the model has no distance or no builtin counterpart;
-            `parity.ParityError` if the file would not answer as Keras does. Also if `path` names no
+            `parity.ParityError` if the file does not agree with Keras. Also if `path` names no
             file, or there is something else than a regular file.
         TypeError: If a recording is masked, complex or no array of numbers.
         RuntimeError: If Keras does not run on TensorFlow, or LiteRT cannot run the file.
@@ -92,9 +94,9 @@ def tflite(
     litert.require()
     with staged(path) as candidate:
         encoder, classifier = signatures.parts(model)
+        taken, card = inputs.of(encoder), reading.card_of(encoder)
         metric = signatures.metric_of(classifier or encoder, distance)
         encoder, metric = _devices.comparable(encoder, metric)
-        kind = inputs.of(encoder)
         own = _recordings(representative, encoder, quantization)
         bounds = parity.BOUNDS
         if _devices.works_on_matrices(encoder):
@@ -102,7 +104,8 @@ def tflite(
         tried = trials(_devices.exact(encoder), own, only_own=quantization == "int8")
         runs = _devices.without_eigh(encoder)
         module = signatures.for_one(runs, metric, classifier)
-        _write(candidate, module, kind, quantization, own, tried)
+        carried = _contract.carried(taken, metric, card)
+        _write(candidate, module, taken, quantization, own, tried, carried)
         operators.check_builtin(candidate)
         ask = {
             name: functools.partial(getattr(litert, name), candidate)
@@ -118,7 +121,7 @@ def tflite(
         format="tflite",
         quantization=quantization,
         drift=drift,
-        steps=kind.length(tried.timed),
+        steps=taken.length(tried.timed),
         **measured,
     )
 
@@ -135,7 +138,7 @@ def _recordings(representative, encoder, quantization):
         )
     own = [real(f"Recording {i}", recording) for i, recording in enumerate(given)]
     if own:
-        inference.embed(encoder, own, progress=False)  # refuses what does not fit, with its place
+        inference.embed(encoder, own, progress=False)  # refuses what does not fit, with its index
     elif quantization == "int8":
         raise ValueError(
             "int8 needs `representative=`: some 100 recordings, a list of arrays (time, "
@@ -155,10 +158,10 @@ def _of_matrices(quantization):
     return None if quantization == "dynamic" else quantization
 
 
-def _write(candidate, module, kind, quantization, own, tried):
+def _write(candidate, module, taken, quantization, own, tried, carried):
     """Writes the file, of several candidates the one that drifts least."""
     recordings = [recording.astype(np.float32) for recording in own]
-    blobs = convert(module, kind, quantization, recordings)
+    blobs = convert(module, taken, quantization, recordings, carried)
     drifts = []
     for blob in blobs if len(blobs) > 1 else []:
         candidate.write_bytes(blob)

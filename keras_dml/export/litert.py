@@ -1,4 +1,4 @@
-"""Answers of a .tflite file, computed by LiteRT in a process of its own, on one thread."""
+"""Outputs of a .tflite file, computed by LiteRT in a process of its own, on one thread."""
 
 import importlib.util
 import pathlib
@@ -87,8 +87,8 @@ def _joined(recordings):
 
 def _ask(file, task, **arrays):
     require()
-    with tempfile.TemporaryDirectory() as room:
-        request, answer = pathlib.Path(room, "request.npz"), pathlib.Path(room, "answer.npz")
+    with tempfile.TemporaryDirectory() as tmp_dir:
+        request, answer = (pathlib.Path(tmp_dir, name) for name in ("request.npz", "answer.npz"))
         np.savez(request, **arrays)
         command = [sys.executable, "-P", WORKER, task, file, request, answer]
         done = subprocess.run([*map(str, command)], capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""What a .tflite file is made of."""
+"""Operators of a .tflite file."""
 
 import pathlib
 
@@ -25,11 +25,11 @@ def operators(file):
 
 
 def subgraph(file, signature):
-    """Number and table of the subgraph of a signature, whose operators `operators` names."""
+    """Index and table of the subgraph of a signature, whose operators `operators` names."""
     model = _flatbuffer.read(pathlib.Path(file).read_bytes())
     key = signature.encode()
-    (place,) = (s.subgraphIndex for s in model.signatureDefs if s.signatureKey == key)
-    return place, model.subgraphs[place]
+    (index,) = (s.subgraphIndex for s in model.signatureDefs if s.signatureKey == key)
+    return index, model.subgraphs[index]
 
 
 def check_builtin(file):

@@ -1,4 +1,4 @@
-"""Whether an exported file answers what Keras answers."""
+"""Whether an exported file gives the numbers that Keras gives."""
 
 import dataclasses
 import pathlib
@@ -10,12 +10,12 @@ from keras_dml._backend import keras
 
 @dataclasses.dataclass(frozen=True)
 class Bounds:
-    """Greatest differences from Keras that a format may have.
+    """Largest differences from Keras that a format may have.
 
     Attributes:
-        embedding: RMS difference of embeddings, as a share of the RMS of Keras's.
-        distance: Greatest difference of distances of the same embeddings, as a share of the
-            greatest distance.
+        embedding: RMS difference of embeddings, as a fraction of the RMS of Keras's.
+        distance: Largest difference of distances of the same embeddings, as a fraction of the
+            largest distance.
         similarity: The same of a learned similarity, whose weights are rounded like the encoder's.
     """
 
@@ -42,7 +42,7 @@ BOUNDS_ON_MATRICES = {
 
 
 class ParityError(ValueError):
-    """An exported file answers otherwise than Keras, so it is not kept."""
+    """An exported file does not agree with Keras, so it is not kept."""
 
 
 def check(file, ask, trials, metric, bounds, classifier=None):
@@ -58,7 +58,7 @@ def check(file, ask, trials, metric, bounds, classifier=None):
         classifier: The `PrototypicalClassifier` whose signatures the file has too; None: none.
 
     Returns:
-        RMS difference over the typical recordings, as a share of the RMS of Keras's embeddings.
+        RMS difference over the typical recordings, as a fraction of the RMS of Keras's embeddings.
 
     Raises:
         ParityError: If a signature gives NaN or is beyond its bound.
@@ -68,14 +68,14 @@ def check(file, ask, trials, metric, bounds, classifier=None):
     tried = gallery(embeddings, metric)
     bound = bounds.similarity if metric.is_learned else bounds.distance
     bound = max(bound, metric.device_tolerance)
-    check_table(file, "distances", ask["distance"](tried, tried), metric(tried, tried), bound)
+    check_numbers(file, "distances", ask["distance"](tried, tried), metric(tried, tried), bound)
     if classifier is not None:
         expected = classifier.similarity(tried, tried)
         bound = bounds.similarity
-        check_table(file, "similarities", ask["score"](tried, tried), expected, bound)
+        check_numbers(file, "similarities", ask["score"](tried, tried), expected, bound)
         # how far its embeddings are from Keras's is the drift; its scores are to be theirs
         expected = ask["score"](embeddings, classifier.prototypes)
-        check_table(file, "scores", ask["classify"](trials.recordings), expected, bound)
+        check_numbers(file, "scores", ask["classify"](trials.recordings), expected, bound)
     return drift
 
 
@@ -87,10 +87,10 @@ def check_embeddings(file, embeddings, trials, metric, bound):
         embeddings: The file's, in the order of `trials.recordings`.
         trials: Recordings with Keras's embeddings.
         metric: The distance of the embeddings.
-        bound: Greatest drift.
+        bound: Largest drift.
 
     Returns:
-        RMS difference over the typical recordings, as a share of the RMS of Keras's embeddings.
+        RMS difference over the typical recordings, as a fraction of the RMS of Keras's embeddings.
 
     Raises:
         ParityError: If there is a NaN, knots moved, or the drift is beyond the bound.
@@ -113,7 +113,7 @@ def check_embeddings(file, embeddings, trials, metric, bound):
     return drift
 
 
-def check_table(file, what, found, expected, bound):
+def check_numbers(file, what, found, expected, bound):
     """Refuses a file whose distances, or scores, of given embeddings are not what they should be.
 
     Args:
@@ -121,7 +121,7 @@ def check_table(file, what, found, expected, bound):
         what: Name of the numbers, for messages.
         found: The file's.
         expected: What they should be, same shape.
-        bound: Greatest difference, as a share of the greatest of the expected numbers.
+        bound: Largest difference, as a fraction of the largest of the expected numbers.
 
     Raises:
         ParityError: If there is a NaN, or a number, such as the distance of an embedding to itself,
@@ -135,7 +135,7 @@ def check_table(file, what, found, expected, bound):
     )
     if not difference <= bound:
         raise _refusal(
-            file, f"its {what} differ by {difference:.2g} of the greatest, more than {bound}"
+            file, f"its {what} differ by {difference:.2g} of the largest, more than {bound}"
         )
 
 
@@ -145,7 +145,7 @@ def gallery(embeddings, metric):
 
 
 def relative_rms(found, expected):
-    """RMS of the difference of two arrays, as a share of the RMS of the second."""
+    """RMS of the difference of two arrays, as a fraction of the RMS of the second."""
     found, expected = np.asarray(found, np.float64), np.asarray(expected, np.float64)
     scale = np.sqrt(np.mean(expected**2))
     return float(np.sqrt(np.mean((found - expected) ** 2)) / (scale or 1.0))
@@ -153,4 +153,4 @@ def relative_rms(found, expected):
 
 def _refusal(file, what):
     name = pathlib.Path(file).name
-    return ParityError(f"{name} does not answer as Keras does: {what}. Nothing was written.")
+    return ParityError(f"{name} does not agree with Keras: {what}. Nothing was written.")

@@ -1,4 +1,4 @@
-"""What an export tells of the file it wrote."""
+"""Result of an export."""
 
 import dataclasses
 import pathlib
@@ -13,8 +13,8 @@ class Export:
         format: `"tflite"` or `"saved_model"`.
         quantization: What was written: `None` (float32), `"float16"`, `"dynamic"` or `"int8"`.
         bytes: Size, of all files together.
-        drift: RMS difference of its embeddings from Keras's, as a share of the RMS of Keras's (in
-            float64 for a TFLite file of a model on matrices).
+        drift: RMS difference of its embeddings from Keras's, as a fraction of the RMS of Keras's
+            (in float64 for a TFLite file of a model on matrices).
         latency_ms: Median time of one `embed` of a recording of `steps` steps, on one thread for
             TFLite.
         steps: Length of the recording that was timed; of a matrix, its rows; None of an image.

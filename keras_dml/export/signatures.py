@@ -1,4 +1,4 @@
-"""What an exported file answers, as TensorFlow functions with pinned names and shapes.
+"""Signatures of an exported file: TensorFlow functions with pinned names and shapes.
 
 Every file has `embed` and `distance`; that of a `PrototypicalClassifier` has `score` and `classify`
 too. `embed` and `classify` take what the model takes: recordings with their lengths, matrices or
@@ -7,11 +7,10 @@ images (`inputs`).
 
 import pathlib
 
-from keras_dml import distances, inference, models, zoo
+from keras_dml import distances, inference, inputs, models, zoo
 from keras_dml._backend import ops
 from keras_dml._backend.tensorflow import tensorflow
-from keras_dml.export import inputs
-from keras_dml.export._graphs import function, writing
+from keras_dml.export._graphs import function, of_batches, of_one, writing
 
 NAMES = ("embed", "distance")
 OF_CLASSIFIERS = ("score", "classify")
@@ -145,11 +144,11 @@ def _encoder(model):
 
 
 def _module(encoder, metric, classifier, rows):
-    kind, shape = inputs.of(encoder), tuple(encoder.output_shape[1:])
-    made = kind.for_batches if rows is None else kind.for_one
+    taken, shape = inputs.of(encoder), tuple(encoder.output_shape[1:])
+    graph = of_batches if rows is None else of_one
 
-    def one_row(table):
-        return table if rows is None else table[0]
+    def one_row(matrix):
+        return matrix if rows is None else matrix[0]
 
     def embedded(x, mask):
         if mask is None:
@@ -170,12 +169,12 @@ def _module(encoder, metric, classifier, rows):
         return {"scores": one_row(classifier.head_scores(z))}
 
     module = tensorflow().Module()
-    module.embed = made(embed)
+    module.embed = graph(taken, embed)
     module.distance = function(distance, _embeddings(shape, rows, "gallery"))
     weights = list(encoder.weights)
     if classifier is not None:
         module.score = function(score, _embeddings(shape, rows, "prototypes"))
-        module.classify = made(classify)
+        module.classify = graph(taken, classify)
         weights += classifier.prototypes_layer.weights
     _track(module, weights)
     return module

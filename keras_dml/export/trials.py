@@ -1,19 +1,24 @@
-"""The fixed inputs that an exported file and Keras must agree on."""
+"""The fixed inputs on which an exported file and Keras must agree."""
 
 import dataclasses
 
 import numpy as np
 
-from keras_dml import inference
-from keras_dml.export import inputs
+from keras_dml import inputs
 from keras_dml.export._devices import works_on_matrices
+from keras_dml.layers import ChannelNormalization, LogMel
+from keras_dml.zoo import reading
 
-MOST_OWN = 16  # of a user's recordings; more only take time
+MAX_OWN = 16  # of a user's recordings; more only take time
+LENGTHS = (7, 100, 512)  # steps; a model of fixed length gets that one
+LOUDNESS = 0.1  # standard deviation of the noise for a model of audio, within [-1, 1]
+IMAGES = 3
+SEED = 20
 
 
 @dataclasses.dataclass(frozen=True)
 class Trials:
-    """Recordings and what Keras makes of them.
+    """Recordings, and their embeddings by Keras.
 
     Attributes:
         recordings: Arrays `(time, channels)`, `(n, n)` or `(height, width, channels)`.
@@ -29,31 +34,86 @@ class Trials:
 
 
 def trials(model, own=None, only_own=False):
-    """Recordings of several lengths in the units of the model, silence and a constant recording;
-    for a model of matrices regular and singular covariances, zero and the identity; for a model of
-    images noise, black, white and gray.
+    """Inputs of the model, and Keras's embeddings of them.
 
     Args:
         model: A `keras.Model` of one input, `(batch, time, channels)`, `(batch, n, n)` or `(batch,
             height, width, channels)`.
-        own: Real recordings, taken before the made ones.
-        only_own: Whether only the real ones count as typical: a file calibrated on them owes
-            nothing to noise.
+        own: Real recordings that the model takes, put before the generated ones.
+        only_own: Whether only the real ones count as typical: a file calibrated on them is not
+            measured on noise.
 
     Returns:
         `Trials`.
-
-    Raises:
-        ValueError: If a recording does not fit the model.
     """
-    own = list(own or [])[:MOST_OWN]
-    made, extremes = inputs.of(model).made()
-    recordings = [*own, *made, *extremes]
-    embeddings = inference.embed(model, recordings, batch_size=1, progress=False)
+    own = list(own or [])[:MAX_OWN]
+    generated, extremes = examples(inputs.of(model))
+    recordings = [*own, *generated, *extremes]
+    embeddings = np.concatenate([reading.embed_one(model, one) for one in recordings])
     if only_own:
         typical = len(own)
     elif works_on_matrices(model):  # the covariance of a constant recording is its rounding
-        typical = len(own) + len(made)
+        typical = len(own) + len(generated)
     else:
         typical = len(recordings)
     return Trials(recordings, embeddings, typical, timed=max(own or recordings, key=len))
+
+
+def examples(taken):
+    """Generated inputs of a model.
+
+    Args:
+        taken: What the model takes, one of `keras_dml.inputs`.
+
+    Returns:
+        Two lists of arrays: such as the model will see, and extremes.
+    """
+    return _EXAMPLES[type(taken)](taken, np.random.default_rng(SEED))
+
+
+def _signals(taken, rng):
+    """Noise of several lengths in the units of the model; silence and a constant recording."""
+    mean, stddev, lengths = _statistics(taken)
+    channels = taken.shape[1]
+    noise = [
+        (mean + stddev * rng.normal(size=(length, channels))).astype(np.float32)
+        for length in lengths
+    ]
+    constant = np.broadcast_to(mean + stddev, noise[-1].shape).astype(np.float32)
+    return noise, [np.zeros_like(noise[-1]), constant]
+
+
+def _statistics(taken):
+    """Mean and standard deviation of each channel, where the model normalizes by them, and lengths
+    to try: of audio from the shortest that gives enough frames to a second."""
+    mean, stddev, lengths = np.float32(0), np.float32(1), LENGTHS
+    for layer in taken.model.layers:
+        if isinstance(layer, ChannelNormalization):
+            mean, stddev = np.asarray(layer.mean), np.asarray(layer.stddev)
+        elif isinstance(layer, LogMel):
+            least = layer.frame + (layer.min_frames - 1) * layer.hop
+            stddev, lengths = LOUDNESS, (least, 2 * least, max(layer.rate, 3 * least))
+    steps, contract = taken.shape[0], taken.contract
+    if steps is not None:
+        return mean, stddev, (steps,) * len(lengths)
+    if contract is not None:
+        lengths = np.clip(lengths, contract.min_steps, contract.max_steps).astype(int)
+    return mean, stddev, lengths
+
+
+def _matrices(taken, rng):
+    """A regular and a singular covariance, of white noise with three times as many steps as
+    channels and with an eighth as many; zero and the identity."""
+    n = taken.shape[0]
+    signals = [rng.normal(size=(steps, n)) for steps in (3 * n, n // 8 + 1)]
+    covariances = [(x.T @ x / len(x)).astype(np.float32) for x in signals]
+    return covariances, [np.zeros_like(covariances[0]), np.eye(n, dtype=np.float32)]
+
+
+def _images(taken, rng):
+    """Uniform noise; a black, a white and a gray image."""
+    noise = [rng.random(taken.shape, np.float32) for _ in range(IMAGES)]
+    return noise, [np.full(taken.shape, value, np.float32) for value in (0, 1, 0.5)]
+
+
+_EXAMPLES = {inputs.Signals: _signals, inputs.Matrices: _matrices, inputs.Images: _images}

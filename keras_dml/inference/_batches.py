@@ -1,8 +1,8 @@
 """Which recordings share a batch, and batches under a mask.
 
 Padding must not change an embedding. A layer may drop the mask, and one that takes it may still
-count the padding, as a normalization over time does; so no list of layers is believed: before a
-batch is padded, one recording goes through the model padded and alone.
+count the padding, as a normalization over time does. So before a batch is padded, one recording
+goes through the model padded and alone.
 """
 
 import itertools
@@ -19,49 +19,46 @@ LENGTHS_PER_OCTAVE = (
 )
 FACTOR = 2  # between the lengths of one batch: memory goes with the longest
 TRIED_STEPS = 64  # at least, of the recording that is tried
-# Of the greatest number of a row of the embedding: padding that counts moves it by a tenth and
-# more, rounding in another order by 1e-6.
+# Fractions of the largest number of a row of the embedding: padding that counts moves it by a tenth
+# and more, rounding in another order by 1e-6.
 MOVED = {"float16": 1e-2, "bfloat16": 1e-1}
 MOVED_IN_FLOAT32 = 1e-4
 
 _MASKED = weakref.WeakKeyDictionary()  # JAX: models found to keep masks, with their weights then
 
 
-def batches(model, signals, batch_size):
+def batches(taken, signals, batch_size):
     """Rows of each batch, and whether they are padded.
 
     Args:
-        model: A built `keras.Model` of one input.
-        signals: Arrays of the model's kind.
-        batch_size: Greatest number of rows.
+        taken: What the model takes, one of `keras_dml.inputs`.
+        signals: Arrays that it has read.
+        batch_size: Largest number of rows.
 
     Returns:
-        `(batches, padded)`: list of arrays of places in `signals`, similar lengths together; and
+        `(batches, padded)`: list of arrays of indices of `signals`, similar lengths together; and
         whether batches are to be padded to one of few lengths, or hold one length each.
     """
     lengths = np.array([len(signal) for signal in signals])
     order = np.argsort(lengths, kind="stable")
-    fixed = model.inputs[0].shape[1] is not None
     mixed = _cut(order, lengths, batch_size, FACTOR)
     several = any(lengths[rows[0]] != lengths[rows[-1]] for rows in mixed)
-    pads = not fixed and (several or compiles_each_shape())
-    if pads and _keeps_masks(model, signals, lengths.min()):
+    pads = taken.has_any_length and (several or compiles_each_shape())
+    if pads and _keeps_masks(taken.model, signals, lengths.min()):
         return mixed, True
     return _cut(order, lengths, batch_size, 1), False
 
 
-def padded(signals):
+def padded(taken, signals):
     """Recordings of several lengths as a batch, and its mask.
 
     Returns:
         Shape `(batch, time, channels)` with zeros after the end of each, and `(batch, time)`, True
         before it.
     """
-    lengths = np.array([len(signal) for signal in signals])
-    batch = np.zeros((len(signals), padded_length(lengths.max()), signals[0].shape[1]), np.float32)
-    for row, signal in zip(batch, signals, strict=True):
-        row[: len(signal)] = signal
-    return batch, np.arange(batch.shape[1]) < lengths[:, None]
+    steps = padded_length(max(len(signal) for signal in signals))
+    batch, lengths = taken.batch(signals, steps).values()
+    return batch, np.arange(steps) < lengths[:, None]
 
 
 def padded_length(length):
@@ -70,7 +67,7 @@ def padded_length(length):
     return -(-int(length) // step) * step
 
 
-def answer(model, batch, mask=None):
+def embeddings(model, batch, mask=None):
     """Embeddings of a batch, NumPy."""
     if mask is None:
         return ops.convert_to_numpy(model(batch, training=False))
@@ -81,14 +78,14 @@ def answer(model, batch, mask=None):
 
 
 def _cut(order, lengths, batch_size, factor):
-    """Ascending places in parts of at most `batch_size` whose lengths are within a factor."""
+    """Indices in order, in parts of at most `batch_size` whose lengths are within a factor."""
     parts = []
-    for place in order:
+    for i in order:
         if not parts or len(parts[-1]) == batch_size:
             parts.append([])
-        elif lengths[place] > factor * lengths[parts[-1][0]]:
+        elif lengths[i] > factor * lengths[parts[-1][0]]:
             parts.append([])
-        parts[-1].append(place)
+        parts[-1].append(i)
     return [np.array(part) for part in parts]
 
 
@@ -104,21 +101,21 @@ def _keeps_masks(model, signals, shortest):
     tried = np.resize(loudest, (steps, loudest.shape[1]))
     batch = np.concatenate([tried, np.zeros_like(tried)])[None]
     try:
-        alone = answer(model, tried[None])
-        found = answer(model, batch, np.arange(2 * steps)[None] < steps)
+        alone = embeddings(model, tried[None])
+        found = embeddings(model, batch, np.arange(2 * steps)[None] < steps)
     except Exception:  # of any layer that does not take the mask, on any backend
         return False
-    kept = _is_near(found, alone, MOVED.get(model.compute_dtype, MOVED_IN_FLOAT32))
+    kept = _is_close(found, alone, MOVED.get(model.compute_dtype, MOVED_IN_FLOAT32))
     if kept and weights is not None:
         _MASKED[model] = weights
     return kept
 
 
-def _is_near(found, expected, share):
+def _is_close(found, expected, fraction):
     if found.shape != expected.shape or not np.isfinite(found).all():
         return False
-    greatest = np.abs(expected).max(axis=-1, keepdims=True)  # of a filter, of a vector
-    allowed = share * greatest + share**2 * greatest.max()
+    largest = np.abs(expected).max(axis=-1, keepdims=True)  # of a filter, of a vector
+    allowed = fraction * largest + fraction**2 * largest.max()
     return bool((np.abs(found - expected) <= allowed).all())
 
 

@@ -10,7 +10,7 @@ from keras_dml._backend import keras, ops
 
 
 def distance(model, x, y, *, max_bytes=64 * 2**20):
-    """Distances between two sets of embeddings, as the model's head defines them: small is near.
+    """Distances between two sets of embeddings, by the model's head: smaller is closer.
 
     Args:
         model: A `keras.Model` whose last layer names its `distance`, the name of a zoo model, or a
@@ -44,7 +44,7 @@ def distance(model, x, y, *, max_bytes=64 * 2**20):
             "`model` must be a keras.Model, the name of a zoo model, or a distance such as "
             f"`keras_dml.distances.Cosine()`. Received {type(model).__name__}."
         )
-    return _table(metric, *embeddings.values(), max_bytes)
+    return _matrix(metric, *embeddings.values(), max_bytes)
 
 
 def head_distance(model):
@@ -65,27 +65,27 @@ def head_distance(model):
     return distances.get(head.distance)
 
 
-def _table(metric, x, y, max_bytes):
+def _matrix(metric, x, y, max_bytes):
     """All distances, filled in block by block; rows and columns are cut."""
     pairs = max(1, int(max_bytes // metric.bytes_per_pair(y[:1])))
     rows = min(max(1, len(x)), math.isqrt(pairs))  # square: the sides, which are copied, stay small
     columns = pairs // rows
-    table = None
+    matrix = None
     for i in range(0, len(x), rows):
         for j in range(0, len(y), columns):
             block = ops.convert_to_numpy(metric(x[i : i + rows], y[j : j + columns]))
-            if table is None:
-                table = np.empty((len(x), len(y)), block.dtype)
-            table[i : i + rows, j : j + columns] = block
-    return np.zeros((len(x), len(y)), x.dtype) if table is None else table
+            if matrix is None:
+                matrix = np.empty((len(x), len(y)), block.dtype)
+            matrix[i : i + rows, j : j + columns] = block
+    return np.zeros((len(x), len(y)), x.dtype) if matrix is None else matrix
 
 
 def _check_finite(name, embeddings):
     finite = np.isfinite(embeddings)
     if not finite.all():
-        place = tuple(int(i) for i in np.argwhere(~finite)[0])
+        index = tuple(int(i) for i in np.argwhere(~finite)[0])
         raise ValueError(
-            f"`{name}` holds NaN or infinity, first at {place}. Leave such embeddings out, and "
+            f"`{name}` holds NaN or infinity, first at {index}. Leave such embeddings out, and "
             "look at the recordings that they are of."
         )
 

@@ -7,6 +7,7 @@ from keras_dml.layers.class_potatoes import ClassPotatoes
 from keras_dml.layers.covariance import Covariance
 from keras_dml.layers.first_difference import FirstDifference
 from keras_dml.layers.fixed_normalization import FixedNormalization
+from keras_dml.layers.input_contract import InputContract
 from keras_dml.layers.instance_standardization import InstanceStandardization
 from keras_dml.layers.lagged_correlation import LaggedCorrelation
 from keras_dml.layers.lda_shift import LDAShift
@@ -42,6 +43,7 @@ __all__ = [
     "Proxies",
     "QuantileLayer",
     "ReEig",
+    "InputContract",
     "InstanceStandardization",
     "RiemannianBatchNormalization",
     "SequencePooling",

@@ -67,6 +67,11 @@ class LogMel(keras.layers.Layer):
         self.window = np.hamming(self.frame)
         self.supports_masking = True
 
+    @property
+    def rate_hz(self):
+        """Rate that `keras_dml.embed` compares with that of recordings."""
+        return self.rate
+
     def build(self, input_shape):
         if len(input_shape) != 3 or input_shape[-1] != 1:
             raise ValueError(

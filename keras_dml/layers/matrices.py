@@ -15,6 +15,8 @@ class MatrixLayer(keras.layers.Layer):
     the small eigenvalues, which decide logarithms. Matrices have no time axis, so a mask ends here.
     """
 
+    takes_matrices = True  # a model that begins with such a layer is given matrices
+
     def __init__(self, *, dtype=None, **kwargs):
         super().__init__(dtype=full_precision(dtype), **kwargs)
         self.supports_masking = True

@@ -1,8 +1,8 @@
 """Checks of a prototypical classifier before anything is built or changed."""
 
 from keras_dml._backend import keras
+from keras_dml.images import are_images
 from keras_dml.losses.prototypes import PrototypicalLoss
-from keras_dml.models.images import are_pictures
 
 
 def refuse_weights(model, *weights):
@@ -68,7 +68,7 @@ def check_float_images(dtype, wanted):
         dtype: Type of the given array.
         wanted: Shape of the encoder's input, the batch first.
     """
-    if are_pictures(wanted[1:]) and not keras.backend.is_float_dtype(dtype):
+    if are_images(wanted[1:]) and not keras.backend.is_float_dtype(dtype):
         found = keras.backend.standardize_dtype(dtype)
         raise ValueError(
             f"`x` must hold floats in [0, 1]. Received dtype {found}. Bytes become such floats by "

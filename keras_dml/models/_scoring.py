@@ -6,10 +6,10 @@ import numpy as np
 
 from keras_dml._arrays import finite, real, whole
 from keras_dml._backend import ops
+from keras_dml.images import check_images
 from keras_dml.models._choices import choose
 from keras_dml.models._classifier_checks import check_batch, check_float_images
 from keras_dml.models._prototypical_terms import auxiliary_cosines
-from keras_dml.models.images import check_images
 
 HEADS = {"sim": "similarities to the prototypes", "dol": "logits of the auxiliary dense layer"}
 BATCH = 256

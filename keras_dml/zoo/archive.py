@@ -1,4 +1,4 @@
-"""What a zip file must be before anything of it is used: plain, of bounded size, and whole.
+"""Checks of a zip file before anything of it is used: plain, of bounded size, and whole.
 
 A few kilobytes of zip or HDF5 can stand for gigabytes. Keras stores what it writes as it is and
 NumPy compresses at most; so what grows far beyond its file was not written by either.
@@ -10,9 +10,11 @@ import io
 import pathlib
 import zipfile
 
-MOST_TEXT = 32 * 2**20  # bytes of a JSON member: 200 times that of a network of 250 layers
-ALWAYS = 32 * 2**20  # bytes that any file may grow to
-GROWTH = 20  # times its size, beyond that: weights shrink to nine tenths, constant arrays further
+MAX_TEXT = 32 * 2**20  # bytes of a JSON member: 200 times that of a network of 250 layers
+MAX_SMALL = 32 * 2**20  # bytes that any file may grow to
+MAX_GROWTH = (
+    20  # times its size, beyond that: weights shrink to nine tenths, constant arrays further
+)
 PIECE = 2**20
 METHODS = {zipfile.ZIP_STORED: "stored", zipfile.ZIP_DEFLATED: "deflated"}
 
@@ -47,10 +49,10 @@ def check_weights(opened, name):
 
     Args:
         opened: A zip file that `check` has passed, open for reading bytes.
-        name: Of the member.
+        name: Name of the member.
 
     Raises:
-        ValueError: As `check`.
+        ValueError: See `check`.
     """
     import h5py
 
@@ -96,16 +98,16 @@ def _check_declared(members, size, texts):
                 f"{member.filename} inside it is compressed by method {member.compress_type}, and "
                 f"only {' or '.join(METHODS.values())} ones are read"
             )
-        if member.filename in texts and member.file_size > MOST_TEXT:
+        if member.filename in texts and member.file_size > MAX_TEXT:
             raise ValueError(
                 f"{member.filename} inside it would take {_megabytes(member.file_size)} and may "
-                f"take {_megabytes(MOST_TEXT)}"
+                f"take {_megabytes(MAX_TEXT)}"
             )
     _check_growth("what it holds", sum(member.file_size for member in members), size)
 
 
 def _check_growth(what, grown, size):
-    if grown > max(ALWAYS, GROWTH * size):
+    if grown > max(MAX_SMALL, MAX_GROWTH * size):
         raise ValueError(
             f"unpacked, {what} would take {_megabytes(grown)}, {grown / size:,.0f} times the file"
         )

@@ -1,4 +1,4 @@
-"""Where the models lie: a folder of one's own, the installed package, the checkout."""
+"""Folders of models: a custom one, the installed package, the checkout."""
 
 import difflib
 import os
@@ -41,15 +41,15 @@ def folders():
             )
         found.append(own)
     checkout = _PACKAGE.parent
-    places = [_PACKAGE / "_zoo"]
+    known = [_PACKAGE / "_zoo"]
     if (checkout / "pyproject.toml").is_file():
-        places.append(checkout / "zoo")
-    return found + [place for place in places if place.is_dir()]
+        known.append(checkout / "zoo")
+    return found + [folder for folder in known if folder.is_dir()]
 
 
 def names():
     """Names of all models found, sorted. A subfolder is a model when it holds a card."""
-    return sorted({path.parent.name for place in folders() for path in place.glob(f"*/{CARD}")})
+    return sorted({path.parent.name for folder in folders() for path in folder.glob(f"*/{CARD}")})
 
 
 def find(name):
@@ -70,9 +70,9 @@ def find(name):
             "A model of the zoo is given by its name, a text such as 'gait_qp_wl'. Received "
             f"{type(name).__name__}."
         )
-    for place in folders():
-        if name in {path.parent.name for path in place.glob(f"*/{CARD}")}:
-            return place / name
+    for folder in folders():
+        if name in {path.parent.name for path in folder.glob(f"*/{CARD}")}:
+            return folder / name
     known = names()
     if not known:
         raise ValueError(

@@ -8,16 +8,16 @@ import weakref
 
 import numpy as np
 
-from keras_dml import _arrays, layers, losses, models  # noqa: F401  importing registers all classes
+from keras_dml import _arrays, inputs, layers, losses, models  # noqa: F401  registers all classes
 from keras_dml._backend import keras
-from keras_dml.models import parts
+from keras_dml.contract import Contract
 from keras_dml.zoo import archive, catalog, lookup, schema
 
 SUFFIX = ".keras"
 CONTENT = ("config.json", "metadata.json")  # what Keras puts into every file beside the weights
 WEIGHTS = "model.weights.h5"
-LOOSEST = 0.1  # of the golden embedding's size; another model's is off by more than all of it
-LONGEST = 300  # characters of what Keras says, which may quote the whole file
+MAX_TOLERANCE = 0.1  # of the golden embedding's size; another model's is off by more than all of it
+MAX_MESSAGE = 300  # characters of what Keras says, which may quote the whole file
 OWN_CARD = {"model": schema.CARD["model"], "golden?": schema.CARD["golden"]}
 _AGAIN = "Install the package again, or run the model's recipe."
 _COPY = "Copy it again from where it was saved, or save it again by `model.save`."
@@ -41,8 +41,8 @@ def load(name):
     weights is compared too. Keras reads in safe mode: a file cannot bring code of its own.
 
     Args:
-        name: Name of a model of the zoo, or the path of a `.keras` file of one's own or of a folder
-            that holds `model.keras`. A `card.json` beside one's own file is held against it.
+        name: Name of a model of the zoo, or the path of a custom `.keras` file or of a folder
+            that holds `model.keras`. A `card.json` beside a custom file is compared with it.
 
     Returns:
         A `keras.Model`, compiled if it was saved so.
@@ -58,38 +58,31 @@ def load(name):
     model = _read(file)
     if described is not None:
         _check_parameters(model, file, described["model"]["parameters"])
-        _CARDS[model] = _CARDS[parts.encoder(model)] = described
+        encoder = inputs.encoder(model)
+        _CARDS[model] = _CARDS[encoder] = described
+        contract = _contract(described)
+        if contract is not None:
+            inputs.declare(encoder, contract)
     return model
 
 
-def limits(model):
-    """The least and the greatest number of steps of a recording that the card of a loaded model
-    allows.
-
-    Args:
-        model: A `keras.Model`, or the encoder of one.
-
-    Returns:
-        `(least, greatest)`; 1 and infinity where the card names none, or the model has no card.
-    """
-    taken = _CARDS.get(model, {}).get("input", {})
-    least, greatest = taken.get("length") or (None, None)
-    return least or 1, greatest or float("inf")
+def card_of(model):
+    """The card of a model that `load` has read, or of its encoder; None where it has none."""
+    return _CARDS.get(model)
 
 
 def check(name):
-    """Computes the golden embedding anew: does this machine get the numbers of the one that
-    trained?
+    """Compares the golden embedding, computed anew, with that of the machine that trained.
 
     Args:
-        name: As for `load`; a model of one's own needs a card and a golden file beside it.
+        name: See `load`; a custom model needs a card and a golden file beside it.
 
     Returns:
-        The greatest difference, at most the card's tolerance.
+        The largest difference, at most the card's tolerance.
 
     Raises:
-        ValueError: If the difference is greater than the card's tolerance, or that tolerance is so
-            loose that another model would pass; else as `load`.
+        ValueError: If the difference is larger than the card's tolerance, or that tolerance is so
+            loose that another model would pass; else see `load`.
         FileNotFoundError: If there is nothing to compare with.
     """
     model = load(name)
@@ -146,7 +139,7 @@ def read_golden(path):
 
 def embed_one(model, recording):
     """The embedding of one recording `(time, channels)`, shape `(1, ...)`."""
-    encoder = parts.encoder(model)
+    encoder = inputs.encoder(model)
     return keras.ops.convert_to_numpy(
         encoder(np.asarray(recording, np.float32)[None], training=False)
     )
@@ -159,7 +152,7 @@ def sha256(path):
 
 
 def _file_and_card(name):
-    """The model's file, and its card or None where a file of one's own has none."""
+    """The model's file, and its card or None where a custom file has none."""
     if not _is_path(name):
         card = catalog.card(name)
         return lookup.find(name) / card["model"]["file"], card
@@ -177,6 +170,14 @@ def _file_and_card(name):
     named = card["model"]["file"]
     is_of_another = named != file.name and file.with_name(named).is_file()
     return file, None if is_of_another else card
+
+
+def _contract(card):
+    """The input contract of a card; None where it has none, or is one of images."""
+    taken = card.get("input", {})
+    if "size" in taken or schema.problems(taken, schema.RECORDINGS):
+        return None
+    return Contract(taken["channels"], taken["units"], taken["rate_hz"], *taken["length"])
 
 
 def _is_path(name):
@@ -204,11 +205,11 @@ def _check_digest(file, expected):
 
 def _check_tolerance(tolerance, expected, file):
     size = float(np.sqrt(np.mean(np.square(expected, dtype=np.float64))))
-    if not tolerance < LOOSEST * size:
+    if not tolerance < MAX_TOLERANCE * size:
         raise ValueError(
             f"The card of {file} allows its golden embedding to be off by {tolerance:g}, and its "
             f"values are of the size {size:.3g} (root mean square): another model would pass. "
-            f"Allow less than {LOOSEST * size:.2g}, or run the model's recipe."
+            f"Allow less than {MAX_TOLERANCE * size:.2g}, or run the model's recipe."
         )
 
 
@@ -264,4 +265,4 @@ def _of_keras(error):
 
 
 def _cut(text):
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+    return text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]} ..."

@@ -1,4 +1,4 @@
-"""What a card must say. Other keys are welcome; these are the ones that others rely on."""
+"""Schema of a card: the keys that others rely on. Further keys are allowed."""
 
 import re
 import sys
@@ -57,7 +57,7 @@ def mapping(value):
 LARGEST = sys.float_info.max
 
 # A dict names keys, a list of one entry says what each item is, a tuple names alternatives, a
-# function judges a value. A key that ends in ? may be missing.
+# function checks a value. A key that ends in ? may be missing.
 RECORDINGS = {
     "channels": [text],
     "units": [text],
@@ -120,7 +120,9 @@ CARD = {
     "data": (OF_PEOPLE, OF_CLASSES),
     "figures": [FIGURE],
     "figures_are?": text,
-    "thresholds": [{"far": number, "value": number, "trials": whole, "far_ci95": [number]}],
+    "thresholds": [
+        {"far": number, "value": number, "trials": whole, "far_ci95": [number], "enrolled?": whole}
+    ],
     "exports": [({**EXPORT, "auc_change": number}, {**EXPORT, "accuracy_change": number})],
     "golden": {"input": file_name, "atol": above_zero},
     "limits": [text],
@@ -168,42 +170,42 @@ def validate(card, title, wanted=CARD):
     return card
 
 
-def _differences(value, wanted, place):
+def _differences(value, wanted, path):
     if isinstance(wanted, dict):
         if not isinstance(value, dict):
-            yield f"{place} must be an object"
+            yield f"{path} must be an object"
             return
         for named, part in wanted.items():
             key = named.removesuffix("?")
             if key in value:
-                yield from _differences(value[key], part, f"{place}.{key}")
+                yield from _differences(value[key], part, f"{path}.{key}")
             elif key == named:
-                yield f"{place}.{key} is missing"
+                yield f"{path}.{key} is missing"
     elif isinstance(wanted, list):
         if not isinstance(value, list):
-            yield f"{place} must be a list"
+            yield f"{path} must be a list"
             return
         for i, item in enumerate(value):
-            yield from _differences(item, wanted[0], f"{place}[{i}]")
+            yield from _differences(item, wanted[0], f"{path}[{i}]")
     elif isinstance(wanted, tuple):
-        found = [list(_differences(value, part, place)) for part in wanted]
+        found = [list(_differences(value, part, path)) for part in wanted]
         yield from min(found, key=len)  # of the alternative that is meant; in doubt the first
     elif not wanted(value):
-        yield f"{place} must be {wanted.__doc__}"
+        yield f"{path} must be {wanted.__doc__}"
 
 
 def _beyond_numbers(card):
-    """Wherever they stand: NaN passes comparisons, infinity any tolerance, and a whole number too
-    large for a float ends in an error wherever it is shown."""
+    """Numbers that are not finite. NaN passes comparisons, infinity any tolerance, and a whole
+    number too large for a float ends in an error when it is shown."""
     rest = [("card", card)]
     while rest:
-        place, value = rest.pop()
+        path, value = rest.pop()
         if isinstance(value, dict):
-            rest += [(f"{place}.{key}", part) for key, part in value.items()]
+            rest += [(f"{path}.{key}", part) for key, part in value.items()]
         elif isinstance(value, list):
-            rest += [(f"{place}[{i}]", part) for i, part in enumerate(value)]
+            rest += [(f"{path}[{i}]", part) for i, part in enumerate(value)]
         elif number(value) and not -LARGEST <= value <= LARGEST:
-            yield f"{place} must be a finite number"
+            yield f"{path} must be a finite number"
 
 
 def _contradictions(card):

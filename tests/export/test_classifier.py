@@ -6,9 +6,10 @@ import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 
 import keras_dml
-from keras_dml import export
+from keras_dml import export, inputs
 from keras_dml._backend import keras
-from keras_dml.export import _calibration, _flatbuffer, inputs, litert, operators, parity
+from keras_dml.export import _calibration, _flatbuffer, litert, operators, parity
+from keras_dml.export.trials import examples
 from tests.export.conftest import CLASSES, FEATURES, SIDE, voice
 
 QUANTIZATIONS = [None, "float16", "dynamic", "int8"]
@@ -42,7 +43,7 @@ def spoken(speaker, tmp_path_factory):
     folder = tmp_path_factory.mktemp("speaker")
     own = [voice(length, length) for length in (2000, 3100, 4600)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_calibration, "SHARES", (0.0,))
+        patch.setattr(_calibration, "FRACTIONS", (0.0,))
         return {
             kind: export.tflite(speaker, folder / f"{kind}.tflite", kind, own)
             for kind in ("dynamic", "int8")
@@ -267,7 +268,7 @@ def test_images_of_unknown_size_are_refused(tmp_path):
 
 
 def test_images_are_tried_on_noise_black_white_and_gray(classifier):
-    noise, extremes = inputs.of(classifier.encoder).made()
+    noise, extremes = examples(inputs.of(classifier))
     assert all(image.shape == (SIDE, SIDE, 1) for image in noise + extremes)
     assert [float(np.ptp(image)) for image in extremes] == [0, 0, 0]
     assert sorted(float(image.max()) for image in extremes) == [0, 0.5, 1]
@@ -275,7 +276,7 @@ def test_images_are_tried_on_noise_black_white_and_gray(classifier):
 
 
 def test_audio_is_tried_from_the_shortest_that_the_network_takes_to_a_second(speaker):
-    noise, (silence, constant) = inputs.of(speaker.encoder).made()
+    noise, (silence, constant) = examples(inputs.of(speaker))
     least = 400 + 6 * 160  # seven frames are seen at once
     assert [len(one) for one in noise] == [least, 2 * least, 16000]
     assert not silence.any() and np.ptp(constant) == 0 and constant.any()

@@ -36,7 +36,7 @@ def test_recordings_may_come_from_a_generator_or_as_one_array_of_several(
 ):
     seen = []
 
-    def convert(module, kind, quantization, representative):
+    def convert(module, taken, quantization, representative, carried):
         seen.append(representative)
         raise ZeroDivisionError
 

@@ -195,7 +195,7 @@ def test_int8_takes_the_ranges_that_drift_least(small, tmp_path, monkeypatch):
     own = [sample(300, CHANNELS, seed) ** 3 for seed in range(20)]
 
     def drift(*shares):
-        monkeypatch.setattr(_calibration, "SHARES", shares)
+        monkeypatch.setattr(_calibration, "FRACTIONS", shares)
         return export.tflite(small, tmp_path / "model.tflite", "int8", own).drift
 
     extremes, cut = drift(0.0), drift(5e-4)

@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from keras_dml import inference, zoo
-from keras_dml.models import parts
+from keras_dml import inference, inputs, zoo
 from keras_dml.training import figure_files, page
 from zoo import recipe, tables
 
@@ -31,7 +30,7 @@ def test_a_model_gives_its_golden_embedding(name):
 def test_a_model_is_what_its_card_says(name):
     card, model = zoo.card(name), zoo.load(name)
     assert card["name"] == name
-    encoder, distance = parts.encoder(model), inference.head_distance(model)
+    encoder, distance = inputs.encoder(model), inference.head_distance(model)
     assert encoder.input_shape[-1] == len(card["input"]["channels"])
     assert list(encoder.output_shape[1:]) == card["embedding"]["shape"]
     assert distance.name == card["embedding"]["distance"]

@@ -1,0 +1,219 @@
+"""The input contract of a model: which recordings it takes, and what training saw of them."""
+
+import dataclasses
+import math
+import numbers
+import warnings
+
+import numpy as np
+
+from keras_dml._arrays import real, whole
+
+# Walks, EEG trials, motions and vowels of people outside the training are within a factor of 1.31
+# of the range of training, in the median channel of a unit. Walks in m/s^2 for g are beyond 2.1.
+MAGNITUDE_FACTOR = 1.5
+RANGE = (0.01, 0.99)  # quantiles over the recordings of training
+# Of the steps of a recording. No recording of those data sets ends in zeros, but for speech: 3 %.
+PADDING_FRACTION = 0.05
+MIN_PADDING = 2  # steps; a single one may be measured
+DIGITS = 4  # of a standard deviation; a contract is read by people too
+MAX_NAMED = 12  # channels in a message
+
+
+@dataclasses.dataclass(frozen=True)
+class Contract:
+    """What a model takes.
+
+    Attributes:
+        channels: Names of the channels, in order.
+        units: Unit of each channel.
+        rate_hz: Steps a second; None where the rate does not matter.
+        min_steps: Smallest number of steps of a recording.
+        max_steps: Largest number of steps; None: no limit.
+        stddev_range: Smallest and largest standard deviation of a training recording in each
+            channel, shape `(channels, 2)`, in the channel's unit; None where it is not known or
+            does not matter.
+
+    Raises:
+        TypeError: If a number of steps is no integer.
+        ValueError: If an attribute is impossible, or does not fit the channels.
+    """
+
+    channels: tuple
+    units: tuple
+    rate_hz: float | None = None
+    min_steps: int = 1
+    max_steps: int | None = None
+    stddev_range: tuple | None = None
+
+    def __post_init__(self):
+        channels = _texts("channels", self.channels)
+        units = self.units
+        units = _texts("units", [units] * len(channels) if isinstance(units, str) else units)
+        if len(units) != len(channels):
+            raise ValueError(
+                f"`units` must have one entry a channel, {len(channels)}. Received {len(units)}. "
+                "A single text is the unit of all channels."
+            )
+        checked = {
+            "channels": channels,
+            "units": units,
+            "rate_hz": _rate(self.rate_hz),
+            "min_steps": whole("min_steps", self.min_steps, 1),
+            "max_steps": self.max_steps
+            if self.max_steps is None
+            else whole("max_steps", self.max_steps, self.min_steps),
+            "stddev_range": _ranges(self.stddev_range, len(channels)),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    def measured(self, recordings):
+        """The same contract, with the magnitudes of training recordings.
+
+        Args:
+            recordings: Arrays of shape `(time, channels)`, in the units of the contract.
+
+        Raises:
+            ValueError: If there are none, or one has another number of channels.
+        """
+        shapes = [np.shape(recording) for recording in recordings]
+        if not shapes or any(len(s) != 2 or s[1] != len(self.channels) for s in shapes):
+            raise ValueError(
+                f"`recordings` must hold arrays of shape (time, {len(self.channels)}). Received "
+                f"shapes {sorted(set(shapes))}."
+            )
+        stddev = [np.std(recording, axis=0, dtype=np.float64) for recording in recordings]
+        ranges = [
+            [float(f"{value:.{DIGITS}g}") for value in channel]
+            for channel in np.quantile(stddev, RANGE, axis=0).T
+        ]
+        return dataclasses.replace(self, stddev_range=ranges)
+
+    def check_rate(self, rate_hz):
+        """Refuses another rate than the contract's.
+
+        Raises:
+            ValueError: If the rates differ.
+        """
+        if rate_hz != self.rate_hz:
+            raise ValueError(
+                f"The model takes recordings of {self.rate_hz:g} Hz. Received rate_hz={rate_hz!r}. "
+                "Resample the recordings, for example by `scipy.signal.resample_poly`."
+            )
+
+    def check(self, i, signal):
+        """Refuses a recording of another length, and one that was padded with zeros.
+
+        Args:
+            i: Index of the recording, for messages.
+            signal: Shape `(time, channels)`.
+
+        Raises:
+            ValueError: If it is too short, too long or padded.
+        """
+        steps = len(signal)
+        if steps < self.min_steps or steps > (self.max_steps or math.inf):
+            allowed = (
+                f"{self.min_steps} or more"
+                if self.max_steps is None
+                else f"{self.min_steps} to {self.max_steps}"
+            )
+            raise ValueError(
+                f"Recording {i} has {steps} steps, the model's contract or card allows {allowed}: "
+                "for other lengths its figures do not hold. Cut windows of a longer recording, "
+                "leave out a shorter one."
+            )
+        zeros = steps - _end(signal)
+        if zeros == steps:
+            raise ValueError(f"Recording {i} is zero throughout; leave it out.")
+        if zeros >= max(MIN_PADDING, PADDING_FRACTION * steps):
+            raise ValueError(
+                f"Recording {i} ends in {zeros} steps of exact zeros in all channels, which is "
+                f"padding. Cut it off: `recording[:{steps - zeros}]`. Recordings of several "
+                "lengths go in as a list."
+            )
+
+    def warn_of_magnitudes(self, signals):
+        """Warns where most recordings have another magnitude than those of training.
+
+        The standard deviation of each channel is compared with the range of training. The channels
+        of one unit count by their median, and so do the recordings.
+
+        Args:
+            signals: Arrays of shape `(time, channels)`.
+        """
+        if self.stddev_range is None:
+            return
+        low, high = np.maximum(self.stddev_range, np.finfo(np.float32).tiny).T
+        stddev = np.array([signal.std(axis=0, dtype=np.float64) for signal in signals])
+        ratios = stddev / np.clip(stddev, low, high)
+        for unit in dict.fromkeys(self.units):
+            columns = [i for i, other in enumerate(self.units) if other == unit]
+            ratio = float(np.median(np.median(ratios[:, columns], axis=1)))
+            if not 1 / MAGNITUDE_FACTOR <= ratio <= MAGNITUDE_FACTOR:
+                self._warn(unit, columns, np.median(stddev[:, columns]), ratio)
+
+    def _warn(self, unit, columns, found, ratio):
+        ranges = np.median(np.array(self.stddev_range)[columns], axis=0)
+        names = _listed([self.channels[i] for i in columns])
+        cause = "nothing moves in them, or their" if ratio < 1 else "their"
+        warnings.warn(
+            f"Most recordings have another magnitude than those of training in {names}: their "
+            f"standard deviation is {found:.3g}, in training it was {ranges[0]:.3g} to "
+            f"{ranges[1]:.3g} {unit}. Either {cause} unit is not {unit}. Convert them; 1 g is "
+            "9.81 m/s^2, 1 rad/s is 57.3 deg/s.",
+            UserWarning,
+            stacklevel=6,
+        )
+
+    def as_dict(self):
+        """The attributes by name, of lists and numbers as JSON has them."""
+        lists = {"channels": list(self.channels), "units": list(self.units)}
+        if self.stddev_range is not None:
+            lists["stddev_range"] = [list(pair) for pair in self.stddev_range]
+        return {**vars(self), **lists}
+
+    def named_channels(self):
+        """`6: LAX, LAY, LAZ, LRX, LRY, LRZ`."""
+        return f"{len(self.channels)}: {_listed(self.channels)}"
+
+
+def _end(signal):
+    """Number of steps up to the last one that is not zero."""
+    moving = np.flatnonzero(signal.any(axis=1))
+    return moving[-1] + 1 if len(moving) else 0
+
+
+def _listed(names):
+    shown = [*names[: MAX_NAMED - 1], "...", names[-1]] if len(names) > MAX_NAMED else names
+    return ", ".join(shown)
+
+
+def _texts(name, values):
+    texts = () if isinstance(values, str) else tuple(values)
+    if not texts or not all(isinstance(text, str) and text.strip() for text in texts):
+        raise ValueError(
+            f"`{name}` must be a list of texts that are not empty. Received {values!r}."
+        )
+    return texts
+
+
+def _rate(rate_hz):
+    if rate_hz is None:
+        return None
+    if not isinstance(rate_hz, numbers.Real) or not 0 < rate_hz < math.inf:
+        raise ValueError(f"`rate_hz` must be a positive number or None. Received {rate_hz!r}.")
+    return int(rate_hz) if rate_hz == int(rate_hz) else float(rate_hz)
+
+
+def _ranges(ranges, channels):
+    if ranges is None:
+        return None
+    array = real("`stddev_range`", ranges, np.float64)
+    if array.shape != (channels, 2) or not np.all((array >= 0) & (array[:, :1] <= array)):
+        raise ValueError(
+            f"`stddev_range` must hold (smallest, largest) for each of {channels} channels, "
+            f"neither negative. Received {ranges!r}."
+        )
+    return tuple(map(tuple, array.tolist()))

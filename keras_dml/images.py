@@ -1,0 +1,64 @@
+"""What an image is, and the refusal of what is none."""
+
+import numpy as np
+
+from keras_dml._arrays import real
+
+IMAGE_CHANNELS = (1, 3, 4)  # gray, RGB, with transparency; feature maps have others
+
+
+def are_images(shape):
+    """Whether inputs of a shape, without the batch, are images, whose values lie in [0, 1]."""
+    return len(shape) == 3 and shape[-1] in IMAGE_CHANNELS
+
+
+def check_images(images, shape):
+    """Refuses what is no image of a model's size. Feature maps, which have other numbers of
+    channels, may hold any finite numbers.
+
+    Args:
+        images: Images, an array or a list.
+        shape: `(height, width, channels)`; None is any size.
+
+    Raises:
+        ValueError: If one has another size, holds no floats, or leaves [0, 1], or a map is not
+            finite; the message names its index.
+    """
+    if isinstance(images, np.ndarray) and _all_fit(real("`x`", images), shape):
+        return
+    for i, image in enumerate(images):
+        image = real(f"Image {i}", image)
+        if not _fits(image.shape, shape):
+            raise ValueError(
+                f"Image {i} must have shape ({', '.join(map(str, shape))}). Received shape "
+                f"{image.shape}. Resize it, for example by `keras.ops.image.resize`; a single "
+                "image goes in as a list of one."
+            )
+        if not are_images(shape):
+            if not np.isfinite(image).all():
+                raise ValueError(f"Map {i} holds NaN or infinity; leave it out.")
+            continue
+        if not np.issubdtype(image.dtype, np.floating):
+            raise ValueError(
+                f"Image {i} must hold floats in [0, 1]. Received dtype {image.dtype}. Bytes "
+                'become such floats by `(image / 255).astype("float32")`.'
+            )
+        if not _in_range(image):
+            raise ValueError(
+                f"Image {i} must hold floats in [0, 1]. Received values from {image.min():.3g} to "
+                f"{image.max():.3g}. Divide bytes by 255; the model standardizes by itself."
+            )
+
+
+def _all_fit(images, shape):
+    floats = np.issubdtype(images.dtype, np.floating)
+    return floats and _fits(images.shape[1:], shape) and len(images) and _in_range(images)
+
+
+def _fits(found, shape):
+    same_rank = len(found) == len(shape)
+    return same_rank and all(n in (None, m) for m, n in zip(found, shape, strict=True))
+
+
+def _in_range(images):
+    return images.min() >= 0 and images.max() <= 1  # of NaN neither holds

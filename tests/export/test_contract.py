@@ -1,0 +1,87 @@
+"""Exported files carry what the model takes and when its distances mean the same person."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import keras_dml
+from keras_dml import export, layers, models, zoo
+from keras_dml.export import litert
+from tests.export.conftest import CHANNELS, build, sample
+
+
+@pytest.fixture(scope="module")
+def model():
+    contract = layers.InputContract(["x", "y", "β"], "g", 50, min_steps=4, max_steps=500)
+    contract.adapt([sample(90, CHANNELS, seed) for seed in range(3)])
+    return models.with_contract(build(layers.QuantileLayer(knots=4)), contract)
+
+
+@pytest.fixture(scope="module")
+def files(model, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("contract")
+    return {
+        "tflite": export.tflite(model, folder / "model.tflite", None),
+        "saved_model": export.saved_model(model, folder / "model"),
+    }
+
+
+def declared(model):
+    return model.layers[0].contract.as_dict()
+
+
+@pytest.mark.parametrize("form", ["tflite", "saved_model"])
+def test_a_file_carries_the_contract_of_its_model(model, files, form):
+    assert export.contract(files[form].path) == declared(model)
+
+
+def test_the_contract_costs_no_operator_and_no_signature(model, files, recordings):
+    given = [one for one in recordings if len(one) >= 4]
+    found = litert.embed(files["tflite"].path, given)
+    np.testing.assert_allclose(found, keras_dml.embed(model, given), rtol=1e-4, atol=1e-5)
+    plain = build(layers.QuantileLayer(knots=4))
+    other = export.tflite(plain, files["tflite"].path.with_name("plain.tflite"), None)
+    assert export.operators.operators(other.path) == export.operators.operators(
+        files["tflite"].path
+    )
+    with pytest.raises(ValueError, match="plain.tflite carries no input contract"):
+        export.contract(other.path)
+
+
+def test_it_is_read_without_tensorflow(files):
+    program = (
+        "import sys; from keras_dml import export; print(export.contract(sys.argv[1])['rate_hz']); "
+        "assert not {'tensorflow', 'keras', 'jax'} & set(sys.modules)"
+    )
+    for made in files.values():
+        command = [sys.executable, "-c", program, str(made.path)]
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ})
+        assert done.stdout.strip() == "50", done.stderr
+
+
+def test_a_zoo_model_brings_its_thresholds_and_their_rule(tmp_path):
+    card = zoo.card("vowels_qp_wl")
+    made = export.tflite("vowels_qp_wl", tmp_path / "vowels.tflite", None)
+    found = export.contract(made.path)
+    assert found["channels"] == card["input"]["channels"] and found["rate_hz"] == 156.25
+    assert found["distance"] == "wasserstein"
+    (threshold,) = found["thresholds"]
+    assert threshold["value"] == card["thresholds"][0]["value"] and threshold["far"] == 0.01
+    assert "the nearest of" in threshold["rule"] and "is at most 9.81799" in threshold["rule"]
+
+
+def test_thresholds_of_another_distance_are_left_out(tmp_path):
+    """A device compares tangent vectors, not by the affine-invariant distance of the card."""
+    made = export.tflite("eeg_spdnet_rpl", tmp_path / "eeg.tflite", None)
+    found = export.contract(made.path)
+    assert len(found["channels"]) == 64 and "thresholds" not in found
+
+
+def test_what_is_no_file_of_ours_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        export.contract(tmp_path / "none.tflite")
+    with pytest.raises(ValueError, match="carries no input contract"):
+        export.contract(tmp_path)
