@@ -293,6 +293,7 @@ def test_nuclear_norms_are_sums_of_singular_values_and_their_gradients_polar_fac
     np.testing.assert_allclose(
         np.swapaxes(u, 1, 2) @ gradient @ np.swapaxes(v, 1, 2),
         weights[:, None, None] * np.eye(rank),
+        rtol=0,
         atol=1e4 * limit,
     )
 
