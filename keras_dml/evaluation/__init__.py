@@ -6,9 +6,7 @@ Scores are distances: smaller is closer, and a trial is accepted where `score <=
 similarity S enters as -S. Names load on first use.
 """
 
-from __future__ import annotations
-
-import importlib
+from keras_dml import _lazy
 
 _HOME = {
     "EqualErrorRate": "_equal_error_rate",
@@ -55,17 +53,4 @@ _HOME = {
 _SUBMODULES = ("attacks", "protocol", "splits")
 
 __all__ = [*_HOME, *_SUBMODULES]
-
-
-def __getattr__(name):
-    if name in _SUBMODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name in _HOME:
-        return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    raise AttributeError(
-        f"module `{__name__}` has no attribute `{name}`. It offers {', '.join(__all__)}."
-    )
-
-
-def __dir__():
-    return sorted(__all__)
+__getattr__, __dir__ = _lazy.attach(__name__, _HOME, _SUBMODULES)

@@ -8,7 +8,7 @@ scores`. They are compared with Keras before they are put in place. Names load o
 TensorFlow is loaded by the first export.
 """
 
-import importlib
+from keras_dml import _lazy
 
 _HOME = {
     "Export": "result",
@@ -21,19 +21,4 @@ _HOME = {
 _SUBMODULES = {*_HOME.values(), "litert", "operators", "parity", "signatures", "trials"}
 
 __all__ = [*_HOME]
-
-
-def __getattr__(name):
-    if name in _HOME:
-        value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-        globals()[name] = value
-        return value
-    if name in _SUBMODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(
-        f"module `{__name__}` has no attribute `{name}`. It offers {', '.join(__all__)}."
-    )
-
-
-def __dir__():
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _lazy.attach(__name__, _HOME, _SUBMODULES)

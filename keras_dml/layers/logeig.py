@@ -23,8 +23,7 @@ class LogEig(MatrixLayer):
             one eigendecomposition, at half the time. None: no more than keeps the logarithm finite,
             the rounding unit times the largest eigenvalue (for `"polynomial"` 1e-6 times the norm
             of the matrix).
-        solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition: products of
-            matrices only, the same weights (see `keras_dml.models.with_solver`).
+        solver: Same as in `ReEig`.
 
     Raises:
         ValueError: If `epsilon` is not positive or `solver` unknown, or the matrices are not

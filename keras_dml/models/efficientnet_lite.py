@@ -4,6 +4,7 @@ import pathlib
 
 from keras_dml._backend import keras
 from keras_dml.layers.fixed_normalization import FixedNormalization
+from keras_dml.models._convolution import convolution
 from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import embedding_of, image_input
 
@@ -88,15 +89,7 @@ def _block(x, filters, kernel, expansion, stride, name):
 
 
 def _convolved(x, filters, kernel, name, stride=1, activated=True):
-    x = keras.layers.Conv2D(
-        filters,
-        kernel,
-        stride,
-        padding="same",
-        use_bias=False,
-        kernel_initializer="he_normal",
-        name=f"{name}_conv",
-    )(x)
+    x = convolution(filters, kernel, f"{name}_conv", stride)(x)
     return _activated(x, name) if activated else _normalized(x, name)
 
 

@@ -2,6 +2,7 @@
 
 from keras_dml._backend import keras
 from keras_dml.layers.fixed_normalization import FixedNormalization
+from keras_dml.models._convolution import convolution
 from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import embedding_of, image_input
 
@@ -68,12 +69,5 @@ def _block(x, filters, name):
 
 
 def _normalized(x, filters, kernel, name):
-    x = keras.layers.Conv2D(
-        filters,
-        kernel,
-        padding="same",
-        use_bias=False,
-        kernel_initializer="he_normal",
-        name=f"{name}_conv",
-    )(x)
+    x = convolution(filters, kernel, f"{name}_conv")(x)
     return batch_normalization(f"{name}_norm")(x)

@@ -2,6 +2,7 @@
 
 from keras_dml._backend import keras
 from keras_dml.layers.fixed_normalization import FixedNormalization
+from keras_dml.models._convolution import convolution
 from keras_dml.models._normalization import batch_normalization
 from keras_dml.models.images import embedding_of, image_input
 
@@ -52,7 +53,7 @@ def wide_resnet(
         raise ValueError(f"`depth` must be 10, 16, 22, 28, ... Received depth={depth!r}.")
     image = image_input(input_shape, 8)
     x = FixedNormalization(mean, stddev, name="normalization")(image)
-    x = _convolution(STEM, 3, "stem")(x)
+    x = convolution(STEM, 3, "stem")(x)
     for i, (filters, stride) in enumerate(GROUPS, start=1):
         for j in range(1, blocks + 1):
             first = stride if j == 1 else 1
@@ -66,26 +67,14 @@ def _block(x, filters, stride, dropout, name):
     """A block; if it changes the shape, its shortcut starts after the first activation."""
     shortcut, x = x, _activated(x, f"{name}_1")
     if stride != 1 or shortcut.shape[-1] != filters:
-        shortcut = _convolution(filters, 1, f"{name}_shortcut", stride)(x)
-    x = _convolution(filters, 3, f"{name}_conv_1", stride)(x)
+        shortcut = convolution(filters, 1, f"{name}_shortcut", stride)(x)
+    x = convolution(filters, 3, f"{name}_conv_1", stride)(x)
     x = _activated(x, f"{name}_2")
     x = keras.layers.Dropout(dropout, name=f"{name}_dropout")(x)
-    x = _convolution(filters, 3, f"{name}_conv_2")(x)
+    x = convolution(filters, 3, f"{name}_conv_2")(x)
     return keras.layers.Add(name=f"{name}_add")([shortcut, x])
 
 
 def _activated(x, name):
     x = batch_normalization(f"{name}_norm")(x)
     return keras.layers.ReLU(name=f"{name}_relu")(x)
-
-
-def _convolution(filters, kernel, name, stride=1):
-    return keras.layers.Conv2D(
-        filters,
-        kernel,
-        stride,
-        padding="same",
-        use_bias=False,
-        kernel_initializer="he_normal",
-        name=name,
-    )

@@ -1,8 +1,6 @@
 """Plots of evaluation results, in one style. Names load on first use; nothing here loads Keras."""
 
-from __future__ import annotations
-
-import importlib
+from keras_dml import _lazy
 
 _HOME = {
     "save": "style",
@@ -20,17 +18,4 @@ _HOME = {
 _SUBMODULES = ("loss_plots", "quantile_plots", "style", "verification_plots")
 
 __all__ = [*_HOME, *_SUBMODULES]
-
-
-def __getattr__(name):
-    if name in _SUBMODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name in _HOME:
-        return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
-    raise AttributeError(
-        f"module `{__name__}` has no attribute `{name}`. It offers {', '.join(__all__)}."
-    )
-
-
-def __dir__():
-    return sorted(__all__)
+__getattr__, __dir__ = _lazy.attach(__name__, _HOME, _SUBMODULES)

@@ -3,19 +3,12 @@
 `list_models`, `info` and `card` read JSON and load neither Keras nor a backend.
 """
 
-import importlib
-
+from keras_dml import _lazy
 from keras_dml.zoo.catalog import card, info, list_models
 
 __all__ = ["card", "check", "info", "list_models", "load"]
 
-
-def __getattr__(name):
-    if name in ("check", "load"):
-        return getattr(importlib.import_module(f"{__name__}.reading"), name)
-    raise AttributeError(
-        f"module `{__name__}` has no attribute `{name}`. It offers {', '.join(__all__)}."
-    )
+__getattr__, _ = _lazy.attach(__name__, {"check": "reading", "load": "reading"})
 
 
 def __dir__():

@@ -36,10 +36,10 @@ def rectify(x, epsilon):
 
     Args:
         x: Symmetric matrices, shape `(..., n, n)`; the symmetric part is taken.
-        epsilon: Smallest eigenvalue of the result, positive, in the unit of `x`.
+        epsilon: Minimum eigenvalue, positive, in the unit of `x`.
 
     Returns:
-        Matrices, shape `(..., n, n)`, float32 or wider. NaN where `x` is not finite.
+        Positive definite matrices, same shape, float32 or wider. NaN where `x` is not finite.
 
     Raises:
         ValueError: If the matrices are not square or epsilon is not positive.
@@ -52,7 +52,7 @@ def log(x):
     """Matrix logarithm, as `spd.log`; eigenvalues below 1e-6 of the norm count as that.
 
     Args:
-        x: Symmetric positive definite matrices, shape `(..., n, n)`; the symmetric part is taken.
+        x: SPD matrices, shape `(..., n, n)`; the symmetric part is taken.
 
     Returns:
         Symmetric matrices, shape `(..., n, n)`, float32 or wider. NaN where `x` is not finite.
@@ -72,10 +72,10 @@ def sqrt(x):
     """Symmetric square root, as `spd.sqrt`; eigenvalues below 1e-6 of the norm count as that.
 
     Args:
-        x: Symmetric positive definite matrices, shape `(..., n, n)`; the symmetric part is taken.
+        x: SPD matrices, shape `(..., n, n)`; the symmetric part is taken.
 
     Returns:
-        Symmetric matrices, shape `(..., n, n)`, float32 or wider. NaN where `x` is not finite.
+        Square roots, same shape, float32 or wider. NaN where `x` is not finite.
 
     Raises:
         ValueError: If the matrices are not square.

@@ -31,7 +31,7 @@ def qr(w):
         w: Matrices of full column rank, shape `(..., rows, columns)` with `columns <= rows`.
 
     Returns:
-        Frames, same shape, float32 or wider.
+        Frames Q with the column space of `w`, same shape, float32 or wider.
 
     Raises:
         ValueError: If there are more columns than rows.
