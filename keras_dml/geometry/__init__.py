@@ -22,6 +22,7 @@ Symmetric positive definite (SPD) matrices; `spd` itself exports the functions:
 - `spd.stiefel`: orthonormal frames, by polar factor or QR decomposition
 - `spd.potato`: z-scores of the Riemannian potato
 - `spd.matrices`, `spd.pairs`: checks, eigendecompositions, pairs of matrices
+- `spd.namespaces`: one set of names for functions of tensors and of NumPy arrays
 
 Vectors and signals:
 
