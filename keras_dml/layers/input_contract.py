@@ -33,7 +33,7 @@ class InputContract(keras.layers.Layer):
         >>> contract = InputContract(["x", "y", "z"], "g", rate_hz=100, min_steps=64)
         >>> contract.adapt([np.sin(np.arange(300.0))[:, None] * [1, 2, 1]])
         >>> contract.contract.stddev_range[1]
-        (1.414, 1.414)
+        (1.412, 1.412)
     """
 
     def __init__(
