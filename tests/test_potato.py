@@ -253,7 +253,7 @@ def test_before_fit_there_is_nothing_to_ask(tmp_path):
     "x, message",
     [
         (np.eye(3)[None], "at least 2 matrices"),
-        (np.stack([np.eye(3), np.diag([1.0, 1, 0])]), "positive definite.*place 1"),
+        (np.stack([np.eye(3), np.diag([1.0, 1, 0])]), "positive definite.*index 1"),
         (np.stack([np.eye(3), np.eye(3) * np.nan]), "not finite"),
         (np.eye(3), r"shape \(count, n, n\)"),
     ],

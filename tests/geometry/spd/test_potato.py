@@ -232,7 +232,7 @@ def test_centers_stay_symmetric_and_definite_in_float32(rng):
     [
         (np.eye(3)[None], "at least 2 matrices.*Received 1"),
         (np.stack([np.eye(2), np.full((2, 2), np.nan)]), "not finite"),
-        (np.stack([np.eye(2), np.diag([1.0, -1])]), "positive definite.*place 1"),
+        (np.stack([np.eye(2), np.diag([1.0, -1])]), "positive definite.*index 1"),
         (np.ones((4, 3)), r"shape \(count, n, n\)"),
     ],
 )
