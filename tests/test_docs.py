@@ -21,6 +21,7 @@ PAGES = (
     "keras_dml/reproduce/README.md",
     "tests/parity/README.md",
     "tests/bench/README.md",
+    "zoo/README.md",
 )
 ROW = re.compile(r"^\| (`.*?`) \| .+ \|$", re.MULTILINE)
 

@@ -4,6 +4,7 @@
 on them, `publish` writes a trained model with its card and page into a folder of the zoo.
 """
 
+from keras_dml.training import golden, measure
 from keras_dml.training._card import build_card, training_record, versions
 from keras_dml.training._fit import Fitted, Optimization, fit
 from keras_dml.training._publish import figure_files, publish, update
@@ -19,6 +20,8 @@ __all__ = [
     "figure_files",
     "fit",
     "folds",
+    "golden",
+    "measure",
     "publish",
     "training_record",
     "update",
