@@ -137,7 +137,7 @@ def a_few(found, each=MAX_A_PERSON):
 
 
 def auc(distance, embeddings, measured):
-    """AUC of verification over all pairs of recordings that are no parts of one.
+    """AUC of verification over all pairs of recordings that are not parts of one.
 
     Args:
         distance: One of `keras_dml.distances`.

@@ -80,17 +80,17 @@ def finite(name, values):
     return array
 
 
-def whole(name, value, least):
+def whole(name, value, minimum):
     """Converts an integer of any type to `int`.
 
     Args:
         name: Name of the argument in error messages.
         value: The integer.
-        least: Smallest integer allowed.
+        minimum: Smallest integer allowed.
 
     Raises:
         TypeError: If `value` is not an integer; a boolean and 2.0 are not.
-        ValueError: If it is below `least`.
+        ValueError: If it is below `minimum`.
     """
     try:
         number = operator.index(value)
@@ -98,8 +98,8 @@ def whole(name, value, least):
         number = None
     if number is None or isinstance(value, bool):
         raise TypeError(f"`{name}` must be an integer. Received: {value!r}.")
-    if number < least:
-        raise ValueError(f"`{name}` must be at least {least}. Received: {value}.")
+    if number < minimum:
+        raise ValueError(f"`{name}` must be at least {minimum}. Received: {value}.")
     return number
 
 

@@ -35,7 +35,7 @@ class Contract:
             does not matter.
 
     Raises:
-        TypeError: If a number of steps is no integer.
+        TypeError: If a number of steps is not an integer.
         ValueError: If an attribute is impossible, or does not fit the channels.
     """
 

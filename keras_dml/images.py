@@ -13,7 +13,7 @@ def are_images(shape):
 
 
 def check_images(images, shape):
-    """Refuses what is no image of a model's size. Feature maps, which have other numbers of
+    """Refuses what is not an image of a model's size. Feature maps, which have other numbers of
     channels, may hold any finite numbers.
 
     Args:

@@ -11,7 +11,7 @@ from keras_dml._backend import keras
 from keras_dml.contract import Contract
 from keras_dml.images import check_images
 
-ASYMMETRY = 1e-3  # of the largest entry; more is no rounding
+ASYMMETRY = 1e-3  # of the largest entry; more is not rounding
 
 _DECLARED = weakref.WeakKeyDictionary()  # contracts of models that carry none themselves
 
@@ -26,7 +26,7 @@ def of(model):
         `Signals`, `Matrices` (the first layer is one on matrices) or `Images`.
 
     Raises:
-        TypeError: If it is no `keras.Model`.
+        TypeError: If it is not a `keras.Model`.
         ValueError: If it is not built, has several inputs, or an input of another rank.
     """
     model = encoder(model)

@@ -25,20 +25,21 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
 
     A matrix scores `z = (log d - mean) / stddev`, with d its affine-invariant distance to the
     center, and is accepted where z is below the threshold; a matrix that is unusually close is
-    never rejected. A matrix that is singular, indefinite or not finite is infinitely far, so a dead
-    channel is an artifact and no error.
+    never rejected. A matrix that is singular, indefinite or not finite is infinitely far, so a flat
+    channel is rejected as an artifact and does not raise.
 
     A scikit-learn outlier detector, with pyRiemann's names where it has them: `predict` returns 1
     for an inlier (clean) and -1 for an outlier (artifact; 0 in pyRiemann), `decision_function` is
     positive for inliers, `transform` returns z-scores, which are lower for inliers. Scores and
     `fit` are those of pyRiemann's `Potato`. `partial_fit` follows the paper: distance to the center
     before it moves, one matrix at a time, accepted ones only; pyRiemann moves the center first, to
-    the batch's mean, and measures that mean. It needs a fitted potato: one matrix has no spread.
+    the batch's mean, and measures that mean. It needs a fitted potato: a single matrix has no
+    standard deviation.
 
     Args:
         threshold: Score from which on a matrix is rejected, in standard deviations; 3 in pyRiemann,
             2.5 in Barachant2013.
-        update_rate: Fraction of one matrix in the statistics after it, from 0 to 1 (beta_delta in
+        update_rate: Weight of a new matrix in the running statistics, from 0 to 1 (beta_delta in
             Kim2020). None: one over the number of matrices seen, so that the potato settles; a
             constant such as 0.01 lets it follow slow drifts.
         scale: `"geometric"`, on logarithms of distances, or `"arithmetic"`, on distances, as in
@@ -67,7 +68,7 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X, y=None):
         """Finds the clean matrices and measures them: drops those at or above the threshold,
-        measures again, until all stay.
+        measures again, until no matrix is rejected.
 
         Args:
             X: Positive definite matrices, shape `(count, n, n)`, artifacts among them.
@@ -77,7 +78,7 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
             The potato.
 
         Raises:
-            ValueError: If a parameter is out of its range, there are fewer than two matrices, fewer
+            ValueError: If a parameter is out of range, there are fewer than two matrices, fewer
                 than two stay, or one is not finite or not positive definite.
             TypeError: If the matrices are masked or hold other than real numbers.
         """
@@ -171,7 +172,7 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         return np.where(self.transform(X) < self.threshold, 1, -1)
 
     def probability(self, X):
-        """Probability that a clean matrix is at least so far, were scores normal, shape `(count,)`
+        """Upper-tail probability of the score under a normal distribution, shape `(count,)`
         (pyRiemann's `predict_proba`); arguments and errors as those of `transform`."""
         import scipy.stats
 
@@ -183,7 +184,8 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         The file is written beside `path` and renamed, so `path` is always whole.
 
         Raises:
-            ValueError: If the potato is not fitted, or there is something else than a regular file.
+            ValueError: If the potato is not fitted, or there is something other than a regular
+                file.
             OSError: If the folder is not there or cannot be written to.
         """
         arrays = self.statistics_._asdict()
@@ -196,7 +198,7 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
 
         Raises:
             FileNotFoundError: If there is no such file.
-            ValueError: If the file is damaged, or is no potato's.
+            ValueError: If the file is damaged, or is not a potato's.
         """
         with open(path, "rb") as whole:
             try:

@@ -19,12 +19,12 @@ from keras_dml import _files
 MEMBERS = ("mark", "parts", "parts/*")
 
 
-def folder_place(path):
-    return _files.folder_place(path, "thing", "mark", MEMBERS)
+def replaceable_folder(path):
+    return _files.replaceable_folder(path, "thing", "mark", MEMBERS)
 
 
 def thing(path, text):
-    """A folder such as `folder_place` replaces."""
+    """A folder such as `replaceable_folder` replaces."""
     (path / "parts").mkdir(parents=True)
     (path / "mark").write_text(text)
     (path / "parts" / "one").write_text(text)
@@ -82,7 +82,10 @@ ERRORS = [OSError(errno.EIO, "Input/output error"), KeyboardInterrupt()]
 def test_whichever_rename_fails_a_whole_folder_is_there(tmp_path, failing, number, after, error):
     thing(tmp_path / "thing", "old")
     failing({number}, error, after)
-    with pytest.raises(type(error)), _files.staged(tmp_path / "thing", folder_place) as candidate:
+    with (
+        pytest.raises(type(error)),
+        _files.staged(tmp_path / "thing", replaceable_folder) as candidate,
+    ):
         thing(candidate, "new")
     done = number == 2 and after
     assert content(tmp_path / "thing") == WHOLE["new" if done else "old"]
@@ -92,10 +95,10 @@ def test_whichever_rename_fails_a_whole_folder_is_there(tmp_path, failing, numbe
 def test_a_folder_that_cannot_be_put_back_is_kept_until_it_can(tmp_path, failing):
     thing(tmp_path / "thing", "old")
     failing({2, 3}, OSError(errno.EIO, "Input/output error"))
-    with pytest.raises(OSError), _files.staged(tmp_path / "thing", folder_place) as candidate:
+    with pytest.raises(OSError), _files.staged(tmp_path / "thing", replaceable_folder) as candidate:
         thing(candidate, "new")
     assert not (tmp_path / "thing").exists()
-    with pytest.raises(ZeroDivisionError), _files.staged(tmp_path / "thing", folder_place):
+    with pytest.raises(ZeroDivisionError), _files.staged(tmp_path / "thing", replaceable_folder):
         raise ZeroDivisionError
     assert content(tmp_path / "thing") == WHOLE["old"]
     assert names(tmp_path) == ["thing"]
@@ -122,7 +125,7 @@ KILLED = """
     import os, pathlib, signal, sys
     from keras_dml import _files
     from keras_dml._files import tmp_dirs
-    from tests.test_files import folder_place, thing
+    from tests.test_files import replaceable_folder, thing
 
     path, moment = pathlib.Path(sys.argv[1]), sys.argv[2]
 
@@ -138,7 +141,7 @@ KILLED = """
         os.replace = replace
     if moment == "after the renames":
         tmp_dirs._remove = replace
-    place = _files.file_place if path.suffix else folder_place
+    place = _files.replaceable_file if path.suffix else replaceable_folder
     with _files.staged(path, place) as candidate:
         candidate.write_text("half") if path.suffix else thing(candidate, "new")
         if moment == "while it writes":
@@ -171,7 +174,7 @@ def test_the_next_run_clears_what_a_killed_one_left(tmp_path, name, moment):
         assert killed.wait(60) == -signal.SIGKILL
     assert len(names(tmp_path)) == (1 if moment == "between the renames" and not path.suffix else 2)
     with contextlib.suppress(ZeroDivisionError):
-        with _files.staged(path, _files.file_place if path.suffix else folder_place):
+        with _files.staged(path, _files.replaceable_file if path.suffix else replaceable_folder):
             raise ZeroDivisionError  # the next run may fail too
     is_new = moment == "after the renames"
     wanted = "half" if is_new else "old"
@@ -186,7 +189,7 @@ def test_the_next_run_clears_what_an_interrupted_cleanup_left(
 ):
     """After each number of deletions, in either order in which a system may list a folder."""
     path = tmp_path / name
-    place = _files.file_place if path.suffix else folder_place
+    place = _files.replaceable_file if path.suffix else replaceable_folder
     monkeypatch.setattr(os, "scandir", sorted_scandir(os.scandir, backwards))
     for number in range(1, 20):
         with pytest.MonkeyPatch.context() as patch:
@@ -282,10 +285,10 @@ def test_a_path_that_ends_in_no_name_is_refused(tmp_path, monkeypatch, path):
     (tmp_path / "folder").mkdir()
     monkeypatch.chdir(tmp_path / "folder")
     with pytest.raises(ValueError, match="must end in its name. Received"):
-        _files.file_place(path)
+        _files.replaceable_file(path)
 
 
-@pytest.mark.parametrize("place", [_files.file_place, folder_place])
+@pytest.mark.parametrize("place", [_files.replaceable_file, replaceable_folder])
 def test_a_path_with_a_null_character_is_refused(place):
     with pytest.raises(ValueError, match=r"null character. Received 'a\\x00b'"):
         place("a\0b")
@@ -296,8 +299,8 @@ def test_a_folder_without_a_name_is_refused(tmp_path, monkeypatch, path):
     thing(tmp_path, "the user's")  # which `.` and `folder/..` would take for its own
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match="path of a folder must end in its name. Received"):
-        folder_place(path)
-    assert folder_place("new/") == pathlib.Path("new")
+        replaceable_folder(path)
+    assert replaceable_folder("new/") == pathlib.Path("new")
 
 
 @pytest.fixture
@@ -322,14 +325,14 @@ def test_what_is_no_regular_file_is_refused_and_left(tmp_path, places, kind):
         _files.write_text(places[kind], "new")
     if kind != "a folder":
         with pytest.raises(ValueError, match=r"is a\b.*left as it is"):
-            folder_place(places[kind])
+            replaceable_folder(places[kind])
     assert names(tmp_path) == before
     assert content(tmp_path / "a folder") == {"notes.txt": "mine"}
 
 
 def test_a_device_is_no_place_for_a_file():
     with pytest.raises(ValueError, match="'/dev/null' is a device, so it is left as it is"):
-        _files.file_place("/dev/null")
+        _files.replaceable_file("/dev/null")
 
 
 def test_what_comes_while_a_file_is_written_is_left(tmp_path):
@@ -356,7 +359,7 @@ def test_a_link_to_a_folder_is_no_folder_to_replace(tmp_path):
     (tmp_path / "link").symlink_to("thing")
     for path in ("link", "link/"):
         with pytest.raises(ValueError, match="is a link"):
-            folder_place(f"{tmp_path}/{path}")
+            replaceable_folder(f"{tmp_path}/{path}")
 
 
 @pytest.mark.parametrize("foreign", ["notes.txt", "drafts", ".git", "parts2"])
@@ -364,11 +367,11 @@ def test_a_folder_with_something_foreign_is_left(tmp_path, foreign):
     thing(tmp_path / "thing", "old")
     (tmp_path / "thing" / foreign).mkdir()
     with pytest.raises(ValueError, match=f"holds '{foreign}', which is no part of a thing"):
-        folder_place(tmp_path / "thing")
+        replaceable_folder(tmp_path / "thing")
 
 
 def test_a_folder_is_asked_for_that_holds_the_new_one(tmp_path):
-    for place in (_files.file_place, folder_place):
+    for place in (_files.replaceable_file, replaceable_folder):
         with pytest.raises(FileNotFoundError, match="There is no folder '.*none' to write 'new'"):
             place(tmp_path / "none" / "new")
 

@@ -8,7 +8,7 @@ LUMA = np.array([0.299, 0.587, 0.114])  # of red, green and blue in a gray image
 
 
 def rotate(batch, rng, degrees, triplets):
-    """Turns the sensor by a random angle about a random axis, for each row anew.
+    """Turns the sensor by a random angle about a random axis, for each row again.
 
     Args:
         batch: Signals, shape `(rows, time, channels)`.
@@ -30,7 +30,7 @@ def rotate(batch, rng, degrees, triplets):
 
 
 def scale(batch, rng, fraction):
-    """Changes the gain of every channel by up to a fraction, for each row anew."""
+    """Changes the gain of every channel by up to a fraction, for each row again."""
     return batch * rng.uniform(1 - fraction, 1 + fraction, (len(batch), 1, batch.shape[-1]))
 
 
@@ -117,7 +117,7 @@ def crop(images, rng, side, min_area):
 
 
 def recolor(images, rng, fraction, gray=0.0):
-    """Changes brightness, contrast and saturation by up to a fraction, for each image anew.
+    """Changes brightness, contrast and saturation by up to a fraction, for each image again.
 
     Args:
         images: Shape `(rows, height, width, 3)`, RGB in [0, 1].

@@ -17,7 +17,7 @@ Z_THRESHOLD, MARGIN = 1.0, 3.0
 def train(run, encoder, people, *, classes, per_class, length, vary):
     """Trains an encoder of recordings whose output is SPD matrices.
 
-    Statistics are measured anew after each epoch: the 1/t of Kim2020 alone would freeze them on
+    Statistics are measured again after each epoch: the 1/t of Kim2020 alone would freeze them on
     embeddings of old weights.
 
     Args:

@@ -16,7 +16,7 @@ def data_dir():
         A `pathlib.Path`, or None where there is no such folder.
 
     Raises:
-        NotADirectoryError: If KERAS_DML_DATA is set to something that is no folder.
+        NotADirectoryError: If KERAS_DML_DATA is set to something that is not a folder.
     """
     named = os.environ.get(VARIABLE)
     if named:

@@ -111,7 +111,7 @@ TABLES = {overview: ENCODERS, overview_of_classifiers: CLASSIFIERS}
 
 
 def written(text):
-    """A page with its tables made anew.
+    """A page with its tables made again.
 
     Args:
         text: The page, in Markdown; each table stands where one with the same columns stood.

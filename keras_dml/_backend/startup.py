@@ -8,8 +8,9 @@ TF_CPP_MIN_LOG_LEVEL.
 import contextlib
 import os
 import re
-import sys
 import tempfile
+
+from keras_dml._backend.streams import redirected
 
 LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 NOTES = re.compile(
@@ -24,22 +25,21 @@ def notes_hidden():
     Sets TF_CPP_MIN_LOG_LEVEL to 1, warnings and errors, where it is not set; with 0 everything is
     shown.
     """
-    if os.environ.setdefault(LEVEL, "1") == "0":
-        yield
-        return
-    try:
-        kept = os.dup(2)
-    except OSError:  # standard error is closed
+    if os.environ.setdefault(LEVEL, "1") == "0" or not _is_open(2):
         yield
         return
     with tempfile.TemporaryFile() as caught:
-        os.dup2(caught.fileno(), 2)
         try:
-            yield
+            with redirected(caught, 2):
+                yield
         finally:
-            if sys.stderr is not None:
-                sys.stderr.flush()
-            os.dup2(kept, 2)
-            os.close(kept)
             caught.seek(0)
             os.write(2, b"".join(line for line in caught if not NOTES.search(line)))
+
+
+def _is_open(stream):
+    try:
+        os.fstat(stream)
+    except OSError:
+        return False
+    return True

@@ -1,14 +1,19 @@
 """Atomic writes of files and folders, which never replace anything else."""
 
-from keras_dml._files.paths import file_place, folder_place, path_with_name, saved_model_place
+from keras_dml._files.paths import (
+    path_with_name,
+    replaceable_file,
+    replaceable_folder,
+    replaceable_saved_model,
+)
 from keras_dml._files.staging import size, staged, write_text
 from keras_dml._files.tmp_dirs import tmp_dir
 
 __all__ = [
-    "file_place",
-    "folder_place",
+    "replaceable_file",
+    "replaceable_folder",
     "path_with_name",
-    "saved_model_place",
+    "replaceable_saved_model",
     "size",
     "staged",
     "tmp_dir",

@@ -1,4 +1,5 @@
-"""Checks of the paths that files and folders are written to."""
+"""Checks of paths before they are written to: nothing that this package did not write is
+overwritten."""
 
 import fnmatch
 import os
@@ -23,7 +24,7 @@ _KINDS = {
 }
 
 
-def file_place(path):
+def replaceable_file(path):
     """Path to write a file to: the given path, or the target of the link there.
 
     Args:
@@ -51,7 +52,7 @@ def file_place(path):
     return pathlib.Path(os.path.realpath(path)) if is_link else _with_parent(path)
 
 
-def folder_place(path, what, mark, members):
+def replaceable_folder(path, what, mark, members):
     """Path to write a folder to, after a check that only a folder of the same kind is replaced.
 
     Args:
@@ -75,11 +76,11 @@ def folder_place(path, what, mark, members):
         return _with_parent(path)
     if not path.is_dir():
         raise ValueError(
-            f"{str(path)!r} is {_kind(path)} and is no {what}, so it is left as it is. {advice}"
+            f"{str(path)!r} is {_kind(path)} and not a {what}, so it is left as it is. {advice}"
         )
     if any(path.iterdir()) and not (path / mark).is_file():
         raise ValueError(
-            f"{str(path)!r} is there and is no {what}, so it is left as it is. {advice}"
+            f"{str(path)!r} exists and is not a {what}, so it is left as it is. {advice}"
         )
     found = sorted(one.relative_to(path).as_posix() for one in path.rglob("*"))
     foreign = [one for one in found if not any(fnmatch.fnmatchcase(one, each) for each in members)]
@@ -91,14 +92,14 @@ def folder_place(path, what, mark, members):
     return path
 
 
-def saved_model_place(path):
+def replaceable_saved_model(path):
     """Path to write a SavedModel to: a new path, an empty folder, or another SavedModel.
 
     Raises:
-        ValueError: See `folder_place`.
-        FileNotFoundError: See `folder_place`.
+        ValueError: See `replaceable_folder`.
+        FileNotFoundError: See `replaceable_folder`.
     """
-    return folder_place(path, "SavedModel", _SAVED_MODEL, _SAVED_MODEL_MEMBERS)
+    return replaceable_folder(path, "SavedModel", _SAVED_MODEL, _SAVED_MODEL_MEMBERS)
 
 
 def path_with_name(path, what="file"):

@@ -5,12 +5,12 @@ import os
 import pathlib
 import shutil
 
-from keras_dml._files.paths import file_place
+from keras_dml._files.paths import replaceable_file
 from keras_dml._files.tmp_dirs import REPLACED, tmp_dir
 
 
 @contextlib.contextmanager
-def staged(path, place=file_place):
+def staged(path, place=replaceable_file):
     """Replaces `path` atomically by what the block writes to a temporary path.
 
     The new file or folder takes the permissions of the one it replaces. After an error `path` is
@@ -51,7 +51,7 @@ def write_text(path, text):
         text: Content of the file.
 
     Raises:
-        ValueError: If no file can be written there, see `file_place`.
+        ValueError: If no file can be written there, see `replaceable_file`.
         OSError: If it cannot be written.
     """
     with staged(path) as candidate:

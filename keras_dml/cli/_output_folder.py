@@ -26,7 +26,7 @@ def created(path):
         _create(path)
         for file in path.iterdir():
             if file.suffix in RESULTS:
-                _files.file_place(file)
+                _files.replaceable_file(file)
         yield
     except BaseException:
         if new and path.is_dir():

@@ -86,7 +86,7 @@ def run(
     from keras_dml.cli import _console
 
     out = str(_default_path(name, to)) if out is None else out
-    check_place = _files.file_place if to is Format.tflite else _files.saved_model_place
+    check_place = _files.replaceable_file if to is Format.tflite else _files.replaceable_saved_model
     check_place(out)
     out = pathlib.Path(out)
     with (
@@ -136,7 +136,7 @@ def read_recordings(path):
     """The arrays of an `.npz` file, in the order of their names.
 
     Raises:
-        ValueError: If it is no `.npz` file of numbers.
+        ValueError: If it is not a `.npz` file of numbers.
         FileNotFoundError: If there is no such file.
     """
     import numpy as np

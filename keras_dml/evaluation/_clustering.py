@@ -73,7 +73,8 @@ def clustering(labels, clusters):
             f"{labels.shape} and {clusters.shape}."
         )
     labels, clusters = (np.unique(one, return_inverse=True)[1] for one in (labels, clusters))
-    (_, fp), (fn, tp) = (pair_confusion_matrix(labels, clusters) // 2).tolist()  # pairs come twice
+    pairs = pair_confusion_matrix(labels, clusters) // 2  # each pair is counted twice
+    (_, fp), (fn, tp) = pairs.tolist()
     return Clustering(
         nmi=float(normalized_mutual_info_score(labels, clusters)),
         f1=_fraction(2 * tp, 2 * tp + fp + fn),

@@ -50,7 +50,7 @@ def nearest_entries(embeddings, *, gallery=None, distance="euclidean", k=10, max
                 f"`embeddings`, and there is no `gallery`. Received shape {embeddings.shape}."
             )
     check_embeddings(embeddings, gallery)
-    k = whole("k", k, least=0)
+    k = whole("k", k, minimum=0)
     if not 1 <= k <= len(entries) - within:
         raise ValueError(
             f"`k` must be from 1 to {len(entries) - within:,}, the number of entries a query is "

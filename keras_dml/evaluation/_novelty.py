@@ -84,7 +84,7 @@ def novelty_by_one_class_svm(known, similarities, *, outliers=0.1):
     new.
 
     The kernel is an RBF of these vectors, standardized by `known`: a learned similarity itself need
-    not be positive definite, so it is no kernel.
+    not be positive definite, so it is not a kernel.
 
     Args:
         known: Similarities of examples of known classes, shape `(examples, classes)`: examples

@@ -165,7 +165,7 @@ def _check_sizes(embeddings, labels, gallery, entry_labels, within, distance):
 
 
 def _checked_ranks(k, most):
-    ks = tuple(whole("k", rank, least=0) for rank in k)
+    ks = tuple(whole("k", rank, minimum=0) for rank in k)
     if not ks or min(ks) < 1 or max(ks) > most:
         raise ValueError(
             f"`k` must hold ranks from 1 to {most:,}, the number of entries a query is compared "

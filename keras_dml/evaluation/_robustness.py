@@ -77,7 +77,7 @@ def robustness(
                 f"only. Received source={sources[0]!r}; leave `source` out."
             )
         head, heads = None, {None}
-    batch_size = whole("batch_size", batch_size, least=1)
+    batch_size = whole("batch_size", batch_size, minimum=1)
     networks = {one: Network(model, one, batch_size) for one in heads}
     victim = _Victim(networks[head], x, y, batch_size)
     checkpoint = Checkpoint(out, identity(model, x, y, head, seed))

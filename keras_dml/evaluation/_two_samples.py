@@ -82,7 +82,7 @@ def two_samples(similarity, x, y, *, permutations=999, symmetry="max", seed=0):
             "`x` and `y` must be samples of at least 2 examples each, shapes (m, ...) and "
             f"(n, ...). Received shapes {x.shape} and {y.shape}."
         )
-    permutations = whole("permutations", permutations, least=1)
+    permutations = whole("permutations", permutations, minimum=1)
     if symmetry not in SYMMETRIES:
         raise ValueError(f"`symmetry` must be one of {(*SYMMETRIES,)}. Received {symmetry!r}.")
     pool = np.concatenate([x, y])

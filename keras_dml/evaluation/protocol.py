@@ -50,16 +50,16 @@ def paper_protocol(
     score of probe a against person j is the mean over the first n observed recordings of the
     distance to the nearest enrolled recording of j.
 
-    - *verification*: all pairs (a, j), one threshold; AUC, EER and, where there are imposter
-      trials enough, TAR at FAR 1 % and 0.1 %.
+    - *verification*: all pairs (a, j), one threshold; AUC, EER and, if there are enough imposter
+      trials, TAR at FAR 1 % and 0.1 %.
     - *identification*: for each fraction f, max(2, round(f S)) of the S people; accuracy.
     - *imposters*: half of the people are never enrolled, of the others round(f S) are, at most
       all; for f <= 0.5; AUC of the distance to the nearest person, and misidentification rate.
 
     Args:
         distances: Distances between all recordings of all test people, shape
-            `(recordings, recordings)`, observed in rows, enrolled in columns; symmetry is not
-            assumed.
+            `(recordings, recordings)`, observed in rows, enrolled in columns; need not be
+            symmetric.
         subjects: Person of each recording, shape `(recordings,)`.
         observed: Recordings observed of each person. People with no more recordings are left out.
         repetitions: Draws, at least 2 for a standard error.
@@ -94,7 +94,7 @@ def session_protocol(
 ):
     """The figures of `paper_protocol` across sessions: earlier ones enrolled, the latest observed.
 
-    Stricter than the paper and always reported beside it, since recordings of one session share
+    Stricter than the paper's protocol; both are reported, since recordings of one session share
     sensor placement and clothing. All earlier recordings are enrolled in every repetition; the
     observed recordings of the latest session and the subsets of people are drawn. Where the latest
     session of everybody has `observed` recordings, all repetitions observe the same ones, and
@@ -103,8 +103,8 @@ def session_protocol(
     Args:
         distances: Same as in `paper_protocol`.
         subjects: Same as in `paper_protocol`.
-        sessions: Session of each recording, shape `(recordings,)`; numbers or strings in the order
-            of time, compared within a person only.
+        sessions: Session of each recording, shape `(recordings,)`; numbers or strings that sort
+            chronologically, compared within a person only.
         observed: Recordings observed of each person. People with fewer in the latest session, or
             with one session only, are left out.
         repetitions: Same as in `paper_protocol`.

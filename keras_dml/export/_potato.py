@@ -4,7 +4,7 @@ import os
 import pathlib
 
 from keras_dml._backend.tensorflow import tensorflow
-from keras_dml._files import saved_model_place, staged
+from keras_dml._files import replaceable_saved_model, staged
 from keras_dml.export._graphs import writing
 from keras_dml.export._quiet import quiet
 from keras_dml.geometry.spd import potato as geometry
@@ -33,7 +33,7 @@ def potato(potato, path: str | os.PathLike) -> pathlib.Path:
         RuntimeError: If Keras does not run on TensorFlow.
         OSError: If the folder cannot be written.
     """
-    with staged(path, saved_model_place) as candidate:
+    with staged(path, replaceable_saved_model) as candidate:
         module = _module(potato)
         functions = {"update": module.update, "z_score": module.z_score}
         with quiet():

@@ -1,14 +1,13 @@
 """Keeps the notes of TensorFlow's C++ code off the terminal."""
 
 import contextlib
-import os
 import re
-import sys
 import tempfile
 import threading
 import warnings
 
-STREAMS = (1, 2)
+from keras_dml._backend.streams import redirected
+
 # What Python's filters are told while an export is written: of TensorFlow, of Keras, and of this
 # package where it calls them.
 UNHEARD = ("ignore", None, Warning, re.compile("tensorflow|keras"), 0)
@@ -41,18 +40,8 @@ def quiet():
 
 @contextlib.contextmanager
 def _silence():
-    _flush()
-    kept = [os.dup(stream) for stream in STREAMS]
-    with tempfile.TemporaryFile() as sink, _unheard():
-        try:
-            for stream in STREAMS:
-                os.dup2(sink.fileno(), stream)
-            yield
-        finally:
-            _flush()
-            for stream, copy in zip(STREAMS, kept, strict=True):
-                os.dup2(copy, stream)
-                os.close(copy)
+    with tempfile.TemporaryFile() as sink, _unheard(), redirected(sink, 1, 2):
+        yield
 
 
 @contextlib.contextmanager
@@ -67,8 +56,3 @@ def _unheard():
         for each in (filters, warnings.filters):  # another list where a thread catches warnings
             with contextlib.suppress(ValueError):
                 each.remove(UNHEARD)
-
-
-def _flush():
-    sys.stdout.flush()
-    sys.stderr.flush()

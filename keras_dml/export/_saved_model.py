@@ -9,7 +9,7 @@ import numpy as np
 from keras_dml import inputs
 from keras_dml._backend import keras
 from keras_dml._backend.tensorflow import tensorflow
-from keras_dml._files import saved_model_place, size, staged
+from keras_dml._files import replaceable_saved_model, size, staged
 from keras_dml.export import _contract, _devices, parity, signatures
 from keras_dml.export._quiet import quiet
 from keras_dml.export.result import Export
@@ -34,7 +34,8 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
     A `PrototypicalClassifier` has two more, and its distance is the negative of `score`:
 
     - `score(embedding, prototypes)`: (n, features) and (m, features), gives `similarity` (n, m),
-      higher is more similar. The prototypes are the caller's, so classes come without a new file.
+      higher is more similar. The prototypes are the caller's, so classes can be added without a new
+      file.
     - `classify`, with the arguments of `embed`: gives `scores` (n, classes) by the model's own
       prototypes.
 
@@ -59,7 +60,7 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
         OSError: If the folder cannot be written.
     """
     tf = tensorflow()
-    with staged(path, saved_model_place) as candidate:
+    with staged(path, replaceable_saved_model) as candidate:
         encoder, classifier = signatures.parts(model)
         metric = signatures.metric_of(classifier or encoder, distance)
         tried = trials(encoder)

@@ -33,16 +33,17 @@ def tflite(
 
     - `embed(signal, length)`: signal (1, time, channels) float32, length a scalar int32 from 1 to
       time; steps from `length` on are cut off, so a buffer of fixed size serves recordings of any
-      length. Gives `embedding` (1, ...). LiteRT accepts a batch of two and lengths beyond the
-      signal without a word: check them in the caller. A model of matrices has `embed(matrix)`: (1,
-      n, n) float32; one of images `embed(image)`: (1, height, width, channels) float32 in [0, 1].
+      length. Gives `embedding` (1, ...). LiteRT silently accepts a batch of two and lengths beyond
+      the signal: check them in the caller. A model of matrices has `embed(matrix)`: (1, n, n)
+      float32; one of images `embed(image)`: (1, height, width, channels) float32 in [0, 1].
     - `distance(embedding, gallery)`: (1, ...) and (n, ...), gives `distance` (n,), smaller is
       closer.
 
     A `PrototypicalClassifier` has two more, and its distance is the negative of `score`:
 
     - `score(embedding, prototypes)`: (1, features) and (n, features), gives `similarity` (n,),
-      higher is more similar. The prototypes are the caller's, so classes come without a new file.
+      higher is more similar. The prototypes are the caller's, so classes can be added without a new
+      file.
     - `classify`, with the arguments of `embed`: gives `scores` (classes,) by the model's own
       prototypes.
 
@@ -52,7 +53,7 @@ def tflite(
     their tangent vector, and its distance the log-Euclidean one.
 
     The file is run by LiteRT in a process of its own, on recordings of several lengths, silence and
-    a constant one, and compared with Keras; only then it takes the place of what `path` held.
+    a constant one, and compared with Keras; only then does it replace an existing file at `path`.
 
     Args:
         model: A `keras.Model` of one input, `(batch, time, channels)`, of symmetric matrices
@@ -61,7 +62,7 @@ def tflite(
         path: The file to write.
         quantization: What the weights become.
 
-            - `"dynamic"`: int8 weights, activations quantized as they come: a quarter of the size,
+            - `"dynamic"`: int8 weights, activations quantized on the fly: a quarter of the size,
               and the fastest on a CPU.
             - `"float16"`: half the size, differences of a thousandth.
             - `"int8"`: the encoder in int8 throughout, for hardware that has nothing else; what
@@ -80,7 +81,7 @@ def tflite(
         ValueError: If the quantization is unknown, `"int8"` has no recordings, a recording does not
             fit the model, or the model has no distance or no builtin counterpart;
             `parity.ParityError` if the file does not agree with Keras. Also if `path` names no
-            file, or there is something else than a regular file.
+            file, or there is something other than a regular file.
         TypeError: If a recording is masked, complex or no array of numbers.
         RuntimeError: If Keras does not run on TensorFlow, or LiteRT cannot run the file.
         OSError: If the file cannot be written.

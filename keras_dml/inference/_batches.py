@@ -126,8 +126,8 @@ def _same(before, now):
 
 
 def _passes_masks(model):
-    """Whether every operation hands masks on; what a model without a graph does with them cannot be
-    known."""
+    """Whether every operation propagates masks; what a model without a graph does with them cannot
+    be known."""
     operations = (
         model.layers if isinstance(model, keras.Sequential) else getattr(model, "operations", None)
     )

@@ -23,7 +23,7 @@ def distance(model, x, y, *, max_bytes=64 * 2**20):
         NumPy array, shape `(n, m)`.
 
     Raises:
-        TypeError: If the embeddings are no real numbers.
+        TypeError: If the embeddings are not real numbers.
         ValueError: If the model names no distance, or the embeddings are not finite, not this
             model's, or of different models.
     """

@@ -13,8 +13,9 @@ def embed(model, recordings, batch_size=32, *, rate_hz=None, progress=True):
     """Embeddings of recordings of any lengths, in their order.
 
     Recordings of similar length are padded to one batch under a mask, which leaves every embedding
-    as it is alone. One recording is tried both ways first; in a model where padding counts, only
-    recordings of equal length share a batch. Nothing is cut: one recording, one embedding.
+    as it is alone. One recording is first embedded with and without padding; where the results
+    differ, only recordings of equal length share a batch. Nothing is cut: one recording, one
+    embedding.
 
     Recordings are checked by the model's contract, which a layer `InputContract` carries and the
     card of a zoo model names.
@@ -39,8 +40,8 @@ def embed(model, recordings, batch_size=32, *, rate_hz=None, progress=True):
         NumPy array, shape `(recordings, ...)`.
 
     Raises:
-        TypeError: If `model` is no model, `batch_size` no integer, or a recording does not hold
-            real numbers: masked, complex, text.
+        TypeError: If `model` is not a model, `batch_size` is not an integer, or a recording does
+            not hold real numbers: masked, complex, text.
         ValueError: If there are no recordings, or one is empty, not of shape `(time, channels)`,
             has another number of channels than the model, another length than a model of fixed
             length or its contract takes, ends in padding that a contract forbids, or holds NaN or

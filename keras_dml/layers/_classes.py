@@ -15,7 +15,7 @@ def distinct_names(names, rows=None):
         rows: Number of names that there must be; None: any.
 
     Raises:
-        ValueError: For a single string, another number of names, or a name that comes twice.
+        ValueError: For a single string, another number of names, or a name that appears twice.
     """
     if names is None or isinstance(names, str):
         raise ValueError(f"`class_names` must be a list of names. Received {names!r}.")
@@ -34,7 +34,7 @@ def new_names(names, present):
     """Names of classes that are added to the present ones.
 
     Raises:
-        ValueError: If there is no name, one comes twice, or one is present already.
+        ValueError: If there is no name, one appears twice, or one is present already.
     """
     names = distinct_names(names)
     if not names:
@@ -56,7 +56,7 @@ def rows_of(names, present):
         present: Names of all classes.
 
     Raises:
-        ValueError: If there is no name, one comes twice, or one is not among the classes.
+        ValueError: If there is no name, one appears twice, or one is not among the classes.
     """
     names = distinct_names(names)
     unknown = [name for name in names if name not in present]

@@ -28,7 +28,7 @@ class ManagedPrototypes:
 
         Raises:
             ValueError: For another width, values that are not finite, another number of names or
-                counts than rows, or a name that comes twice. Nothing is changed then.
+                counts than rows, or a name that appears twice. Nothing is changed then.
         """
         values = self._checked(values, "prototypes")
         names = self.class_names if class_names is None else class_names
@@ -54,8 +54,8 @@ class ManagedPrototypes:
             labels: Class of each row, shape `(count,)`: its name or its index in `class_names`.
 
         Raises:
-            ValueError: If a name is present already or comes twice, a class has no row, a label is
-                not among the new classes, or a row is not finite. Nothing is changed then.
+            ValueError: If a name is present already or appears twice, a class has no row, a label
+                is not among the new classes, or a row is not finite. Nothing is changed then.
         """
         names = new_names(class_names, self.class_names)
         means, counts = class_means(self._checked(z, "z"), labels, names)
@@ -106,7 +106,7 @@ class ManagedPrototypes:
             Rows that were removed, a list.
 
         Raises:
-            ValueError: If a name is not among the classes or comes twice, or no class would be
+            ValueError: If a name is not among the classes or appears twice, or no class would be
                 left. Nothing is changed then.
         """
         rows = rows_of(class_names, self.class_names)

@@ -33,7 +33,7 @@ class BiMap(MatrixLayer):
     change at all: what learns is the reduction.
 
     Input shape: `(batch, ..., n, n)`; only the symmetric part counts. Output shape: `(batch, ...,
-    units, units)`, symmetric, float32 or wider whatever the policy.
+    units, units)`, symmetric, float32 or wider under any policy.
 
     The kernel, (n, units), stays on the Stiefel manifold under any optimizer: a constraint puts it
     back after each step. Computed in the forward pass from a free matrix instead, it learns the
@@ -47,7 +47,7 @@ class BiMap(MatrixLayer):
         units: Size of the resulting matrices, at most n.
 
     Raises:
-        ValueError: If `units` is no whole number of at least 1, is above the size of the matrices,
+        ValueError: If `units` is not a positive integer, is above the size of the matrices,
             or these are not square.
 
     Example:

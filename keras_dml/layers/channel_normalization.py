@@ -13,7 +13,7 @@ class ChannelNormalization(keras.layers.Layer):
 
     Input and output shape: `(..., channels)`; the input in the sensor's units, the output in
     standard deviations. A channel that is constant in the training data is only shifted. Computed
-    in float32 or wider whatever the policy, since a sensor's offset may be beyond half precision.
+    in float32 or wider under any policy, since a sensor's offset may be beyond half precision.
     """
 
     def __init__(self, **kwargs):

@@ -24,7 +24,7 @@ class ClassPotatoes(MatrixLayer):
     while it trains an encoder.
 
     Input shape: `(batch, n, n)`, positive definite. Output shape: `(batch, classes)`, float32 or
-    wider whatever the policy; NaN for a class that is not calibrated.
+    wider under any policy; NaN for a class that is not calibrated.
 
     Args:
         classes: Number of classes; labels are 0 to `classes - 1`.
@@ -33,7 +33,7 @@ class ClassPotatoes(MatrixLayer):
             calibration counted, which converges; 0.01 to 0.05 follow a network that changes.
 
     Raises:
-        ValueError: If `classes` is no whole number of at least 1 or `update_rate` no fraction, or
+        ValueError: If `classes` is not a positive integer or `update_rate` is not a fraction, or
             the matrices are not square.
 
     Example:
@@ -110,7 +110,7 @@ class ClassPotatoes(MatrixLayer):
             weight.assign(value)
 
     def calibrate(self, x, labels):
-        """Measures the statistics of every class anew (Kim2020, Eqs. 7-9), in float64.
+        """Measures the statistics of every class again (Kim2020, Eqs. 7-9), in float64.
 
         Args:
             x: Positive definite matrices, shape `(count, n, n)`.

@@ -15,7 +15,7 @@ class Covariance(keras.layers.Layer):
     normalize the channels before, or take `"trace_normalized"`.
 
     Input shape: `(batch, time, channels)`, any time, with or without a Keras mask of any pattern.
-    Output shape: `(batch, channels, channels)`, float32 or wider whatever the policy, in squared
+    Output shape: `(batch, channels, channels)`, float32 or wider under any policy, in squared
     units of the input.
 
     A recording with fewer valid steps than channels has a singular matrix, unless it is shrunk; a
@@ -28,7 +28,7 @@ class Covariance(keras.layers.Layer):
             toward a multiple of the identity, for short recordings.
 
     Raises:
-        ValueError: If `estimator` is unknown, or the input is no sequence of known channels.
+        ValueError: If `estimator` is unknown, or the input is not a sequence of known channels.
 
     Example:
         >>> x = np.array([[[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]]])

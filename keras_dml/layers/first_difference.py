@@ -8,9 +8,9 @@ from keras_dml.geometry.numerics import wide
 class FirstDifference(keras.layers.Layer):
     """Change of every channel since the step before: slow drifts go, fast rhythms stay.
 
-    EEG tells people apart by its fast rhythms, which a thousandth of the drifts' power carries.
+    People differ in fast EEG rhythms, which have a thousandth of the drifts' power.
     Zero where a step has no valid predecessor, so that the first step, and padding, say nothing.
-    Computed in float32 or wider whatever the policy, since an offset may be beyond half precision.
+    Computed in float32 or wider under any policy, since an offset may be beyond half precision.
 
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.
 

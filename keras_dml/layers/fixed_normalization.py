@@ -12,7 +12,7 @@ class FixedNormalization(keras.layers.Layer):
 
     Inside the model, so that its user gives images in [0, 1] and an attack's budget is in the same
     unit. `ChannelNormalization` measures its numbers on training data instead. Computed in float32
-    or wider whatever the policy.
+    or wider under any policy.
 
     Input and output shape: `(..., channels)`; the input in [0, 1], the output in standard
     deviations.

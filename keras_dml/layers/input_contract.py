@@ -26,7 +26,7 @@ class InputContract(keras.layers.Layer):
             model that standardizes each recording.
 
     Raises:
-        TypeError: If a number of steps is no integer.
+        TypeError: If a number of steps is not an integer.
         ValueError: If an argument is impossible, or the input has another number of channels.
 
     Example:

@@ -10,7 +10,7 @@ class InstanceStandardization(keras.layers.Layer):
     steps.
 
     For signals whose level depends on the day (electrode contact, amplifier). A dead channel
-    becomes 0. Computed in float32 or wider whatever the policy, since half precision cannot count
+    becomes 0. Computed in float32 or wider under any policy, since half precision cannot count
     the steps.
 
     Input and output shape: `(batch, time, channels)`, with or without a Keras mask.

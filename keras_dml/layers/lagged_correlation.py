@@ -23,7 +23,7 @@ class LaggedCorrelation(keras.layers.Layer):
     Input shape: `(batch, time, channels)`, any time, with or without a Keras mask of any pattern;
     normalize the channels before, since the ridge is in their squared unit. Output shape: `(batch,
     channels + pairs)`, with `channels (channels - 1) / 2` pairs at lag 0 and `channels ** 2` at any
-    other; float32 or wider whatever the policy. Correlations at a lag that a recording is too short
+    other; float32 or wider under any policy. Correlations at a lag that a recording is too short
     for are 0; a recording without valid steps gives NaN.
 
     Args:
@@ -33,8 +33,8 @@ class LaggedCorrelation(keras.layers.Layer):
             changes by less than its standard error.
 
     Raises:
-        ValueError: If the lags or the ridge are not as above, or the input is no sequence of known
-            channels.
+        ValueError: If the lags or the ridge are not as above, or the input is not a sequence of
+            known channels.
 
     Example:
         >>> x = np.array([[[1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, 1.0]]])

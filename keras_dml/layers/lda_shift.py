@@ -18,7 +18,7 @@ class LDAShift(keras.layers.Layer):
 
     Input: a list of filters, shape `(batch, time, filters)`, with or without a Keras mask, which
     passes on, and features, shape `(batch, features)`. Output shape: that of the filters; computed
-    in float32 or wider whatever the policy.
+    in float32 or wider under any policy.
 
     Args:
         units: Number of discriminants, at most that of the filters.

@@ -25,7 +25,7 @@ class LearnedSimilarity(keras.layers.Layer):
     a time, in the backward pass too.
 
     Input shapes: `(n, features)` and `(m, features)`. Output shape: `(n, m)`, float32 or wider
-    whatever the policy.
+    under any policy.
 
     Args:
         hidden: Widths of the hidden layers.
@@ -37,7 +37,7 @@ class LearnedSimilarity(keras.layers.Layer):
         normalize: Whether embeddings are scaled to length 1 first.
 
     Raises:
-        ValueError: If an argument is out of its range, or the inputs are not vectors of one width.
+        ValueError: If an argument is out of range, or the inputs are not vectors of one width.
 
     Example:
         >>> layer = LearnedSimilarity(hidden=(2,), dropout=0.0)

@@ -21,7 +21,7 @@ class LogMel(keras.layers.Layer):
     Each frame by itself: pre-emphasis 0.97, Hamming window, Fourier transform, squared magnitude,
     triangles on the mel axis (`mel_filters`), log(max(., 1e-6)). The mean of each band over the
     recording's frames is then taken off, so that neither microphone nor loudness counts. Computed
-    in float32 or wider whatever the policy.
+    in float32 or wider under any policy.
 
     A frame is valid if all its samples are. Of the time axis only whole frames are kept: 1 +
     (samples - 400) // 160 at 16 kHz. TFLite runs it with builtin operators and keeps it in float in

@@ -15,7 +15,7 @@ class LogEig(MatrixLayer):
     layer.
 
     Input and output shape: `(batch, ..., n, n)`; only the symmetric part of the input counts. The
-    output is symmetric, float32 or wider whatever the policy, and finite for every finite input:
+    output is symmetric, float32 or wider under any policy, and finite for every finite input:
     eigenvalues below the floor, zero and negative ones too, count as the floor.
 
     Args:

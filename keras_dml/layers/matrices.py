@@ -11,7 +11,7 @@ SOLVERS = {"eigh": spd, "polynomial": spd_polynomial}
 class MatrixLayer(keras.layers.Layer):
     """A layer on symmetric matrices, `(batch, ..., n, n)`, of a known size n.
 
-    Input, computation and output are in float32 or wider whatever the policy: half precision loses
+    Input, computation and output are in float32 or wider under any policy: half precision loses
     the small eigenvalues, which decide logarithms. Matrices have no time axis, so a mask ends here.
     """
 

@@ -19,7 +19,7 @@ class SequencePooling(keras.layers.Layer):
     MP-NPL).
 
     Input shape: `(batch, time, filters)`, with or without a Keras mask. Output shape: `(batch,
-    filters)`, float32 or wider whatever the policy. A recording without a valid step gives NaN.
+    filters)`, float32 or wider under any policy. A recording without a valid step gives NaN.
 
     Args:
         mode: `"max"` or `"mean"`.
@@ -76,7 +76,7 @@ class MaskedAveragePooling1D(keras.layers.Layer):
         pool_size: Steps in a window.
 
     Raises:
-        ValueError: If `pool_size` is no whole number of at least 1.
+        ValueError: If `pool_size` is not a positive integer.
     """
 
     def __init__(self, pool_size=2, **kwargs):

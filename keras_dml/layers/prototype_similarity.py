@@ -23,7 +23,7 @@ class PrototypeSimilarity(ManagedPrototypes, keras.layers.Layer):
     `keras_dml.models.PrototypicalClassifier` trains the layer together with an encoder.
 
     Input shape: `(batch, features)`, vectors. Output shape: `(batch, classes)`, float32 or wider
-    whatever the policy, without bounds: logits of the classes.
+    under any policy, without bounds: logits of the classes.
 
     Args:
         classes: Number of classes, at least 1; labels are 0 to `classes - 1`.
@@ -35,7 +35,7 @@ class PrototypeSimilarity(ManagedPrototypes, keras.layers.Layer):
             `normalize`.
 
     Raises:
-        ValueError: If an argument is out of its range, two classes have one name, or the input is
+        ValueError: If an argument is out of range, two classes have one name, or the input is
             not made of vectors.
 
     Example:

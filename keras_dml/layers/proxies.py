@@ -18,14 +18,14 @@ class Proxies(keras.layers.Layer):
 
     Input shape: `(batch, features)`, vectors of any length.
 
-    Output shape: `(batch, classes)`, float32 or wider whatever the policy, in [0, 4] up to
+    Output shape: `(batch, classes)`, float32 or wider under any policy, in [0, 4] up to
     rounding; a zero vector, which has no direction, is at 2 from every proxy.
 
     Args:
         classes: Number of proxies, at least 2; labels are 0 to `classes - 1`.
 
     Raises:
-        ValueError: If `classes` is no whole number of at least 2, or the input is no batch of
+        ValueError: If `classes` is not an integer of at least 2, or the input is not a batch of
             vectors.
 
     Example:

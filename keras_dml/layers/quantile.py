@@ -18,7 +18,7 @@ class QuantileLayer(keras.layers.Layer):
 
     Input shape: `(batch, time, filters)`, any time, with or without a Keras mask of any pattern.
 
-    Output shape: `(batch, filters + 1, knots + 2)`, float32 or wider whatever the policy. Rows 0 to
+    Output shape: `(batch, filters + 1, knots + 2)`, float32 or wider under any policy. Rows 0 to
     `filters - 1` hold the values at the knots 0, s_1, ..., s_M, 1 in units of the filters, the last
     row the knots themselves. With `flatten=True`: `(batch, filters * knots)`, the values at the
     learned knots alone, filter-major.
@@ -31,11 +31,11 @@ class QuantileLayer(keras.layers.Layer):
         flatten: Whether to return one vector, compared by cosine (Abdelwahab2019, section 5.3,
             methods QP-NPL and QP-CLS).
         host_sort: Whether training sorts with NumPy on the host, which is several times faster on a
-            CPU but no graph operation. None: where TensorFlow trains on a CPU. Inference and export
-            never do. Set it to False to train under `jit_compile=True`.
+            CPU but not a graph operation. None: where TensorFlow trains on a CPU. Inference and
+            export never do. Set it to False to train under `jit_compile=True`.
 
     Raises:
-        ValueError: If `knots` is no whole number of at least 1 or `p` below 1, or the input is no
+        ValueError: If `knots` is not a positive integer or `p` below 1, or the input is not a
             sequence of known channels.
 
     Example:

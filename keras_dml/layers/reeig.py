@@ -14,7 +14,7 @@ class ReEig(MatrixLayer):
     positive definite with a bounded condition number. A matrix that holds NaN stays NaN.
 
     Input and output shape: `(batch, ..., n, n)`; only the symmetric part of the input counts. The
-    output is symmetric, float32 or wider whatever the policy. The gradient is exact where
+    output is symmetric, float32 or wider under any policy. The gradient is exact where
     eigenvalues are equal, and 0 for one that is at the floor.
 
     Args:

@@ -22,7 +22,7 @@ class StatisticsPooling(keras.layers.Layer):
     the mean.
 
     Input shape: `(batch, time, channels)`, with or without a Keras mask. Output shape: `(batch, 2 *
-    channels)`, means first, float32 or wider whatever the policy.
+    channels)`, means first, float32 or wider under any policy.
 
     Raises:
         ValueError: If a recording has no valid step; in a compiled call it gives NaN.

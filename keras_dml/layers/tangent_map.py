@@ -18,7 +18,7 @@ class TangentMap(BiMap):
     compile nothing.
 
     Input shape: `(batch, ..., n, n)`; only the symmetric part counts. Output shape: `(batch, ...,
-    units (units + 1) / 2)`, float32 or wider whatever the policy, compared by Euclidean distance,
+    units (units + 1) / 2)`, float32 or wider under any policy, compared by Euclidean distance,
     which is the log-Euclidean one (Kim2020, Eq. 4) of the mapped matrices.
 
     Args:

@@ -14,7 +14,7 @@ class TangentVector(MatrixLayer):
     log-Euclidean distance of the matrices (Kim2020, Eq. 4).
 
     Input shape: `(batch, ..., n, n)`, symmetric. Output shape: `(batch, ..., n (n + 1) / 2)`,
-    float32 or wider whatever the policy.
+    float32 or wider under any policy.
 
     Example:
         >>> TangentVector()(np.array([[[1.0, 2.0], [2.0, 3.0]]])).numpy().round(4)

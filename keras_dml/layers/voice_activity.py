@@ -15,7 +15,7 @@ class VoiceActivity(keras.layers.Layer):
     mean of its log-mel bands, is at least the recording's mean level minus `margin` standard
     deviations of it, so neither loudness nor microphone counts. The output equals the input; its
     mask excludes the quiet frames from later pooling. Computed in float32 or wider
-    whatever the policy.
+    under any policy.
 
     Input and output shape: `(batch, frames, bands)`, such as the output of `LogMel`, with or
     without a Keras mask.

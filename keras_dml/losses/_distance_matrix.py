@@ -14,8 +14,8 @@ class DistanceMatrixLoss(LabeledLoss):
     Labels are class ids, shape `(batch,)`, in any number and order; predictions are embeddings that
     the distance takes; distances beyond 1e15 count as 1e15, without a gradient. An anchor without a
     valid pair pays nothing, unless the subclass says otherwise. One with a NaN among its distances
-    has the value NaN; so has, in a compiled step, one whose label is no id (an eager call refuses
-    it).
+    has the value NaN; so has, in a compiled step, one whose label is not an id (an eager call
+    refuses it).
 
     Args:
         distance: Name of a distance, or an object `d(x, y) -> (n, m)`.

@@ -26,7 +26,7 @@ class ContrastiveLoss(DistanceMatrixLoss):
 
     Raises:
         ValueError: If the distance is not 0 between equal embeddings or does not take the
-            predictions; in an eager call, if a label is no id.
+            predictions; in an eager call, if a label is not an id.
 
     Example:
         >>> embeddings = np.array([[0.0], [1.0], [0.25]])

@@ -26,7 +26,7 @@ class DSMLTripletLoss(DistanceMatrixLoss):
         **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If the predictions are no vectors; in an eager call, if a label is no id.
+        ValueError: If the predictions are not vectors; in an eager call, if a label is not an id.
 
     Example:
         >>> embeddings = np.array([[1.0, -1.0], [2.0, -2.0], [-1.0, 1.0]])

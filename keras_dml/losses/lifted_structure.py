@@ -28,7 +28,7 @@ class LiftedStructureLoss(DistanceMatrixLoss):
 
     Raises:
         ValueError: If the distance is unknown or does not take the predictions; in an eager call,
-            if a label is no id.
+            if a label is not an id.
 
     Example:
         >>> embeddings = np.array([[0.0], [0.0], [1.0]])

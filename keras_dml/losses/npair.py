@@ -17,7 +17,7 @@ class NPairLoss(LabeledLoss):
     exp(S_ij - S_ii))`, plus `(l2 / 4)(|f_i|^2 + |f_i+|^2)`. The baselines of Abdelwahab2019 take
     the cosine; Sohn's own loss is `NPairLoss(similarity="inner", l2=0.002)`.
 
-    Labels are class ids, shape `(2N,)`; each comes exactly twice. Predictions are vectors, shape
+    Labels are class ids, shape `(2N,)`; each appears exactly twice. Predictions are vectors, shape
     `(2N, features)`. A batch with other labels is refused; in a compiled step the backend's own
     error says so. Where XLA compiles it on TensorFlow, which leaves assertions out, the loss is
     NaN.
@@ -33,7 +33,7 @@ class NPairLoss(LabeledLoss):
 
     Raises:
         ValueError: If `similarity` is unknown; in an eager call, if a label does not come exactly
-            twice; if the predictions are no vectors.
+            twice; if the predictions are not vectors.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ NOT_PAIRS = (
 
 def class_ids(labels):
     """Labels as int32, shape `(batch,)`; in a compiled step, where nothing can be raised, -1 for
-    what is no id.
+    what is not an id.
 
     Args:
         labels: Dense class ids, shape `(batch,)` or `(batch, 1)`, whole numbers from 0 to 2**24 -
@@ -116,12 +116,12 @@ def anchors_and_positives(labels):
 
     Returns:
         Rows of the anchors in their order, shape `(pairs,)`; rows of their positives, same shape; a
-        boolean scalar that is False where a label does not come exactly twice or is none.
+        boolean scalar that is False where a label does not appear exactly twice or is none.
 
     Raises:
-        ValueError: In an eager call, naming a label that does not come exactly twice; in a compiled
-            step for an odd number of rows. What else is no batch of pairs stops the step, but on
-            TensorFlow where XLA compiles it.
+        ValueError: In an eager call, naming a label that does not appear exactly twice; in a
+            compiled step for an odd number of rows. What else is not a batch of pairs stops the
+            step, but on TensorFlow where XLA compiles it.
     """
     rows = labels.shape[0]
     values = concrete(labels)

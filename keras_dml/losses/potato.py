@@ -15,8 +15,8 @@ class PotatoRankingLoss(LabeledLoss):
     With `z_jc` the score of row j in the potato of class c, a query of class c has the value `mean
     over P of (z_jc - z_threshold) + weight * mean over N of (z_threshold + margin - z_jc)`. P are
     the other rows of class c outside the hull, `z_jc > z_threshold`; N the rows of other classes
-    not yet beyond it, `z_jc < z_threshold + margin`. An empty set adds 0 and no gradient. It is
-    class-level: a query alone in its class still has negatives.
+    not yet outside the margin, `z_jc < z_threshold + margin`. An empty set adds 0 and no gradient.
+    It is class-level: a query alone in its class still has negatives.
 
     Labels are class ids, shape `(batch,)`, below the number of potatoes. Predictions are z-scores,
     shape `(batch, classes)`, as `keras_dml.layers.ClassPotatoes` gives them; inside a
@@ -39,7 +39,7 @@ class PotatoRankingLoss(LabeledLoss):
         **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If `margin` or `weight` is negative, or the predictions are no score matrix;
+        ValueError: If `margin` or `weight` is negative, or the predictions are not a score matrix;
             in an eager call, if a label has no potato.
 
     Example:
@@ -84,7 +84,7 @@ class PotatoRankingLoss(LabeledLoss):
         return ops.where(lost, float("nan"), positive + self.weight * negative)
 
     def mined(self, labels, scores):
-        """Masks of the mined positives, outside the hull, and negatives, not yet beyond it
+        """Masks of the mined positives, outside the hull, and negatives, not yet outside the margin
         (Kim2020, Eqs. 13 and 14).
 
         Args:

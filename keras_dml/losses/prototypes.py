@@ -23,7 +23,7 @@ def known_ids(labels, classes):
         Ids, int32, shape `(batch,)`, and a boolean scalar.
 
     Raises:
-        ValueError: For another shape; in an eager call also for a label that is no class.
+        ValueError: For another shape; in an eager call also for a label that is not a class.
     """
     ids = class_ids(labels)
     known = ops.logical_and(ids >= 0, ids < classes)
@@ -100,8 +100,8 @@ class PrototypicalLoss(LabeledLoss):
     compute a term of weight 0 and logs 0; freeze layers that then learn nothing, such as
     `model.prototypes_layer.similarity.trainable = False`.
 
-    Labels are class ids, shape `(batch,)`; one that is no class is refused, or makes the loss NaN
-    in a compiled step, where nothing can be raised. Predictions are a dict of what the model
+    Labels are class ids, shape `(batch,)`; one that is not a class is refused, or makes the loss
+    NaN in a compiled step, where nothing can be raised. Predictions are a dict of what the model
     computes: `scores`, shape `(batch, classes)`; `pairs`, shape `(batch, batch)`; `logits`, shape
     `(batch, classes)`, where the model has an auxiliary head.
 
@@ -122,8 +122,8 @@ class PrototypicalLoss(LabeledLoss):
         **kwargs: `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If a weight or a fraction is out of its range, or a choice is unknown; in an
-            eager call for a label that is no class.
+        ValueError: If a weight or a fraction is out of range, or a choice is unknown; in an
+            eager call for a label that is not a class.
 
     Example:
         >>> loss = PrototypicalLoss()

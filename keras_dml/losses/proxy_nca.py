@@ -25,8 +25,8 @@ class ProxyNCALoss(LabeledLoss):
         **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If the predictions are no matrix of distances to proxies; in an eager call, if a
-            label has no proxy.
+        ValueError: If the predictions are not a matrix of distances to proxies; in an eager call,
+            if a label has no proxy.
 
     Example:
         >>> round(float(ProxyNCALoss()(np.array([0]), np.array([[0.5, 2.0, 2.0]]))), 4)

@@ -1,8 +1,8 @@
 """Losses of adversarial training that Monteiro2020 compares with in Table 1, each as its own paper
 defines it.
 
-Functions of logits on clean inputs and on their adversarial twins, shape `(batch, classes)`. Each
-returns one value an example, shape `(batch,)`, whose mean is the loss.
+Functions of logits on clean inputs and on their adversarial examples, shape `(batch, classes)`.
+Each returns one value an example, shape `(batch,)`, whose mean is the loss.
 `keras_dml.models.AdversarialTraining` minimizes them.
 """
 
@@ -59,7 +59,7 @@ def alp(labels, clean, adversarial, weight=0.5):
     Args:
         labels: Class ids, integers, shape `(batch,)`.
         clean: Logits of the inputs, shape `(batch, classes)`.
-        adversarial: Logits of their adversarial twins, same shape. Both sides carry gradient.
+        adversarial: Logits of their adversarial examples, same shape. Both sides carry gradient.
         weight: Weight of the pairing.
     """
     clean, adversarial = widest(clean, adversarial)
@@ -74,7 +74,7 @@ def trades(labels, clean, adversarial, beta=6.0):
     Args:
         labels: Class ids, integers, shape `(batch,)`.
         clean: Logits of the inputs, shape `(batch, classes)`.
-        adversarial: Logits of their adversarial twins, same shape. Both sides carry gradient.
+        adversarial: Logits of their adversarial examples, same shape. Both sides carry gradient.
         beta: Weight of the divergence, 1 / lambda in Monteiro2020, Table 1: 6 for MNIST.
     """
     clean, adversarial = widest(clean, adversarial)
@@ -93,8 +93,8 @@ def tla(
     Args:
         labels: Class ids, integers, shape `(batch,)`.
         clean: Embeddings of the inputs, shape `(batch, features)`.
-        adversarial: Embeddings of their adversarial twins, same shape.
-        logits: Logits of the adversarial twins, shape `(batch, classes)`.
+        adversarial: Embeddings of their adversarial examples, same shape.
+        logits: Logits of the adversarial examples, shape `(batch, classes)`.
         margin: Margin of the hinge.
         weight: Weight of the hinge.
         norm_weight: Weight of the squares.

@@ -14,7 +14,7 @@ class TripletLoss(DistanceMatrixLoss):
     """Pulls each anchor closer to positives than to negatives by a margin (Schroff2015;
     Hermans2017; Kim2020, Eq. 1).
 
-    A triplet pays `max(d_ap - d_an + margin, 0)`. Which triplets pay is the mining:
+    A triplet pays `max(d_ap - d_an + margin, 0)`. `mining` selects the triplets that contribute:
 
     - `"all"`: every one; the mean is over all triplets, those that pay nothing too.
     - `"random"`: each pair of anchor and positive with one negative, uniformly drawn; the mean is
@@ -29,7 +29,7 @@ class TripletLoss(DistanceMatrixLoss):
     with positives.
 
     The random draw has no state: it is a hash of `seed` and the embeddings. Each step of a training
-    draws anew, because embeddings move; the same batch under the same weights draws the same.
+    draws again, because embeddings move; the same batch under the same weights draws the same.
 
     Args:
         margin: Margin, in units of the distance, or of its square where squares are compared.
@@ -50,7 +50,7 @@ class TripletLoss(DistanceMatrixLoss):
 
     Raises:
         ValueError: If an option is unknown or does not go with the mining, or the distance does not
-            take the predictions; in an eager call, if a label is no id.
+            take the predictions; in an eager call, if a label is not an id.
 
     Example:
         >>> embeddings = np.array([[0.0], [1.0], [1.5], [3.0]])

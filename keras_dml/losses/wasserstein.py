@@ -15,7 +15,7 @@ class WassersteinLoss(LabeledLoss):
     `sum over j != i of softplus(D_ii - D_ij)`. The default reduction is their mean, Eq. 13 divided
     by N; `reduction="sum"` is Eq. 13 to the letter.
 
-    Labels are class ids, shape `(2N,)`; each comes exactly twice. Predictions are quantile
+    Labels are class ids, shape `(2N,)`; each appears exactly twice. Predictions are quantile
     embeddings, shape `(2N, filters + 1, knots)`. A batch with other labels is refused; in a
     compiled step the backend's own error says so. Where XLA compiles it on TensorFlow, which leaves
     assertions out, the loss is NaN.
@@ -29,7 +29,7 @@ class WassersteinLoss(LabeledLoss):
         **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If `p` is below 1; in an eager call, if a label does not come exactly twice or
+        ValueError: If `p` is below 1; in an eager call, if a label does not appear exactly twice or
             the embeddings are not of one model.
 
     Example:

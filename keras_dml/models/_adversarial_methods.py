@@ -54,7 +54,7 @@ class Method:
         raise NotImplementedError
 
     def joined(self, x, y, adversarial, clean_fraction):
-        """Inputs and labels that a step trains on, made of a batch and its adversarial twins."""
+        """Inputs and labels that a step trains on, made of a batch and its adversarial examples."""
         return ops.concatenate([ops.cast(x, adversarial.dtype), adversarial]), _twice(y)
 
     def loss(self, y, outputs, *, loss, penalties, training, static):
@@ -148,7 +148,7 @@ class AuxiliaryMethod(Method):
         Args:
             labels: Class ids, int32, shape `(batch,)`.
             clean: Dict of `embedding` and `scores`.
-            adversarial: The same of the adversarial twins.
+            adversarial: The same of the adversarial examples.
         """
         raise NotImplementedError
 

@@ -27,8 +27,8 @@ class CheckedTraining:
 
         Raises:
             TypeError: If inputs or labels are not numbers.
-            ValueError: For sample or class weights, missing labels, labels that are no class, and
-                inputs of another size, type or range.
+            ValueError: For sample or class weights, missing labels, labels that are not classes,
+                and inputs of another size, type or range.
         """
         given = _given("fit", self, args, kwargs)
         refuse_weights(self, given.get("sample_weight"), given.get("class_weight"))

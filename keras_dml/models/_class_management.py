@@ -52,17 +52,17 @@ class ClassManagement:
     def remove_classes(self, class_names):
         """Removes classes: their prototypes, counts, names and units of the auxiliary head.
 
-        The other classes keep their bits and move up, so that class ids stay indices of
-        `class_names`, in training too. If the auxiliary head loses a unit, the optimizer starts
-        anew, as its moments hold gradients of that unit. A model that wraps this one, such as
-        `AdversarialTraining`, must be compiled again. What the encoder learned from the examples of
-        a class stays in its weights.
+        The other prototypes stay the same bit for bit, and their ids move down, so that class ids
+        stay indices of `class_names`, in training too. If the auxiliary head loses a unit, the
+        optimizer starts again, as its moments hold gradients of that unit. A model that wraps this
+        one, such as `AdversarialTraining`, must be compiled again. What the encoder learned from
+        the examples of a class stays in its weights.
 
         Args:
             class_names: Names of the classes to remove; at least one class must be left.
 
         Raises:
-            ValueError: If a name is not among the classes or comes twice, or no class would be
+            ValueError: If a name is not among the classes or appears twice, or no class would be
                 left. Nothing is changed then.
         """
         rows = self.prototypes_layer.remove_classes(class_names)

@@ -144,7 +144,7 @@ class Scoring:
         return self._in_parts(self.embed, x, batch_size)
 
     def _in_parts(self, function, x, batch_size):
-        batch_size = whole("batch_size", batch_size, least=1)
+        batch_size = whole("batch_size", batch_size, minimum=1)
         x = self._checked(x)
         parts = (x[i : i + batch_size] for i in range(0, len(x), batch_size))
         return np.concatenate([np.asarray(function(part)) for part in parts])

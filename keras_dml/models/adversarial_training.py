@@ -22,20 +22,20 @@ class AdversarialTraining(CheckedTraining, keras.Model):
     """Trains a `PrototypicalClassifier` on inputs that are attacked while it trains (Monteiro2020,
     section 4.1.1).
 
-    A step computes adversarial twins of its batch by projected gradient ascent, from a random start
-    within `epsilon`, with the classifier in inference mode, so that neither prototypes nor running
-    statistics move; then it trains in one call on clean and adversarial inputs together. The
-    result is `model.classifier`, which shares the weights. Metrics of `compile` see what a step
-    trains on, adversarial inputs included.
+    A step computes adversarial examples of its batch by projected gradient ascent, from a random
+    start within `epsilon`, with the classifier in inference mode, so that neither prototypes nor
+    running statistics move; then it trains in one call on clean and adversarial inputs together.
+    The result is `model.classifier`, which shares the weights. Compiled metrics are computed on
+    what a step trains on, adversarial inputs included.
 
     Methods: `"prototypes"` is that of Monteiro2020, all three terms of the classifier, weighted by
     the `keras_dml.losses.PrototypicalLoss` that `compile` is given, on clean and adversarial inputs
-    joined. It attacks the class and the auxiliary term together, so that both heads get robust. The
-    others train the encoder and the auxiliary head only, and freeze the similarity: `"at"`
+    joined. It attacks the class and the auxiliary term together, so that both heads become robust.
+    The others train the encoder and the auxiliary head only, and freeze the similarity: `"at"`
     (Madry2018) on adversarial inputs only, `"alp"`, `"tla"` and `"trades"` by the losses of
     `keras_dml.losses.robust`. To use what they trained, ask for `head="dol"`.
 
-    `evaluate` and validation compute the terms of the method on clean inputs, each its own twin;
+    `evaluate` and validation compute the terms of the method on clean inputs, without an attack;
     `keras_dml.evaluation.robustness` measures accuracy under attack.
 
     Inputs lie in [0, 1], labels are ids from 0. The model returns the scores that it trains: raw
@@ -52,7 +52,7 @@ class AdversarialTraining(CheckedTraining, keras.Model):
         clean_fraction: Fraction of clean inputs that `"prototypes"` trains on, 0 to 0.5. Every
             input is attacked; below 0.5 fewer clean ones are joined, evenly spaced in the batch.
         ramp_steps: Training steps over which `epsilon` and `step_size` grow from near 0 to their
-            values; a network that starts with the full attack may learn nothing.
+            values; training may fail to start at full strength.
         constants: Constants of the method's loss, keywords of its function in
             `keras_dml.losses.robust`; None: those of Monteiro2020, Table 1.
         seed: Seed of the random starts, from 0 to 2**32 - 1; None: drawn by Python's `random`, as
@@ -60,7 +60,7 @@ class AdversarialTraining(CheckedTraining, keras.Model):
 
     Raises:
         TypeError: If the classifier is not a `PrototypicalClassifier`.
-        ValueError: If an argument is out of its range, `constants` names one that the method does
+        ValueError: If an argument is out of range, `constants` names one that the method does
             not have, or the method needs an auxiliary layer that the classifier does not have.
 
     Example:
@@ -92,7 +92,7 @@ class AdversarialTraining(CheckedTraining, keras.Model):
         super().__init__(name=name, **kwargs)
         chosen = choose("method", method, METHODS)
         _check_attack(epsilon, steps, step_size, clean_fraction, ramp_steps)
-        if seed is not None and whole("seed", seed, least=0) >= SEEDS:
+        if seed is not None and whole("seed", seed, minimum=0) >= SEEDS:
             raise ValueError(f"`seed` must be from 0 to 2**32 - 1. Received seed={seed!r}.")
         _check_classifier(classifier)
         self._method = chosen(method, classifier, constants)
@@ -105,7 +105,7 @@ class AdversarialTraining(CheckedTraining, keras.Model):
         self.seed = seed
         self._first_seed = np.uint32(random.randrange(SEEDS) if seed is None else seed)
         self.seed_generator = keras.random.SeedGenerator(int(self._first_seed))
-        # Keras passes over the metrics of inner models
+        # Keras does not collect metrics of nested models
         self._term_metrics = list(self._method.metrics)
         self.build(classifier.encoder.input_shape)
 
@@ -148,7 +148,7 @@ class AdversarialTraining(CheckedTraining, keras.Model):
             Inputs, same shape, without a gradient.
 
         Raises:
-            ValueError: In an eager call for a label that is no class; in a compiled step it is
+            ValueError: In an eager call for a label that is not a class; in a compiled step it is
                 attacked as class 0, and the loss is NaN.
         """
         x = ops.convert_to_tensor(x)

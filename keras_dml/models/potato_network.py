@@ -19,11 +19,11 @@ class PotatoNetwork(keras.Model):
     statistics of all classes, `network.potatoes`, as weights. Each step scores the embeddings by
     the statistics as they are, and then moves them once by the batch's own embeddings (Algorithm 1
     of Kim2020 moves them inside its loop over the batch, which depends on the order of the rows).
-    All of it is saved, and a loaded network goes on training like the original. To publish a model,
-    take `network.encoder`, which shares the trained weights.
+    All of it is saved, and a loaded network continues training like the original. To publish a
+    model, take `network.encoder`, which shares the trained weights.
 
     Training needs statistics: call `calibrate` once before `fit`. They lag behind the moving
-    embeddings; `recalibration` measures them anew after each epoch.
+    embeddings; `recalibration` measures them again after each epoch.
 
     `fit` also logs, as means over the batches: `positives` and `negatives`, numbers of rows that a
     query mined, and `log_mu` and `log_sigma`, over the classes.
@@ -36,7 +36,7 @@ class PotatoNetwork(keras.Model):
             seen, as in the paper, or a constant fraction.
 
     Raises:
-        ValueError: If the encoder's output is no matrices, or an argument is out of its range; in
+        ValueError: If the encoder's output is not matrices, or an argument is out of range; in
             training for another loss, or before `calibrate`.
 
     Example:
@@ -107,8 +107,8 @@ class PotatoNetwork(keras.Model):
             ValueError: If a class has fewer than two samples, a label is none of the classes, or an
                 input or its embedding is not finite, or that not positive definite.
         """
-        batch_size = whole("batch_size", batch_size, least=1)
-        samples = whole("samples", samples, least=2)
+        batch_size = whole("batch_size", batch_size, minimum=1)
+        samples = whole("samples", samples, minimum=2)
         y = checked_labels(y, len(x), self.potatoes.classes)
         rng = np.random.default_rng(seed)
         rows = [rng.permutation(np.flatnonzero(y == label))[:samples] for label in np.unique(y)]

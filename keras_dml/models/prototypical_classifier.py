@@ -31,7 +31,7 @@ class PrototypicalClassifier(CheckedTraining, ClassManagement, Scoring, keras.Mo
     `model(x)` returns the scores `S(E(x), C)`, logits of the classes. Each training step first
     moves the prototypes by the embeddings of the batch, then computes the three terms of
     `PrototypicalLoss` with them; no gradient goes through a prototype. Prototypes are weights, so a
-    saved and loaded model goes on training like the original. Compile with an optimizer and, for
+    saved and loaded model continues training like the original. Compile with an optimizer and, for
     other weights or smoothing, a `keras_dml.losses.PrototypicalLoss`.
 
     Batches need several examples of a class (`keras_dml.samplers.PKSampler`; with ten classes any
@@ -46,7 +46,7 @@ class PrototypicalClassifier(CheckedTraining, ClassManagement, Scoring, keras.Mo
     that were added after training have no unit in the auxiliary head, and their rows are left out
     of the auxiliary term.
 
-    A label that is no class is refused, in arrays before the first step. In pipelines of data
+    A label that is not a class is refused, in arrays before the first step. In pipelines of data
     nothing can be raised in a compiled training step: its loss is NaN with gradient 0, and no
     prototype moves; an evaluation stops with an error. On several replicas prototypes follow the
     global batch, and pairs are those of each replica.
@@ -61,7 +61,7 @@ class PrototypicalClassifier(CheckedTraining, ClassManagement, Scoring, keras.Mo
             `symmetry`, `decay`, `init`, `class_names`, ...
 
     Raises:
-        ValueError: If the encoder's output is not vectors, or an argument is out of its range.
+        ValueError: If the encoder's output is not vectors, or an argument is out of range.
 
     Example:
         >>> encoder = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])

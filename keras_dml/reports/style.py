@@ -11,7 +11,7 @@ import textwrap
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from keras_dml._files import file_place, path_with_name, staged
+from keras_dml._files import path_with_name, replaceable_file, staged
 
 # Color Universal Design (Okabe2008): distinct to color-blind people, and in grayscale by lightness
 # or dash where two of them meet in a plot
@@ -135,7 +135,7 @@ def save(figure, stem, table=None):
     png, svg, numbers = (stem.with_name(f"{stem.name}.{kind}") for kind in ("png", "svg", "csv"))
     written = [png, svg] if table is None else [png, svg, numbers]
     for target in written:
-        file_place(target)
+        replaceable_file(target)
     for target, kind, metadata in ((png, "png", None), (svg, "svg", {"Date": None})):
         with staged(target) as candidate, house_style():
             figure.savefig(candidate, format=kind, metadata=metadata)

@@ -42,9 +42,9 @@ class ClassSampler(keras.utils.PyDataset):
         **kwargs,
     ):
         super().__init__(**kwargs)
-        self.classes = whole(self._classes_argument, classes, least=2)
-        self.per_class = whole("per_class", per_class, least=2)
-        self.seed = whole("seed", seed, least=0)
+        self.classes = whole(self._classes_argument, classes, minimum=2)
+        self.per_class = whole("per_class", per_class, minimum=2)
+        self.seed = whole("seed", seed, minimum=0)
         self.augment = augment
         self.epoch = 0
         ids, self.class_names = dense_ids("y", y, count)
@@ -61,7 +61,7 @@ class ClassSampler(keras.utils.PyDataset):
             members, self.classes, self.per_class, sessions=sessions, seed=self.seed
         )
         steps = self._drawing.batches_to_cover if steps is None else steps
-        self._steps = whole("steps", steps, least=1)
+        self._steps = whole("steps", steps, minimum=1)
 
     @property
     def epoch(self):
@@ -70,7 +70,7 @@ class ClassSampler(keras.utils.PyDataset):
 
     @epoch.setter
     def epoch(self, value):
-        self._epoch = whole("epoch", value, least=0)
+        self._epoch = whole("epoch", value, minimum=0)
 
     def __len__(self):
         return self._steps
@@ -106,7 +106,7 @@ class ClassSampler(keras.utils.PyDataset):
             raise ImportError(
                 "`to_tf_data` needs TensorFlow: pip install keras-dml[tensorflow]"
             ) from error
-        numbers = range(self.epoch, self.epoch + whole("epochs", epochs, least=1))
+        numbers = range(self.epoch, self.epoch + whole("epochs", epochs, minimum=1))
         examples, labels = self._batch(self.epoch, 0)
         dataset = tf.data.Dataset.from_generator(
             lambda: (self._batch(epoch, step) for epoch in numbers for step in range(len(self))),

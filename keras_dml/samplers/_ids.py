@@ -25,7 +25,7 @@ def dense_ids(name, values, count):
         original ids, so that `names[ids[i]] == values[i]`.
 
     Raises:
-        ValueError: On another shape, a float that is no exact integer, or 2**24 ids and more.
+        ValueError: On another shape, a float that is not an exact integer, or 2**24 ids and more.
         TypeError: On ids that cannot be sorted together, such as strings with integers.
     """
     flat = _flat_ids(name, values, count)

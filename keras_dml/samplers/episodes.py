@@ -20,7 +20,7 @@ class EpisodeSampler(ClassSampler):
 
     Rows are the support examples of all classes, class by class, then the query examples in the
     same order of classes: with `rows = ways * shots`, `batch[:rows].reshape(ways, shots, ...)` is
-    the support set. No example comes twice in an episode.
+    the support set. No example appears twice in an episode.
 
     `PKSampler` says how batches, epochs and resuming depend on the seed: episode `i` of epoch `e`
     depends on `(seed, e, i)` alone, and classes come without replacement while they last.
@@ -72,9 +72,9 @@ class EpisodeSampler(ClassSampler):
         self._examples = as_examples(x)
         if labels not in LABELS:
             raise ValueError(f"`labels` must be one of {LABELS}. Received labels={labels!r}.")
-        self.ways = whole("ways", ways, least=2)
-        self.shots = whole("shots", shots, least=1)
-        self.queries = whole("queries", queries, least=1)
+        self.ways = whole("ways", ways, minimum=2)
+        self.shots = whole("shots", shots, minimum=1)
+        self.queries = whole("queries", queries, minimum=1)
         self.labels = labels
         self._block_ends = (self.shots,)
         each = self.shots + self.queries

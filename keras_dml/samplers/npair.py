@@ -23,7 +23,7 @@ class NPairSampler(PKSampler):
         x: Recordings, an array or a list of arrays; see `PKSampler`.
         y: Class of each recording; see `PKSampler`.
         pairs: Distinct classes in a batch (N in Abdelwahab2019), at least 2 and at most as many as
-            `y` has. More pairs mean more negatives; Abdelwahab2019 does not give its number.
+            `y` has. More pairs mean more negatives; Abdelwahab2019 does not report N.
         **kwargs: Keyword arguments of `PKSampler`: `steps`, `length`, `sessions`, `drop_singles`,
             `augment`, `seed`, and those of `keras.utils.PyDataset`. A positive is from another
             session than its anchor where the class has several.

@@ -77,7 +77,7 @@ class PKSampler(ClassSampler):
         **kwargs,
     ):
         self._recordings = as_recordings(x)
-        length = None if length is None else whole("length", length, least=1)
+        length = None if length is None else whole("length", length, minimum=1)
         self.length = batch_length(self._recordings, length)
         super().__init__(
             len(self._recordings),

@@ -14,7 +14,7 @@ from keras_dml.training.runs import write_json
 
 FOLDER, WEIGHTS, PROGRESS = "checkpoint", "state.weights.h5", "progress.json"
 _place = functools.partial(
-    _files.folder_place, what="checkpoint", mark=PROGRESS, members=(WEIGHTS, PROGRESS)
+    _files.replaceable_folder, what="checkpoint", mark=PROGRESS, members=(WEIGHTS, PROGRESS)
 )
 
 

@@ -59,7 +59,7 @@ class Optimization:
 
 
 class Fitted(NamedTuple):
-    """What a training took and how it went, earlier runs that were resumed included.
+    """Duration and history of a training, with those of the runs that it resumed.
 
     Attributes:
         minutes: Minutes of training.
@@ -75,7 +75,7 @@ def fit(
 ):
     """Trains a model, with a line of progress and a checkpoint after each epoch.
 
-    A run that was stopped and is resumed ends where one that was not stopped does: weights,
+    A resumed run reproduces an uninterrupted one: weights,
     optimizer, random states and batches go on from the last whole epoch. Seed Keras before the
     model is built, and the batches by themselves.
 
@@ -86,7 +86,8 @@ def fit(
         steps: Training steps, rounded up to whole epochs.
         optimization: An `Optimization`.
         folder: Folder of the checkpoint, created if missing; None for no checkpoint.
-        resume: Whether to go on from the checkpoint in `folder`, if there is one.
+        resume: Whether to continue from the checkpoint in `folder`, if there is one. If False, a
+            checkpoint there is deleted.
         callbacks: Further callbacks, called before the checkpoint is saved.
         **compiled: Further arguments of `model.compile`, such as `loss`.
 
@@ -94,13 +95,13 @@ def fit(
         `Fitted`.
 
     Raises:
-        ValueError: If `steps` is not positive, or something else than a checkpoint is in its place.
+        ValueError: If `steps` is not positive, or something other than a checkpoint is in its
+            place.
     """
     if steps < 1:
         raise ValueError(f"`steps` must be at least 1. Received steps={steps}.")
     epochs = -(-steps // len(batches))
-    # XLA is slower than TensorFlow's own convolutions on a processor: drop it once models decide
-    model.compile(optimization.optimizer(epochs * len(batches)), jit_compile=False, **compiled)
+    model.compile(optimization.optimizer(epochs * len(batches)), **compiled)
     start, earlier, saves = time.monotonic(), Fitted(0.0, []), []
     if folder is not None:
         saves = [Checkpoint(folder, resume)]

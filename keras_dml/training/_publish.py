@@ -50,7 +50,7 @@ def publish(folder, model, card, golden_recordings, curves=None):
     if curves is not None:
         (folder / FIGURES).mkdir(exist_ok=True)
         files.insert(0, f"{FIGURES}/{curves.name}")
-    targets = {name: _files.file_place(folder / name) for name in files}
+    targets = {name: _files.replaceable_file(folder / name) for name in files}
     with _files.tmp_dir(folder / lookup.CARD) as parent:
         tmp_dir = parent / folder.name  # the card is checked against the folder's name
         tmp_dir.mkdir()
@@ -100,7 +100,7 @@ def update(folder, **changes):
     folder = pathlib.Path(folder)
     card = {**catalog.read_json(folder / lookup.CARD), **changes}
     _check_name(card, folder)
-    targets = {name: _files.file_place(folder / name) for name in (PAGE, lookup.CARD)}
+    targets = {name: _files.replaceable_file(folder / name) for name in (PAGE, lookup.CARD)}
     with _files.tmp_dir(folder / lookup.CARD) as tmp_dir:
         _write_texts(tmp_dir, card, figure_files(folder))
         _put(tmp_dir, targets)

@@ -6,7 +6,7 @@ import pathlib
 import time
 
 from keras_dml import progress
-from keras_dml._files import file_place, write_text
+from keras_dml._files import replaceable_file, write_text
 
 
 def write_json(path, content):
@@ -81,7 +81,7 @@ class Runs:
         """
         paths = {self.path(settings): settings for settings in plan}
         for path in paths:
-            file_place(path)
+            replaceable_file(path)
         missing = {path: settings for path, settings in paths.items() if not path.exists()}
         for path, settings in progress.track(missing.items(), description, len(missing)):
             start = time.monotonic()

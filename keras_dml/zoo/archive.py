@@ -30,8 +30,8 @@ def check(opened, texts=()):
         The names of its members.
 
     Raises:
-        ValueError: If it is no zip file, damaged, odd or too large; the message says how, in words
-            that follow the file's name.
+        ValueError: If it is not a zip file, damaged, odd or too large; the message says how, in
+            words that follow the file's name.
     """
     try:
         with zipfile.ZipFile(opened) as archive:

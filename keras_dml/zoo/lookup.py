@@ -21,7 +21,7 @@ def folders():
         List of `pathlib.Path`, those that exist.
 
     Raises:
-        NotADirectoryError: If KERAS_DML_ZOO is set to something that is no folder.
+        NotADirectoryError: If KERAS_DML_ZOO is set to something that is not a folder.
         ValueError: If it is set to the folder of a single model.
     """
     found = []
@@ -63,7 +63,7 @@ def find(name):
 
     Raises:
         ValueError: If there is no such model; the message gives the nearest names.
-        TypeError: If `name` is no text.
+        TypeError: If `name` is not a string.
     """
     if not isinstance(name, str):
         raise TypeError(

@@ -1,4 +1,4 @@
-"""Models from files, after the file is known to be the one that its card describes."""
+"""Loads models after verifying their SHA-256 against the card."""
 
 import hashlib
 import os
@@ -16,7 +16,9 @@ from keras_dml.zoo import archive, catalog, lookup, schema
 SUFFIX = ".keras"
 CONTENT = ("config.json", "metadata.json")  # what Keras puts into every file beside the weights
 WEIGHTS = "model.weights.h5"
-MAX_TOLERANCE = 0.1  # of the golden embedding's size; another model's is off by more than all of it
+MAX_TOLERANCE = (
+    0.1  # of the golden embedding's size; for another model the relative error exceeds 1
+)
 MAX_MESSAGE = 300  # characters of what Keras says, which may quote the whole file
 OWN_CARD = {"model": schema.CARD["model"], "golden?": schema.CARD["golden"]}
 _AGAIN = "Install the package again, or run the model's recipe."
@@ -45,7 +47,7 @@ def load(name):
             that holds `model.keras`. A `card.json` beside a custom file is compared with it.
 
     Returns:
-        A `keras.Model`, compiled if it was saved so.
+        A `keras.Model`, compiled if it was saved compiled.
 
     Raises:
         ValueError: If there is no such model (the message gives the nearest names), or its file is
@@ -72,7 +74,7 @@ def card_of(model):
 
 
 def check(name):
-    """Compares the golden embedding, computed anew, with that of the machine that trained.
+    """Compares the golden embedding, recomputed, with that of the machine that trained.
 
     Args:
         name: See `load`; a custom model needs a card and a golden file beside it.
@@ -246,7 +248,7 @@ def _check_archive(opened, file):
         archive.check_weights(opened, WEIGHTS)
     except ValueError as error:
         raise ValueError(
-            f"{file} is no whole {SUFFIX} file: {archive.first_line(error)} It has "
+            f"{file} is not a complete {SUFFIX} file: {archive.first_line(error)} It has "
             f"{file.stat().st_size:,} bytes. {_COPY}"
         ) from error
 

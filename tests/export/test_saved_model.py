@@ -187,7 +187,7 @@ def test_a_saved_model_with_notes_in_it_is_left_before_any_work(exported, tmp_pa
 
 def test_what_is_written_is_what_may_be_replaced(exported, loaded):
     """The members that the library knows are those that TensorFlow writes, assets included."""
-    assert _files.saved_model_place(exported.path) == exported.path
+    assert _files.replaceable_saved_model(exported.path) == exported.path
 
 
 def test_a_full_disk_is_told_with_the_path_and_leaves_the_old_model(small, tmp_path, monkeypatch):

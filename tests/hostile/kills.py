@@ -41,7 +41,7 @@ def write_file(path, number):
 
 def write_folder(path, number):
     """A folder of some files, each with the number in it."""
-    with _files.staged(path, _files.saved_model_place) as candidate:
+    with _files.staged(path, _files.replaceable_saved_model) as candidate:
         (candidate / "variables").mkdir(parents=True)
         for name in MEMBERS:
             (candidate / name).write_text(str(number))
@@ -86,7 +86,7 @@ def folder_of_files(rng, folder):
     path = folder / "model"
     _killed(rng, ["-c", WRITES, str(path), "write_folder"], seconds=(0, 0.02))
     try:
-        with _files.staged(path, _files.saved_model_place):
+        with _files.staged(path, _files.replaceable_saved_model):
             raise ZeroDivisionError
     except ZeroDivisionError:
         _check_folder(path)

@@ -247,7 +247,7 @@ def asked(rng, folder):
     """The root folder and devices: said to be no place, and nothing else is done."""
     from keras_dml import _files
 
-    place = draws.draw(rng, (_files.file_place, _files.saved_model_place))
+    place = draws.draw(rng, (_files.replaceable_file, _files.replaceable_saved_model))
     path = draws.draw(rng, ("/", "//", "/.", "/..", "/dev/full", "/dev/null", "/dev/stdout"))
     return settle(lambda: place(path), refuses=True)
 

@@ -92,7 +92,7 @@ def bomb(title: str, ratio: int) -> ArchiveError:
 
 
 def not_a_file(archive: str, name: str) -> ArchiveError:
-    """Returns the error for a member that is no plain file."""
+    """Returns the error for a member that is not a plain file."""
     return ArchiveError(
         f"{archive}: {shown(name)} is a link, a device or a sparse file. Nothing was read; get "
         "the archive from its official place."

@@ -80,7 +80,7 @@ def numbers(
         The numbers, shape (lines, columns), float32.
 
     Raises:
-        FormatError: Naming the first line with another count or with something that is no finite
+        FormatError: Naming the first line with another count or with something that is not a finite
             number.
     """
     table = _fast(lines, columns, separator)

@@ -49,7 +49,7 @@ def distance(x, y, knots, p=1):
         equals `y`.
 
     Raises:
-        ValueError: If `p` is below 1, where this is no metric.
+        ValueError: If `p` < 1; the distance is then not a metric.
     """
     check_order(p)
     x, y = widest(x, y)
@@ -84,7 +84,7 @@ def pairwise(x, y, knots, p=1, max_bytes=BLOCK_BYTES):
         Distances, shape `(n, m)`.
 
     Raises:
-        ValueError: If `p` is below 1, or the sets and the knots do not have one shape.
+        ValueError: If `p` is below 1, or the shapes of the sets and the knots do not match.
     """
     check_order(p)
     x, y = widest(x, y)

@@ -58,9 +58,9 @@ def karcher_mean(x, weights=None, tolerance=1e-9, max_steps=50):
     Eq. 7).
 
     Steps `M <- M^(1/2) exp(s J) M^(1/2)` along the weighted mean J of `log(M^(-1/2) x M^(-1/2))`,
-    from the log-Euclidean mean. The distance still to go is at most the norm of J, because the sum
-    is 1-strongly convex: the tolerance bounds the error. NumPy, in float64, on every backend: it
-    iterates on values, so it has no gradient and cannot run in a compiled step.
+    from the log-Euclidean mean. The remaining distance to the mean is at most the norm of J,
+    because the sum is 1-strongly convex: the tolerance bounds the error. NumPy, in float64, on
+    every backend: it iterates on values, so it has no gradient and cannot run in a compiled step.
 
     Erratum: Kim2020 calls `N_I` the number of iterations under Eq. 7; it is the number of matrices.
 
@@ -81,7 +81,8 @@ def karcher_mean(x, weights=None, tolerance=1e-9, max_steps=50):
     mean = _spectral(np.exp, np.einsum("i,ijk->jk", weights, _spectral(_log, x)))
     step = last = None
     for count in range(max_steps + 1):
-        # A Cholesky factor for the root of the mean: the same iteration in a turned frame.
+        # A Cholesky factor for the root of the mean: the same iteration, up to an orthogonal change
+        # of basis.
         factor = np.linalg.cholesky(mean)
         inverse = np.linalg.inv(factor)
         tangent, steepest = _tangent(inverse @ x @ inverse.T, weights)

@@ -1,9 +1,10 @@
 """Matrix functions without an eigensolver: builtin operators of TFLite only, for inference.
 
-Rectification is `((X + e I) + |X - e I|) / 2` with `|Y| = Y sign(Y)`. The logarithm is that of the
-eighth root, whose eigenvalues lie in a narrow interval where one polynomial is enough, times eight.
-Sign and roots are odd quintics applied one after the other (`_sign_polynomials`): products, sums
-and scalings of matrices. A product of 80 x 80 matrices takes 6 us on a device, an
+Rectification is `((X + e I) + |X - e I|) / 2` with `|Y| = Y sign(Y)`. Matrix sign and square root
+are Newton-Schulz-type iterations with minimax quintics (`sign_polynomials`). The logarithm is by
+inverse scaling and squaring: eight times that of the eighth root, whose eigenvalues lie in a narrow
+interval where one Chebyshev interpolant is enough. All of it is products, sums and scalings of
+matrices. A product of 80 x 80 matrices takes 6 us on a device, an
 eigendecomposition most of a millisecond; in a training batch the eigensolver is seven times faster.
 
 The gradient is the exact one of `spd`, by the eigensolver, in the backward pass alone: autodiff of
@@ -11,10 +12,10 @@ the products is off by up to 2 % where eigenvalues stand near epsilon (the eigen
 
 Errors of float32 entries against float64, for matrices of norm 1 and epsilon 1e-4
 (`tests/geometry/spd/test_polynomial.py`): rectified 2e-7; the logarithm 1e-5 up to condition 1e3,
-1e-4 up to 1e6, 4e-4 for singular and indefinite matrices, where float32 does not hold the
-rectified eigenvalues any better. They grow with the norm, and hold while it is below 1e5 epsilon.
-Under `jax.jit` the simplifications of XLA cost the logarithm more, 5e-4 in place of 1e-5 at
-condition 10; files for devices are written by TensorFlow, which keeps the order of operations.
+1e-4 up to 1e6, 4e-4 for singular and indefinite matrices, where float32 cannot represent the
+rectified eigenvalues more accurately. They grow with the norm, and hold while it is below 1e5
+epsilon. Under `jax.jit` the simplifications of XLA cost the logarithm more, 5e-4 in place of 1e-5
+at condition 10; files for devices are written by TensorFlow, which keeps the order of operations.
 """
 
 import numpy as np

@@ -25,7 +25,7 @@ def vectors(matrices):
 def measure(matrices, labels, queries, *, riemannian):
     """F1, R@1, R@3 and NMI of Table I in Kim2020, and MAP@R, as plain numbers.
 
-    Retrieval ranks the clips that are no queries, by the affine-invariant distance or the
+    Retrieval ranks the clips that are not queries, by the affine-invariant distance or the
     log-Euclidean one. Clusters are k-means of the queries' logarithms whatever the distance, as
     many as they have classes, so that the figures of all losses compare.
 

@@ -48,7 +48,7 @@ def digits_of(train, test):
         test: The same of the test set.
 
     Raises:
-        ValueError: If an image has another size, or a label is no digit.
+        ValueError: If an image has another size, or a label is not a digit.
     """
     parts = []
     for images, labels in (train, test):

@@ -94,7 +94,7 @@ class Trainings:
         return self._latest[1]
 
     def classifier(self, settings):
-        """The trained `PrototypicalClassifier`, in float32 whatever the policy of its training."""
+        """The trained `PrototypicalClassifier`, in float32 under any policy of its training."""
         model = self.network(settings)
         trained = model if settings["training"] == UNDEFENDED else model.classifier
         plain = network(settings["width"], settings["seed"])

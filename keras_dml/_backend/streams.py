@@ -1,0 +1,35 @@
+"""Standard streams of the process, below Python: what C++ code prints goes there."""
+
+import contextlib
+import os
+import sys
+
+
+@contextlib.contextmanager
+def redirected(file, *streams):
+    """Sends what the process writes to its standard streams to a file.
+
+    Args:
+        file: An open binary file with a descriptor.
+        *streams: 1 for standard output, 2 for standard error.
+
+    Raises:
+        OSError: If a stream is closed.
+    """
+    _flush()
+    kept = [os.dup(stream) for stream in streams]
+    try:
+        for stream in streams:
+            os.dup2(file.fileno(), stream)
+        yield
+    finally:
+        _flush()
+        for stream, copy in zip(streams, kept, strict=True):
+            os.dup2(copy, stream)
+            os.close(copy)
+
+
+def _flush():
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
