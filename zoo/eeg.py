@@ -53,4 +53,5 @@ def publish(run, everybody, train, measured):
         synthetic_recordings(channels, (RATE_HZ, 128), 8.0),
         measured,
         data={"train_subjects": sorted(set(everybody.subjects))},
+        recordings=everybody.signals,
     )

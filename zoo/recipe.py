@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from keras_dml import training
+from keras_dml import inputs, layers, models, training
 from keras_dml.training import measure
 
 Steps = Annotated[int, typer.Option(help="Training steps.")]
@@ -77,8 +77,18 @@ class Run:
         measured.save(self.out, caption)
         self.keep(measured.figures)
 
-    def publish(self, model, golden, measured, *, curves=measure.CURVES, about=None, **card):
-        """Publishes a trained model.
+    def publish(
+        self,
+        model,
+        golden,
+        measured,
+        *,
+        curves=measure.CURVES,
+        about=None,
+        recordings=None,
+        **card,
+    ):
+        """Publishes a trained model, with the input contract that its card describes.
 
         Args:
             model: The model.
@@ -86,6 +96,8 @@ class Run:
             measured: `Measurement`, or rows of figures.
             curves: Name of the image in `out` for the page; None for none.
             about: Static part of the card; None for the `about.json` beside the recipe.
+            recordings: Training recordings, as long as those that the model will be given, whose
+                magnitudes the contract keeps; None where magnitudes do not matter.
             **card: Further arguments of `keras_dml.training.build_card`.
         """
         if isinstance(measured, measure.Measurement):
@@ -96,6 +108,7 @@ class Run:
         command = f"python -m zoo.{self.name}.train {words} --publish"
         record = training.training_record(command, seed=self.seed, minutes=self.minutes)
         about = about_model(self.name) if about is None else about
+        model = with_contract(model, about["input"], recordings)
         card = training.build_card(about, figures=measured, recipe=record, **card)
         shown = None if curves is None else self.out / f"{curves}.png"
         training.publish(self.folder, model, card, golden, shown)
@@ -105,6 +118,35 @@ def about_model(name):
     """The static part of a model's card, `zoo/<name>/about.json`."""
     path = pathlib.Path(__file__).parent / name / "about.json"
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def with_contract(model, described, recordings=None):
+    """A model of recordings with its input contract; any other, or one that has it, as it is.
+
+    Args:
+        model: The model.
+        described: The card's `input`.
+        recordings: Training recordings, whose magnitudes the contract keeps; None to compare none.
+    """
+    if "rate_hz" not in described or inputs.of(model).contract is not None:
+        return model
+    contract = input_contract(described)
+    if recordings is not None:
+        contract.adapt(recordings)
+    return models.with_contract(model, contract)
+
+
+def input_contract(described):
+    """The layer `InputContract` that a card's `input` describes."""
+    low, high = described["length"]
+    return layers.InputContract(
+        described["channels"],
+        described["units"],
+        described["rate_hz"],
+        min_steps=low,
+        max_steps=high,
+        name="input_contract",
+    )
 
 
 def command(steps):

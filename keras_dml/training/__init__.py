@@ -1,30 +1,29 @@
 """What training runs share: one fit, one split by people, one measurement, one publisher.
 
 `fit` trains and resumes, `People` holds recordings with their owners, `measure` evaluates a model
-on them, `publish` writes a trained model with its card and page into a folder of the zoo.
+on them, `publish` writes a trained model with its card and page into a folder of the zoo. Names
+load on first use.
 """
 
-from keras_dml.training import golden, measure
-from keras_dml.training._card import build_card, training_record, versions
-from keras_dml.training._fit import Fitted, Optimization, fit
-from keras_dml.training._publish import figure_files, publish, update
-from keras_dml.training.people import People, folds
-from keras_dml.training.runs import Runs, write_json
+from keras_dml import _lazy
 
-__all__ = [
-    "Fitted",
-    "Optimization",
-    "People",
-    "Runs",
-    "build_card",
-    "figure_files",
-    "fit",
-    "folds",
-    "golden",
-    "measure",
-    "publish",
-    "training_record",
-    "update",
-    "versions",
-    "write_json",
-]
+_HOME = {
+    "Fitted": "_fit",
+    "Optimization": "_fit",
+    "People": "people",
+    "Runs": "runs",
+    "build_card": "_card",
+    "figure_files": "_publish",
+    "fit": "_fit",
+    "folds": "people",
+    "publish": "_publish",
+    "training_record": "_card",
+    "update": "_publish",
+    "versions": "_card",
+    "write_json": "runs",
+}
+_SUBMODULES = ("golden", "measure", "page", "page_tables", "people", "runs")
+
+__all__ = [*_HOME]
+
+__getattr__, __dir__ = _lazy.attach(__name__, _HOME, _SUBMODULES)

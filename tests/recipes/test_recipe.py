@@ -8,6 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from keras_dml import inputs, models
 from zoo import recipe
 
 
@@ -67,3 +68,24 @@ def test_a_part_of_a_run_has_a_folder_and_minutes_of_its_own(tmp_path):
     assert part.out == tmp_path / "fold_1" and part.out.is_dir() and part.minutes == 0
     figures = [{"protocol": "p", "n": 1, "metric": "m", "value": 0.5, "stderr": 0.1, "trials": 4}]
     assert part.keep(figures) == json.loads((part.out / "figures.json").read_text())
+
+
+def test_a_published_model_carries_the_contract_of_its_card(rng):
+    described = {
+        "channels": ["x", "y"],
+        "units": ["g", "g"],
+        "rate_hz": 50,
+        "length": [8, None],
+    }
+    recordings = [scale * rng.normal(size=(500, 2)) for scale in (1.0, 2.0)]
+    model = recipe.with_contract(models.sequence_encoder(2), described, recordings)
+    contract = inputs.of(model).contract
+    assert (contract.channels, contract.rate_hz, contract.min_steps) == (("x", "y"), 50, 8)
+    low, high = contract.stddev_range[0]
+    assert low < 1.2 and 1.8 < high
+    assert recipe.with_contract(model, described) is model
+
+
+def test_a_model_of_images_carries_none():
+    model = models.conv4((16, 16, 1), width=2)
+    assert recipe.with_contract(model, {"size": [16, 16], "channels": ["ink"]}) is model

@@ -134,6 +134,7 @@ def main(run, method: sequences.Method = "qp_wl", taught: Taught = True, shifted
                 "train_subjects": sorted(known, key=int),
                 "test_subjects": sorted(set(test.subjects), key=int),
             },
+            recordings=seen.signals,
         )
 
 

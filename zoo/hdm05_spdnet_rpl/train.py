@@ -128,7 +128,7 @@ def main(run):
         encoder = train(final, every)
         run.minutes = final.minutes
         golden = synthetic_recordings(3 * len(JOINTS), (120, 60), 0.3)
-        run.publish(encoder, golden, measured)
+        run.publish(encoder, golden, measured, recordings=every.signals)
 
 
 if __name__ == "__main__":

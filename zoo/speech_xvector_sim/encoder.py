@@ -10,7 +10,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from keras_dml import evaluation, inference, layers
 from keras_dml._backend import keras
 from keras_dml.training import People
-from zoo import speech, speech_augment
+from zoo import recipe, speech, speech_augment
 
 BANDS = 60
 CEPSTRA = range(12, 19)  # to choose from; the first cepstrum, the level, is left out
@@ -31,7 +31,8 @@ def network(cepstra):
         cepstra: Number of cepstra.
     """
     audio = keras.Input((None, 1), name="audio")
-    x = layers.InstanceStandardization(epsilon=1e-10, name="unit_level")(audio)
+    x = recipe.input_contract(recipe.about_model("speech_xvector_sim")["input"])(audio)
+    x = layers.InstanceStandardization(epsilon=1e-10, name="unit_level")(x)
     x = keras.layers.Rescaling(speech.LEVEL, name="level")(x)
     x = layers.LogMel(BANDS, min_frames=FRAMES, name="log_mel")(x)
     x = layers.VoiceActivity(name="speech")(x)

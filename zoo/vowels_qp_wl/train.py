@@ -49,6 +49,7 @@ def main(run, method: sequences.Method = "qp_wl"):
             synthetic_recordings(len(stddev), (29, 12, 4), stddev),
             measured,
             data={"test_subjects": sorted(set(test.subjects))},
+            recordings=known.signals,
         )
 
 
