@@ -98,7 +98,8 @@ def build(rng, folder):
     samples.write(folder / "manual", VOWELS)
     name, data = "japanese_vowels_lpc/ts", folder / "data"
     words = ["-m", "tfds_builders.build", name, "--manual-dir", folder / "manual"]
-    _killed(rng, [*words, "--data-dir", data], wait=False, seconds=(1, 3.5))
+    words += ["--data-dir", data, "--file-format", "array_record"]
+    _killed(rng, words, wait=False, seconds=(1, 3.5))
     records = reading.records(name, folder / "manual", data)
     if [len(records[split]) for split in ("train", "test")] != [9, 9]:
         raise Wrong("not all records")

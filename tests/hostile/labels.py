@@ -160,12 +160,20 @@ def fit_spoiled(rng, folder):
     return verdict
 
 
+def _are_names(labels, names):
+    """Whether all labels are texts that name a class, which a classifier takes for it."""
+    if getattr(labels, "dtype", np.dtype("O")).kind not in "SU":
+        return False
+    return set(labels.astype("U").tolist()) <= set(names)
+
+
 def classes(rng, folder):
     """New classes and prototypes of a classifier, from labels of any kind."""
     model = _step("classifier", True).model
     x, ids = _step("classifier", True).x, _pairs(rng)
     bad = rng.random() < 0.6
     labels = _spoiled(rng, ids) if bad else _sound(rng, ids, True)
+    bad = bad and not _are_names(labels, model.class_names)
     embeddings = np.asarray(ops.convert_to_numpy(model.embed(x)))
     before = model.prototypes
 
