@@ -1,5 +1,8 @@
 """SPD models as a device can run them: no device has an eigendecomposition."""
 
+import dataclasses
+
+from keras_dml import distances
 from keras_dml._backend import keras
 from keras_dml.layers import LogEig, TangentVector
 from keras_dml.layers.matrices import MatrixLayer
@@ -7,37 +10,49 @@ from keras_dml.models import with_solver
 from keras_dml.models.copies import in_float64
 
 
+@dataclasses.dataclass(frozen=True)
+class DeviceModel:
+    """A model in the forms that its file for devices needs, all with the same weights.
+
+    Attributes:
+        encoder: The model whose embeddings a device can compare.
+        metric: The distance that it compares them by.
+        runs: The encoder as it is written; on matrices, with the polynomial solver.
+        exact: The encoder that the file must agree with; on matrices, in float64: where they are
+            singular, an eigendecomposition in float32 is further off than the files are.
+        on_matrices: Whether the model works on matrices.
+    """
+
+    encoder: keras.Model
+    metric: distances.Distance
+    runs: keras.Model
+    exact: keras.Model
+    on_matrices: bool
+
+
 def works_on_matrices(model):
     """Whether a layer of the model is one on symmetric matrices."""
     return any(isinstance(layer, MatrixLayer) for layer in model._flatten_layers())
 
 
-def comparable(model, metric):
-    """A model whose embeddings a device can compare, and the distance that it compares them by.
+def device_model(model, metric):
+    """A model as a device can run it.
 
     Where a device cannot compute the distance itself, the model gets a logarithm and its embeddings
-    become tangent vectors, whose Euclidean distance is the log-Euclidean one of the matrices. Any
-    other model is returned as it is.
+    become tangent vectors, whose Euclidean distance is the log-Euclidean one of the matrices.
 
     Args:
-        model: A model of which the distance is.
-        metric: A `Distance`.
+        model: The model.
+        metric: Its `Distance`.
 
     Returns:
-        `(model, metric)`.
+        `DeviceModel`.
     """
-    if metric.device_distance is None:
-        return model, metric
-    head = TangentVector()
-    return keras.Model(model.input, head(LogEig()(model.output)), name=model.name), head.distance
-
-
-def without_eigh(model):
-    """A model with the same weights and the polynomial solver, if it works on matrices."""
-    return with_solver(model, "polynomial") if works_on_matrices(model) else model
-
-
-def exact(model):
-    """A model with the same weights in float64, if it works on matrices: where they are singular,
-    an eigendecomposition in float32 is further off than the files are."""
-    return in_float64(model) if works_on_matrices(model) else model
+    if metric.device_distance is not None:
+        head = TangentVector()
+        model = keras.Model(model.input, head(LogEig()(model.output)), name=model.name)
+        metric = head.distance
+    if not works_on_matrices(model):
+        return DeviceModel(model, metric, runs=model, exact=model, on_matrices=False)
+    runs, exact = with_solver(model, "polynomial"), in_float64(model)
+    return DeviceModel(model, metric, runs, exact, on_matrices=True)

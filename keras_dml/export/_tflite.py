@@ -97,22 +97,21 @@ def tflite(
         encoder, classifier = signatures.parts(model)
         taken, card = inputs.of(encoder), reading.card_of(encoder)
         metric = signatures.metric_of(classifier or encoder, distance)
-        encoder, metric = _devices.comparable(encoder, metric)
-        own = _recordings(representative, encoder, quantization)
+        device = _devices.device_model(encoder, metric)
+        own = _recordings(representative, device.encoder, quantization)
         bounds = parity.BOUNDS
-        if _devices.works_on_matrices(encoder):
+        if device.on_matrices:
             quantization, bounds = _of_matrices(quantization), parity.BOUNDS_ON_MATRICES
-        tried = trials(_devices.exact(encoder), own, only_own=quantization == "int8")
-        runs = _devices.without_eigh(encoder)
-        module = signatures.for_one(runs, metric, classifier)
-        carried = _contract.carried(taken, metric, card)
+        tried = trials(device.exact, own, only_own=quantization == "int8")
+        module = signatures.for_one(device.runs, device.metric, classifier)
+        carried = _contract.carried(taken, device.metric, card)
         _write(candidate, module, taken, quantization, own, tried, carried)
         operators.check_builtin(candidate)
         ask = {
             name: functools.partial(getattr(litert, name), candidate)
             for name in signatures.names(module)
         }
-        drift = parity.check(candidate, ask, tried, metric, bounds[quantization], classifier)
+        drift = parity.check(candidate, ask, tried, device.metric, bounds[quantization], classifier)
         measured = {
             "bytes": size(candidate),
             "latency_ms": litert.latency_ms(candidate, tried.timed),

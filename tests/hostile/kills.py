@@ -68,7 +68,11 @@ def _killed(rng, words, **options):
             raise Wrong(f"it did not begin: {process.stderr.read().decode()[-300:]}")
         time.sleep(rng.uniform(*options["seconds"]))
         process.send_signal(draws.draw(rng, SIGNALS))
-        process.communicate(timeout=60)
+        try:
+            process.communicate(timeout=10)
+        except subprocess.TimeoutExpired:  # Python drops an interrupt that comes in a finalizer
+            process.kill()
+            process.communicate()
 
 
 def file(rng, folder):
