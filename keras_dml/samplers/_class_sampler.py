@@ -128,9 +128,9 @@ class ClassSampler(keras.utils.PyDataset):
         if self.augment is not None:
             axes, rng = batch.ndim, self._drawing.generator(AUGMENT_STREAM, epoch, index)
             batch = np.asarray(self.augment(batch, rng))
-            if batch.ndim != axes or len(batch) != len(rows):
+            if batch.ndim < axes or len(batch) != len(rows):
                 raise ValueError(
-                    f"`augment` must return a batch of {axes} axes with all {len(rows)} rows in "
+                    f"`augment` must return a batch of at least {axes} axes with all {len(rows)} rows in "
                     f"order. Received shape {batch.shape}."
                 )
         ids = self._batch_labels(ids)

@@ -67,9 +67,10 @@ def test_paths_are_those_of_the_typed_folder(tmp_path, monkeypatch):
 
 
 def test_completion_is_installed_by_one_option(tmp_path):
+    named = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}  # no shell runs this
     done = subprocess.run(
         [sys.executable, "-m", "keras_dml.cli", "--install-completion", "bash"],
-        env={**os.environ, "HOME": str(tmp_path)},
+        env={**os.environ, **named, "HOME": str(tmp_path)},
         capture_output=True,
         text=True,
     )

@@ -48,7 +48,7 @@ def test_accuracy_is_the_share_of_right_classes(measured):
     assert quality.accuracy(scores, measured) == pytest.approx(1 - 8 / 48)
 
 
-@pytest.mark.parametrize("measure", ["accuracy", "auc"])
+@pytest.mark.parametrize("metric", ["accuracy", "auc"])
 def test_a_float_file_has_the_figure_of_its_model(classifier, file, measured, metric):
     by_keras = quality.by_keras(classifier, measured, metric)
     assert quality.by_file(file, classifier, measured, metric) == pytest.approx(by_keras, abs=1e-4)
@@ -57,7 +57,7 @@ def test_a_float_file_has_the_figure_of_its_model(classifier, file, measured, me
 
 def test_examples_come_from_the_models_recipe(recipe, monkeypatch):
     card = {**IMAGES, "embedding": LEARNED}
-    monkeypatch.setattr(quality, "MOST", 12)
+    monkeypatch.setattr(quality, "MAX_EXAMPLES", 12)
     found = quality.test_recordings(card)
     np.testing.assert_array_equal(np.bincount(found.people), [4, 4, 4])
     assert found.signals[0].shape == (8, 8, 1)

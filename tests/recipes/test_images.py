@@ -118,12 +118,12 @@ def test_the_two_sets_of_characters_have_their_own_archives_packed_or_not(folder
 def test_what_was_read_once_is_kept_until_the_archive_changes(folder, monkeypatch):
     write(folder / "omniglot", {"images_background.zip": zipped(omniglot_files())})
     first = images.omniglot("train")
-    parse = images.picture.parse
-    monkeypatch.setattr(images.picture, "parse", None)
+    parse = images.image.parse
+    monkeypatch.setattr(images.image, "parse", None)
     again = images.omniglot("train")
     np.testing.assert_array_equal(again.images, first.images)
     np.testing.assert_array_equal(again.alphabets, first.alphabets)
-    monkeypatch.setattr(images.picture, "parse", parse)
+    monkeypatch.setattr(images.image, "parse", parse)
     fewer = dict([*omniglot_files().items()][:4])
     write(folder / "omniglot", {"images_background.zip": zipped(fewer)})
     assert len(images.omniglot("train").labels) == 4
@@ -149,13 +149,13 @@ def test_what_was_read_once_is_kept_until_the_archive_changes(folder, monkeypatc
         (
             {"cifar10/CIFAR-10-images/train/cat/1.jpg": picture_file(side=28)},
             images.cifar10,
-            "28 x 28 pixels, RGB, expected a JPEG or PNG picture of 32 x 32",
+            "28 x 28 pixels, RGB, expected a JPEG or PNG image of 32 x 32",
         ),
         ({"omniglot/images_background/a": b""}, images.omniglot, "holds no <alphabet>/character"),
         (
             {"omniglot/images_background/A/character01/0001_01.png": b"<html>"},
             images.omniglot,
-            "expected a JPEG or PNG picture of 105 x 105",
+            "expected a JPEG or PNG image of 105 x 105",
         ),
     ],
 )
