@@ -130,8 +130,8 @@ class ClassSampler(keras.utils.PyDataset):
             batch = np.asarray(self.augment(batch, rng))
             if batch.ndim < axes or len(batch) != len(rows):
                 raise ValueError(
-                    f"`augment` must return a batch of at least {axes} axes with all {len(rows)} rows in "
-                    f"order. Received shape {batch.shape}."
+                    f"`augment` must return a batch of at least {axes} axes with all {len(rows)} "
+                    f"rows in order. Received shape {batch.shape}."
                 )
         ids = self._batch_labels(ids)
         labels = np.concatenate([np.repeat(ids, block.shape[1]) for block in blocks])
