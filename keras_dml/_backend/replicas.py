@@ -3,7 +3,7 @@
 from keras_dml._backend import keras
 
 
-def share(loss):
+def per_replica(loss):
     """Loss of a replica divided by their number, since Keras sums the gradients of all replicas.
 
     On JAX the loss itself: a step there sees the global batch.

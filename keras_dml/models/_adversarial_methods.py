@@ -2,7 +2,7 @@
 
 from keras_dml._backend import keras, ops
 from keras_dml._backend.enforced import enforced
-from keras_dml._backend.replicas import share
+from keras_dml._backend.replicas import per_replica
 from keras_dml.losses import robust
 from keras_dml.losses.prototypes import PrototypicalLoss, additive_margin, known_ids
 from keras_dml.models import _attacks
@@ -174,7 +174,7 @@ class AuxiliaryMethod(Method):
         values = self.values(labels, clean, adversarial)
         total = ops.sum(values) / ops.cast(ops.shape(values)[0], values.dtype)
         total = sum((ops.cast(value, total.dtype) for value in penalties), start=total)
-        return share(ops.where(valid, total, float("nan")))
+        return per_replica(ops.where(valid, total, float("nan")))
 
 
 class AdversarialInputs(AuxiliaryMethod):

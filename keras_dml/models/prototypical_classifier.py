@@ -5,7 +5,7 @@ import numpy as np
 
 from keras_dml._backend import keras, ops
 from keras_dml._backend.enforced import enforced
-from keras_dml._backend.replicas import share
+from keras_dml._backend.replicas import per_replica
 from keras_dml.labels import checked_labels
 from keras_dml.layers.prototype_similarity import PrototypeSimilarity
 from keras_dml.losses.prototypes import PrototypicalLoss, known_ids
@@ -149,7 +149,7 @@ class PrototypicalClassifier(CheckedTraining, ClassManagement, Scoring, keras.Mo
             metric.update_state(ops.stop_gradient(value), sample_weight=ops.shape(z)[0])
         extra = [ops.cast(value, terms[0].dtype) for value in extra]
         total = sum(extra, start=loss.total(*terms[:3]))
-        return share(ops.where(valid, total, float("nan")))
+        return per_replica(ops.where(valid, total, float("nan")))
 
     def terms(self, z, labels, *, training=False):
         """The terms of the compiled loss for embeddings, with the present prototypes.
