@@ -53,6 +53,9 @@ FIRST = (
     "test_training.py",
     "test_wasserstein.py",
     "test_prototypical_classifier.py",
+    "test_checked_training.py",
+    "test_hostile.py",
+    "test_goldens.py",
     "test_docs.py",
     "test_tangent_map.py",
 )

@@ -63,7 +63,7 @@ def test_an_unfitted_potato_and_a_foreign_folder_are_refused(rng, tmp_path):
     assert not any(tmp_path.iterdir())
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "diary.txt").write_text("mine")
-    with pytest.raises(ValueError, match="is no SavedModel"):
+    with pytest.raises(ValueError, match="is not a SavedModel"):
         export.potato(Potato(), tmp_path / "notes")  # before the potato is looked at
-    with pytest.raises(ValueError, match="is no SavedModel"):
+    with pytest.raises(ValueError, match="is not a SavedModel"):
         export.potato(Potato().fit(windows(rng, 9)), tmp_path / "notes")

@@ -167,7 +167,7 @@ def test_a_saved_model_is_replaced_whole_and_anything_else_left_alone(small, tmp
     export.saved_model(small, old)
     assert not (old / "assets" / "stale.txt").exists()
     assert tf.saved_model.contains_saved_model(str(old))
-    with pytest.raises(ValueError, match="foreign.* is no SavedModel"):
+    with pytest.raises(ValueError, match="foreign.* is not a SavedModel"):
         export.saved_model(small, foreign)
     assert (foreign / "thesis.txt").read_text() == "what was there"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["foreign", "old"]

@@ -157,7 +157,7 @@ def test_a_damaged_file_of_ones_own_is_refused(tmp_path, damage):
         flip_byte(file, start + 200)
     else:
         file.write_text("weights")
-    with pytest.raises(ValueError, match=r"mine\.keras is no whole \.keras file"):
+    with pytest.raises(ValueError, match=r"mine\.keras is not a complete \.keras file"):
         zoo.load(file)
 
 
