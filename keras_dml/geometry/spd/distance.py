@@ -170,8 +170,8 @@ def bures_wasserstein(x, y):
 
     The 2-Wasserstein distance between centered normal distributions with these covariances.
     Unchanged by rotation of both; singular matrices are at a finite distance. The traces cancel:
-    a square below `16 + n` machine epsilons of their sum counts as 0, in float32 a distance below
-    1e-3 of the root of that sum.
+    a square below `16 + n` machine epsilons of their sum counts as 0. In float32 a distance below
+    1e-3 of the root of that sum is rounding, and below 1e-2 where a condition number exceeds 1e4.
 
     Args:
         x: Positive semidefinite matrices, shape `(..., n, n)`. Negative eigenvalues count as
