@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from keras_dml import inputs, layers, models, training
-from keras_dml.training import measure
+from keras_dml.training import measure, pooled
 
 Steps = Annotated[int, typer.Option(help="Training steps.")]
 Seed = Annotated[int, typer.Option(help="Seed of the initial weights and the batches.")]
@@ -76,6 +76,7 @@ class Run:
         """Prints the figures of a `Measurement`, and writes them with its trials and curves."""
         measured.save(self.out, caption)
         self.keep(measured.figures)
+        print(measure.summary_of_headline(measured.headline), flush=True)
 
     def publish(
         self,
@@ -86,6 +87,8 @@ class Run:
         curves=measure.CURVES,
         about=None,
         recordings=None,
+        baselines=None,
+        groups=None,
         **card,
     ):
         """Publishes a trained model, with the input contract that its card describes.
@@ -98,16 +101,24 @@ class Run:
             about: Static part of the card; None for the `about.json` beside the recipe.
             recordings: Training recordings, as long as those that the model will be given, whose
                 magnitudes the contract keeps; None where magnitudes do not matter.
+            baselines: Other methods on the trials of the `Measurement`, `{name: (what, kind,
+                values)}`: kind is `"no network"` or `"instead"`, values are scores of the trials or
+                distances between all recordings.
+            groups: Known confounders, `{"sensor type": {person: type}}`, see `pooled.thresholds`.
             **card: Further arguments of `keras_dml.training.build_card`.
         """
+        about = about_model(self.name) if about is None else about
         if isinstance(measured, measure.Measurement):
-            card.setdefault("thresholds", measured.thresholds)
+            card.setdefault("thresholds", measured.thresholds(groups))
+            card.setdefault("headline", measured.headline)
+            card.setdefault("baselines", measured.baselines(baselines or {}))
+            words = {"trials": pooled.TRIALS, "repeats": pooled.BLOCKS}
+            about["headline"] = words | about.get("headline", {})
             measured = measured.figures
         given = {"seed": self.seed, **self.options, "steps": self.steps}
         words = " ".join(f"--{name} {value}" for name, value in given.items())
         command = f"python -m zoo.{self.name}.train {words} --publish"
         record = training.training_record(command, seed=self.seed, minutes=self.minutes)
-        about = about_model(self.name) if about is None else about
         model = with_contract(model, about["input"], recordings)
         card = training.build_card(about, figures=measured, recipe=record, **card)
         shown = None if curves is None else self.out / f"{curves}.png"

@@ -9,6 +9,7 @@ from keras_dml.evaluation._equal_error_rate import crossing
 from keras_dml.evaluation._thresholds import last_point_within
 
 VALUES_AT_ONCE = 2**22  # weights held in memory: 32 MiB of float64
+RULE_OF_THREE = 3  # none in n: the rate is at most 3 / n with 95 % confidence (Jovanovic1997)
 
 
 def bootstrap_intervals(scores, genuine, *, people, draws, fars, seed):
@@ -28,19 +29,62 @@ def bootstrap_intervals(scores, genuine, *, people, draws, fars, seed):
     Returns:
         `{"auc": (low, high), "eer": ..., "tar_at_far_0.01": ...}`.
     """
+    curves = Curves(scores, genuine)
+    found = [
+        _figures(*curves(weights), fars)
+        for weights in replicates(genuine, people=people, draws=draws, seed=seed)
+    ]
+    names = ("auc", "eer", *(f"tar_at_far_{far:g}" for far in fars))
+    bounds = percentiles(np.concatenate(found))
+    return {name: tuple(pair) for name, pair in zip(names, bounds, strict=True)}
+
+
+def replicates(genuine, *, people, draws, seed):
+    """How often each trial counts in each replicate, in parts of shape `(count, trials)`;
+    arguments as in `bootstrap_intervals`."""
     rng = np.random.default_rng(seed)
-    order = np.argsort(scores, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(scores[order])), scores.size - 1)  # last of a run
-    at_once = max(1, VALUES_AT_ONCE // scores.size)
-    replicates = []
+    at_once = max(1, VALUES_AT_ONCE // genuine.size)
     for start in range(0, draws, at_once):
         count = min(at_once, draws - start)
-        weights = np.stack([_draw(rng, genuine, people) for _ in range(count)])  # (count, trials)
-        far, tar = _weighted_curves(weights[:, order], genuine[order], ends)
-        replicates.append(_figures(far, tar, fars))
-    names = ("auc", "eer", *(f"tar_at_far_{far:g}" for far in fars))
-    bounds = np.percentile(np.concatenate(replicates), [2.5, 97.5], axis=0).T.tolist()
-    return {name: tuple(pair) for name, pair in zip(names, bounds, strict=True)}
+        yield np.stack([_draw(rng, genuine, people) for _ in range(count)])
+
+
+def percentiles(values):
+    """The 2.5 and 97.5 percentiles of each column, pairs of floats."""
+    return np.percentile(values, [2.5, 97.5], axis=0).T.tolist()
+
+
+def without_errors(people, genuine):
+    """Upper bound of an error rate of which nobody had one, by the rule of three.
+
+    Args:
+        people: None, or `(probe, claimed)` person codes, each of shape `(trials,)`.
+        genuine: Booleans, shape `(trials,)`.
+
+    Returns:
+        3 / n, at most 1; n counts the people with genuine trials, or these trials where people
+        are not known.
+    """
+    count = int(genuine.sum()) if people is None else np.unique(people[0][genuine]).size
+    return min(1.0, RULE_OF_THREE / count)
+
+
+class Curves:
+    """Error curves of replicates, FAR and TAR of shape `(count, points)`, from their weights.
+
+    Args:
+        scores: Checked distances, shape `(trials,)`.
+        genuine: Checked booleans, shape `(trials,)`.
+    """
+
+    def __init__(self, scores, genuine):
+        self.order = np.argsort(scores, kind="stable")
+        ordered = scores[self.order]
+        self.genuine = genuine[self.order]
+        self.ends = np.append(np.flatnonzero(np.diff(ordered)), scores.size - 1)  # last of a run
+
+    def __call__(self, weights):
+        return _weighted_curves(weights[:, self.order], self.genuine, self.ends)
 
 
 def _draw(rng, genuine, people):

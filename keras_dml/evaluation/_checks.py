@@ -127,3 +127,36 @@ def check_distance_matrix(distances, probe_ids, gallery_ids):
         )
     check_finite("distances", distances)
     return distances, probe_ids, gallery_ids
+
+
+def person_codes(people, genuine, shape):
+    """The two people of each trial as integers 0, 1, ..., each of shape `(trials,)`.
+
+    Args:
+        people: `(probe_ids, claimed_ids)`, or None, which is returned.
+        genuine: Checked booleans, shape `(trials,)`.
+        shape: Shape of the scores as given, to which the ids broadcast.
+    """
+    if people is None:
+        return None
+    if len(people) != 2:
+        raise ValueError(
+            f"`people` must be the pair (probe_ids, claimed_ids). Received {len(people)} entries."
+        )
+    pair = [ids("`people`", entry) for entry in people]
+    try:
+        probe, claimed = (np.broadcast_to(entry, shape).ravel() for entry in pair)
+    except ValueError:
+        raise ValueError(
+            "`people` must hold the two people of each trial, of shapes that broadcast to that "
+            f"of `scores`, {shape}. Received {pair[0].shape} and {pair[1].shape}; for a matrix of "
+            "probes by claims give `(probe_ids[:, None], claimed_ids[None, :])`."
+        ) from None
+    contradictions = int(((probe == claimed) != genuine).sum())
+    if contradictions:
+        raise ValueError(
+            "`genuine` must be True exactly where the two `people` of a trial are the same. They "
+            f"disagree in {contradictions:,} of {genuine.size:,} trials."
+        )
+    codes = np.unique(np.concatenate([probe, claimed]), return_inverse=True)[1]
+    return codes[: probe.size], codes[probe.size :]

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.metrics import auc
 
-from keras_dml.evaluation._bootstrap import bootstrap_intervals
-from keras_dml.evaluation._checks import check_trials, ids
+from keras_dml.evaluation._bootstrap import bootstrap_intervals, without_errors
+from keras_dml.evaluation._checks import check_trials, person_codes
 from keras_dml.evaluation._equal_error_rate import crossing, crossing_threshold, error_curve
 from keras_dml.evaluation._thresholds import TarAtFar, tar_at_far
 
@@ -56,7 +56,8 @@ class Verification:
         roc: Arrays `far`, `tar`, `thresholds` over all distinct scores, from -inf on.
         det: Arrays `far`, `frr`, `thresholds` of the same points.
         intervals: 95 % bootstrap intervals by name (`"auc"`, `"eer"`, `"tar_at_far_0.01"`); empty
-            when no bootstrap was asked for.
+            when no bootstrap was asked for. Without any error the far end is that of the rule of
+            three: 3 / n for n people.
         scores: The distances, shape `(trials,)`.
         genuine: The booleans, shape `(trials,)`.
     """
@@ -135,7 +136,7 @@ def verification(scores, genuine, *, people=None, bootstrap=0, seed=0):
         )
     shape = np.shape(scores)
     scores, genuine = check_trials(scores, genuine)
-    codes = None if people is None else _person_codes(people, genuine, shape)
+    codes = person_codes(people, genuine, shape)
     thresholds, far, tar = error_curve(scores, genuine)
     rate, index = crossing(far, tar)
     count = int(genuine.sum())
@@ -147,6 +148,9 @@ def verification(scores, genuine, *, people=None, bootstrap=0, seed=0):
         intervals = bootstrap_intervals(
             scores, genuine, people=codes, draws=bootstrap, fars=fars, seed=seed
         )
+        if rate == 0:  # then no replicate has an error either
+            most = without_errors(codes, genuine)
+            intervals = {name: (1.0 - most, 1.0) for name in intervals} | {"eer": (0.0, most)}
     return Verification(
         auc=float(auc(far, tar)),
         eer=float(rate),
@@ -159,28 +163,3 @@ def verification(scores, genuine, *, people=None, bootstrap=0, seed=0):
         scores=scores,
         genuine=genuine,
     )
-
-
-def _person_codes(people, genuine, shape):
-    """The two people of each trial as integers 0, 1, ..., each of shape `(trials,)`."""
-    if len(people) != 2:
-        raise ValueError(
-            f"`people` must be the pair (probe_ids, claimed_ids). Received {len(people)} entries."
-        )
-    pair = [ids("`people`", entry) for entry in people]
-    try:
-        probe, claimed = (np.broadcast_to(entry, shape).ravel() for entry in pair)
-    except ValueError:
-        raise ValueError(
-            "`people` must hold the two people of each trial, of shapes that broadcast to that "
-            f"of `scores`, {shape}. Received {pair[0].shape} and {pair[1].shape}; for a matrix of "
-            "probes by claims give `(probe_ids[:, None], claimed_ids[None, :])`."
-        ) from None
-    contradictions = int(((probe == claimed) != genuine).sum())
-    if contradictions:
-        raise ValueError(
-            "`genuine` must be True exactly where the two `people` of a trial are the same. They "
-            f"disagree in {contradictions:,} of {genuine.size:,} trials."
-        )
-    codes = np.unique(np.concatenate([probe, claimed]), return_inverse=True)[1]
-    return codes[: probe.size], codes[probe.size :]

@@ -8,16 +8,21 @@ import platform
 SHIPPED = ("keras", "numpy", "tensorflow", "tensorflow-cpu", "jax")
 
 
-def build_card(about, *, figures, recipe, thresholds=(), data=None, **facts):
+def build_card(
+    about, *, figures, recipe, headline=None, baselines=(), thresholds=(), data=None, **facts
+):
     """A card without what `publish` reads from the model.
 
     Args:
         about: Dict of the card's static part: `name`, `task`, `paper`, `input`, `data`, `limits`
-            and, if wanted, `figures_are`. Its texts may name facts in braces, as `str.format`
-            does: `"{images:,} images"`.
+            and, if wanted, `figures_are` and the words of the `headline`. Its texts may name facts
+            in braces, as `str.format` does: `"{images:,} images"`.
         figures: Rows of the card's `figures`.
         recipe: The card's `recipe`, see `training_record`.
-        thresholds: Rows of the card's `thresholds`.
+        headline: The measured part of the card's `headline`.
+        baselines: Entries of the card's `baselines`.
+        thresholds: Rows of the card's `thresholds`; left out where the card's `test_subjects` are
+            nobody, since thresholds need people whom the model has never seen.
         data: Further keys of the card's `data`, such as `train_subjects`.
         **facts: Values of the names in braces.
 
@@ -35,7 +40,17 @@ def build_card(about, *, figures, recipe, thresholds=(), data=None, **facts):
     """
     card = _filled(about, facts)
     card["data"] |= data or {}
-    return {**card, "figures": figures, "thresholds": list(thresholds), "recipe": recipe}
+    if headline is not None:
+        card["headline"] = {**card.get("headline", {}), **headline}
+    if card["data"].get("test_subjects") == []:
+        thresholds = ()
+    return {
+        **card,
+        "figures": figures,
+        "baselines": list(baselines),
+        "thresholds": list(thresholds),
+        "recipe": recipe,
+    }
 
 
 def training_record(command, *, seed, minutes):

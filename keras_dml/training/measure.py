@@ -1,51 +1,65 @@
-"""Figures, thresholds, trials and curves of a model on recordings of people."""
+"""What a model is measured by on recordings of people: figures, trials and curves."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 
 from keras_dml import evaluation, inference, reports
 from keras_dml._files import staged
 from keras_dml.evaluation import protocol
+from keras_dml.training import pooled, trials
 from keras_dml.training.runs import write_json
 
 FIGURES, TRIALS, CURVES = "figures.json", "trials.npz", "roc_det"
-FARS = (0.01, 0.001)
+HEADLINE = "headline.json"
 FRACTION_OF_CARDS = 1.0  # identification among all test people; smaller galleries are easier
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Measurement:
-    """Figures of a model, and the verification trials of its thresholds and curves.
+    """Figures of a model by the papers' protocols, and the trials of its headline.
 
     Attributes:
         figures: Rows of a card's `figures`.
-        scores: Distances of the trials, shape `(trials,)`; smaller is closer.
-        genuine: Whether the claim of each trial is true, shape `(trials,)`.
+        trials: `keras_dml.training.trials.Trials`.
     """
 
     figures: list
-    scores: np.ndarray
-    genuine: np.ndarray
+    trials: trials.Trials
 
-    @property
-    def thresholds(self):
-        """Rows of a card's `thresholds`."""
-        return thresholds(self.scores, self.genuine)
+    @functools.cached_property
+    def headline(self):
+        """The measured part of a card's `headline`."""
+        return pooled.headline(self.trials)
+
+    def thresholds(self, groups=None):
+        """Rows of a card's `thresholds`, see `pooled.thresholds`."""
+        return pooled.thresholds(self.trials, groups)
+
+    def baselines(self, others):
+        """A card's `baselines`.
+
+        Args:
+            others: `{name: (what, kind, values)}`, see `pooled.baseline`.
+        """
+        return [pooled.baseline(self.trials, name, *given) for name, given in others.items()]
 
     def save(self, folder, caption):
-        """Writes `figures.json`, `trials.npz` and the error curves, `roc_det.png` and `.svg`.
+        """Writes `figures.json`, `headline.json`, `trials.npz` and the error curves, `roc_det.png`
+        and `.svg`.
 
         Args:
             folder: A `pathlib.Path` that exists.
             caption: People and protocol of the trials, below the curves.
         """
         write_json(folder / FIGURES, self.figures)
+        write_json(folder / HEADLINE, self.headline)
         with staged(folder / TRIALS) as candidate:
-            np.savez_compressed(candidate, scores=self.scores, genuine=self.genuine)
-        found = evaluation.verification(self.scores, self.genuine)
+            np.savez_compressed(candidate, **self.trials.arrays())
+        found = evaluation.verification(self.trials.scores, self.trials.genuine)
         reports.save(reports.verification_curves(found, caption=caption), folder / CURVES)
 
 
@@ -60,7 +74,9 @@ def of_people(distances, people):
         `Measurement`: figures of both protocols, and the trials of `latest_against_earlier`.
     """
     owners = people.subjects, people.sessions
-    return Measurement(figures(distances, *owners), *latest_against_earlier(distances, *owners))
+    return Measurement(
+        figures(distances, *owners), trials.latest_against_earlier(distances, *owners)
+    )
 
 
 def over_folds(parts):
@@ -77,15 +93,11 @@ def over_folds(parts):
     for same in zip(*(part.figures for part in parts), strict=True):
         values = [row["value"] for row in same]
         mean, error = protocol.mean_and_standard_error(values)
-        pooled = {"value": mean, "stderr": error, "trials": sum(row["trials"] for row in same)}
+        total = {"value": mean, "stderr": error, "trials": sum(row["trials"] for row in same)}
         if "people" in same[0]:
-            pooled["people"] = sum(row["people"] for row in same)
-        rows.append({**same[0], **pooled, "folds": values})
-    return Measurement(
-        rows,
-        np.concatenate([part.scores for part in parts]),
-        np.concatenate([part.genuine for part in parts]),
-    )
+            total["people"] = sum(row["people"] for row in same)
+        rows.append({**same[0], **total, "folds": values})
+    return Measurement(rows, trials.joined([part.trials for part in parts]))
 
 
 def pairwise_distances(model, recordings):
@@ -134,59 +146,6 @@ def figures(distances, subjects, sessions):
     return found
 
 
-def latest_against_earlier(distances, subjects, sessions):
-    """Trials of every single recording of a last session against everybody's earlier ones.
-
-    These are more than a draw of the protocol has. The trials of one person are not independent, so
-    intervals from them are too narrow.
-
-    Args:
-        distances: Distances between all recordings, shape `(recordings, recordings)`.
-        subjects: Person of each recording.
-        sessions: Session of each recording, in the order of time.
-
-    Returns:
-        Distances and whether the claim is true, both of shape `(trials,)`.
-    """
-    subjects, sessions = np.asarray(subjects), np.asarray(sessions)
-    last = {name: sessions[subjects == name].max() for name in set(subjects.tolist())}
-    probes = sessions == [last[name] for name in subjects]
-    people = sorted(set(subjects[~probes].tolist()))
-    nearest = nearest_of(distances[np.ix_(probes, ~probes)], subjects[~probes], people)
-    genuine = subjects[probes, None] == people
-    return nearest.ravel(), genuine.ravel()
-
-
-def nearest_of(distances, owners, names):
-    """Distance of each probe to the nearest recording of each person or class.
-
-    Args:
-        distances: Shape `(probes, recordings)`.
-        owners: Owner of each recording, shape `(recordings,)`.
-        names: Owners, in the order of the columns.
-
-    Returns:
-        Shape `(probes, names)`.
-    """
-    owners = np.asarray(owners)
-    return np.stack([distances[:, owners == name].min(axis=1) for name in names], axis=1)
-
-
-def thresholds(scores, genuine):
-    """Thresholds at fixed false accept rates, without rates that the trials are too few to show.
-
-    Args:
-        scores: Distances of the trials, shape `(trials,)`.
-        genuine: Whether each claim is true, shape `(trials,)`.
-
-    Returns:
-        Rows of a card's `thresholds`.
-    """
-    shown = [far for far in FARS if (~genuine).sum() * far >= 1]
-    found = [dataclasses.asdict(evaluation.threshold_at_far(scores, genuine, far)) for far in shown]
-    return [{**row, "far_ci95": list(row["far_ci95"])} for row in found]
-
-
 def proportion(protocol, metric, value, trials, **keys):
     """A row of a card's `figures` for a fraction of trials, with its binomial standard error.
 
@@ -217,3 +176,13 @@ def summary(figures):
         + "".join(f", {key} {value}" for key, value in row.items() if key not in hidden)
         for row in figures
     )
+
+
+def summary_of_headline(headline):
+    """The headline as text, a line for each row."""
+    counts = ", ".join(f"{value} {name}" for name, value in headline.items() if name != "rows")
+    lines = [
+        f"{row['metric']:>18} {row['value']:.4f} [{row['ci95'][0]:.4f} to {row['ci95'][1]:.4f}]"
+        for row in headline["rows"]
+    ]
+    return "\n".join([f"pooled: {counts}", *lines])

@@ -1,10 +1,11 @@
 """A model's page, written from its card so that the two cannot disagree."""
 
-from keras_dml.training import page_tables
+from keras_dml.training import page_headline, page_tables
 from keras_dml.zoo import catalog
 
 _NOTE = "<!-- Written from card.json by `keras_dml.training`; change the card, not this page. -->"
 _SUBJECTS_SHOWN = 12
+_PROTOCOLS = "Figures by the papers' protocols"
 
 
 def render(card, images=()):
@@ -22,7 +23,8 @@ def render(card, images=()):
         _use(card),
         f"## Input\n\n{_input(card)}",
         f"## Embedding\n\n{_embedding(card)}",
-        f"## Figures\n\n{page_tables.figures(card)}",
+        page_headline.section(card),
+        f"## {_PROTOCOLS if 'headline' in card else 'Figures'}\n\n{page_tables.figures(card)}",
         "\n\n".join(f"![{_caption(path)}]({path})" for path in images),
         page_tables.thresholds(card),
         page_tables.exports(card),

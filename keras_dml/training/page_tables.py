@@ -26,7 +26,7 @@ def figures(card):
             row["n"],
             _or_dash(row.get("fraction")),
             catalog.setting(row) or "–",
-            _metric(row["metric"]),
+            metric(row["metric"]),
             catalog.value_in_words(row),
             _range(row),
             _or_dash(row.get("people")),
@@ -42,7 +42,7 @@ def figures(card):
     return "\n\n".join([*said, shown])
 
 
-def _metric(name):
+def metric(name):
     """`EER`, `TAR at FAR 0.01`: acronyms as the field writes them."""
     words = name.split("_")
     return " ".join(word.upper() if word in ACRONYMS else word for word in words)
@@ -65,25 +65,58 @@ def thresholds(card):
     """Section of the thresholds, empty where a card has none."""
     if not card["thresholds"]:
         return ""
+    columns = (
+        "accept distances up to",
+        "FAR wanted",
+        "FAR, 95 % interval",
+        "TAR",
+        "enrolled",
+        "people",
+        "imposter trials",
+    )
     rows = [
         (
-            f"{100 * row['far']:g} %",
             f"{row['value']:.4g}",
-            f"{100 * row['far_ci95'][0]:.2g} to {100 * row['far_ci95'][1]:.2g} %",
+            f"{100 * row['far']:g} %",
+            percents(row["far_ci95"]),
+            with_interval(row["tar"], row["tar_ci95"]) if "tar" in row else "–",
+            _or_dash(row.get("enrolled")),
+            _or_dash(row.get("people")),
             f"{row['trials']:,}",
         )
         for row in card["thresholds"]
     ]
-    columns = (
-        "false accept rate",
-        "accept distances up to",
-        "95 % interval of the rate",
-        "imposter trials",
+    used = [i for i in range(len(columns)) if any(row[i] != "–" for row in rows)]
+    shown = markdown([columns[i] for i in used], [[row[i] for i in used] for row in rows])
+    section = (
+        f"## Thresholds\n\nA score is the least distance to the recordings enrolled.\n\n{shown}"
     )
-    section = f"## Thresholds\n\n{markdown(columns, rows)}"
+    within = [
+        f"Between people of one {part['confounder']} the threshold of {100 * row['far']:g} % has a "
+        f"FAR of {with_interval(part['far'], part['far_ci95'])} ({part['trials']:,} trials)."
+        for row in card["thresholds"]
+        for part in row.get("within", ())
+    ]
+    section = "\n\n".join([section, *within])
     if catalog.is_classifier(card):
         return f"{section}\n\nA distance is the negative of the sim head's similarity."
     return section
+
+
+def with_interval(value, bounds):
+    """`2.3 % [0.6 to 3.1]`: a fraction with its interval in percent."""
+    return f"{100 * value:.{_digits(bounds)}f} % [{percents(bounds, unit='')}]"
+
+
+def percents(bounds, unit=" %"):
+    """`0.6 to 3.1 %`: an interval in percent."""
+    low, high = (f"{100 * bound:.{_digits(bounds)}f}" for bound in bounds)
+    return f"{low} to {high}{unit}"
+
+
+def _digits(bounds):
+    """Digits behind the point of percents: two for an interval narrower than half a percent."""
+    return 2 if bounds[1] - bounds[0] < 0.005 else 1
 
 
 def exports(card):
@@ -102,7 +135,7 @@ def exports(card):
         )
         for row in card["exports"]
     ]
-    title = f"change in {_metric(change.removesuffix('_change'))}"
+    title = f"change in {metric(change.removesuffix('_change'))}"
     columns = ("format", "numbers", "bytes", "latency (ms)", "drift", title)
     section = f"## Exports\n\n{markdown(columns, rows)}"
     distance = distances.declared(card["embedding"]["distance"])

@@ -39,6 +39,21 @@ def text_or_null(value):
     return value is None or text(value)
 
 
+def interval(value):
+    """an interval [low, high]"""
+    return isinstance(value, list) and len(value) == 2 and all(map(number, value))
+
+
+def repeats(value):
+    """one of: days, blocks"""
+    return value in ("days", "blocks")
+
+
+def kind_of_baseline(value):
+    """one of: no network, instead"""
+    return value in ("no network", "instead")
+
+
 def file_name(value):
     """the name of a file in the card's folder"""
     return text(value) and not set("/\\") & set(value) and value not in (".", "..")
@@ -102,6 +117,42 @@ FIGURE = {
     "folds?": [number],
     "ci95?": [number],
 }
+# `people` are tested, and a probe is compared with `gallery` of them. Intervals are over people, or
+# over the `unit` that is named, such as motions. `repeats` says whether the recordings of a person
+# are of other days or are blocks of one sitting.
+POOLED = {"metric": text, "value": number, "ci95": interval}
+HEADLINE_OF_PEOPLE = {
+    "trials": text,
+    "repeats": repeats,
+    "people": whole,
+    "gallery": whole,
+    "probes": whole,
+    "enrolled": whole,
+    "unit?": text,
+    "rows": [POOLED],
+}
+HEADLINE_OF_IMAGES = {"trials": text, "images": whole, "unit?": text, "rows": [POOLED]}
+# Another method on the same trials; `difference` is the model's figure less that method's.
+BASELINE = {
+    "name": text,
+    "what": text,
+    "kind": kind_of_baseline,
+    "rows": [POOLED],
+    "difference": POOLED,
+}
+# A score is the least distance to the recordings enrolled; `within` is the rate between people of
+# one group of a known confounder.
+THRESHOLD = {
+    "far": number,
+    "value": number,
+    "trials": whole,
+    "far_ci95": interval,
+    "tar?": number,
+    "tar_ci95?": interval,
+    "enrolled?": whole,
+    "people?": whole,
+    "within?": [{"confounder": text, "far": number, "far_ci95": interval, "trials": whole}],
+}
 EXPORT = {
     "format": text,
     "quantization?": text_or_null,
@@ -118,11 +169,11 @@ CARD = {
     "input": (RECORDINGS, IMAGES),
     "embedding": {"shape": [whole], "distance": text, "p?": number_or_null},
     "data": (OF_PEOPLE, OF_CLASSES),
+    "headline?": (HEADLINE_OF_PEOPLE, HEADLINE_OF_IMAGES),
+    "baselines?": [BASELINE],
     "figures": [FIGURE],
     "figures_are?": text,
-    "thresholds": [
-        {"far": number, "value": number, "trials": whole, "far_ci95": [number], "enrolled?": whole}
-    ],
+    "thresholds": [THRESHOLD],
     "exports": [({**EXPORT, "auc_change": number}, {**EXPORT, "accuracy_change": number})],
     "golden": {"input": file_name, "atol": above_zero},
     "limits": [text],
@@ -224,9 +275,6 @@ def _contradictions(card):
             yield "card.input.length must be [least, greatest or null], the least at least 1"
     if card["embedding"]["distance"] == "wasserstein" and not number(card["embedding"].get("p")):
         yield "card.embedding.p must be a number, the order of the Wasserstein distance"
-    for i, row in enumerate(card["thresholds"]):
-        if len(row["far_ci95"]) != 2:
-            yield f"card.thresholds[{i}].far_ci95 must be [low, high]"
     both = set(data.get("train_subjects", ())) & set(data.get("test_subjects", ()))
     if both:
         yield f"card.data names {len(both)} people in train_subjects and in test_subjects"

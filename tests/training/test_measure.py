@@ -1,38 +1,18 @@
-"""Trials, thresholds and figures of a model on people, and over folds."""
+"""Figures of a model on people, and over folds."""
 
 import json
 
 import numpy as np
 import pytest
 
-from keras_dml.training import People, measure
-
-
-def test_every_probe_is_compared_with_everybodys_earlier_recordings(rng):
-    subjects, sessions = ["a", "a", "a", "b", "b"], [0, 0, 1, 0, 2]
-    table = rng.random((5, 5))
-    scores, genuine = measure.latest_against_earlier(table, subjects, sessions)
-    expected = [
-        (min(table[probe, i] for i in earlier), name == subjects[probe])
-        for probe in (2, 4)
-        for name, earlier in {"a": (0, 1), "b": (3,)}.items()
-    ]
-    np.testing.assert_array_equal(scores, [score for score, _ in expected])
-    np.testing.assert_array_equal(genuine, [truth for _, truth in expected])
-
-
-def test_a_rate_that_too_few_trials_cannot_show_has_no_threshold(rng):
-    genuine = np.arange(300) < 50
-    scores = rng.normal(size=300) + 2 * ~genuine
-    assert [entry["far"] for entry in measure.thresholds(scores, genuine)] == [0.01]
+from keras_dml.training import People, measure, trials
 
 
 def test_figures_over_folds_are_means_with_all_trials():
     parts = [
         measure.Measurement(
             [{"metric": "eer", "value": value, "stderr": 1.0, "trials": 10, "people": people}],
-            np.arange(3.0) + value,
-            np.array([True, False, True]),
+            trials.against_gallery(np.full((1, 3), value) + [0, 1, 2], ["a"], ["a", "b", "c"]),
         )
         for value, people in ((0.1, 4), (0.2, 4), (0.6, 5))
     ]
@@ -41,7 +21,7 @@ def test_figures_over_folds_are_means_with_all_trials():
     assert row["value"] == pytest.approx(0.3) and row["folds"] == [0.1, 0.2, 0.6]
     assert row["stderr"] == pytest.approx(np.std([0.1, 0.2, 0.6], ddof=1) / 3**0.5)
     assert (row["trials"], row["people"]) == (30, 13)
-    assert len(pooled.scores) == len(pooled.genuine) == 9 and pooled.scores[3] == 0.2
+    assert len(pooled.trials.scores) == 9 and pooled.trials.scores[3] == 0.2
 
 
 def test_a_measurement_has_figures_of_both_protocols_and_is_saved(rng, tmp_path):
@@ -51,11 +31,14 @@ def test_a_measurement_has_figures_of_both_protocols_and_is_saved(rng, tmp_path)
     measured = measure.of_people(abs(centers[:, None] - centers), people)
     kinds = {(row["protocol"], row["n"]) for row in measured.figures}
     assert {("verification", 1), ("session_verification", 5), ("identification", 5)} <= kinds
-    assert len(measured.scores) == 24 * 4 and measured.genuine.sum() == 24
+    assert len(measured.trials.scores) == 24 * 4 and measured.trials.genuine.sum() == 24
     measured.save(tmp_path, "made up")
     assert json.loads((tmp_path / "figures.json").read_text()) == measured.figures
     kept = np.load(tmp_path / "trials.npz")
-    np.testing.assert_array_equal(kept["scores"], measured.scores)
+    np.testing.assert_array_equal(kept["scores"], measured.trials.scores)
+    assert (kept["probes"] == kept["claims"]).sum() == kept["genuine"].sum() == 24
+    assert json.loads((tmp_path / "headline.json").read_text()) == measured.headline
+    assert "4 people, 4 gallery, 24 probes" in measure.summary_of_headline(measured.headline)
     assert {path.suffix for path in tmp_path.glob("roc_det.*")} == {".png", ".svg"}
 
 

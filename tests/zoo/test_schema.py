@@ -149,4 +149,4 @@ def test_a_deep_card_is_no_recursion(whole):
 
 def test_an_interval_of_a_threshold_has_two_ends(whole):
     whole["thresholds"][0]["far_ci95"] = [0.1]
-    assert schema.problems(whole) == ["card.thresholds[0].far_ci95 must be [low, high]"]
+    assert schema.problems(whole) == ["card.thresholds[0].far_ci95 must be an interval [low, high]"]

@@ -12,7 +12,7 @@ from keras_dml import evaluation, inference
 from keras_dml._backend import keras
 from keras_dml.layers import CanonicalPose, Covariance
 from keras_dml.models import spdnet
-from keras_dml.training import People, measure
+from keras_dml.training import People, measure, trials
 from keras_dml.training.golden import synthetic_recordings
 from tfds_builders.hdm05_mocap.hdm05_mocap_dataset_builder import JOINTS
 from zoo import augment, people, potatoes, recipe
@@ -85,11 +85,10 @@ def evaluate(encoder, probes, gallery):
         distance="precomputed",
         k=(1, 3),
     )
-    motions = sorted(set(gallery.subjects))
-    scores = measure.nearest_of(distances, gallery.subjects, motions).ravel()
-    genuine = (np.array(probes.subjects)[:, None] == motions).ravel()
-    verified = evaluation.verification(scores, genuine)
-    retrieval, verification = ("retrieval", len(probes.signals)), ("verification", scores.size)
+    claims = trials.against_gallery(distances, probes.subjects, gallery.subjects, "motions")
+    verified = evaluation.verification(claims.scores, claims.genuine)
+    retrieval = ("retrieval", len(probes.signals))
+    verification = ("verification", claims.scores.size)
     values = {
         "recall_at_1": (found.recall_at_k[1], *retrieval),
         "recall_at_3": (found.recall_at_k[3], *retrieval),
@@ -101,7 +100,7 @@ def evaluate(encoder, probes, gallery):
         {"protocol": kind, "n": 1, "metric": metric, "value": value, "stderr": 0.0, "trials": count}
         for metric, (value, kind, count) in values.items()
     ]
-    return measure.Measurement(rows, scores, genuine)
+    return measure.Measurement(rows, claims)
 
 
 def cross_validate(run, every):

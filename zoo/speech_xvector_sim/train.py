@@ -22,7 +22,7 @@ from keras_dml._backend import keras
 from keras_dml.losses import PrototypicalLoss
 from keras_dml.models import PrototypicalClassifier
 from keras_dml.samplers import PKSampler
-from keras_dml.training import measure
+from keras_dml.training import measure, trials
 from keras_dml.training.golden import synthetic_recordings
 from zoo import classifiers, recipe, speech, speech_augment
 from zoo.speech_xvector_sim import calibration
@@ -97,8 +97,8 @@ def scores(model, signals, first, second):
 
 
 def cross_validate(run, every, voices, parts):
-    """Similarities of the trials of all folds by name, whether they are genuine, their folds and
-    speakers, and the number of cepstra chosen in each fold."""
+    """Similarities of the trials of all folds by name, the `Trials`, their folds, and the number of
+    cepstra chosen in each fold."""
     first, second, genuine, fold = speech.trials(every.subjects, parts)
     subjects, counts, pooled = np.asarray(every.subjects), [], {}
     for k, held_out in enumerate(parts):
@@ -111,7 +111,7 @@ def cross_validate(run, every, voices, parts):
             pooled.setdefault(name, np.empty(len(genuine)))[chosen] = values
             rate = evaluation.verification(-values, genuine[chosen]).eer
             print(f"  {name} EER {100 * rate:.1f} %", flush=True)
-    return pooled, genuine, fold, (subjects[first], subjects[second]), counts
+    return pooled, trials.of_pairs(-pooled["sim"], first, second, subjects), fold, counts
 
 
 @recipe.command(STEPS)
@@ -120,22 +120,22 @@ def main(run, folds: Folds = 5):
     every = speech.utterances()
     voices = Voices.of(every)
     parts = speech.folds(every.subjects)[:folds]
-    raw, genuine, fold, claims, counts = cross_validate(run, every, voices, parts)
-    ratios = calibration.calibrated(raw["sim"], genuine, fold)
-    pooled = calibration.with_fused(ratios, raw["cosine"])
-    figures = calibration.rows(pooled, genuine, claims)
-    run.save(measure.Measurement(figures, -ratios, genuine), CAPTION)
+    raw, pairs, fold, counts = cross_validate(run, every, voices, parts)
+    ratios = calibration.calibrated(raw["sim"], pairs.genuine, fold)
+    scored = calibration.with_fused(ratios, raw["cosine"])
+    figures = calibration.rows(scored, pairs.genuine, pairs.people)
+    measured = measure.Measurement(figures, pairs.rescored(-ratios))
+    run.save(measured, CAPTION)
     if run.publishes:
         final = run.part("final")
         model, cepstra = train(final, voices)
         run.minutes = final.minutes
-        scale, shift = calibration.log_odds(raw["sim"], genuine)
+        scale, shift = calibration.log_odds(raw["sim"], pairs.genuine)
         calibration.calibrate(model.prototypes_layer.similarity, scale, shift)
         run.publish(
             model,
             synthetic_recordings(1, (speech.RATE_HZ, 2 * speech.RATE_HZ), 0.05),
-            figures,
-            thresholds=measure.thresholds(-(scale * raw["sim"] + shift), genuine),
+            measured,
             data={"train_subjects": sorted(set(every.subjects))},
             chosen=", ".join(map(str, counts)),
             cepstra=cepstra,

@@ -1,0 +1,101 @@
+"""How often a given threshold accepts, with intervals over people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from keras_dml.evaluation._bootstrap import percentiles, replicates, without_errors
+from keras_dml.evaluation._checks import check_trials, person_codes
+
+
+@dataclass(frozen=True)
+class AcceptRates:
+    """False and true accept rate of a threshold, with 95 % intervals.
+
+    Attributes:
+        threshold: Accepted where `score <= threshold`.
+        far: Fraction of imposter trials accepted.
+        far_ci95: Its interval.
+        tar: Fraction of genuine trials accepted.
+        tar_ci95: Its interval.
+        genuine: Number of genuine trials.
+        imposter: Number of imposter trials.
+    """
+
+    threshold: float
+    far: float
+    far_ci95: tuple[float, float]
+    tar: float
+    tar_ci95: tuple[float, float]
+    genuine: int
+    imposter: int
+
+    def __str__(self):
+        rates = [
+            f"{name} {100 * rate:.3g} % [{100 * low:.2g} to {100 * high:.3g} %]"
+            for name, rate, (low, high) in (
+                ("FAR", self.far, self.far_ci95),
+                ("TAR", self.tar, self.tar_ci95),
+            )
+        ]
+        return (
+            f"{', '.join(rates)} at threshold {self.threshold:.4g} ({self.genuine:,} genuine, "
+            f"{self.imposter:,} imposter trials)"
+        )
+
+
+def accept_rates(scores, genuine, threshold, *, people=None, bootstrap=1000, seed=0):
+    """The rates at which a threshold accepts genuine and imposter trials.
+
+    Args:
+        scores: Distances of the trials, any shape; smaller is closer.
+        genuine: Booleans of the same shape, True where probe and claim are one person.
+        threshold: Threshold, in units of the scores.
+        people: As in `verification`: with them the bootstrap draws people.
+        bootstrap: Number of replicates, at least 1.
+        seed: Seed of the bootstrap.
+
+    Returns:
+        `AcceptRates`. Where nobody is falsely accepted, or rejected, the far end of the interval is
+        that of the rule of three: 3 / n for n people.
+
+    Raises:
+        TypeError, ValueError: As in `verification`, or `bootstrap` is below 1.
+
+    >>> import numpy as np
+    >>> scores, genuine = np.array([0.1, 0.4, 0.3, 0.8]), np.array([1, 1, 0, 0], bool)
+    >>> found = accept_rates(scores, genuine, 0.3)
+    >>> found.far, found.tar
+    (0.5, 0.5)
+    """
+    if bootstrap < 1:
+        raise ValueError(
+            f"`bootstrap` is a number of replicates, at least 1. Received {bootstrap!r}."
+        )
+    shape = np.shape(scores)
+    scores, genuine = check_trials(scores, genuine)
+    codes = person_codes(people, genuine, shape)
+    accepted = scores <= threshold
+    drawn = [
+        np.stack([_rate(weights, accepted, kind) for kind in (~genuine, genuine)], axis=1)
+        for weights in replicates(genuine, people=codes, draws=bootstrap, seed=seed)
+    ]
+    far_ci95, tar_ci95 = map(tuple, percentiles(np.concatenate(drawn)))
+    far, tar = float(accepted[~genuine].mean()), float(accepted[genuine].mean())
+    most = without_errors(codes, genuine)
+    return AcceptRates(
+        threshold=float(threshold),
+        far=far,
+        far_ci95=(0.0, most) if far == 0 else far_ci95,
+        tar=tar,
+        tar_ci95=(1.0 - most, 1.0) if tar == 1 else tar_ci95,
+        genuine=int(genuine.sum()),
+        imposter=int((~genuine).sum()),
+    )
+
+
+def _rate(weights, accepted, kind):
+    """Weighted fraction of the trials of a kind that are accepted, shape `(count,)`."""
+    return weights @ (accepted & kind) / (weights @ kind)

@@ -1,0 +1,143 @@
+"""The headline of a card, its baselines and its thresholds: all trials under one threshold, with
+95 % intervals over people."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from keras_dml import evaluation
+from keras_dml.training.trials import PEOPLE
+
+FARS = (0.01, 0.001)
+BOOTSTRAP = 1000  # replicates
+NO_NETWORK, INSTEAD = "no network", "instead"
+TRIALS = "each recording of a person's last session against everybody's earlier ones"
+BLOCKS, DAYS = "blocks", "days"
+
+
+def rows(trials):
+    """AUC, EER and TAR of all trials under one threshold, as rows of a card.
+
+    Args:
+        trials: `Trials`.
+
+    Returns:
+        Dicts of `metric`, `value` and `ci95`; a TAR only where the trials are enough for its FAR.
+    """
+    found = evaluation.verification(
+        trials.scores, trials.genuine, people=trials.people, bootstrap=BOOTSTRAP
+    )
+    values = {"auc": found.auc, "eer": found.eer}
+    values |= {f"tar_at_far_{far:g}": point.tar for far, point in found.tar_at_far.items()}
+    return [
+        {"metric": metric, "value": float(values[metric]), "ci95": list(interval)}
+        for metric, interval in found.intervals.items()
+    ]
+
+
+def headline(trials):
+    """The measured part of a card's `headline`.
+
+    Args:
+        trials: `Trials`.
+
+    Returns:
+        Dict of `people` (or another unit), `gallery` (people that a probe is compared with; of
+        folds the fewest), `probes`, `enrolled` (median of the recordings of a person) and `rows`.
+    """
+    pairs = np.unique(np.stack([trials.recordings, _codes(trials.claims)]), axis=1)
+    return {
+        trials.unit: int(np.unique(trials.probes).size),
+        "gallery": int(np.unique(pairs[0], return_counts=True)[1].min()),
+        "probes": int(np.unique(trials.recordings).size),
+        "enrolled": int(np.median(trials.enrolled)),
+        **({} if trials.unit == PEOPLE else {"unit": trials.unit}),
+        "rows": rows(trials),
+    }
+
+
+def baseline(trials, name, what, kind, values):
+    """An entry of a card's `baselines`: another method on the same trials.
+
+    Args:
+        trials: `Trials` of the model.
+        name: Name of the other method.
+        what: What it is, in a few words.
+        kind: `NO_NETWORK`, or `INSTEAD` for what one would take in place of the model.
+        values: Its scores of the trials, or its distances between all recordings, see
+            `Trials.rescored`.
+
+    Returns:
+        Dict of `name`, `what`, `kind`, `rows` and `difference`, the EER of the model less that of
+        the other method, paired.
+    """
+    other = trials.rescored(values)
+    found = evaluation.eer_difference(
+        trials.scores, other.scores, trials.genuine, people=trials.people, bootstrap=BOOTSTRAP
+    )
+    return {
+        "name": name,
+        "what": what,
+        "kind": kind,
+        "rows": rows(other),
+        "difference": {"metric": "eer", "value": found.value, "ci95": list(found.ci95)},
+    }
+
+
+def thresholds(trials, groups=None):
+    """A card's `thresholds`, without false accept rates that the trials are too few to show.
+
+    Args:
+        trials: `Trials` of the published model, of people whom it has never seen.
+        groups: Known confounders, such as `{"sensor type": {person: type}}`, for the FAR between
+            people of one group; None for none.
+
+    Returns:
+        Dicts of `far`, `value`, `trials`, `far_ci95`, `tar`, `tar_ci95`, `enrolled`, `people` and
+        `within`, a list of the FAR in one group by confounder.
+    """
+    imposters = int((~trials.genuine).sum())
+    return [_threshold(trials, far, groups or {}) for far in FARS if imposters >= np.rint(1 / far)]
+
+
+def _threshold(trials, far, groups):
+    value = evaluation.threshold_at_far(trials.scores, trials.genuine, far).value
+    found = _accepted(trials, value, np.ones(len(trials.scores), bool))
+    return {
+        "far": far,
+        "value": value,
+        "trials": found.imposter,
+        "far_ci95": list(found.far_ci95),
+        "tar": found.tar,
+        "tar_ci95": list(found.tar_ci95),
+        "enrolled": int(np.median(trials.enrolled)),
+        "people": int(np.unique(trials.probes).size),
+        "within": [
+            _within(trials, value, confounder, group) for confounder, group in groups.items()
+        ],
+    }
+
+
+def _within(trials, value, confounder, group):
+    alike = np.array([group[a] == group[b] for a, b in zip(*trials.people, strict=True)])
+    found = _accepted(trials, value, alike)
+    return {
+        "confounder": confounder,
+        "far": found.far,
+        "far_ci95": list(found.far_ci95),
+        "trials": found.imposter,
+    }
+
+
+def _accepted(trials, value, rows):
+    return evaluation.accept_rates(
+        trials.scores[rows],
+        trials.genuine[rows],
+        value,
+        people=tuple(side[rows] for side in trials.people),
+        bootstrap=BOOTSTRAP,
+    )
+
+
+def _codes(names):
+    return np.unique(names, return_inverse=True)[1]

@@ -1,0 +1,70 @@
+"""Headline, baselines and thresholds of all trials under one threshold."""
+
+import numpy as np
+import pytest
+
+from keras_dml.evaluation import verification
+from keras_dml.training import pooled, trials
+
+
+@pytest.fixture
+def claims(rng):
+    """Twelve people with two probes each and three recordings enrolled."""
+    names = np.array(list("abcdefghijkl"))
+    probes, gallery = np.repeat(names, 2), np.repeat(names, 3)
+    distances = rng.normal(size=(24, 36)) + 2 * (probes[:, None] != gallery)
+    return trials.against_gallery(distances, probes, gallery)
+
+
+def test_a_headline_has_its_counts_and_intervals_over_people(claims):
+    found = pooled.headline(claims)
+    counts = {key: found[key] for key in ("people", "gallery", "probes", "enrolled")}
+    assert counts == {"people": 12, "gallery": 12, "probes": 24, "enrolled": 3}
+    expected = verification(claims.scores, claims.genuine, people=claims.people, bootstrap=1000)
+    rows = {row["metric"]: row for row in found["rows"]}
+    assert list(rows) == ["auc", "eer", "tar_at_far_0.01"]  # 264 imposter trials show no 0.1 %
+    assert rows["eer"]["value"] == expected.eer
+    assert rows["eer"]["ci95"] == list(expected.intervals["eer"])
+
+
+def test_intervals_over_motions_name_them_and_leave_the_number_of_people_open(claims):
+    found = pooled.headline(trials.against_gallery(np.eye(3), list("xyz"), list("xyz"), "motions"))
+    assert found["motions"] == 3 and found["unit"] == "motions" and "people" not in found
+
+
+def test_without_any_error_the_bound_is_that_of_the_rule_of_three(claims):
+    perfect = claims.rescored(np.where(claims.genuine, 0.0, 1.0))
+    rows = {row["metric"]: row for row in pooled.headline(perfect)["rows"]}
+    assert rows["eer"]["value"] == 0 and rows["eer"]["ci95"] == [0.0, 3 / 12]
+    assert rows["tar_at_far_0.01"]["ci95"] == [1 - 3 / 12, 1.0]
+    entry = pooled.baseline(perfect, "same", "the same", pooled.NO_NETWORK, perfect.scores)
+    assert entry["difference"] == {"metric": "eer", "value": 0.0, "ci95": [-3 / 12, 3 / 12]}
+
+
+def test_a_baseline_is_measured_on_the_same_trials_and_paired(claims, rng):
+    noise = claims.rescored(rng.normal(size=claims.scores.size))
+    entry = pooled.baseline(claims, "noise", "random numbers", pooled.NO_NETWORK, noise.scores)
+    assert entry["rows"] == pooled.rows(noise)
+    assert entry["difference"]["ci95"][1] < 0  # the model is better beyond doubt
+    value = pooled.rows(claims)[1]["value"] - entry["rows"][1]["value"]
+    assert entry["difference"]["value"] == pytest.approx(value)
+
+
+def test_a_threshold_has_both_rates_with_intervals_and_what_was_enrolled(claims):
+    (row,) = pooled.thresholds(claims)  # 264 imposter trials show no 0.1 %
+    accepted = claims.scores <= row["value"]
+    assert accepted[~claims.genuine].mean() <= row["far"] == 0.01
+    assert row["tar"] == accepted[claims.genuine].mean()
+    assert row["tar_ci95"][0] < row["tar"] < row["tar_ci95"][1]
+    assert (row["people"], row["enrolled"], row["trials"]) == (12, 3, 264)
+
+
+def test_a_confounder_has_the_rate_between_people_of_one_group(claims):
+    group = {name: "ab"[name > "f"] for name in "abcdefghijkl"}
+    (row,) = pooled.thresholds(claims, {"sensor": group})
+    (within,) = row["within"]
+    alike = np.array([group[a] == group[b] for a, b in zip(*claims.people, strict=True)])
+    chosen = alike & ~claims.genuine
+    assert within["trials"] == chosen.sum() == 24 * 5
+    assert within["far"] == (claims.scores[chosen] <= row["value"]).mean()
+    assert within["confounder"] == "sensor"

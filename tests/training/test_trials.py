@@ -1,0 +1,49 @@
+"""Verification trials from distances between recordings."""
+
+import numpy as np
+import pytest
+
+from keras_dml.training import trials
+
+SUBJECTS, SESSIONS = ["a", "a", "a", "b", "b"], [0, 0, 1, 0, 2]
+
+
+def test_every_probe_is_compared_with_everybodys_earlier_recordings(rng):
+    table = rng.random((5, 5))
+    found = trials.latest_against_earlier(table, SUBJECTS, SESSIONS)
+    expected = [
+        (min(table[probe, i] for i in earlier), SUBJECTS[probe], name, len(earlier), row)
+        for row, probe in enumerate((2, 4))
+        for name, earlier in {"a": (0, 1), "b": (3,)}.items()
+    ]
+    arrays = (found.scores, found.probes, found.claims, found.enrolled, found.recordings)
+    for array, column in zip(arrays, zip(*expected, strict=True), strict=True):
+        np.testing.assert_array_equal(array, column)
+    np.testing.assert_array_equal(found.genuine, [True, False, False, True])
+
+
+def test_another_method_is_scored_on_the_same_trials(rng):
+    table, other = rng.random((2, 5, 5))
+    found = trials.latest_against_earlier(table, SUBJECTS, SESSIONS)
+    again = found.rescored(other)
+    expected = trials.latest_against_earlier(other, SUBJECTS, SESSIONS).scores
+    np.testing.assert_array_equal(again.scores, expected)
+    np.testing.assert_array_equal(again.claims, found.claims)
+    np.testing.assert_array_equal(found.rescored(expected).scores, expected)
+    with pytest.raises(ValueError, match=r"each of the 4 trials.*pair of recordings.*\(3,\)"):
+        found.rescored([1, 2, 3])
+
+
+def test_trials_of_folds_have_no_recording_in_common(rng):
+    fold = trials.latest_against_earlier(rng.random((5, 5)), SUBJECTS, SESSIONS)
+    both = trials.joined([fold, fold])
+    np.testing.assert_array_equal(both.recordings, [0, 0, 1, 1, 2, 2, 3, 3])
+    np.testing.assert_array_equal(both.scores, np.tile(fold.scores, 2))
+    with pytest.raises(ValueError, match=r"each of the 8 trials\. Received shape \(5, 5\)"):
+        both.rescored(np.zeros((5, 5)))
+
+
+def test_a_pair_is_a_trial_of_one_recording_enrolled():
+    found = trials.of_pairs([0.1, 0.2], [0, 0], [1, 2], ["a", "a", "b"])
+    np.testing.assert_array_equal(found.genuine, [True, False])
+    assert found.claims.tolist() == ["a", "b"] and found.enrolled.tolist() == [1, 1]
