@@ -83,7 +83,16 @@ def test_trials_said_over_again_do_not_narrow_the_interval_of_people():
 def test_replicates_without_both_kinds_are_drawn_again():
     scores, genuine, people = matrix(people=2, shift=9.0)
     found = verification(scores, genuine, people=people, bootstrap=100)
-    assert found.intervals["eer"] == (0.0, 0.0)
+    assert found.intervals["eer"] == (0.0, 1.0)  # of two people the rule of three says nothing
+
+
+def test_without_any_error_the_far_end_is_that_of_the_rule_of_three():
+    scores, genuine, people = matrix(shift=99)
+    found = verification(scores, genuine, people=people, bootstrap=20).intervals
+    assert found["eer"] == (0.0, 3 / 24)
+    assert found["auc"] == found["tar_at_far_0.01"] == (1 - 3 / 24, 1.0)
+    by_trial = verification(np.tile(scores, (4, 1)), np.tile(genuine, (4, 1)), bootstrap=20)
+    assert by_trial.intervals["eer"] == (0.0, 3 / 96)
 
 
 def test_memory_at_once_does_not_change_the_replicates(monkeypatch):

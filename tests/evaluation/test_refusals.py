@@ -22,6 +22,11 @@ OF_NUMBERS = {
     "verification": (lambda x: evaluation.verification(x, GENUINE), SCORES),
     "equal_error_rate": (lambda x: evaluation.equal_error_rate(x, GENUINE), SCORES),
     "threshold_at_far": (lambda x: evaluation.threshold_at_far(x, GENUINE, far=0.5), SCORES),
+    "accept_rates": (lambda x: evaluation.accept_rates(x, GENUINE, 0.5, bootstrap=2), SCORES),
+    "eer_difference": (
+        lambda x: evaluation.eer_difference(SCORES, x, GENUINE, bootstrap=2),
+        SCORES,
+    ),
     "detection_cost": (lambda x: evaluation.detection_cost(x, GENUINE), SCORES),
     "identification": (lambda x: evaluation.identification(x, CLASSES, CLASSES), TABLE),
     "imposters": (lambda x: evaluation.imposters(x, CLASSES, CLASSES * 2), TABLE),
