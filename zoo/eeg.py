@@ -29,21 +29,22 @@ def cross_validate(run, everybody, train):
         train: `train(run, people) -> encoder`.
 
     Returns:
-        `keras_dml.training.measure.Measurement` over the folds.
+        `keras_dml.training.measure.Measurement` over the folds, and their encoders.
     """
-    parts = []
+    parts, encoders = [], []
     for number, fold in enumerate(folds(everybody.subjects, FOLDS, FOLDS_SEED), start=1):
         print(f"fold {number}: trained without {', '.join(fold)}")
         part = run.part(f"fold_{number}")
-        encoder = train(part, everybody.without(fold))
-        parts.append(sequences.evaluate(part, encoder, everybody.of(fold).halves()))
+        encoders.append(train(part, everybody.without(fold)))
+        parts.append(sequences.evaluate(part, encoders[-1], everybody.of(fold).halves()))
     measured = measure.over_folds(parts)
     run.save(measured, sequences.single_recordings(len(set(everybody.subjects))))
-    return measured
+    return measured, encoders
 
 
-def publish(run, everybody, train, measured):
-    """Publishes an encoder that is trained on all people, with the figures of the folds."""
+def publish(run, everybody, train, measured, encoders):
+    """Publishes an encoder that is trained on all people, with the figures and encoders of the
+    folds."""
     final = run.part("final")
     encoder = train(final, everybody)
     channels = everybody.signals[0].shape[1]
@@ -54,4 +55,5 @@ def publish(run, everybody, train, measured):
         measured,
         data={"train_subjects": sorted(set(everybody.subjects))},
         recordings=everybody.signals,
+        folds=encoders,
     )

@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from keras_dml import inputs, layers, models, training
-from keras_dml.training import measure, pooled
+from keras_dml.training import measure
+from zoo import evidence
 
 Steps = Annotated[int, typer.Option(help="Training steps.")]
 Seed = Annotated[int, typer.Option(help="Seed of the initial weights and the batches.")]
@@ -89,9 +90,13 @@ class Run:
         recordings=None,
         baselines=None,
         groups=None,
+        folds=(),
         **card,
     ):
         """Publishes a trained model, with the input contract that its card describes.
+
+        The headline, with baselines and thresholds, is that of `zoo/<name>/evidence.py` where there
+        is one and `baselines` are not given, else that of the `Measurement`.
 
         Args:
             model: The model.
@@ -105,22 +110,26 @@ class Run:
                 values)}`: kind is `"no network"` or `"instead"`, values are scores of the trials or
                 distances between all recordings.
             groups: Known confounders, `{"sensor type": {person: type}}`, see `pooled.thresholds`.
+            folds: Models of the cross-validation that the figures are of; kept beside the model.
             **card: Further arguments of `keras_dml.training.build_card`.
         """
         about = about_model(self.name) if about is None else about
-        if isinstance(measured, measure.Measurement):
-            card.setdefault("thresholds", measured.thresholds(groups))
-            card.setdefault("headline", measured.headline)
-            card.setdefault("baselines", measured.baselines(baselines or {}))
-            words = {"trials": pooled.TRIALS, "repeats": pooled.BLOCKS}
-            about["headline"] = words | about.get("headline", {})
-            measured = measured.figures
+        model = with_contract(model, about["input"], recordings)
+        if folds:
+            evidence.save_folds(self.folder, folds)
+        found, measures = None, evidence.of(self.name)
+        if measures is not None and baselines is None:
+            found = measures(evidence.Trained(model, folds))
+        elif isinstance(measured, measure.Measurement):
+            found = evidence.Evidence(measured, lambda: baselines or {}, groups)
+        if found is not None:
+            card = found.card(about) | card
+        figures = getattr(measured, "figures", measured)
         given = {"seed": self.seed, **self.options, "steps": self.steps}
         words = " ".join(f"--{name} {value}" for name, value in given.items())
         command = f"python -m zoo.{self.name}.train {words} --publish"
         record = training.training_record(command, seed=self.seed, minutes=self.minutes)
-        model = with_contract(model, about["input"], recordings)
-        card = training.build_card(about, figures=measured, recipe=record, **card)
+        card = training.build_card(about, figures=figures, recipe=record, **card)
         shown = None if curves is None else self.out / f"{curves}.png"
         training.publish(self.folder, model, card, golden, shown)
 

@@ -1,27 +1,37 @@
-"""Writes the two tables of models on the project's page from the models' cards:
+"""Writes the tables of models on the project's page and on that of the zoo from the models' cards:
 `python -m zoo.tables`, after a model was published."""
 
 import pathlib
+import re
 
 from keras_dml import zoo
 from keras_dml._files import write_text
 from keras_dml.training import page_tables
 from keras_dml.zoo import catalog
 
-PAGE = pathlib.Path(__file__).resolve().parent.parent / "README.md"
-ENCODERS = ("gait_qp_wl", "eeg_qp_wl", "eeg_spdnet_rpl", "hdm05_spdnet_rpl", "vowels_qp_wl")
-CLASSIFIERS = (
-    "mnist_proto_sim",
-    "mnist_proto_sim_at",
-    "omniglot_proto_sim",
-    "speech_xvector_sim",
-    "cifar10_proto_sim",
-    "pacs_proto_sim",
-)
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE, ZOO_PAGE = ROOT / "README.md", ROOT / "zoo" / "README.md"
+EER, TAR, ACCURACY = "eer", "tar_at_far_0.01", "accuracy"
+LICENSE = re.compile(r"CC BY[-A-Z]*(?: \d\.\d)?|MIT")
+# What each card began with before it had a headline: by the papers' protocols, ± standard error.
+BEFORE = {
+    "gait_qp_wl": "EER 1.1 % ± 0.3",
+    "eeg_qp_wl": "EER 6.6 % ± 2.7",
+    "eeg_spdnet_rpl": "EER 0.6 % ± 0.6",
+    "hdm05_spdnet_rpl": "EER 7.2 % ± 1.2",
+    "vowels_qp_wl": "EER 17.5 % ± 3.6",
+    "speech_xvector_sim": "fused EER 9.4 % ± 2.4",
+    "mnist_proto_sim": "99.32 % ± 0.08",
+    "mnist_proto_sim_at": "99.25 % ± 0.09",
+    "omniglot_proto_sim": "mixed alphabets 96.56 % ± 0.09",
+    "cifar10_proto_sim": "72.0 % ± 1.0",
+    "pacs_proto_sim": "a style left out 76.6 % ± 1.0",
+}
 
 
-def overview(cards):
-    """One row a model, for the project's own page: whom it knows, how well it tells people apart.
+def of_people(cards):
+    """One row a model of recordings: pooled figures beside what needs no network and what else one
+    would take.
 
     Args:
         cards: Valid cards.
@@ -31,93 +41,125 @@ def overview(cards):
     """
     columns = (
         "model",
-        "data",
-        "trained on",
-        "measured on",
-        "EER, n = 1",
-        "EER, n = 5",
-        "identified, n = 1",
+        "EER, pooled [95 %]",
+        "TAR at FAR 1 %",
+        "without a network, EER",
+        "instead, EER",
+        "people",
+        "license",
     )
-    return page_tables.markdown(columns, [_overview_row(card) for card in cards])
-
-
-def overview_of_classifiers(cards):
-    """One row a model that classifies: what for, how well, how large.
-
-    Args:
-        cards: Valid cards.
-
-    Returns:
-        A table in Markdown.
-    """
-    columns = ("model", "data", "task", "figures", "weights", "as a file for devices")
     rows = [
         (
-            _link(card),
-            f"`{card['data']['builder']}`",
-            card["task"],
-            "; ".join(catalog.figures_in_words(card)) or "–",
-            f"{card['model']['parameters']:,}",
-            _smallest_file(card),
+            _link(card, "zoo/"),
+            _figure(card["headline"], EER),
+            _figure(card["headline"], TAR),
+            _best(card, "no network", EER),
+            _best(card, "instead", EER),
+            card["headline"]["people"],
+            _license(card),
         )
         for card in cards
+        if "people" in card.get("headline", ())
     ]
     return page_tables.markdown(columns, rows)
 
 
-def _smallest_file(card):
-    files = [entry for entry in card["exports"] if entry["format"] == "tflite"]
-    if not files:
+def of_images(cards):
+    """One row a classifier of images, as in `of_people`."""
+    columns = (
+        "model",
+        "accuracy [95 %]",
+        "of",
+        "without a network",
+        "instead",
+        "images",
+        "license",
+    )
+    rows = [
+        (
+            _link(card, "zoo/"),
+            _figure(card["headline"], ACCURACY),
+            card["headline"]["trials"],
+            _best(card, "no network", ACCURACY),
+            _best(card, "instead", ACCURACY),
+            f"{card['headline']['images']:,}",
+            _license(card),
+        )
+        for card in cards
+        if "images" in card.get("headline", ())
+    ]
+    return page_tables.markdown(columns, rows)
+
+
+def of_all(cards):
+    """One row a model: what its card said before, its headline, other methods, and the command that
+    measures all of them."""
+    columns = ("model", "before", "now", "without a network", "instead", "measured on", "command")
+    rows = []
+    for card in cards:
+        if "headline" not in card:
+            continue
+        headline = card["headline"]
+        metric = EER if "people" in headline else ACCURACY
+        counted = "people" if "people" in headline else "images"
+        rows.append(
+            (
+                _link(card),
+                BEFORE.get(card["name"], "–"),
+                f"{catalog.metric_in_words(metric)} {_figure(headline, metric)}",
+                _best(card, "no network", metric),
+                _best(card, "instead", metric),
+                f"{headline[counted]:,} {counted}",
+                f"`python -m zoo.measure {card['name']}`",
+            )
+        )
+    return page_tables.markdown(columns, rows)
+
+
+def _link(card, folder=""):
+    return f"[`{card['name']}`]({folder}{card['name']}/README.md)"
+
+
+def _license(card):
+    """The license of the data in a few words; the page has all of it."""
+    text = card["data"]["licence"]
+    found = LICENSE.search(text)
+    return found[0] if found and not text.startswith("No") else "none stated"
+
+
+def _figure(measured, metric):
+    found = [row for row in measured["rows"] if row["metric"] == metric]
+    return catalog.with_interval(found[0]["value"], found[0]["ci95"]) if found else "–"
+
+
+def _best(card, kind, metric):
+    """The best of the card's baselines of a kind, with its name."""
+    sign = 1 if metric == EER else -1
+    found = [
+        (sign * row["value"], one)
+        for one in card.get("baselines", ())
+        for row in one["rows"]
+        if (one["kind"], row["metric"]) == (kind, metric)
+    ]
+    if not found:
         return "–"
-    smallest = min(files, key=lambda entry: entry["bytes"])
-    return f"{smallest['bytes'] / 1000:,.0f} kB, {smallest.get('quantization') or 'float32'}"
+    _, best = min(found, key=lambda pair: pair[0])
+    return f"{best['name']}: {_figure(best, metric)}"
 
 
-def _link(card):
-    return f"[`{card['name']}`](zoo/{card['name']}/README.md)"
+TABLES = {PAGE: (of_people, of_images), ZOO_PAGE: (of_all,)}
 
 
-def _overview_row(card):
-    def figure(protocol, metric, n):
-        found = [
-            f
-            for f in card["figures"]
-            if (f["protocol"], f["metric"], f["n"]) == (protocol, metric, n)
-            and f.get("fraction") in (None, 1.0)
-        ]
-        if not found:
-            return "–"
-        (one,) = found
-        return f"{100 * one['value']:.1f} % ± {100 * one['stderr']:.1f} ({one['trials']:,})"
-
-    data = card["data"]
-    unseen = len(data["test_subjects"])
-    taking_part = next(
-        (row.get("people") for row in card["figures"] if row["protocol"] == "verification"), unseen
-    )
-    people = unseen if taking_part == unseen else f"{taking_part} of {unseen}"
-    return (
-        _link(card),
-        f"`{data['builder']}`",
-        f"{len(data['train_subjects'])} people",
-        f"{people} others" if unseen else "cross-validated",
-        figure("verification", "eer", 1),
-        figure("verification", "eer", 5),
-        figure("identification", "accuracy", 1),
-    )
-
-
-TABLES = {overview: ENCODERS, overview_of_classifiers: CLASSIFIERS}
-
-
-def written(text):
-    """A page with its tables made again.
+def written(page):
+    """A page with its tables made again; each stands where one with the same columns stood.
 
     Args:
-        text: The page, in Markdown; each table stands where one with the same columns stood.
+        page: One of `TABLES`.
     """
-    for overview, names in TABLES.items():
-        table = overview([zoo.card(name) for name in names])
+    text = page.read_text(encoding="utf-8")
+    cards = [zoo.card(name) for name in zoo.list_models()]
+    for make in TABLES[page]:
+        table = make(cards)
         start = text.index(table.partition("\n")[0])
         end = text.index("\n\n", start)
         text = text[:start] + table + text[end:]
@@ -125,4 +167,5 @@ def written(text):
 
 
 if __name__ == "__main__":
-    write_text(PAGE, written(PAGE.read_text(encoding="utf-8")))
+    for page in TABLES:
+        write_text(page, written(page))

@@ -24,8 +24,23 @@ def introduce(name, card, recordings):
     _console.echo()
 
 
-def error_rates(repeated, recordings):
-    """Prints a table for each number of probes observed: a row a repetition, and their mean."""
+def error_rates(count, repetitions, pooled, recordings):
+    """Prints all trials under one threshold with intervals over people, then a table: a row a
+    repetition, and their mean.
+
+    Args:
+        count: Number of probes scored together.
+        repetitions: List of `_demo_trials.Repetition`.
+        pooled: `evaluation.Verification` of all trials.
+        recordings: `Recordings`.
+    """
+    people = counted(len(recordings.people), recordings.person)
+    _console.echo(
+        f"\n[bold]{counted(count, recordings.unit)} observed[/bold], all claims under one "
+        f"threshold, in brackets 95 % intervals over {people}"
+    )
+    for line in str(pooled).splitlines():
+        _console.echo(_console.plain(line))
     columns = (
         "\nimposter",
         "verified:\nAUC",
@@ -34,10 +49,8 @@ def error_rates(repeated, recordings):
         "\nidentified",
         "stranger:\nAUC",
     )
-    for count, repetitions in repeated.items():
-        rows = [_row(one, recordings) for one in repetitions]
-        _console.echo(f"\n[bold]{counted(count, recordings.unit)} observed[/bold]")
-        _console.table(columns, [*rows, _mean_row(repetitions)], gap=1)
+    rows = [_row(one, recordings) for one in repetitions]
+    _console.table(columns, [*rows, _mean_row(repetitions)], gap=1)
 
 
 def decisions(distances, recordings, thresholds, pooled):

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from keras_dml import _files, evaluation, reports
+from keras_dml import _files, reports
 from keras_dml.cli import _console, _demo_report, _demo_trials
 from keras_dml.zoo import catalog
 
@@ -42,10 +42,11 @@ def show(name, get_recordings, out):
         _title(3, f"embed {len(recordings.enrolled) + len(recordings.probes):,} recordings"),
         spinner=False,
     ):
-        enrolled, distances = _embed(model, recordings)
+        enrolled, distances = embed_all(model, recordings)
     with _console.stage(_title(4, "compare")):
-        repeated, pooled = _repeat(distances, recordings)
-    _demo_report.error_rates(repeated, recordings)
+        repeated, pooled = repeat(distances, recordings)
+    for count, rows in repeated.items():
+        _demo_report.error_rates(count, rows, pooled[count], recordings)
     _demo_report.decisions(distances, recordings, card["thresholds"], pooled[1])
     with _console.stage(_title(5, f"draw into {out}")):
         written = _draw(repeated, pooled, enrolled, recordings, out)
@@ -53,6 +54,7 @@ def show(name, get_recordings, out):
     device, files = _export(model, name, recordings, distances, out)
     figures = {
         "model": name,
+        "pooled": [_demo_trials.pooled_figures(count, one) for count, one in pooled.items()],
         "repetitions": [_demo_trials.figures(one) for rows in repeated.values() for one in rows],
         "device": device,
     }
@@ -65,7 +67,7 @@ def _title(number, what):
     return f"{number}/{STAGES} {what}"
 
 
-def _embed(model, recordings):
+def embed_all(model, recordings):
     """Embeddings of the enrolled, and distances `(probes, enrolled)`."""
     from keras_dml import distance, embed
 
@@ -74,7 +76,7 @@ def _embed(model, recordings):
     return enrolled, distance(model, probes, enrolled)
 
 
-def _repeat(distances, recordings):
+def repeat(distances, recordings):
     """Repetitions by number of probes observed, and all trials of each pooled."""
     repeated, pooled = {}, {}
     for count in recordings.observed:
@@ -82,7 +84,7 @@ def _repeat(distances, recordings):
             distances, recordings.probe_people, recordings.enrolled_people, count
         )
         repeated[count] = _demo_trials.repetitions(scores, owners, people, count)
-        pooled[count] = evaluation.verification(scores, owners[:, None] == people[None, :])
+        pooled[count] = _demo_trials.together(scores, owners, people)
     return repeated, pooled
 
 

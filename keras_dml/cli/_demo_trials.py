@@ -7,7 +7,7 @@ from scipy.stats import sem
 
 from keras_dml import evaluation
 
-REPETITIONS = 4
+REPETITIONS, BOOTSTRAP = 4, 1000
 RATES = ("verification_auc", "verification_eer", "identification_accuracy", "rejection_auc")
 
 
@@ -83,6 +83,35 @@ def repetitions(scores, owners, people, observed):
             )
         )
     return found
+
+
+def together(scores, owners, people):
+    """`evaluation.Verification` of all probes against everybody, under one threshold, with 95 %
+    intervals over people; arguments as in `repetitions`."""
+    sides = owners[:, None], people[None, :]
+    return evaluation.verification(scores, sides[0] == sides[1], people=sides, bootstrap=BOOTSTRAP)
+
+
+def pooled_figures(observed, found):
+    """Figures of `together` by name, with their counts and intervals; plain numbers for JSON.
+
+    Args:
+        observed: Number of probes scored together.
+        found: `evaluation.Verification`.
+    """
+    return {
+        "observed": observed,
+        "auc": found.auc,
+        "eer": found.eer,
+        **{
+            f"tar_at_far_{far:g}": point.tar
+            for far, point in found.tar_at_far.items()
+            if point.measurable
+        },
+        "genuine_trials": found.trials.genuine,
+        "imposter_trials": found.trials.imposter,
+        "ci95": {name: list(bounds) for name, bounds in found.intervals.items()},
+    }
 
 
 def figures(one):

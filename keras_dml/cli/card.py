@@ -17,7 +17,12 @@ def run(name: _options.ModelName, as_json: _options.AsJson = False):
         return
     _console.echo(f"[bold]{_console.plain(name)}[/bold]: {_console.plain(card['task'])}")
     _console.table((), _facts(card), header=False)
-    _console.echo("\n[bold]Figures[/bold] (value ± standard error)")
+    if "headline" in card:
+        from keras_dml.zoo import headline
+
+        _console.echo(f"\n[bold]Headline[/bold]\n{_console.plain(headline.words(card))}")
+        _console.table(*headline.table(card))
+    _console.echo("\n[bold]Figures by the papers' protocols[/bold] (value ± standard error)")
     if "figures_are" in card:
         _console.echo(_console.plain(card["figures_are"]))
     _console.table(
@@ -26,7 +31,8 @@ def run(name: _options.ModelName, as_json: _options.AsJson = False):
     if card["thresholds"]:
         _console.echo("\n[bold]Thresholds[/bold]")
         _console.table(
-            ("false accept rate", "accept distances up to", "95 % interval"), _thresholds(card)
+            ("false accept rate", "accept distances up to", "95 % interval", "true accept rate"),
+            _thresholds(card),
         )
     if card["exports"]:
         _console.echo("\n[bold]Exports[/bold]")
@@ -75,10 +81,12 @@ def _figures(card):
 
 
 def _thresholds(card):
+    from keras_dml.zoo import catalog
+
     for row in card["thresholds"]:
-        low, high = (100 * bound for bound in row["far_ci95"])
-        interval = f"{low:.2g} to {high:.2g} % ({row['trials']:,} imposter trials)"
-        yield f"{100 * row['far']:g} %", f"{row['value']:.4g}", interval
+        interval = f"{catalog.percents(row['far_ci95'])} ({row['trials']:,} imposter trials)"
+        tar = catalog.with_interval(row["tar"], row["tar_ci95"]) if "tar" in row else ""
+        yield f"{100 * row['far']:g} %", f"{row['value']:.4g}", interval, tar
 
 
 def _exports(card):

@@ -20,9 +20,20 @@ _HOME = {
     "training_record": "_card",
     "update": "_publish",
     "versions": "_card",
+    "without_optimizer": "_publish",
     "write_json": "runs",
 }
-_SUBMODULES = ("golden", "measure", "page", "page_tables", "people", "runs")
+_SUBMODULES = (
+    "answers",
+    "golden",
+    "measure",
+    "page",
+    "page_tables",
+    "people",
+    "pooled",
+    "runs",
+    "trials",
+)
 
 __all__ = [*_HOME]
 

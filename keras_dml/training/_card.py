@@ -15,11 +15,11 @@ def build_card(
 
     Args:
         about: Dict of the card's static part: `name`, `task`, `paper`, `input`, `data`, `limits`
-            and, if wanted, `figures_are` and the words of the `headline`. Its texts may name facts
-            in braces, as `str.format` does: `"{images:,} images"`.
+            and, if wanted, `figures_are`. Its texts may name facts in braces, as `str.format`
+            does: `"{images:,} images"`.
         figures: Rows of the card's `figures`.
         recipe: The card's `recipe`, see `training_record`.
-        headline: The measured part of the card's `headline`.
+        headline: The card's `headline`; None for none.
         baselines: Entries of the card's `baselines`.
         thresholds: Rows of the card's `thresholds`; left out where the card's `test_subjects` are
             nobody, since thresholds need people whom the model has never seen.
@@ -40,8 +40,9 @@ def build_card(
     """
     card = _filled(about, facts)
     card["data"] |= data or {}
+    card.pop("headline", None)
     if headline is not None:
-        card["headline"] = {**card.get("headline", {}), **headline}
+        card["headline"] = headline
     if card["data"].get("test_subjects") == []:
         thresholds = ()
     return {

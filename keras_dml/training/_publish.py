@@ -54,7 +54,7 @@ def publish(folder, model, card, golden_recordings, curves=None):
     with _files.tmp_dir(folder / lookup.CARD) as parent:
         tmp_dir = parent / folder.name  # the card is checked against the folder's name
         tmp_dir.mkdir()
-        _without_optimizer(model).save(tmp_dir / MODEL)
+        without_optimizer(model).save(tmp_dir / MODEL)
         embedding = np.concatenate([reading.embed_one(model, each) for each in golden_recordings])
         arrays = {
             f"recording_{i}": np.asarray(each, np.float32)
@@ -117,8 +117,12 @@ def _described(model, embedding):
     }
 
 
-def _without_optimizer(model):
-    """The same model, never compiled: its file has no optimizer state, which triples it."""
+def without_optimizer(model):
+    """The same model, never compiled: its file has no optimizer state, which triples it.
+
+    Args:
+        model: A `keras.Model`.
+    """
     bare = model.__class__.from_config(model.get_config())
     bare.set_weights(model.get_weights())
     return bare

@@ -1,7 +1,7 @@
 """A model's page, written from its card so that the two cannot disagree."""
 
-from keras_dml.training import page_headline, page_tables
-from keras_dml.zoo import catalog
+from keras_dml.training import page_tables
+from keras_dml.zoo import catalog, headline
 
 _NOTE = "<!-- Written from card.json by `keras_dml.training`; change the card, not this page. -->"
 _SUBJECTS_SHOWN = 12
@@ -19,11 +19,11 @@ def render(card, images=()):
         The text, ending in a newline.
     """
     sections = [
-        f"# {card['name']}\n\n{_NOTE}\n\n{_sentence(card)}",
+        f"# {card['name']}\n\n{_NOTE}\n\n{_sentence(card)}{headline.verdict(card)}",
         _use(card),
         f"## Input\n\n{_input(card)}",
         f"## Embedding\n\n{_embedding(card)}",
-        page_headline.section(card),
+        _headline(card),
         f"## {_PROTOCOLS if 'headline' in card else 'Figures'}\n\n{page_tables.figures(card)}",
         "\n\n".join(f"![{_caption(path)}]({path})" for path in images),
         page_tables.thresholds(card),
@@ -38,6 +38,13 @@ def render(card, images=()):
 def _sentence(card):
     task = card["task"][0].upper() + card["task"][1:]
     return f"{task}, by the method of {card['paper']}. {card['model']['parameters']:,} parameters."
+
+
+def _headline(card):
+    if "headline" not in card:
+        return ""
+    table = page_tables.markdown(*headline.table(card))
+    return f"## Headline\n\n{headline.words(card)}\n\n{table}"
 
 
 def _use(card):

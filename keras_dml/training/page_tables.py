@@ -4,7 +4,6 @@ from keras_dml import distances
 from keras_dml.zoo import catalog
 
 HEADS = "sim: the similarity to the prototypes; dol: the auxiliary dense output layer."
-ACRONYMS = ("auc", "eer", "tar", "far")
 
 
 def figures(card):
@@ -26,7 +25,7 @@ def figures(card):
             row["n"],
             _or_dash(row.get("fraction")),
             catalog.setting(row) or "–",
-            metric(row["metric"]),
+            catalog.metric_in_words(row["metric"]),
             catalog.value_in_words(row),
             _range(row),
             _or_dash(row.get("people")),
@@ -40,12 +39,6 @@ def figures(card):
     if any(row.get("head") == "dol" for row in card["figures"]):
         said.append(HEADS)
     return "\n\n".join([*said, shown])
-
-
-def metric(name):
-    """`EER`, `TAR at FAR 0.01`: acronyms as the field writes them."""
-    words = name.split("_")
-    return " ".join(word.upper() if word in ACRONYMS else word for word in words)
 
 
 def _range(row):
@@ -78,8 +71,8 @@ def thresholds(card):
         (
             f"{row['value']:.4g}",
             f"{100 * row['far']:g} %",
-            percents(row["far_ci95"]),
-            with_interval(row["tar"], row["tar_ci95"]) if "tar" in row else "–",
+            catalog.percents(row["far_ci95"]),
+            catalog.with_interval(row["tar"], row["tar_ci95"]) if "tar" in row else "–",
             _or_dash(row.get("enrolled")),
             _or_dash(row.get("people")),
             f"{row['trials']:,}",
@@ -92,8 +85,8 @@ def thresholds(card):
         f"## Thresholds\n\nA score is the least distance to the recordings enrolled.\n\n{shown}"
     )
     within = [
-        f"Between people of one {part['confounder']} the threshold of {100 * row['far']:g} % has a "
-        f"FAR of {with_interval(part['far'], part['far_ci95'])} ({part['trials']:,} trials)."
+        f"Between people of one {part['confounder']}, the threshold of {100 * row['far']:g} % has "
+        f"FAR {catalog.with_interval(part['far'], part['far_ci95'])} ({part['trials']:,} trials)."
         for row in card["thresholds"]
         for part in row.get("within", ())
     ]
@@ -101,22 +94,6 @@ def thresholds(card):
     if catalog.is_classifier(card):
         return f"{section}\n\nA distance is the negative of the sim head's similarity."
     return section
-
-
-def with_interval(value, bounds):
-    """`2.3 % [0.6 to 3.1]`: a fraction with its interval in percent."""
-    return f"{100 * value:.{_digits(bounds)}f} % [{percents(bounds, unit='')}]"
-
-
-def percents(bounds, unit=" %"):
-    """`0.6 to 3.1 %`: an interval in percent."""
-    low, high = (f"{100 * bound:.{_digits(bounds)}f}" for bound in bounds)
-    return f"{low} to {high}{unit}"
-
-
-def _digits(bounds):
-    """Digits behind the point of percents: two for an interval narrower than half a percent."""
-    return 2 if bounds[1] - bounds[0] < 0.005 else 1
 
 
 def exports(card):
@@ -135,7 +112,7 @@ def exports(card):
         )
         for row in card["exports"]
     ]
-    title = f"change in {metric(change.removesuffix('_change'))}"
+    title = f"change in {catalog.metric_in_words(change.removesuffix('_change'))}"
     columns = ("format", "numbers", "bytes", "latency (ms)", "drift", title)
     section = f"## Exports\n\n{markdown(columns, rows)}"
     distance = distances.declared(card["embedding"]["distance"])

@@ -14,6 +14,7 @@ HEADLINES = {
     ("few_shot", "accuracy"): "accuracy",
     ("robustness", "accuracy"): "accuracy",
 }
+ACRONYMS = ("auc", "eer", "tar", "far")
 MAX_DIGITS = 20  # of an integer; a count of bytes has fewer
 SHOTS = {"ways": "way", "shots": "shot"}
 # How the metrics begin that are given in percent.
@@ -128,13 +129,18 @@ def is_classifier(card):
 
 
 def figures_in_words(card):
-    """Headline figures: the first row of each kind that is of a single recording; of attacks the
-    strongest.
+    """The headline; of a card without one the first row of each kind that is of a single recording.
+    Of attacks the strongest.
 
     Yields:
-        `EER 2.1 % ± 0.3 (1,260 trials)`, `20-way 1-shot accuracy 96.3 % ± 0.1 (600 trials)`.
+        `EER 2.3 % [0.6 to 3.0] (168 probes of 45 people)`,
+        `20-way 1-shot accuracy 96.3 % ± 0.1 (600 trials)`.
     """
+    if "headline" in card:
+        yield _headline_in_words(card["headline"])
     for kind, title in HEADLINES.items():
+        if "headline" in card and kind[0] != "robustness":
+            continue
         rows = [
             row
             for row in card["figures"]
@@ -146,6 +152,17 @@ def figures_in_words(card):
         for row in rows[:1]:
             named = " ".join(part for part in (setting(row), title) if part)
             yield f"{named} {percent(row['value'], row['stderr'])} ({row['trials']:,} trials)"
+
+
+def _headline_in_words(headline):
+    row = next(row for row in headline["rows"] if row["metric"] in ("eer", "accuracy"))
+    counted = (
+        f"{headline['images']:,} images"
+        if "images" in headline
+        else (f"{headline['probes']:,} probes of {headline['people']} people")
+    )
+    figure = with_interval(row["value"], row["ci95"])
+    return f"{metric_in_words(row['metric'])} {figure} ({counted})"
 
 
 def setting(row):
@@ -194,6 +211,29 @@ def percent(value, stderr):
     """`2.1 % ± 0.3`: a fraction and its standard error in percent, no finer than the error."""
     digits = 1 if 100 * stderr >= 0.1 else 2
     return f"{100 * value:.{digits}f} % ± {100 * stderr:.{digits}f}"
+
+
+def metric_in_words(name):
+    """`EER`, `TAR at FAR 1 %`: acronyms as the field writes them."""
+    start, at, far = name.partition("_at_far_")
+    words = " ".join(word.upper() if word in ACRONYMS else word for word in start.split("_"))
+    return f"{words} at FAR {100 * float(far):g} %" if at else words
+
+
+def with_interval(value, bounds):
+    """`2.3 % [0.6 to 3.1]`: a fraction with its interval in percent."""
+    return f"{100 * value:.{_digits(bounds)}f} % [{percents(bounds, unit='')}]"
+
+
+def percents(bounds, unit=" %"):
+    """`0.6 to 3.1 %`: an interval in percent."""
+    low, high = (f"{100 * bound:.{_digits(bounds)}f}" for bound in bounds)
+    return f"{low} to {high}{unit}"
+
+
+def _digits(bounds):
+    """Digits behind the point of percents: two for an interval narrower than half a percent."""
+    return 2 if bounds[1] - bounds[0] < 0.005 else 1
 
 
 def read_json(path):

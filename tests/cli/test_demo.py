@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from keras_dml import zoo
-from keras_dml.cli import _console, _demo_recordings, _demo_stages
+from keras_dml.cli import _console, _demo_recordings, _demo_stages, _demo_trials
 from keras_dml.export import litert
 from tests.cli.walks import write_archive
 
@@ -44,6 +44,33 @@ def test_figures_are_printed_with_their_counts(ran):
     for part in ("AUC", "EER", "identified", "mean ± s.e.", "119 + 310", "of 119"):
         assert part in printed, part
     assert {f"speaker {i}" for i in range(6, 10)} <= set(re.findall(r"speaker \d", printed))
+
+
+def test_all_claims_under_one_threshold_are_printed_with_intervals_over_people(ran):
+    printed, (one, five) = (
+        ran[0].stdout,
+        json.loads((ran[1] / "figures.json").read_text())["pooled"],
+    )
+    assert "in brackets 95 % intervals over 4 speakers" in printed
+    for found, genuine in ((one, 143), (five, 27)):
+        low, high = (100 * bound for bound in found["ci95"]["eer"])
+        line = f"EER {100 * found['eer']:.1f} % [{low:.1f} to {high:.1f} %]"
+        assert line in printed and found["genuine_trials"] == genuine
+        assert f"({genuine} genuine, {3 * genuine:,} imposter trials)" in printed
+
+
+def test_the_published_model_has_the_figures_of_its_card_and_of_the_projects_page():
+    card = zoo.card("vowels_qp_wl")
+    recordings = _demo_recordings.vowels(card["data"]["train_subjects"])
+    _, distances = _demo_stages.embed_all(zoo.load("vowels_qp_wl"), recordings)
+    found = _demo_stages.repeat(distances, recordings)[1][1]
+    for row in card["headline"]["rows"]:
+        figures = _demo_trials.pooled_figures(1, found)
+        assert figures[row["metric"]] == pytest.approx(row["value"], abs=1e-3)
+        assert figures["ci95"][row["metric"]] == pytest.approx(row["ci95"], abs=1e-3)
+    page = (ROOT / "README.md").read_text()
+    for line in str(found).splitlines():
+        assert line in page
 
 
 def test_each_decision_is_told(ran):

@@ -50,7 +50,13 @@ def test_debug_shows_the_traceback_wherever_it_stands(command, zoo_folder):
 def test_list_tells_what_each_model_is_for(command, zoo_folder):
     code, out, _ = command("list")
     assert code == 0
-    for part in ("gait_qp_wl", "vowels_qp_wl", "12 channels", "EER 2.1 % ± 0.3", "(1,260 trials)"):
+    for part in (
+        "gait_qp_wl",
+        "vowels_qp_wl",
+        "12 channels",
+        "EER 4.3 % [2.1 to 6.0]",
+        "36 people",
+    ):
         assert part in out
     assert "license: CC0; the weights too" in out
 
@@ -80,7 +86,10 @@ def test_a_card_is_told_whole(command, zoo_folder):
         "CC0; the weights too",
         "2 trained on, 0 tested on",
         "2.1 % ± 0.3",
-        "0.5 to 2 % (1,260 imposter trials)",
+        "One walk against another. All 72 probes of 36 people under one threshold",
+        "4.3 % [2.1 to 6.0]",
+        "0.5 to 2.0 % (1,260 imposter trials)",
+        "90.0 % [85.0 to 95.0]",
         "- It was never trained.",
     ):
         assert part in out, part

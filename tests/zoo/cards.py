@@ -38,7 +38,45 @@ CARD = {
             "people": 36,
         },
     ],
-    "thresholds": [{"far": 0.01, "value": 3.25, "trials": 1260, "far_ci95": [0.005, 0.02]}],
+    "headline": {
+        "trials": "one walk against another",
+        "repeats": "blocks",
+        "people": 36,
+        "gallery": 36,
+        "probes": 72,
+        "enrolled": 3,
+        "rows": [
+            {"metric": "auc", "value": 0.9876, "ci95": [0.98, 0.99]},
+            {"metric": "eer", "value": 0.043, "ci95": [0.021, 0.06]},
+        ],
+    },
+    "baselines": [
+        {
+            "name": "mean step",
+            "what": "its length alone",
+            "kind": "no network",
+            "rows": [
+                {"metric": "auc", "value": 0.99, "ci95": [0.98, 1.0]},
+                {"metric": "eer", "value": 0.04, "ci95": [0.02, 0.05]},
+            ],
+            "difference": {"metric": "eer", "value": 0.003, "ci95": [-0.001, 0.01]},
+        },
+    ],
+    "thresholds": [
+        {
+            "far": 0.01,
+            "value": 3.25,
+            "trials": 1260,
+            "far_ci95": [0.005, 0.02],
+            "tar": 0.9,
+            "tar_ci95": [0.85, 0.95],
+            "enrolled": 3,
+            "people": 36,
+            "within": [
+                {"confounder": "sensor", "far": 0.02, "far_ci95": [0.01, 0.03], "trials": 600}
+            ],
+        }
+    ],
     "limits": ["It was never trained."],
     "recipe": {
         "command": "python -m zoo.tiny.train",
@@ -64,6 +102,27 @@ IMAGES = {
         "split": "Other images of the same classes.",
         "consent": "nobody is in the images",
     },
+    "headline": {
+        "trials": "the test images",
+        "images": 10000,
+        "rows": [{"metric": "accuracy", "value": 0.9931, "ci95": [0.991, 0.9945]}],
+    },
+    "baselines": [
+        {
+            "name": "nearest neighbor",
+            "what": "by pixels",
+            "kind": "no network",
+            "rows": [{"metric": "accuracy", "value": 0.969, "ci95": [0.965, 0.972]}],
+            "difference": {"metric": "accuracy", "value": 0.0241, "ci95": [0.02, 0.03]},
+        },
+        {
+            "name": "softmax",
+            "what": "on the same trunk",
+            "kind": "instead",
+            "rows": [{"metric": "accuracy", "value": 0.995, "ci95": [0.993, 0.997]}],
+            "difference": {"metric": "accuracy", "value": -0.0019, "ci95": [-0.004, 0.001]},
+        },
+    ],
     "figures": [
         {
             "protocol": "classification",

@@ -20,8 +20,15 @@ def test_info_is_one_line_with_input_size_and_figures_with_their_counts(zoo_fold
     assert "\n" not in line
     for part in ("tiny: show how", "3 channels at 100 Hz", "parameters"):
         assert part in line
-    assert "EER 2.1 % ± 0.3 (1,260 trials)" in line
-    assert "identification 95.0 % ± 1.0 (36 trials)" in line
+    assert "EER 4.3 % [2.1 to 6.0] (72 probes of 36 people)" in line
+
+
+def test_a_card_without_a_headline_has_the_first_figure_of_each_kind(card):
+    del card["headline"]
+    assert list(catalog.figures_in_words(card)) == [
+        "EER 2.1 % ± 0.3 (1,260 trials)",
+        "identification 95.0 % ± 1.0 (36 trials)",
+    ]
 
 
 def test_a_line_about_images_says_their_size(images_card):
@@ -40,7 +47,8 @@ def test_people_and_lengths_are_told_in_words(card):
         assert catalog.extent_in_words(card) == f"{words} at 100 Hz"
 
 
-def test_of_each_kind_of_figure_the_first_row_is_the_headline(images_card):
+def test_of_each_kind_of_figure_the_first_row_is_said(images_card):
+    del images_card["headline"]
     first = dict(images_card["figures"][2])
     images_card["figures"].append({**first, "shots": 5, "value": 0.99})
     images_card["figures"].append({**first, "protocol": "transfer", "domain": "sketch"})

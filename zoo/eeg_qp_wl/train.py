@@ -30,9 +30,9 @@ def main(run, method: sequences.Method = "qp_wl"):
         return sequences.train(run, method, people, batches=batches, normalization="difference")
 
     everybody = eeg.trials()
-    measured = eeg.cross_validate(run, everybody, train)
+    measured, encoders = eeg.cross_validate(run, everybody, train)
     if run.publishes and method == "qp_wl":
-        eeg.publish(run, everybody, train, measured)
+        eeg.publish(run, everybody, train, measured, encoders)
 
 
 if __name__ == "__main__":

@@ -51,9 +51,9 @@ def main(run):
     """Cross-validates over four folds of people; with --publish also trains the final model on
     all."""
     everybody = eeg.trials()
-    measured = eeg.cross_validate(run, everybody, train)
+    measured, encoders = eeg.cross_validate(run, everybody, train)
     if run.publishes:
-        eeg.publish(run, everybody, train, measured)
+        eeg.publish(run, everybody, train, measured, encoders)
 
 
 if __name__ == "__main__":

@@ -104,30 +104,31 @@ def evaluate(encoder, probes, gallery):
 
 
 def cross_validate(run, every):
-    """Measures each actor by a network that knows the other three."""
-    parts = []
+    """Measures each actor by a network that knows the other three; gives these networks too."""
+    parts, encoders = [], []
     for actor in ACTORS:
         print(f"without {actor}")
         own = np.array([session == actor for session in every.sessions])
         part = run.part(f"without_{actor}")
-        parts.append(evaluate(train(part, every.take(~own)), every.take(own), every.take(~own)))
+        encoders.append(train(part, every.take(~own)))
+        parts.append(evaluate(encoders[-1], every.take(own), every.take(~own)))
         part.keep(parts[-1].figures)
     measured = measure.over_folds(parts)
     run.save(measured, CAPTION)
-    return measured
+    return measured, encoders
 
 
 @recipe.command(STEPS)
 def main(run):
     """Cross-validates over the four actors; with --publish also trains the final model on all."""
     every = clips()
-    measured = cross_validate(run, every)
+    measured, encoders = cross_validate(run, every)
     if run.publishes:
         final = run.part("final")
         encoder = train(final, every)
         run.minutes = final.minutes
         golden = synthetic_recordings(3 * len(JOINTS), (120, 60), 0.3)
-        run.publish(encoder, golden, measured, recordings=every.signals)
+        run.publish(encoder, golden, measured, recordings=every.signals, folds=encoders)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,88 @@
+"""The headline of a card in words and as a table: pooled figures beside those of other methods."""
+
+from keras_dml.zoo import catalog
+
+_REPEATS = {
+    "blocks": "Recordings of a person are blocks of one sitting; other days are not measured.",
+    "days": "Recordings of a person are of other days.",
+}
+_LOWER_IS_BETTER = ("eer",)
+_KINDS = {"no network": "no network", "instead": "what one would take instead"}
+
+
+def verdict(card):
+    """What the page's first paragraph says of methods without a network that the model does not
+    beat; empty where it beats all."""
+    said = [_unbeaten(one) for one in card.get("baselines", ()) if one["kind"] == "no network"]
+    return "".join(f" {sentence}" for sentence in said if sentence)
+
+
+def _unbeaten(baseline):
+    """A sentence on one method, None where the model is better beyond the 95 % interval."""
+    difference = baseline["difference"]
+    sign = -1 if difference["metric"] in _LOWER_IS_BETTER else 1
+    gain, least = sign * difference["value"], min(sign * bound for bound in difference["ci95"])
+    if least > 0:
+        return None
+    metric = catalog.metric_in_words(difference["metric"])
+    row = next(row for row in baseline["rows"] if row["metric"] == difference["metric"])
+    verb = "It may not beat" if gain > 0 else "It does not beat"
+    return (
+        f"**{verb} {baseline['name']}, which needs no network** ({baseline['what']}): that has "
+        f"{metric} {_cell(row)}, and the model's differs by {_cell(difference)}."
+    )
+
+
+def words(card):
+    """The trials of a headline and what its intervals are.
+
+    Args:
+        card: A card with a headline.
+    """
+    headline = card["headline"]
+    trials = headline["trials"][0].upper() + headline["trials"][1:]
+    unit = headline.get("unit", "people" if "people" in headline else "images")
+    if "people" not in headline:
+        counted = f"{headline['images']:,} images."
+    else:
+        enrolled = catalog.counted(headline["enrolled"], "recording")
+        counted = (
+            f"All {headline['probes']:,} probes of {headline['people']} people under one "
+            f"threshold, each compared with {catalog.counted(headline['gallery'], 'claim')}, about "
+            f"{enrolled} enrolled each. {_REPEATS[headline['repeats']]}"
+        )
+    return (
+        f"{trials}. {counted} In brackets: 95 % intervals of a bootstrap over {unit}; without any "
+        "error, the bound by the rule of three."
+    )
+
+
+def table(card):
+    """The model's figures, a row, and a row for each baseline.
+
+    Args:
+        card: A card with a headline.
+
+    Returns:
+        Headings and rows of cells.
+    """
+    rows = card["headline"]["rows"]
+    columns = ["method", *(catalog.metric_in_words(row["metric"]) for row in rows)]
+    difference = bool(card.get("baselines"))
+    lines = [[card["name"], *map(_cell, rows), *(["–"] if difference else [])]]
+    for one in card.get("baselines", ()):
+        by_metric = {row["metric"]: row for row in one["rows"]}
+        cells = [_cell(by_metric[row["metric"]]) for row in rows]
+        name = f"{one['name']} ({_KINDS[one['kind']]}): {one['what']}"
+        lines.append([name, *cells, _cell(one["difference"])])
+    if difference:
+        metric = catalog.metric_in_words(card["baselines"][0]["difference"]["metric"])
+        columns.append(f"{metric}, model less this")
+    return columns, lines
+
+
+def _cell(row):
+    """A figure of the card with its interval."""
+    if row["metric"] == "auc" or not catalog.is_rate(row):
+        return f"{row['value']:.4f} [{row['ci95'][0]:.4f} to {row['ci95'][1]:.4f}]"
+    return catalog.with_interval(row["value"], row["ci95"])

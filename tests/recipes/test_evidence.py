@@ -1,0 +1,112 @@
+"""What publishing and measuring again put on a card."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import typer
+from scipy.linalg import logm
+from typer.testing import CliRunner
+
+from keras_dml import inference, models
+from keras_dml._backend import keras
+from keras_dml.training import measure, pooled
+from keras_dml.training.answers import Answers
+from keras_dml.training.trials import against_gallery
+from zoo import baselines, evidence, image_evidence
+from zoo import measure as command
+from zoo.images import Drawings
+from zoo.omniglot_proto_sim import evidence as omniglot
+
+ABOUT = {"headline": {"trials": "all of them", "repeats": "days"}, "data": {"test_subjects": ["a"]}}
+
+
+@pytest.fixture
+def measured(rng):
+    names = np.repeat(list("abcdefghijkl"), 2)
+    distances = rng.normal(size=(24, 24)) + 2 * (names[:, None] != names)
+    return measure.Measurement([], against_gallery(distances, names, names))
+
+
+def test_a_card_has_words_headline_baselines_and_thresholds(measured):
+    others = {"noise": ("random", pooled.NO_NETWORK, -measured.trials.scores)}
+    found = evidence.Evidence(measured, lambda: others).card(ABOUT)
+    assert found["headline"] == {**ABOUT["headline"], **measured.headline}
+    assert [one["name"] for one in found["baselines"]] == ["noise"]
+    assert found["thresholds"] == pooled.thresholds(measured.trials)
+
+
+def test_a_file_that_has_seen_everybody_has_no_thresholds(measured):
+    found = evidence.Evidence(measured).card({"data": {"test_subjects": []}})
+    assert found["thresholds"] == [] and found["headline"]["repeats"] == pooled.BLOCKS
+
+
+def test_answers_on_images_have_no_thresholds():
+    found = evidence.Evidence(Answers(np.ones(9, bool))).card(ABOUT)
+    assert "thresholds" not in found and found["headline"]["images"] == 9
+
+
+def test_models_of_folds_are_kept_in_their_order_and_replace_others(tmp_path, monkeypatch):
+    folds = [models.sequence_encoder(3, size="edge", knots=4, halvings=0) for _ in range(2)]
+    monkeypatch.setattr(evidence, "ZOO", tmp_path)
+    monkeypatch.setattr(evidence.zoo, "load", keras.saving.load_model)
+    (tmp_path / "some").mkdir()
+    evidence.save_folds(tmp_path / "some", [*folds, folds[0]])
+    evidence.save_folds(tmp_path / "some", folds)
+    paths = sorted((tmp_path / "some" / "folds").iterdir())
+    assert [path.name for path in paths] == ["fold_1.keras", "fold_2.keras"]
+    for path, fold in zip(paths, folds, strict=True):
+        kept = keras.saving.load_model(path).get_weights()
+        for one, other in zip(kept, fold.get_weights(), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_the_command_rewrites_card_and_page_and_not_the_file(
+    tiny_zoo, measured, tmp_path, monkeypatch
+):
+    folder = tmp_path / "tiny"
+    shutil.copytree(tiny_zoo / "tiny", folder)
+    file = (folder / "model.keras").read_bytes()
+    others = {"noise": ("random numbers", "no network", -measured.trials.scores)}
+    found = evidence.Evidence(measured, lambda: others)
+    monkeypatch.setattr(evidence, "ZOO", tmp_path)
+    monkeypatch.setattr(evidence, "of_published", lambda _: found)
+    monkeypatch.setattr(command.recipe, "about_model", lambda _: ABOUT)
+    app = typer.Typer()
+    app.command()(command.main)
+    done = CliRunner().invoke(app, ["tiny"])
+    assert done.exit_code == 0 and "noise: auc" in done.output, done.output
+    card = json.loads((folder / "card.json").read_text())
+    assert card["headline"]["rows"] == measured.headline["rows"]
+    assert card["thresholds"][0]["people"] == 12
+    assert "| noise (no network): random numbers |" in (folder / "README.md").read_text()
+    assert (folder / "model.keras").read_bytes() == file
+
+
+def test_the_log_euclidean_distance_is_that_of_the_covariances_that_a_network_begins_with(rng):
+    model = models.spdnet((4, 3), output="spd", estimator="oas", normalization="difference")
+    signals = [rng.normal(size=(steps, 4)).cumsum(axis=0) for steps in (60, 80, 90)]
+    found = baselines.log_euclidean(model, signals)
+    covariance = keras.Model(model.input, model.get_layer("covariance").output)
+    logs = [logm(one) for one in inference.embed(covariance, signals).astype(float)]
+    expected = [[np.linalg.norm(a - b) for b in logs] for a in logs]
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_images_are_shrunk_by_means_over_blocks():
+    image = np.arange(16.0).reshape(1, 4, 4, 1)
+    np.testing.assert_array_equal(image_evidence.pixels(image, 2), [[2.5, 4.5, 10.5, 12.5]])
+    assert image_evidence.pixels(image).shape == (1, 16)
+
+
+def test_a_task_has_characters_of_one_alphabet_by_two_hands_each():
+    labels = np.repeat(np.arange(50), 3)
+    alphabets = np.where(labels < 25, "first", "second")
+    shown, asked, names = omniglot.tasks(Drawings(None, labels, alphabets, None))
+    assert shown.shape == (10, 20) and names.tolist() == ["first"] * 5 + ["second"] * 5
+    np.testing.assert_array_equal(labels[shown], labels[asked])
+    assert (shown != asked).all() and (alphabets[shown] == names[:, None]).all()
+    assert all(len(set(row)) == 20 for row in labels[shown].tolist())
+    right = omniglot.answers(lambda a, b: np.equal.outer(labels[a], labels[b]), shown, asked)
+    assert right.shape == (200,) and right.all()

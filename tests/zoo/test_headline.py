@@ -1,0 +1,70 @@
+"""The headline of a page, its baselines, and what its first paragraph admits."""
+
+import pytest
+
+from keras_dml.training import page
+from keras_dml.zoo import catalog, headline
+
+
+def test_a_card_without_a_headline_has_no_section(card):
+    del card["headline"], card["baselines"]
+    assert page._headline(card) == headline.verdict(card) == ""
+
+
+def test_a_model_and_its_baselines_stand_in_one_table(card):
+    columns, rows = headline.table(card)
+    assert columns == ["method", "AUC", "EER", "EER, model less this"]
+    model, other = rows
+    assert model == ["tiny", "0.9876 [0.9800 to 0.9900]", "4.3 % [2.1 to 6.0]", "–"]
+    assert other[0] == "mean step (no network): its length alone"
+    assert other[2:] == ["4.0 % [2.0 to 5.0]", "0.3 % [-0.1 to 1.0]"]
+
+
+def test_words_say_people_gallery_enrollment_and_that_blocks_are_no_other_days(card):
+    words = headline.words(card)
+    assert words.startswith("One walk against another. All 72 probes of 36 people under one")
+    assert "about 3 recordings enrolled each" in words and "other days are not measured" in words
+    assert "bootstrap over people" in words
+    card["headline"] |= {"unit": "motions", "repeats": "days"}
+    assert "bootstrap over motions" in headline.words(card)
+    assert "of other days" in headline.words(card)
+
+
+def test_words_of_images_count_them(images_card):
+    assert "10,000 images" in headline.words(images_card)
+
+
+@pytest.mark.parametrize(
+    ("value", "ci95", "said"),
+    [
+        (0.003, [-0.001, 0.01], "It does not beat mean step"),
+        (-0.003, [-0.01, 0.001], "It may not beat mean step"),
+        (-0.003, [-0.01, -0.001], ""),
+    ],
+)
+def test_a_page_admits_what_the_model_does_not_beat(card, value, ci95, said):
+    card["baselines"][0]["difference"] |= {"value": value, "ci95": ci95}
+    verdict = headline.verdict(card)
+    assert (said in verdict) if said else verdict == ""
+
+
+def test_of_accuracy_more_is_better_and_what_one_would_take_instead_is_no_reproach(images_card):
+    assert headline.verdict(images_card) == ""
+    images_card["baselines"][0]["difference"] |= {"value": -0.01, "ci95": [-0.02, 0.0]}
+    assert "It does not beat nearest neighbor" in headline.verdict(images_card)
+
+
+def test_a_line_about_a_model_begins_with_its_headline(card, images_card):
+    (line,) = catalog.figures_in_words(card)
+    assert line == "EER 4.3 % [2.1 to 6.0] (72 probes of 36 people)"
+    accuracy, attack = catalog.figures_in_words(images_card)
+    assert accuracy == "accuracy 99.31 % [99.10 to 99.45] (10,000 images)"
+    assert attack.startswith("pgd-40 at 0.3")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("auc", "AUC"), ("tar_at_far_0.001", "TAR at FAR 0.1 %"), ("map_at_r", "map at r")],
+)
+def test_metrics_are_written_as_the_field_writes_them(name, words):
+    assert catalog.metric_in_words(name) == words

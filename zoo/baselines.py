@@ -1,0 +1,37 @@
+"""What recognizes recordings without a trained network: distances between all of them."""
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from keras_dml import inference
+from keras_dml._backend import keras
+from keras_dml.layers import Covariance, ReEig
+
+
+def log_euclidean(model, signals):
+    """The log-Euclidean distance between the covariances that a covariance network begins with.
+
+    Args:
+        model: A model of recordings with a `Covariance` and, behind it, a `ReEig`, whose floor of
+            the eigenvalues is used here too. What lies before the covariance needs no training.
+        signals: List of arrays `(time, channels)`.
+
+    Returns:
+        Shape `(recordings, recordings)`.
+    """
+    first = next(layer for layer in model.layers if isinstance(layer, Covariance))
+    floor = next(layer for layer in model.layers if isinstance(layer, ReEig)).epsilon
+    matrices = inference.embed(keras.Model(model.input, first.output), signals, progress=False)
+    values, vectors = np.linalg.eigh(matrices.astype(np.float64))
+    logs = np.einsum("nij,nj,nkj->nik", vectors, np.log(np.maximum(values, floor)), vectors)
+    return euclidean(logs.reshape(len(logs), -1))
+
+
+def moments(signals):
+    """Means and log standard deviations of the channels, shape `(recordings, 2 channels)`."""
+    return np.array([np.r_[x.mean(axis=0), np.log(x.std(axis=0) + 1e-6)] for x in signals])
+
+
+def euclidean(features):
+    """Euclidean distances between all rows."""
+    return cdist(features, features)

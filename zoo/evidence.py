@@ -1,0 +1,100 @@
+"""What headline, baselines and thresholds of a card are measured on: the published files.
+
+`zoo/<name>/evidence.py` holds `evidence(trained) -> Evidence`. Publishing a model calls it, and so
+do `python -m zoo.measure` and the test that compares a card with its files.
+"""
+
+import collections.abc
+import dataclasses
+import functools
+import importlib
+import pathlib
+
+from keras_dml import training, zoo
+from keras_dml.training import measure, pooled
+from keras_dml.training.answers import Answers
+
+ZOO = pathlib.Path(__file__).resolve().parent
+FOLDS = "folds"
+
+
+@dataclasses.dataclass(frozen=True)
+class Evidence:
+    """A measurement with what stands beside it on the card.
+
+    Attributes:
+        measured: `keras_dml.training.measure.Measurement`, or `keras_dml.training.answers.Answers`
+            of a classifier of images.
+        baselines: Function that gives other methods on the same trials, `{name: (what, kind,
+            values)}`; only what writes a card calls it.
+        groups: Known confounders of a threshold, see `keras_dml.training.pooled.thresholds`.
+    """
+
+    measured: measure.Measurement | Answers
+    baselines: collections.abc.Callable = dict
+    groups: dict | None = None
+
+    def card(self, about):
+        """The keys of the card that it makes.
+
+        Args:
+            about: Static part of the card: words of the headline, and an empty list of
+                `test_subjects` where the published file has seen everybody.
+        """
+        words = {"trials": pooled.TRIALS, "repeats": pooled.BLOCKS}
+        found = {
+            "headline": {**about.get("headline", words), **self.measured.headline},
+            "baselines": self.measured.baselines(self.baselines()),
+        }
+        if isinstance(self.measured, measure.Measurement):
+            unseen = about["data"].get("test_subjects") != []
+            found["thresholds"] = (
+                pooled.thresholds(self.measured.trials, self.groups) if unseen else []
+            )
+        return found
+
+
+class Trained:
+    """The models that are measured.
+
+    Args:
+        whole: The model that is published.
+        folds: Models of a cross-validation, in the order of its folds.
+    """
+
+    def __init__(self, whole, folds=()):
+        self.whole, self.folds = whole, list(folds)
+
+
+def save_folds(folder, folds):
+    """Writes the models of a cross-validation beside the published one, in place of others.
+
+    Args:
+        folder: Folder of the model in the zoo, a `pathlib.Path`.
+        folds: Models, at most nine.
+    """
+    place = folder / FOLDS
+    place.mkdir(exist_ok=True)
+    for path in place.glob("*.keras"):
+        path.unlink()
+    for number, model in enumerate(folds, start=1):
+        training.without_optimizer(model).save(place / f"fold_{number}.keras")
+
+
+def published(name):
+    """`Trained` from the files of a model of the zoo."""
+    files = sorted((ZOO / name / FOLDS).glob("*.keras"))
+    return Trained(zoo.load(name), map(zoo.load, files))
+
+
+def of(name):
+    """The function `evidence` of a model, None where it has none."""
+    if not (ZOO / name / "evidence.py").exists():
+        return None
+    return importlib.import_module(f"zoo.{name}.evidence").evidence
+
+
+@functools.cache
+def of_published(name):
+    """`Evidence` from the files of a model of the zoo, measured once in a process."""
+    return of(name)(published(name))

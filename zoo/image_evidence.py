@@ -1,0 +1,62 @@
+"""What the cards of classifiers of images rest on."""
+
+import functools
+
+import numpy as np
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import normalize
+
+from keras_dml import inference
+from keras_dml.training import pooled
+from keras_dml.training.answers import Answers
+from zoo.evidence import Evidence
+
+BATCH = 500
+
+
+def of_classifier(examples, trained, side=None):
+    """The test images of a classifier, by the similarity to its prototypes.
+
+    Args:
+        examples: `examples(split) -> (images, labels)`.
+        trained: `zoo.evidence.Trained`.
+        side: Side to which images are shrunk for the neighbor by pixels; None: as they are.
+    """
+    x, y = examples("test")
+    model = trained.whole
+    z = inference.embed(model, x, batch_size=BATCH, progress=False)
+    right = np.argmax(model.head_scores(z, "sim"), axis=1) == y
+    others = functools.partial(_others, model, z, x, y, lambda: examples("train"), side)
+    return Evidence(Answers(right), others)
+
+
+def _others(model, z, x, y, train, side):
+    known, labels = train()
+    neighbor = KNeighborsClassifier(1).fit(pixels(known, side), labels)
+    cosine = normalize(z) @ normalize(np.asarray(model.prototypes)).T
+    return {
+        "nearest neighbor": (
+            "the training image of the nearest pixels",
+            pooled.NO_NETWORK,
+            neighbor.predict(pixels(x, side)) == y,
+        ),
+        "dense head": (
+            "the auxiliary dense output layer of the same file, trained with it",
+            pooled.INSTEAD,
+            np.argmax(model.head_scores(z, "dol"), axis=1) == y,
+        ),
+        "cosine": (
+            "the cosine to the same prototypes",
+            pooled.INSTEAD,
+            cosine.argmax(axis=1) == y,
+        ),
+    }
+
+
+def pixels(images, side=None):
+    """Images as rows of pixels, shrunk to a side by means over blocks where one is named."""
+    if side is not None:
+        step = images.shape[1] // side
+        images = images[:, : side * step, : side * step]
+        images = images.reshape(len(images), side, step, side, step, -1).mean(axis=(2, 4))
+    return images.reshape(len(images), -1)

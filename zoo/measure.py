@@ -1,0 +1,34 @@
+"""Measures published models again and rewrites their cards and pages, never their files.
+
+From the checkout: `python -m zoo.measure vowels_qp_wl gait_qp_wl`.
+"""
+
+from typing import Annotated
+
+import typer
+
+from keras_dml import training
+from keras_dml.training.measure import summary_of_headline
+from zoo import evidence, recipe
+
+Names = Annotated[list[str], typer.Argument(help="Models of the zoo.")]
+
+
+def main(names: Names):
+    """Writes headline, baselines and thresholds of the published files into their cards."""
+    for name in names:
+        card = evidence.of_published(name).card(recipe.about_model(name))
+        training.update(evidence.ZOO / name, **card)
+        print(f"{name}\n{summary_of_headline(card['headline'])}")
+        for one in card["baselines"]:
+            print(_line(one))
+
+
+def _line(baseline):
+    rows = ", ".join(f"{row['metric']} {row['value']:.4f}" for row in baseline["rows"])
+    low, high = baseline["difference"]["ci95"]
+    return f"  {baseline['name']}: {rows}; the model less this {low:+.4f} to {high:+.4f}"
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,70 @@
+"""What the card of `omniglot_proto_sim` rests on: twenty characters of one new alphabet, each shown
+once and drawn again by another hand (Lake2015)."""
+
+import functools
+
+import numpy as np
+from sklearn.preprocessing import normalize
+
+from keras_dml import inference
+from keras_dml.training import pooled
+from keras_dml.training.answers import Answers
+from zoo import images
+from zoo.evidence import Evidence
+
+WAYS, TASKS, SEED = 20, 5, 0  # characters in a task; tasks of an alphabet
+
+
+def evidence(trained):
+    """Tasks of every alphabet that was not trained on, the characters and both hands drawn."""
+    drawings = images.omniglot("test")
+    shown, asked, alphabets = tasks(drawings)
+    x = drawings.images
+    rows = np.unique([shown, asked])
+    z = np.empty((len(x), trained.whole.encoder.output_shape[-1]), np.float32)
+    z[rows] = inference.embed(trained.whole, x[rows], batch_size=500, progress=False)
+    right = answers(lambda a, b: trained.whole.similarity(z[a], z[b]), shown, asked)
+    others = functools.partial(_others, x, z, shown, asked)
+    return Evidence(Answers(right, np.repeat(alphabets, WAYS), "alphabets"), others)
+
+
+def tasks(drawings):
+    """Rows of the characters shown and of those asked, each of shape `(tasks, WAYS)`, and the
+    alphabet of each task."""
+    rng, found = np.random.default_rng(SEED), []
+    for alphabet in sorted(set(drawings.alphabets)):
+        characters = np.unique(drawings.labels[drawings.alphabets == alphabet])
+        for _ in range(TASKS):
+            some = rng.choice(characters, WAYS, replace=False)
+            pairs = [rng.choice(np.flatnonzero(drawings.labels == one), 2, False) for one in some]
+            found.append((*np.transpose(pairs), alphabet))
+    return tuple(np.array(column) for column in zip(*found, strict=True))
+
+
+def answers(similarity, shown, asked):
+    """Whether the most similar of the characters shown is the one asked, shape `(answers,)`.
+
+    Args:
+        similarity: `similarity(rows, rows) -> (WAYS, WAYS)`.
+        shown: Rows of a task's characters as they are shown, shape `(tasks, WAYS)`.
+        asked: Rows of the same characters by another hand, same shape.
+    """
+    named = [np.argmax(similarity(b, a), axis=1) for a, b in zip(shown, asked, strict=True)]
+    return (np.array(named) == np.arange(shown.shape[1])).ravel()
+
+
+def _others(x, z, shown, asked):
+    ink = normalize(x.reshape(len(x), -1))
+    unit = normalize(z)
+    return {
+        "pixels": (
+            "the cosine of the drawings themselves",
+            pooled.NO_NETWORK,
+            answers(lambda a, b: ink[a] @ ink[b].T, shown, asked),
+        ),
+        "cosine": (
+            "the cosine of the same embeddings",
+            pooled.INSTEAD,
+            answers(lambda a, b: unit[a] @ unit[b].T, shown, asked),
+        ),
+    }

@@ -1,0 +1,38 @@
+"""What the card of `vowels_qp_wl` rests on."""
+
+import functools
+
+from keras_dml.training import measure, pooled
+from zoo import baselines
+from zoo.discriminants import discriminant_analysis
+from zoo.evidence import Evidence
+from zoo.vowels_qp_wl import train
+
+
+def evidence(trained):
+    """The four speakers whom the model has not heard."""
+    every = train.utterances()
+    known, test = every.of(train.TRAIN_SPEAKERS), every.without(train.TRAIN_SPEAKERS)
+    distances = measure.pairwise_distances(trained.whole, test.signals)
+    others = functools.partial(without_network, known, test)
+    return Evidence(measure.of_people(distances, test), others)
+
+
+def without_network(known, test):
+    """Closed forms of the mean and the deviation of each coefficient of an utterance."""
+    features, of_known = baselines.moments(test.signals), baselines.moments(known.signals)
+    count = features.shape[1] // 2
+    means, scale = features[:, :count], of_known[:, :count].std(axis=0)
+    discriminants = discriminant_analysis(of_known, known.subjects, len(train.TRAIN_SPEAKERS) - 1)
+    return {
+        "distance of means": (
+            "Euclidean, of the mean coefficients in standard deviations",
+            pooled.NO_NETWORK,
+            baselines.euclidean(means / scale),
+        ),
+        "discriminants of moments": (
+            "linear, in closed form, of means and standard deviations, on the same five speakers",
+            pooled.NO_NETWORK,
+            baselines.euclidean(discriminants.transform(features)),
+        ),
+    }
