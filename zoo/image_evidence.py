@@ -3,7 +3,9 @@
 import functools
 
 import numpy as np
+from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import normalize
 
 from keras_dml import inference
@@ -12,6 +14,7 @@ from keras_dml.training.answers import Answers
 from zoo.evidence import Evidence
 
 BATCH = 500
+COMPONENTS = 50  # a neighbor in fewer dimensions is nearer in kind: 97.3 % of MNIST
 
 
 def of_classifier(examples, trained, side=None):
@@ -32,11 +35,13 @@ def of_classifier(examples, trained, side=None):
 
 def _others(model, z, x, y, train, side):
     known, labels = train()
-    neighbor = KNeighborsClassifier(1).fit(pixels(known, side), labels)
+    known = pixels(known, side)
+    components = PCA(min(COMPONENTS, *known.shape), random_state=0)
+    neighbor = make_pipeline(components, KNeighborsClassifier(1)).fit(known, labels)
     cosine = normalize(z) @ normalize(np.asarray(model.prototypes)).T
     return {
         "nearest neighbor": (
-            "the training image of the nearest pixels",
+            "the nearest training image in 50 principal components of the pixels",
             pooled.NO_NETWORK,
             neighbor.predict(pixels(x, side)) == y,
         ),
