@@ -13,7 +13,7 @@ from keras_dml.training import pooled
 from keras_dml.training.answers import Answers
 from zoo.evidence import Evidence
 
-BATCH = 500
+VALUES_AT_ONCE = 2**20  # of images in a batch
 COMPONENTS = 50  # a neighbor in fewer dimensions is nearer in kind: 97.3 % of MNIST
 
 
@@ -27,7 +27,7 @@ def of_classifier(examples, trained, side=None):
     """
     x, y = examples("test")
     model = trained.whole
-    z = inference.embed(model, x, batch_size=BATCH, progress=False)
+    z = inference.embed(model, x, batch_size=max(1, VALUES_AT_ONCE // x[0].size), progress=False)
     right = np.argmax(model.head_scores(z, "sim"), axis=1) == y
     others = functools.partial(_others, model, z, x, y, lambda: examples("train"), side)
     return Evidence(Answers(right), others)
