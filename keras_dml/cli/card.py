@@ -31,7 +31,7 @@ def run(name: _options.ModelName, as_json: _options.AsJson = False):
     if card["thresholds"]:
         _console.echo("\n[bold]Thresholds[/bold]")
         _console.table(
-            ("false accept rate", "accept distances up to", "95 % interval", "true accept rate"),
+            ("accept distances up to", "FAR", "its 95 % interval", "TAR", "imposter trials"),
             _thresholds(card),
         )
     if card["exports"]:
@@ -84,9 +84,13 @@ def _thresholds(card):
     from keras_dml.zoo import catalog
 
     for row in card["thresholds"]:
-        interval = f"{catalog.percents(row['far_ci95'])} ({row['trials']:,} imposter trials)"
-        tar = catalog.with_interval(row["tar"], row["tar_ci95"]) if "tar" in row else ""
-        yield f"{100 * row['far']:g} %", f"{row['value']:.4g}", interval, tar
+        yield (
+            f"{row['value']:.4g}",
+            f"{100 * row['far']:g} %",
+            catalog.percents(row["far_ci95"]),
+            catalog.with_interval(row["tar"], row["tar_ci95"]) if "tar" in row else "",
+            f"{row['trials']:,}",
+        )
 
 
 def _exports(card):

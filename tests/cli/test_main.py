@@ -88,7 +88,7 @@ def test_a_card_is_told_whole(command, zoo_folder):
         "2.1 % ± 0.3",
         "One walk against another. All 72 probes of 36 people under one threshold",
         "4.3 % [2.1 to 6.0]",
-        "0.5 to 2.0 % (1,260 imposter trials)",
+        "0.5 to 2.0 %",
         "90.0 % [85.0 to 95.0]",
         "- It was never trained.",
     ):
