@@ -7,7 +7,7 @@ import re
 from keras_dml import zoo
 from keras_dml._files import write_text
 from keras_dml.training import page_tables
-from keras_dml.zoo import catalog
+from keras_dml.zoo import catalog, headline
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE, ZOO_PAGE = ROOT / "README.md", ROOT / "zoo" / "README.md"
@@ -51,15 +51,15 @@ def of_people(cards):
     rows = [
         (
             _link(card, "zoo/"),
-            _figure(card["headline"], EER),
-            _figure(card["headline"], TAR),
+            _figure(card, EER),
+            _figure(card, TAR),
             _best(card, "no network", EER),
             _best(card, "instead", EER),
-            card["headline"]["people"],
+            _count(card, "people"),
             _license(card),
         )
         for card in cards
-        if "people" in card.get("headline", ())
+        if "train_subjects" in card["data"]
     ]
     return page_tables.markdown(columns, rows)
 
@@ -78,15 +78,15 @@ def of_images(cards):
     rows = [
         (
             _link(card, "zoo/"),
-            _figure(card["headline"], ACCURACY),
-            card["headline"]["trials"],
+            _figure(card, ACCURACY),
+            card.get("headline", {}).get("trials", "–"),
             _best(card, "no network", ACCURACY),
             _best(card, "instead", ACCURACY),
-            f"{card['headline']['images']:,}",
+            _count(card, "images"),
             _license(card),
         )
         for card in cards
-        if "images" in card.get("headline", ())
+        if "train_classes" in card["data"]
     ]
     return page_tables.markdown(columns, rows)
 
@@ -97,19 +97,16 @@ def of_all(cards):
     columns = ("model", "before", "now", "without a network", "instead", "measured on", "command")
     rows = []
     for card in cards:
-        if "headline" not in card:
-            continue
-        headline = card["headline"]
-        metric = EER if "people" in headline else ACCURACY
-        counted = "people" if "people" in headline else "images"
+        of_people = "train_subjects" in card["data"]
+        metric, unit = (EER, "people") if of_people else (ACCURACY, "images")
         rows.append(
             (
                 _link(card),
                 BEFORE.get(card["name"], "–"),
-                f"{catalog.metric_in_words(metric)} {_figure(headline, metric)}",
+                f"{catalog.metric_in_words(metric)} {_figure(card, metric)}",
                 _best(card, "no network", metric),
                 _best(card, "instead", metric),
-                f"{headline[counted]:,} {counted}",
+                f"{_count(card, unit)} {unit}",
                 f"`python -m zoo.measure {card['name']}`",
             )
         )
@@ -127,13 +124,23 @@ def _license(card):
     return found[0] if found and not text.startswith("No") else "none stated"
 
 
-def _figure(measured, metric):
-    found = [row for row in measured["rows"] if row["metric"] == metric]
+def _count(card, unit):
+    return f"{card['headline'][unit]:,}" if "headline" in card else "–"
+
+
+def _figure(card, metric):
+    """A pooled figure of a card; a dash where it has none."""
+    return _row_in_words(card.get("headline", {"rows": []})["rows"], metric)
+
+
+def _row_in_words(rows, metric):
+    found = [row for row in rows if row["metric"] == metric]
     return catalog.with_interval(found[0]["value"], found[0]["ci95"]) if found else "–"
 
 
 def _best(card, kind, metric):
-    """The best of the card's baselines of a kind, with its name."""
+    """The best of the card's baselines of a kind, with its name; bold where the model does not beat
+    it beyond the interval of their difference."""
     sign = 1 if metric == EER else -1
     found = [
         (sign * row["value"], one)
@@ -144,7 +151,8 @@ def _best(card, kind, metric):
     if not found:
         return "–"
     _, best = min(found, key=lambda pair: pair[0])
-    return f"{best['name']}: {_figure(best, metric)}"
+    text = f"{best['name']}: {_row_in_words(best['rows'], metric)}"
+    return text if headline.gain(best)[1] > 0 else f"**{text}**"
 
 
 TABLES = {PAGE: (of_people, of_images), ZOO_PAGE: (of_all,)}

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from keras_dml import inference
+
 PEOPLE = "people"
 
 
@@ -89,10 +91,41 @@ def latest_against_earlier(distances, subjects, sessions):
     Returns:
         `Trials`.
     """
+    probes = of_last_session(subjects, sessions)
+    return _latest(distances[np.ix_(probes, ~probes)], probes, subjects, sessions)
+
+
+def by_model(model, people):
+    """The trials of `latest_against_earlier` by a model, without the distances that they leave out.
+
+    Args:
+        model: A model that `keras_dml.embed` takes.
+        people: `keras_dml.training.People`.
+
+    Returns:
+        `Trials`.
+    """
+    probes = of_last_session(people.subjects, people.sessions)
+    z = inference.embed(model, people.signals, progress=False)
+    distances = inference.distance(model, z[probes], z[~probes])
+    return _latest(distances, probes, people.subjects, people.sessions)
+
+
+def of_last_session(subjects, sessions):
+    """Whether each recording is of its person's last session.
+
+    Args:
+        subjects: Person of each recording.
+        sessions: Session of each recording, in the order of time.
+    """
     subjects, sessions = np.asarray(subjects), np.asarray(sessions)
     last = {name: sessions[subjects == name].max() for name in set(subjects.tolist())}
-    probes = sessions == [last[name] for name in subjects]
-    found = against_gallery(distances[np.ix_(probes, ~probes)], subjects[probes], subjects[~probes])
+    return sessions == [last[name] for name in subjects]
+
+
+def _latest(distances, probes, subjects, sessions):
+    subjects, sessions = np.asarray(subjects), np.asarray(sessions)
+    found = against_gallery(distances, subjects[probes], subjects[~probes])
     return dataclasses.replace(found, layout=Layout(subjects, sessions))
 
 

@@ -17,16 +17,28 @@ def verdict(card):
     return "".join(f" {sentence}" for sentence in said if sentence)
 
 
-def _unbeaten(baseline):
-    """A sentence on one method, None where the model is better beyond the 95 % interval."""
+def gain(baseline):
+    """By how much the model is better than a method, and the least of the 95 % interval.
+
+    Args:
+        baseline: Entry of a card's `baselines`.
+
+    Returns:
+        Two numbers; where the second is above 0 the model beats the method beyond doubt.
+    """
     difference = baseline["difference"]
     sign = -1 if difference["metric"] in _LOWER_IS_BETTER else 1
-    gain, least = sign * difference["value"], min(sign * bound for bound in difference["ci95"])
+    return sign * difference["value"], min(sign * bound for bound in difference["ci95"])
+
+
+def _unbeaten(baseline):
+    """A sentence on one method, None where the model beats it."""
+    difference, (value, least) = baseline["difference"], gain(baseline)
     if least > 0:
         return None
     metric = catalog.metric_in_words(difference["metric"])
     row = next(row for row in baseline["rows"] if row["metric"] == difference["metric"])
-    verb = "It may not beat" if gain > 0 else "It does not beat"
+    verb = "It may not beat" if value > 0 else "It does not beat"
     return (
         f"**{verb} {baseline['name']}, which needs no network** ({baseline['what']}): that has "
         f"{metric} {_cell(row)}, and the model's differs by {_cell(difference)}."
@@ -51,9 +63,10 @@ def words(card):
             f"threshold, each compared with {catalog.counted(headline['gallery'], 'claim')}, about "
             f"{enrolled} enrolled each. {_REPEATS[headline['repeats']]}"
         )
+    wilson = "Wilson's, of differences those " if unit == "images" else ""
     return (
-        f"{trials}. {counted} In brackets: 95 % intervals of a bootstrap over {unit}; without any "
-        "error, the bound by the rule of three."
+        f"{trials}. {counted} In brackets: 95 % intervals, {wilson}of a bootstrap over {unit}; "
+        "without any error, the bound by the rule of three."
     )
 
 
@@ -72,7 +85,7 @@ def table(card):
     lines = [[card["name"], *map(_cell, rows), *(["–"] if difference else [])]]
     for one in card.get("baselines", ()):
         by_metric = {row["metric"]: row for row in one["rows"]}
-        cells = [_cell(by_metric[row["metric"]]) for row in rows]
+        cells = [_cell(by_metric.get(row["metric"])) for row in rows]
         name = f"{one['name']} ({_KINDS[one['kind']]}): {one['what']}"
         lines.append([name, *cells, _cell(one["difference"])])
     if difference:
@@ -82,7 +95,9 @@ def table(card):
 
 
 def _cell(row):
-    """A figure of the card with its interval."""
+    """A figure of the card with its interval; a dash where a method has none."""
+    if row is None:
+        return "–"
     if row["metric"] == "auc" or not catalog.is_rate(row):
         return f"{row['value']:.4f} [{row['ci95'][0]:.4f} to {row['ci95'][1]:.4f}]"
     return catalog.with_interval(row["value"], row["ci95"])

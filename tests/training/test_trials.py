@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from keras_dml.training import trials
+from keras_dml import models
+from keras_dml.training import People, measure, trials
 
 SUBJECTS, SESSIONS = ["a", "a", "a", "b", "b"], [0, 0, 1, 0, 2]
 
@@ -20,6 +21,17 @@ def test_every_probe_is_compared_with_everybodys_earlier_recordings(rng):
     for array, column in zip(arrays, zip(*expected, strict=True), strict=True):
         np.testing.assert_array_equal(array, column)
     np.testing.assert_array_equal(found.genuine, [True, False, False, True])
+
+
+def test_a_models_trials_are_those_of_all_its_distances(rng):
+    model = models.sequence_encoder(2, size="edge", knots=4, halvings=0)
+    signals = [rng.normal(size=(12, 2)) for _ in SUBJECTS]
+    found = trials.by_model(model, People(signals, SUBJECTS, SESSIONS))
+    every = measure.pairwise_distances(model, signals)
+    expected = trials.latest_against_earlier(every, SUBJECTS, SESSIONS)
+    np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-5)
+    np.testing.assert_array_equal(found.probes, expected.probes)
+    np.testing.assert_allclose(found.rescored(every).scores, expected.scores, rtol=1e-5)
 
 
 def test_another_method_is_scored_on_the_same_trials(rng):

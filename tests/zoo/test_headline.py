@@ -31,7 +31,14 @@ def test_words_say_people_gallery_enrollment_and_that_blocks_are_no_other_days(c
 
 
 def test_words_of_images_count_them(images_card):
-    assert "10,000 images" in headline.words(images_card)
+    words = headline.words(images_card)
+    assert "10,000 images. In brackets: 95 % intervals, Wilson's, of differences" in words
+
+
+def test_a_method_without_a_figure_has_a_dash(card):
+    card["headline"]["rows"].append({"metric": "map_at_r", "value": 0.8, "ci95": [0.7, 0.9]})
+    model, other = headline.table(card)[1]
+    assert model[3] == "0.8000 [0.7000 to 0.9000]" and other[3] == "–"
 
 
 @pytest.mark.parametrize(

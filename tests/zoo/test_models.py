@@ -99,7 +99,7 @@ def test_a_card_that_says_something_else_is_found():
 def test_a_page_has_the_figures_of_the_cards(page):
     text = page.read_text(encoding="utf-8")
     assert tables.written(page) == text
-    assert all(f"[`{name}`]" in text for name in MEASURED)
+    assert all(f"[`{name}`]" in text for name in NAMES)
 
 
 def test_a_row_that_says_something_else_is_written_again(tmp_path, monkeypatch):

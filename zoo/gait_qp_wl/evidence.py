@@ -4,8 +4,7 @@ import functools
 
 import numpy as np
 
-from keras_dml.training import measure, pooled
-from keras_dml.training.trials import latest_against_earlier
+from keras_dml.training import measure, pooled, trials
 from zoo import discriminants, people
 from zoo.evidence import Evidence
 from zoo.gait_qp_wl import train
@@ -14,8 +13,7 @@ from zoo.gait_qp_wl import train
 def evidence(trained):
     """The walkers of the split `test`."""
     test = train.walks("test").windows(train.WINDOW)
-    distances = measure.pairwise_distances(trained.whole, test.signals)
-    claims = latest_against_earlier(distances, test.subjects, test.sessions)
+    claims = trials.by_model(trained.whole, test)
     others = functools.partial(without_network, trained.whole, test)
     return Evidence(measure.Measurement([], claims), others, {"kind of sensor": sensors()})
 

@@ -2,8 +2,7 @@
 
 import functools
 
-from keras_dml.training import measure, pooled
-from keras_dml.training.trials import latest_against_earlier
+from keras_dml.training import measure, pooled, trials
 from zoo import baselines
 from zoo.discriminants import discriminant_analysis
 from zoo.evidence import Evidence
@@ -14,8 +13,7 @@ def evidence(trained):
     """The four speakers whom the model has not heard."""
     every = train.utterances()
     known, test = every.of(train.TRAIN_SPEAKERS), every.without(train.TRAIN_SPEAKERS)
-    distances = measure.pairwise_distances(trained.whole, test.signals)
-    claims = latest_against_earlier(distances, test.subjects, test.sessions)
+    claims = trials.by_model(trained.whole, test)
     others = functools.partial(without_network, known, test)
     return Evidence(measure.Measurement([], claims), others)
 
