@@ -35,10 +35,6 @@ class Measurement:
         """The measured part of a card's `headline`."""
         return pooled.headline(self.trials)
 
-    def thresholds(self, groups=None):
-        """Rows of a card's `thresholds`, see `pooled.thresholds`."""
-        return pooled.thresholds(self.trials, groups)
-
     def baselines(self, others):
         """A card's `baselines`.
 

@@ -13,6 +13,7 @@ BOOTSTRAP = 1000  # replicates
 NO_NETWORK, INSTEAD = "no network", "instead"
 TRIALS = "each recording of a person's last session against everybody's earlier ones"
 BLOCKS, DAYS = "blocks", "days"
+SCORE = "least distance to the recordings enrolled"
 
 
 def rows(trials):
@@ -93,8 +94,8 @@ def thresholds(trials, groups=None):
             people of one group; None for none.
 
     Returns:
-        Dicts of `far`, `value`, `trials`, `far_ci95`, `tar`, `tar_ci95`, `enrolled`, `people` and
-        `within`, a list of the FAR in one group by confounder.
+        Dicts of `far`, `value`, `trials`, `far_ci95`, `tar`, `tar_ci95`, `score` in words,
+        `enrolled`, `people` and `within`, a list of the FAR in one group by confounder.
     """
     imposters = int((~trials.genuine).sum())
     return [_threshold(trials, far, groups or {}) for far in FARS if imposters >= np.rint(1 / far)]
@@ -110,6 +111,7 @@ def _threshold(trials, far, groups):
         "far_ci95": list(found.far_ci95),
         "tar": found.tar,
         "tar_ci95": list(found.tar_ci95),
+        "score": SCORE,
         "enrolled": int(np.median(trials.enrolled)),
         "people": int(np.unique(trials.probes).size),
         "within": [

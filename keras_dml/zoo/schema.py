@@ -140,8 +140,7 @@ BASELINE = {
     "rows": [POOLED],
     "difference": POOLED,
 }
-# A score is the least distance to the recordings enrolled; `within` is the rate between people of
-# one group of a known confounder.
+# `within` is the rate between people of one group of a known confounder.
 THRESHOLD = {
     "far": number,
     "value": number,
@@ -149,6 +148,7 @@ THRESHOLD = {
     "far_ci95": interval,
     "tar?": number,
     "tar_ci95?": interval,
+    "score?": text,
     "enrolled?": whole,
     "people?": whole,
     "within?": [{"confounder": text, "far": number, "far_ci95": interval, "trials": whole}],
