@@ -113,6 +113,20 @@ def of_all(cards):
     return page_tables.markdown(columns, rows)
 
 
+def of_unbeaten(cards):
+    """One row for each method that a model does not beat beyond their difference's interval."""
+    columns = ("model", "does not beat", "kind", "its figure", "the model less this")
+    rows = []
+    for card in cards:
+        for one in card.get("baselines", ()):
+            metric = one["difference"]["metric"]
+            if headline.gain(one)[1] <= 0:
+                figure = f"{catalog.metric_in_words(metric)} {_row_in_words(one['rows'], metric)}"
+                difference = _row_in_words([one["difference"]], metric)
+                rows.append((_link(card), one["name"], one["kind"], figure, difference))
+    return page_tables.markdown(columns, rows)
+
+
 def _link(card, folder=""):
     return f"[`{card['name']}`]({folder}{card['name']}/README.md)"
 
@@ -155,7 +169,7 @@ def _best(card, kind, metric):
     return text if headline.gain(best)[1] > 0 else f"**{text}**"
 
 
-TABLES = {PAGE: (of_people, of_images), ZOO_PAGE: (of_all,)}
+TABLES = {PAGE: (of_people, of_images), ZOO_PAGE: (of_all, of_unbeaten)}
 
 
 def written(page):

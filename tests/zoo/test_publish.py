@@ -226,6 +226,13 @@ def test_tables_of_models_have_headline_and_the_best_of_each_kind_of_baseline(ca
         "nearest neighbor: 96.9 % [96.5 to 97.2] | **softmax: 99.50 % [99.30 to 99.70]** | 10,000 "
         "| none stated |"
     )
+    columns, _, *rows = tables.of_unbeaten([card, images_card]).splitlines()
+    assert rows == [
+        "| [`tiny`](tiny/README.md) | mean step | no network | EER 4.0 % [2.0 to 5.0] | 0.3 % "
+        "[-0.1 to 1.0] |",
+        "| [`pictures`](pictures/README.md) | softmax | instead | accuracy 99.50 % [99.30 to "
+        "99.70] | -0.2 % [-0.4 to 0.1] |",
+    ]
     columns, _, *rows = tables.of_all([card, images_card]).splitlines()
     assert "| EER 4.3 % [2.1 to 6.0] |" in rows[0] and "| 36 people |" in rows[0]
     assert "| accuracy 99.31 %" in rows[1] and "`python -m zoo.measure pictures`" in rows[1]
