@@ -273,8 +273,8 @@ def _contradictions(card):
         length = taken["length"]
         if len(length) != 2 or not length[0] or (length[1] is not None and length[1] < length[0]):
             yield "card.input.length must be [least, greatest or null], the least at least 1"
-    if card["embedding"]["distance"] == "wasserstein" and not number(card["embedding"].get("p")):
-        yield "card.embedding.p must be a number, the order of the Wasserstein distance"
+    if not number(card["embedding"].get("p", 1)):
+        yield "card.embedding.p must be a number, the order of the distance"
     both = set(data.get("train_subjects", ())) & set(data.get("test_subjects", ()))
     if both:
         yield f"card.data names {len(both)} people in train_subjects and in test_subjects"

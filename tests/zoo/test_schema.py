@@ -99,7 +99,7 @@ def test_what_is_missing_is_said_of_the_alternative_that_is_meant(kind, part, ke
         ("input", "units", ["g"], "one entry a channel, 3, and has 1"),
         ("input", "length", [0, None], "least at least 1"),
         ("input", "length", [9, 8], "least, greatest"),
-        ("embedding", "p", None, "order of the Wasserstein distance"),
+        ("embedding", "p", None, "order of the distance"),
         ("data", "test_subjects", ["ann"], "1 people in train_subjects and in test_subjects"),
         ("model", "file", "../model.keras", "name of a file"),
         ("model", "sha256", "0" * 63, "SHA-256"),
