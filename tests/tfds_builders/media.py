@@ -58,6 +58,28 @@ def speech_files(actors=ACTORS, repetitions=(1, 2)):
     }
 
 
+VOICES = {  # by split: women and men
+    "train": (1298697715, 1298636292),
+    "validation": (1298653986, 1298636374),
+    "test": (1298702043, 1298652406),
+}
+
+
+def line_name(letter, voice, line):
+    folder = {"F": "female_audio", "M": "male_audio"}[letter]
+    return f"{folder}/{letter}_{voice}/{voice}_{line}.wav"
+
+
+def telephone_files(voices=VOICES, lines=(1, 2)):
+    """Names and bytes of a small archive of lines read over the telephone."""
+    return {
+        line_name(letter, voice, line): wav_file(speech(voice + line, 200), rate=8_000)
+        for pair in voices.values()
+        for letter, voice in zip("FM", pair, strict=True)
+        for line in lines
+    }
+
+
 def picture_file(seed=0, side=227, kind="jpg", mode="RGB"):
     """A picture of one color with a square of another."""
     colors = np.random.default_rng(seed).integers(0, 256, (2, len(mode)))

@@ -13,7 +13,8 @@ import tfds_builders
 
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = [
-    "hdm05_mocap", "ipol_gait", "japanese_vowels_lpc", "pacs_images", "ravdess_speech", "uci_eeg"
+    "hdm05_mocap", "hyke_voice", "ipol_gait", "japanese_vowels_lpc", "pacs_images",
+    "ravdess_speech", "uci_eeg",
 ]  # fmt: skip
 
 
@@ -59,6 +60,7 @@ def test_registering_twice_adds_no_second_provider():
         ("EEG", "'uci_eeg'"),
         ("hdm05", "'hdm05_mocap'"),
         ("ravdess", "'ravdess_speech'"),
+        ("hyke", "'hyke_voice'"),
         ("pacs", "'pacs_images'"),
         ("vowels/ts", "'japanese_vowels_lpc'"),
     ],

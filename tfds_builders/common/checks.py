@@ -49,6 +49,13 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             "240 of 1,440 recordings: 20 of 24 actors, 3 of 8 emotions",
         ),
     ),
+    "hyke_voice": (
+        Release(
+            25_278_956,
+            "c79d7de516486635469b92a2b0040d86f7bc4ef64e2f8889dbab5effd8e1f443",
+            "265 of 415 recordings: 53 of 83 voices",
+        ),
+    ),
     "uci_eeg": (
         Release(
             21_305_560,

@@ -10,16 +10,15 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow_datasets as tfds
 
+from tfds_builders.common import audio
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
-from tfds_builders.common.errors import ArchiveError, FormatError, shown
+from tfds_builders.common.errors import ArchiveError, shown
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.progress import track
-from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.splits import by_subject
-from tfds_builders.parsers import wav
 
 log = logging.getLogger("tfds_builders")
 
@@ -30,7 +29,6 @@ SEXES = ("male", "female")
 STATEMENTS = ("Kids are talking by the door", "Dogs are sitting by the door")
 ACTORS, FILES = 24, 1_440
 RATE_HZ = 48_000
-FULL_SCALE = 32_768  # of 16 bit
 _FIELDS = ("modality", "channel", "emotion", "intensity", "statement", "repetition", "actor")
 _NAME = r"(\d\d)-(\d\d)-(\d\d)-(\d\d)-(\d\d)-(\d\d)-(\d\d)\.wav"
 _RANGES = ((3, 3), (1, 1), (1, len(EMOTIONS)), (1, 2), (1, 2), (1, 2), (1, ACTORS))
@@ -78,6 +76,10 @@ class Utterance(NamedTuple):
     @property
     def subject(self) -> str:
         return f"{self.actor:02d}"
+
+    @property
+    def owner(self) -> str:
+        return f"actor {self.subject}"
 
 
 class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
@@ -133,7 +135,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
                 "%s holds %d of %d recordings by %d of %d actors: a part of RAVDESS's speech.",
                 source.title, len(utterances), FILES, actors, ACTORS,
             )  # fmt: skip
-        same_as = repeated(source, utterances)
+        same_as = audio.repeated(source, utterances)
         self.info.metadata.update(
             **origins(self.name, sources),
             rate_hz=self.builder_config.rate_hz,
@@ -151,14 +153,15 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         }
 
     def _generate_examples(self, source, utterances, same_as, split):
+        rate_hz = self.builder_config.rate_hz
         for utterance in track(utterances, f"{self.name}, {split}, recordings"):
+            samples = audio.mono(source, utterance.member, RATE_HZ)
             key = utterance.file.removesuffix(".wav")
-            rate_hz = self.builder_config.rate_hz
             yield (
                 key,
                 {
                     "id": key,
-                    "audio": resampled(mono(source, utterance), rate_hz),
+                    "audio": audio.resampled(samples, RATE_HZ, rate_hz),
                     "rate": rate_hz,
                     "subject": utterance.subject,
                     "actor": utterance.actor,
@@ -229,49 +232,3 @@ def _utterance(member: str, source: Source) -> Utterance:
         )
     _, _, emotion, intensity, statement, repetition, actor = codes
     return Utterance(actor, emotion, intensity, statement, repetition, member)
-
-
-def mono(source: Source, utterance: Utterance) -> np.ndarray:
-    """Reads a recording as one channel, int16; the mean of two, which in the known files are equal.
-
-    Raises:
-        FormatError: When it cannot be read, or has another rate or more than two channels.
-    """
-    sound = wav.parse(source.open(utterance.member), name=utterance.member)
-    channels = sound.samples.shape[1]
-    if sound.rate_hz != RATE_HZ or channels > 2:
-        raise FormatError(
-            utterance.member, "", f"{sound.rate_hz:,} Hz, {channels} channels",
-            f"{RATE_HZ:,} Hz, one or two channels",
-            "This is a converted copy; take the files of the official archive.",
-        )  # fmt: skip
-    if np.ptp(sound.samples.astype(np.int32), axis=1).any():
-        log.warning("%s: two channels that differ; their mean is kept.", utterance.member)
-    return np.round(sound.samples.mean(axis=1)).astype(np.int16)
-
-
-def resampled(samples: np.ndarray, rate_hz: int) -> np.ndarray:
-    """Returns samples of 48 kHz as they are, or at a lower rate as float32, full scale 1."""
-    if rate_hz == RATE_HZ:
-        return samples
-    from scipy.signal import resample_poly
-
-    return resample_poly(samples / FULL_SCALE, 1, RATE_HZ // rate_hz).astype(np.float32)
-
-
-def repeated(source: Source, utterances: list[Utterance]) -> dict[str, str]:
-    """Finds recordings with the very samples of an earlier one by the same actor.
-
-    Returns:
-        The first file with the same samples, by file.
-
-    Raises:
-        ArchiveError: When two actors have the same samples: one label must be wrong.
-        FormatError: When a recording cannot be read.
-    """
-    repeats = Repeats(source.title, "recordings", "kept")
-    for utterance in track(utterances, f"{source.title}, looking for repeated recordings"):
-        sound = wav.parse(source.open(utterance.member), name=utterance.member)
-        repeats.add(sound.samples, utterance.file, f"actor {utterance.subject}")
-    repeats.report()
-    return repeats.same_as

@@ -1,0 +1,79 @@
+"""Recordings of sound in an archive: one channel, another rate, repeats."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy as np
+
+from tfds_builders.common.archive import Source
+from tfds_builders.common.errors import FormatError
+from tfds_builders.common.progress import track
+from tfds_builders.common.repeats import Repeats
+from tfds_builders.parsers import wav
+
+log = logging.getLogger("tfds_builders")
+
+FULL_SCALE = 32_768  # of 16 bit
+
+
+class Recording(Protocol):
+    """What a builder knows of a recording by its name."""
+
+    member: str  # in the archive
+    file: str  # the name that records and messages use
+    owner: str  # such as "actor 07"
+
+
+def mono(source: Source, member: str, rate_hz: int) -> np.ndarray:
+    """Reads a recording as one channel, int16; of two channels, their mean.
+
+    Args:
+        source: The archive.
+        member: Name of the recording in it.
+        rate_hz: Samples a second that it must have.
+
+    Raises:
+        FormatError: When it cannot be read, or has another rate or more than two channels.
+    """
+    sound = wav.parse(source.open(member), name=member)
+    channels = sound.samples.shape[1]
+    if sound.rate_hz != rate_hz or channels > 2:
+        raise FormatError(
+            member, "", f"{sound.rate_hz:,} Hz, {channels} channels",
+            f"{rate_hz:,} Hz, one or two channels",
+            "This is a converted copy; take the files of the official archive.",
+        )  # fmt: skip
+    if np.ptp(sound.samples.astype(np.int32), axis=1).any():
+        log.warning("%s: two channels that differ; their mean is kept.", member)
+    return np.round(sound.samples.mean(axis=1)).astype(np.int16)
+
+
+def resampled(samples: np.ndarray, rate_hz: int, wanted_hz: int) -> np.ndarray:
+    """Returns int16 samples as they are, or at another rate as float32, full scale 1."""
+    if rate_hz == wanted_hz:
+        return samples
+    from scipy.signal import resample_poly
+
+    # the function divides both rates by their common divisor
+    return resample_poly(samples / FULL_SCALE, wanted_hz, rate_hz).astype(np.float32)
+
+
+def repeated(source: Source, recordings: Iterable[Recording]) -> dict[str, str]:
+    """Finds recordings with the very samples of an earlier one by the same owner.
+
+    Returns:
+        The first file with the same samples, by file.
+
+    Raises:
+        ArchiveError: When two owners have the same samples: one label must be wrong.
+        FormatError: When a recording cannot be read.
+    """
+    repeats = Repeats(source.title, "recordings", "kept")
+    for recording in track(recordings, f"{source.title}, looking for repeated recordings"):
+        sound = wav.parse(source.open(recording.member), name=recording.member)
+        repeats.add(sound.samples, recording.file, recording.owner)
+    repeats.report()
+    return repeats.same_as

@@ -1,0 +1,199 @@
+"""Lines of digits read over the telephone by 83 people (Hyke, Reda2011)."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import re
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from tfds_builders.common import audio
+from tfds_builders.common.archive import Source
+from tfds_builders.common.builder import AloneMixin
+from tfds_builders.common.checks import origins
+from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.limits import Limits
+from tfds_builders.common.progress import track
+from tfds_builders.hyke_voice.splits import SPLITS, split_voices
+
+log = logging.getLogger("tfds_builders")
+
+SEXES = {"F": "female", "M": "male"}
+VOICES, LINES = 83, 5
+RATE_HZ = 8_000
+_NAME = r"(\d+)_(\d)\.wav"
+_MEMBER = rf"(?:.*/)?(?:fe)?male_audio/([FM])_(\d+)/{_NAME}"
+_GET = (
+    "Get the folders female_audio and male_audio (39 MB; the authors' data set, also in audio_data "
+    "of https://github.com/klchang/SpeakerRecognition), put them into the manual folder, unpacked "
+    "or packed as hyke_audio.tar.xz or hyke_audio.zip, and run "
+    "`python -m tfds_builders.build hyke_voice --manual-dir FOLDER`."
+)
+WANTED = Wanted(
+    dataset="hyke_voice",
+    stems=("hyke_audio", "audio_data"),
+    loose=r"(fe)?male_audio",
+    official="hyke_audio.tar.xz",
+    get=_GET,
+    limits=Limits(members=5_000, member_bytes=8 << 20, total_bytes=1 << 30),
+)
+
+
+@dataclasses.dataclass
+class Config(tfds.core.BuilderConfig):
+    """How a recording is given.
+
+    Attributes:
+        rate_hz: Samples a second, a multiple of 8,000.
+    """
+
+    rate_hz: int = RATE_HZ
+
+
+class Recording(NamedTuple):
+    """One recording: what its name says, and its member in the archive."""
+
+    sex: str
+    voice: str
+    line: int
+    member: str
+
+    @property
+    def file(self) -> str:
+        """Its name from the voice's folder on."""
+        return "/".join(self.member.split("/")[-2:])
+
+    @property
+    def owner(self) -> str:
+        return f"voice {self.voice}"
+
+
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+    """Builder of `hyke_voice`."""
+
+    VERSION = tfds.core.Version("1.0.0")
+    RELEASE_NOTES = {"1.0.0": "First release."}
+    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    BUILDER_CONFIGS = [
+        Config(name="telephone8k", description="8 kHz, 16 bit: the samples of the files."),
+        Config(name="speech16k", description="16 kHz, in [-1, 1].", rate_hz=16_000),
+    ]
+
+    def _info(self):
+        dtype = np.int16 if self.builder_config.rate_hz == RATE_HZ else np.float32
+        return self.dataset_info_from_configs(
+            features=tfds.features.FeaturesDict(
+                {
+                    "id": tfds.features.Text(),
+                    "audio": tfds.features.Tensor(shape=(None,), dtype=dtype, encoding="bytes"),
+                    "rate": np.int32,
+                    "voice": tfds.features.Text(),
+                    "sex": tfds.features.ClassLabel(names=list(SEXES.values())),
+                    "line": np.int32,
+                    "file": tfds.features.Text(),
+                    "same_as": tfds.features.Text(),
+                }
+            ),
+            homepage="https://github.com/klchang/SpeakerRecognition",
+            metadata=tfds.core.MetadataDict(),
+        )
+
+    def sources(self, manual_dir) -> dict[str, Source]:
+        """Finds the archive.
+
+        Raises:
+            ArchiveError: When it is missing or cannot be opened.
+        """
+        return {"audio": find(manual_dir, WANTED)}
+
+    def _split_generators(self, dl_manager):
+        sources = self.sources(dl_manager.manual_dir)
+        (source,) = sources.values()
+        recordings = recordings_of(source)
+        splits = split_voices(recording.voice for recording in recordings)
+        voices = sum(len(ids) for ids in splits.values())
+        if len(recordings) < VOICES * LINES:
+            log.warning(
+                "%s holds %d of %d recordings by %d of %d voices: a part of Hyke.",
+                source.title, len(recordings), VOICES * LINES, voices, VOICES,
+            )  # fmt: skip
+        absent = [split for split in SPLITS if split not in splits]
+        if absent:
+            log.warning("%s holds nobody of %s: left out.", source.title, " and ".join(absent))
+        same_as = audio.repeated(source, recordings)
+        self.info.metadata.update(
+            **origins(self.name, sources),
+            rate_hz=self.builder_config.rate_hz,
+            same_as=same_as,
+            voices={split: list(ids) for split, ids in splits.items()},
+        )
+        return {
+            split: self._generate_examples(
+                source,
+                [recording for recording in recordings if recording.voice in ids],
+                same_as,
+                split,
+            )
+            for split, ids in splits.items()
+        }
+
+    def _generate_examples(self, source, recordings, same_as, split):
+        rate_hz = self.builder_config.rate_hz
+        for recording in track(recordings, f"{self.name}, {split}, recordings"):
+            samples = audio.mono(source, recording.member, RATE_HZ)
+            key = recording.file[: -len(".wav")]
+            yield (
+                key,
+                {
+                    "id": key,
+                    "audio": audio.resampled(samples, RATE_HZ, rate_hz),
+                    "rate": rate_hz,
+                    "voice": recording.voice,
+                    "sex": recording.sex,
+                    "line": recording.line,
+                    "file": recording.file,
+                    "same_as": same_as.get(recording.file, ""),
+                },
+            )
+
+
+def recordings_of(source: Source) -> list[Recording]:
+    """Returns the recordings of an archive, in the order of their names.
+
+    Raises:
+        ArchiveError: When there are none, or a name is not that of a line read by its folder's
+            voice, or a voice is in both folders.
+    """
+    wavs = [name for name in source.names if name.lower().endswith(".wav")]
+    if not wavs:
+        names = ", ".join(source.names[:5]) or "nothing"
+        raise ArchiveError(
+            f"{source.title} holds no female_audio/F_….wav nor male_audio/M_….wav; it holds "
+            f"{names}. {_GET}"
+        )
+    source.index(f"(?i:{_NAME})")  # refuses one name in two folders
+    recordings = sorted(_recording(name, source) for name in wavs)
+    sexes = {}
+    for recording in recordings:
+        if sexes.setdefault(recording.voice, recording.sex) != recording.sex:
+            raise ArchiveError(
+                f"{source.title}: {recording.owner} has recordings in female_audio and in "
+                "male_audio. Keep those of one folder."
+            )
+    return recordings
+
+
+def _recording(member: str, source: Source) -> Recording:
+    match = re.fullmatch(_MEMBER, member, re.IGNORECASE)
+    letter, folder, voice, line = match.groups() if match else ("", "", "", "0")
+    if folder != voice or not 1 <= int(line) <= LINES:
+        raise ArchiveError(
+            f"{source.title}: {shown(member)} is no recording of Hyke, which are named "
+            f"female_audio/F_<voice>/<voice>_<line>.wav, line 1 to {LINES}. Keep only what "
+            "female_audio and male_audio hold."
+        )
+    return Recording(SEXES[letter.upper()], voice, int(line), member)
