@@ -20,7 +20,7 @@ BEFORE = {
     "eeg_spdnet_rpl": "EER 0.6 % ± 0.6",
     "hdm05_spdnet_rpl": "EER 7.2 % ± 1.2",
     "vowels_qp_wl": "EER 17.5 % ± 3.6",
-    "speech_xvector_sim": "fused EER 9.4 % ± 2.4",
+    "voice_logcov_lda": "fused EER 9.4 % ± 2.4",
     "mnist_proto_sim": "99.32 % ± 0.08",
     "mnist_proto_sim_at": "99.25 % ± 0.09",
     "omniglot_proto_sim": "mixed alphabets 96.56 % ± 0.09",

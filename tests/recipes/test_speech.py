@@ -12,7 +12,7 @@ from keras_dml.training import People
 from tests.tfds_builders import media, samples
 from tfds_builders import reading
 from zoo import speech, speech_augment
-from zoo.speech_xvector_sim import calibration, encoder
+from zoo.voice_logcov_lda import calibration, encoder
 
 RATE = 16_000
 SPEAKERS = [f"{actor:02d}" for actor in range(1, 25)]

@@ -1,15 +1,14 @@
-"""Trains `speech_xvector_sim`: is it the same voice, from two seconds of raw sound?
+"""Trains `voice_logcov_lda`: is it the same voice, from two seconds of raw sound?
 
-An x-vector network cut down to what twenty speakers can teach: one affine layer on each frame, the
-cosine transform that makes cepstra; statistics over the frames, here the whole covariance on its
-own manifold in place of the variances; one affine layer on these, the speakers' discriminants. The
-published network (`keras_dml.models.xvector`, a quarter of its channels), trained on the same
-speakers, had twice the error rate: 16 to 20 % on the first two folds.
+The encoder is fitted in closed form to what twenty speakers can teach: cepstra of the frames with
+speech, the logarithm of their covariance, and the linear discriminants of the speakers. A learned
+similarity on top begins as the squared distance, and 250 small steps move it little: in rank its
+correlation with the cosine is .98, and the cosine alone is as good.
 
 Twenty speakers are at hand, so the figures are cross-validated: five folds of four speakers, two
 men and two women, whom the fold's model never heard; trials are pooled. What is chosen for a fold,
 the number of cepstra, is chosen by folds within its training speakers. The model that is published
-is trained on all. From the checkout: `python -m zoo.speech_xvector_sim.train --help`.
+is trained on all. From the checkout: `python -m zoo.voice_logcov_lda.train --help`.
 """
 
 from typing import Annotated
@@ -25,8 +24,8 @@ from keras_dml.samplers import PKSampler
 from keras_dml.training import measure, trials
 from keras_dml.training.golden import synthetic_recordings
 from zoo import classifiers, recipe, speech, speech_augment
-from zoo.speech_xvector_sim import calibration
-from zoo.speech_xvector_sim.encoder import EMBEDDING, Voices, fitted
+from zoo.voice_logcov_lda import calibration
+from zoo.voice_logcov_lda.encoder import EMBEDDING, Voices, fitted
 
 # So few speakers are soon learned by heart. EER in folds within the training speakers, 15 cepstra:
 # the cosine 10.0 %; a similarity begun as a random metric 10.6 %, as the squared distance times 4

@@ -1,4 +1,4 @@
-"""The encoder of `speech_xvector_sim`, fitted in closed form: cepstra, their covariance, and the
+"""The encoder of `voice_logcov_lda`, fitted in closed form: cepstra, their covariance, and the
 discriminants of voices."""
 
 import dataclasses
@@ -31,7 +31,7 @@ def network(cepstra):
         cepstra: Number of cepstra.
     """
     audio = keras.Input((None, 1), name="audio")
-    x = recipe.input_contract(recipe.about_model("speech_xvector_sim")["input"])(audio)
+    x = recipe.input_contract(recipe.about_model("voice_logcov_lda")["input"])(audio)
     x = layers.InstanceStandardization(epsilon=1e-10, name="unit_level")(x)
     x = keras.layers.Rescaling(speech.LEVEL, name="level")(x)
     x = layers.LogMel(BANDS, min_frames=FRAMES, name="log_mel")(x)
@@ -41,7 +41,7 @@ def network(cepstra):
     x = layers.LogEig(FLOOR, name="logarithm")(x)
     x = layers.TangentVector(name="statistics")(x)
     x = keras.layers.Dense(EMBEDDING, name="embedding")(x)
-    model = keras.Model(audio, x, name="speech_xvector_sim")
+    model = keras.Model(audio, x, name="voice_logcov_lda")
     cosines = fft.dct(np.eye(BANDS), axis=1, norm="ortho")
     model.get_layer("cepstra").set_weights([cosines[:, 1 : cepstra + 1]])
     return model
