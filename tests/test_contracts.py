@@ -42,6 +42,25 @@ def log_mel():
     return keras.Sequential([signal, sound, layers.LogMel(2, rate=200, low=0, high=100)])
 
 
+def mel_power():
+    signal = keras.Input((None, contracts.CHANNELS))
+    sound = layers.MaskedConv1D(1, 1, name="sound")
+    return keras.Sequential([signal, sound, layers.MelPower(2, rate=200)])
+
+
+def last_lstm():
+    """On a known number of steps, here the rows of a covariance."""
+    signal = keras.Input((None, contracts.CHANNELS))
+    return keras.Sequential([signal, layers.Covariance("oas"), layers.LastLSTM(3, depth=2)])
+
+
+def windowed_mean():
+    """Of a network that sees windows of four steps."""
+    window = keras.Input((4, contracts.CHANNELS))
+    network = keras.Sequential([window, keras.layers.Flatten(), keras.layers.Dense(3)])
+    return layers.WindowedMean(network, 2, 3, 1)
+
+
 def images(subject, large=False, **options):
     """An encoder of images, as small as it may be."""
     return Network(subject.__name__, subject, lambda: subject(**options), stock=True, large=large)
@@ -146,6 +165,7 @@ NETWORKS = [
         layers.LaggedCorrelation,
         lambda: layers.LaggedCorrelation((0, 3), ridge=0.1),
     ),
+    Network("LastLSTM", layers.LastLSTM, last_lstm),
     Network("LogEig", layers.LogEig, layers.LogEig),
     Network("LearnedSimilarity", layers.LearnedSimilarity, similarity),
     Network(
@@ -160,6 +180,8 @@ NETWORKS = [
         lambda: layers.MaskedAveragePooling1D(4),
     ),
     Network("MaskedConv1D", layers.MaskedConv1D, lambda: layers.MaskedConv1D(6, 5)),
+    Network("MelPower", layers.MelPower, mel_power),
+    Network("MinimumLevel", layers.MinimumLevel, lambda: layers.MinimumLevel(2.0)),
     Network("ClassPotatoes", layers.ClassPotatoes, potatoes),
     Network(
         "PotatoNetwork", models.PotatoNetwork, potato_network, lambda: losses.PotatoRankingLoss(0.5)
@@ -202,6 +224,7 @@ NETWORKS = [
     Network("TangentMap", layers.TangentMap, lambda: layers.TangentMap(3, 0.3)),
     Network("TangentVector", layers.TangentVector, layers.TangentVector),
     Network("VoiceActivity", layers.VoiceActivity, layers.VoiceActivity),
+    Network("WindowedMean", layers.WindowedMean, windowed_mean),
     encoder("quantile", losses.WassersteinLoss),
     encoder("flat", losses.NPairLoss, flatten=True, normalization="instance", halvings=0),
     Network(
@@ -209,6 +232,12 @@ NETWORKS = [
         models.xvector,
         lambda: models.xvector([(6, 5, 1), (5, 3, 2)], embedding=4, bands=8),
         lambda: losses.NPairLoss("inner"),
+    ),
+    Network(
+        "ge2e",
+        models.ge2e,
+        lambda: models.ge2e(units=4, depth=1, bands=8),
+        lambda: losses.NPairLoss("cosine"),
     ),
     images(models.conv4, width=3, embedding=2),
     images(models.efficientnet_lite0, large=True, input_shape=(32, 32, 3)),

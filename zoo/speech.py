@@ -4,6 +4,7 @@ import numpy as np
 
 from keras_dml.training import People
 from tfds_builders.common.splits import by_subject
+from tfds_builders.hyke_voice.hyke_voice_dataset_builder import SEXES
 from tfds_builders.ravdess_speech.ravdess_speech_dataset_builder import sex_of
 from zoo.people import read
 
@@ -69,11 +70,16 @@ def prepared(sound):
     return (speech * scale).astype(np.float32)
 
 
+def sex(speaker):
+    """The sex in the id of an actor of RAVDESS, `"01"` ..., or of a voice of Hyke, `"F..."`."""
+    return sex_of(int(speaker)) if speaker.isdigit() else SEXES[speaker[0]]
+
+
 def folds(speakers, count=5):
     """Divides speakers into folds, men and women each: the same on every machine.
 
     Args:
-        speakers: Ids, `"01"` ...; odd actors are men. Repeated ids count once.
+        speakers: Ids, see `sex`. Repeated ids count once.
         count: Number of folds.
 
     Returns:
@@ -85,7 +91,7 @@ def folds(speakers, count=5):
     fractions = {str(fold): 1 / count for fold in range(count)}
     sexes = {}
     for speaker in speakers:
-        sexes.setdefault(sex_of(int(speaker)), []).append(speaker)
+        sexes.setdefault(sex(speaker), []).append(speaker)
     parts = [by_subject(ids, fractions) for _, ids in sorted(sexes.items())]
     return tuple(tuple(sorted(sum((part[fold] for part in parts), ()))) for fold in fractions)
 

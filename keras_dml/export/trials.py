@@ -6,7 +6,7 @@ import numpy as np
 
 from keras_dml import inputs
 from keras_dml.export._devices import works_on_matrices
-from keras_dml.layers import ChannelNormalization, LogMel
+from keras_dml.layers import ChannelNormalization, LogMel, MelPower, WindowedMean
 from keras_dml.zoo import reading
 
 MAX_OWN = 16  # of a user's recordings; more only take time
@@ -85,14 +85,19 @@ def _signals(taken, rng):
 
 def _statistics(taken):
     """Mean and standard deviation of each channel, where the model normalizes by them, and lengths
-    to try: of audio from the shortest that gives enough frames to a second."""
+    to try: of audio from the shortest that gives enough frames to a second, or of one to three
+    windows."""
     mean, stddev, lengths = np.float32(0), np.float32(1), LENGTHS
-    for layer in taken.model.layers:
+    for layer in taken.model._flatten_layers():
         if isinstance(layer, ChannelNormalization):
             mean, stddev = np.asarray(layer.mean), np.asarray(layer.stddev)
         elif isinstance(layer, LogMel):
             least = layer.frame + (layer.min_frames - 1) * layer.hop
             stddev, lengths = LOUDNESS, (least, 2 * least, max(layer.rate, 3 * least))
+        elif isinstance(layer, MelPower):
+            stddev = LOUDNESS
+        elif isinstance(layer, WindowedMean):
+            lengths = layer.window, 2 * layer.window, 3 * layer.window
     steps, contract = taken.shape[0], taken.contract
     if steps is not None:
         return mean, stddev, (steps,) * len(lengths)

@@ -10,11 +10,14 @@ from keras_dml.layers.fixed_normalization import FixedNormalization
 from keras_dml.layers.input_contract import InputContract
 from keras_dml.layers.instance_standardization import InstanceStandardization
 from keras_dml.layers.lagged_correlation import LaggedCorrelation
+from keras_dml.layers.last_lstm import LastLSTM
 from keras_dml.layers.lda_shift import LDAShift
 from keras_dml.layers.learned_similarity import LearnedSimilarity
 from keras_dml.layers.log_mel import LogMel
 from keras_dml.layers.logeig import LogEig
 from keras_dml.layers.masked_conv1d import MaskedConv1D
+from keras_dml.layers.mel_power import MelPower
+from keras_dml.layers.minimum_level import MinimumLevel
 from keras_dml.layers.pooling import MaskedAveragePooling1D, SequencePooling
 from keras_dml.layers.prototype_similarity import PrototypeSimilarity
 from keras_dml.layers.proxies import Proxies
@@ -25,6 +28,7 @@ from keras_dml.layers.statistics_pooling import StatisticsPooling
 from keras_dml.layers.tangent_map import TangentMap
 from keras_dml.layers.tangent_vector import TangentVector
 from keras_dml.layers.voice_activity import VoiceActivity
+from keras_dml.layers.windowed_mean import WindowedMean
 
 __all__ = [
     "BiMap",
@@ -33,11 +37,14 @@ __all__ = [
     "Covariance",
     "LDAShift",
     "LaggedCorrelation",
+    "LastLSTM",
     "LearnedSimilarity",
     "LogEig",
     "LogMel",
     "MaskedAveragePooling1D",
     "MaskedConv1D",
+    "MelPower",
+    "MinimumLevel",
     "ClassPotatoes",
     "PrototypeSimilarity",
     "Proxies",
@@ -53,4 +60,5 @@ __all__ = [
     "TangentMap",
     "TangentVector",
     "VoiceActivity",
+    "WindowedMean",
 ]

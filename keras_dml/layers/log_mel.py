@@ -5,9 +5,8 @@ import numpy as np
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
 from keras_dml.geometry.numerics import mean, wide
+from keras_dml.layers import _frames
 
-FRAME, HOP = 0.025, 0.010  # seconds; a frame is two hops and a half
-RATE_STEP = 200  # Hz: at its multiples half a hop is a whole number of samples
 EMPHASIS_LOSS = 0.03  # one minus the factor 0.97 of the pre-emphasis
 # Minimum power of a band, for samples in [-1, 1]: a float16 file holds it; 1e-10 would be 0.
 FLOOR = 1e-6
@@ -51,17 +50,11 @@ class LogMel(keras.layers.Layer):
 
     def __init__(self, bands=30, rate=16000, low=20.0, high=7600.0, *, min_frames=1, **kwargs):
         super().__init__(autocast=False, **kwargs)
-        if rate <= 0 or rate % RATE_STEP:
-            raise ValueError(
-                f"`rate` must be a multiple of {RATE_STEP} Hz. Received rate={rate!r}. Resample "
-                "the audio to 16000 Hz, as `scipy.signal.resample_poly` does."
-            )
+        self.frame, self.hop = _frames.sizes(rate)
         self.bands, self.rate, self.min_frames = int(bands), int(rate), int(min_frames)
         self.low, self.high = float(low), float(high)
-        self.hop = round(HOP * rate)
-        self.frame = round(FRAME * rate)
         self.transform = 2 ** (self.frame - 1).bit_length()  # samples, padded with zeros
-        self.bins, self.weights_of_bins = _banded(
+        self.bins, self.weights_of_bins = _frames.banded(
             mel_filters(self.transform, bands, rate, low, high)
         )
         self.window = np.hamming(self.frame)
@@ -73,35 +66,21 @@ class LogMel(keras.layers.Layer):
         return self.rate
 
     def build(self, input_shape):
-        if len(input_shape) != 3 or input_shape[-1] != 1:
-            raise ValueError(
-                "Audio must have shape (batch, samples, 1). Received shape "
-                f"{tuple(input_shape)}. Average the channels of a stereo recording, and write "
-                "`audio[..., None]` where the last axis is missing."
-            )
+        _frames.check_sound(input_shape)
 
     def call(self, inputs, mask=None):
         audio = ops.cast(inputs, wide(self.variable_dtype))[..., 0]  # (batch, samples)
         self._check(audio.shape[1])
         if mask is None:
-            bands = self._log_power(self._framed(audio))  # (batch, frames, bands)
+            bands = self._log_power(_frames.framed(audio, self.hop))  # (batch, frames, bands)
             return ops.cast(bands - mean(bands, axis=1, keepdims=True), self.compute_dtype)
         valid = self.compute_mask(inputs, mask)
         self._check_rows(mask, valid)
         audio = ops.where(ops.cast(mask, "bool"), audio, 0)
-        bands = self._log_power(self._framed(audio))
+        bands = self._log_power(_frames.framed(audio, self.hop))
         valid = valid[..., None]  # (batch, frames, 1)
         bands = ops.where(valid, bands - mean(bands, axis=1, mask=valid, keepdims=True), 0)
         return ops.cast(bands, self.compute_dtype)
-
-    def _framed(self, x):
-        """Frames of `(batch, samples)`, shape `(batch, frames, frame)`: two hops and a half."""
-        half, count = self.hop // 2, 1 + (ops.shape(x)[1] - self.frame) // self.hop
-        padded = ops.pad(x, ((0, 0), (0, half)))[:, : (count + 2) * self.hop]
-        hops = ops.reshape(padded, (-1, count + 2, self.hop))
-        return ops.concatenate(
-            [hops[:, :count], hops[:, 1 : count + 1], hops[:, 2:, :half]], axis=-1
-        )
 
     def _log_power(self, frames):
         before = ops.concatenate([frames[..., :1], frames[..., :-1]], axis=-1)
@@ -111,15 +90,13 @@ class LogMel(keras.layers.Layer):
         windowed = emphasized * ops.cast(self.window, frames.dtype)
         real, imaginary = ops.rfft(windowed, self.transform)
         power = real * real + imaginary * imaginary  # (batch, frames, transform // 2 + 1)
-        # one band at a time sees its own bins: a matrix would be int8 in a dynamic-range file
-        seen = ops.take(power, self.bins, axis=-1)  # (batch, frames, bands, width)
-        bands = ops.sum(seen * ops.cast(self.weights_of_bins, power.dtype), axis=-1)
+        bands = _frames.in_bands(power, self.bins, self.weights_of_bins)
         return ops.log(ops.maximum(bands, FLOOR))
 
     def compute_mask(self, inputs, previous_mask=None):
         if previous_mask is None:
             return None
-        return ops.all(self._framed(ops.cast(previous_mask, "bool")), axis=-1)
+        return ops.all(_frames.framed(ops.cast(previous_mask, "bool"), self.hop), axis=-1)
 
     def compute_output_shape(self, input_shape):
         batch, samples, _ = input_shape
@@ -186,16 +163,6 @@ def mel_filters(transform, bands, rate=16000, low=20.0, high=7600.0):
             f"the frequencies, {rate / transform:g} Hz apart. Ask for fewer."
         )
     return filters
-
-
-def _banded(filters):
-    """The bins between the ends of each filter and their weights, all as wide as the widest."""
-    first = (filters > 0).argmax(axis=1)
-    width = np.max(np.sum(filters > 0, axis=1))
-    bins = first[:, None] + np.arange(width)
-    inside = bins < filters.shape[1]
-    bins = np.where(inside, bins, 0)
-    return bins, np.where(inside, np.take_along_axis(filters, bins, axis=1), 0)
 
 
 def _mel(frequency):

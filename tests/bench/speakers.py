@@ -1,5 +1,5 @@
 """Speaker verification by Resemblyzer (pretrained on thousands of speakers) on the trials of the
-recipe `speech_xvector_sim`: what a user would take instead.
+recipe `voice_logcov_lda`: what a user would take instead.
 
 python -m tests.bench.speakers --resemblyzer /path/to/python
 
@@ -22,13 +22,19 @@ from zoo import speech
 SERVER = pathlib.Path(__file__).with_name("speaker_peer.py")
 
 
-def embeddings(python, signals):
-    """Unit vectors of the peer, shape `(recordings, 256)`."""
+def embeddings(python, signals, kept="speech"):
+    """Unit vectors of the peer, shape `(recordings, 256)`.
+
+    Args:
+        python: Interpreter that has Resemblyzer.
+        signals: Recordings, `(samples, 1)`, 16 kHz.
+        kept: `"speech"`: the peer cuts out silence; `"whole"`: it does not.
+    """
     samples = np.concatenate([signal[:, 0] for signal in signals])
     with tempfile.TemporaryDirectory() as folder:
         sounds, answers = pathlib.Path(folder, "sounds.npz"), pathlib.Path(folder, "answers.npy")
         np.savez(sounds, samples=samples, ends=np.cumsum([len(signal) for signal in signals]))
-        subprocess.run([python, str(SERVER), str(sounds), str(answers)], check=True)
+        subprocess.run([python, str(SERVER), str(sounds), str(answers), kept], check=True)
         return np.load(answers)
 
 

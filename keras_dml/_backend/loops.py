@@ -1,0 +1,27 @@
+"""A loop of a known number of turns that has a gradient everywhere."""
+
+from keras_dml._backend import keras, ops
+
+
+def repeated(turns, body, state):
+    """Applies `state = body(i, state)` for i from 0 to `turns - 1`, as one loop of the graph.
+
+    XLA on TensorFlow needs the number of turns beside the loop to go back through it; JAX goes back
+    only through a loop that is given no such bound.
+
+    Args:
+        turns: Number of turns, an int.
+        body: Function of the turn, an int32 scalar, and the state.
+        state: Nested structure of tensors.
+
+    Returns:
+        The last state.
+    """
+    if keras.backend.backend() != "tensorflow":
+        return ops.fori_loop(0, turns, body, state)
+    return ops.while_loop(
+        lambda i, *_: i < turns,
+        lambda i, *inner: (i + 1, *body(i, inner)),
+        (ops.zeros((), "int32"), *state),
+        maximum_iterations=turns,
+    )[1:]

@@ -1,0 +1,69 @@
+"""Power spectra of real signals of any length, by small matrix products."""
+
+import math
+
+import numpy as np
+
+from keras_dml._backend import ops
+
+
+def power_spectrum(x):
+    """Squared magnitudes of the discrete Fourier transform, at the frequencies 0 to half the rate.
+
+    The transform of p q samples is one of p samples in each of q columns, a rotation, and one of q
+    samples in each of p rows (Cooley1965). Devices lack a Fourier transform of lengths that are no
+    power of two. A converter to 8 bits leaves matrices of fewer than 1024 numbers as they are: up
+    to 961 samples, p and q as equal as they can be, none is larger.
+
+    Args:
+        x: Shape `(..., samples)`, float32 or wider; the number of samples is known.
+
+    Returns:
+        Shape `(..., samples // 2 + 1)`.
+    """
+    samples = x.shape[-1]
+    rows = max(p for p in range(1, math.isqrt(samples) + 1) if samples % p == 0)
+    columns = samples // rows
+    half = rows // 2 + 1  # the input is real: the other rows are conjugates of these
+    inner = _rotations(rows, half, rows)  # sample, frequency
+    between = _rotations(columns, half, samples)
+    outer = _rotations(columns, columns, columns)
+    x = ops.reshape(x, (*ops.shape(x)[:-1], rows, columns))
+    x = ops.swapaxes(x, -1, -2)  # (..., columns, rows)
+    real, imaginary = _rotated(_products(x, None, inner), between)
+    real, imaginary = ops.swapaxes(real, -1, -2), ops.swapaxes(imaginary, -1, -2)
+    real, imaginary = _products(real, imaginary, outer)  # (..., half, columns)
+    power = ops.reshape(real * real + imaginary * imaginary, (*ops.shape(x)[:-2], half * columns))
+    return ops.take(power, _places(samples, rows, columns), axis=-1)
+
+
+def _rotations(samples, frequencies, period):
+    """Real and imaginary parts of exp(-2 pi i n k / period), shape `(samples, frequencies)`."""
+    turns = np.outer(np.arange(samples), np.arange(frequencies)) % period / period
+    return np.cos(2 * np.pi * turns), -np.sin(2 * np.pi * turns)
+
+
+def _products(real, imaginary, matrix):
+    """Parts of a matrix product; `imaginary` None: of a real array."""
+    cosine, sine = (ops.cast(part, real.dtype) for part in matrix)
+    if imaginary is None:
+        return ops.matmul(real, cosine), ops.matmul(real, sine)
+    return (
+        ops.matmul(real, cosine) - ops.matmul(imaginary, sine),
+        ops.matmul(real, sine) + ops.matmul(imaginary, cosine),
+    )
+
+
+def _rotated(parts, rotation):
+    """Parts of an elementwise product."""
+    real, imaginary = parts
+    cosine, sine = (ops.cast(part, real.dtype) for part in rotation)
+    return real * cosine - imaginary * sine, real * sine + imaginary * cosine
+
+
+def _places(samples, rows, columns):
+    """Place of each frequency, k1 + rows k2, in a flat array `(k1, k2)`: its own, or that of its
+    conjugate."""
+    k = np.arange(samples // 2 + 1)
+    k = np.where(k % rows <= rows // 2, k, (samples - k) % samples)
+    return (k % rows) * columns + k // rows

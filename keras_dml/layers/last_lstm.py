@@ -1,0 +1,84 @@
+"""LSTM layers of which the last step is kept."""
+
+from keras_dml._backend import keras, ops
+from keras_dml._backend.loops import repeated
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class LastLSTM(keras.layers.Layer):
+    """LSTM layers on top of each other; the output is that of the last layer at the last step.
+
+    The same numbers as `keras.layers.LSTM` layers, made for devices. One loop over the steps keeps
+    no list of outputs, which a TFLite file of builtin operators cannot hold for an unknown number
+    of rows. And the input is multiplied element by element, so that no converter rounds the first
+    kernel to 8 bits: with inputs whose channels differ by powers of ten, such as mel bands, that
+    moves the embedding by 0.4 of its length, the other kernels by 0.06.
+
+    Input shape: `(batch, time, channels)`, the time known. Output shape: `(batch, units)`.
+
+    Args:
+        units: Units of each layer.
+        depth: Number of layers.
+
+    Raises:
+        ValueError: If the number of steps is unknown, or a number is not positive.
+
+    Example:
+        >>> LastLSTM(3, depth=2)(np.zeros((4, 10, 2))).shape
+        TensorShape([4, 3])
+    """
+
+    def __init__(self, units, depth=1, **kwargs):
+        super().__init__(**kwargs)
+        if min(units, depth) < 1:
+            raise ValueError(
+                f"`units` and `depth` must be positive. Received units={units!r}, depth={depth!r}."
+            )
+        self.units, self.depth = int(units), int(depth)
+
+    def build(self, input_shape):
+        if len(input_shape) != 3 or input_shape[1] is None:
+            raise ValueError(
+                "LastLSTM takes windows of a known length, shape (batch, time, channels). Received "
+                f"shape {tuple(input_shape)}."
+            )
+        gates, channels, self.parts = 4 * self.units, input_shape[2], []
+        for i in range(1, self.depth + 1):
+            self.parts.append(
+                (
+                    self.add_weight((channels, gates), "glorot_uniform", name=f"kernel_{i}"),
+                    self.add_weight((self.units, gates), "orthogonal", name=f"recurrent_{i}"),
+                    self.add_weight((gates,), _open, name=f"bias_{i}"),
+                )
+            )
+            channels = self.units
+
+    def call(self, inputs):
+        zeros = ops.zeros((ops.shape(inputs)[0], self.units), dtype=self.compute_dtype)
+
+        def step(time, states):
+            x, after = ops.take(inputs, time, axis=1), []  # (batch, channels)
+            for (kernel, recurrent, bias), (output, cell) in zip(self.parts, states, strict=True):
+                first = not after
+                driven = ops.sum(x[..., None] * kernel, axis=1) if first else ops.matmul(x, kernel)
+                gates = driven + ops.matmul(output, recurrent) + bias
+                enter, keep, new, leave = ops.split(gates, 4, axis=1)
+                cell = ops.sigmoid(keep) * cell + ops.sigmoid(enter) * ops.tanh(new)
+                x = ops.sigmoid(leave) * ops.tanh(cell)
+                after.append((x, cell))
+            return tuple(after)
+
+        return repeated(inputs.shape[1], step, ((zeros, zeros),) * self.depth)[-1][0]
+
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], self.units)
+
+    def get_config(self):
+        return {**super().get_config(), "units": self.units, "depth": self.depth}
+
+
+def _open(shape, dtype=None):
+    """Biases of 1 for the gate that keeps the state, 0 for the others, as `unit_forget_bias`."""
+    quarter = shape[0] // 4
+    zeros = ops.zeros((quarter,), dtype)
+    return ops.concatenate([zeros, ops.ones((quarter,), dtype), zeros, zeros])

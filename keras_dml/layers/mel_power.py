@@ -1,0 +1,109 @@
+"""Power in mel bands of audio, computed inside the model."""
+
+import numpy as np
+
+from keras_dml._backend import keras, ops
+from keras_dml.geometry.numerics import wide
+from keras_dml.geometry.signals.spectrum import power_spectrum
+from keras_dml.layers import _frames
+
+LINEAR = 1000.0  # Hz, up to which Slaney's scale is linear
+HZ_PER_MEL = 200 / 3
+LOG_STEP = np.log(6.4) / 27  # of the logarithm of the frequency, per mel above
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class MelPower(keras.layers.Layer):
+    """Power in the mel bands of `librosa.feature.melspectrogram`, in frames of 25 ms every 10 ms
+    (for the encoder of Wan2018 as Resemblyzer has it).
+
+    Each frame by itself: periodic Hann window, Fourier transform of its own length, squared
+    magnitude, triangles of unit area on Slaney's mel axis from 0 to half the rate. Neither a
+    logarithm nor a mean is taken. Computed in float32 or wider under any policy. Frames begin at
+    the first sample (`center=False`), and of the time axis only whole frames are kept. A frame is
+    valid if all its samples are.
+
+    Input shape: `(batch, samples, 1)`, with or without a Keras mask. Output shape: `(batch,
+    frames, bands)`, in units of the squared samples per hertz.
+
+    Args:
+        bands: Number of mel bands.
+        rate: Sampling rate, a multiple of 200 Hz.
+
+    Raises:
+        ValueError: If the rate is impossible, or the input is not of shape `(batch, samples, 1)`.
+
+    Example:
+        >>> MelPower(40)(np.zeros((1, 16000, 1))).shape
+        TensorShape([1, 98, 40])
+    """
+
+    def __init__(self, bands=40, rate=16000, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        self.frame, self.hop = _frames.sizes(rate)
+        self.bands, self.rate = int(bands), int(rate)
+        self.bins, self.weights_of_bins = _frames.banded(slaney_filters(self.frame, bands, rate))
+        self.window = np.hanning(self.frame + 1)[:-1]
+        self.supports_masking = True
+
+    @property
+    def rate_hz(self):
+        """Rate that `keras_dml.embed` compares with that of recordings."""
+        return self.rate
+
+    def build(self, input_shape):
+        _frames.check_sound(input_shape)
+
+    def call(self, inputs, mask=None):
+        audio = ops.cast(inputs, wide(self.variable_dtype))[..., 0]  # (batch, samples)
+        if mask is not None:
+            audio = ops.where(ops.cast(mask, "bool"), audio, 0)
+        frames = _frames.framed(audio, self.hop)
+        power = power_spectrum(frames * ops.cast(self.window, frames.dtype))
+        bands = _frames.in_bands(power, self.bins, self.weights_of_bins)
+        if mask is not None:
+            bands = ops.where(self.compute_mask(inputs, mask)[..., None], bands, 0)
+        return ops.cast(bands, self.compute_dtype)
+
+    def compute_mask(self, inputs, previous_mask=None):
+        if previous_mask is None:
+            return None
+        return ops.all(_frames.framed(ops.cast(previous_mask, "bool"), self.hop), axis=-1)
+
+    def compute_output_shape(self, input_shape):
+        batch, samples, _ = input_shape
+        frames = None if samples is None else 1 + (samples - self.frame) // self.hop
+        return (batch, frames, self.bands)
+
+    def get_config(self):
+        return {**super().get_config(), "bands": self.bands, "rate": self.rate}
+
+
+def slaney_filters(transform, bands, rate):
+    """Triangular filters of unit area, linear in Hz, whose edges are equally spaced on Slaney's mel
+    axis: linear up to 1 kHz, logarithmic above.
+
+    Args:
+        transform: Length of the Fourier transform, in samples.
+        bands: Number of triangles, from 0 to half the rate.
+        rate: Sampling rate, in Hz.
+
+    Returns:
+        Weights of the frequencies 0 to rate / 2, shape `(bands, transform // 2 + 1)`.
+    """
+    edges = _hertz(np.linspace(0, _mel(rate / 2), bands + 2))[:, None]
+    frequency = np.arange(transform // 2 + 1) * rate / transform
+    rising = (frequency - edges[:-2]) / (edges[1:-1] - edges[:-2])  # (bands, frequencies)
+    falling = (edges[2:] - frequency) / (edges[2:] - edges[1:-1])
+    return np.maximum(np.minimum(rising, falling), 0) * 2 / (edges[2:] - edges[:-2])
+
+
+def _mel(hertz):
+    if hertz < LINEAR:
+        return hertz / HZ_PER_MEL
+    return LINEAR / HZ_PER_MEL + np.log(hertz / LINEAR) / LOG_STEP
+
+
+def _hertz(mel):
+    above = LINEAR * np.exp(LOG_STEP * (mel - LINEAR / HZ_PER_MEL))
+    return np.where(mel < LINEAR / HZ_PER_MEL, mel * HZ_PER_MEL, above)

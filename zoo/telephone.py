@@ -1,0 +1,45 @@
+"""Voices over the telephone for speaker verification: Hyke at 16 kHz, folds of voices, trials."""
+
+import numpy as np
+
+from keras_dml.training import People
+from tfds_builders.hyke_voice.hyke_voice_dataset_builder import SEXES
+from zoo import speech
+from zoo.people import read
+
+ENROLLED = "1"  # a line
+
+
+def lines(split=None, prepare=True):
+    """Every recording of Hyke, in the order of voices and lines.
+
+    Args:
+        split: Split of the data set; None for all of them.
+        prepare: Whether recordings are trimmed and brought to one level, see `speech.prepared`;
+            without it, as they are in the set.
+
+    Returns:
+        `People`: recordings of shape `(samples, 1)`, float32, 16 kHz; the voice, with its sex
+        (`"F1298653986"` ...); the line as the session (`"1"` ...).
+    """
+    found = read("hyke_voice/speech16k", split)
+    parts = list(found.values()) if split is None else [found]
+    records = [record for part in parts for record in part if not record["same_as"]]
+    records.sort(key=lambda record: record["file"])
+    audio = [np.array(record["audio"]) for record in records]
+    letters = list(SEXES)
+    return People(
+        [speech.prepared(sound)[:, None] if prepare else sound[:, None] for sound in audio],
+        [letters[record["sex"]] + record["voice"].decode() for record in records],
+        [str(record["line"]) for record in records],
+    )
+
+
+def with_line_1(sessions):
+    """Whether exactly one side of each trial is line 1, which the authors of the set enroll with.
+
+    Args:
+        sessions: Lines of the two recordings of each trial, shape `(2, trials)`.
+    """
+    first, second = sessions == ENROLLED
+    return first != second

@@ -1,0 +1,114 @@
+"""Makes the file of the voice encoder's weights from those of Resemblyzer.
+
+Resemblyzer 0.1.4 carries weights pickled by PyTorch; PyTorch reads them, Keras need not be there,
+so the work is two commands that share one `.npz` file:
+
+    python -m venv .venv-torch
+    .venv-torch/bin/pip install typer torch librosa webrtcvad-wheels
+    .venv-torch/bin/pip install --no-deps resemblyzer==0.1.4
+    .venv-torch/bin/python zoo/voice_ge2e_sim/convert.py read build/ge2e.npz
+    python -m zoo.voice_ge2e_sim.convert convert build/ge2e.npz build/ge2e.weights.h5
+
+Resemblyzer and its weights are under the Apache license 2.0. `tests/parity/resemblyzer.py` compares
+both on recordings.
+"""
+
+import hashlib
+import pathlib
+import sys
+import warnings
+from typing import Annotated
+
+import numpy as np
+import typer
+
+SHA256 = "39373b86598fa3da9fcddee6142382efe09777e8d37dc9c0561f41f0070f134e"
+RATE_HZ = 16_000
+SECONDS = (0.7, 1.6, 2.9, 4.0)  # windows: 1, 1, 3, 4
+BOUND = 1e-4
+
+HELP = __doc__.replace("\n\n    python", "\n\n\b\n    python")  # keeps the commands' lines
+
+app = typer.Typer(help=HELP, add_completion=False, rich_markup_mode=None)
+
+
+@app.command()
+def read(out: Annotated[pathlib.Path, typer.Argument(help="The .npz file to write.")]):
+    """Reads the published weights, and the embeddings of the original for some sounds."""
+    warnings.simplefilter("ignore")  # of the libraries below Resemblyzer
+    import resemblyzer
+    from resemblyzer import audio, hparams
+
+    path = pathlib.Path(resemblyzer.__file__).with_name("pretrained.pt")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    if digest != SHA256:
+        raise typer.BadParameter(f"{path} has SHA-256 {digest}; expected {SHA256}.")
+    encoder = resemblyzer.VoiceEncoder("cpu", verbose=False)
+    rows = []
+    for sound in sounds():
+        louder = audio.normalize_volume(sound, hparams.audio_norm_target_dBFS, increase_only=True)
+        rows.append(encoder.embed_utterance(louder))
+    arrays = {f"weights/{name}": array.numpy() for name, array in encoder.state_dict().items()}
+    out.parent.mkdir(parents=True, exist_ok=True)
+    np.savez(out, embeddings=np.stack(rows), **arrays)
+    print(out)
+
+
+@app.command()
+def convert(
+    source: Annotated[pathlib.Path, typer.Argument(help="The .npz file that `read` wrote.")],
+    out: Annotated[pathlib.Path, typer.Argument(help="The .weights.h5 file to write.")],
+):
+    """Writes the weights for Keras, if its network agrees with the original."""
+    from keras_dml import embed, models
+
+    with np.load(source) as file:
+        arrays = dict(file)
+    expected = arrays.pop("embeddings")
+    model = models.ge2e()
+    take(model, {name.removeprefix("weights/"): value for name, value in arrays.items()})
+    found = embed(model, [sound[:, None] for sound in sounds()], progress=False)
+    gap = float(np.abs(found - expected).max())
+    print(f"embeddings: largest difference {gap:.1e}, largest value {expected.max():.2f}")
+    if not gap < BOUND:
+        print(f"Nothing written: the difference must be below {BOUND}.", file=sys.stderr)
+        raise typer.Exit(1)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    model.save_weights(out)
+    print(out)
+
+
+def sounds():
+    """Buzzes of a falling pitch with noise, in [-1, 1], float32, the same on each machine."""
+    rng = np.random.default_rng(0)
+    for seconds in SECONDS:
+        time = np.arange(int(seconds * RATE_HZ)) / RATE_HZ
+        pulses = np.sin(2 * np.pi * 140 * time * (1 - time / 20)) ** 15
+        envelope = 0.5 - 0.5 * np.cos(2 * np.pi * 3 * time)
+        sound = envelope * pulses + 0.02 * rng.standard_normal(len(time))
+        yield (0.1 * sound).astype(np.float32)
+
+
+def take(model, weights):
+    """Puts PyTorch's arrays into the layers: `lstm.weight_ih_l0` into the first kernel, and so on.
+
+    Raises:
+        ValueError: If an array is left over.
+    """
+    used = {"similarity_weight", "similarity_bias"}  # of the loss
+    network = model.get_layer("embedding").network
+    lstm, projection = network.get_layer("lstm"), network.get_layer("projection")
+    arrays = []
+    for i in range(lstm.depth):
+        names = [f"lstm.{part}_l{i}" for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+        kernel, recurrent, *biases = (weights[name] for name in names)
+        arrays += [kernel.T, recurrent.T, sum(biases)]  # gates in the same order
+        used.update(names)
+    lstm.set_weights(arrays)
+    projection.set_weights([weights["linear.weight"].T, weights["linear.bias"]])
+    if left := weights.keys() - used - {"linear.weight", "linear.bias"}:
+        raise ValueError(f"No layer takes {sorted(left)}.")
+
+
+if __name__ == "__main__":
+    app()
