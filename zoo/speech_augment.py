@@ -1,5 +1,5 @@
-"""What may differ between two recordings of one voice: noise, other voices, rooms; and new voices
-by another speed."""
+"""What may differ between two recordings of one voice: noise, other voices, rooms, a telephone; and
+new voices by another speed."""
 
 import numpy as np
 from scipy import fft, signal
@@ -17,9 +17,12 @@ SNR_DB = (5.0, 20.0)
 VOICES = (3, 6)  # in babble
 RT60_SECONDS = (0.1, 0.6)  # until an echo has died away by 60 dB: a car to a large room
 DIRECT_DB = (0.0, 12.0)  # direct sound over reverberation
+TELEPHONE_HZ = (300.0, 3_400.0)
+COMPANDING = 255.0  # mu of the codec of telephones (G.711), 8 bits a sample
+LOUDEST = 0.5  # peak before the codec, full scale 1
 
 
-def with_speeds(people):
+def with_speeds(people, speeds=tuple(SPEEDS)):
     """Recordings, and each of them slower and faster, as **other speakers**.
 
     Resampling moves pitch and formants by a tenth or two: what is heard is another body. As further
@@ -27,12 +30,14 @@ def with_speeds(people):
 
     Args:
         people: `keras_dml.training.People`.
+        speeds: Some of `SPEEDS`.
 
     Returns:
-        `People`, five times as many; the new ones are called `"01@0.8"`, `"01@0.9"`, ...
+        `People`, more by as many as the speeds; the new ones are called `"01@0.8"`, `"01@0.9"`, ...
     """
     voices = people
-    for name, (up, down) in SPEEDS.items():
+    for name in speeds:
+        up, down = SPEEDS[name]
         changed = [
             signal.resample_poly(sound, up, down, axis=0).astype(np.float32)
             for sound in people.signals
@@ -68,18 +73,20 @@ def joined(people, samples, seed=0):
 
 
 class Disturb:
-    """Augmentation for the samplers: reverberation in half of the rows, noise in three of four.
+    """Augmentation for the samplers: reverberation in half of the rows, noise in three of four, and
+    a telephone in as many as asked for.
 
     Args:
         per_class: Adjacent rows of one speaker in a batch; the babble of a row is of the others.
         rate_hz: Samples a second.
         reverberant: Fraction of rows with reverberation.
         noisy: Fraction of rows with noise of one of `NOISES`.
+        distant: Fraction of rows heard over a telephone, after room and noise.
     """
 
-    def __init__(self, per_class, *, rate_hz=16_000, reverberant=0.5, noisy=0.75):
+    def __init__(self, per_class, *, rate_hz=16_000, reverberant=0.5, noisy=0.75, distant=0.0):
         self.per_class, self.rate_hz = per_class, rate_hz
-        self.reverberant, self.noisy = reverberant, noisy
+        self.reverberant, self.noisy, self.distant = reverberant, noisy, distant
 
     def __call__(self, batch, rng):
         """`augment(batch, rng)` of `keras_dml.samplers`: `(rows, samples, 1)` to the same shape."""
@@ -92,6 +99,9 @@ class Disturb:
         for row in np.flatnonzero(rng.random(len(sounds)) < self.noisy):
             added = self._noise(NOISES[kinds[row]], clean, row, rng)
             sounds[row] = with_noise(sounds[row], added, rng.uniform(*SNR_DB))
+        if self.distant:
+            chosen = np.flatnonzero(rng.random(len(sounds)) < self.distant)
+            sounds[chosen] = over_telephone(sounds[chosen], self.rate_hz)
         return sounds[..., None]
 
     def _noise(self, kind, sounds, row, rng):
@@ -152,3 +162,24 @@ def reverberated(sounds, rng, rate_hz):
     heard = signal.fftconvolve(sounds, response.astype(np.float32), axes=1)[:, : sounds.shape[1]]
     power = np.mean(sounds**2, axis=1, keepdims=True)
     return heard * np.sqrt(power / np.maximum(np.mean(heard**2, axis=1, keepdims=True), 1e-12))
+
+
+def over_telephone(sounds, rate_hz):
+    """Each row as a telephone gives it: 300 to 3,400 Hz, in 8 bits by the mu-law.
+
+    Args:
+        sounds: Shape `(rows, samples)`.
+        rate_hz: Samples a second.
+
+    Returns:
+        The same shape, at the level of before.
+    """
+    band = signal.butter(4, TELEPHONE_HZ, "bandpass", fs=rate_hz, output="sos")
+    heard = signal.sosfilt(band, sounds, axis=1)
+    peak = np.maximum(np.abs(heard).max(axis=1, keepdims=True), 1e-9)
+    small = LOUDEST * heard / peak
+    bits = np.round(
+        127 * np.sign(small) * np.log1p(COMPANDING * np.abs(small)) / np.log1p(COMPANDING)
+    )
+    small = np.sign(bits) * np.expm1(np.abs(bits) / 127 * np.log1p(COMPANDING)) / COMPANDING
+    return (small * peak / LOUDEST).astype(np.float32)

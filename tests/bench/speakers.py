@@ -1,5 +1,6 @@
 """Speaker verification by Resemblyzer (pretrained on thousands of speakers) on the trials of the
-recipe `voice_logcov_lda`: what a user would take instead.
+recipe `voice_logcov_lda`, and with `--table` on those of `zoo.voice_table`: what a user would take
+instead.
 
 python -m tests.bench.speakers --resemblyzer /path/to/python
 
@@ -17,7 +18,7 @@ import numpy as np
 import typer
 
 from keras_dml.evaluation import verification
-from zoo import speech
+from zoo import speech, voices
 
 SERVER = pathlib.Path(__file__).with_name("speaker_peer.py")
 
@@ -38,12 +39,25 @@ def embeddings(python, signals, kept="speech"):
         return np.load(answers)
 
 
+def score(python, out=pathlib.Path("build/resemblyzer_0")):
+    """Writes the cosines of all trials of `zoo.voice_table`."""
+    people = voices.everybody()
+    first, second, _, fold = voices.trials(people, voices.folds(people.subjects))
+    vectors = embeddings(python, people.signals)
+    cosine = np.sum(vectors[first] * vectors[second], axis=1)
+    out.mkdir(parents=True, exist_ok=True)
+    np.savez(out / voices.SCORES, first=first, second=second, fold=fold, cosine=cosine)
+
+
 def main(
     resemblyzer: Annotated[str, typer.Option(help="Interpreter that has Resemblyzer.")],
     bootstrap: Annotated[int, typer.Option(help="Replicates of the 95 % intervals.")] = 1000,
     seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
+    table: Annotated[bool, typer.Option("--table", help="Score for `zoo.voice_table`.")] = False,
 ):
     """Prints equal error rates over the pooled trials, and that of each fold."""
+    if table:
+        return score(resemblyzer)
     for title, prepare in (("as in the set", False), ("trimmed, one level", True)):
         people = speech.utterances(prepare)
         first, second, genuine, fold = speech.trials(people.subjects, speech.folds(people.subjects))

@@ -11,8 +11,8 @@ from keras_dml.samplers import PKSampler
 from keras_dml.training import People
 from tests.tfds_builders import media, samples
 from tfds_builders import reading
-from zoo import speech, speech_augment
-from zoo.voice_logcov_lda import calibration, encoder
+from zoo import calibration, speech, speech_augment
+from zoo.voice_logcov_lda import encoder
 
 RATE = 16_000
 SPEAKERS = [f"{actor:02d}" for actor in range(1, 25)]
@@ -191,6 +191,26 @@ def test_an_echo_comes_after_the_sound_and_dies_away(rng):
     np.testing.assert_allclose(np.mean(heard**2, axis=1), np.mean(clicks**2, axis=1), rtol=1e-4)
     early, late = np.mean(heard[:, 1_001:2_000] ** 2), np.mean(heard[:, 8_000:9_000] ** 2)
     assert late < early / 100
+
+
+def test_a_telephone_keeps_its_band_and_its_8_bits_are_heard_a_little(rng):
+    heard = {}
+    for hertz in (100, 1_000, 2_500, 6_000):
+        sound = tone(16_000, hertz)[None]
+        after = speech_augment.over_telephone(sound, RATE)
+        assert after.shape == sound.shape and after.dtype == np.float32
+        heard[hertz] = 10 * np.log10(np.mean(after[:, 4_000:] ** 2) / np.mean(sound**2))
+    assert abs(heard[1_000]) < 0.5 and abs(heard[2_500]) < 0.5
+    assert heard[100] < -30 and heard[6_000] < -15
+    levels = np.unique(speech_augment.over_telephone(tone(16_000, 1_000)[None], RATE))
+    assert 50 < len(levels) < 256
+
+
+def test_as_many_rows_as_asked_for_are_heard_over_a_telephone(rng):
+    batch = rng.normal(scale=0.1, size=(200, 800, 1)).astype(np.float32)
+    disturb = speech_augment.Disturb(2, reverberant=0, noisy=0, distant=0.3)
+    changed = (disturb(batch, rng) != batch).any(axis=(1, 2))
+    assert 40 < changed.sum() < 80
 
 
 @pytest.mark.slow

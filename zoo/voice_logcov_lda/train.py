@@ -23,8 +23,7 @@ from keras_dml.models import PrototypicalClassifier
 from keras_dml.samplers import PKSampler
 from keras_dml.training import measure, trials
 from keras_dml.training.golden import synthetic_recordings
-from zoo import classifiers, recipe, speech, speech_augment
-from zoo.voice_logcov_lda import calibration
+from zoo import calibration, classifiers, recipe, speech, speech_augment
 from zoo.voice_logcov_lda.encoder import EMBEDDING, Voices, fitted
 
 # So few speakers are soon learned by heart. EER in folds within the training speakers, 15 cepstra:

@@ -1,0 +1,121 @@
+"""What the recipes of prototypical classifiers of voices share."""
+
+import numpy as np
+
+from keras_dml import evaluation, inference
+from keras_dml.losses import PrototypicalLoss
+from keras_dml.models import PrototypicalClassifier
+from keras_dml.samplers import PKSampler
+from keras_dml.training.golden import synthetic_recordings
+from zoo import calibration, classifiers, speech, speech_augment, voices
+
+GAIN = 10.0  # of the squared distance as which a similarity begins
+SPEAKERS, PER_SPEAKER = 12, 3  # in a batch
+SMOOTHING = 0.1  # of labels
+
+
+def classifier(encoder, names):
+    """An untrained classifier of voices, whose similarity begins as the squared distance.
+
+    Args:
+        encoder: A built encoder.
+        names: Names of the voices.
+    """
+    model = PrototypicalClassifier(
+        encoder,
+        len(names),
+        hidden=(classifiers.PIECES * encoder.output_shape[-1],),
+        symmetry="absdiff",
+        normalize=True,
+        aux="am",
+        class_names=names,
+    )
+    classifiers.begin_as_squares(model.prototypes_layer.similarity, GAIN)
+    return model
+
+
+def batches(people, length, seed, augment=None):
+    """Batches of several crops of several voices.
+
+    Args:
+        people: `People`; the recordings of a voice are joined where they are too short.
+        length: Steps of a crop.
+        seed: Seed of the draws.
+        augment: See `keras_dml.samplers`.
+    """
+    longer = speech_augment.joined(people, length)
+    return PKSampler(
+        longer.signals,
+        longer.subjects,
+        SPEAKERS,
+        PER_SPEAKER,
+        steps=classifiers.STEPS_PER_EPOCH,
+        length=length,
+        sessions=longer.sessions,
+        augment=augment,
+        seed=seed,
+    )
+
+
+def fit(run, model, sampler, learning_rate):
+    """Trains a classifier by Algorithm 1 of Monteiro2020: class, pair and auxiliary terms."""
+    loss = PrototypicalLoss(label_smoothing=SMOOTHING)
+    run.fit(model, sampler, classifiers.optimization(learning_rate), loss=loss)
+
+
+def scores(model, signals, rows):
+    """Similarity, cosine and their sum of trials, arrays of shape `(trials,)` by name.
+
+    Args:
+        model: A classifier.
+        signals: Recordings, as its encoder takes them.
+        rows: Indices of the two recordings of each trial.
+    """
+    first, second = rows
+    z = inference.embed(model, signals, progress=False)
+    similarity = np.asarray(model.similarity(z, z))[first, second]
+    cosine = evaluation.paired_cosine(z[first], z[second])
+    return {"sim": similarity, "cosine": cosine, "fused": evaluation.fuse(similarity, cosine)}
+
+
+def report(run, model, every, curves=None):
+    """Measures a classifier on those who do not teach, and publishes it if asked for.
+
+    Args:
+        run: `recipe.Run`.
+        model: The classifier, from raw sound.
+        every: `People` of both sets, as the model takes them.
+        curves: See `recipe.Run.publish`.
+    """
+    left, pairs = voices.of_test(every)
+    rows = run.keep(figures(scores(model, left.signals, pairs[:2]), left, pairs))
+    if run.publishes:
+        run.publish(
+            model,
+            synthetic_recordings(1, (2 * speech.RATE_HZ, speech.RATE_HZ), 0.05),
+            rows,
+            curves=curves,
+            data={
+                "train_subjects": sorted(set(every.subjects) - set(left.subjects)),
+                "test_subjects": sorted(set(left.subjects)),
+            },
+        )
+
+
+def figures(scores, people, pairs):
+    """Rows of a card: error rates of trials in the studio and over the telephone.
+
+    Args:
+        scores: Similarities of the trials by name.
+        people: The recordings of the trials.
+        pairs: Output of `voices.trials`.
+    """
+    first, second, genuine, _ = pairs
+    subjects, rows = np.asarray(people.subjects), []
+    far = voices.is_telephone(subjects)[first]
+    for domain, chosen in (("studio", ~far), ("telephone", far)):
+        own = {name: values[chosen] for name, values in scores.items()}
+        claims = subjects[first[chosen]], subjects[second[chosen]]
+        found = calibration.rows(own, genuine[chosen], claims)
+        rows += [row | {"domain": domain} for row in found]
+    return rows

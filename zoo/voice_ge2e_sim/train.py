@@ -1,0 +1,107 @@
+"""Trains `voice_ge2e_sim`: is it the same voice, by an encoder that has heard thousands of them?
+
+The encoder is Resemblyzer's, converted by `convert.py`: its LSTM layers stay as they are. A linear
+layer after them, prototypes and the learned similarity are trained by Algorithm 1 of Monteiro2020,
+on vectors of windows of 1.6 s that are computed once. RAVDESS (studio) and Hyke (telephone) teach
+together, each voice at three speeds as three voices; the splits `validation` and `test` of both are
+heard by nobody, and the figures are theirs. Recordings are taken as they are in the sets. From the
+checkout:
+`python -m zoo.voice_ge2e_sim.train --help`.
+"""
+
+import pathlib
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from keras_dml import evaluation, inference
+from keras_dml._backend import keras
+from zoo import recipe, speech_augment, voice_classifiers, voices
+from zoo.voice_ge2e_sim import encoder
+
+STEPS, LEARNING_RATE = 250, 1e-3
+SPEEDS = ("0.9", "1.1")  # beside the voice's own
+WINDOWS = 2  # of each recording in a batch
+WEIGHTS = pathlib.Path("build/ge2e.weights.h5")
+
+Weights = Annotated[
+    pathlib.Path, typer.Option(help="Resemblyzer's weights; convert.py makes the file.")
+]
+Table = Annotated[
+    bool, typer.Option("--table", help="Cross-validate for `zoo.voice_table`, and stop.")
+]
+
+
+def train(run, people):
+    """A classifier of the vectors of windows, of people who teach."""
+    keras.utils.set_random_seed(run.seed)
+    sampler = voice_classifiers.batches(people, WINDOWS, run.seed)
+    model = voice_classifiers.classifier(start(people), sampler.class_names)
+    voice_classifiers.fit(run, model, sampler, LEARNING_RATE)
+    return model
+
+
+def start(people):
+    """The head before training, by the voices at their own speed."""
+    return encoder.new_head(encoder.by_set(people.take(own_speed(people))))
+
+
+def own_speed(people):
+    """Whether each recording is of a voice as it is, shape `(recordings,)`."""
+    return np.array(["@" not in subject for subject in people.subjects])
+
+
+def of_sound(model, weights):
+    """The same classifier from raw sound."""
+    network = encoder.network(weights, model.encoder)
+    whole = voice_classifiers.classifier(network, model.class_names)
+    whole.prototypes_layer.set_weights(model.prototypes_layer.get_weights())
+    whole.aux_head.set_weights(model.aux_head.get_weights())
+    return whole
+
+
+def cross_validate(run, people):
+    """Scores of all trials in five folds, with those before training and of the vectors alone.
+
+    Args:
+        run: `recipe.Run`.
+        people: Vectors of windows of everybody at every speed.
+    """
+    own = own_speed(people)
+    changed = people.take(~own)
+
+    def taught(fold, others):
+        heard = set(others.subjects)
+        teaching = others + changed.take([name.split("@")[0] in heard for name in changed.subjects])
+        return train(run.part(f"fold_{fold}"), teaching), start(others)
+
+    def compared(models, signals, rows):
+        first, second = rows
+        found = voice_classifiers.scores(models[0], signals, rows)
+        begun = inference.embed(models[1], signals, progress=False)
+        alone = np.stack([signal.mean(axis=0) for signal in signals])
+        for name, z in {"start": begun, "converted": alone}.items():
+            found[name] = evaluation.paired_cosine(z[first], z[second])
+        return found
+
+    everybody = people.take(own)
+    parts = voices.folds(everybody.subjects)
+    found = voices.cross_validated(everybody, parts, taught, compared)
+    np.savez(run.out / voices.SCORES, **found)
+
+
+@recipe.command(STEPS)
+def main(run, weights: Weights = WEIGHTS, table: Table = False):
+    """Trains on those who teach, and measures on all others."""
+    sounds = voices.everybody()
+    teaching = sounds if table else sounds.take(voices.teaches(sounds.subjects))
+    teaching = speech_augment.with_speeds(teaching, SPEEDS)
+    vectors = encoder.window_vectors(teaching, weights)
+    if table:
+        return cross_validate(run, vectors)
+    voice_classifiers.report(run, of_sound(train(run, vectors), weights), sounds)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,66 @@
+"""Scores of `voice_logcov_lda` for `zoo.voice_table`: `python -m zoo.voice_logcov_lda.table`.
+
+The actors of a fold are scored by a model of the other actors; the callers of Hyke by the published
+file, which heard none of them.
+"""
+
+import pathlib
+
+import numpy as np
+
+from keras_dml import evaluation, inference, zoo
+from keras_dml._backend import keras
+from zoo import recipe, voice_classifiers, voices
+from zoo.voice_logcov_lda import encoder, train
+
+
+def scores(run, people):
+    """Scores of all trials, as `voices.cross_validated` gives them.
+
+    Args:
+        run: `recipe.Run`.
+        people: Output of `voices.everybody`.
+    """
+    far = voices.is_telephone(people.subjects)
+    actors = encoder.Voices.of(people.take(~far))
+    published = zoo.load("voice_logcov_lda")
+
+    def taught(fold, others):
+        heard = set(others.subjects)
+        held_out = sorted(set(actors.speakers) - heard)
+        model, _ = train.train(run.part(f"fold_{fold}"), actors.without(held_out))
+        return model
+
+    def compared(model, signals, rows):
+        return voice_classifiers.scores(model, signals, rows) | untrained(signals, rows)
+
+    studio = voices.cross_validated(
+        people.take(~far), voices.folds(people.subjects), taught, compared
+    )
+    phone = voices.cross_validated(
+        people.take(far), voices.folds(people.subjects), lambda *_: published, compared
+    )
+    offset = int((~far).sum())
+    for side in ("first", "second"):
+        phone[side] = phone[side] + offset
+    found = {name: np.concatenate([studio[name], phone[name]]) for name in studio}
+    order = np.argsort(found["fold"], kind="stable")
+    return {name: values[order] for name, values in found.items()}
+
+
+def untrained(signals, rows):
+    """The cosine of the statistics, without discriminants."""
+    network = encoder.network(encoder.CEPSTRA[0])
+    statistics = keras.Model(network.input, network.get_layer("statistics").output)
+    z = inference.embed(statistics, signals, progress=False)
+    return {"untrained": evaluation.paired_cosine(z[rows[0]], z[rows[1]])}
+
+
+if __name__ == "__main__":
+    folder = pathlib.Path(train.__file__).parent
+    out = pathlib.Path("build") / f"{folder.name}_0"
+    out.mkdir(parents=True, exist_ok=True)
+    found = scores(
+        recipe.Run(folder.name, folder, out, train.STEPS, seed=0), voices.everybody(prepare=True)
+    )
+    np.savez(out / voices.SCORES, **found)

@@ -1,0 +1,128 @@
+"""One table of all voice models on the same trials: `python -m zoo.voice_table --help`.
+
+Actors of RAVDESS and callers of Hyke in five folds; what is trained scores a fold by a model that
+heard none of its people. Trials are pooled, intervals are a bootstrap over people. The scores come
+from the recipes, `python -m zoo.voice_ge2e_sim.train --table` and the others, which leave them in
+`build/`.
+"""
+
+import pathlib
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import typer
+
+from keras_dml import evaluation
+from keras_dml.training import page_tables
+from zoo import telephone, voices
+
+BOOTSTRAP = 1000
+
+METHODS = {  # title: file of scores, name in it
+    "`voice_ge2e_sim`, similarity": ("voice_ge2e_sim", "sim"),
+    "`voice_ge2e_sim`, cosine": ("voice_ge2e_sim", "cosine"),
+    "`voice_ge2e_sim`, their sum": ("voice_ge2e_sim", "fused"),
+    "`voice_ge2e_sim` before training, cosine": ("voice_ge2e_sim", "start"),
+    "Resemblyzer's encoder, cosine": ("voice_ge2e_sim", "converted"),
+    "Resemblyzer 0.1.4 with its silence trimming, cosine": ("resemblyzer", "cosine"),
+    "`voice_xvector_sim`, similarity": ("voice_xvector_sim", "sim"),
+    "`voice_xvector_sim`, cosine": ("voice_xvector_sim", "cosine"),
+    "`voice_xvector_sim`, their sum": ("voice_xvector_sim", "fused"),
+    "`voice_logcov_lda`, similarity": ("voice_logcov_lda", "sim"),
+    "`voice_logcov_lda`, cosine": ("voice_logcov_lda", "cosine"),
+    "`voice_logcov_lda`, their sum": ("voice_logcov_lda", "fused"),
+    "log covariance of cepstra, cosine, nothing trained": ("voice_logcov_lda", "untrained"),
+}
+PAIRS = (("sim", "cosine"), ("sim", "fused"), ("fused", "cosine"))
+
+
+class Part(NamedTuple):
+    """Some of the trials: which, whether genuine, and the people of both sides."""
+
+    title: str
+    rows: np.ndarray
+    genuine: np.ndarray
+    people: tuple
+
+    def eer(self, similarity):
+        """`82.1 % [80.0 to 84.0]` of a method's similarities of all trials."""
+        found = evaluation.verification(
+            -similarity[self.rows], self.genuine, people=self.people, bootstrap=BOOTSTRAP
+        )
+        low, high = found.intervals["eer"]
+        return f"{100 * found.eer:.1f} % [{100 * low:.1f} to {100 * high:.1f}]"
+
+    def difference(self, one, other):
+        """EER of a method less that of another, paired."""
+        found = evaluation.eer_difference(
+            -one[self.rows],
+            -other[self.rows],
+            self.genuine,
+            people=self.people,
+            bootstrap=BOOTSTRAP,
+        )
+        low, high = found.ci95
+        return f"{100 * found.value:+.1f} % [{100 * low:+.1f} to {100 * high:+.1f}]"
+
+
+def parts(people):
+    """The columns of the table.
+
+    Args:
+        people: Output of `voices.everybody`.
+    """
+    trials = voices.trials(people, voices.folds(people.subjects))
+    subjects = np.asarray(people.subjects)
+    first, second, genuine, _ = trials
+    far = voices.is_telephone(subjects)[first]
+    enrolled = telephone.with_line_1(np.asarray(people.sessions)[[first, second]])
+    wanted = {
+        "RAVDESS, single pairs": ~far,
+        "Hyke, single pairs": far,
+        "Hyke, line 1 enrolled": far & enrolled,
+    }
+    return [
+        Part(title, rows, genuine[rows], (subjects[first[rows]], subjects[second[rows]]))
+        for title, rows in wanted.items()
+    ]
+
+
+def tables(found, columns):
+    """Both tables: EER of each method, and paired differences between the scores of a model.
+
+    Args:
+        found: Similarities by model and name, those that there are.
+        columns: Output of `parts`.
+    """
+    titles = [f"{part.title} ({part.genuine.sum():,} of {len(part.genuine):,})" for part in columns]
+    rows = [
+        (title, *(part.eer(found[model][name]) for part in columns))
+        for title, (model, name) in METHODS.items()
+        if name in found.get(model, ())
+    ]
+    compared = [
+        (f"`{model}`", f"{one} − {other}", *(part.difference(a[one], a[other]) for part in columns))
+        for model, a in found.items()
+        for one, other in PAIRS
+        if {one, other} <= a.keys()
+    ]
+    return (
+        page_tables.markdown(("method", *titles), rows),
+        page_tables.markdown(("model", "difference of EER", *titles), compared),
+    )
+
+
+def main(
+    folder: Annotated[
+        pathlib.Path, typer.Option(help="Folder of the recipes' runs: MODEL_0/scores.npz.")
+    ] = pathlib.Path("build"),
+):
+    """Prints the table of equal error rates and that of differences, in Markdown."""
+    names = dict.fromkeys(model for model, _ in METHODS.values())
+    paths = {name: folder / f"{name}_0" / voices.SCORES for name in names}
+    found = {name: dict(np.load(path)) for name, path in paths.items() if path.exists()}
+    print("\n\n".join(tables(found, parts(voices.everybody()))))
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,65 @@
+"""Trains `voice_xvector_sim`: is it the same voice, from two seconds of raw sound?
+
+A time-delay network with statistics pooling (Snyder2018), a quarter as wide as published, trained
+end to end by Algorithm 1 of Monteiro2020 with its class, pair and auxiliary terms from random
+weights. RAVDESS (studio) and Hyke (telephone) teach together, each voice at five speeds as five
+voices, with rooms, noise and telephones added; the splits `validation` and `test` of both are heard
+by nobody, and the figures are theirs. From the checkout:
+`python -m zoo.voice_xvector_sim.train --help`.
+"""
+
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from keras_dml import models
+from keras_dml._backend import keras
+from zoo import recipe, speech, speech_augment, voice_classifiers, voices
+
+STEPS, LEARNING_RATE = 2_000, 2e-3
+FRAME_LAYERS = ((128, 5, 1), (128, 3, 2), (128, 3, 3), (128, 1, 1), (375, 1, 1))
+EMBEDDING, BANDS = 64, 40
+CROP = 2 * speech.RATE_HZ
+DISTANT = 0.3  # fraction of rows over a telephone
+
+Table = Annotated[
+    bool, typer.Option("--table", help="Cross-validate for `zoo.voice_table`, and stop.")
+]
+
+
+def train(run, people):
+    """A classifier of voices, trained on some people."""
+    keras.utils.set_random_seed(run.seed)
+    disturb = speech_augment.Disturb(voice_classifiers.PER_SPEAKER, distant=DISTANT)
+    every_speed = speech_augment.with_speeds(people)
+    sampler = voice_classifiers.batches(every_speed, CROP, run.seed, disturb)
+    encoder = models.xvector(FRAME_LAYERS, embedding=EMBEDDING, bands=BANDS, padding="same")
+    model = voice_classifiers.classifier(encoder, sampler.class_names)
+    voice_classifiers.fit(run, model, sampler, LEARNING_RATE)
+    return model
+
+
+def cross_validate(run, people):
+    """Scores of all trials in five folds."""
+    found = voices.cross_validated(
+        people,
+        voices.folds(people.subjects),
+        lambda fold, others: train(run.part(f"fold_{fold}"), others),
+        voice_classifiers.scores,
+    )
+    np.savez(run.out / voices.SCORES, **found)
+
+
+@recipe.command(STEPS)
+def main(run, table: Table = False):
+    """Trains on those who teach, and measures on all others."""
+    every = voices.everybody(prepare=True)
+    if table:
+        return cross_validate(run, every)
+    model = train(run, every.take(voices.teaches(every.subjects)))
+    voice_classifiers.report(run, model, every)
+
+
+if __name__ == "__main__":
+    typer.run(main)
