@@ -100,7 +100,10 @@ def test_the_network_of_the_recipe_is_an_x_vector_from_random_weights(rng, run, 
     assert len(model.class_names) == 5 * len((*ACTORS, *CALLERS))
     assert model.encoder.output_shape == (None, xvector.EMBEDDING)
     names = [layer.name for layer in model.encoder.layers]
-    assert names[1:3] == ["log_mel", "frame_1"] and names[-2:] == ["statistics", "embedding"]
+    assert names[1:4] == ["input_contract", "log_mel", "frame_1"] and names[-2:] == [
+        "statistics",
+        "embedding",
+    ]
 
 
 def test_figures_are_of_studio_and_telephone_apart(rng):

@@ -1,46 +1,19 @@
-"""What the card of `voice_ge2e_sim` rests on: actors and callers whom it never heard."""
+"""What the card of `voice_ge2e_sim` rests on."""
 
-import functools
-
-from keras_dml import evaluation, inference
 from keras_dml._backend import keras
-from keras_dml.training import measure, pooled
-from keras_dml.training.trials import of_pairs
-from zoo import speech, voice_classifiers, voices
-from zoo.evidence import Evidence
-from zoo.voice_logcov_lda import encoder as log_covariance
+from keras_dml.training import pooled
+from zoo import voice_evidence
 
 
 def evidence(trained):
-    """All pairs of recordings of one set, by the learned similarity."""
-    left, pairs = voices.of_test(voices.everybody())
-    found = voice_classifiers.scores(trained.whole, left.signals, pairs[:2])
-    claims = of_pairs(-found["sim"], *pairs[:2], left.subjects)
-    figures = voice_classifiers.figures(found, left, pairs)
-    others = functools.partial(without_training, trained.whole, left, pairs, found)
-    sexes = {subject: speech.sex(subject) for subject in left.subjects}
-    return Evidence(measure.Measurement(figures, claims), others, {"sex": sexes})
+    """Recordings as they are in the sets."""
+    return voice_evidence.of_similarity(trained, prepare=False, others=converted)
 
 
-def without_training(model, people, pairs, found):
-    """The cosine beside the similarity, Resemblyzer's encoder alone, and no network."""
-    first, second = pairs[:2]
-
-    def cosine(network):
-        z = inference.embed(network, people.signals, progress=False)
-        return -evaluation.paired_cosine(z[first], z[second])
-
+def converted(model, signals, rows):
+    """The cosine of the vectors before the trained layer."""
     audio = model.encoder.input
     vectors = keras.Model(audio, model.encoder.get_layer("embedding").output)
-    untrained = log_covariance.network(log_covariance.CEPSTRA[0])
-    statistics = keras.Model(untrained.input, untrained.get_layer("statistics").output)
-    return {
-        "log covariance of cepstra": ("cosine", pooled.NO_NETWORK, cosine(statistics)),
-        "Resemblyzer's encoder": (
-            "its cosine, without its silence trimming",
-            pooled.INSTEAD,
-            cosine(vectors),
-        ),
-        "cosine": ("of the same embeddings", pooled.INSTEAD, -found["cosine"]),
-        "sum": ("of similarity and cosine", pooled.INSTEAD, -found["fused"]),
-    }
+    what = "its cosine, without its silence trimming"
+    found = voice_evidence.cosine(vectors, signals, rows)
+    return {"Resemblyzer's encoder": (what, pooled.INSTEAD, found)}

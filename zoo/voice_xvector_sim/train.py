@@ -35,6 +35,8 @@ def train(run, people):
     every_speed = speech_augment.with_speeds(people)
     sampler = voice_classifiers.batches(every_speed, CROP, run.seed, disturb)
     encoder = models.xvector(FRAME_LAYERS, embedding=EMBEDDING, bands=BANDS, padding="same")
+    contract = recipe.input_contract(recipe.about_model("voice_xvector_sim")["input"])
+    encoder = models.with_contract(encoder, contract)
     model = voice_classifiers.classifier(encoder, sampler.class_names)
     voice_classifiers.fit(run, model, sampler, LEARNING_RATE)
     return model

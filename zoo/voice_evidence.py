@@ -1,0 +1,54 @@
+"""What cards of voices rest on: actors and callers whom the published file never heard."""
+
+import functools
+
+import numpy as np
+
+from keras_dml import evaluation, inference
+from keras_dml._backend import keras
+from keras_dml.training import measure, pooled
+from keras_dml.training.trials import of_pairs
+from zoo import speech, voice_classifiers, voices
+from zoo.evidence import Evidence
+from zoo.voice_logcov_lda import encoder as log_covariance
+
+
+def of_similarity(trained, prepare, others=None):
+    """All pairs of recordings of one set, each as probe of the other, by the learned similarity.
+
+    Args:
+        trained: `zoo.evidence.Trained`.
+        prepare: See `voices.everybody`.
+        others: Function of the model, the signals and the rows of the trials that gives further
+            baselines; None for none.
+    """
+    left, pairs = voices.of_test(voices.everybody(prepare))
+    rows = np.concatenate([pairs[:2], pairs[1::-1]], axis=1)
+    found = voice_classifiers.scores(trained.whole, left.signals, rows)
+    claims = of_pairs(-found["sim"], *rows, left.subjects)
+    sexes = {subject: speech.sex(subject) for subject in left.subjects}
+    given = functools.partial(beside, trained.whole, left.signals, rows, found, others)
+    return Evidence(measure.Measurement([], claims), given, {"sex": sexes})
+
+
+def beside(model, signals, rows, found, others):
+    """No network, the cosine and the sum of the same embeddings, and other methods."""
+    untrained = log_covariance.network(log_covariance.CEPSTRA[0])
+    statistics = keras.Model(untrained.input, untrained.get_layer("statistics").output)
+    own = "of the same embeddings"
+    return {
+        "log covariance of cepstra": (
+            "cosine",
+            pooled.NO_NETWORK,
+            cosine(statistics, signals, rows),
+        ),
+        "cosine": (own, pooled.INSTEAD, -found["cosine"]),
+        "sum": ("of similarity and cosine", pooled.INSTEAD, -found["fused"]),
+        **(others(model, signals, rows) if others else {}),
+    }
+
+
+def cosine(network, signals, rows):
+    """The negative cosine of trials."""
+    z = inference.embed(network, signals, progress=False)
+    return -evaluation.paired_cosine(z[rows[0]], z[rows[1]])
