@@ -50,7 +50,8 @@ def people(rng, names=(*ACTORS, *CALLERS, *LEFT), each=2):
         rng.normal(scale=0.1, size=(25_000 + 9_000 * (i % 3), 1)).astype("float32")
         for i in range(each * len(names))
     ]
-    return People(signals, np.repeat(names, each).tolist(), ["1", "2"] * len(names))
+    lines = [str(i % each + 1) for i in range(len(signals))]
+    return People(signals, np.repeat(names, each).tolist(), lines)
 
 
 def test_vectors_of_windows_have_the_mean_that_is_the_embedding(small, rng):
@@ -77,7 +78,7 @@ def test_a_head_begins_at_whitened_axes_each_set_with_the_same_weight(small, rng
 
 def test_a_classifier_of_sound_says_what_that_of_vectors_says(small, run, rng, monkeypatch):
     monkeypatch.setattr("zoo.classifiers.STEPS_PER_EPOCH", 1)
-    some = people(rng, (*ACTORS, *CALLERS))
+    some = people(rng, (*ACTORS[:2], *CALLERS))
     vectors = encoder.window_vectors(some, None)
     trained = ge2e.train(run, vectors)
     whole = ge2e.of_sound(trained, None)
@@ -121,7 +122,7 @@ def test_figures_are_of_studio_and_telephone_apart(rng):
 
 
 def test_a_recipe_leaves_scores_of_all_folds_for_the_table(small, run, rng, monkeypatch):
-    every = people(rng, (*ACTORS, *CALLERS, *LEFT))
+    every = people(rng, (*ACTORS[:4], *CALLERS))
     monkeypatch.setattr(voices, "folds", functools.partial(voices.folds, count=2))
     monkeypatch.setattr("zoo.classifiers.STEPS_PER_EPOCH", 1)
     ge2e.cross_validate(run, encoder.window_vectors(every, None))
