@@ -69,10 +69,10 @@ def test_a_head_begins_at_whitened_axes_each_set_with_the_same_weight(small, rng
     head = encoder.new_head([group.astype("float32") for group in groups])
     kernel, bias = head.get_layer("adapted").get_weights()
     found = [group @ kernel + bias for group in groups]
-    np.testing.assert_allclose(sum(z.mean(axis=0) for z in found), 0, atol=1e-4)
+    np.testing.assert_allclose(sum(z.mean(axis=0) for z in found), 0, rtol=0, atol=1e-4)
     covariance = sum(np.cov(z.T, bias=True) + np.outer(z.mean(0), z.mean(0)) for z in found) / 2
     strengths = np.diag(covariance)
-    np.testing.assert_allclose(covariance, np.diag(strengths), atol=1e-3 * strengths.max())
+    np.testing.assert_allclose(covariance, np.diag(strengths), rtol=0, atol=1e-3 * strengths.max())
     assert (np.diff(strengths) < 0).all()
 
 
@@ -87,7 +87,7 @@ def test_a_classifier_of_sound_says_what_that_of_vectors_says(small, run, rng, m
     found = voice_classifiers.scores(whole, some.signals[:6], rows)
     for name in ("sim", "cosine", "fused"):
         np.testing.assert_allclose(found[name], expected[name], rtol=0, atol=1e-3)
-    np.testing.assert_allclose(found["fused"], found["sim"] + found["cosine"], atol=1e-6)
+    np.testing.assert_allclose(found["fused"], found["sim"] + found["cosine"], rtol=0, atol=1e-6)
     assert whole.class_names == trained.class_names
     frozen = whole.encoder.get_layer("embedding")
     assert not frozen.trainable_weights and whole.encoder.get_layer("adapted").trainable_weights
