@@ -3,7 +3,7 @@
 from keras_dml._backend import keras
 
 
-def value_and_gradient(function, x):
+def value_and_gradient(function, x, has_aux=False):
     """Values of a function of the inputs, and the gradient of their sum.
 
     The weights that the function reads are constants. It works in eager calls, inside a compiled
@@ -13,9 +13,12 @@ def value_and_gradient(function, x):
         function: Function of a tensor like `x` that returns values of any shape, one for each
             example where their gradients must not mix. It changes no variable.
         x: Inputs, shape `(batch, ...)`, floats.
+        has_aux: Whether the function returns the values and something else, which has no part in
+            the gradient.
 
     Returns:
-        The values, and the gradient in the shape of `x`; zeros where the function does not use `x`.
+        What the function returns, and the gradient in the shape of `x`; zeros where the function
+        does not use `x`.
 
     Raises:
         NotImplementedError: On another backend than TensorFlow or JAX.
@@ -27,17 +30,18 @@ def value_and_gradient(function, x):
         x = tf.convert_to_tensor(x)
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(x)
-            values = function(x)
-        return values, tape.gradient(values, x, unconnected_gradients="zero")
+            found = function(x)
+            values = found[0] if has_aux else found
+        return found, tape.gradient(values, x, unconnected_gradients="zero")
     if backend == "jax":
         import jax
 
         def total(x):
-            values = function(x)
-            return values.sum(), values
+            found = function(x)
+            return (found[0] if has_aux else found).sum(), found
 
-        gradient, values = jax.grad(total, has_aux=True)(jax.numpy.asarray(x))
-        return values, gradient
+        gradient, found = jax.grad(total, has_aux=True)(jax.numpy.asarray(x))
+        return found, gradient
     raise NotImplementedError(_message(backend))
 
 

@@ -3,26 +3,15 @@
 import importlib.util
 
 
-def require(extra, modules, purpose):
-    """Checks that the packages of an extra are installed.
+def require_data(what):
+    """Checks that the packages of the extra `data`, which read data sets, are installed.
 
     Args:
-        extra: Name of the extra, `"data"`.
-        modules: Modules that it installs.
-        purpose: What they are for, the beginning of the error message.
+        what: What is to be read, the beginning of the error message: `"The gait archive"`.
 
     Raises:
         ImportError: If one is missing; the message gives the command that installs it.
     """
-    if any(importlib.util.find_spec(module) is None for module in modules):
-        raise ImportError(f'{purpose}: pip install "keras-dml[{extra}]".')
-
-
-def require_data(what):
-    """Checks that the data sets can be read; see `require`.
-
-    Args:
-        what: What is to be read, `"The gait archive"`.
-    """
     modules = ("tensorflow_datasets", "array_record")
-    require("data", modules, f"{what} is read by TensorFlow Datasets")
+    if any(importlib.util.find_spec(module) is None for module in modules):
+        raise ImportError(f'{what} is read by TensorFlow Datasets: pip install "keras-dml[data]".')

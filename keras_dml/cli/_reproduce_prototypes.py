@@ -4,7 +4,7 @@ import dataclasses
 import pathlib
 import time
 
-from keras_dml.cli import _console, _extras
+from keras_dml.cli import _console
 
 SOURCE = (
     "MNIST (LeCun and Cortes; commonly stated as CC BY-SA 3.0), attacks within 0.3 of every pixel."
@@ -28,12 +28,10 @@ def show(manual_dir, out, scale, restarts=None, images=None, precision="float32"
         precision: Keras's policy of the training.
 
     Raises:
-        ImportError: If Foolbox, which attacks, is not installed.
         ValueError: If a file is missing, or is not what it should be.
         OSError: If the folder cannot be written to.
     """
     start = time.monotonic()
-    _extras.require("robustness", ("foolbox",), "The attacks run in Foolbox")
     with _console.stage("read the digits"):
         train, test = read(manual_dir)
     with _console.stage("load the networks"):

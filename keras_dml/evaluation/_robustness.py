@@ -8,23 +8,23 @@ import numpy as np
 from scipy import stats
 
 from keras_dml._arrays import real, whole
-from keras_dml._backend import ops
-from keras_dml.evaluation._attacked import Network
+from keras_dml.evaluation._attacked import HEADS, SOURCES, Network
 from keras_dml.evaluation._robustness_checkpoint import Checkpoint, identity
 from keras_dml.evaluation._robustness_result import AttackResult, Robustness
 from keras_dml.progress import track
 
-HEADS = ("sim", "dol")
+SECONDS_BETWEEN_CHECKPOINTS = 20.0
 
 
 def robustness(
     model, x, y, attacks, *, head="sim", batch_size=256, seed=0, out=None, progress=True
 ):
-    """Accuracy of a classifier under each attack and under the worst of all attacks.
+    """Accuracy of a classifier under each attack and under the union of all attacks.
 
     An example is robust if it is classified correctly when clean and under every restart of every
-    attack, so more attacks can only lower the accuracy. Attacks use raw logits in inference mode,
-    and the model is not changed. A restart runs only on examples that are still robust.
+    attack: broken by any attack, it counts as broken, so more attacks can only lower the accuracy.
+    Attacks use raw logits in inference mode, and the model is not changed. A restart runs only on
+    examples that are still robust under its attack.
 
     Args:
         model: A `PrototypicalClassifier`, or any `keras.Model` whose output is logits, shape
@@ -36,8 +36,8 @@ def robustness(
             output.
         batch_size: Number of examples attacked at once.
         seed: Seed of the random starts; a resumed run draws the same ones.
-        out: Path of a checkpoint, such as `robustness.npz`, written after each restart. Called
-            again with it, `robustness` runs only what is left. None writes nothing.
+        out: Path of a checkpoint, such as `robustness.npz`, written every 20 seconds. Called again
+            with it, `robustness` runs only what is left. None writes nothing.
         progress: Whether to show progress on stderr.
 
     Returns:
@@ -46,7 +46,6 @@ def robustness(
     Raises:
         ValueError: If inputs leave [0, 1], labels are none of the classes, two attacks have one
             name, or `out` holds another experiment.
-        ImportError: If an attack needs Foolbox and it is not installed.
 
     Example:
         >>> import keras
@@ -66,28 +65,15 @@ def robustness(
             "`FGSM(epsilon=0.1)`."
         )
     _check_names(attacks)
-    heads = {one.source or head for one in attacks} | {head}
-    if hasattr(model, "scores"):
-        if head not in HEADS:
-            raise ValueError(f"`head` must be one of {HEADS}. Received head={head!r}.")
-    else:
-        if sources := [one.source for one in attacks if one.source]:
-            raise ValueError(
-                f"`source` of an attack names a head, and a {type(model).__name__} has one output "
-                f"only. Received source={sources[0]!r}; leave `source` out."
-            )
-        head, heads = None, {None}
+    head = _checked_head(model, head, attacks)
     batch_size = whole("batch_size", batch_size, minimum=1)
-    networks = {one: Network(model, one, batch_size) for one in heads}
-    victim = _Victim(networks[head], x, y, batch_size)
+    victim = _Victim(Network(model, head, batch_size), x, y, batch_size)
     checkpoint = Checkpoint(out, identity(model, x, y, head, seed))
     results = {}
     for attack in attacks:
         state = checkpoint.load(attack, victim.correct)
-        source = networks[head if attack.source is None else attack.source]
         while state["restarts"] < attack.restarts:
-            _restart(attack, state, source, victim, seed, progress)
-            checkpoint.save(attack, state)
+            _restart(attack, state, victim, seed, checkpoint, progress)
         results[attack.name] = AttackResult(
             attack.name,
             *_fraction(state["robust"]),
@@ -119,7 +105,7 @@ class _Victim:
 
     def classifies(self, x, rows):
         """Whether each input gets the label of its row; the lowest class wins a tie."""
-        logits = np.asarray(ops.convert_to_numpy(self.network.logits(x)))
+        logits = self.network.logits(x)
         if self.y[rows].max() >= logits.shape[1]:
             raise ValueError(
                 f"`y` must be class ids from 0 to {logits.shape[1] - 1}. Received "
@@ -128,10 +114,10 @@ class _Victim:
         return np.argmax(logits, axis=1) == self.y[rows]
 
 
-def _restart(attack, state, source, victim, seed, progress):
-    """Runs one more restart on the examples that are still robust, and updates `state`."""
+def _restart(attack, state, victim, seed, checkpoint, progress):
+    """Runs what is left of a restart on the examples that are still robust, and updates `state`."""
     start = time.monotonic()
-    batches = victim.batches(np.flatnonzero(state["robust"]))
+    batches = victim.batches(np.flatnonzero(state["pending"]))
     if progress:
         description = f"{attack.name}, {state['restarts'] + 1} of {attack.restarts}"
         batches = track(batches, description, len(batches))
@@ -140,18 +126,43 @@ def _restart(attack, state, source, victim, seed, progress):
             continue
         # the same starts for all attacks, so that they differ by their steps and restarts only
         rng = np.random.default_rng([seed, state["restarts"], int(rows[0])])
-        adversarial, calls, not_finite = attack.perturb(source, victim.x[rows], victim.y[rows], rng)
+        adversarial, calls, not_finite = attack.perturb(
+            victim.network, victim.x[rows], victim.y[rows], rng
+        )
         state["robust"][rows] = victim.classifies(adversarial, rows)
+        state["pending"][rows] = False
         state["calls"] += int(calls)
         state["not_finite"] += int(not_finite)
+        if time.monotonic() - start > SECONDS_BETWEEN_CHECKPOINTS:
+            state["seconds"] += time.monotonic() - start
+            start = time.monotonic()
+            checkpoint.save(attack, state)
     state["restarts"] += 1
+    state["pending"] = state["robust"].copy()
     state["seconds"] += time.monotonic() - start
+    checkpoint.save(attack, state)
 
 
 def _fraction(mask):
     """Fraction of a mask that is True, and Wilson's 95 % interval."""
     found = stats.binomtest(int(mask.sum()), mask.size).proportion_ci(method="wilson")
     return float(mask.mean()), (float(found.low), float(found.high))
+
+
+def _checked_head(model, head, attacks):
+    """The attacked head, None for a model with one output; refuses heads that are not there."""
+    sources = [one.source for one in attacks if one.source is not None]
+    if not hasattr(model, "head_scores"):
+        if sources:
+            raise ValueError(
+                f"`source` of an attack names a head, and a {type(model).__name__} has one output "
+                f"only. Received source={sources[0]!r}; leave `source` out."
+            )
+        return None
+    for name, given, known in (("head", [head], HEADS), ("source", sources, SOURCES)):
+        if unknown := [one for one in given if one not in known]:
+            raise ValueError(f"`{name}` must be one of {known}. Received {name}={unknown[0]!r}.")
+    return head
 
 
 def _check_names(attacks):

@@ -1,4 +1,4 @@
-"""Checkpoints of a robustness experiment: finished restarts are not run again."""
+"""Checkpoints of a robustness experiment: what is finished is not run again."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import numpy as np
 
 from keras_dml._files import staged
 
+MASKS = ("robust", "pending")
+
 
 class Checkpoint:
-    """The finished restarts of each attack, in a file that is complete or absent.
+    """How far each attack has come, in a file that is complete or absent.
 
     Args:
         path: Path of the file, `.npz`; None stores nothing.
@@ -48,23 +50,24 @@ class Checkpoint:
                 correctly.
 
         Returns:
-            A dict of `robust`, booleans of shape `(count,)`, and the counts `restarts`, `calls`,
-            `seconds` and `not_finite`.
+            A dict of booleans of shape `(count,)`, `robust` and `pending`, the examples that the
+            present restart has yet to attack; and of the counts `restarts`, `calls`, `seconds` and
+            `not_finite`.
         """
         name = repr(attack)
         if name not in self.arrays:
             counts = {"restarts": 0, "calls": 0, "seconds": 0.0, "not_finite": 0}
-            return {"robust": correct.copy(), **counts}
+            return {**{mask: correct.copy() for mask in MASKS}, **counts}
         counts = json.loads(str(self.arrays[f"counts of {name}"]))
-        return {"robust": self.arrays[name].copy(), **counts}
+        return {**dict(zip(MASKS, self.arrays[name].copy(), strict=True)), **counts}
 
     def save(self, attack, state):
         """Stores the state of an attack, see `load`."""
         if self.path is None:
             return
         name = repr(attack)
-        counts = {key: value for key, value in state.items() if key != "robust"}
-        self.arrays[name] = state["robust"].copy()
+        counts = {key: value for key, value in state.items() if key not in MASKS}
+        self.arrays[name] = np.stack([state[mask] for mask in MASKS])
         self.arrays[f"counts of {name}"] = np.array(json.dumps(counts))
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with staged(self.path) as candidate, candidate.open("wb") as file:

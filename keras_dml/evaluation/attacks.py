@@ -1,18 +1,18 @@
 """L-infinity attacks for `keras_dml.evaluation.robustness` (Monteiro2020, section 4.1.1).
 
-Inputs lie in [0, 1]. Attacks use the raw logits of a network in inference mode. FGSM and
-PGD run in Foolbox, which needs `pip install "keras-dml[robustness]"`.
+Inputs lie in [0, 1]. Attacks use the raw logits of a network in inference mode.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import numbers
 
-from keras_dml.evaluation import _square
+import numpy as np
 
-LOSSES = ("cross_entropy", "margin")
-FOOLBOX_STEP = 1 / 30  # step of Foolbox's PGD as a fraction of epsilon, if none is given
+from keras_dml.evaluation import _ascent, _square
+from keras_dml.evaluation._objective import Objective, check, random_start
+
+WEAK_STEP = 1 / 30  # step as a fraction of epsilon in the authors' code for Monteiro2020
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,10 +27,12 @@ class PGD:
         step_size: Change of an entry by a step; None: `2.5 epsilon / steps`, which reaches the
             boundary of the ball and returns.
         restarts: Number of starts.
-        loss: Loss to maximize: `"cross_entropy"`, or `"margin"`, the largest logit of another class
-            minus that of the true class, whose gradient does not vanish where the network is sure.
-        source: Head whose gradients are used, `"sim"` or `"dol"`, to transfer to the attacked one;
-            None uses the attacked head itself.
+        loss: Loss to maximize: `"cross_entropy"`; `"margin"`, the largest logit of another class
+            minus that of the true class; or `"dlr"`, the margin over the gap between the largest
+            and the third largest logit. The gradient of the last two does not vanish where the
+            network is sure.
+        source: Head whose gradients are used, `"sim"`, `"dol"` or `"cosine"` (embedding to
+            prototypes), to transfer to the attacked one; None uses the attacked head itself.
         probabilities: Whether to pass probabilities to the loss as if they were logits, as the
             authors' code for Monteiro2020 does. A weak attack: its gradients vanish where the
             network is sure.
@@ -45,18 +47,14 @@ class PGD:
     probabilities: bool = False
 
     def __post_init__(self):
-        _check_epsilon(self.epsilon)
-        for name in ("steps", "restarts"):
-            _check_count(name, getattr(self, name))
+        check(self, "steps", "restarts")
         if self.step_size is not None and not self.step_size > 0:
             raise ValueError(f"`step_size` must be above 0. Received step_size={self.step_size!r}.")
-        _check_loss(self.loss)
 
     @property
     def name(self):
         """Name in tables, such as `PGD-100 x 10` or `PGD-40 margin`."""
-        times = f" x {self.restarts}" if self.restarts > 1 else ""
-        return f"PGD-{self.steps}{times}{_traits(self)}"
+        return f"PGD-{self.steps}{_times(self.restarts)}{_traits(self)}"
 
     @property
     def step(self):
@@ -67,7 +65,7 @@ class PGD:
         """Adversarial examples of one restart.
 
         Args:
-            network: Network with a method `gradient(x, y, loss, probabilities)`.
+            network: `Network` that is attacked.
             x: Inputs, shape `(count, ...)`, in [0, 1].
             y: Class ids, shape `(count,)`.
             rng: NumPy generator of the start.
@@ -76,7 +74,10 @@ class PGD:
             Inputs of the shape of `x`, the number of gradients computed, and the number of their
             entries that were not finite.
         """
-        return _ascend(self, network, x, y, self.steps, self.step, rng)
+        objective = Objective(network, y, self.loss, self.source, self.probabilities)
+        start = random_start(x, self.epsilon, rng)
+        found = _ascent.pgd(objective, x, start, self.epsilon, self.step, self.steps)
+        return found, objective.calls, objective.not_finite
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,8 +96,7 @@ class FGSM:
     restarts = 1  # it draws nothing
 
     def __post_init__(self):
-        _check_epsilon(self.epsilon)
-        _check_loss(self.loss)
+        check(self)
 
     @property
     def name(self):
@@ -105,15 +105,110 @@ class FGSM:
 
     def perturb(self, network, x, y, rng):
         """Adversarial examples, see `PGD.perturb`."""
-        return _ascend(self, network, x, y, 1, self.epsilon, None)
+        objective = Objective(network, y, self.loss, self.source, self.probabilities)
+        found = _ascent.pgd(objective, x, x, self.epsilon, self.epsilon, 1)
+        return found, objective.calls, objective.not_finite
+
+
+@dataclasses.dataclass(frozen=True)
+class APGD:
+    """Auto-PGD (Croce2020): projected gradient ascent with momentum and a step that adapts to each
+    image, so that no step has to be chosen.
+
+    An image is broken by any iterate that is misclassified; without one, a restart is evaluated at
+    its best point.
+
+    Args:
+        epsilon: Largest change of an entry.
+        steps: Steps of a restart.
+        restarts: Number of random starts.
+        loss, source: See `PGD`.
+    """
+
+    epsilon: float
+    steps: int = 100
+    restarts: int = 1
+    loss: str = "cross_entropy"
+    source: str | None = None
+
+    def __post_init__(self):
+        check(self, "steps", "restarts")
+
+    @property
+    def name(self):
+        """Name in tables, such as `APGD-100 dlr`."""
+        return f"APGD-{self.steps}{_times(self.restarts)}{_traits(self)}"
+
+    def perturb(self, network, x, y, rng):
+        """Adversarial examples of one restart, see `PGD.perturb`."""
+        objective = Objective(network, y, self.loss, self.source)
+        start = random_start(x, self.epsilon, rng)
+        found, _ = _ascent.apgd(objective, x, start, self.epsilon, self.steps)
+        return found, objective.calls, objective.not_finite
+
+
+@dataclasses.dataclass(frozen=True)
+class TargetedAPGD:
+    """Auto-PGD on the targeted difference of logits ratio, once for each target (Croce2020).
+
+    Targets are the classes with the largest logits of the clean image after its own; an image that
+    is broken is not attacked with the targets that follow.
+
+    Args:
+        epsilon: Largest change of an entry.
+        steps: Steps toward a target.
+        targets: Number of targets, at most the number of classes less 1.
+        restarts: Number of random starts toward each target.
+        source: See `PGD`.
+    """
+
+    epsilon: float
+    steps: int = 100
+    targets: int = 9
+    restarts: int = 1
+    source: str | None = None
+    loss = "dlr"
+
+    def __post_init__(self):
+        check(self, "steps", "targets", "restarts")
+
+    @property
+    def name(self):
+        """Name in tables, such as `APGD-100 to 9 targets`."""
+        source = "" if self.source is None else f" from {self.source}"
+        return f"APGD-{self.steps} to {self.targets} targets{_times(self.restarts)}{source}"
+
+    def perturb(self, network, x, y, rng):
+        """Adversarial examples of one restart toward each target, see `PGD.perturb`."""
+        logits = network.logits(x).copy()
+        if self.targets >= logits.shape[1]:
+            raise ValueError(
+                f"`targets` must be at most {logits.shape[1] - 1}, the number of other classes. "
+                f"Received targets={self.targets}."
+            )
+        logits[np.arange(len(x)), y] = -np.inf
+        ranked = np.argsort(-logits, axis=1, kind="stable")
+        adversarial, rows, calls, not_finite = x.copy(), np.arange(len(x)), 0, 0
+        for rank in range(self.targets):
+            start = random_start(x, self.epsilon, rng)[rows]
+            objective = Objective(
+                network, y[rows], self.loss, self.source, targets=ranked[rows, rank]
+            )
+            adversarial[rows], broken = _ascent.apgd(
+                objective, x[rows], start, self.epsilon, self.steps
+            )
+            calls, not_finite = calls + objective.calls, not_finite + objective.not_finite
+            rows = rows[~broken]
+            if not len(rows):
+                break
+        return adversarial, calls, not_finite
 
 
 @dataclasses.dataclass(frozen=True)
 class Square:
     """The square attack (Andriushchenko2020): random search without gradients.
 
-    Where it succeeds and PGD fails, gradients mislead. Foolbox has no such attack with few queries,
-    so this is the library's own implementation.
+    Where it succeeds and attacks by gradients fail, gradients mislead.
 
     Args:
         epsilon: Largest change of an entry.
@@ -128,15 +223,12 @@ class Square:
     source = None
 
     def __post_init__(self):
-        _check_epsilon(self.epsilon)
-        for name in ("queries", "restarts"):
-            _check_count(name, getattr(self, name))
+        check(self, "queries", "restarts")
 
     @property
     def name(self):
         """Name in tables."""
-        times = f" x {self.restarts}" if self.restarts > 1 else ""
-        return f"Square-{self.queries}{times}"
+        return f"Square-{self.queries}{_times(self.restarts)}"
 
     def perturb(self, network, x, y, rng):
         """Adversarial examples of one search, see `PGD.perturb`; counts queries, not gradients."""
@@ -145,6 +237,29 @@ class Square:
             return network.margins(tried, y[rows])
 
         return *_square.search(margins, x, self.epsilon, self.queries, rng), 0
+
+
+def strong(epsilon, steps=100, targets=9, sources=()):
+    """Attacks by gradients whose union is a robust accuracy that can be relied on (Croce2020): APGD
+    on the cross-entropy and on the DLR, targeted APGD, and transfer from other heads.
+
+    `Square` belongs beside them: it finds what gradients hide.
+
+    Args:
+        epsilon: Largest change of an entry.
+        steps: Steps of each attack.
+        targets: Targets of the targeted attack.
+        sources: Heads whose adversarial examples are tried on the attacked head.
+
+    Returns:
+        A tuple of attacks.
+    """
+    return (
+        APGD(epsilon, steps),
+        APGD(epsilon, steps, loss="dlr"),
+        TargetedAPGD(epsilon, steps, targets),
+        *(APGD(epsilon, steps, loss="dlr", source=source) for source in sources),
+    )
 
 
 def protocol_paper(epsilon, steps=(40, 100)):
@@ -163,34 +278,12 @@ def protocol_paper(epsilon, steps=(40, 100)):
     weak = {"probabilities": True}
     return (
         FGSM(epsilon, **weak),
-        *(PGD(epsilon, count, step_size=FOOLBOX_STEP * epsilon, **weak) for count in steps),
+        *(PGD(epsilon, count, step_size=WEAK_STEP * epsilon, **weak) for count in steps),
     )
 
 
-def _ascend(attack, network, x, y, steps, step_size, rng):
-    try:
-        from keras_dml.evaluation import _foolbox
-    except ModuleNotFoundError as error:
-        if error.name not in ("eagerpy", "foolbox"):
-            raise
-        raise ImportError(
-            'FGSM and PGD run in Foolbox: pip install "keras-dml[robustness]".'
-        ) from error
-
-    def gradient(x, y):
-        return network.gradient(x, y, attack.loss, attack.probabilities)
-
-    adversarial, not_finite = _foolbox.ascend(
-        network,
-        gradient,
-        x,
-        y,
-        epsilon=attack.epsilon,
-        steps=steps,
-        step_size=step_size,
-        rng=rng,
-    )
-    return adversarial, steps * len(x), not_finite
+def _times(restarts):
+    return f" x {restarts}" if restarts > 1 else ""
 
 
 def _traits(attack):
@@ -198,22 +291,4 @@ def _traits(attack):
     traits = "" if attack.loss == "cross_entropy" else f" {attack.loss}"
     if attack.source is not None:
         traits += f" from {attack.source}"
-    return f"{traits} (weak)" if attack.probabilities else traits
-
-
-def _check_epsilon(epsilon):
-    if not (isinstance(epsilon, numbers.Real) and 0 < epsilon <= 1):
-        raise ValueError(
-            "`epsilon` must be above 0 and at most 1, since inputs lie in [0, 1]: 8 of 255 gray "
-            f"levels are 8 / 255. Received epsilon={epsilon!r}."
-        )
-
-
-def _check_count(name, value):
-    if not isinstance(value, numbers.Integral) or value < 1:
-        raise ValueError(f"`{name}` must be an integer of at least 1. Received {name}={value!r}.")
-
-
-def _check_loss(loss):
-    if loss not in LOSSES:
-        raise ValueError(f"`loss` must be one of {LOSSES}. Received loss={loss!r}.")
+    return f"{traits} (weak)" if getattr(attack, "probabilities", False) else traits

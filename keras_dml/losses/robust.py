@@ -1,9 +1,10 @@
 """Losses of adversarial training that Monteiro2020 compares with in Table 1, each as its own paper
-defines it.
+defines it, and the losses that attacks maximize.
 
 Functions of logits on clean inputs and on their adversarial examples, shape `(batch, classes)`.
 Each returns one value an example, shape `(batch,)`, whose mean is the loss.
-`keras_dml.models.AdversarialTraining` minimizes them.
+`keras_dml.models.AdversarialTraining` minimizes them; `cross_entropy`, `margin` and the
+differences of logits ratio are those of `keras_dml.evaluation.attacks`.
 """
 
 import numpy as np
@@ -11,6 +12,8 @@ import numpy as np
 from keras_dml._backend import ops
 from keras_dml.geometry import vector
 from keras_dml.geometry.numerics import absolute, at_least_float32, mean, widest
+
+NO_GAP = 1e-12  # added to a gap of logits, which is 0 where they are equal (Croce2020's code)
 
 
 def cross_entropy(labels, logits):
@@ -39,6 +42,43 @@ def margin(labels, logits):
     """
     logits = at_least_float32(logits)
     return ops.max(_others(labels, logits), axis=1) - _own(labels, logits)
+
+
+def dlr(labels, logits):
+    """Difference of logits ratio (Croce2020, Eq. 6): the margin over the gap between the largest
+    and the third largest logit.
+
+    No shift and no scale of the logits changes it, so its gradient does not vanish where the
+    network is sure.
+
+    Args:
+        labels: Class ids, integers, shape `(batch,)`.
+        logits: Logits, shape `(batch, classes)`.
+
+    Raises:
+        ValueError: If there are fewer than three classes.
+    """
+    logits = at_least_float32(logits)
+    largest = _largest(logits, 3)
+    return margin(labels, logits) / (largest[:, 0] - largest[:, 2] + NO_GAP)
+
+
+def targeted_dlr(labels, targets, logits):
+    """Targeted difference of logits ratio (Croce2020, Eq. 7): logit of the target minus that of the
+    own class, over the gap between the largest logit and the mean of the third and the fourth.
+
+    Args:
+        labels: Class ids, integers, shape `(batch,)`.
+        targets: Ids of the classes that the attack aims at, integers, shape `(batch,)`.
+        logits: Logits, shape `(batch, classes)`.
+
+    Raises:
+        ValueError: If there are fewer than four classes.
+    """
+    logits = at_least_float32(logits)
+    largest = _largest(logits, 4)
+    gap = largest[:, 0] - (largest[:, 2] + largest[:, 3]) / 2
+    return (_own(targets, logits) - _own(labels, logits)) / (gap + NO_GAP)
 
 
 def kl_divergence(logits, other):
@@ -151,6 +191,17 @@ def tla_pairs(labels, clean):
 
 def _absolute_cosine(x, y):
     return absolute(ops.sum(vector.unit(x) * vector.unit(y), axis=1))
+
+
+def _largest(logits, count):
+    """The largest logits of each row, in descending order, shape `(batch, count)`."""
+    classes = logits.shape[1]
+    if classes is not None and classes < count:
+        raise ValueError(
+            f"The difference of logits ratio compares {count} logits. Received logits of "
+            f"{classes} classes; attack the margin or the cross-entropy."
+        )
+    return ops.top_k(logits, count)[0]
 
 
 def _others(labels, logits):

@@ -34,13 +34,6 @@ def test_wrong_use_exits_with_2(command, words):
     assert command("reproduce", "prototypes", *words)[0] == 2
 
 
-def test_what_attacks_is_asked_for_before_anything_is_trained(command, tmp_path, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    code, _, told = reproduce(command, tmp_path / "out")
-    assert code == 1 and 'pip install "keras-dml[robustness]"' in " ".join(told.split())
-    assert not (tmp_path / "out").exists()
-
-
 def test_the_table_is_printed_and_everything_is_written(command, few, tmp_path):
     out = tmp_path / "a [folder]"
     code, printed, told = reproduce(command, out, "--scale", "smoke", "--restarts", 3)

@@ -1,4 +1,4 @@
-"""Accuracy under attacks: goldens, Foolbox as it stands, laws that no attack may break."""
+"""Accuracy under attacks: goldens, laws that no attack may break, resumption."""
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from keras_dml.losses import robust
 from keras_dml.models import _attacks
 from tests.goldens import golden
 
+CLASSES = 4  # the least that a targeted DLR takes
 CLOSE = {"rtol": 1e-5, "atol": 1e-6}
 
 
@@ -29,8 +30,8 @@ def robustness(*arguments, **options):
 def examples(rows=60, seed=3):
     """Small images around a center per class: a network can learn them, an attack can break it."""
     rng = np.random.default_rng(seed)
-    y = np.arange(rows) % 3
-    centers = np.random.default_rng(1).random((3, 4, 4, 1))
+    y = np.arange(rows) % CLASSES
+    centers = np.random.default_rng(1).random((CLASSES, 4, 4, 1))
     return np.clip(centers[y] + 0.2 * rng.normal(size=(rows, 4, 4, 1)), 0, 1).astype("float32"), y
 
 
@@ -46,7 +47,7 @@ def trained():
             keras.layers.Dense(4),
         ]
     )
-    model = models.PrototypicalClassifier(encoder, 3, hidden=16, dropout=0.0)
+    model = models.PrototypicalClassifier(encoder, CLASSES, hidden=16, dropout=0.0)
     model.compile(keras.optimizers.Adam(0.02), jit_compile=False)
     model.fit(*examples(), batch_size=30, epochs=20, verbose=0)
     return model
@@ -92,29 +93,19 @@ def test_pgd_of_the_golden_network():
         assert calls == 2 * steps
 
 
-@pytest.mark.parametrize("steps", [1, 10])
-def test_foolbox_as_it_stands_gives_the_same_examples(steps):
-    """On a network that is not sure, as Foolbox's cross-entropy loses digits where it is."""
-    import foolbox
-    import tensorflow as tf
-
+def test_the_ascent_that_networks_are_trained_by_takes_the_same_steps():
     x, y = examples(20)
     keras.utils.set_random_seed(4)
-    layers = [keras.layers.Flatten(), keras.layers.Dense(9, "tanh"), keras.layers.Dense(3)]
+    layers = [keras.layers.Flatten(), keras.layers.Dense(9, "tanh"), keras.layers.Dense(4)]
     model = keras.Sequential([keras.Input((4, 4, 1)), *layers])
-    ours, *_ = attacks.PGD(0.2, steps, step_size=0.05).perturb(
+    measured, *_ = attacks.PGD(0.2, 10, step_size=0.05).perturb(
         Network(model, None, 32), x, y, Drawn(np.zeros(x.shape))
     )
-    network = foolbox.TensorFlowModel(tf.function(model), bounds=(0, 1), device="/CPU:0")
-    attack = foolbox.attacks.LinfPGD(abs_stepsize=0.05, steps=steps, random_start=False)
-    _, theirs, _ = attack(network, tf.constant(x), tf.constant(y), epsilons=0.2)
-    np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-6)
-    # and so does the ascent that networks are trained by
     start = ops.convert_to_tensor(x)
-    own = _attacks.pgd(
-        lambda point: robust.cross_entropy(y, model(point)), start, start, 0.2, 0.05, steps
+    trained = _attacks.pgd(
+        lambda point: robust.cross_entropy(y, model(point)), start, start, 0.2, 0.05, 10
     )
-    np.testing.assert_allclose(own, theirs, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(measured, trained, rtol=0, atol=1e-6)
 
 
 def test_reach_of_the_papers_protocol_and_of_our_step():
@@ -134,6 +125,9 @@ def test_reach_of_the_papers_protocol_and_of_our_step():
         attacks.FGSM(0.2),
         attacks.PGD(0.2, 3),
         attacks.PGD(0.2, 3, loss="margin", probabilities=True),
+        attacks.APGD(0.2, 5, loss="dlr"),
+        attacks.APGD(0.2, 5, source="cosine"),
+        attacks.TargetedAPGD(0.2, 3, targets=3),
         attacks.Square(0.2, queries=30),
     ],
     ids=lambda attack: attack.name,
@@ -146,20 +140,6 @@ def test_examples_stay_in_the_ball_and_the_bounds(trained, attack, rng):
     assert adversarial.min() >= 0 and adversarial.max() <= 1
 
 
-def test_square_search_on_vectors_raises_the_margin_and_leaves_what_is_broken(rng):
-    asked = []
-
-    def margins(x, rows):
-        asked.append(rows)
-        return x.sum(axis=1) - np.array([2.0, 9.0])[rows]
-
-    x = np.full((2, 6), 0.5, "float32")
-    adversarial, queries = attacks._square.search(margins, x, 0.3, 400, rng)
-    assert margins(adversarial, np.array([0, 1]))[0] > 0  # at the start, 6 x 0.5 is above 2
-    assert adversarial[1].sum() > 4.5  # of 6 x 0.8 = 4.8 at most
-    assert queries == sum(map(len, asked[:-1])) == 401
-
-
 def test_names_tell_attacks_apart():
     assert [
         one.name
@@ -169,6 +149,7 @@ def test_names_tell_attacks_apart():
             attacks.PGD(0.3, 40, loss="margin"),
             attacks.PGD(0.3, source="dol"),
             attacks.Square(0.3, 500),
+            *attacks.strong(0.3, sources=("dol", "cosine")),
             *attacks.protocol_paper(0.3, (40,)),
         )
     ] == [
@@ -177,6 +158,11 @@ def test_names_tell_attacks_apart():
         "PGD-40 margin",
         "PGD-40 from dol",
         "Square-500",
+        "APGD-100",
+        "APGD-100 dlr",
+        "APGD-100 to 9 targets",
+        "APGD-100 dlr from dol",
+        "APGD-100 dlr from cosine",
         "FGSM (weak)",
         "PGD-40 (weak)",
     ]
@@ -234,19 +220,24 @@ def test_figures_come_with_wilson_intervals_and_as_a_table():
     assert "one: 50.00 % [15.00, 85.00]" in str(result)
 
 
-def test_white_box_is_below_transfer_and_all_below_clean(trained):
+def test_the_union_is_below_each_attack_and_white_box_below_transfer(trained):
     x, y = examples()
     attack = attacks.PGD(0.15, 20)
-    transfer = attacks.PGD(0.15, 20, source="dol")
+    transfer = [attacks.PGD(0.15, 20, source=source) for source in ("dol", "cosine")]
+    others = attacks.strong(0.15, 20, 3, sources=("dol", "cosine"))
     fgsm, square = attacks.FGSM(0.15), attacks.Square(0.15, queries=50)
     before = [np.array(one) for one in trained.get_weights()]
-    found = robustness(trained, x, y, [fgsm, attack, transfer, square])
+    found = robustness(trained, x, y, [fgsm, attack, *transfer, *others, square])
     for one in found.attacks.values():
         assert found.worst_case <= one.accuracy <= found.clean_accuracy
+        assert not (found.robust & ~one.robust).any()
         assert not (one.robust & ~found.correct).any()
+    robust = np.logical_and.reduce([one.robust for one in found.attacks.values()])
+    np.testing.assert_array_equal(found.robust, robust)
     accuracies = {name: one.accuracy for name, one in found.attacks.items()}
     assert found.clean_accuracy > 0.9 and 0 < accuracies["PGD-20"] < 0.9
-    assert accuracies["PGD-20"] <= accuracies["PGD-20 from dol"]
+    for source in ("dol", "cosine"):
+        assert accuracies["PGD-20"] <= accuracies[f"PGD-20 from {source}"]
     assert accuracies["PGD-20"] <= accuracies["FGSM"]
     for old, new in zip(before, trained.get_weights(), strict=True):  # the prototypes too
         np.testing.assert_array_equal(old, new)
@@ -290,9 +281,12 @@ def test_gradients_that_are_not_finite_are_counted_and_stay_put():
 
 def test_the_same_seed_gives_the_same_figures_and_another_may_not(trained):
     x, y = examples()
-    attack = attacks.PGD(0.12, 2)
-    first, again = (robustness(trained, x, y, [attack], seed=1) for _ in range(2))
-    np.testing.assert_array_equal(first.robust, again.robust)
+    chosen = [attacks.PGD(0.12, 2), attacks.APGD(0.12, 3), attacks.Square(0.12, 9)]
+    first, again = (robustness(trained, x, y, chosen, seed=1) for _ in range(2))
+    for one in chosen:
+        np.testing.assert_array_equal(
+            first.attacks[one.name].robust, again.attacks[one.name].robust
+        )
     starts = []
     for seed in (1, 2):
 
@@ -338,12 +332,39 @@ def test_a_stopped_measurement_goes_on_where_it_was(tmp_path):
         robustness(*given, [Whole("pgd", outcomes)], out=out)
 
 
+def test_a_restart_goes_on_at_the_batch_where_it_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr("keras_dml.evaluation._robustness.SECONDS_BETWEEN_CHECKPOINTS", -1)
+
+    class Stopped(Scripted):
+        def perturb(self, network, x, y, rng):
+            if self.asked and self.stops:
+                raise KeyboardInterrupt
+            self.asked.append((np.round(10 * x[:, 0]).astype(int).tolist(), rng.random()))
+            return x * [1, x[0, 0] < 0.3], len(x), 0  # the second batch is broken
+
+        def __repr__(self):
+            return self.name
+
+    given, out = scripted([1, 1, 1, 1]), tmp_path / "robustness.npz"
+    first, rest, whole = (Stopped("pgd", [None]) for _ in range(3))
+    first.stops, rest.stops, whole.stops = True, False, False
+    with pytest.raises(KeyboardInterrupt):
+        robustness(*given, [first], batch_size=2, out=out)
+    found = robustness(*given, [rest], batch_size=2, out=out)
+    at_once = robustness(*given, [whole], batch_size=2)
+    assert first.asked + rest.asked == whole.asked and len(whole.asked) == 2
+    np.testing.assert_array_equal(found.robust, at_once.robust)
+    assert found.attacks["pgd"].calls == 4
+
+
 def test_no_attack_and_no_such_head_are_refused(trained):
     x, y = examples(6)
     with pytest.raises(ValueError, match="`attacks` is empty; give at least one"):
         robustness(trained, x, y, [])
     with pytest.raises(ValueError, match="`head` must be one of .*head='cosine'"):
         robustness(trained, x, y, [attacks.FGSM(0.1)], head="cosine")
+    with pytest.raises(ValueError, match="`source` must be one of .*source='softmax'"):
+        robustness(trained, x, y, [attacks.FGSM(0.1, source="softmax")])
 
 
 def test_progress_is_told_on_stderr(monkeypatch):
@@ -369,6 +390,8 @@ def test_progress_is_told_on_stderr(monkeypatch):
         (lambda: attacks.PGD(0.1, step_size=-1.0), "`step_size` must be above 0"),
         (lambda: attacks.FGSM(0.1, loss="hinge"), "`loss` must be one of"),
         (lambda: attacks.Square(0.1, 0), "`queries` must be an integer"),
+        (lambda: attacks.APGD(0.1, loss="ce"), "`loss` must be one of"),
+        (lambda: attacks.TargetedAPGD(0.1, targets=0), "`targets` must be an integer"),
     ],
 )
 def test_wrong_attacks_are_refused(make, part):
@@ -392,13 +415,3 @@ def test_wrong_inputs_labels_and_lists_are_refused():
     ):
         with pytest.raises(ValueError, match=part):
             robustness(model, *given)
-
-
-def test_without_foolbox_the_error_names_the_extra(monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "foolbox", None)
-    monkeypatch.delitem(sys.modules, "keras_dml.evaluation._foolbox", raising=False)
-    monkeypatch.delattr("keras_dml.evaluation._foolbox", raising=False)
-    with pytest.raises(ImportError, match="keras-dml\\[robustness\\]"):
-        robustness(*scripted([1, 1]), [attacks.FGSM(0.1)])

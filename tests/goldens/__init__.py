@@ -1,6 +1,7 @@
 """Worked examples with known answers, as JSON: `seeds_p1` to `seeds_p3` from the definitions of
-Abdelwahab2019, Monteiro2020 and Kim2020 in float64, `tfa` and `tfsim` from the real TensorFlow
-Addons 0.23 and TensorFlow Similarity 0.17 in float32.
+Abdelwahab2019, Monteiro2020 and Kim2020 in float64, `tfa`, `tfsim` and `toolbox` from the
+real TensorFlow Addons 0.23, TensorFlow Similarity 0.17 and Adversarial Robustness Toolbox 1.20 in
+float32.
 
 The files number the papers in this order. In them infinities and not-a-numbers are strings, because
 JSON has none; here they are floats.
