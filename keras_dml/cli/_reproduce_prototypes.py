@@ -13,17 +13,17 @@ FILES = {
     split: tuple(f"{split}-{kind}-ubyte" for kind in ("images-idx3", "labels-idx1"))
     for split in ("train", "t10k")
 }
-SHOWN = ("clean", "fgsm", "short", "long", "restarts", "margin", "square", "worst")
+SHOWN = ("clean", "fgsm", "short", "long", "apgd", "margin", "targeted", "square", "worst")
 
 
-def show(manual_dir, out, scale, restarts=None, images=None, precision="float32"):
+def show(manual_dir, out, scale, *, seeds=None, images=None, precision="float32"):
     """Runs the comparison and prints its table.
 
     Args:
         manual_dir: Folder that holds the four files of MNIST.
         out: Folder that is written into.
         scale: A name of `plan.SCALES`.
-        restarts: Number of restarts of the long attack; that of the scale when None.
+        seeds: Number of trainings of each kind; that of the scale when None.
         images: Number of test images to attack, the first ones; that of the scale when None.
         precision: Keras's policy of the training.
 
@@ -38,11 +38,9 @@ def show(manual_dir, out, scale, restarts=None, images=None, precision="float32"
         from keras_dml.reproduce.prototypes import digits, plan, plots, tables
         from keras_dml.training import Runs
 
-    chosen = plan.SCALES[scale]
-    if restarts is not None:
-        chosen = dataclasses.replace(chosen, restarts=restarts)
-    if images is not None:
-        chosen = dataclasses.replace(chosen, test=images)
+    given = {"seeds": seeds, "test": images}
+    given = {name: value for name, value in given.items() if value is not None}
+    chosen = dataclasses.replace(plan.SCALES[scale], **given)
     shown = digits.digits_of(train, test).first(chosen.train, chosen.test)
     experiment = plan.Experiment(shown, Runs(out / "runs"), chosen, precision=precision)
     heads = tables.heads(experiment.attacks)
@@ -78,7 +76,7 @@ def _introduce(digits, scale):
     _console.echo(
         f"\n[bold]Prototypical classifiers (Monteiro et al. 2020) under attack, beside four "
         f"others[/bold], scale {scale}\n{len(digits.x):,} digits to train on, "
-        f"{len(digits.x_test):,} to attack; one architecture, one recipe"
+        f"{len(digits.x_test):,} to attack; one recipe, one architecture and a LeNet"
     )
     _console.echo(f"[dim]{SOURCE}[/dim]")
     if scale == "smoke":
@@ -89,8 +87,9 @@ def _print_table(table, heads):
     from keras_dml.reproduce.prototypes.tables import OF_PAPER
 
     _console.echo(
-        f"\n[bold]Right answers[/bold] of {table['count'][0]:,}, in %: clean, under each attack, "
-        "under all of them\nRight: the paper's Table 1, whose attacks were probably weaker"
+        f"\n[bold]Right answers[/bold] of {table['count'][0]:,}, in %, mean of "
+        f"{table['seeds'][0]} trainings: clean, under each attack, under all of them\n"
+        "Right: the paper's Table 1, whose attacks were probably weaker"
     )
     shown = (heads[name].replace("Square-", "Square ") for name in SHOWN)  # heads wrap at spaces
     columns = ("", *shown, "", *OF_PAPER.values())

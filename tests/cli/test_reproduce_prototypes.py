@@ -29,19 +29,19 @@ def test_help_has_an_example(command):
     assert code == 0 and "Example: keras-dml reproduce prototypes --manual-dir" in out
 
 
-@pytest.mark.parametrize("words", [[], ["--manual-dir", ".", "--restarts", 1]])
+@pytest.mark.parametrize("words", [[], ["--manual-dir", ".", "--seeds", 0]])
 def test_wrong_use_exits_with_2(command, words):
     assert command("reproduce", "prototypes", *words)[0] == 2
 
 
 def test_the_table_is_printed_and_everything_is_written(command, few, tmp_path):
     out = tmp_path / "a [folder]"
-    code, printed, told = reproduce(command, out, "--scale", "smoke", "--restarts", 3)
+    code, printed, told = reproduce(command, out, "--scale", "smoke", "--seeds", 1)
     assert code == 0, told
     for part in (
         "128 digits to train on, 10 to attack",
         "DOL",
-        "PGD-2 x 3",
+        "APGD-2",
         "99.3",
         "figures mean",
     ):

@@ -14,8 +14,10 @@ SCALE = plan.Scale(
     short=1,
     long=2,
     restarts=2,
+    targets=2,
     queries=3,
     part=15,
+    seeds=1,
 )
 ROWS = ("SIM", "SIM + AT")
 

@@ -1,5 +1,6 @@
 """Table 1 of Monteiro2020 on made-up digits: what is trained, attacked, resumed, what comes out."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -36,10 +37,9 @@ def test_every_network_is_trained_once_and_every_row_attacked_whole(found, folde
     assert told == [(one, n) for one in ("undefended", "prototypes") for n in (1, 2)]
     assert all(np.isfinite(row["loss"]) for row in history)
     assert list(sums) == list(small.ROWS)
-    for row in sums.values():
+    for (row,) in sums.values():
         assert row["count"] == 20
         assert 0 <= row["worst"] <= min(row[name] for name in tables.heads(found[0].attacks))
-        assert row["restarts"] <= row["long"]
     parts = [json.loads(path.read_text())["settings"] for path in folder.glob("attack_*.json")]
     assert sorted(one["start"] for one in parts) == 2 * [0] + 2 * [15]
 
@@ -63,7 +63,7 @@ def test_a_stopped_training_goes_on_like_one_that_was_not(found, digits, tmp_pat
         raise KeyboardInterrupt
 
     experiment = plan.Experiment(digits, runs, small.SCALE, ("SIM + AT",))
-    settings = experiment._settings("prototypes")
+    settings = experiment._settings("prototypes", methods.THRESHOLDS, 0)
     with monkeypatch.context() as patch:
         patch.setattr(Checkpoint, "on_epoch_end", saved_once)
         with pytest.raises(KeyboardInterrupt):
@@ -78,7 +78,10 @@ def test_a_stopped_training_goes_on_like_one_that_was_not(found, digits, tmp_pat
 
 def test_a_finished_training_leaves_its_network_alone(found, folder):
     kept = sorted(path.name for path in folder.iterdir() if path.name.startswith("train_"))
-    paths = [found[0].runs.path(found[0]._settings(one)) for one in ("prototypes", "undefended")]
+    paths = [
+        found[0].runs.path(found[0]._settings(one, methods.THRESHOLDS, 0))
+        for one in ("prototypes", "undefended")
+    ]
     assert kept == sorted(
         path.with_suffix(end).name for path in paths for end in (".json", ".keras")
     )
@@ -111,7 +114,8 @@ def test_every_epoch_shows_the_digits_in_another_order(digits):
 
 
 def test_all_rows_start_from_the_same_weights():
-    first, again, other = (methods.network(4, seed).get_weights() for seed in (0, 0, 1))
+    networks = (methods.network(methods.THRESHOLDS, 4, seed) for seed in (0, 0, 1))
+    first, again, other = (one.get_weights() for one in networks)
     for one, two in zip(first, again, strict=True):
         np.testing.assert_array_equal(one, two)
     assert any((one != two).any() for one, two in zip(first, other, strict=True))
@@ -120,7 +124,7 @@ def test_all_rows_start_from_the_same_weights():
 def test_networks_trained_in_half_precision_are_attacked_in_float32(found, digits, tmp_path):
     halves = plan.Experiment(digits, Runs(tmp_path), small.SCALE, ("SIM",), "mixed_bfloat16")
     halves.train()
-    settings = halves._settings("undefended")
+    settings = halves._settings("undefended", methods.THRESHOLDS, 0)
     trained, attacked = halves.trainings.network(settings), halves.trainings.classifier(settings)
     assert trained.encoder.layers[-1].compute_dtype == "bfloat16"
     assert {layer.compute_dtype for layer in attacked.encoder.layers} == {"float32"}
@@ -128,7 +132,7 @@ def test_networks_trained_in_half_precision_are_attacked_in_float32(found, digit
     for one, other in zip(trained.get_weights(), attacked.get_weights(), strict=True):
         np.testing.assert_array_equal(one, other)
     assert not {path.name for path in tmp_path.iterdir()} & {
-        halves.runs.path(found[0]._settings("undefended")).name
+        halves.runs.path(found[0]._settings("undefended", methods.THRESHOLDS, 0)).name
     }
 
 
@@ -150,15 +154,45 @@ def test_other_data_are_refused():
 
 def test_the_table_has_shares_intervals_and_the_papers_figures(found):
     heads = tables.heads(found[0].attacks)
-    assert heads["restarts"] == "PGD-2 x 2" and heads["weak_long"] == "PGD-2 (weak)"
+    assert heads["margin"] == "APGD-2 x 2 margin" and heads["weak_long"] == "PGD-2 (weak)"
     table = tables.comparison(found[2], heads)
     assert table["method"] == ["SIM", "SIM + AT"]
     assert table["short_paper"] == [0.2385, 0.9535]
     assert tables.comparison({"TRADES": found[2]["SIM"]}, heads)["long_paper"] == [None]
-    counted = found[2]["SIM"]["clean"]
-    assert table["clean"][0] == round(counted / 20, 4)
-    interval = stats.binomtest(counted, 20).proportion_ci(method="wilson")
-    assert table["clean_low"][0] == pytest.approx(interval.low, abs=1e-4)
+    assert table["clean"][0] == found[2]["SIM"][0]["clean"] / 20
+
+
+def test_several_seeds_give_a_mean_its_interval_over_images_and_the_extremes():
+    right = {"not_finite": 1, "count": 100}
+    sums = {"SIM": [{**right, "worst": 90}, {**right, "worst": 97}]}
+    table = tables.comparison(sums, ["worst"])
+    assert table["seeds"] == [2] and table["not_finite"] == [2]
+    assert (table["worst"], table["worst_least"], table["worst_most"]) == ([0.935], [0.9], [0.97])
+    interval = stats.binomtest(94, 100).proportion_ci(method="wilson")
+    assert table["worst_low"][0] == pytest.approx(interval.low, abs=1e-4)
+
+
+def test_every_seed_is_trained_and_attacked(digits, monkeypatch):
+    planned = []
+
+    class Planned:
+        def make(self, plan, run, description):
+            planned.extend(plan)
+            return [{"count": 15}] * len(plan) if "heads" in description else [[]] * len(plan)
+
+        def path(self, settings):
+            raise AssertionError("nothing is run")
+
+    scale = dataclasses.replace(small.SCALE, seeds=2)
+    experiment = plan.Experiment(digits, Planned(), scale, ("SIM", "DOL", "SIM + AT, LeNet"))
+    experiment.train()
+    trained = [(one["training"], one["network"], one["seed"]) for one in planned]
+    assert trained == [
+        (training, network, seed)
+        for training, network in (("undefended", "thresholds"), ("prototypes", "lenet"))
+        for seed in (0, 1)
+    ]
+    assert [[one["count"] for one in row] for row in experiment.attack().values()] == [[30, 30]] * 3
 
 
 def test_table_picture_and_figures_are_written(found, tmp_path):
@@ -170,9 +204,14 @@ def test_table_picture_and_figures_are_written(found, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names)
     told = json.loads((tmp_path / "figures.json").read_text())
     assert told["figures"] == table and len(told["trainings"]) == 4
-    assert (tmp_path / "table1.csv").read_text().startswith("method,count,clean,clean_low")
+    assert (tmp_path / "table1.csv").read_text().startswith("method,count,seeds,clean,clean_low")
 
 
 def test_the_rows_are_those_of_the_paper():
     assert set(methods.ROWS) == set(tables.PAPER)
-    assert len(methods.TRAININGS) == 6
+    assert methods.ROWS["SIM + AT, LeNet"].network == methods.LENET
+
+
+def test_the_lenet_is_that_of_the_paper():
+    network = methods.network(methods.LENET, 4, seed=0)
+    assert network.encoder.name == "lenet" and network.encoder.count_params() == 60_856

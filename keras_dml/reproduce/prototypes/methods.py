@@ -1,30 +1,50 @@
 """The rows of Monteiro2020, Table 1: what is trained, and which head is attacked."""
 
+from typing import NamedTuple
+
 from keras_dml import models
 from keras_dml._backend import keras
 
 UNDEFENDED = "undefended"
-ROWS = {  # name: how the network is trained, and its head
-    "SIM": (UNDEFENDED, "sim"),
-    "DOL": (UNDEFENDED, "dol"),
-    "AT": ("at", "dol"),
-    "ALP": ("alp", "dol"),
-    "TLA": ("tla", "dol"),
-    "TRADES": ("trades", "dol"),
-    "DOL + AT": ("prototypes", "dol"),
-    "SIM + AT": ("prototypes", "sim"),
+THRESHOLDS, LENET = "thresholds", "lenet"
+
+
+class Row(NamedTuple):
+    """A row of the table.
+
+    Attributes:
+        training: How the network is trained.
+        head: Head that is attacked.
+        network: `THRESHOLDS`, filters that start as thresholds of pixels, or the paper's `LENET`.
+    """
+
+    training: str
+    head: str
+    network: str = THRESHOLDS
+
+
+ROWS = {
+    "SIM": Row(UNDEFENDED, "sim"),
+    "DOL": Row(UNDEFENDED, "dol"),
+    "AT": Row("at", "dol"),
+    "ALP": Row("alp", "dol"),
+    "TLA": Row("tla", "dol"),
+    "TRADES": Row("trades", "dol"),
+    "DOL + AT": Row("prototypes", "dol"),
+    "SIM + AT": Row("prototypes", "sim"),
+    "SIM + AT, LeNet": Row("prototypes", "sim", LENET),
 }
-TRAININGS = tuple(dict.fromkeys(training for training, _ in ROWS.values()))
 CLASSES = 10
 HIDDEN = 128  # of the similarity
 FLOAT32 = "float32"
 
 
-def network(width, seed, precision=FLOAT32):
-    """The one architecture of all rows.
+def network(kind, width, seed, precision=FLOAT32):
+    """The architecture of a row.
 
     Args:
-        width: Filters of its first convolution, even.
+        kind: `THRESHOLDS` or `LENET`.
+        width: Filters of the first convolution of `THRESHOLDS`, even.
         seed: Seed of all weights, the same for all rows.
         precision: Keras's policy of its layers; weights are float32 in any.
 
@@ -35,7 +55,7 @@ def network(width, seed, precision=FLOAT32):
     before = keras.config.dtype_policy()
     keras.config.set_dtype_policy(precision)
     try:
-        encoder = models.thresholding_cnn(width=width)
+        encoder = models.lenet() if kind == LENET else models.thresholding_cnn(width=width)
         return models.PrototypicalClassifier(encoder, CLASSES, hidden=(HIDDEN,), dropout=0.0)
     finally:
         keras.config.set_dtype_policy(before)
@@ -46,7 +66,7 @@ def defended(classifier, training, recipe, steps_an_epoch, seed):
 
     Args:
         classifier: Output of `network`.
-        training: One of `TRAININGS` but `UNDEFENDED`.
+        training: Training of a `Row`, not `UNDEFENDED`.
         recipe: Dict of `epsilon`, `attack_steps` and `ramp_epochs`.
         steps_an_epoch: Batches in an epoch.
         seed: Seed of the attacks' starts.

@@ -4,10 +4,10 @@ import dataclasses
 
 from keras_dml.evaluation import attacks, robustness
 from keras_dml.reproduce.prototypes.digits import digest
-from keras_dml.reproduce.prototypes.methods import FLOAT32, ROWS, TRAININGS
+from keras_dml.reproduce.prototypes.methods import FLOAT32, ROWS
 from keras_dml.reproduce.prototypes.training import Trainings
 
-VERSION = 4  # of what a run does; another one leaves the files of older runs alone
+VERSION = 5  # of what a run does; another one leaves the files of older runs alone
 EPSILON = 0.3  # Monteiro2020, MNIST
 STEP_SIZE = 0.01  # of the attacks that measure
 
@@ -22,10 +22,12 @@ class Scale:
         epochs: Epochs of each training.
         attack_steps: Steps of the attack in training.
         width: Filters of the network's first convolution.
-        short, long: Steps of the two attacks by projected gradients.
-        restarts: Restarts of the long attack.
+        short, long: Steps of the two attacks by projected gradients, and of APGD the longer.
+        restarts: Restarts of APGD on the margin.
+        targets: Targets of the targeted APGD.
         queries: Queries of the search without gradients.
         part: Images attacked in one run.
+        seeds: Number of trainings of each kind.
     """
 
     train: int | None
@@ -36,8 +38,10 @@ class Scale:
     short: int
     long: int
     restarts: int
+    targets: int
     queries: int
     part: int
+    seeds: int
 
 
 SCALES = {
@@ -50,20 +54,24 @@ SCALES = {
         short=5,
         long=10,
         restarts=2,
+        targets=2,
         queries=20,
         part=128,
+        seeds=1,
     ),
     "full": Scale(
         train=None,
-        test=None,
+        test=2000,
         epochs=6,
         attack_steps=10,
         width=16,
         short=40,
         long=100,
-        restarts=10,
-        queries=1000,
-        part=2500,
+        restarts=5,
+        targets=9,
+        queries=5000,
+        part=1000,
+        seeds=3,
     ),
 }
 
@@ -95,8 +103,11 @@ class Experiment:
             "fgsm": attacks.FGSM(EPSILON),
             "short": attacks.PGD(EPSILON, scale.short, STEP_SIZE),
             "long": attacks.PGD(EPSILON, scale.long, STEP_SIZE),
-            "restarts": attacks.PGD(EPSILON, scale.long, STEP_SIZE, scale.restarts),
-            "margin": attacks.PGD(EPSILON, scale.short, STEP_SIZE, loss="margin"),
+            "apgd": attacks.APGD(EPSILON, scale.long),
+            "margin": attacks.APGD(EPSILON, scale.long, scale.restarts, loss="margin"),
+            "dlr": attacks.APGD(EPSILON, scale.long, loss="dlr"),
+            "targeted": attacks.TargetedAPGD(EPSILON, scale.long, scale.targets),
+            "transfer": attacks.APGD(EPSILON, scale.long, loss="margin", source="cosine"),
             "square": attacks.Square(EPSILON, scale.queries),
             **dict(zip(("weak_fgsm", "weak_short", "weak_long"), weak, strict=True)),
         }
@@ -107,12 +118,13 @@ class Experiment:
         Returns:
             Loss and metrics of each epoch, a dict each.
         """
-        needed = [one for one in TRAININGS if one in {ROWS[name][0] for name in self.rows}]
-        plan = [self._settings(training) for training in needed]
+        needed = dict.fromkeys((ROWS[name].training, ROWS[name].network) for name in self.rows)
+        plan = [self._settings(*one, seed) for one in needed for seed in range(self.scale.seeds)]
         histories = self.runs.make(plan, self.trainings.run, "1/2 networks are trained")
+        told = ("training", "network", "seed")
         return [
-            {"training": training, "epoch": number, **epoch}
-            for training, history in zip(needed, histories, strict=True)
+            {**{name: settings[name] for name in told}, "epoch": number, **epoch}
+            for settings, history in zip(plan, histories, strict=True)
             for number, epoch in enumerate(history, start=1)
         ]
 
@@ -120,43 +132,44 @@ class Experiment:
         """Every row under every attack.
 
         Returns:
-            Dict by row of dicts: `count`; `clean` and `worst`, how many are right; and of each
-            attack, by its column, the same; `not_finite`, entries of gradients.
+            Dict by row of a list with a dict a seed: `count`; `clean` and `worst`, how many are
+            right; and of each attack, by its column, the same; `not_finite`, entries of gradients.
         """
         starts = range(0, len(self.digits.x_test), self.scale.part)
-        plan = [(name, self._attacked(name, start)) for name in self.rows for start in starts]
-        results = self.runs.make(
-            [settings for _, settings in plan], self._measure, "2/2 heads are attacked, runs"
-        )
-        sums = {}
-        for (name, _), result in zip(plan, results, strict=True):
-            row = sums.setdefault(name, dict.fromkeys(result, 0))
+        seeds = range(self.scale.seeds)
+        keys = [(name, seed, start) for name in self.rows for seed in seeds for start in starts]
+        plan = [self._attacked(*key) for key in keys]
+        results = self.runs.make(plan, self._measure, "2/2 heads are attacked, runs")
+        sums = {name: [{} for _ in seeds] for name in self.rows}
+        for (name, seed, _), result in zip(keys, results, strict=True):
+            row = sums[name][seed]
             for column, value in result.items():
-                row[column] += value
+                row[column] = row.get(column, 0) + value
         return sums
 
-    def _settings(self, training):
+    def _settings(self, training, network, seed):
         return {
-            "name": f"train_{training}",
+            "name": f"train_{training}_{network}_{seed}",
             "version": VERSION,
             "digits": self.digits.digest,
             "training": training,
+            "network": network,
             "epochs": self.scale.epochs,
             "batch": 128,
             "learning_rate": 1e-3,
             "width": self.scale.width,
-            "seed": 0,
+            "seed": seed,
             "precision": self.precision,
             "epsilon": EPSILON,
             "attack_steps": self.scale.attack_steps,
             "ramp_epochs": 1.5,
         }
 
-    def _attacked(self, name, start):
-        training, head = ROWS[name]
+    def _attacked(self, name, seed, start):
+        training, head, network = ROWS[name]
         return {
-            "name": f"attack_{training}_{head}",
-            "training": self._settings(training),
+            "name": f"attack_{training}_{network}_{seed}_{head}",
+            "training": self._settings(training, network, seed),
             "head": head,
             "start": start,
             "part": self.scale.part,

@@ -9,8 +9,8 @@ from keras_dml.reproduce.prototypes import tables
 from keras_dml.training import write_json
 
 OWN = "SIM + AT"
-DRAWN = ("clean", "fgsm", "short", "long", "restarts", "square")
-NOTE = "Dots: here, on raw logits, with 95 % intervals. Diamonds: the paper."
+DRAWN = ("clean", "fgsm", "short", "long", "square", "worst")
+NOTE = "Dots: here, on raw logits, with 95 % intervals over images. Diamonds: the paper."
 
 
 def write(out, table, heads, history, *, source):
@@ -74,7 +74,9 @@ def compared(table, heads, *, title, caption):
 def _protocol(table, history):
     epochs = max(row["epoch"] for row in history)
     return (
-        f"Networks trained for this by {epochs} epochs of one recipe, {table['count'][0]:,} images."
+        f"Networks trained for this by {epochs} epochs of one recipe, means of {table['seeds'][0]} "
+        f"seeds, {table['count'][0]:,} images; first filters that start as thresholds of pixels, "
+        "except where LeNet is named."
     )
 
 
@@ -86,4 +88,4 @@ def _title(table, heads):
         for name in dict.fromkeys((best, OWN, "SIM"))
         if name in worst
     )
-    return f"Right under the worst of {len(heads) - 2} attacks: {found}"
+    return f"Right under all of {len(heads) - 2} attacks: {found}"

@@ -1,5 +1,7 @@
 """Table 1: accuracies with their intervals, the paper's beside them."""
 
+import statistics
+
 from scipy import stats
 
 from keras_dml.reproduce.prototypes.methods import ROWS
@@ -14,6 +16,7 @@ PAPER = {  # Monteiro2020, Table 1, MNIST, per cent
     "DOL + AT": {"clean": 98.71, "short": 95.04, "long": 93.78, "fgsm": 97.62},
     "SIM + AT": {"clean": 98.79, "short": 95.35, "long": 93.98, "fgsm": 97.84},
 }
+PAPER["SIM + AT, LeNet"] = PAPER["SIM + AT"]  # the paper's network is a LeNet
 OF_PAPER = {"clean": "clean", "fgsm": "FGSM", "short": "PGD-40", "long": "PGD-100"}
 
 
@@ -26,7 +29,7 @@ def heads(attacks):
     return {
         "clean": "clean",
         **{column: attack.name for column, attack in attacks.items()},
-        "worst": "worst case",
+        "worst": "union",
     }
 
 
@@ -38,22 +41,31 @@ def comparison(sums, columns):
         columns: Names of the figures, `heads`.
 
     Returns:
-        Table, columns by name: `method`, `count`, of each figure `x`, `x_low` and `x_high`, its 95
-        % interval by Wilson, and of what the paper has `x_paper`; and `not_finite`.
+        Table, columns by name: `method`, `count`, `seeds`; of each figure `x`, the mean over seeds,
+        `x_low` and `x_high`, its 95 % interval over images by Wilson, `x_least` and `x_most`, the
+        extremes over seeds, and of what the paper has `x_paper`; and `not_finite`.
     """
     names = [name for name in ROWS if name in sums]
-    table = {"method": names, "count": [sums[name]["count"] for name in names]}
+    counts = [sums[name][0]["count"] for name in names]
+    table = {"method": names, "count": counts, "seeds": [len(sums[name]) for name in names]}
     for column in columns:
-        found = [_with_interval(sums[name][column], sums[name]["count"]) for name in names]
-        for key, values in zip(("", "_low", "_high"), zip(*found, strict=True), strict=True):
-            table[f"{column}{key}"] = list(values)
+        found = [
+            _over_seeds([one[column] for one in sums[name]], count)
+            for name, count in zip(names, counts, strict=True)
+        ]
+        ends = ("", "_low", "_high", "_least", "_most")
+        for end, values in zip(ends, zip(*found, strict=True), strict=True):
+            table[f"{column}{end}"] = list(values)
         if column in OF_PAPER:
             papers = [PAPER[name].get(column) for name in names]
             table[f"{column}_paper"] = [None if x is None else round(x / 100, 4) for x in papers]
-    table["not_finite"] = [sums[name]["not_finite"] for name in names]
+    table["not_finite"] = [sum(one["not_finite"] for one in sums[name]) for name in names]
     return table
 
 
-def _with_interval(count, total):
-    interval = stats.binomtest(count, total).proportion_ci(method="wilson")
-    return tuple(round(float(x), 4) for x in (count / total, interval.low, interval.high))
+def _over_seeds(right, count):
+    """Mean over seeds, its interval over images, and the extremes over seeds, as fractions."""
+    mean = statistics.mean(right)
+    interval = stats.binomtest(round(mean), count).proportion_ci(method="wilson")
+    ends = (mean / count, interval.low, interval.high, min(right) / count, max(right) / count)
+    return tuple(round(float(x), 4) for x in ends)

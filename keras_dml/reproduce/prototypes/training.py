@@ -9,6 +9,7 @@ from keras_dml._files import staged
 from keras_dml.reproduce.prototypes.methods import UNDEFENDED, defended, network
 from keras_dml.training import Optimization, fit
 
+ARCHITECTURE = ("network", "width", "seed")  # settings of a network
 WARM_UP = 200  # steps, at most a quarter of all
 
 
@@ -64,14 +65,14 @@ class Trainings:
         """Trains a network, from its checkpoint if there is one, and keeps it.
 
         Args:
-            settings: Dict of `training`, `epochs`, `batch`, `learning_rate`, `width`, `seed`,
-                `precision`, `epsilon`, `attack_steps`, `ramp_epochs`.
+            settings: Dict of `training`, `network`, `epochs`, `batch`, `learning_rate`, `width`,
+                `seed`, `precision`, `epsilon`, `attack_steps`, `ramp_epochs`.
 
         Returns:
             List of the loss and metrics of each epoch, dicts.
         """
         batches = Batches(self.digits, settings["batch"], settings["seed"])
-        model = network(settings["width"], settings["seed"], settings["precision"])
+        model = network(*(settings[name] for name in (*ARCHITECTURE, "precision")))
         if settings["training"] != UNDEFENDED:
             seed = settings["seed"]
             model = defended(model, settings["training"], settings, len(batches), seed)
@@ -97,6 +98,6 @@ class Trainings:
         """The trained `PrototypicalClassifier`, in float32 under any policy of its training."""
         model = self.network(settings)
         trained = model if settings["training"] == UNDEFENDED else model.classifier
-        plain = network(settings["width"], settings["seed"])
+        plain = network(*(settings[name] for name in ARCHITECTURE))
         plain.set_weights(trained.get_weights())
         return plain
