@@ -26,6 +26,10 @@ def robustness(
     Attacks use raw logits in inference mode, and the model is not changed. A restart runs only on
     examples that are still robust under its attack.
 
+    The union of few attacks is no robust accuracy yet. One to rely on has APGD on the cross-entropy
+    and, from several starts, on the margin, `TargetedAPGD`, transfer from the other heads, and
+    `Square`, which needs no gradients (Croce2020).
+
     Args:
         model: A `PrototypicalClassifier`, or any `keras.Model` whose output is logits, shape
             `(batch, classes)`. Inputs lie in [0, 1]; standardization is inside the model.

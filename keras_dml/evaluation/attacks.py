@@ -239,29 +239,6 @@ class Square:
         return *_square.search(margins, x, self.epsilon, self.queries, rng), 0
 
 
-def strong(epsilon, steps=100, targets=9, sources=()):
-    """Attacks by gradients whose union is a robust accuracy that can be relied on (Croce2020): APGD
-    on the cross-entropy and on the DLR, targeted APGD, and transfer from other heads.
-
-    `Square` belongs beside them: it finds what gradients hide.
-
-    Args:
-        epsilon: Largest change of an entry.
-        steps: Steps of each attack.
-        targets: Targets of the targeted attack.
-        sources: Heads whose adversarial examples are tried on the attacked head.
-
-    Returns:
-        A tuple of attacks.
-    """
-    return (
-        APGD(epsilon, steps),
-        APGD(epsilon, steps, loss="dlr"),
-        TargetedAPGD(epsilon, steps, targets),
-        *(APGD(epsilon, steps, loss="dlr", source=source) for source in sources),
-    )
-
-
 def protocol_paper(epsilon, steps=(40, 100)):
     """The weak attacks of the authors' code for Monteiro2020; reports must call them weak.
 

@@ -149,7 +149,8 @@ def test_names_tell_attacks_apart():
             attacks.PGD(0.3, 40, loss="margin"),
             attacks.PGD(0.3, source="dol"),
             attacks.Square(0.3, 500),
-            *attacks.strong(0.3, sources=("dol", "cosine")),
+            attacks.APGD(0.3, restarts=5, loss="margin", source="cosine"),
+            attacks.TargetedAPGD(0.3),
             *attacks.protocol_paper(0.3, (40,)),
         )
     ] == [
@@ -158,11 +159,8 @@ def test_names_tell_attacks_apart():
         "PGD-40 margin",
         "PGD-40 from dol",
         "Square-500",
-        "APGD-100",
-        "APGD-100 dlr",
+        "APGD-100 x 5 margin from cosine",
         "APGD-100 to 9 targets",
-        "APGD-100 dlr from dol",
-        "APGD-100 dlr from cosine",
         "FGSM (weak)",
         "PGD-40 (weak)",
     ]
@@ -224,7 +222,7 @@ def test_the_union_is_below_each_attack_and_white_box_below_transfer(trained):
     x, y = examples()
     attack = attacks.PGD(0.15, 20)
     transfer = [attacks.PGD(0.15, 20, source=source) for source in ("dol", "cosine")]
-    others = attacks.strong(0.15, 20, 3, sources=("dol", "cosine"))
+    others = [attacks.APGD(0.15, 20, loss="dlr"), attacks.TargetedAPGD(0.15, 20, 3)]
     fgsm, square = attacks.FGSM(0.15), attacks.Square(0.15, queries=50)
     before = [np.array(one) for one in trained.get_weights()]
     found = robustness(trained, x, y, [fgsm, attack, *transfer, *others, square])
