@@ -56,17 +56,16 @@ def measured(model, x, y, out):
     return {**right, f"union of the first {len(ON_ALL)}": on_all, UNION: union}
 
 
-def figures(right, of=""):
+def figures(right):
     """Rows of a card's figures.
 
     Args:
-        right: Output of `measured`, or a part of it.
-        of: What to add to the names of the attacks, such as `", on a LeNet"`.
+        right: Output of `measured`.
     """
     rows = []
     for name, one in right.items():
         (found,) = Answers(one).rows()
-        keys = {"head": "sim", "attack": f"{name}{of}", "epsilon": EPSILON, "ci95": found["ci95"]}
+        keys = {"head": "sim", "attack": name, "epsilon": EPSILON, "ci95": found["ci95"]}
         rows.append(
             measure.proportion("robustness", found["metric"], found["value"], len(one), **keys)
         )

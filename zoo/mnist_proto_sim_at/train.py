@@ -12,6 +12,8 @@ import typer
 from keras_dml import zoo as published
 from keras_dml._backend import keras
 from keras_dml.models import AdversarialTraining, PrototypicalClassifier, lenet, thresholding_cnn
+from keras_dml.training import page_tables
+from keras_dml.training.answers import Answers
 from keras_dml.training.golden import synthetic_images
 from zoo import classifiers, recipe, under_attack
 from zoo.mnist_proto_sim import train as clean
@@ -49,17 +51,17 @@ def trained(run, encoder):
 
 
 def beside(run, x, y):
-    """Rows of other models under the same attacks."""
-    lenets = run.part("lenet")
+    """Accuracy of other models under the union of the same attacks, in words by name."""
     others = {
-        "lenet": (", on a LeNet trained the same way", trained(lenets, lenet)),
-        "undefended": (", on mnist_proto_sim", published.load("mnist_proto_sim")),
+        "lenet": lambda: trained(run.part("lenet"), lenet),
+        "undefended": lambda: published.load("mnist_proto_sim"),
     }
-    rows = []
-    for name, (of, model) in others.items():
-        right = under_attack.measured(model, x, y, run.part(name).out)
-        rows += under_attack.figures({under_attack.UNION: right[under_attack.UNION]}, of)
-    return rows
+    found = {}
+    for name, model in others.items():
+        right = under_attack.measured(model(), x, y, run.part(name).out)
+        (row,) = Answers(right[under_attack.UNION]).rows()
+        found[name] = page_tables.with_interval(row["value"], row["ci95"])
+    return found
 
 
 @recipe.command(STEPS)
@@ -68,14 +70,12 @@ def main(run, attacked: Images = 10_000):
     model = trained(run, thresholding_cnn)
     x, y = examples("test")
     right = under_attack.measured(model, x[:attacked], y[:attacked], run.out)
+    figures = run.keep(classifiers.accuracies(model, x, y) + under_attack.figures(right))
     first = slice(min(attacked, under_attack.FIRST))
-    figures = run.keep(
-        classifiers.accuracies(model, x, y)
-        + under_attack.figures(right)
-        + beside(run, x[first], y[first])
-    )
+    others = beside(run, x[first], y[first])
+    print(others, flush=True)
     if run.publishes:
-        run.publish(model, synthetic_images(), figures, curves=None)
+        run.publish(model, synthetic_images(), figures, curves=None, trained_at=TRAINED, **others)
 
 
 if __name__ == "__main__":
