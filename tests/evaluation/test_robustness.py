@@ -128,6 +128,7 @@ def test_reach_of_the_papers_protocol_and_of_our_step():
         attacks.APGD(0.2, 5, loss="dlr"),
         attacks.APGD(0.2, 5, source="cosine"),
         attacks.TargetedAPGD(0.2, 3, targets=3),
+        attacks.SquareAPGD(0.2, queries=9, steps=5),
         attacks.Square(0.2, queries=30),
     ],
     ids=lambda attack: attack.name,
@@ -151,6 +152,7 @@ def test_names_tell_attacks_apart():
             attacks.Square(0.3, 500),
             attacks.APGD(0.3, restarts=5, loss="margin", source="cosine"),
             attacks.TargetedAPGD(0.3),
+            attacks.SquareAPGD(0.3, restarts=3),
             *attacks.protocol_paper(0.3, (40,)),
         )
     ] == [
@@ -161,6 +163,7 @@ def test_names_tell_attacks_apart():
         "Square-500",
         "APGD-100 x 5 margin from cosine",
         "APGD-100 to 9 targets",
+        "Square-500 + APGD-100 x 3 margin",
         "FGSM (weak)",
         "PGD-40 (weak)",
     ]
@@ -389,6 +392,7 @@ def test_progress_is_told_on_stderr(monkeypatch):
         (lambda: attacks.FGSM(0.1, loss="hinge"), "`loss` must be one of"),
         (lambda: attacks.Square(0.1, 0), "`queries` must be an integer"),
         (lambda: attacks.APGD(0.1, loss="ce"), "`loss` must be one of"),
+        (lambda: attacks.SquareAPGD(0.1, queries=0), "`queries` must be an integer"),
         (lambda: attacks.TargetedAPGD(0.1, targets=0), "`targets` must be an integer"),
     ],
 )

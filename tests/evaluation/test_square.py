@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keras_dml._backend import keras
-from keras_dml.evaluation import _square
+from keras_dml.evaluation import _square, attacks
 from keras_dml.evaluation._attacked import Network
 from tests.goldens import load
 
@@ -116,3 +116,24 @@ def test_the_same_seed_draws_the_same_squares():
     one, again, other = (tried_by(x, 0.1, 20, np.random.default_rng(seed))[1] for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, again)
     assert not np.array_equal(one, other)
+
+
+def test_apgd_after_squares_begins_where_they_end_and_breaks_what_hides_gradients(rng):
+    """A network with a gradient only where a first pixel is dark, as thresholds leave it."""
+
+    def hidden(x):
+        dark = keras.ops.relu(0.35 - x[:, 0]) / 0.35  # 0, without a gradient, on most of the ball
+        return keras.ops.stack([0.05 + 0 * dark, dark * (1 - x[:, 1])], axis=1)
+
+    class Hiding(keras.Model):
+        def call(self, inputs, training=False):
+            return hidden(inputs)
+
+    x, y = np.full((40, 2), 0.6, "float32"), np.zeros(40, int)
+    network = Network(Hiding(), None, 64)
+    broken = {}
+    for attack in (attacks.APGD(0.3, 20, loss="margin"), attacks.SquareAPGD(0.3, 5, 20)):
+        found, *_ = attack.perturb(network, x, y, rng)
+        broken[attack.name] = np.mean(network.margins(found, y) > 0)
+        assert np.abs(found - x).max() <= 0.3 + 1e-6
+    assert broken["APGD-20 margin"] < 0.3 < 0.5 < broken["Square-5 + APGD-20 margin"]
