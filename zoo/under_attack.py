@@ -8,9 +8,9 @@ from keras_dml.training import measure
 from keras_dml.training.answers import Answers
 
 EPSILON = 0.3  # of a range of 1, Monteiro2020, section 4.1.1
-# Chosen on 1,000 training images of `mnist_proto_sim_at`: five starts on the margin broke 25, of the
-# other attacks by gradients alone PGD-100 from ten starts one more, and Square-5000 five more of
-# the first 512, which APGD from the end of 500 squares breaks again and again.
+# Chosen on 1,000 training images of `mnist_proto_sim_at`: five starts on the margin broke 25, the
+# other attacks by gradients alone one more, and Square-5000 five more of the first 512, most of
+# which APGD from the end of 500 squares breaks at every other start.
 ON_ALL = (
     attacks.FGSM(EPSILON),
     attacks.PGD(EPSILON, steps=40, step_size=0.01),
