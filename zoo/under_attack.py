@@ -1,11 +1,19 @@
-"""Digits under attack: which attacks count, in parts that a stopped run need not repeat."""
+"""Digits under attack: which attacks count, in parts that a stopped run need not repeat.
+
+From the checkout, of a published file: `python -m zoo.under_attack mnist_proto_sim_at --out DIR`.
+"""
+
+import pathlib
+from typing import Annotated
 
 import numpy as np
+import typer
 
-from keras_dml import evaluation
+from keras_dml import evaluation, zoo
 from keras_dml.evaluation import attacks
 from keras_dml.training import measure
 from keras_dml.training.answers import Answers
+from zoo import images
 
 EPSILON = 0.3  # of a range of 1, Monteiro2020, section 4.1.1
 # Chosen on 1,000 training images of `mnist_proto_sim_at`: five starts on the margin broke 25, the
@@ -77,3 +85,18 @@ def figures(right):
             measure.proportion("robustness", found["metric"], found["value"], len(one), **keys)
         )
     return rows
+
+
+def main(
+    name: Annotated[str, typer.Argument(help="Model of the zoo that reads digits.")],
+    out: Annotated[pathlib.Path, typer.Option(help="Folder of checkpoints; resumed where it is.")],
+    attacked: Annotated[int, typer.Option(help="Test images, the first ones.")] = 10_000,
+):
+    """Attacks a published model and prints its rows."""
+    x, y = images.mnist("test")
+    right = measured(zoo.load(name), x[:attacked], y[:attacked], out)
+    print(measure.summary(figures(right)))
+
+
+if __name__ == "__main__":
+    typer.run(main)
