@@ -8,6 +8,15 @@ import numpy as np
 from keras_dml.cli import _console, _extras
 
 SOURCE = "HDM05 (Müller et al. 2007; CC BY-SA 3.0): a covariance matrix of 31 joints a clip."
+WRITTEN = {
+    "table1.png": "the table above, beside the paper's",
+    "people.png": "Recall@1 of every actor",
+    "figure2_distances.png": "distances to the own class's center and to others",
+    "figure3_batch_size.png": "RPL by batch size",
+    "figure4_weight.png": "RPL by the weight of its negatives",
+    "figure5_calibration.png": "RPL by the clips that calibrate it",
+    "figures.json": "all of it, and the settings chosen, for programs",
+}
 
 
 def show(manual_dir, data_dir, out, scale, seeds=None):
@@ -52,7 +61,8 @@ def show(manual_dir, data_dir, out, scale, seeds=None):
             source=SOURCE,
         )
     _print_table(table, experiment.people, chosen.seeds)
-    _conclude(written, time.monotonic() - start)
+    _console.written(written, WRITTEN, time.monotonic() - start)
+    _console.echo("[dim]Beside each .png: the same as .svg, and their numbers as .csv.[/dim]")
 
 
 def read(manual_dir, data_dir=None):
@@ -110,20 +120,6 @@ def _print_table(table, people, seeds):
         "[dim]No network: log-Euclidean distances of the matrices themselves. Untrained: the "
         "network's random start.\nNRA: its paper gives no formula that could be built.[/dim]"
     )
-
-
-def _conclude(written, seconds):
-    descriptions = {
-        "table1.png": "the table above, beside the paper's",
-        "people.png": "Recall@1 of every actor",
-        "figure2_distances.png": "distances to the own class's center and to others",
-        "figure3_batch_size.png": "RPL by batch size",
-        "figure4_weight.png": "RPL by the weight of its negatives",
-        "figure5_calibration.png": "RPL by the clips that calibrate it",
-        "figures.json": "all of it, and the settings chosen, for programs",
-    }
-    _console.written(written, descriptions, seconds)
-    _console.echo("[dim]Beside each .png: the same as .svg, and their numbers as .csv.[/dim]")
 
 
 def _with_error(value, error=None):

@@ -13,6 +13,11 @@ FILES = {
     split: tuple(f"{split}-{kind}-ubyte" for kind in ("images-idx3", "labels-idx1"))
     for split in ("train", "t10k")
 }
+WRITTEN = {
+    "table1.png": "the table above, beside the paper's",
+    "table1.csv": "its numbers, with intervals",
+    "figures.json": "all of it, and the history of every training, for programs",
+}
 SHOWN = ("clean", "fgsm", "short", "long", "apgd", "margin", "targeted", "square", "worst")
 
 
@@ -50,7 +55,8 @@ def show(manual_dir, out, scale, *, seeds=None, images=None, precision="float32"
     with _console.stage(f"draw into {out}"):
         written = plots.write(out, table, heads, history, source=SOURCE)
     _print_table(table, heads)
-    _conclude(written, time.monotonic() - start)
+    _console.written(written, WRITTEN, time.monotonic() - start)
+    _console.echo("[dim]The networks lie in runs/, as .keras files.[/dim]")
 
 
 def read(manual_dir):
@@ -108,16 +114,6 @@ def _print_table(table, heads):
         f"[dim]95 % intervals are at most ± {50 * widest:.1f}; table1.csv has them, and the "
         "paper's own protocol as (weak).[/dim]"
     )
-
-
-def _conclude(written, seconds):
-    descriptions = {
-        "table1.png": "the table above, beside the paper's",
-        "table1.csv": "its numbers, with intervals",
-        "figures.json": "all of it, and the history of every training, for programs",
-    }
-    _console.written(written, descriptions, seconds)
-    _console.echo("[dim]The networks lie in runs/, as .keras files.[/dim]")
 
 
 def _percent(fraction):
