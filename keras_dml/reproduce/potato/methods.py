@@ -1,5 +1,5 @@
 """The losses of Kim2020, Table I: which network each trains, on which batches, and its own
-constant."""
+constants."""
 
 import dataclasses
 from collections.abc import Callable
@@ -18,13 +18,13 @@ class Method:
 
     Attributes:
         loss: Function that builds the loss from its constants.
-        constants: Two candidates, as keywords of `loss`; the grid takes both.
+        constants: Candidates, as keywords of `loss`: two values of each constant that it has.
         head: Kind of output behind the network's matrices: `"tangent"`, `"proxies"` or `"potato"`.
         pairs: Whether batches hold every class twice, as the N-pair loss wants them.
     """
 
     loss: Callable[..., Any]
-    constants: tuple[dict[str, Any], dict[str, Any]]
+    constants: tuple[dict[str, Any], ...]
     head: str = "tangent"
     pairs: bool = False
 
@@ -52,7 +52,11 @@ METHODS = {
     ),
     RPL: Method(
         losses.PotatoRankingLoss,
-        ({"z_threshold": 1.0, "weight": 1.0}, {"z_threshold": 2.5, "weight": 1.0}),
+        tuple(
+            {"z_threshold": z_threshold, "margin": margin, "weight": 1.0}
+            for z_threshold in (1.0, 2.5)
+            for margin in (1.0, 3.0)
+        ),
         head="potato",
     ),
 }
