@@ -1,0 +1,41 @@
+"""Settings chosen on people who are not measured."""
+
+import numpy as np
+
+
+def choose(grid, groups, validate):
+    """The best settings for each group of people, and for a model of all of them.
+
+    Groups pair up, half the list apart. Trained without both groups of a pair, each candidate is
+    scored on either; the settings for a group are those that are best on its partner.
+
+    Args:
+        grid: Candidates, a list of dicts.
+        groups: An even number of disjoint groups of people.
+        validate: `validate(candidate, pair) -> (score, score)`: trained without a pair of groups,
+            measured on each of the two; larger is better.
+
+    Returns:
+        Candidates, one for each group, and the candidate of the best mean over all groups; of equal
+        ones the first.
+
+    Raises:
+        ValueError: If the number of groups is odd.
+    """
+    half, odd = divmod(len(groups), 2)
+    if odd:
+        raise ValueError(f"`groups` must pair up. Received {len(groups)} of them.")
+    pairs = list(zip(groups[:half], groups[half:], strict=True))
+    scores = np.empty((len(grid), 2, half))
+    for row, candidate in enumerate(grid):
+        for column, pair in enumerate(pairs):
+            scores[row, :, column] = validate(candidate, pair)
+        print(f"{candidate}: {', '.join(f'{x:.4f}' for x in scores[row].ravel())}", flush=True)
+    of_partners = scores[:, ::-1].reshape(len(grid), -1)
+    return [grid[i] for i in of_partners.argmax(axis=0)], grid[scores.mean(axis=(1, 2)).argmax()]
+
+
+def name(candidate, group):
+    """Name of the run that trains with some settings and without some people."""
+    settings = (f"{key}_{value:g}" for key, value in candidate.items())
+    return "_".join(["without", *map(str, group), *settings])
