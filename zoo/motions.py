@@ -1,0 +1,85 @@
+"""The clips of HDM05 by motion and actor, and how well motions are found among them."""
+
+import numpy as np
+
+from keras_dml import evaluation, inference
+from keras_dml.training import People, measure, trials
+from zoo import people
+
+ACTORS = ("bd", "bk", "dg", "mm")
+MAP_AT_R = "map_at_r"
+
+
+def clips(actors=ACTORS):
+    """Clips as recorded: the class is the motion, the session the actor."""
+    found = People([], [], [])
+    for actor in actors:
+        records = people.read("hdm05_mocap/sequences", f"actor_{actor}")
+        found += people.collect(records, lambda _, actor=actor: actor, subject="motion")
+    return found
+
+
+def by_actor(every, actors):
+    """The clips of one or several actors, and those of all others."""
+    own = np.isin(every.sessions, actors)
+    return every.take(own), every.take(~own)
+
+
+def resampled(signal, steps):
+    """A signal at that many equally spaced steps, by linear interpolation."""
+    position = np.linspace(0, len(signal) - 1, steps)
+    low = np.minimum(position.astype(int), len(signal) - 2)
+    fraction = (position - low)[:, None].astype(np.float32)
+    return (1 - fraction) * signal[low] + fraction * signal[low + 1]
+
+
+def over_actors(every, distances):
+    """`Measurement` of every actor's clips against those of the others.
+
+    Args:
+        every: `keras_dml.training.People`, all clips.
+        distances: For each actor a function of a list of clips that gives the distances between all
+            of them.
+    """
+    parts = []
+    for actor, between in zip(ACTORS, distances, strict=True):
+        own, others = by_actor(every, actor)
+        count = len(own.signals)
+        table = between(own.signals + others.signals)[:count, count:]
+        parts.append(evaluate(table, own.subjects, others.subjects))
+    return measure.over_folds(parts)
+
+
+def evaluate(distances, probes, gallery):
+    """`Measurement` of retrieval and verification of clips by the motions of a gallery.
+
+    Args:
+        distances: Shape `(probes, gallery)`.
+        probes: Motion of each probe.
+        gallery: Motion of each clip of the gallery.
+    """
+    found = evaluation.retrieval(
+        distances, probes, gallery_labels=gallery, distance="precomputed", k=(1, 3)
+    )
+    claims = trials.against_gallery(distances, probes, gallery, "motions")
+    verified = evaluation.verification(claims.scores, claims.genuine)
+    retrieval, verification = ("retrieval", len(probes)), ("verification", claims.scores.size)
+    values = {
+        "recall_at_1": (found.recall_at_k[1], *retrieval),
+        "recall_at_3": (found.recall_at_k[3], *retrieval),
+        MAP_AT_R: (found.map_at_r, *retrieval),
+        "auc": (verified.auc, *verification),
+        "eer": (verified.eer, *verification),
+    }
+    rows = [
+        {"protocol": kind, "n": 1, "metric": metric, "value": value, "stderr": 0.0, "trials": count}
+        for metric, (value, kind, count) in values.items()
+    ]
+    return measure.Measurement(rows, claims)
+
+
+def map_at_r(encoder, probes, gallery):
+    """MAP@R of an encoder."""
+    embeddings = [inference.embed(encoder, clips.signals) for clips in (probes, gallery)]
+    found = evaluate(inference.distance(encoder, *embeddings), probes.subjects, gallery.subjects)
+    return {row["metric"]: row["value"] for row in found.figures}[MAP_AT_R]
