@@ -1,52 +1,117 @@
-"""The EEG data set, its folds of people, and the cross-validation that both of its models share."""
+"""The EEG data set and its nested cross-validation over people."""
 
+import functools
+
+import numpy as np
+
+from keras_dml import evaluation
 from keras_dml.training import folds, measure
 from keras_dml.training.golden import synthetic_recordings
-from zoo import people, sequences
+from zoo import nested, people, sequences
 
 RATE_HZ = 256
 CROP = 224
 GAIN = 0.05  # change of a channel's gain between two trials of a person
 FOLDS, FOLDS_SEED = 4, 7
+FOR_UNIT = 5  # recordings of a person whose distances to those of others are the unit
 
 
 def trials():
-    """All trials. The number of a trial is its session, so that the stricter protocol separates
-    early from late ones."""
+    """All trials. The number of a trial is its session, so that early ones are enrolled and late
+    ones observed."""
     records = people.read("uci_eeg/large", "train")
     return people.collect(records, lambda record: int(record["trial"]))
 
 
-def cross_validate(run, everybody, train):
+def groups(everybody):
+    """The folds of people, lists of their names."""
+    return folds(everybody.subjects, FOLDS, FOLDS_SEED)
+
+
+def cross_validate(run, everybody, grid, train):
     """Measures people whom the encoder of each fold has not seen.
 
-    In the session protocols the first half of a person's trials is enrolled, the last half
+    The settings of a fold are those of the highest AUC on another fold, by encoders that have seen
+    neither.
+
+    Args:
+        run: `zoo.recipe.Run`; each training has a part of it.
+        everybody: `keras_dml.training.People`, all of them.
+        grid: Candidates of the settings.
+        train: `train(run, people, settings) -> encoder`.
+
+    Returns:
+        `keras_dml.training.measure.Measurement` over the folds, their encoders, and the settings
+        for a model of all people.
+    """
+    divided = groups(everybody)
+
+    def validate(settings, pair):
+        numbers = [divided.index(fold) + 1 for fold in pair]
+        known = everybody.without(pair[0] + pair[1])
+        encoder = train(run.part(nested.name(settings, numbers)), known, settings)
+        return [auc(measured(of_encoder(encoder), known, everybody.of(fold))) for fold in pair]
+
+    chosen, of_all = nested.choose(grid, divided, validate)
+    encoders = []
+    for number, (fold, settings) in enumerate(zip(divided, chosen, strict=True), start=1):
+        print(f"fold {number}: trained without {', '.join(fold)}, {settings}")
+        encoders.append(train(run.part(f"fold_{number}"), everybody.without(fold), settings))
+    found = over_folds(everybody, [of_encoder(encoder) for encoder in encoders])
+    run.save(found, sequences.single_recordings(len(set(everybody.subjects))))
+    return found, encoders, of_all
+
+
+def over_folds(everybody, distances):
+    """`Measurement` over the folds: the first half of a person's trials is enrolled, the last half
     observed.
 
     Args:
-        run: `zoo.recipe.Run`; each fold has a part of it.
         everybody: `keras_dml.training.People`, all of them.
-        train: `train(run, people) -> encoder`.
-
-    Returns:
-        `keras_dml.training.measure.Measurement` over the folds, and their encoders.
+        distances: For each fold a function of a list of recordings that gives the distances between
+            all of them. They are divided by the `unit` of the people outside of the fold, so that
+            all folds stand under one threshold.
     """
-    parts, encoders = [], []
-    for number, fold in enumerate(folds(everybody.subjects, FOLDS, FOLDS_SEED), start=1):
-        print(f"fold {number}: trained without {', '.join(fold)}")
-        part = run.part(f"fold_{number}")
-        encoders.append(train(part, everybody.without(fold)))
-        parts.append(sequences.evaluate(part, encoders[-1], everybody.of(fold).halves()))
-    measured = measure.over_folds(parts)
-    run.save(measured, sequences.single_recordings(len(set(everybody.subjects))))
-    return measured, encoders
+    return measure.over_folds(
+        [
+            measured(between, everybody.without(fold), everybody.of(fold))
+            for fold, between in zip(groups(everybody), distances, strict=True)
+        ]
+    )
 
 
-def publish(run, everybody, train, measured, encoders):
-    """Publishes an encoder that is trained on all people, with the figures and encoders of the
+def measured(between, known, tested):
+    """`Measurement` of distances between the recordings of some people, in units of those between
+    others."""
+    distances = between(tested.signals) / unit(between, known)
+    return measure.of_people(distances, tested.halves())
+
+
+def unit(between, known):
+    """Median distance between recordings of different people."""
+    subjects = np.array(known.subjects)
+    rows = [np.flatnonzero(subjects == name)[:FOR_UNIT] for name in np.unique(subjects)]
+    some = known.take(np.concatenate(rows))
+    owners = np.array(some.subjects)
+    return np.median(between(some.signals)[owners[:, None] != owners])
+
+
+def of_encoder(encoder):
+    """The distances of an encoder, as a function of recordings."""
+    return functools.partial(measure.pairwise_distances, encoder)
+
+
+def auc(measurement):
+    """Area under the curve of all trials."""
+    trials = measurement.trials
+    return evaluation.verification(trials.scores, trials.genuine).auc
+
+
+def publish(run, everybody, train, measured, encoders, settings):
+    """Publishes an encoder that is trained on all people, with figures and encoders of the
     folds."""
     final = run.part("final")
-    encoder = train(final, everybody)
+    encoder = train(final, everybody, settings)
     channels = everybody.signals[0].shape[1]
     run.minutes = final.minutes
     run.publish(

@@ -1,0 +1,44 @@
+"""Prints by band how well people are told apart by their EEG without any network:
+`python -m zoo.eeg_bands`."""
+
+from scipy import signal
+
+from keras_dml._backend import keras
+from keras_dml.layers import Covariance, LogEig, TangentVector
+from keras_dml.training import People
+from keras_dml.training.measure import summary_of_headline
+from zoo import eeg
+
+BANDS = ((1, 13), (13, 30), (30, 50), (65, 127))  # Hz
+ORDER = 4  # of the Butterworth filter, which runs forward and backward
+FLOOR = 1e-3  # smallest eigenvalue, of a mean of one
+
+
+def band(recording, low, high):
+    """The part of a recording in a band, shape `(time, channels)`, of mean power one."""
+    passes = signal.butter(ORDER, (low, high), "bandpass", fs=eeg.RATE_HZ, output="sos")
+    filtered = signal.sosfiltfilt(passes, recording, axis=0)
+    return filtered / filtered.std()
+
+
+def log_euclidean(channels):
+    """The log-Euclidean distance of shrunk covariances, as a model of recordings."""
+    x = recording = keras.Input((None, channels))
+    for layer in (Covariance("oas"), LogEig(FLOOR), TangentVector()):
+        x = layer(x)
+    return keras.Model(recording, x)
+
+
+def main():
+    """Measures every band within the folds of people that the models' cards have."""
+    everybody = eeg.trials()
+    between = eeg.of_encoder(log_euclidean(everybody.signals[0].shape[1]))
+    for low, high in BANDS:
+        signals = [band(recording, low, high) for recording in everybody.signals]
+        filtered = People(signals, everybody.subjects, everybody.sessions)
+        measured = eeg.over_folds(filtered, [between] * eeg.FOLDS)
+        print(f"{low} to {high} Hz\n{summary_of_headline(measured.headline)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
