@@ -16,7 +16,6 @@ LICENSE = re.compile(r"CC BY[-A-Z]*(?: \d\.\d)?|MIT")
 # What each card began with before it had a headline: by the papers' protocols, ± standard error.
 BEFORE = {
     "gait_qp_wl": "EER 1.1 % ± 0.3",
-    "eeg_qp_wl": "EER 6.6 % ± 2.7",
     "eeg_spdnet_rpl": "EER 0.6 % ± 0.6",
     "hdm05_spdnet_rpl": "EER 7.2 % ± 1.2",
     "vowels_qp_wl": "EER 17.5 % ± 3.6",

@@ -1,1 +1,0 @@
-"""Whose brain is it, from one second of EEG."""
