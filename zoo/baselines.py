@@ -8,19 +8,21 @@ from keras_dml._backend import keras
 from keras_dml.layers import Covariance, ReEig
 
 
-def log_euclidean(model, signals):
+def log_euclidean(model, signals, floor=None):
     """The log-Euclidean distance between the covariances that a covariance network begins with.
 
     Args:
-        model: A model of recordings with a `Covariance` and, behind it, a `ReEig`, whose floor of
-            the eigenvalues is used here too. What lies before the covariance needs no training.
+        model: A model of recordings with a `Covariance` and, behind it, a `ReEig`. What lies before
+            the covariance needs no training.
         signals: List of arrays `(time, channels)`.
+        floor: Smallest eigenvalue; None for that of the `ReEig`.
 
     Returns:
         Shape `(recordings, recordings)`.
     """
     first = next(layer for layer in model.layers if isinstance(layer, Covariance))
-    floor = next(layer for layer in model.layers if isinstance(layer, ReEig)).epsilon
+    if floor is None:
+        floor = next(layer for layer in model.layers if isinstance(layer, ReEig)).epsilon
     matrices = inference.embed(keras.Model(model.input, first.output), signals, progress=False)
     values, vectors = np.linalg.eigh(matrices.astype(np.float64))
     logs = np.einsum("nij,nj,nkj->nik", vectors, np.log(np.maximum(values, floor)), vectors)

@@ -8,16 +8,11 @@ from keras_dml.training import Optimization
 STEPS_PER_EPOCH = 20
 # No moving average of the weights: an average of orthonormal frames is none.
 OPTIMIZATION = Optimization(1e-3, warm_up=20, start=0.05)
-# Constants of the loss. The paper's hull of 2.5 standard deviations holds nearly all positives,
-# which then teach nothing; its margin is not given.
-GRID = [
-    {"z_threshold": z_threshold, "margin": margin}
-    for z_threshold in (1.0, 2.5)
-    for margin in (1.0, 3.0)
-]
+# The paper's hull of 2.5 standard deviations holds nearly all positives, which then teach nothing.
+Z_THRESHOLD = 1.0
 
 
-def train(run, encoder, people, constants, *, classes, per_class, length, vary):
+def train(run, encoder, people, margin, *, classes, per_class, length, vary):
     """Trains an encoder of recordings whose output is SPD matrices.
 
     Statistics are measured again after each epoch: the 1/t of Kim2020 alone would freeze them on
@@ -27,7 +22,7 @@ def train(run, encoder, people, constants, *, classes, per_class, length, vary):
         run: `zoo.recipe.Run`; seed Keras before the encoder is built.
         encoder: Built `keras.Model` from recordings to matrices; trained in place.
         people: `keras_dml.training.People` to train on; `subjects` are the classes.
-        constants: Keywords of `PotatoRankingLoss`, one of `GRID`.
+        margin: Margin of `PotatoRankingLoss`, in standard deviations.
         classes: Largest number of distinct classes in a batch.
         per_class: Recordings of each.
         length: Steps of a crop.
@@ -51,6 +46,6 @@ def train(run, encoder, people, constants, *, classes, per_class, length, vary):
         network,
         sampler,
         OPTIMIZATION,
-        loss=PotatoRankingLoss(**constants),
+        loss=PotatoRankingLoss(Z_THRESHOLD, margin=margin),
         callbacks=[network.recalibration(people.signals, labels)],
     )
