@@ -8,7 +8,8 @@ from keras_dml.geometry.numerics import wide
 class FirstDifference(keras.layers.Layer):
     """Change of every channel since the step before: slow drifts go, fast rhythms stay.
 
-    People differ in fast EEG rhythms, which have a thousandth of the drifts' power.
+    In EEG the drifts have a thousand times the power of the fast rhythms. Which rhythms tell people
+    apart is measured by `python -m zoo.eeg_bands`.
     Zero where a step has no valid predecessor, so that the first step, and padding, say nothing.
     Computed in float32 or wider under any policy, since an offset may be beyond half precision.
 
