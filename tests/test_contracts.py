@@ -153,6 +153,16 @@ def shift():
     return model
 
 
+def discriminants():
+    """On vectors, so a model that ends in them."""
+    signal = keras.Input((None, contracts.CHANNELS))
+    head = layers.LinearDiscriminants(3, limit=1.5)
+    model = keras.Sequential([signal, layers.LaggedCorrelation((0, 2)), head])
+    rng = np.random.default_rng(5)
+    head.set_weights([rng.normal(size=weight.shape) for weight in head.get_weights()])
+    return model
+
+
 NETWORKS = [
     Network("AdversarialTraining", models.AdversarialTraining, adversarial_training),
     Network("BiMap", layers.BiMap, lambda: layers.BiMap(3)),
@@ -173,6 +183,7 @@ NETWORKS = [
         layers.LogEig,
         lambda: layers.LogEig(0.3),
     ),
+    Network("LinearDiscriminants", layers.LinearDiscriminants, discriminants),
     Network("LogMel", layers.LogMel, log_mel),
     Network(
         "MaskedAveragePooling1D",

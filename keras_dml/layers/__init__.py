@@ -13,6 +13,7 @@ from keras_dml.layers.lagged_correlation import LaggedCorrelation
 from keras_dml.layers.last_lstm import LastLSTM
 from keras_dml.layers.lda_shift import LDAShift
 from keras_dml.layers.learned_similarity import LearnedSimilarity
+from keras_dml.layers.linear_discriminants import LinearDiscriminants
 from keras_dml.layers.log_mel import LogMel
 from keras_dml.layers.logeig import LogEig
 from keras_dml.layers.masked_conv1d import MaskedConv1D
@@ -39,6 +40,7 @@ __all__ = [
     "LaggedCorrelation",
     "LastLSTM",
     "LearnedSimilarity",
+    "LinearDiscriminants",
     "LogEig",
     "LogMel",
     "MaskedAveragePooling1D",

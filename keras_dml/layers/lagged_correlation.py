@@ -29,7 +29,7 @@ class LaggedCorrelation(keras.layers.Layer):
     Args:
         lags: Distinct lags in steps, whole numbers, at least 0.
         ridge: Constant added to each variance. The default is a hundredth of the variance of a
-            normalized channel: with a tenth or a thousandth of it the error rate of `gait_qp_wl`
+            normalized channel: with a tenth or a thousandth of it the error rate of walkers
             changes by less than its standard error.
 
     Raises:

@@ -1,13 +1,11 @@
 """Shifts the distributions of filters by discriminants of the whole recording."""
 
-import numbers
-
 from keras_dml._backend import keras, ops
-from keras_dml.geometry.numerics import wide
+from keras_dml.layers.bounded_discriminants import BoundedDiscriminants
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class LDAShift(keras.layers.Layer):
+class LDAShift(BoundedDiscriminants):
     """Adds linear discriminants of a recording's features to its first filters, at every step.
 
     The quantile function of such a filter keeps its shape and shifts as a whole, which adds to the
@@ -38,14 +36,7 @@ class LDAShift(keras.layers.Layer):
     """
 
     def __init__(self, units, limit=2.0, **kwargs):
-        super().__init__(autocast=False, **kwargs)
-        if not (isinstance(units, numbers.Integral) and units >= 1):
-            raise ValueError(
-                f"`units` must be a whole number of at least 1. Received units={units!r}."
-            )
-        if not (isinstance(limit, numbers.Real) and 0 < limit < float("inf")):
-            raise ValueError(f"`limit` must be a positive number. Received limit={limit!r}.")
-        self.units, self.limit = int(units), float(limit)
+        super().__init__(units, limit, autocast=False, **kwargs)
         self.supports_masking = True
 
     def build(self, input_shape):
@@ -62,25 +53,15 @@ class LDAShift(keras.layers.Layer):
                 f"{self.units} discriminants need as many filters; there are {filters[-1]}. Lower "
                 "`units`."
             )
-        self.kernel = self.add_weight(
-            name="kernel", shape=(features[-1], self.units), initializer="zeros"
-        )
-        self.bias = self.add_weight(name="bias", shape=(self.units,), initializer="zeros")
+        self.add_discriminants(features[-1])
 
     def call(self, inputs):
-        filters, features = (ops.cast(each, wide(self.variable_dtype)) for each in inputs)
-        discriminants = ops.matmul(features, self.kernel) + self.bias
-        # `limit * tanh(d / limit)`; Keras's tanh narrows float64 to float32 on JAX
-        shift = self.limit * (2 * ops.sigmoid(2 / self.limit * discriminants) - 1)
-        rest = filters.shape[-1] - self.units
-        moved = filters + ops.pad(shift, [[0, 0], [0, rest]])[:, None]
-        return ops.cast(moved, self.compute_dtype)
+        filters, features = inputs
+        shift = ops.pad(self.bounded(features), [[0, 0], [0, filters.shape[-1] - self.units]])
+        return ops.cast(ops.cast(filters, shift.dtype) + shift[:, None], self.compute_dtype)
 
     def compute_mask(self, inputs, previous_mask=None):
         return None if previous_mask is None else previous_mask[0]
 
     def compute_output_shape(self, input_shape):
         return input_shape[0]
-
-    def get_config(self):
-        return {**super().get_config(), "units": self.units, "limit": self.limit}

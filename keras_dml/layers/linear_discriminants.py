@@ -1,0 +1,54 @@
+"""Linear discriminants of a recording's features."""
+
+from keras_dml import distances
+from keras_dml._backend import keras
+from keras_dml.layers.bounded_discriminants import BoundedDiscriminants
+from keras_dml.layers.precision import full_precision
+
+
+@keras.saving.register_keras_serializable(package="keras_dml")
+class LinearDiscriminants(BoundedDiscriminants):
+    """Linear discriminants of a recording's features, bounded: one vector per recording, compared
+    by cosine.
+
+    A discriminant d becomes `limit * tanh(d / limit)`: the bound limits the weight of unusual
+    recordings. A new layer gives zeros; set the weights in closed form
+    (`sklearn.discriminant_analysis`, as `zoo/discriminants.py` does), or train them.
+
+    Input shape: `(batch, features)`. Output shape: `(batch, units)`; float32 or wider under any
+    policy.
+
+    Args:
+        units: Number of discriminants.
+        limit: Maximum of an output, positive. Discriminants usually are in standard deviations
+            within a class; beyond two, the default, they tell unusual recordings rather than
+            classes.
+
+    Raises:
+        ValueError: If an argument is not as above, or the input is not such vectors.
+
+    Example:
+        >>> layer = LinearDiscriminants(1)
+        >>> layer.build((None, 3))
+        >>> layer.set_weights([np.ones((3, 1)), np.zeros(1)])
+        >>> layer(np.array([[10.0, 20.0, 30.0]])).numpy()
+        array([[2.]], dtype=float32)
+    """
+
+    def __init__(self, units, limit=2.0, *, dtype=None, **kwargs):
+        super().__init__(units, limit, dtype=full_precision(dtype), **kwargs)
+        self.distance = distances.Cosine()
+
+    def build(self, input_shape):
+        if len(input_shape) != 2 or input_shape[-1] is None:
+            raise ValueError(
+                "LinearDiscriminants takes vectors of known length, shape (batch, features). "
+                f"Received shape {tuple(input_shape)}."
+            )
+        self.add_discriminants(input_shape[-1])
+
+    def call(self, inputs):
+        return self.bounded(inputs)
+
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], self.units)
