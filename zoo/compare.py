@@ -14,26 +14,12 @@ import numpy as np
 import typer
 
 from keras_dml import evaluation, reports
+from keras_dml._files import write_text
 from keras_dml.training import measure
 
 LABELS = {"qp_wl": "QP-WL", "qp_npl": "QP-NPL", "mp_npl": "MP-NPL", "qp_cls": "QP-CLS"}
+REPLICATES = 300
 SHOWN = ("protocol", "n", "metric", "fraction")
-
-
-def variants(name):
-    """Options of the model's recipe by the label in figure and table.
-
-    Teacher and shift serve one method only: the fair comparison is without them.
-    """
-    options = {label: ["--method", method] for method, label in LABELS.items()}
-    if name == "gait_qp_wl":
-        options["QP-WL"] += ["--no-teacher", "--no-shift"]
-        options = {
-            "QP-WL, taught and shifted": ["--method", "qp_wl", "--shift"],
-            "QP-WL, taught": ["--method", "qp_wl", "--no-shift"],
-            **options,
-        }
-    return options
 
 
 def run(name, options, seed, steps, out):
@@ -75,6 +61,57 @@ def table(folders):
     return columns
 
 
+def differences(folders):
+    """Pooled EER of the first method less that of each other one, as columns.
+
+    The intervals hold 95 % of replicates that draw people, both of a trial, and seeds, the same for
+    both methods.
+
+    Args:
+        folders: Folders of the runs by label.
+    """
+    runs = {label: [np.load(out / measure.TRIALS) for out in own] for label, own in folders.items()}
+    first, *others = runs
+    drawn = {label: [] for label in runs}
+    rng = np.random.default_rng(0)
+    for _ in range(REPLICATES):
+        rows = _draw_people(rng, runs[first][0])
+        seeds = rng.integers(len(runs[first]), size=len(runs[first]))
+        for label, own in runs.items():
+            rates = [_eer(own[seed]["scores"][rows], own[seed]["genuine"][rows]) for seed in seeds]
+            drawn[label].append(np.mean(rates))
+    found = {
+        label: np.mean([_eer(each["scores"], each["genuine"]) for each in own])
+        for label, own in runs.items()
+    }
+    columns = {"method": [first, *others], "eer": [round(found[label], 5) for label in runs]}
+    gaps = {label: np.subtract(drawn[first], drawn[label]) for label in others}
+    columns["first less this"] = [None, *(round(found[first] - found[one], 5) for one in others)]
+    for name, percentile in (("ci95 low", 2.5), ("ci95 high", 97.5)):
+        bounds = [round(float(np.percentile(gaps[one], percentile)), 5) for one in others]
+        columns[name] = [None, *bounds]
+    return columns
+
+
+def as_csv(columns):
+    """Columns as the text of a CSV file."""
+    rows = [columns, *zip(*columns.values(), strict=True)]
+    return "".join(",".join(map(str, row)) + "\n" for row in rows)
+
+
+def _draw_people(rng, trials):
+    """Rows of the trials of people drawn with replacement."""
+    names, codes = np.unique([trials["probes"], trials["claims"]], return_inverse=True)
+    probes, claims = codes.reshape(2, -1)
+    times = np.bincount(rng.integers(len(names), size=len(names)), minlength=len(names))
+    counts = np.where(trials["genuine"], times[probes], times[probes] * times[claims])
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+def _eer(scores, genuine):
+    return evaluation.verification(scores, genuine).eer
+
+
 def figure(folders, caption):
     """Error curves of the methods, the mean over their seeds, from all trials of their runs."""
     results = {}
@@ -88,19 +125,19 @@ def figure(folders, caption):
 
 def main(
     name: Annotated[str, typer.Argument(help="A model whose recipe has --method.")],
-    seeds: Annotated[int, typer.Option(help="Runs of each method.")] = 3,
+    seeds: Annotated[int, typer.Option(help="Runs of each method.")] = 5,
     steps: Annotated[int, typer.Option(help="Training steps; 0: the recipe's own.")] = 0,
     build: Annotated[pathlib.Path, typer.Option(help="Folder of the runs.")] = pathlib.Path(
         "build/compare"
     ),
 ):
-    """Writes `figures/methods.png` and `methods.csv` into the model's folder of the zoo."""
+    """Writes `figures/methods.png`, `methods.csv` and `differences.csv` into the model's folder."""
     folders = {}
     for seed in range(seeds):
-        for label, options in variants(name).items():
-            out = build / name / f"{'_'.join(options).replace('-', '')}_{seed}"
+        for method, label in LABELS.items():
+            out = build / name / f"{method}_{seed}"
             print(f"{label}, seed {seed}", file=sys.stderr, flush=True)
-            run(name, options, seed, steps, out)
+            run(name, ["--method", method], seed, steps, out)
             folders.setdefault(label, []).append(out)
     target = pathlib.Path(__file__).parent / name / "figures" / "methods"
     caption = (
@@ -109,6 +146,9 @@ def main(
     )
     for path in reports.save(figure(folders, caption), target, table(folders)):
         print(path)
+    path = target.with_name("differences.csv")
+    write_text(path, as_csv(differences(folders)))
+    print(path)
 
 
 if __name__ == "__main__":

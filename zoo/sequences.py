@@ -3,11 +3,9 @@ their measurement on people."""
 
 from typing import Annotated
 
-import numpy as np
 import typer
 
-from keras_dml._backend import keras, ops
-from keras_dml.geometry.quantile.wasserstein import trapezoid_weights
+from keras_dml._backend import keras
 from keras_dml.losses import NPairLoss, WassersteinLoss
 from keras_dml.models import sequence_encoder
 from keras_dml.samplers import NPairSampler
@@ -23,7 +21,6 @@ METHODS = {
 }
 STEPS_PER_EPOCH = 100
 OPTIMIZATION = Optimization(1e-3, warm_up=100, start=0.01, average=0.99)
-TEACHER_WEIGHTS = {"people": 0.5, "means": 50.0}  # the errors of the means are a few hundredths
 # Cosines alone span too little for a softmax over dozens of people; Abdelwahab2019 has 1.
 NPAIR_SCALE = 16.0
 
@@ -56,7 +53,6 @@ def train(
     *,
     batches,
     adapt_to=None,
-    teacher=None,
     optimization=OPTIMIZATION,
     **options,
 ):
@@ -68,8 +64,6 @@ def train(
         people: `keras_dml.training.People` to train on.
         batches: Dict of `pairs`, `length` and `augment`, arguments of `NPairSampler`.
         adapt_to: Recordings whose statistics normalize the channels; None for all of them.
-        teacher: `teacher(batch) -> (rows, filters)`, the means over time that the filters of an
-            encoder of `"qp_wl"` learn beside its loss; None for the loss alone.
         optimization: `keras_dml.training.Optimization`.
         **options: Further arguments of `keras_dml.models.sequence_encoder`.
     """
@@ -81,18 +75,9 @@ def train(
     normalization = encoder.get_layer("normalization")
     if hasattr(normalization, "adapt"):
         normalization.adapt(people.signals if adapt_to is None else adapt_to)
-    if teacher is not None:
-        run.fit(
-            _with_filter_means(encoder),
-            _Taught(sampler, teacher),
-            optimization,
-            loss={"people": _loss(method), "means": "mse"},
-            loss_weights=TEACHER_WEIGHTS,
-        )
-    else:
-        classes = len(sampler.class_names)
-        trained = _with_classifier(encoder, classes) if method == "qp_cls" else encoder
-        run.fit(trained, sampler, optimization, loss=_loss(method))
+    classes = len(sampler.class_names)
+    trained = _with_classifier(encoder, classes) if method == "qp_cls" else encoder
+    run.fit(trained, sampler, optimization, loss=_loss(method))
     return encoder
 
 
@@ -126,50 +111,3 @@ def _loss(method):
 
 def _with_classifier(encoder, classes):
     return keras.Sequential([encoder, keras.layers.Dense(classes, name="people")])
-
-
-def _with_filter_means(encoder):
-    means = _FilterMeans(name="means")(encoder.output)
-    return keras.Model(encoder.input, {"people": encoder.output, "means": means})
-
-
-class _FilterMeans(keras.layers.Layer):
-    """Mean of each filter over time, from its quantile function, plus a learned constant."""
-
-    def build(self, input_shape):
-        self.constant = self.add_weight(name="constant", shape=(input_shape[1] - 1,))
-
-    def call(self, embedding):
-        weights = trapezoid_weights(embedding[0, -1])
-        return ops.matmul(embedding[:, :-1], weights[:, None])[..., 0] + self.constant
-
-
-class _Taught(keras.utils.PyDataset):
-    """Batches of a sampler, pairs in neighboring rows, with the teacher's outputs as targets.
-
-    Both rows of a pair learn the mean of the two outputs, which is closer to the person than each.
-    """
-
-    def __init__(self, sampler, teacher):
-        super().__init__()
-        self.sampler, self.teacher = sampler, teacher
-
-    def __len__(self):
-        return len(self.sampler)
-
-    @property
-    def epoch(self):
-        return self.sampler.epoch
-
-    @epoch.setter
-    def epoch(self, value):
-        self.sampler.epoch = value
-
-    def __getitem__(self, index):
-        batch, labels = self.sampler[index]
-        outputs = self.teacher(batch)
-        pairs = outputs.reshape(-1, 2, outputs.shape[-1]).mean(axis=1)
-        return batch, {"people": labels, "means": np.repeat(pairs, 2, axis=0)}
-
-    def on_epoch_end(self):
-        self.sampler.on_epoch_end()

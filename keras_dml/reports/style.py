@@ -26,8 +26,6 @@ METHODS = {  # one color and one dash per method, in all plots
     "QP-NPL": (SKY_BLUE, "--"),
     "MP-NPL": (GREEN, "-."),
     "QP-CLS": (GRAY, ":"),
-    "QP-WL, taught": (PURPLE, (0, (6, 1))),
-    "QP-WL, taught and shifted": (BLACK, (0, (8, 1, 2, 1))),
 }
 _OTHERS = ((VERMILLION, "-"), (SKY_BLUE, "--"), (GREEN, "-."), (GRAY, ":"), (PURPLE, (0, (6, 1))))
 

@@ -9,6 +9,7 @@ from keras_dml import distances, export, layers, models
 from keras_dml._backend import keras, ops
 from keras_dml.export import _calibration, _flatbuffer, litert, operators, parity
 from tests.export.conftest import CHANNELS, build, sample
+from zoo import discriminants
 
 QUANTIZATIONS = [None, "float16", "dynamic", "int8"]
 EDGE_BYTES = 180_000
@@ -54,6 +55,16 @@ def test_distances_are_those_of_keras_and_zero_to_itself(edge, exported, quantiz
 @pytest.mark.parametrize("quantization", ["dynamic", "int8"])
 def test_the_edge_encoder_fits_a_watch(exported, quantization):
     assert exported(quantization).bytes <= EDGE_BYTES
+
+
+def test_discriminants_of_a_recording_of_any_length_become_a_file(tmp_path, rng):
+    windows, people = rng.normal(size=(12, 80, 6)).astype("float32"), np.repeat(np.arange(4), 3)
+    model = discriminants.fitted(windows, people, (0, 4, 8), 3)
+    made = export.tflite(model, tmp_path / "model.tflite")
+    fresh = [sample(length, 6, length) for length in (64, 130, 300)]
+    found, expected = litert.embed(made.path, fresh), keras_dml.embed(model, fresh)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+    assert np.ptp(expected, axis=0).min() > 0.1
 
 
 @pytest.mark.parametrize("quantization", ["dynamic", "int8"])

@@ -2,30 +2,13 @@
 
 import functools
 
-import numpy as np
-
-from keras_dml.training import measure, pooled, trials
-from zoo import discriminants, people
-from zoo.evidence import Evidence
-from zoo.gait_qp_wl import train
+from keras_dml import zoo
+from keras_dml.training import pooled
+from zoo import gait
 
 
 def evidence(trained):
-    """The walkers of the split `test`."""
-    test = train.walks("test").windows(train.WINDOW)
-    claims = trials.by_model(trained.whole, test)
-    others = functools.partial(without_network, trained.whole, test)
-    return Evidence(measure.Measurement([], claims), others, {"kind of sensor": sensors()})
-
-
-def sensors():
-    """Kind of the sensor of each person; patients have one kind, most of the others another."""
-    records = people.read("ipol_gait/left_foot", "test")
-    return {record["subject"].decode(): record["sensor"].decode() for record in records}
-
-
-def without_network(encoder, test):
-    """The discriminants that are a part of the file, alone."""
+    """The walkers of the split `test`, beside the model without a network."""
     what = "linear discriminants of lagged correlations, in closed form, on the same people"
-    alone = discriminants.distances(encoder, np.stack(test.signals))
-    return {"gait_lda": (what, pooled.NO_NETWORK, alone)}
+    closed_form = what, pooled.NO_NETWORK, functools.partial(zoo.load, "gait_lda")
+    return gait.evidence(trained, {"gait_lda": closed_form})

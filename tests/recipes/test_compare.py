@@ -1,0 +1,43 @@
+"""Methods on the same trials: seeds, people, intervals."""
+
+import numpy as np
+import pytest
+
+from keras_dml.training import measure, trials
+from zoo import compare
+
+
+def run(rng, folder, spread):
+    """Trials of twenty people, six recordings each in two sessions, in a folder of a run."""
+    people = np.repeat(np.arange(20), 6)
+    points = 3 * np.random.default_rng(7).normal(size=(20, 2))[people]
+    points += spread * rng.normal(size=points.shape)
+    distances = np.linalg.norm(points[:, None] - points, axis=-1)
+    found = trials.latest_against_earlier(distances, people, np.tile([1, 1, 1, 2, 2, 2], 20))
+    folder.mkdir()
+    np.savez(folder / measure.TRIALS, **found.arrays())
+    return folder
+
+
+@pytest.fixture
+def folders(rng, tmp_path, monkeypatch):
+    monkeypatch.setattr(compare, "REPLICATES", 40)
+    return {
+        label: [run(rng, tmp_path / f"{label}_{seed}", spread) for seed in range(3)]
+        for label, spread in (("near", 0.5), ("same", 0.5), ("far", 2.0))
+    }
+
+
+def test_the_interval_of_a_worse_method_lies_below_zero_and_that_of_an_equal_one_around(folders):
+    found = compare.differences(folders)
+    assert found["method"] == ["near", "same", "far"]
+    none, same, far = zip(found["ci95 low"], found["ci95 high"], strict=True)
+    assert none == (None, None)
+    assert same[0] <= 0 <= same[1] and far[1] < 0
+    expected = found["eer"][0] - found["eer"][2]
+    assert found["first less this"][2] == pytest.approx(expected, abs=2e-5)
+    assert far[0] <= expected <= far[1]
+
+
+def test_columns_become_lines_of_text():
+    assert compare.as_csv({"a": [1, 2], "b": [None, "x"]}) == "a,b\n1,None\n2,x\n"

@@ -1,0 +1,121 @@
+"""Walks of the public gait archive, and what its models share."""
+
+import functools
+
+import numpy as np
+
+from keras_dml import layers
+from keras_dml._backend import keras
+from keras_dml.training import People, measure, pooled, trials
+from keras_dml.training.golden import synthetic_recordings
+from zoo import people
+from zoo.evidence import Evidence
+
+WINDOW = 512  # 5.12 s
+STRIDE = 128  # of training windows
+KNOWN = ("train", "validation")
+RIGHT = " right"
+
+
+def walks(split, foot="left"):
+    """Walks of one foot, from the first to the last annotated step: people stand still at both ends
+    of a trial.
+
+    Args:
+        split: A split of the data set.
+        foot: `"left"` or `"right"`.
+    """
+    records = list(people.read(f"ipol_gait/{foot}_foot", split))
+    found = people.collect(records, lambda record: int(record["trial"]))
+    for i, record in enumerate(records):
+        steps = np.concatenate([record["left_steps"], record["right_steps"]])
+        found.signals[i] = found.signals[i][steps.min() : steps.max()]
+    return found
+
+
+def sensors():
+    """Kind of the sensor of each person of `test`; patients have one kind, most of the others
+    another."""
+    records = people.read("ipol_gait/left_foot", "test")
+    return {record["subject"].decode(): record["sensor"].decode() for record in records}
+
+
+def both_feet():
+    """Walks of the people of `train` and `validation`: left feet, and right feet as further people,
+    who walk similarly, not the same."""
+    left = [walks(split, "left") for split in KNOWN]
+    right = [walks(split, "right") for split in KNOWN]
+    for walk in right:
+        walk.subjects = [f"{subject}{RIGHT}" for subject in walk.subjects]
+    return functools.reduce(People.__add__, left + right)
+
+
+def left_feet(walkers):
+    """The left feet of `both_feet`, whose statistics normalize the channels."""
+    return walkers.take([not subject.endswith(RIGHT) for subject in walkers.subjects])
+
+
+def log_euclidean(recordings):
+    """A model that trains nothing: the matrix logarithm of the covariance of the channels.
+
+    Args:
+        recordings: Recordings whose statistics normalize the channels.
+    """
+    normalization = layers.ChannelNormalization()
+    normalization.adapt(recordings)
+    return keras.Sequential(
+        [
+            keras.Input((None, recordings[0].shape[1])),
+            normalization,
+            layers.Covariance("oas"),
+            layers.LogEig(),
+            layers.TangentVector(),
+        ]
+    )
+
+
+def evidence(trained, others):
+    """What a card of walkers rests on: the people of the split `test`.
+
+    Args:
+        trained: `zoo.evidence.Trained`.
+        others: Other models, `{name: (what, kind, function that gives the model)}`.
+    """
+    test = walks("test").windows(WINDOW)
+    claims = trials.by_model(trained.whole, test)
+    baselines = functools.partial(_baselines, others, test.signals)
+    return Evidence(measure.Measurement([], claims), baselines, {"kind of sensor": sensors()})
+
+
+def _baselines(others, signals):
+    known = functools.reduce(People.__add__, [walks(split) for split in KNOWN])
+    nothing = measure.pairwise_distances(log_euclidean(known.signals), signals)
+    what = "covariance of the channels, nothing trained"
+    found = {"log-Euclidean": (what, pooled.NO_NETWORK, nothing)}
+    for name, (what, kind, model) in others.items():
+        found[name] = (what, kind, measure.pairwise_distances(model(), signals))
+    return found
+
+
+def publish(run, model, walkers, test, measured):
+    """Publishes a model of left feet.
+
+    Args:
+        run: `zoo.recipe.Run`.
+        model: The trained model.
+        walkers: `both_feet`, those it was trained on.
+        test: Windows of the people whom it was measured on.
+        measured: `keras_dml.training.measure.Measurement`.
+    """
+    known = left_feet(walkers)
+    stddev = np.concatenate(known.signals).std(axis=0)
+    run.publish(
+        model,
+        synthetic_recordings(len(stddev), (WINDOW, 100, 64), stddev),
+        measured,
+        data={
+            "train_subjects": sorted(set(known.subjects), key=int),
+            "test_subjects": sorted(set(test.subjects), key=int),
+        },
+        recordings=walkers.windows(WINDOW, STRIDE).signals,
+    )

@@ -1,0 +1,1 @@
+"""Who is walking, from one foot's sensor, without training steps."""

@@ -1,0 +1,14 @@
+"""What the card of `gait_lda` rests on."""
+
+import functools
+
+from keras_dml import zoo
+from keras_dml.training import pooled
+from zoo import gait
+
+
+def evidence(trained):
+    """The walkers of the split `test`, beside the network."""
+    what = "quantile layer and Wasserstein loss, trained on the same people"
+    network = what, pooled.INSTEAD, functools.partial(zoo.load, "gait_qp_wl")
+    return gait.evidence(trained, {"gait_qp_wl": network})

@@ -1,0 +1,50 @@
+"""Fits `gait_lda`: who is walking, from five seconds of one foot's sensor, in closed form.
+
+Linear discriminants between people of the lagged correlations of a window's channels, and nothing
+else. Fitted on the public gait archive's `train` and `validation` people, measured on its `test`
+people, whom the model never sees. From the checkout: `python -m zoo.gait_lda.train --help`.
+"""
+
+import time
+
+import numpy as np
+import typer
+
+from zoo import discriminants, gait, recipe, sequences
+
+# Of three folds of the people of `train` and `validation`, left and right feet: pooled EER 1.6 %,
+# single pairs 3.0 %, paper's protocol 1.2 %; with 32 discriminants 2.0, 3.9 and 1.7 %, by the
+# L1 distance in place of the cosine 1.6, 3.5 and 1.6 %.
+LAGS, DISCRIMINANTS = (0, 4, 8, 16, 32), 64
+
+
+def fitted(walkers):
+    """The model of some walkers.
+
+    Args:
+        walkers: `gait.both_feet`, or some of these people.
+    """
+    windows = walkers.windows(gait.WINDOW, gait.STRIDE)
+    return discriminants.fitted(
+        np.stack(windows.signals),
+        windows.subjects,
+        LAGS,
+        DISCRIMINANTS,
+        adapt_to=gait.left_feet(walkers).signals,
+    )
+
+
+@recipe.command(steps=1)
+def main(run):
+    """Fits the walkers of `train` and `validation`, measures those of `test` by both protocols."""
+    walkers, start = gait.both_feet(), time.monotonic()
+    model = fitted(walkers)
+    run.minutes = (time.monotonic() - start) / 60
+    test = gait.walks("test").windows(gait.WINDOW)
+    measured = sequences.evaluate(run, model, test)
+    if run.publishes:
+        gait.publish(run, model, walkers, test, measured)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,138 @@
+"""Compares settings of `gait_qp_wl` and its rivals by folds of the training people.
+
+A run trains on two thirds of the people of `train` and `validation` and measures the others' left
+feet; the people of `test` take no part. Each run is a line of JSON in `--out`, and is not repeated
+while it is there: `python -m zoo.gait_qp_wl.search --help`.
+"""
+
+import dataclasses
+import json
+import pathlib
+import sys
+import tempfile
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from keras_dml import evaluation
+from keras_dml._files import write_text
+from keras_dml.training import folds, measure, trials
+from zoo import gait, recipe, sequences
+from zoo.compare import as_csv
+from zoo.gait_qp_wl import train
+
+# What each variant changes in the settings of its method.
+VARIANTS = {
+    "": {},
+    "learning rate 1e-3": {"learning_rate": 1e-3},
+    "learning rate 1e-2": {"learning_rate": 1e-2},
+    "16 pairs": {"pairs": 16},
+    "48 pairs": {"pairs": 48},
+    "windows of 256 steps": {"length": 256},
+    "halved after 2, 4 and 6 convolutions": {"halve_every": 2},
+    "halved after 4, 8 and 12 convolutions": {"halve_every": 4},
+    "channels not mixed": {"mix": 0.0},
+    "channels mixed more": {"mix": 0.6},
+    "sensor turned by 15 degrees": {"degrees": 15.0},
+    "no noise, no gains, no turns": {"noise": 0.0, "gain": 0.0, "degrees": 0.0},
+    "positives from the other trial": {"other_trial": True},
+}
+
+
+def run_once(method, changes, fold, count, seed, steps):
+    """Figures of one run: pooled and single-pair EER across trials, and the paper's protocol."""
+    walkers = gait.both_feet()
+    left = gait.left_feet(walkers)
+    held_out = set(folds(left.subjects, count)[fold])
+    known = walkers.without(held_out | {f"{one}{gait.RIGHT}" for one in held_out})
+    settings = dataclasses.replace(train.SETTINGS[method], **changes)
+    with tempfile.TemporaryDirectory() as name:
+        out = pathlib.Path(name)
+        run = recipe.Run("gait_qp_wl", out, out, steps, seed)
+        encoder = train.trained(run, method, known, settings)
+    windows = left.of(held_out).windows(gait.WINDOW)
+    return figures(measure.pairwise_distances(encoder, windows.signals), windows)
+
+
+def figures(distances, people):
+    """EER of a run, by name.
+
+    Args:
+        distances: Shape `(recordings, recordings)`.
+        people: `keras_dml.training.People`.
+    """
+    pooled = trials.latest_against_earlier(distances, people.subjects, people.sessions)
+    owner, session = np.asarray(people.subjects), np.asarray(people.sessions)
+    last = {one: session[owner == one].max() for one in set(owner.tolist())}
+    late = session == [last[one] for one in owner]
+    pairs = distances[np.ix_(late, ~late)]
+    same = owner[late][:, None] == owner[~late]
+    paper = evaluation.paper_protocol(distances, owner, n=(1,), fractions=(1.0,))
+    return {
+        "pooled": float(evaluation.verification(pooled.scores, pooled.genuine).eer),
+        "single pairs": float(evaluation.verification(pairs, same).eer),
+        "paper": next(row["value"] for row in paper if row["metric"] == "eer"),
+    }
+
+
+def table(lines):
+    """Columns of the means over folds and seeds, and of their differences to the settings of the
+    same method without a change, paired, with their standard errors.
+
+    Args:
+        lines: Dicts of the runs.
+    """
+    found = {(one["method"], one["variant"], one["fold"], one["seed"]): one for one in lines}
+    columns = {}
+    for method, variant in dict.fromkeys(key[:2] for key in found):
+        own = [one for key, one in found.items() if key[:2] == (method, variant)]
+        row = {"method": method, "variant": variant, "runs": len(own)}
+        for name in own[0]["figures"]:
+            values = np.array([one["figures"][name] for one in own])
+            same = [found.get((method, "", one["fold"], one["seed"])) for one in own]
+            gaps = [v - s["figures"][name] for v, s in zip(values, same, strict=True) if s]
+            row[f"{name} EER"] = round(float(values.mean()), 4)
+            row[f"{name} change"] = round(float(np.mean(gaps)), 4) if gaps else None
+        for key, value in row.items():
+            columns.setdefault(key, []).append(value)
+    return columns
+
+
+def main(
+    out: Annotated[pathlib.Path, typer.Option(help="File of the runs.")] = pathlib.Path(
+        "build/gait_search.jsonl"
+    ),
+    steps: Annotated[int, typer.Option(help="Training steps of a run.")] = 600,
+    seeds: Annotated[int, typer.Option(help="Seeds of each variant.")] = 1,
+    count: Annotated[int, typer.Option("--folds", help="Folds of people.")] = 3,
+    only: Annotated[list[str] | None, typer.Option("--method", help="Instead of all four.")] = None,
+):
+    """Runs what is missing, and writes `figures/search.csv`."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    wanted = [
+        {"method": method, "variant": variant, "fold": fold, "seed": seed, "steps": steps}
+        for seed in range(seeds)
+        for fold in range(count)
+        for variant in VARIANTS
+        for method in only or sequences.METHODS
+    ]
+    lines = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+    done = [{key: line[key] for key in wanted[0]} for line in lines]
+    missing = [one for one in wanted if one not in done]
+    for number, one in enumerate(missing, start=1):
+        print(f"run {number} of {len(missing)}: {one}", file=sys.stderr, flush=True)
+        found = run_once(
+            one["method"], VARIANTS[one["variant"]], one["fold"], count, one["seed"], steps
+        )
+        lines.append({**one, "figures": found})
+        with out.open("a") as file:
+            file.write(json.dumps(lines[-1]) + "\n")
+    path = pathlib.Path(__file__).parent / "figures" / "search.csv"
+    text = as_csv(table([line for line in lines if line["steps"] == steps]))
+    write_text(path, text)
+    print(f"{text}{path}")
+
+
+if __name__ == "__main__":
+    typer.run(main)
