@@ -42,6 +42,24 @@ def fitted(windows, people, lags, count, adapt_to=None):
     return model
 
 
+def discriminant_analysis(features, people, count, *scaling):
+    """Principal components, and the first discriminants between people on them.
+
+    Args:
+        features: Shape `(windows, features)`.
+        people: Person of each window.
+        count: Number of discriminants, less than there are people.
+        *scaling: Transformations before the components.
+
+    Returns:
+        A fitted pipeline; its outputs are in (shrunk) standard deviations within a person.
+    """
+    # the whole decomposition: that for many features draws random numbers
+    components = PCA(min(COMPONENTS, *features.shape), svd_solver="full")
+    discriminants = LinearDiscriminantAnalysis("eigen", shrinkage=SHRINKAGE, n_components=count)
+    return make_pipeline(*scaling, components, discriminants).fit(features, people)
+
+
 def linear(features, people, count):
     """Kernel and bias of the first linear discriminants between people.
 
@@ -54,10 +72,7 @@ def linear(features, people, count):
         Shapes `(features, count)` and `(count,)`; the discriminants are in (shrunk) standard
         deviations within a person.
     """
-    # the whole decomposition: that for many features draws random numbers
-    components = PCA(min(COMPONENTS, *features.shape), svd_solver="full")
-    discriminants = LinearDiscriminantAnalysis("eigen", shrinkage=SHRINKAGE, n_components=count)
-    found = make_pipeline(StandardScaler(), components, discriminants).fit(features, people)
+    found = discriminant_analysis(features, people, count, StandardScaler())
     bias, *rows = found.transform(
         np.vstack([np.zeros_like(features[0]), np.eye(features.shape[1])])
     )

@@ -35,7 +35,7 @@ def list_models(pattern="*"):
 
     Example:
         >>> keras_dml.zoo.list_models("gait_*")
-        ['gait_qp_wl']
+        ['gait_lda', 'gait_qp_wl']
     """
     return fnmatch.filter(lookup.names(), pattern)
 
