@@ -56,7 +56,7 @@ def table(columns, rows, *, header=True, gap=2):
 
     Args:
         columns: Heads of the columns.
-        rows: Tuples of anything; only the strings' own text is shown, no markup.
+        rows: Tuples of anything; as of the heads, only the text itself is shown, no markup.
         header: Whether the heads are shown.
         gap: Blanks between columns.
     """
@@ -67,7 +67,7 @@ def table(columns, rows, *, header=True, gap=2):
     drawn = Table(show_header=header, box=None, padding=(0, gap, 0, 0), pad_edge=False)
     width = len(columns) or max(map(len, rows))
     for i in range(width):
-        head = columns[i] if columns else ""
+        head = plain(_streams.fitting(columns[i], encoding)) if columns else ""
         drawn.add_column(head, style="bold" if i == 0 else None, no_wrap=i == 0, overflow="fold")
     for row in rows:
         drawn.add_row(*row)

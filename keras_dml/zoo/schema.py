@@ -275,9 +275,18 @@ def _contradictions(card):
             yield "card.input.length must be [least, greatest or null], the least at least 1"
     if not number(card["embedding"].get("p", 1)):
         yield "card.embedding.p must be a number, the order of the distance"
+    if "headline" in card and not {"eer", "accuracy"} & _metrics(card["headline"]):
+        yield "card.headline.rows must hold the metric eer or accuracy"
+    for i, baseline in enumerate(card.get("baselines", ())):
+        if baseline["difference"]["metric"] not in _metrics(baseline):
+            yield f"card.baselines[{i}].difference.metric must be the metric of one of its rows"
     both = set(data.get("train_subjects", ())) & set(data.get("test_subjects", ()))
     if both:
         yield f"card.data names {len(both)} people in train_subjects and in test_subjects"
     for key in ("figures", "limits"):
         if not card[key]:
             yield f"card.{key} must not be empty"
+
+
+def _metrics(measured):
+    return {row["metric"] for row in measured["rows"]}

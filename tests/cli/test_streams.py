@@ -84,10 +84,14 @@ def test_an_error_shows_what_it_quotes_harmlessly(command, zoo_folder):
 
 
 def test_a_folders_name_is_no_markup(capsys):
-    _console.table((), [("[/]", "[bold]")], header=False)
+    _console.table(("[b]", "\x1b[1m"), [("[/]", "[bold]")])
     _console.echo(f"in {_console.plain('a [folder] [/]')}")
     lines = capsys.readouterr().out.splitlines()
-    assert [line.rstrip() for line in lines] == ["[/]  [bold]", "in a [folder] [/]"]
+    assert [line.rstrip() for line in lines] == [
+        "[b]  \\x1b[1m",
+        "[/]  [bold]",
+        "in a [folder] [/]",
+    ]
 
 
 @pytest.mark.parametrize(

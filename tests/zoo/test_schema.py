@@ -51,6 +51,15 @@ def test_a_whole_card_is_valid_with_further_keys(whole):
     assert schema.validate(whole, "card.json") is whole
 
 
+def test_a_headline_has_a_metric_to_compare_by(whole):
+    whole["headline"]["rows"] = [{"metric": "auc", "value": 0.9, "ci95": [0.8, 1.0]}]
+    whole["baselines"][0]["difference"]["metric"] = "map"
+    assert schema.problems(whole) == [
+        "card.headline.rows must hold the metric eer or accuracy",
+        "card.baselines[0].difference.metric must be the metric of one of its rows",
+    ]
+
+
 def test_a_card_of_images_needs_no_people_rate_or_length(of_images):
     assert schema.problems(of_images) == []
 
