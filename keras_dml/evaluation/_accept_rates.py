@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,7 +63,8 @@ def accept_rates(scores, genuine, threshold, *, people=None, bootstrap=1000, see
         that of the rule of three: 3 / n for n people.
 
     Raises:
-        TypeError, ValueError: As in `verification`, or `bootstrap` is below 1.
+        TypeError, ValueError: As in `verification`, or `threshold` is not a number, or `bootstrap`
+            is below 1.
 
     >>> import numpy as np
     >>> scores, genuine = np.array([0.1, 0.4, 0.3, 0.8]), np.array([1, 1, 0, 0], bool)
@@ -74,6 +76,8 @@ def accept_rates(scores, genuine, threshold, *, people=None, bootstrap=1000, see
         raise ValueError(
             f"`bootstrap` is a number of replicates, at least 1. Received {bootstrap!r}."
         )
+    if not isinstance(threshold, numbers.Real) or np.isnan(threshold):
+        raise ValueError(f"`threshold` must be a number, a distance. Received {threshold!r}.")
     shape = np.shape(scores)
     scores, genuine = check_trials(scores, genuine)
     codes = person_codes(people, genuine, shape)

@@ -31,7 +31,8 @@ class MelPower(keras.layers.Layer):
         rate: Sampling rate, a multiple of 200 Hz.
 
     Raises:
-        ValueError: If the rate is impossible, or the input is not of shape `(batch, samples, 1)`.
+        ValueError: If the rate or the bands are impossible, or the input is not of shape `(batch,
+            samples, 1)`.
 
     Example:
         >>> MelPower(40)(np.zeros((1, 16000, 1))).shape
@@ -40,6 +41,8 @@ class MelPower(keras.layers.Layer):
 
     def __init__(self, bands=40, rate=16000, **kwargs):
         super().__init__(autocast=False, **kwargs)
+        if int(bands) < 1:
+            raise ValueError(f"`bands` must be at least 1. Received bands={bands}.")
         self.frame, self.hop = _frames.sizes(rate)
         self.bands, self.rate = int(bands), int(rate)
         self.bins, self.weights_of_bins = _frames.banded(slaney_filters(self.frame, bands, rate))

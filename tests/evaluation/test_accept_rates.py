@@ -39,3 +39,11 @@ def test_where_nobody_errs_the_bound_is_that_of_the_rule_of_three():
 def test_no_replicate_is_refused():
     with pytest.raises(ValueError, match="`bootstrap` is a number of replicates, at least 1"):
         accept_rates([0.0, 1.0], [True, False], 0.5, bootstrap=0)
+
+
+@pytest.mark.parametrize("threshold", [float("nan"), "0.3", None])
+def test_a_threshold_that_is_no_number_is_refused(threshold):
+    """Nothing is below NaN: it would have a false accept rate of 0."""
+    scores, genuine, _ = matrix()
+    with pytest.raises(ValueError, match="`threshold` must be a number"):
+        accept_rates(scores, genuine, threshold)

@@ -53,9 +53,10 @@ def test_padding_changes_no_frame_and_is_masked(rng):
     ("make", "message"),
     [
         (lambda: MelPower(rate=16_001), "multiple of 200 Hz"),
+        (lambda: MelPower(bands=0), "`bands` must be at least 1"),
         (lambda: MelPower()(np.zeros((1, 900, 2))), r"must have shape \(batch, samples, 1\)"),
     ],
 )
-def test_an_impossible_rate_and_stereo_are_refused(make, message):
+def test_an_impossible_rate_no_bands_and_stereo_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
