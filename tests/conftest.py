@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import functools
 import gc
+import importlib.metadata
 import os
 import pathlib
 import tempfile
@@ -22,6 +23,25 @@ os.environ.setdefault("MPLBACKEND", "agg")
 import hypothesis
 import numpy as np
 import pytest
+
+
+def keras_backend():
+    return os.environ.get("KERAS_BACKEND", "tensorflow")
+
+
+# What the tests compile runs once or twice, so that optimizing it costs more than it saves: a tenth
+# of the time of all tests on TensorFlow, and memory. Read when TensorFlow is first imported. Only
+# where these flags are known: TensorFlow ends the process over one that it does not know.
+if keras_backend() == "tensorflow" and any(
+    found.version.startswith("2.21.")
+    for name in ("tensorflow", "tensorflow-cpu")
+    for found in importlib.metadata.distributions(name=name)
+):
+    os.environ.setdefault(
+        "XLA_FLAGS",
+        "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+        " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
+    )
 
 # The first call of a shape compiles, which no deadline can foresee, and on JAX that is most of the
 # time; the same examples on each run.
@@ -127,10 +147,6 @@ def pytest_runtest_teardown(item, nextitem):
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL("libc.so.6").malloc_trim(0)  # glibc keeps what is freed, unless told
     KEPT.append(_memory())
-
-
-def keras_backend():
-    return os.environ.get("KERAS_BACKEND", "tensorflow")
 
 
 def _forget_training_steps():

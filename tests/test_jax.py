@@ -50,7 +50,7 @@ def run(cache):
             "JAX_COMPILATION_CACHE_DIR": str(cache),
             "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
             "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-            "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {SWIFT if known(SWIFT) else ''}",
+            "XLA_FLAGS": SWIFT if known(SWIFT) else "",
         },
         capture_output=True,
         text=True,
