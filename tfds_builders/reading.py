@@ -83,15 +83,15 @@ def prepared(
         return builder
     manual_dir = pathlib.Path(manual_dir or data_dir / "downloads" / "manual").expanduser()
     with full_disk_reported(root):
-        marks, size = _fingerprints(builder.sources(manual_dir))
+        marks = _fingerprints(builder.sources(manual_dir))
     if not ready:
-        _prepare(builder, manual_dir, file_format, size)
+        _prepare(builder, manual_dir, file_format)
     if builder.info.metadata["fingerprints"] != marks:
         digest = hashlib.sha256("".join(sorted(marks.values())).encode()).hexdigest()
         root = root / f"from_{digest[:12]}"
         log.warning("%s was prepared from another archive; this one goes to %s.", name, root)
         builder = _builder(name, root)
-        _prepare(builder, manual_dir, file_format, size)
+        _prepare(builder, manual_dir, file_format)
     return builder
 
 
@@ -137,33 +137,35 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _fingerprints(sources: Mapping[str, Source]) -> tuple[dict[str, str], int]:
-    """Returns the fingerprint of each source, and the bytes of all when unpacked."""
-    marks, size = {}, 0
+def _fingerprints(sources: Mapping[str, Source]) -> dict[str, str]:
+    """Returns the fingerprint of each source. An archive is not unpacked for it."""
+    marks = {}
     for key, source in sources.items():
         marks[key] = fingerprint(source)
+        source.close()
+    return marks
+
+
+def _unpacked(sources: Mapping[str, Source]) -> int:
+    """Returns the bytes of all sources when unpacked."""
+    size = 0
+    for source in sources.values():
         size += sum(source.sizes.values())
         source.close()
-    return marks, size
+    return size
 
 
-def _prepare(
-    builder: tfds.core.DatasetBuilder, manual_dir: pathlib.Path, file_format: str, size: int
-) -> None:
-    """Writes a data set's files; when it fails, half-written files are removed.
-
-    Args:
-        builder: Builder of the data set.
-        manual_dir: The folder with the archive.
-        file_format: Format of the files.
-        size: Bytes of the unpacked archive, for the error of a full disk.
-    """
+def _prepare(builder: tfds.core.DatasetBuilder, manual_dir: pathlib.Path, file_format: str) -> None:
+    """Writes a data set's files, or uses what another run has written meanwhile; when it fails,
+    half-written files are removed."""
+    root = pathlib.Path(builder.data_dir_root)
+    with full_disk_reported(root):
+        size = _unpacked(builder.sources(manual_dir))
     config = tfds.download.DownloadConfig(
         manual_dir=manual_dir, compute_stats=tfds.download.ComputeStatsMode.SKIP
     )
     if not sys.stderr.isatty():
         tfds.disable_progress_bar()
-    root = pathlib.Path(builder.data_dir_root)
     new = [folder for folder in (root, *root.parents) if not folder.exists()]
     try:
         with (

@@ -3,13 +3,14 @@
 import pathlib
 import subprocess
 import sys
+import tarfile
 
 import pytest
 
 from tests.tfds_builders import samples
 from tests.tfds_builders.test_registration import ROOT, in_a_new_process
 from tfds_builders import builder_cls, reading
-from tfds_builders.common import lock
+from tfds_builders.common import archive, lock
 
 pytestmark = pytest.mark.usefixtures("quiet")
 NAME = "ipol_gait/left_foot"
@@ -106,6 +107,22 @@ def test_another_archive_prepared_meanwhile_is_not_taken_for_this_one(
     people = reading.records(NAME, manual, tmp_path, split="test")
     assert all(int(record["subject"]) <= 10 for record in people)
     assert "was prepared from another archive" in caplog.text
+
+
+def test_a_prepared_set_is_read_without_unpacking_its_archive(tmp_path, monkeypatch):
+    """Of the real one that takes three seconds, of the largest minutes."""
+    loose = samples.write(tmp_path / "loose", samples.gait_files())
+    manual = tmp_path / "manual"
+    manual.mkdir()
+    with tarfile.open(manual / "GaitData.tar.xz", "w:xz") as packed:
+        packed.add(loose / "GaitData", "GaitData")
+    reading.records(NAME, manual, tmp_path)
+
+    def unpacked(_):
+        raise AssertionError("the archive is unpacked")
+
+    monkeypatch.setattr(archive._Tar, "_unpack", unpacked)
+    assert len(reading.records(NAME, manual, tmp_path, split="test")) == 2
 
 
 @pytest.mark.parametrize("file", ["dataset_info.json", "metadata.json"])
