@@ -32,12 +32,6 @@ ON_FIRST = (
     *(attacks.APGD(EPSILON, loss="margin", source=source) for source in ("dol", "cosine")),
     attacks.TargetedAPGD(EPSILON),
 )
-FIRST = (
-    attacks.APGD(EPSILON, loss="dlr"),
-    attacks.TargetedAPGD(EPSILON),
-    *(attacks.APGD(EPSILON, loss="margin", source=source) for source in ("dol", "cosine")),
-    attacks.Square(EPSILON, queries=5000),
-)
 FIRST = 2000  # images
 UNION = f"union of all {len(ON_ALL) + len(ON_FIRST)}"
 PART = 1000  # images of a checkpoint
