@@ -23,13 +23,14 @@ class WassersteinLoss(LabeledLoss):
     Args:
         p: Order of the distance, a real number, at least 1.
         symmetric: Whether to add `softplus(D_ii - D_ji)`: positives as anchors, an extension.
+        scale: Factor on the distances, an inverse temperature; Abdelwahab2019 has 1.
         name: Name of the loss.
         dtype: See `keras.losses.Loss`; widened to float32: half precision rounds labels from 257
             on.
         **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If `p` is below 1; in an eager call, if a label does not appear exactly twice or
+        ValueError: If `p` is below 1 or `scale` is not positive; in an eager call, if a label does not appear exactly twice or
             the embeddings are not of one model.
 
     Example:
@@ -38,19 +39,25 @@ class WassersteinLoss(LabeledLoss):
         0.6931
     """
 
-    def __init__(self, p=1, *, symmetric=False, name="wasserstein", dtype=None, **kwargs):
+    def __init__(
+        self, p=1, *, symmetric=False, scale=1.0, name="wasserstein", dtype=None, **kwargs
+    ):
         super().__init__(name=name, dtype=dtype, **kwargs)
+        if not 0 < scale < float("inf"):
+            raise ValueError(f"`scale` must be a positive number. Received scale={scale!r}.")
         self.p = p
         self.symmetric = bool(symmetric)
+        self.scale = float(scale)
         self.distance = distances.Wasserstein(p)
 
     def call(self, y_true, y_pred):
         anchors, positives, valid = split_pairs(y_pred, class_ids(y_true))
-        values = pair_softplus(self.distance(anchors, positives), self.symmetric)
+        values = pair_softplus(self.scale * self.distance(anchors, positives), self.symmetric)
         return ops.where(valid, values, float("nan"))
 
     def get_config(self):
-        return {**super().get_config(), "p": self.p, "symmetric": self.symmetric}
+        own = {"p": self.p, "symmetric": self.symmetric, "scale": self.scale}
+        return {**super().get_config(), **own}
 
 
 def pair_softplus(distances, symmetric=False):

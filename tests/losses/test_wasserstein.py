@@ -255,6 +255,20 @@ def test_predictions_that_are_no_quantile_embeddings_are_refused(shape):
         WassersteinLoss()(np.array([0, 0, 1, 1]), np.zeros(shape, "float32"))
 
 
+def test_a_scale_multiplies_the_distances(rng):
+    """The distance of scaled values is scaled."""
+    labels, values, alpha = random_batch(rng)
+    found = loss(None, scale=2.5)(labels, with_knots(values, alpha))
+    expected = loss(None)(labels, with_knots(2.5 * values, alpha))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [0, -1.0, np.inf, np.nan])
+def test_scales_that_are_not_positive_numbers_are_refused(scale):
+    with pytest.raises(ValueError, match=f"`scale` must be a positive number.*scale={scale}"):
+        WassersteinLoss(scale=scale)
+
+
 def test_orders_below_one_are_refused():
     with pytest.raises(ValueError, match="`p` must be a real number of at least 1"):
         WassersteinLoss(0.5)
