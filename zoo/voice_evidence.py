@@ -8,21 +8,21 @@ from keras_dml import evaluation, inference
 from keras_dml._backend import keras
 from keras_dml.training import measure, pooled
 from keras_dml.training.trials import of_pairs
-from zoo import speech, voice_classifiers, voices
+from zoo import speech, voice_classifiers
 from zoo.evidence import Evidence
 from zoo.voice_logcov_lda import encoder as log_covariance
 
 
-def of_similarity(trained, prepare, others=None):
+def of_similarity(trained, left, pairs, others=None):
     """All pairs of recordings of one set, each as probe of the other, by the learned similarity.
 
     Args:
         trained: `zoo.evidence.Trained`.
-        prepare: See `voices.everybody`.
+        left: `People` whom the file never heard.
+        pairs: Their trials, see `voices.trials`.
         others: Function of the model, the signals and the rows of the trials that gives further
             baselines; None for none.
     """
-    left, pairs = voices.of_test(voices.everybody(prepare))
     rows = np.concatenate([pairs[:2], pairs[1::-1]], axis=1)
     found = voice_classifiers.scores(trained.whole, left.signals, rows)
     claims = of_pairs(-found["sim"], *rows, left.subjects)

@@ -2,18 +2,26 @@
 
 from keras_dml._backend import keras
 from keras_dml.training import pooled
-from zoo import voice_evidence
+from zoo import voice_evidence, voices
 
 
 def evidence(trained):
     """Recordings as they are in the sets."""
-    return voice_evidence.of_similarity(trained, prepare=False, others=converted)
+    left, pairs = voices.of_test(voices.everybody(prepare=False))
+    return voice_evidence.of_similarity(trained, left, pairs, others=converted)
 
 
 def converted(model, signals, rows):
     """The cosine of the vectors before the trained layer."""
-    audio = model.encoder.input
-    vectors = keras.Model(audio, model.encoder.get_layer("embedding").output)
     what = "its cosine, without its silence trimming"
-    found = voice_evidence.cosine(vectors, signals, rows)
+    found = voice_evidence.cosine(vectors(model), signals, rows)
     return {"Resemblyzer's encoder": (what, pooled.INSTEAD, found)}
+
+
+def vectors(model):
+    """The encoder of a classifier up to Resemblyzer's vectors."""
+    audio, *before, _ = model.encoder.layers
+    x = audio.output
+    for layer in before:
+        x = layer(x)
+    return keras.Model(audio.output, x)

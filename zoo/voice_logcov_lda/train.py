@@ -23,7 +23,7 @@ from keras_dml.models import PrototypicalClassifier
 from keras_dml.samplers import PKSampler
 from keras_dml.training import measure, trials
 from keras_dml.training.golden import synthetic_recordings
-from zoo import calibration, classifiers, recipe, speech, speech_augment
+from zoo import calibration, classifiers, recipe, speech, speech_augment, telephone
 from zoo.voice_logcov_lda.encoder import EMBEDDING, Voices, fitted
 
 # So few speakers are soon learned by heart. EER in folds within the training speakers, 15 cepstra:
@@ -134,7 +134,10 @@ def main(run, folds: Folds = 5):
             model,
             synthetic_recordings(1, (speech.RATE_HZ, 2 * speech.RATE_HZ), 0.05),
             measured,
-            data={"train_subjects": sorted(set(every.subjects))},
+            data={
+                "train_subjects": sorted(set(every.subjects)),
+                "test_subjects": sorted(set(telephone.lines().subjects)),
+            },
             chosen=", ".join(map(str, counts)),
             cepstra=cepstra,
         )

@@ -1,8 +1,9 @@
 """What the card of `voice_xvector_sim` rests on."""
 
-from zoo import voice_evidence
+from zoo import voice_evidence, voices
 
 
 def evidence(trained):
     """Recordings trimmed and brought to one level."""
-    return voice_evidence.of_similarity(trained, prepare=True)
+    left, pairs = voices.of_test(voices.everybody(prepare=True))
+    return voice_evidence.of_similarity(trained, left, pairs)
