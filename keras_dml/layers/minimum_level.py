@@ -1,9 +1,12 @@
 """A lower bound on the level of recordings."""
 
 from keras_dml._backend import keras, ops
-from keras_dml.geometry.numerics import mean, wide
+from keras_dml.geometry.numerics import wide
 
 SILENT = 1e-8  # root mean square below which nothing is amplified further
+# Steps whose squares are added first. A device adds one number after the other: in one row 50,000
+# squares lose five digits of float32, in blocks of this size one.
+BLOCK = 256
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
@@ -36,11 +39,13 @@ class MinimumLevel(keras.layers.Layer):
 
     def call(self, inputs, mask=None):
         inputs = ops.cast(inputs, wide(self.variable_dtype))
-        valid = None if mask is None else ops.cast(mask, "bool")[..., None]  # (batch, time, 1)
-        if valid is not None:
+        count = ops.cast(ops.shape(inputs)[1], inputs.dtype)
+        if mask is not None:
+            valid = ops.cast(mask, "bool")[..., None]  # (batch, time, 1)
             inputs = ops.where(valid, inputs, 0)
-        squares = mean(ops.square(inputs), axis=1, mask=valid, keepdims=True)
-        power = mean(squares, axis=2, keepdims=True)  # (batch, 1, 1)
+            count = ops.maximum(ops.sum(ops.cast(valid, inputs.dtype), axis=1, keepdims=True), 1)
+        squares = _sum(ops.square(inputs)) / (count * inputs.shape[-1])
+        power = ops.sum(squares, axis=2, keepdims=True)  # (batch, 1, 1)
         gain = self.level * ops.rsqrt(ops.maximum(power, SILENT**2))
         return ops.cast(inputs * ops.maximum(gain, 1), self.compute_dtype)
 
@@ -49,3 +54,11 @@ class MinimumLevel(keras.layers.Layer):
 
     def get_config(self):
         return {**super().get_config(), "level": self.level}
+
+
+def _sum(x):
+    """Sum over the steps, shape `(batch, 1, channels)`."""
+    blocks = (ops.shape(x)[1] + BLOCK - 1) // BLOCK
+    padded = ops.pad(x, ((0, 0), (0, BLOCK), (0, 0)))[:, : blocks * BLOCK]
+    parts = ops.reshape(padded, (-1, blocks, BLOCK, x.shape[-1]))
+    return ops.sum(ops.sum(parts, axis=2), axis=1, keepdims=True)

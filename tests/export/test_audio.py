@@ -59,3 +59,14 @@ def test_a_classifier_on_covariances_of_the_frames_with_speech(tmp_path):
     file = export.tflite(model, tmp_path / "speech.tflite", None).path
     assert parity.relative_rms(litert.embed(file, recordings), expected) < 1e-3
     export.saved_model(model, tmp_path / "speech")  # refuses itself where padding counts
+
+
+def test_a_long_recording_is_amplified_on_a_device_as_by_keras(tmp_path):
+    """A device adds squares one after the other: in one row they moved the gain by 1e-5."""
+    audio = keras.Input((None, 1))
+    louder = layers.MinimumLevel(10.0)(audio)
+    model = keras.Model(audio, layers.SequencePooling("max")(louder))
+    file = export.tflite(model, tmp_path / "level.tflite", None).path
+    recordings = [sound(length, length) for length in (16_000, 53_387, 160_001)]
+    found, expected = litert.embed(file, recordings), keras_dml.embed(model, recordings)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=0)
