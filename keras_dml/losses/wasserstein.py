@@ -30,8 +30,8 @@ class WassersteinLoss(LabeledLoss):
         **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If `p` is below 1 or `scale` is not positive; in an eager call, if a label does not appear exactly twice or
-            the embeddings are not of one model.
+        ValueError: If `p` is below 1 or `scale` is not positive; in an eager call, if a label does
+            not appear exactly twice or the embeddings are not of one model.
 
     Example:
         >>> embeddings = np.zeros((4, 2, 3), "float32")
