@@ -78,7 +78,7 @@ def of_images(cards):
         (
             _link(card, "zoo/"),
             _figure(card, ACCURACY),
-            card.get("headline", {}).get("trials", "–"),
+            card["headline"]["trials"],
             _best(card, "no network", ACCURACY),
             _best(card, "instead", ACCURACY),
             _count(card, "images"),
@@ -117,7 +117,7 @@ def of_unbeaten(cards):
     columns = ("model", "does not beat", "kind", "its figure", "the model less this")
     rows = []
     for card in cards:
-        for one in card.get("baselines", ()):
+        for one in card["baselines"]:
             metric = one["difference"]["metric"]
             if headline.gain(one)[1] <= 0:
                 figure = f"{catalog.metric_in_words(metric)} {_row_in_words(one['rows'], metric)}"
@@ -138,12 +138,12 @@ def _license(card):
 
 
 def _count(card, unit):
-    return f"{card['headline'][unit]:,}" if "headline" in card else "–"
+    return f"{card['headline'][unit]:,}"
 
 
 def _figure(card, metric):
     """A pooled figure of a card; a dash where it has none."""
-    return _row_in_words(card.get("headline", {"rows": []})["rows"], metric)
+    return _row_in_words(card["headline"]["rows"], metric)
 
 
 def _row_in_words(rows, metric):
@@ -157,7 +157,7 @@ def _best(card, kind, metric):
     sign = 1 if metric == EER else -1
     found = [
         (sign * row["value"], one)
-        for one in card.get("baselines", ())
+        for one in card["baselines"]
         for row in one["rows"]
         if (one["kind"], row["metric"]) == (kind, metric)
     ]

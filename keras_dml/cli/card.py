@@ -10,6 +10,7 @@ def run(name: _options.ModelName, as_json: _options.AsJson = False):
     """
     from keras_dml import zoo
     from keras_dml.cli import _console
+    from keras_dml.zoo import headline
 
     card = zoo.card(name)
     if as_json:
@@ -17,11 +18,8 @@ def run(name: _options.ModelName, as_json: _options.AsJson = False):
         return
     _console.echo(f"[bold]{_console.plain(name)}[/bold]: {_console.plain(card['task'])}")
     _console.table((), _facts(card), header=False)
-    if "headline" in card:
-        from keras_dml.zoo import headline
-
-        _console.echo(f"\n[bold]Headline[/bold]\n{_console.plain(headline.words(card))}")
-        _console.table(*headline.table(card))
+    _console.echo(f"\n[bold]Headline[/bold]\n{_console.plain(headline.words(card))}")
+    _console.table(*headline.table(card))
     _console.echo("\n[bold]Figures by the papers' protocols[/bold] (value ± standard error)")
     if "figures_are" in card:
         _console.echo(_console.plain(card["figures_are"]))
@@ -88,7 +86,7 @@ def _thresholds(card):
             f"{row['value']:.4g}",
             f"{100 * row['far']:g} %",
             catalog.percents(row["far_ci95"]),
-            catalog.with_interval(row["tar"], row["tar_ci95"]) if "tar" in row else "",
+            catalog.with_interval(row["tar"], row["tar_ci95"]),
             f"{row['trials']:,}",
         )
 

@@ -9,7 +9,7 @@ SHIPPED = ("keras", "numpy", "tensorflow", "tensorflow-cpu", "jax")
 
 
 def build_card(
-    about, *, figures, recipe, headline=None, baselines=(), thresholds=(), data=None, **facts
+    about, *, headline, figures, recipe, baselines=(), thresholds=(), data=None, **facts
 ):
     """A card without what `publish` reads from the model.
 
@@ -17,9 +17,9 @@ def build_card(
         about: Dict of the card's static part: `name`, `task`, `paper`, `input`, `data`, `limits`
             and, if wanted, `figures_are`. Its texts may name facts in braces, as `str.format`
             does: `"{images:,} images"`.
+        headline: The card's `headline`.
         figures: Rows of the card's `figures`.
         recipe: The card's `recipe`, see `training_record`.
-        headline: The card's `headline`; None for none.
         baselines: Entries of the card's `baselines`.
         thresholds: Rows of the card's `thresholds`; left out where the card's `test_subjects` are
             nobody, since thresholds need people whom the model has never seen.
@@ -34,19 +34,17 @@ def build_card(
 
     Example:
         >>> about = {"limits": ["{people} people."], "data": {"builder": "gait"}}
-        >>> card = build_card(about, figures=[], recipe={}, people=3)
+        >>> card = build_card(about, headline={}, figures=[], recipe={}, people=3)
         >>> card["limits"]
         ['3 people.']
     """
     card = _filled(about, facts)
     card["data"] |= data or {}
-    card.pop("headline", None)
-    if headline is not None:
-        card["headline"] = headline
     if card["data"].get("test_subjects") == []:
         thresholds = ()
     return {
         **card,
+        "headline": headline,
         "figures": figures,
         "baselines": list(baselines),
         "thresholds": list(thresholds),

@@ -24,7 +24,7 @@ def render(card, images=()):
         f"## Input\n\n{_input(card)}",
         f"## Embedding\n\n{_embedding(card)}",
         _headline(card),
-        f"## {_PROTOCOLS if 'headline' in card else 'Figures'}\n\n{page_tables.figures(card)}",
+        f"## {_PROTOCOLS}\n\n{page_tables.figures(card)}",
         "\n\n".join(f"![{_caption(path)}]({path})" for path in images),
         page_tables.thresholds(card),
         page_tables.exports(card),
@@ -41,8 +41,6 @@ def _sentence(card):
 
 
 def _headline(card):
-    if "headline" not in card:
-        return ""
     table = page_tables.markdown(*headline.table(card))
     return f"## Headline\n\n{headline.words(card)}\n\n{table}"
 

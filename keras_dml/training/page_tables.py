@@ -72,17 +72,16 @@ def thresholds(card):
             f"{row['value']:.4g}",
             f"{100 * row['far']:g} %",
             catalog.percents(row["far_ci95"]),
-            catalog.with_interval(row["tar"], row["tar_ci95"]) if "tar" in row else "–",
-            _or_dash(row.get("enrolled")),
-            _or_dash(row.get("people")),
+            catalog.with_interval(row["tar"], row["tar_ci95"]),
+            str(row["enrolled"]),
+            str(row["people"]),
             f"{row['trials']:,}",
         )
         for row in card["thresholds"]
     ]
-    used = [i for i in range(len(columns)) if any(row[i] != "–" for row in rows)]
-    shown = markdown([columns[i] for i in used], [[row[i] for i in used] for row in rows])
     section = (
-        f"## Thresholds\n\nA score is the least distance to the recordings enrolled.\n\n{shown}"
+        "## Thresholds\n\nA score is the least distance to the recordings enrolled.\n\n"
+        f"{markdown(columns, rows)}"
     )
     within = [
         f"Between people of one {part['confounder']}, the threshold of {100 * row['far']:g} % has "

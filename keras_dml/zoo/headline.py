@@ -13,7 +13,7 @@ _KINDS = {"no network": "no network", "instead": "what one would take instead"}
 def verdict(card):
     """What the page's first paragraph says of methods without a network that the model does not
     beat; empty where it beats all."""
-    said = [_unbeaten(one) for one in card.get("baselines", ()) if one["kind"] == "no network"]
+    said = [_unbeaten(one) for one in card["baselines"] if one["kind"] == "no network"]
     return "".join(f" {sentence}" for sentence in said if sentence)
 
 
@@ -49,7 +49,7 @@ def words(card):
     """The trials of a headline and what its intervals are.
 
     Args:
-        card: A card with a headline.
+        card: A card.
     """
     headline = card["headline"]
     trials = headline["trials"][0].upper() + headline["trials"][1:]
@@ -74,16 +74,16 @@ def table(card):
     """The model's figures, a row, and a row for each baseline.
 
     Args:
-        card: A card with a headline.
+        card: A card.
 
     Returns:
         Headings and rows of cells.
     """
     rows = card["headline"]["rows"]
     columns = ["method", *(catalog.metric_in_words(row["metric"]) for row in rows)]
-    difference = bool(card.get("baselines"))
+    difference = bool(card["baselines"])
     lines = [[card["name"], *map(_cell, rows), *(["–"] if difference else [])]]
-    for one in card.get("baselines", ()):
+    for one in card["baselines"]:
         by_metric = {row["metric"]: row for row in one["rows"]}
         cells = [_cell(by_metric.get(row["metric"])) for row in rows]
         name = f"{one['name']} ({_KINDS[one['kind']]}): {one['what']}"

@@ -146,11 +146,11 @@ THRESHOLD = {
     "value": number,
     "trials": whole,
     "far_ci95": interval,
-    "tar?": number,
-    "tar_ci95?": interval,
-    "score?": text,
-    "enrolled?": whole,
-    "people?": whole,
+    "tar": number,
+    "tar_ci95": interval,
+    "score": text,
+    "enrolled": whole,
+    "people": whole,
     "within?": [{"confounder": text, "far": number, "far_ci95": interval, "trials": whole}],
 }
 EXPORT = {
@@ -169,8 +169,8 @@ CARD = {
     "input": (RECORDINGS, IMAGES),
     "embedding": {"shape": [whole], "distance": text, "p?": number_or_null},
     "data": (OF_PEOPLE, OF_CLASSES),
-    "headline?": (HEADLINE_OF_PEOPLE, HEADLINE_OF_IMAGES),
-    "baselines?": [BASELINE],
+    "headline": (HEADLINE_OF_PEOPLE, HEADLINE_OF_IMAGES),
+    "baselines": [BASELINE],
     "figures": [FIGURE],
     "figures_are?": text,
     "thresholds": [THRESHOLD],
@@ -275,9 +275,9 @@ def _contradictions(card):
             yield "card.input.length must be [least, greatest or null], the least at least 1"
     if not number(card["embedding"].get("p", 1)):
         yield "card.embedding.p must be a number, the order of the distance"
-    if "headline" in card and not {"eer", "accuracy"} & _metrics(card["headline"]):
+    if not {"eer", "accuracy"} & _metrics(card["headline"]):
         yield "card.headline.rows must hold the metric eer or accuracy"
-    for i, baseline in enumerate(card.get("baselines", ())):
+    for i, baseline in enumerate(card["baselines"]):
         if baseline["difference"]["metric"] not in _metrics(baseline):
             yield f"card.baselines[{i}].difference.metric must be the metric of one of its rows"
     both = set(data.get("train_subjects", ())) & set(data.get("test_subjects", ()))

@@ -10,7 +10,8 @@ ABOUT = {key: CARD[key] for key in ("name", "task", "paper", "input", "data", "l
 
 
 def build(about, **given):
-    return build_card(about, figures=CARD["figures"], recipe=CARD["recipe"], **given)
+    taken = {key: CARD[key] for key in ("headline", "figures", "recipe")}
+    return build_card(about, **taken, **given)
 
 
 def test_facts_stand_in_all_texts():

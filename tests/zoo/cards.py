@@ -70,6 +70,7 @@ CARD = {
             "far_ci95": [0.005, 0.02],
             "tar": 0.9,
             "tar_ci95": [0.85, 0.95],
+            "score": "the least distance to the recordings enrolled",
             "enrolled": 3,
             "people": 36,
             "within": [

@@ -2,13 +2,7 @@
 
 import pytest
 
-from keras_dml.training import page
 from keras_dml.zoo import catalog, headline
-
-
-def test_a_card_without_a_headline_has_no_section(card):
-    del card["headline"], card["baselines"]
-    assert page._headline(card) == headline.verdict(card) == ""
 
 
 def test_a_model_and_its_baselines_stand_in_one_table(card):
