@@ -50,5 +50,5 @@ def beside(model, signals, rows, found, others):
 
 def cosine(network, signals, rows):
     """The negative cosine of trials."""
-    z = inference.embed(network, signals, progress=False)
+    z = inference.embed(network, signals, voice_classifiers.AT_ONCE, progress=False)
     return -evaluation.paired_cosine(z[rows[0]], z[rows[1]])

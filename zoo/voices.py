@@ -60,6 +60,18 @@ def trials(people, parts):
     return first[keep], second[keep], genuine[keep], fold[keep]
 
 
+def examples(split, prepare):
+    """Recordings and ids of their people, as `export/quality.py` takes them.
+
+    Args:
+        split: `"train"`, those who teach, or `"test"`, all others.
+        prepare: See `everybody`.
+    """
+    people = everybody(prepare)
+    chosen = people.take(teaches(people.subjects) == (split == "train"))
+    return chosen.signals, np.unique(chosen.subjects, return_inverse=True)[1]
+
+
 def of_test(people):
     """The recordings of those who do not teach, as one fold, and its trials.
 

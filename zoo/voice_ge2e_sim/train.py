@@ -9,6 +9,7 @@ checkout:
 `python -m zoo.voice_ge2e_sim.train --help`.
 """
 
+import functools
 import pathlib
 from typing import Annotated
 
@@ -31,6 +32,9 @@ Weights = Annotated[
 Table = Annotated[
     bool, typer.Option("--table", help="Cross-validate for `zoo.voice_table`, and stop.")
 ]
+
+
+examples = functools.partial(voices.examples, prepare=False)
 
 
 def train(run, people):

@@ -8,6 +8,7 @@ by nobody, and the figures are theirs. From the checkout:
 `python -m zoo.voice_xvector_sim.train --help`.
 """
 
+import functools
 from typing import Annotated
 
 import numpy as np
@@ -26,6 +27,9 @@ DISTANT = 0.3  # fraction of rows over a telephone
 Table = Annotated[
     bool, typer.Option("--table", help="Cross-validate for `zoo.voice_table`, and stop.")
 ]
+
+
+examples = functools.partial(voices.examples, prepare=True)
 
 
 def train(run, people):
