@@ -12,7 +12,7 @@ from keras_dml._backend import keras
 from keras_dml.losses import PrototypicalLoss
 from keras_dml.models import PrototypicalClassifier, conv4
 from keras_dml.training.golden import synthetic_images
-from zoo import augment, classifiers, images, recipe
+from zoo import augment, classifiers, images, recipe, tasks
 
 DIGITS = [str(digit) for digit in range(10)]
 PER_DIGIT = 13  # rows of each digit in a batch
@@ -30,6 +30,13 @@ def vary(batch, rng):
     return augment.shift_pixels(batch, rng, SHIFT)
 
 
+def figures_of(model):
+    """Rows of the card: the test images, and the characters of Omniglot as other classes."""
+    test, new = examples("test"), images.omniglot("test")
+    beyond = tasks.rows(model, *test, new.images, new.labels)
+    return classifiers.accuracies(model, *test) + beyond
+
+
 @recipe.command(STEPS)
 def main(run):
     """Trains on the 60,000 training images and measures on the 10,000 test images."""
@@ -44,7 +51,7 @@ def main(run):
         loss=PrototypicalLoss(label_smoothing=0.1),
     )
     model.refit_prototypes(x, y)
-    figures = run.keep(classifiers.accuracies(model, *examples("test")))
+    figures = run.keep(figures_of(model))
     if run.publishes:
         run.publish(model, synthetic_images(), figures, curves=None)
 

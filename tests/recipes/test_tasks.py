@@ -1,0 +1,54 @@
+"""What a classifier is measured at beside its classes."""
+
+import numpy as np
+import pytest
+
+from keras_dml._backend import keras
+from keras_dml.models import PrototypicalClassifier
+from zoo import tasks
+
+CLASSES, FEATURES = 4, 40
+
+
+@pytest.fixture
+def model():
+    """Embeds an image as its pixels; its similarity begins as a distance, its prototypes are the
+    first corners."""
+    signal = keras.Input((1, FEATURES, 1))
+    encoder = keras.Model(signal, keras.layers.Flatten()(signal))
+    built = PrototypicalClassifier(encoder, CLASSES, hidden=(8,), aux="am", symmetry="absdiff")
+    tasks.classifiers.begin_as_a_metric(built.prototypes_layer.similarity)
+    built.set_prototypes(np.eye(FEATURES, dtype="float32")[:CLASSES])
+    return built
+
+
+def corners(rng, classes, each, first=0):
+    labels = np.repeat(np.arange(classes), each)
+    images = 0.9 * np.eye(FEATURES)[first + labels] + rng.uniform(0, 0.02, (len(labels), FEATURES))
+    return images.reshape(-1, 1, FEATURES, 1).astype("float32"), labels
+
+
+def test_images_that_are_far_apart_leave_nothing_to_confuse(model, rng, monkeypatch):
+    monkeypatch.setattr(tasks, "PROBES", 20)
+    monkeypatch.setattr(tasks, "EPISODES", 3)
+    x, y = corners(rng, CLASSES, 15)
+    order = rng.permutation(len(y))
+    found = tasks.rows(model, x[order], y[order], *corners(rng, 20, 20, first=CLASSES))
+    by_kind = {(row["protocol"], row["metric"], row["head"], row["n"]): row for row in found}
+    for head in ("sim", "cosine"):
+        assert by_kind["verification", "eer", head, 1]["value"] == pytest.approx(0)
+        assert by_kind["verification", "eer", head, 1]["trials"] == 20 * 40
+        assert by_kind["retrieval", "map_at_r", head, 1]["value"] == pytest.approx(1)
+        assert by_kind["few_shot", "accuracy", head, 5]["value"] == pytest.approx(1)
+    assert by_kind["novelty", "auc", "sim", 1]["value"] == pytest.approx(1)
+
+
+def test_images_without_a_trait_of_their_class_are_at_chance(model, rng, monkeypatch):
+    monkeypatch.setattr(tasks, "PROBES", 100)
+    x = rng.normal(size=(400, 1, FEATURES, 1)).astype("float32")
+    z = x.reshape(400, FEATURES)
+    found = {
+        (r["metric"], r["head"]): r["value"]
+        for r in tasks.compared(model, z, rng.integers(4, size=400))
+    }
+    assert abs(found["eer", "sim"] - 0.5) < 0.05 and abs(found["auc", "cosine"] - 0.5) < 0.05
