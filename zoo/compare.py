@@ -4,6 +4,8 @@ From the checkout: `python -m zoo.compare gait_qp_wl`. A run that is done is not
 one goes on from its checkpoint.
 """
 
+import csv
+import io
 import json
 import pathlib
 import subprocess
@@ -95,8 +97,10 @@ def differences(folders):
 
 def as_csv(columns):
     """Columns as the text of a CSV file."""
-    rows = [columns, *zip(*columns.values(), strict=True)]
-    return "".join(",".join(map(str, row)) + "\n" for row in rows)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows([columns, *zip(*columns.values(), strict=True)])
+    return text.getvalue()
 
 
 def _draw_people(rng, trials):

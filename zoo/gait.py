@@ -15,6 +15,10 @@ WINDOW = 512  # 5.12 s
 STRIDE = 128  # of training windows
 KNOWN = ("train", "validation")
 RIGHT = " right"
+# Reflection at the median plane, which makes a right foot a left one: the second axis of a sensor
+# is the lateral one. On the training people these signs of the six channels, and their opposites,
+# bring the lagged correlations of right feet nearest to those of left ones.
+MIRROR = np.array([1, -1, 1, -1, 1, -1], np.float32)
 
 
 def walks(split, foot="left"):
@@ -48,6 +52,15 @@ def both_feet():
     for walk in right:
         walk.subjects = [f"{subject}{RIGHT}" for subject in walk.subjects]
     return functools.reduce(People.__add__, left + right)
+
+
+def mirrored(walkers):
+    """The walkers of `both_feet` with right feet as if they were left ones."""
+    signals = [
+        signal * MIRROR if subject.endswith(RIGHT) else signal
+        for signal, subject in zip(walkers.signals, walkers.subjects, strict=True)
+    ]
+    return People(signals, walkers.subjects, walkers.sessions)
 
 
 def left_feet(walkers):

@@ -54,6 +54,7 @@ def train(
     batches,
     adapt_to=None,
     optimization=OPTIMIZATION,
+    loss=None,
     **options,
 ):
     """An encoder trained by one of the four methods.
@@ -65,6 +66,7 @@ def train(
         batches: Dict of `pairs`, `length` and `augment`, arguments of `NPairSampler`.
         adapt_to: Recordings whose statistics normalize the channels; None for all of them.
         optimization: `keras_dml.training.Optimization`.
+        loss: Arguments of the method's loss, in place of its own.
         **options: Further arguments of `keras_dml.models.sequence_encoder`.
     """
     keras.utils.set_random_seed(run.seed)
@@ -77,7 +79,7 @@ def train(
         normalization.adapt(people.signals if adapt_to is None else adapt_to)
     classes = len(sampler.class_names)
     trained = _with_classifier(encoder, classes) if method == "qp_cls" else encoder
-    run.fit(trained, sampler, optimization, loss=_loss(method))
+    run.fit(trained, sampler, optimization, loss=_loss(method, loss or {}))
     return encoder
 
 
@@ -101,12 +103,12 @@ def single_recordings(people):
     )
 
 
-def _loss(method):
+def _loss(method, given):
     if method == "qp_wl":
-        return WassersteinLoss(p=1)
+        return WassersteinLoss(**given)
     if method == "qp_cls":
         return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    return NPairLoss("cosine", scale=NPAIR_SCALE)
+    return NPairLoss("cosine", **{"scale": NPAIR_SCALE, **given})
 
 
 def _with_classifier(encoder, classes):

@@ -40,4 +40,4 @@ def test_the_interval_of_a_worse_method_lies_below_zero_and_that_of_an_equal_one
 
 
 def test_columns_become_lines_of_text():
-    assert compare.as_csv({"a": [1, 2], "b": [None, "x"]}) == "a,b\n1,None\n2,x\n"
+    assert compare.as_csv({"a": [1, 2], "b": [None, "x, y"]}) == 'a,b\n1,\n2,"x, y"\n'

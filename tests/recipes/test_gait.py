@@ -29,6 +29,17 @@ def test_right_feet_are_people_of_their_own(monkeypatch):
     assert set(gait.left_feet(both).subjects) == {"1", "2", "3"}
 
 
+def test_a_mirrored_right_foot_moves_as_a_left_one(rng):
+    """Lateral is y: acceleration along it, and rates about the other two axes, change sign."""
+    signal = rng.normal(size=(9, 6))
+    found = gait.mirrored(People([signal, signal], ["1", "1 right"], [1, 1]))
+    np.testing.assert_array_equal(found.signals[0], signal)
+    reflection = np.diag([1.0, -1, 1])
+    np.testing.assert_array_equal(found.signals[1][:, :3], signal[:, :3] @ reflection)
+    about = np.linalg.det(reflection) * signal[:, 3:] @ reflection
+    np.testing.assert_array_equal(found.signals[1][:, 3:], about)
+
+
 def test_a_walk_becomes_two_parts_that_overlap():
     signals = [np.arange(steps, dtype=float)[:, None] for steps in (2000, 600)]
     parts = train.overlapping_parts(People(signals, ["1", "2"], [1, 1]))
@@ -58,7 +69,8 @@ def test_a_search_measures_across_trials_and_by_the_papers_protocol(rng):
 
 def line(variant, fold, value, method="qp_wl"):
     figures = {"pooled": value, "paper": 2 * value}
-    return {"method": method, "variant": variant, "fold": fold, "seed": 0, "figures": figures}
+    run = {"method": method, "steps": 600, "variant": variant, "fold": fold, "seed": 0}
+    return {**run, "figures": figures}
 
 
 def test_a_table_shows_paired_changes():
@@ -73,5 +85,6 @@ def test_a_table_shows_paired_changes():
 def test_every_variant_changes_the_settings():
     names = set(vars(train.Settings()))
     assert search.VARIANTS[""] == {}
-    for changes in search.VARIANTS.values():
-        assert set(changes) <= names
+    for own in (search.VARIANTS, *search.OWN.values()):
+        for changes in own.values():
+            assert set(changes) <= names

@@ -1,8 +1,8 @@
 """Compares settings of `gait_qp_wl` and its rivals by folds of the training people.
 
-A run trains on two thirds of the people of `train` and `validation` and measures the others' left
-feet; the people of `test` take no part. Each run is a line of JSON in `--out`, and is not repeated
-while it is there: `python -m zoo.gait_qp_wl.search --help`.
+A run trains on two thirds of the people of `train` and `validation` and measures the others, left
+and right feet by themselves; the people of `test` take no part. Each run is a line of JSON in
+`--out`, and is not repeated while it is there: `python -m zoo.gait_qp_wl.search --help`.
 """
 
 import dataclasses
@@ -22,26 +22,39 @@ from zoo import gait, recipe, sequences
 from zoo.compare import as_csv
 from zoo.gait_qp_wl import train
 
-# What each variant changes in the settings of its method.
+# What each variant changes in the settings of its method. The first ones are for all four.
 VARIANTS = {
     "": {},
     "learning rate 1e-3": {"learning_rate": 1e-3},
     "learning rate 1e-2": {"learning_rate": 1e-2},
-    "16 pairs": {"pairs": 16},
-    "48 pairs": {"pairs": 48},
-    "windows of 256 steps": {"length": 256},
-    "halved after 2, 4 and 6 convolutions": {"halve_every": 2},
-    "halved after 4, 8 and 12 convolutions": {"halve_every": 4},
     "channels not mixed": {"mix": 0.0},
     "channels mixed more": {"mix": 0.6},
-    "sensor turned by 15 degrees": {"degrees": 15.0},
+    "right feet as recorded": {"mirrored": False},
+    "positives from both trials": {"other_trial": False},
+    "32 pairs": {"pairs": 32},
+    "48 pairs": {"pairs": 48},
     "no noise, no gains, no turns": {"noise": 0.0, "gain": 0.0, "degrees": 0.0},
-    "positives from the other trial": {"other_trial": True},
+}
+COSINES = {"cosine times 8": {"loss": {"scale": 8.0}}, "cosine times 32": {"loss": {"scale": 32.0}}}
+OWN = {
+    "qp_wl": {
+        "distance times 1/4": {"loss": {"scale": 0.25}},
+        "distance times 4": {"loss": {"scale": 4.0}},
+        "p = 2": {"loss": {"p": 2}},
+        "32 knots": {"knots": 32},
+        "weight decay 0.02": {"weight_decay": 0.02},
+        "windows of 256 steps": {"length": 256},
+        "halved after 4, 8 and 12 convolutions": {"halve_every": 4},
+    },
+    "qp_npl": COSINES,
+    "mp_npl": COSINES,
+    "qp_cls": {},
 }
 
 
 def run_once(method, changes, fold, count, seed, steps):
-    """Figures of one run: pooled and single-pair EER across trials, and the paper's protocol."""
+    """Figures of one run, the mean of both feet: pooled and single-pair EER across trials, and
+    the paper's protocol."""
     walkers = gait.both_feet()
     left = gait.left_feet(walkers)
     held_out = set(folds(left.subjects, count)[fold])
@@ -51,8 +64,13 @@ def run_once(method, changes, fold, count, seed, steps):
         out = pathlib.Path(name)
         run = recipe.Run("gait_qp_wl", out, out, steps, seed)
         encoder = train.trained(run, method, known, settings)
-    windows = left.of(held_out).windows(gait.WINDOW)
-    return figures(measure.pairwise_distances(encoder, windows.signals), windows)
+    right = walkers.of({f"{one}{gait.RIGHT}" for one in held_out})
+    feet = [left.of(held_out), gait.mirrored(right) if settings.mirrored else right]
+    found = []
+    for foot in feet:
+        windows = foot.windows(gait.WINDOW)
+        found.append(figures(measure.pairwise_distances(encoder, windows.signals), windows))
+    return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
 
 
 def figures(distances, people):
@@ -77,20 +95,21 @@ def figures(distances, people):
 
 
 def table(lines):
-    """Columns of the means over folds and seeds, and of their differences to the settings of the
-    same method without a change, paired, with their standard errors.
+    """Columns of the means over folds and seeds, and of their differences to runs of the same
+    method and length without a change, paired.
 
     Args:
         lines: Dicts of the runs.
     """
-    found = {(one["method"], one["variant"], one["fold"], one["seed"]): one for one in lines}
+    keys = ("method", "steps", "variant", "fold", "seed")
+    found = {tuple(one[key] for key in keys): one for one in lines}
     columns = {}
-    for method, variant in dict.fromkeys(key[:2] for key in found):
-        own = [one for key, one in found.items() if key[:2] == (method, variant)]
-        row = {"method": method, "variant": variant, "runs": len(own)}
+    for method, steps, variant in dict.fromkeys(key[:3] for key in found):
+        own = [one for key, one in found.items() if key[:3] == (method, steps, variant)]
+        row = {"method": method, "steps": steps, "variant": variant, "runs": len(own)}
         for name in own[0]["figures"]:
             values = np.array([one["figures"][name] for one in own])
-            same = [found.get((method, "", one["fold"], one["seed"])) for one in own]
+            same = [found.get((method, steps, "", one["fold"], one["seed"])) for one in own]
             gaps = [v - s["figures"][name] for v, s in zip(values, same, strict=True) if s]
             row[f"{name} EER"] = round(float(values.mean()), 4)
             row[f"{name} change"] = round(float(np.mean(gaps)), 4) if gaps else None
@@ -103,7 +122,7 @@ def main(
     out: Annotated[pathlib.Path, typer.Option(help="File of the runs.")] = pathlib.Path(
         "build/gait_search.jsonl"
     ),
-    steps: Annotated[int, typer.Option(help="Training steps of a run.")] = 600,
+    steps: Annotated[int, typer.Option(help="Training steps of a run.")] = train.STEPS,
     seeds: Annotated[int, typer.Option(help="Seeds of each variant.")] = 1,
     count: Annotated[int, typer.Option("--folds", help="Folds of people.")] = 3,
     only: Annotated[list[str] | None, typer.Option("--method", help="Instead of all four.")] = None,
@@ -114,22 +133,21 @@ def main(
         {"method": method, "variant": variant, "fold": fold, "seed": seed, "steps": steps}
         for seed in range(seeds)
         for fold in range(count)
-        for variant in VARIANTS
         for method in only or sequences.METHODS
+        for variant in VARIANTS | OWN[method]
     ]
     lines = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
     done = [{key: line[key] for key in wanted[0]} for line in lines]
     missing = [one for one in wanted if one not in done]
     for number, one in enumerate(missing, start=1):
         print(f"run {number} of {len(missing)}: {one}", file=sys.stderr, flush=True)
-        found = run_once(
-            one["method"], VARIANTS[one["variant"]], one["fold"], count, one["seed"], steps
-        )
+        changes = (VARIANTS | OWN[one["method"]])[one["variant"]]
+        found = run_once(one["method"], changes, one["fold"], count, one["seed"], steps)
         lines.append({**one, "figures": found})
         with out.open("a") as file:
             file.write(json.dumps(lines[-1]) + "\n")
     path = pathlib.Path(__file__).parent / "figures" / "search.csv"
-    text = as_csv(table([line for line in lines if line["steps"] == steps]))
+    text = as_csv(table(lines))
     write_text(path, text)
     print(f"{text}{path}")
 

@@ -15,7 +15,7 @@ from keras_dml.training import People
 from zoo import augment, gait, recipe, sequences
 
 TRIPLETS = (0, 3)  # acceleration, angular velocity
-STEPS = 1200
+STEPS = 2500
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,26 +24,34 @@ class Settings:
 
     Attributes:
         learning_rate: Largest learning rate.
+        weight_decay: See `keras_dml.training.Optimization`.
         pairs: Pairs of a batch.
         length: Steps of a training window.
         halve_every: See `keras_dml.models.sequence_encoder`.
+        knots: See `keras_dml.models.sequence_encoder`.
+        loss: Arguments of the method's loss, in place of its own.
         mix: Size of the mixing of channels, see `zoo.augment.mix_channels`.
         degrees: Largest turn of the sensor between two windows of a person. Between two trials its
             axis turns by 2 degrees (median): how it sits is a trait of the person here.
         gain: Largest change of a channel's gain between two windows, a fraction.
         noise: Standard deviation of noise, in that of the channel.
+        mirrored: Whether right feet are mirrored, so that they walk as left ones do.
         other_trial: Whether a positive is always from the person's other trial.
     """
 
     learning_rate: float = 3e-3
-    pairs: int = 32
+    weight_decay: float | None = None
+    pairs: int = 64
     length: int = gait.WINDOW
     halve_every: int = 1
+    knots: int = 16
+    loss: dict = dataclasses.field(default_factory=dict)
     mix: float = 0.3
     degrees: float = 3.0
     gain: float = 0.03
     noise: float = 0.03
-    other_trial: bool = False
+    mirrored: bool = True
+    other_trial: bool = True
 
 
 def overlapping_parts(walk):
@@ -76,6 +84,7 @@ def trained(run, method, walkers, settings):
     """
     left = gait.left_feet(walkers).signals
     stddev = np.concatenate(left).std(axis=0)
+    walkers = gait.mirrored(walkers) if settings.mirrored else walkers
     walks = walkers if settings.other_trial else overlapping_parts(walkers)
     walks = walks.at_least(gait.WINDOW, 2)
     batches = {
@@ -91,9 +100,13 @@ def trained(run, method, walkers, settings):
         batches=batches,
         adapt_to=left,
         optimization=dataclasses.replace(
-            sequences.OPTIMIZATION, learning_rate=settings.learning_rate
+            sequences.OPTIMIZATION,
+            learning_rate=settings.learning_rate,
+            weight_decay=settings.weight_decay,
         ),
+        loss=settings.loss,
         halve_every=settings.halve_every,
+        knots=settings.knots,
     )
 
 
