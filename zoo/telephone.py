@@ -26,7 +26,7 @@ def lines(split=None, prepare=True):
     parts = list(found.values()) if split is None else [found]
     records = [record for part in parts for record in part if not record["same_as"]]
     records.sort(key=lambda record: record["file"])
-    audio = [np.array(record["audio"]) for record in records]
+    audio = [np.asarray(record["audio"]) for record in records]  # a copy would be 250 MB
     letters = list(SEXES)
     return People(
         [speech.prepared(sound)[:, None] if prepare else sound[:, None] for sound in audio],

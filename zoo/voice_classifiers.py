@@ -12,7 +12,7 @@ from zoo import calibration, classifiers, speech, speech_augment, voices
 GAIN = 10.0  # of the squared distance as which a similarity begins
 SPEAKERS, PER_SPEAKER = 12, 3  # in a batch
 SMOOTHING = 0.1  # of labels
-AT_ONCE = 4  # recordings that are embedded: the longest have 39 s, and 32 of them take 3 GB
+AT_ONCE = 3  # recordings that are embedded: the longest have 39 s, and 32 of them take 3 GB
 
 
 def classifier(encoder, names):
