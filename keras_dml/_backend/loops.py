@@ -7,8 +7,8 @@ def repeated(turns, body, state):
     """Applies `state = body(i, state)` for i from 0 to `turns - 1`, as one loop of the graph.
 
     XLA on TensorFlow needs the number of turns beside the loop to go back through it; JAX goes back
-    only through a loop that is given no such bound. An eager loop of TensorFlow is traced first: one
-    operation after the other takes three times as long.
+    only through a loop that is given no such bound. An eager loop of TensorFlow is traced first:
+    one operation after the other takes three times as long.
 
     Args:
         turns: Number of turns, an int.
