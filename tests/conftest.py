@@ -1,7 +1,6 @@
 """What all tests share: the real recordings, a seeded generator, quiet and repeatable runs."""
 
 import contextlib
-import ctypes
 import functools
 import gc
 import importlib.metadata
@@ -23,6 +22,8 @@ os.environ.setdefault("MPLBACKEND", "agg")
 import hypothesis
 import numpy as np
 import pytest
+
+from tests import memory
 
 
 def keras_backend():
@@ -65,10 +66,11 @@ def data_dir():
     return folder
 
 
-# The run on JAX takes longest, and the others compile most, which XLA keeps for good: begun first,
-# they fall to different processes.
+# The run on JAX takes longest, that of the headlines holds recordings of all models, and the others
+# compile most, which XLA keeps for good: begun first, they fall to different processes.
 FIRST = (
     "test_jax.py",
+    "test_headlines.py",
     "test_contracts.py",
     "test_adversarial_training.py",
     "test_training.py",
@@ -139,13 +141,11 @@ def pytest_runtest_teardown(item, nextitem):
         import jax
 
         jax.clear_caches()
-        gc.collect()
     elif nextitem is None or nextitem.path != item.path:
         _forget_training_steps()
     else:
         return
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL("libc.so.6").malloc_trim(0)  # glibc keeps what is freed, unless told
+    memory.give_back()
     KEPT.append(_memory())
 
 

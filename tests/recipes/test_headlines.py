@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from keras_dml import zoo
+from tests import memory
 from tests.zoo.test_models import NAMES
 from zoo import evidence
 
@@ -15,6 +16,7 @@ def measured(request, data_dir):
     """Name and measurement of a model, of which no more than one is kept."""
     yield request.param, evidence.of_published(request.param).measured
     evidence.of_published.cache_clear()
+    memory.give_back()
 
 
 def test_the_headline_of_a_card_is_that_of_its_files(measured):
