@@ -1,5 +1,7 @@
 """The Wasserstein loss (Abdelwahab2019)."""
 
+import numbers
+
 from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml.losses._labeled import LabeledLoss
@@ -43,7 +45,7 @@ class WassersteinLoss(LabeledLoss):
         self, p=1, *, symmetric=False, scale=1.0, name="wasserstein", dtype=None, **kwargs
     ):
         super().__init__(name=name, dtype=dtype, **kwargs)
-        if not 0 < scale < float("inf"):
+        if not (isinstance(scale, numbers.Real) and 0 < scale < float("inf")):
             raise ValueError(f"`scale` must be a positive number. Received scale={scale!r}.")
         self.p = p
         self.symmetric = bool(symmetric)
