@@ -2,11 +2,13 @@
 from few examples, and the detection of what belongs to none of its classes."""
 
 import numpy as np
+from scipy import stats
 
 from keras_dml import evaluation, inference
 from zoo import classifiers
 
 PROBES = 1000  # images that are compared with all later ones
+GROUPS = 10  # of probes, over which standard errors are taken
 FEW_SHOT, EPISODES = ((20, 1), (20, 5)), 600  # ways and shots
 
 
@@ -27,24 +29,34 @@ def rows(model, x, y, new, new_labels):
 
 def compared(model, z, y):
     """Verification and retrieval: each of the first images against all later ones."""
-    genuine, found = y[:PROBES, None] == y[PROBES:], []
+    found = []
     distances = {
         "sim": -np.asarray(model.similarity(z[:PROBES], z[PROBES:])),
         "cosine": -_unit(z[:PROBES]) @ _unit(z[PROBES:]).T,
     }
     for head, table in distances.items():
-        verified = evaluation.verification(table, genuine)
-        ranked = evaluation.retrieval(
-            table, y[:PROBES], gallery_labels=y[PROBES:], distance="precomputed", k=(1,)
-        )
-        values = {
-            ("verification", "eer"): (verified.eer, table.size),
-            ("verification", "auc"): (verified.auc, table.size),
-            ("retrieval", "recall_at_1"): (ranked.recall_at_k[1], len(table)),
-            ("retrieval", "map_at_r"): (ranked.map_at_r, len(table)),
-        }
-        found += [_row(*kind, value, count, head) for kind, (value, count) in values.items()]
+        whole = _figures(table, y[:PROBES], y[PROBES:])
+        rows = np.array_split(np.arange(len(table)), GROUPS)
+        groups = [_figures(table[some], y[some], y[PROBES:]) for some in rows]
+        counts = {"verification": table.size, "retrieval": len(table)}
+        for kind, value in whole.items():
+            error = stats.sem([one[kind] for one in groups])
+            found.append(_row(*kind, value, error, counts[kind[0]], head))
     return found
+
+
+def _figures(table, probes, gallery):
+    """Figures of distances between probes and a gallery, by protocol and metric."""
+    verified = evaluation.verification(table, probes[:, None] == gallery)
+    ranked = evaluation.retrieval(
+        table, probes, gallery_labels=gallery, distance="precomputed", k=(1,)
+    )
+    return {
+        ("verification", "eer"): verified.eer,
+        ("verification", "auc"): verified.auc,
+        ("retrieval", "recall_at_1"): ranked.recall_at_k[1],
+        ("retrieval", "map_at_r"): ranked.map_at_r,
+    }
 
 
 def novelty(model, z, new):
@@ -53,17 +65,19 @@ def novelty(model, z, new):
     for head in ("sim", "dol"):
         known, other = (evaluation.novelty(model.head_scores(one, head)) for one in (z, new))
         auroc = evaluation.novelty_detection(known, other).auroc
-        found.append(_row("novelty", "auc", auroc, len(z) + len(new), head))
+        parts = zip(*(np.array_split(one, GROUPS) for one in (known, other)), strict=True)
+        error = stats.sem([evaluation.novelty_detection(*part).auroc for part in parts])
+        found.append(_row("novelty", "auc", auroc, error, len(z) + len(new), head))
     return found
 
 
-def _row(protocol, metric, value, trials, head):
+def _row(protocol, metric, value, error, trials, head):
     return {
         "protocol": protocol,
         "n": 1,
         "metric": metric,
         "value": float(value),
-        "stderr": 0.0,
+        "stderr": float(error),
         "trials": int(trials),
         "head": head,
     }
