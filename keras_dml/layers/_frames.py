@@ -2,10 +2,38 @@
 
 import numpy as np
 
-from keras_dml._backend import ops
+from keras_dml._backend import keras, ops
 
 FRAME, HOP = 0.025, 0.010  # seconds; a frame is two hops and a half
 RATE_STEP = 200  # Hz: at its multiples half a hop is a whole number of samples
+
+
+class FramesOfSound(keras.layers.Layer):
+    """A layer on frames of raw sound. A frame is valid if all its samples are.
+
+    Args:
+        rate: Sampling rate, a multiple of 200 Hz.
+        **kwargs: See `keras.layers.Layer`.
+    """
+
+    def __init__(self, rate, **kwargs):
+        super().__init__(autocast=False, **kwargs)
+        self.frame, self.hop = sizes(rate)
+        self.rate = int(rate)
+        self.supports_masking = True
+
+    @property
+    def rate_hz(self):
+        """Rate that `keras_dml.embed` compares with that of recordings."""
+        return self.rate
+
+    def build(self, input_shape):
+        check_sound(input_shape)
+
+    def compute_mask(self, inputs, previous_mask=None):
+        if previous_mask is None:
+            return None
+        return ops.all(framed(ops.cast(previous_mask, "bool"), self.hop), axis=-1)
 
 
 def sizes(rate):

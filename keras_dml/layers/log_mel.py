@@ -13,7 +13,7 @@ FLOOR = 1e-6
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class LogMel(keras.layers.Layer):
+class LogMel(_frames.FramesOfSound):
     """Logarithms of the power in mel bands, in frames of 25 ms every 10 ms (for the x-vector of
     Snyder2018).
 
@@ -49,24 +49,14 @@ class LogMel(keras.layers.Layer):
     """
 
     def __init__(self, bands=30, rate=16000, low=20.0, high=7600.0, *, min_frames=1, **kwargs):
-        super().__init__(autocast=False, **kwargs)
-        self.frame, self.hop = _frames.sizes(rate)
-        self.bands, self.rate, self.min_frames = int(bands), int(rate), int(min_frames)
+        super().__init__(rate, **kwargs)
+        self.bands, self.min_frames = int(bands), int(min_frames)
         self.low, self.high = float(low), float(high)
         self.transform = 2 ** (self.frame - 1).bit_length()  # samples, padded with zeros
         self.bins, self.weights_of_bins = _frames.banded(
             mel_filters(self.transform, bands, rate, low, high)
         )
         self.window = np.hamming(self.frame)
-        self.supports_masking = True
-
-    @property
-    def rate_hz(self):
-        """Rate that `keras_dml.embed` compares with that of recordings."""
-        return self.rate
-
-    def build(self, input_shape):
-        _frames.check_sound(input_shape)
 
     def call(self, inputs, mask=None):
         audio = ops.cast(inputs, wide(self.variable_dtype))[..., 0]  # (batch, samples)
@@ -92,11 +82,6 @@ class LogMel(keras.layers.Layer):
         power = real * real + imaginary * imaginary  # (batch, frames, transform // 2 + 1)
         bands = _frames.in_bands(power, self.bins, self.weights_of_bins)
         return ops.log(ops.maximum(bands, FLOOR))
-
-    def compute_mask(self, inputs, previous_mask=None):
-        if previous_mask is None:
-            return None
-        return ops.all(_frames.framed(ops.cast(previous_mask, "bool"), self.hop), axis=-1)
 
     def compute_output_shape(self, input_shape):
         batch, samples, _ = input_shape

@@ -13,7 +13,7 @@ LOG_STEP = np.log(6.4) / 27  # of the logarithm of the frequency, per mel above
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class MelPower(keras.layers.Layer):
+class MelPower(_frames.FramesOfSound):
     """Power in the mel bands of `librosa.feature.melspectrogram`, in frames of 25 ms every 10 ms
     (for the encoder of Wan2018 as Resemblyzer has it).
 
@@ -40,22 +40,12 @@ class MelPower(keras.layers.Layer):
     """
 
     def __init__(self, bands=40, rate=16000, **kwargs):
-        super().__init__(autocast=False, **kwargs)
+        super().__init__(rate, **kwargs)
         if int(bands) < 1:
             raise ValueError(f"`bands` must be at least 1. Received bands={bands}.")
-        self.frame, self.hop = _frames.sizes(rate)
-        self.bands, self.rate = int(bands), int(rate)
+        self.bands = int(bands)
         self.bins, self.weights_of_bins = _frames.banded(slaney_filters(self.frame, bands, rate))
         self.window = np.hanning(self.frame + 1)[:-1]
-        self.supports_masking = True
-
-    @property
-    def rate_hz(self):
-        """Rate that `keras_dml.embed` compares with that of recordings."""
-        return self.rate
-
-    def build(self, input_shape):
-        _frames.check_sound(input_shape)
 
     def call(self, inputs, mask=None):
         audio = ops.cast(inputs, wide(self.variable_dtype))[..., 0]  # (batch, samples)
@@ -67,11 +57,6 @@ class MelPower(keras.layers.Layer):
         if mask is not None:
             bands = ops.where(self.compute_mask(inputs, mask)[..., None], bands, 0)
         return ops.cast(bands, self.compute_dtype)
-
-    def compute_mask(self, inputs, previous_mask=None):
-        if previous_mask is None:
-            return None
-        return ops.all(_frames.framed(ops.cast(previous_mask, "bool"), self.hop), axis=-1)
 
     def compute_output_shape(self, input_shape):
         batch, samples, _ = input_shape

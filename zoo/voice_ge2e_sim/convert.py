@@ -6,21 +6,20 @@ so the work is two commands that share one `.npz` file:
     python -m venv .venv-torch
     .venv-torch/bin/pip install typer torch librosa webrtcvad-wheels
     .venv-torch/bin/pip install --no-deps resemblyzer==0.1.4
-    .venv-torch/bin/python zoo/voice_ge2e_sim/convert.py read build/ge2e.npz
+    .venv-torch/bin/python -m zoo.voice_ge2e_sim.convert read build/ge2e.npz
     python -m zoo.voice_ge2e_sim.convert convert build/ge2e.npz build/ge2e.weights.h5
 
 Resemblyzer and its weights are under the Apache license 2.0. `tests/parity/resemblyzer.py` compares
 both on recordings.
 """
 
-import hashlib
 import pathlib
-import sys
 import warnings
-from typing import Annotated
 
 import numpy as np
 import typer
+
+from zoo import converted
 
 SHA256 = "39373b86598fa3da9fcddee6142382efe09777e8d37dc9c0561f41f0070f134e"
 RATE_HZ = 16_000
@@ -33,49 +32,32 @@ app = typer.Typer(help=HELP, add_completion=False, rich_markup_mode=None)
 
 
 @app.command()
-def read(out: Annotated[pathlib.Path, typer.Argument(help="The .npz file to write.")]):
+def read(out: converted.ToRead):
     """Reads the published weights, and the embeddings of the original for some sounds."""
     warnings.simplefilter("ignore")  # of the libraries below Resemblyzer
     import resemblyzer
     from resemblyzer import audio, hparams
 
     path = pathlib.Path(resemblyzer.__file__).with_name("pretrained.pt")
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    if digest != SHA256:
-        raise typer.BadParameter(f"{path} has SHA-256 {digest}; expected {SHA256}.")
+    converted.check(path, SHA256)
     encoder = resemblyzer.VoiceEncoder("cpu", verbose=False)
     rows = []
     for sound in sounds():
         louder = audio.normalize_volume(sound, hparams.audio_norm_target_dBFS, increase_only=True)
         rows.append(encoder.embed_utterance(louder))
-    arrays = {f"weights/{name}": array.numpy() for name, array in encoder.state_dict().items()}
-    out.parent.mkdir(parents=True, exist_ok=True)
-    np.savez(out, embeddings=np.stack(rows), **arrays)
-    print(out)
+    converted.keep(out, encoder.state_dict(), embeddings=np.stack(rows))
 
 
 @app.command()
-def convert(
-    source: Annotated[pathlib.Path, typer.Argument(help="The .npz file that `read` wrote.")],
-    out: Annotated[pathlib.Path, typer.Argument(help="The .weights.h5 file to write.")],
-):
+def convert(source: converted.Read, out: converted.Weights):
     """Writes the weights for Keras, if its network agrees with the original."""
     from keras_dml import embed, models
 
-    with np.load(source) as file:
-        arrays = dict(file)
-    expected = arrays.pop("embeddings")
+    weights, original = converted.arrays(source)
     model = models.ge2e()
-    take(model, {name.removeprefix("weights/"): value for name, value in arrays.items()})
+    take(model, weights)
     found = embed(model, [sound[:, None] for sound in sounds()], progress=False)
-    gap = float(np.abs(found - expected).max())
-    print(f"embeddings: largest difference {gap:.1e}, largest value {expected.max():.2f}")
-    if not gap < BOUND:
-        print(f"Nothing written: the difference must be below {BOUND}.", file=sys.stderr)
-        raise typer.Exit(1)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    model.save_weights(out)
-    print(out)
+    converted.save(model, out, {"embeddings": (found, original["embeddings"])}, BOUND)
 
 
 def sounds():
