@@ -1,5 +1,8 @@
 """The headline of every card, measured again from the published files on the real recordings."""
 
+import concurrent.futures
+import multiprocessing
+
 import numpy as np
 import pytest
 
@@ -11,12 +14,25 @@ from zoo import evidence
 WITHIN = 0.001  # a tenth of a percentage point: another processor rounds otherwise
 
 
-@pytest.fixture(scope="module", params=NAMES)
-def measured(request, data_dir):
-    """Name and measurement of a model, of which no more than one is kept."""
-    yield request.param, evidence.of_published(request.param).measured
+def measure(name):
+    """Measurement of a published model, of whose recordings nothing is kept."""
+    found = evidence.of_published(name).measured
     evidence.of_published.cache_clear()
     memory.give_back()
+    return found
+
+
+@pytest.fixture(scope="module")
+def apart():
+    """A process that ends, and gives back what all models and recordings took."""
+    with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def measured(request, data_dir, apart):
+    """Name and measurement of a model."""
+    return request.param, apart.submit(measure, request.param).result()
 
 
 def test_the_headline_of_a_card_is_that_of_its_files(measured):
