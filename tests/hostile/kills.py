@@ -1,6 +1,7 @@
 """Processes killed while they write: the file is the old or the new one and complete, and the next
 process removes what is left beside it."""
 
+import contextlib
 import json
 import pathlib
 import signal
@@ -61,9 +62,12 @@ def _check_folder(path):
 
 def _killed(rng, words, **options):
     """Starts a process and kills it some milliseconds after it reports that it writes."""
-    with subprocess.Popen(
-        [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
-    ) as process:
+    with (
+        _interruptible(),
+        subprocess.Popen(
+            [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+        ) as process,
+    ):
         if options.get("wait", True) and process.stdout.readline() != b"writing\n":
             raise Wrong(f"it did not begin: {process.stderr.read().decode()[-300:]}")
         time.sleep(rng.uniform(*options["seconds"]))
@@ -73,6 +77,17 @@ def _killed(rng, words, **options):
         except subprocess.TimeoutExpired:  # Python drops an interrupt that comes in a finalizer
             process.kill()
             process.communicate()
+
+
+@contextlib.contextmanager
+def _interruptible():
+    """A shell starts what runs in the background with interrupts ignored, and so would all
+    processes that are started from here."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def file(rng, folder):
