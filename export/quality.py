@@ -57,12 +57,20 @@ def metric_name(card):
     return "accuracy" if ("classification", "accuracy") in kinds else "auc"
 
 
-def by_keras(model, measured, metric):
-    """The figure of a model."""
+def device_distance(model):
+    """The distance by which the embeddings of a .tflite file are compared, where it is another one
+    than the model's; None where it is not."""
+    own = inference.head_distance(model)
+    same = own.device_distance in (None, own.name)
+    return None if same else distances.get(own.device_distance)
+
+
+def by_keras(model, measured, metric, distance=None):
+    """The figure of a model, by its own distance or another one."""
     embeddings = keras_dml.embed(model, measured.signals)
     if metric == "accuracy":
         return accuracy(model.head_scores(embeddings), measured)
-    return auc(inference.head_distance(model), embeddings, measured)
+    return auc(distance or inference.head_distance(model), embeddings, measured)
 
 
 def by_file(file, model, measured, metric):

@@ -21,12 +21,17 @@ COLUMNS = (
 @dataclasses.dataclass(frozen=True)
 class Row:
     """One exported file: what `keras_dml.export` measured, and its change in the figure by which
-    the model is measured (`quality.measure`), where that is known."""
+    the model is measured (`quality.metric_name`), where that is known.
+
+    A device compares some embeddings by another distance than the model: `change` is that of the
+    file by this distance, `of_distance` that of the distance in Keras.
+    """
 
     model: str
     export: object
     change: float | None
     measure: str = "auc"
+    of_distance: float | None = None
 
     def cells(self):
         made = self.export
@@ -49,14 +54,17 @@ class Row:
     def card(self):
         """Entry of a card's `exports`."""
         made = self.export
-        return {
+        entry = {
             "format": made.format,
             "quantization": made.quantization,
             "bytes": made.bytes,
             "latency_ms": round(made.latency_ms, 3),
             "drift": float(f"{made.drift:.2g}"),
-            f"{self.measure}_change": round(self.change, 5),
+            f"{self.measure}_change": round(self.change, 5) + 0.0,
         }
+        if self.of_distance is not None:
+            entry["change_of_distance"] = round(self.of_distance, 5)
+        return entry
 
 
 def _what(made):

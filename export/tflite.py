@@ -61,8 +61,10 @@ def export_model(name, out, quantizations):
 
     model, card = zoo.load(name), zoo.card(name)
     measured, metric = quality.test_recordings(card), quality.metric_name(card)
+    another = quality.device_distance(model)
     if measured is not None:
-        by_keras = quality.by_keras(model, measured, metric)
+        by_keras = quality.by_keras(model, measured, metric, another)
+        by_own = by_keras if another is None else quality.by_keras(model, measured, metric)
     calibrating = quality.calibrating(card)
     matrices = export.works_on_matrices(model)
     rows = []
@@ -76,10 +78,11 @@ def export_model(name, out, quantizations):
         path = out / f"{name}_{quantization}.tflite"
         form = None if quantization == "float32" else quantization
         made = export.tflite(model, path, form, calibrating)
-        change = None
+        change = of_distance = None
         if measured is not None:
             change = quality.by_file(path, model, measured, metric) - by_keras
-        rows.append(report.Row(name, made, change, metric))
+            of_distance = None if another is None else by_keras - by_own
+        rows.append(report.Row(name, made, change, metric, of_distance))
     return rows
 
 

@@ -159,6 +159,7 @@ EXPORT = {
     "bytes": whole,
     "latency_ms": number,
     "drift": number,
+    "change_of_distance?": number,
 }
 
 CARD = {

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from export import quality, report, saved_model, tflite
-from keras_dml import export, zoo
+from keras_dml import distances, export, models, zoo
 from keras_dml.training import publish
 from keras_dml.zoo import lookup
 from tests.zoo.cards import CARD, IMAGES
@@ -53,6 +53,12 @@ def test_a_float_file_has_the_figure_of_its_model(classifier, file, measured, me
     by_keras = quality.by_keras(classifier, measured, metric)
     assert quality.by_file(file, classifier, measured, metric) == pytest.approx(by_keras, abs=1e-4)
     assert by_keras > 0.6  # ten steps taught it something
+
+
+def test_a_file_of_matrices_is_judged_by_the_distance_that_devices_have():
+    matrices = models.spdnet((5, 3), output="spd")
+    assert isinstance(quality.device_distance(matrices), distances.LogEuclidean)
+    assert quality.device_distance(models.spdnet((5, 3), output="tangent")) is None
 
 
 def test_examples_come_from_the_models_recipe(recipe, monkeypatch):

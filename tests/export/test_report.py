@@ -54,6 +54,13 @@ def test_a_classifier_of_images_has_an_image_timed_and_its_accuracy_told(readme)
     assert pictures.card()["accuracy_change"] == -0.0012 and "auc_change" not in pictures.card()
 
 
+def test_a_card_tells_the_change_of_a_distance_apart_from_that_of_the_file():
+    made = row().export
+    entry = report.Row("bodies", made, 0.0001, of_distance=0.0214).card()
+    assert (entry["auc_change"], entry["change_of_distance"]) == (0.0001, 0.0214)
+    assert "change_of_distance" not in row().card()
+
+
 def test_the_readme_of_the_scripts_has_a_place_for_the_table():
     text = report.README.read_text(encoding="utf-8")
     assert text.count(report.BEGIN) == text.count(report.END) == 1

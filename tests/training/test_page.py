@@ -30,3 +30,10 @@ def test_columns_that_no_row_fills_are_left_out():
     assert table.splitlines()[0] == "| protocol | n | metric | value ± standard error | trials |"
     table = page_tables.figures({"figures": [row | {"people": 7}]})
     assert table.splitlines()[2] == "| p | 1 | EER | 10.0 % ± 1.0 | 7 | 1,000 |"
+
+
+def test_a_change_of_the_distance_is_told_apart_from_that_of_the_file():
+    row = {"format": "tflite", "bytes": 1, "latency_ms": 1.0, "drift": 1e-5, "auc_change": 0.0001}
+    assert "thresholds" not in page_tables.exports({"exports": [row]})
+    section = page_tables.exports({"exports": [row | {"change_of_distance": 0.0214}]})
+    assert "+0.0001" in section and "moves it by +0.0214" in section
