@@ -35,7 +35,7 @@ VARIANTS = {
     "48 pairs": {"pairs": 48},
     "no noise, no gains, no turns": {"noise": 0.0, "gain": 0.0, "degrees": 0.0},
 }
-COSINES = {"cosine times 8": {"loss": {"scale": 8.0}}, "cosine times 32": {"loss": {"scale": 32.0}}}
+COSINES = {f"cosine times {scale}": {"loss": {"scale": scale}} for scale in (8, 32, 64, 128)}
 OWN = {
     "qp_wl": {
         "distance times 1/4": {"loss": {"scale": 0.25}},
@@ -125,16 +125,19 @@ def main(
     steps: Annotated[int, typer.Option(help="Training steps of a run.")] = train.STEPS,
     seeds: Annotated[int, typer.Option(help="Seeds of each variant.")] = 1,
     count: Annotated[int, typer.Option("--folds", help="Folds of people.")] = 3,
-    only: Annotated[list[str] | None, typer.Option("--method", help="Instead of all four.")] = None,
+    fold: Annotated[list[int] | None, typer.Option(help="Instead of all folds.")] = None,
+    method: Annotated[list[str] | None, typer.Option(help="Instead of all four.")] = None,
+    variant: Annotated[list[str] | None, typer.Option(help="Instead of all variants.")] = None,
 ):
     """Runs what is missing, and writes `figures/search.csv`."""
     out.parent.mkdir(parents=True, exist_ok=True)
     wanted = [
-        {"method": method, "variant": variant, "fold": fold, "seed": seed, "steps": steps}
+        {"method": one, "variant": changed, "fold": held_out, "seed": seed, "steps": steps}
         for seed in range(seeds)
-        for fold in range(count)
-        for method in only or sequences.METHODS
-        for variant in VARIANTS | OWN[method]
+        for held_out in fold or range(count)
+        for one in method or sequences.METHODS
+        for changed in VARIANTS | OWN[one]
+        if variant is None or changed in variant
     ]
     lines = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
     done = [{key: line[key] for key in wanted[0]} for line in lines]
