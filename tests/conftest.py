@@ -135,13 +135,15 @@ def _locked(file):
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item, nextitem):
     """Frees what backends keep for good: 5 GB after all tests on either."""
-    if _memory() < max(MOST_MEMORY[keras_backend()], KEPT[-1] + GROWTH):
+    alone = item.get_closest_marker("shares_nothing") is not None
+    most = 0 if alone and keras_backend() != "jax" else MOST_MEMORY[keras_backend()]
+    if _memory() < max(most, KEPT[-1] + GROWTH):
         return
     if keras_backend() == "jax":
         import jax
 
         jax.clear_caches()
-    elif nextitem is None or nextitem.path != item.path:
+    elif nextitem is None or nextitem.path != item.path or alone:
         _forget_training_steps()
     else:
         return

@@ -8,6 +8,8 @@ from keras_dml._backend import keras, ops
 from tests import contracts
 from tests.contracts import Loss, Network
 
+pytestmark = pytest.mark.shares_nothing
+
 
 def name_of(value):
     return getattr(value, "name", None) or getattr(value, "__name__", "cases")

@@ -12,6 +12,8 @@ import pytest
 import keras_dml
 
 ROOT = pathlib.Path(__file__).parent.parent
+pytestmark = pytest.mark.shares_nothing
+
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 INDEX = "keras_dml/README.md"
 PAGES = (
