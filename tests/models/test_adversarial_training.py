@@ -12,6 +12,8 @@ EPSILON, STEPS, CLASSES = 0.2, 3, 3
 ON_JAX = keras.backend.backend() == "jax"
 QUICK = {"jit_compile": ON_JAX}  # what compiles sooner
 
+pytestmark = pytest.mark.shares_nothing
+
 
 def data(rows=12, seed=5):
     """Inputs in [0, 1] around one point a class."""

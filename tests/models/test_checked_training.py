@@ -16,6 +16,8 @@ KINDS = ["classifier", *METHODS[:2]]
 once = pytest.mark.skipif(ON_JAX, reason="the same on every backend, and JAX compiles for long")
 TERMS = ("class_loss", "pair_loss", "aux_loss")
 
+pytestmark = pytest.mark.shares_nothing
+
 
 def data(rows=14):
     rng = np.random.default_rng(5)
