@@ -51,7 +51,10 @@ def main(
     """Trains models again and says which ones failed."""
     if bool(names) == every:
         raise typer.BadParameter("Name the models to train, or give --all.")
-    cards = {name: zoo.card(name) for name in names or zoo.list_models()}
+    try:
+        cards = {name: zoo.card(name) for name in names or zoo.list_models()}
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
     minutes = {name: card["recipe"]["minutes"] for name, card in cards.items()}
     order, failed = sorted(cards, key=minutes.get) if every else list(cards), []
     for number, name in enumerate(order, start=1):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import typer
 
 from keras_dml.training import People
 from zoo import gait
@@ -88,3 +89,10 @@ def test_every_variant_changes_the_settings():
     for own in (search.VARIANTS, *search.OWN.values()):
         for changes in own.values():
             assert set(changes) <= names
+
+
+@pytest.mark.parametrize("given", [{"method": ["qp"]}, {"variant": ["lr"]}, {"fold": [3]}])
+def test_a_search_for_what_is_not_there_is_refused(given, tmp_path):
+    with pytest.raises(typer.BadParameter, match="none of"):
+        search.main(out=tmp_path / "runs.jsonl", count=3, **given)
+    assert not list(tmp_path.iterdir())

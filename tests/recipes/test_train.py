@@ -68,6 +68,6 @@ def test_names_or_all_are_asked_for(names, every, commands):
 
 
 def test_an_unknown_name_is_refused_before_anything_is_trained(commands, tmp_path):
-    with pytest.raises(ValueError, match="gait_qp_w"):
+    with pytest.raises(typer.BadParameter, match="Did you mean 'gait_qp_wl'"):
         train.main(["vowels_qp_wl", "gait_qp_w"], build=tmp_path)
     assert not commands

@@ -130,6 +130,14 @@ def main(
     variant: Annotated[list[str] | None, typer.Option(help="Instead of all variants.")] = None,
 ):
     """Runs what is missing, and writes `figures/search.csv`."""
+    known = VARIANTS | {name: None for own in OWN.values() for name in own}
+    for option, given, all_of_it in (
+        ("fold", fold, range(count)),
+        ("method", method, sequences.METHODS),
+        ("variant", variant, known),
+    ):
+        if unknown := [one for one in given or () if one not in all_of_it]:
+            raise typer.BadParameter(f"--{option} {unknown[0]!r} is none of {list(all_of_it)}.")
     out.parent.mkdir(parents=True, exist_ok=True)
     wanted = [
         {"method": one, "variant": changed, "fold": held_out, "seed": seed, "steps": steps}
