@@ -122,14 +122,6 @@ def adversarial_training():
     return models.AdversarialTraining(inner, epsilon=0.1, steps=2, seed=3)
 
 
-def shifted():
-    """A small encoder, of the layers that `with_shift` looks for."""
-    signal = keras.Input((None, contracts.CHANNELS))
-    x = layers.ChannelNormalization(name="normalization")(signal)
-    x = layers.MaskedConv1D(6, 3)(x)
-    return models.with_shift(keras.Model(signal, layers.QuantileLayer(4)(x)), (0, 2), 5)
-
-
 def contracted():
     """A model that was there before its contract."""
     contract = input_contract()
@@ -142,17 +134,6 @@ def input_contract():
     contract = layers.InputContract([*"wxyz"], "g", 100, min_steps=2, max_steps=10**6)
     contract.adapt(np.random.default_rng(6).normal(size=(4, 30, contracts.CHANNELS)))
     return contract
-
-
-def shift():
-    """Of a signal by its own correlations."""
-    signal = keras.Input((None, contracts.CHANNELS))
-    told = layers.LaggedCorrelation((0, 2))(signal)
-    layer = layers.LDAShift(3, limit=1.5)
-    model = keras.Model(signal, layer([signal, told]))
-    rng = np.random.default_rng(5)
-    layer.set_weights([rng.normal(size=weight.shape) for weight in layer.get_weights()])
-    return model
 
 
 def discriminants():
@@ -171,7 +152,6 @@ NETWORKS = [
     Network("CanonicalPose", layers.CanonicalPose, pose),
     Network("ChannelNormalization", layers.ChannelNormalization, layers.ChannelNormalization),
     Network("Covariance", layers.Covariance, lambda: layers.Covariance("oas")),
-    Network("LDAShift", layers.LDAShift, shift),
     Network(
         "LaggedCorrelation",
         layers.LaggedCorrelation,
@@ -270,7 +250,6 @@ NETWORKS = [
         models.with_solver,
     ),
     Network("with_contract", models.with_contract, contracted, losses.WassersteinLoss),
-    Network("with_shift", models.with_shift, shifted, losses.WassersteinLoss),
 ]
 
 

@@ -11,7 +11,6 @@ from keras_dml.layers.input_contract import InputContract
 from keras_dml.layers.instance_standardization import InstanceStandardization
 from keras_dml.layers.lagged_correlation import LaggedCorrelation
 from keras_dml.layers.last_lstm import LastLSTM
-from keras_dml.layers.lda_shift import LDAShift
 from keras_dml.layers.learned_similarity import LearnedSimilarity
 from keras_dml.layers.linear_discriminants import LinearDiscriminants
 from keras_dml.layers.log_mel import LogMel
@@ -36,7 +35,6 @@ __all__ = [
     "CanonicalPose",
     "ChannelNormalization",
     "Covariance",
-    "LDAShift",
     "LaggedCorrelation",
     "LastLSTM",
     "LearnedSimilarity",

@@ -1,13 +1,15 @@
 """Linear discriminants of a recording's features."""
 
+import numbers
+
 from keras_dml import distances
-from keras_dml._backend import keras
-from keras_dml.layers.bounded_discriminants import BoundedDiscriminants
+from keras_dml._backend import keras, ops
+from keras_dml.geometry.numerics import wide
 from keras_dml.layers.precision import full_precision
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class LinearDiscriminants(BoundedDiscriminants):
+class LinearDiscriminants(keras.layers.Layer):
     """Linear discriminants of a recording's features, bounded: one vector per recording, compared
     by cosine.
 
@@ -36,7 +38,14 @@ class LinearDiscriminants(BoundedDiscriminants):
     """
 
     def __init__(self, units, limit=2.0, *, dtype=None, **kwargs):
-        super().__init__(units, limit, dtype=full_precision(dtype), **kwargs)
+        super().__init__(dtype=full_precision(dtype), **kwargs)
+        if not (isinstance(units, numbers.Integral) and units >= 1):
+            raise ValueError(
+                f"`units` must be a whole number of at least 1. Received units={units!r}."
+            )
+        if not (isinstance(limit, numbers.Real) and 0 < limit < float("inf")):
+            raise ValueError(f"`limit` must be a positive number. Received limit={limit!r}.")
+        self.units, self.limit = int(units), float(limit)
         self.distance = distances.Cosine()
 
     def build(self, input_shape):
@@ -45,10 +54,19 @@ class LinearDiscriminants(BoundedDiscriminants):
                 "LinearDiscriminants takes vectors of known length, shape (batch, features). "
                 f"Received shape {tuple(input_shape)}."
             )
-        self.add_discriminants(input_shape[-1])
+        self.kernel = self.add_weight(
+            name="kernel", shape=(input_shape[-1], self.units), initializer="zeros"
+        )
+        self.bias = self.add_weight(name="bias", shape=(self.units,), initializer="zeros")
 
     def call(self, inputs):
-        return self.bounded(inputs)
+        features = ops.cast(inputs, wide(self.variable_dtype))
+        discriminants = ops.matmul(features, self.kernel) + self.bias
+        # Keras's tanh narrows float64 to float32 on JAX
+        return self.limit * (2 * ops.sigmoid(2 / self.limit * discriminants) - 1)
 
     def compute_output_shape(self, input_shape):
         return (input_shape[0], self.units)
+
+    def get_config(self):
+        return {**super().get_config(), "units": self.units, "limit": self.limit}

@@ -6,7 +6,6 @@ from keras_dml.models.copies import with_solver
 from keras_dml.models.efficientnet_lite import efficientnet_lite0
 from keras_dml.models.ge2e import ge2e
 from keras_dml.models.input_contract import with_contract
-from keras_dml.models.lda_shift import with_shift
 from keras_dml.models.lenet import lenet
 from keras_dml.models.potato_network import PotatoNetwork
 from keras_dml.models.prototypical_classifier import PrototypicalClassifier
@@ -33,7 +32,6 @@ __all__ = [
     "thresholding_cnn",
     "wide_resnet",
     "with_contract",
-    "with_shift",
     "with_solver",
     "xvector",
 ]

@@ -5,7 +5,7 @@ import pytest
 from ai_edge_litert.interpreter import Interpreter
 
 import keras_dml
-from keras_dml import distances, export, layers, models
+from keras_dml import distances, export, layers
 from keras_dml._backend import keras, ops
 from keras_dml.export import _calibration, _flatbuffer, litert, operators, parity
 from tests.export.conftest import CHANNELS, build, sample
@@ -65,24 +65,6 @@ def test_discriminants_of_a_recording_of_any_length_become_a_file(tmp_path, rng)
     found, expected = litert.embed(made.path, fresh), keras_dml.embed(model, fresh)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
     assert np.ptp(expected, axis=0).min() > 0.1
-
-
-@pytest.mark.parametrize("quantization", ["dynamic", "int8"])
-def test_an_encoder_that_the_whole_recording_moves_fits_too(edge, tmp_path, quantization):
-    moved = models.with_shift(edge, (0, 4, 8, 16, 32), 32)
-    shift, rng = moved.get_layer("shift"), np.random.default_rng(3)
-    shift.kernel.assign(rng.normal(size=shift.kernel.shape))
-    fresh = [sample(length, 6, 70 + length) for length in (64, 130, 300)]
-    own = [sample(length, 6, length) for length in range(100, 500, 20)]
-    own = own if quantization == "int8" else None
-    made = export.tflite(moved, tmp_path / "moved.tflite", quantization, own)
-    assert made.bytes <= EDGE_BYTES
-    found, expected = litert.embed(made.path, fresh), keras_dml.embed(moved, fresh)
-    assert parity.relative_rms(found, expected) < parity.BOUNDS[quantization].embedding
-    still = keras_dml.embed(edge, fresh)
-    moves = [each[:, :32] - still[:, :32] for each in (found, expected)]
-    assert parity.relative_rms(*moves) < 0.5 < np.abs(moves[1]).mean()
-    assert parity.relative_rms(found[:, :32], still[:, :32]) > 0.3  # it moves them, in the file too
 
 
 @pytest.mark.parametrize("quantization", QUANTIZATIONS)
