@@ -56,15 +56,15 @@ def export_model(name, out, quantizations):
         out: Folder for the files.
         quantizations: Names of `QUANTIZATIONS`.
     """
-    from export import quality, report
+    from export import judges, quality, report
     from keras_dml import export, zoo
 
     model, card = zoo.load(name), zoo.card(name)
-    measured, metric = quality.test_recordings(card), quality.metric_name(card)
+    judge, metric = judges.of(model, card), quality.metric_name(card)
     another = quality.device_distance(model)
-    if measured is not None:
-        by_keras = quality.by_keras(model, measured, metric, another)
-        by_own = by_keras if another is None else quality.by_keras(model, measured, metric)
+    if judge is not None:
+        by_keras = judge.by_keras(another)
+        by_own = by_keras if another is None else judge.by_keras()
     calibrating = quality.calibrating(card)
     matrices = export.works_on_matrices(model)
     rows = []
@@ -79,8 +79,8 @@ def export_model(name, out, quantizations):
         form = None if quantization == "float32" else quantization
         made = export.tflite(model, path, form, calibrating)
         change = of_distance = None
-        if measured is not None:
-            change = quality.by_file(path, model, measured, metric) - by_keras
+        if judge is not None:
+            change = judge.by_file(path, form) - by_keras
             of_distance = None if another is None else by_keras - by_own
         rows.append(report.Row(name, made, change, metric, of_distance))
     return rows

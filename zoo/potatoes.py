@@ -8,11 +8,9 @@ from keras_dml.training import Optimization
 STEPS_PER_EPOCH = 20
 # No moving average of the weights: an average of orthonormal frames is none.
 OPTIMIZATION = Optimization(1e-3, warm_up=20, start=0.05)
-# The paper's hull of 2.5 standard deviations holds nearly all positives, which then teach nothing.
-Z_THRESHOLD = 1.0
 
 
-def train(run, encoder, people, margin, *, classes, per_class, length, vary):
+def train(run, encoder, people, z_threshold, margin, *, classes, per_class, length, vary):
     """Trains an encoder of recordings whose output is SPD matrices.
 
     Statistics are measured again after each epoch: the 1/t of Kim2020 alone would freeze them on
@@ -22,6 +20,7 @@ def train(run, encoder, people, margin, *, classes, per_class, length, vary):
         run: `zoo.recipe.Run`; seed Keras before the encoder is built.
         encoder: Built `keras.Model` from recordings to matrices; trained in place.
         people: `keras_dml.training.People` to train on; `subjects` are the classes.
+        z_threshold: Surface of the potato, see `PotatoRankingLoss`, in standard deviations.
         margin: Margin of `PotatoRankingLoss`, in standard deviations.
         classes: Largest number of distinct classes in a batch.
         per_class: Recordings of each.
@@ -46,6 +45,6 @@ def train(run, encoder, people, margin, *, classes, per_class, length, vary):
         network,
         sampler,
         OPTIMIZATION,
-        loss=PotatoRankingLoss(Z_THRESHOLD, margin=margin),
+        loss=PotatoRankingLoss(z_threshold, margin=margin),
         callbacks=[network.recalibration(people.signals, labels)],
     )

@@ -6,9 +6,10 @@ import types
 import numpy as np
 import pytest
 
-from export import quality, report, saved_model, tflite
+from export import judges, quality, report, saved_model, tflite
 from keras_dml import distances, export, models, zoo
-from keras_dml.training import publish
+from keras_dml.training import measure, publish
+from keras_dml.training.trials import of_pairs
 from keras_dml.zoo import lookup
 from tests.zoo.cards import CARD, IMAGES
 
@@ -88,3 +89,36 @@ def test_the_scripts_write_the_change_in_accuracy_into_the_card(
     ]
     assert all(abs(one["accuracy_change"]) <= 0.05 for one in exports)
     assert exports[1]["accuracy_change"] == 0
+
+
+@pytest.fixture
+def folds(monkeypatch, tmp_path, rng):
+    """Two networks of the model `tiny`, each asked about other matrices than the other."""
+    networks = [models.spdnet((5, 3), output="spd") for _ in range(2)]
+    factors = rng.standard_normal((2, 8, 5, 5)).astype(np.float32)
+    matrices = factors @ factors.transpose(0, 1, 3, 2) + np.eye(5, dtype=np.float32)
+    people = np.repeat(["a", "b"], 4)
+    rows = np.triu_indices(8, k=1)
+
+    def over_folds(between):
+        tables = [one(list(own)) for one, own in zip(between, matrices, strict=True)]
+        scores = np.concatenate([table[rows] for table in tables])
+        both = [np.concatenate([one, one + 8]) for one in rows]
+        return measure.Measurement([], of_pairs(scores, *both, np.tile(people, 2)))
+
+    made = types.ModuleType("zoo.tiny.evidence")
+    made.over_folds = over_folds
+    monkeypatch.setitem(sys.modules, "zoo.tiny.evidence", made)
+    trained = judges.evidence.Trained(networks[0], networks)
+    monkeypatch.setattr(judges.evidence, "published", lambda name: trained)
+    monkeypatch.setattr(quality.recordings, "data_dir", lambda: tmp_path)
+    return networks
+
+
+def test_a_model_that_has_seen_everybody_is_judged_by_its_cross_validation(folds):
+    card = {**CARD, "data": {**CARD["data"], "test_subjects": []}}
+    judge = judges.of(folds[0], card)
+    assert isinstance(judge, judges.OfFolds)
+    by_keras = judge.by_keras(quality.device_distance(folds[0]))
+    assert judge.by_file(None, None) == pytest.approx(by_keras, abs=1e-6)
+    assert judge.by_keras() != by_keras  # the affine-invariant distance orders pairs otherwise

@@ -15,19 +15,23 @@ BEST = "distance of the covariances behind the front that is best without a netw
 
 def evidence(trained):
     """Seventeen people, each by the model of the fold that has not seen them."""
-    everybody = eeg.trials()
-    measured = eeg.over_folds(everybody, [eeg.of_encoder(encoder) for encoder in trained.folds])
-    return Evidence(measured, functools.partial(without_network, trained.folds, everybody))
+    measured = over_folds([eeg.of_encoder(encoder) for encoder in trained.folds])
+    return Evidence(measured, functools.partial(without_network, trained.folds))
 
 
-def without_network(encoders, everybody):
+def over_folds(distances):
+    """`Measurement` of a function of distances for each fold, see `eeg.over_folds`."""
+    return eeg.over_folds(eeg.trials(), distances)
+
+
+def without_network(encoders):
     """The log-Euclidean distance after the preprocessing of each fold's network, and after the
     best."""
-    best = train.network(everybody.signals[0].shape[1], **STRONGEST)
+    best = train.network(encoders[0].input_shape[-1], **STRONGEST)
 
     def scores(models):
         between = [functools.partial(baselines.log_euclidean, model) for model in models]
-        return eeg.over_folds(everybody, between).trials.scores
+        return over_folds(between).trials.scores
 
     return {
         "log-Euclidean": (SAME, pooled.NO_NETWORK, scores(encoders)),

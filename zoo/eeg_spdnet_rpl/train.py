@@ -17,7 +17,8 @@ from keras_dml.layers import (
 from keras_dml.models import spdnet
 from zoo import augment, eeg, potatoes, recipe
 
-MARGIN = 3.0  # of the loss, standard deviations; that of `hdm05_spdnet_rpl`
+# Of the loss, in standard deviations; those of `hdm05_spdnet_rpl`, other people's.
+Z_THRESHOLD, MARGIN = 1.0, 3.0
 WIDTHS = (48, 32)  # sides of the matrices behind each bilinear map
 FLOOR = 1e-3  # smallest eigenvalue, of a mean of one
 CLASSES, PER_CLASS = 12, 6
@@ -58,7 +59,7 @@ def train(run, people, settings):
     keras.utils.set_random_seed(run.seed)
     encoder = network(people.signals[0].shape[1], **settings)
     batches = {"classes": CLASSES, "per_class": PER_CLASS, "length": eeg.CROP, "vary": vary}
-    potatoes.train(run, encoder, people, MARGIN, **batches)
+    potatoes.train(run, encoder, people, Z_THRESHOLD, MARGIN, **batches)
     return encoder
 
 

@@ -12,15 +12,20 @@ WHAT = "distance of the covariances after the same canonical pose"
 
 def evidence(trained):
     """Every actor's clips, by the model that knows the other three actors."""
-    every = motions.clips()
-    distances = [functools.partial(measure.pairwise_distances, one) for one in trained.folds]
-    measured = motions.over_actors(every, distances)
-    return Evidence(measured, functools.partial(without_network, every))
+    return Evidence(
+        over_folds([functools.partial(measure.pairwise_distances, one) for one in trained.folds]),
+        without_network,
+    )
 
 
-def without_network(every):
+def over_folds(distances):
+    """`Measurement` of a function of distances for each actor, see `motions.over_actors`."""
+    return motions.over_actors(motions.clips(), distances)
+
+
+def without_network():
     """The log-Euclidean distance of the covariances that an untrained network begins with."""
     model = train.network(train.FLOOR)
     plain = functools.partial(baselines.log_euclidean, model)
-    found = motions.over_actors(every, [plain] * len(motions.ACTORS))
+    found = over_folds([plain] * len(motions.ACTORS))
     return {"log-Euclidean": (WHAT, pooled.NO_NETWORK, found.trials.scores)}
