@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Iterable
 from typing import Protocol
 
 import numpy as np
+import tensorflow_datasets as tfds
 
 from tfds_builders.common.archive import Source
 from tfds_builders.common.errors import FormatError
@@ -17,6 +19,17 @@ from tfds_builders.parsers import wav
 log = logging.getLogger("tfds_builders")
 
 FULL_SCALE = 32_768  # of 16 bit
+
+
+@dataclasses.dataclass
+class Config(tfds.core.BuilderConfig):
+    """How a recording is given.
+
+    Attributes:
+        rate_hz: Samples a second, a multiple or a divisor of those of the files.
+    """
+
+    rate_hz: int = 16_000
 
 
 class Recording(Protocol):

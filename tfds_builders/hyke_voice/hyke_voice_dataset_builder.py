@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import re
 from typing import NamedTuple
@@ -43,17 +42,6 @@ WANTED = Wanted(
 )
 
 
-@dataclasses.dataclass
-class Config(tfds.core.BuilderConfig):
-    """How a recording is given.
-
-    Attributes:
-        rate_hz: Samples a second, a multiple of 8,000.
-    """
-
-    rate_hz: int = RATE_HZ
-
-
 class Recording(NamedTuple):
     """One recording: what its name says, and its member in the archive."""
 
@@ -79,8 +67,12 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     RELEASE_NOTES = {"1.0.0": "First release."}
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     BUILDER_CONFIGS = [
-        Config(name="telephone8k", description="8 kHz, 16 bit: the samples of the files."),
-        Config(name="speech16k", description="16 kHz, in [-1, 1].", rate_hz=16_000),
+        audio.Config(
+            name="telephone8k",
+            description="8 kHz, 16 bit: the samples of the files.",
+            rate_hz=RATE_HZ,
+        ),
+        audio.Config(name="speech16k", description="16 kHz, in [-1, 1].", rate_hz=16_000),
     ]
 
     def _info(self):
