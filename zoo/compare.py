@@ -146,7 +146,7 @@ def main(
     target = pathlib.Path(__file__).parent / name / "figures" / "methods"
     caption = (
         "Single recordings of each unseen person's last session against everybody's earlier ones. "
-        f"{seeds} seeds a method."
+        f"{seeds} seeds a method{f', {steps:,} steps each' if steps else ''}."
     )
     for path in reports.save(figure(folders, caption), target, table(folders)):
         print(path)
