@@ -6,6 +6,7 @@ import gc
 import importlib.metadata
 import os
 import pathlib
+import sys
 import tempfile
 import time
 
@@ -106,7 +107,11 @@ def pytest_collection_modifyitems(items):
 
 def pytest_collection_finish():
     """What has been imported stays: without it the garbage collector, a seventh of the time of all
-    tests, takes half of that."""
+    tests, takes half of that. TensorFlow notes the Python stack at each operation of a graph, for
+    messages that no test reads: a tenth of the time where graphs are traced.
+    """
+    if ops := sys.modules.get("tensorflow.python.framework.ops"):
+        ops._create_c_op = functools.partial(ops._create_c_op, extract_traceback=False)
     gc.collect()
     gc.freeze()
 

@@ -25,8 +25,8 @@ assert not pathlib.Path(keras_dml.__file__).is_relative_to(checkout), keras_dml.
 LOAD_EVERY_MODEL = """
 from keras_dml import zoo
 for name in zoo.list_models():
-    zoo.check(name)
-    print(name, zoo.load(name).count_params())
+    zoo.check(name)  # loads it
+    print(name)
 """
 
 RUN_THE_DEMO = """
@@ -114,8 +114,9 @@ def test_the_wheel_carries_nothing_else(contents):
 @pytest.mark.slow
 def test_every_zoo_model_loads_from_the_wheel_alone(installed, tmp_path):
     printed = run_installed(installed, tmp_path, LOAD_EVERY_MODEL)
-    loaded = [line.split()[0] for line in printed.splitlines()]
-    assert sorted(loaded) == sorted(path.parent.name for path in ROOT.glob("zoo/*/card.json"))
+    assert sorted(printed.split()) == sorted(
+        path.parent.name for path in ROOT.glob("zoo/*/card.json")
+    )
 
 
 @pytest.mark.slow

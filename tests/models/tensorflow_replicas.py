@@ -1,8 +1,9 @@
-"""Prints one step on two replicas and the step it must equal; run by `test_distribution.py`."""
+"""Prints steps on two replicas and those they must equal; run by `test_distribution.py`."""
 
 import tensorflow as tf
 
 from keras_dml.samplers import NPairSampler
+from tests.models import potato_step, prototype_step
 from tests.models.one_step import LOSSES, RATE, after_fit, batch, network, report
 
 
@@ -27,13 +28,12 @@ def main():
     cpu = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
     x, y = batch()
-    results = {}
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    results = {"replicas": strategy.num_replicas_in_sync}
     for method in LOSSES:
-        strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
         with strategy.scope():
             replicas = network(method)
         results[method] = {
-            "replicas": strategy.num_replicas_in_sync,
             "found": after_fit(replicas, x, y),
             "expected": averaging_step(method, x, y),
             "one_device": after_fit(network(method), x, y),
@@ -42,6 +42,8 @@ def main():
     with strategy.scope():
         net = network("QP-WL")
     results["sampler"] = net.fit(sampler, epochs=2, verbose=0).history["loss"]
+    results["prototypes"] = prototype_step.on_replicas(strategy)
+    results["potatoes"] = potato_step.on_replicas(strategy)
     report(**results)
 
 

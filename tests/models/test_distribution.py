@@ -44,6 +44,16 @@ def assert_same_step(found, expected):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
+def assert_same_prototypes(found, expected):
+    """What is trained, the prototypes and their visits, and the loss that is told."""
+    (trained, prototypes, told), (expected, expected_prototypes, wanted) = found, expected
+    pairs = zip([*trained, *prototypes], [*expected, *expected_prototypes], strict=True)
+    for one, other in pairs:
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    for name, value in wanted.items():
+        np.testing.assert_allclose(told[name], value, rtol=1e-5)
+
+
 @pytest.fixture(scope="module")
 def replicas():
     return run("tensorflow_replicas", KERAS_BACKEND="tensorflow")
@@ -63,7 +73,7 @@ def devices():
 def test_two_replicas_take_the_step_that_averages_their_losses(replicas, method):
     """A scalar loss would take twice that step; a pair cut in two would be NaN."""
     result = replicas[method]
-    assert result["replicas"] == 2
+    assert replicas["replicas"] == 2
     assert_same_step(result["found"], result["expected"])
 
 
@@ -82,3 +92,19 @@ def test_a_sampler_feeds_replicas_whole_pairs(replicas):
 def test_four_jax_devices_take_the_step_of_one_even_where_pairs_are_apart(devices, method):
     assert devices["devices"] == 4
     assert_same_step(devices["found"][method], devices["expected"][method])
+
+
+def test_two_replicas_move_prototypes_as_one_device_does(replicas):
+    """And take the step down the mean of their losses."""
+    assert_same_prototypes(**replicas["prototypes"])
+
+
+def test_four_jax_devices_move_prototypes_as_one_does(devices):
+    assert_same_prototypes(devices["found"]["prototypes"], devices["expected"]["prototypes"])
+
+
+def test_two_replicas_move_the_statistics_of_potatoes_as_one_device_does(replicas):
+    """On JAX a step sees the global batch."""
+    result = replicas["potatoes"]
+    for one, other in zip(result["found"], result["expected"], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)

@@ -1,11 +1,5 @@
 """Training by potatoes under plain `fit`: what is scored, what moves, and what a file keeps."""
 
-import json
-import os
-import pathlib
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -233,24 +227,3 @@ def test_another_loss_is_refused():
 def test_an_encoder_that_gives_no_matrices_is_refused(make):
     with pytest.raises(ValueError, match=r"`encoder` must be a built model.*\(batch, n, n\)"):
         models.PotatoNetwork(make(), 2)
-
-
-# ---- several devices --------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(keras.backend.backend() == "jax", reason="a step there sees the global batch")
-def test_two_replicas_move_the_statistics_as_one_device_does():
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.models.potato_replicas"],
-        cwd=pathlib.Path(__file__).parents[2],
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert found["replicas"] == 2
-    for one, other in zip(found["two"], found["one"], strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)

@@ -1,7 +1,5 @@
 """Algorithm 1 under plain `fit`: what moves, what is a constant, what a file keeps."""
 
-import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -590,47 +588,3 @@ def test_another_loss_or_head_is_refused():
 def test_what_is_no_batch_is_refused_by_name(trained, wrong, message):
     with pytest.raises(ValueError, match=f"(?s){message}"):
         wrong(trained, data()[0])
-
-
-# ---- several devices --------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(JAX, reason="both run from the tests on TensorFlow")
-@pytest.mark.parametrize(
-    "devices, environment",
-    [
-        (2, {"KERAS_BACKEND": "tensorflow"}),
-        (
-            4,
-            {
-                "KERAS_BACKEND": "jax",
-                "JAX_PLATFORMS": "cpu",
-                "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
-            },
-        ),
-    ],
-    ids=["replicas", "JAX devices"],
-)
-def test_several_devices_move_prototypes_as_one_does(devices, environment):
-    """Two replicas take the step down the mean of their losses; JAX the step of one device."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.models.prototype_replicas"],
-        cwd=ROOT,
-        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **environment},
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
-    assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout.splitlines()[-1])
-    assert result["devices"] == devices
-    (trained, prototypes, told), (expected, expected_prototypes, wanted) = (
-        result["found"],
-        result["expected"],
-    )
-    pairs = zip([*trained, *prototypes], [*expected, *expected_prototypes], strict=True)
-    for one, other in pairs:
-        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
-    for name, value in wanted.items():
-        np.testing.assert_allclose(told[name], value, rtol=1e-5)

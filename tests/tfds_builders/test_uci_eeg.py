@@ -15,7 +15,7 @@ from tfds_builders.parsers import smni
 pytestmark = pytest.mark.usefixtures("quiet")
 PEOPLE = ("co2a0000364", "co2c0000337")
 TRAIN = samples.smni_files(PEOPLE)
-ONE = samples.smni_files(PEOPLE[:1])
+ONE = {name: content for name, content in TRAIN.items() if PEOPLE[0] in name}
 
 
 def prepared(folder, files, name="uci_eeg/large"):
@@ -150,7 +150,7 @@ def test_the_config_whose_archive_is_there_is_proposed(tmp_path):
     [
         ({}, "does not exist"),
         ({"SMNI_CMI_TRAIN.tar.gz": b"<html>"}, "neither a zip nor a tar"),
-        ({"SMNI_CMI_TRAIN.tar.xz": samples.tar(ONE)[:9000]}, "damaged or cut"),
+        ({"SMNI_CMI_TRAIN.tar.xz": samples.tar(dict([*ONE.items()][:1]))[:5000]}, "damaged or cut"),
         ({"SMNI_CMI_TRAIN/README": b""}, "holds nobody with 6 trials .* it holds README"),
         (samples.smni_files(PEOPLE, range(5)), "holds nobody with 6 trials"),
         (ONE | {f"SMNI_CMI_TRAIN/{PEOPLE[0]}.rd.000": b""}, "the same recording twice"),
