@@ -22,6 +22,11 @@ def avoided():
         _AVOIDED.reset(token)
 
 
+def is_avoided():
+    """Whether a graph is being made that must run without XLA: that of a file for devices."""
+    return _AVOIDED.get()
+
+
 def is_used():
     """Whether a function can be compiled: always on JAX; on TensorFlow without a GPU and outside
     `avoided`."""
@@ -29,7 +34,7 @@ def is_used():
         return True
     import tensorflow as tf
 
-    return not (_AVOIDED.get() or tf.config.get_visible_devices("GPU"))
+    return not (is_avoided() or tf.config.get_visible_devices("GPU"))
 
 
 def is_traced():

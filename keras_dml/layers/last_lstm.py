@@ -1,6 +1,6 @@
 """LSTM layers of which the last step is kept."""
 
-from keras_dml._backend import keras, ops
+from keras_dml._backend import keras, ops, xla
 from keras_dml._backend.loops import repeated
 
 
@@ -10,9 +10,9 @@ class LastLSTM(keras.layers.Layer):
 
     The same numbers as `keras.layers.LSTM` layers, made for devices. One loop over the steps keeps
     no list of outputs, which a TFLite file of builtin operators cannot hold for an unknown number
-    of rows. And the input is multiplied element by element, so that no converter rounds the first
-    kernel to 8 bits: with inputs whose channels differ by powers of ten, such as mel bands, that
-    moves the embedding by 0.4 of its length, the other kernels by 0.06.
+    of rows. And in such a file the input is multiplied element by element, so that no converter
+    rounds the first kernel to 8 bits: with inputs whose channels differ by powers of ten, such as
+    mel bands, that moves the embedding by 0.4 of its length, the other kernels by 0.06.
 
     Input shape: `(batch, time, channels)`, the time known. Output shape: `(batch, units)`.
 
@@ -59,8 +59,8 @@ class LastLSTM(keras.layers.Layer):
         def step(time, states):
             x, after = ops.take(inputs, time, axis=1), []  # (batch, channels)
             for (kernel, recurrent, bias), (output, cell) in zip(self.parts, states, strict=True):
-                first = not after
-                driven = ops.sum(x[..., None] * kernel, axis=1) if first else ops.matmul(x, kernel)
+                exact = not after and xla.is_avoided()
+                driven = ops.sum(x[..., None] * kernel, axis=1) if exact else ops.matmul(x, kernel)
                 gates = driven + ops.matmul(output, recurrent) + bias
                 enter, keep, new, leave = ops.split(gates, 4, axis=1)
                 cell = ops.sigmoid(keep) * cell + ops.sigmoid(enter) * ops.tanh(new)
