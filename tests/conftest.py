@@ -83,7 +83,7 @@ FIRST = (
     "test_docs.py",
     "test_tangent_map.py",
 )
-POLL = 0.02  # seconds
+POLL = 0.005  # seconds
 # Bytes of this process, from which on what was compiled is dropped; JAX then compiles it again.
 MOST_MEMORY = {"tensorflow": 3 * 2**29, "jax": 2**31}
 GROWTH = 60 * 2**20  # bytes, after which that is worth a look through all objects
