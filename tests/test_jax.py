@@ -51,6 +51,7 @@ def run(cache):
             "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
             "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
             "JAX_TRACEBACK_IN_LOCATIONS_LIMIT": "0",
+            "JAX_CPU_ENABLE_ASYNC_DISPATCH": "0",
             "XLA_FLAGS": SWIFT if known(SWIFT) else "",
         },
         capture_output=True,
