@@ -27,8 +27,22 @@ def rows(model, x, y, new, new_labels):
     return [*compared(model, z, y), *few, *novelty(model, z, other)]
 
 
+def known_classes(model, x, y):
+    """Rows of verification and retrieval among images of the classes that a model knows.
+
+    Args:
+        model: `PrototypicalClassifier`.
+        x: Images that it was not trained on, in any order.
+        y: Class ids, shape `(images,)`.
+    """
+    order = np.random.default_rng(0).permutation(len(y))
+    return compared(model, inference.embed(model, x[order], batch_size=100), y[order])
+
+
 def compared(model, z, y):
-    """Verification and retrieval: each of the first images against all later ones."""
+    """Verification and retrieval: each of the first images against all later ones, which must
+    come in no order of their classes.
+    """
     found = []
     distances = {
         "sim": -np.asarray(model.similarity(z[:PROBES], z[PROBES:])),

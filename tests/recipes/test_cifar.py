@@ -20,13 +20,14 @@ def photographs(monkeypatch):
     colors = rng.random((10, 1, 1, 3))
 
     def read(split):
-        labels = np.repeat(np.arange(10, dtype=np.int32), 8 if split == "train" else 2)
+        labels = np.repeat(np.arange(10, dtype=np.int32), 8)
         noise = rng.normal(scale=0.05, size=(len(labels), 32, 32, 3))
         return np.clip(colors[labels] + noise, 0, 1).astype(np.float32), labels
 
     monkeypatch.setattr(recipe.images, "cifar10", read)
     monkeypatch.setattr(classifiers, "STEPS_PER_EPOCH", 2)
     monkeypatch.setattr(recipe, "WIDTH", 1)
+    monkeypatch.setattr(recipe.tasks, "PROBES", 40)
 
 
 def test_an_image_is_mirrored_or_not_and_about_half_are(rng):
@@ -67,9 +68,12 @@ def test_a_run_goes_on_where_it_stopped_and_its_card_and_model_can_be_read(
     monkeypatch.setenv("KERAS_DML_ZOO", str(tmp_path))
     card = zoo.card(NAME)
     assert not schema.problems(card)
-    assert [row["head"] for row in card["figures"]] == ["sim", "dol"]
-    assert card["figures"][0]["trials"] == 20
+    named = [row["head"] for row in card["figures"] if row["protocol"] == "classification"]
+    assert named == ["sim", "dol"]
+    assert card["figures"][0]["trials"] == 80
+    verified = [row for row in card["figures"] if row["protocol"] == "verification"]
+    assert {row["trials"] for row in verified} == {40 * 40}
     assert "80 of CIFAR-10's" in card["limits"][0]
     model = zoo.load(NAME)
     x, _ = recipe.examples("test")
-    assert model.class_names[0] == "airplane" and np.asarray(model(x)).shape == (20, 10)
+    assert model.class_names[0] == "airplane" and np.asarray(model(x)).shape == (80, 10)

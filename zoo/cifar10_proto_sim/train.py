@@ -11,7 +11,7 @@ from keras_dml._backend import keras
 from keras_dml.losses import PrototypicalLoss
 from keras_dml.models import PrototypicalClassifier, wide_resnet
 from keras_dml.training.golden import synthetic_images
-from zoo import augment, classifiers, images, recipe
+from zoo import augment, classifiers, images, recipe, tasks
 
 # A step of 60 images takes 0.18 s of one core; with 16 layers of this width it takes twice that.
 DEPTH, WIDTH, HIDDEN = 10, 2, 128
@@ -65,7 +65,8 @@ def main(run):
     )
     model.refit_prototypes(x, y)
     model.save(run.out / "model.keras")
-    figures = run.keep(classifiers.accuracies(model, x_test, y_test))
+    figures = classifiers.accuracies(model, x_test, y_test)
+    figures = run.keep(figures + tasks.known_classes(model, x_test, y_test))
     if run.publishes:
         counts = {"train": len(y), "test": len(y_test)}
         golden = synthetic_images(side=32, channels=3)

@@ -13,7 +13,7 @@ from keras_dml import zoo as published
 from keras_dml._backend import keras
 from keras_dml.models import AdversarialTraining, PrototypicalClassifier, lenet, thresholding_cnn
 from keras_dml.training.golden import synthetic_images
-from zoo import classifiers, recipe, under_attack
+from zoo import classifiers, recipe, tasks, under_attack
 from zoo.mnist_proto_sim import train as clean
 
 TRAINED = 0.33  # a little above what is measured, to hold it with a margin; about.json names it
@@ -68,7 +68,8 @@ def main(run, attacked: Images = 10_000):
     model = trained(run, thresholding_cnn)
     x, y = examples("test")
     right = under_attack.measured(model, x[:attacked], y[:attacked], run.out)
-    figures = run.keep(classifiers.accuracies(model, x, y) + under_attack.figures(right))
+    figures = classifiers.accuracies(model, x, y) + tasks.known_classes(model, x, y)
+    figures = run.keep(figures + under_attack.figures(right))
     first = min(attacked, under_attack.FIRST)
     facts = beside(run, x[:first], y[:first])
     print(facts, flush=True)
