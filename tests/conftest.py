@@ -34,11 +34,12 @@ def keras_backend():
 # What the tests compile runs once or twice, so that optimizing it costs more than it saves: a tenth
 # of the time of all tests on TensorFlow, and memory. Read when TensorFlow is first imported. Only
 # where these flags are known: TensorFlow ends the process over one that it does not know.
-if keras_backend() == "tensorflow" and any(
+KNOWN_TENSORFLOW = any(
     found.version.startswith("2.21.")
     for name in ("tensorflow", "tensorflow-cpu")
     for found in importlib.metadata.distributions(name=name)
-):
+)
+if keras_backend() == "tensorflow" and KNOWN_TENSORFLOW:
     os.environ.setdefault(
         "XLA_FLAGS",
         "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
@@ -110,7 +111,8 @@ def pytest_collection_finish():
     tests, takes half of that. TensorFlow notes the Python stack at each operation of a graph, for
     messages that no test reads: a tenth of the time where graphs are traced.
     """
-    if ops := sys.modules.get("tensorflow.python.framework.ops"):
+    ops = sys.modules.get("tensorflow.python.framework.ops")
+    if ops and KNOWN_TENSORFLOW:
         ops._create_c_op = functools.partial(ops._create_c_op, extract_traceback=False)
     gc.collect()
     gc.freeze()

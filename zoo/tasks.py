@@ -34,28 +34,46 @@ def known_classes(model, x, y):
         model: `PrototypicalClassifier`.
         x: Images that it was not trained on, in any order.
         y: Class ids, shape `(images,)`.
+
+    Raises:
+        ValueError: If there are no images to compare the first with.
     """
+    if len(y) <= PROBES:
+        raise ValueError(
+            f"Verification and retrieval compare {PROBES:,} images with the others. Received "
+            f"{len(y):,} images: give more than {PROBES:,}."
+        )
     order = np.random.default_rng(0).permutation(len(y))
     return compared(model, inference.embed(model, x[order], batch_size=100), y[order])
 
 
 def compared(model, z, y):
     """Verification and retrieval: each of the first images against all later ones, which must
-    come in no order of their classes.
+    come in no order of their classes. The difference of both heads is that on the same groups of
+    images, with Student's interval.
     """
-    found = []
-    distances = {
+    tables = {
         "sim": -np.asarray(model.similarity(z[:PROBES], z[PROBES:])),
         "cosine": -_unit(z[:PROBES]) @ _unit(z[PROBES:]).T,
     }
-    for head, table in distances.items():
-        whole = _figures(table, y[:PROBES], y[PROBES:])
-        rows = np.array_split(np.arange(len(table)), GROUPS)
-        groups = [_figures(table[some], y[some], y[PROBES:]) for some in rows]
-        counts = {"verification": table.size, "retrieval": len(table)}
-        for kind, value in whole.items():
-            error = stats.sem([one[kind] for one in groups])
-            found.append(_row(*kind, value, error, counts[kind[0]], head))
+    groups = np.array_split(np.arange(PROBES), GROUPS)
+    whole, parts = {}, {}
+    for head, table in tables.items():
+        whole[head] = _figures(table, y[:PROBES], y[PROBES:])
+        some = [_figures(table[rows], y[rows], y[PROBES:]) for rows in groups]
+        parts[head] = {kind: np.array([one[kind] for one in some]) for kind in whole[head]}
+    counts = {"verification": tables["sim"].size, "retrieval": PROBES}
+    found = [
+        _row(*kind, value, stats.sem(parts[head][kind]), counts[kind[0]], head)
+        for head in tables
+        for kind, value in whole[head].items()
+    ]
+    for kind in whole["sim"]:
+        value = whole["sim"][kind] - whole["cosine"][kind]
+        error = stats.sem(parts["sim"][kind] - parts["cosine"][kind])
+        interval = value + error * stats.t.ppf([0.025, 0.975], GROUPS - 1)
+        row = _row(*kind, value, error, counts[kind[0]], "sim less cosine")
+        found.append({**row, "ci95": interval.tolist()})
     return found
 
 

@@ -1,7 +1,10 @@
 """What a classifier is measured at beside its classes."""
 
+import types
+
 import numpy as np
 import pytest
+from sklearn.preprocessing import normalize
 
 from keras_dml._backend import keras
 from keras_dml.models import PrototypicalClassifier
@@ -51,3 +54,33 @@ def test_images_without_a_trait_of_their_class_are_at_chance(model, rng, monkeyp
     found = {(row["metric"], row["head"]): row["value"] for row in rows}
     assert abs(found["eer", "sim"] - 0.5) < 0.05 and abs(found["auc", "cosine"] - 0.5) < 0.05
     assert all(0 < row["stderr"] < 0.1 for row in rows)
+
+
+def test_the_difference_of_the_heads_is_that_on_the_same_images(model, rng, monkeypatch):
+    monkeypatch.setattr(tasks, "PROBES", 100)
+    labels = rng.integers(CLASSES, size=400)
+    x = np.eye(FEATURES)[labels] + rng.normal(0, 0.4, size=(400, FEATURES))
+    rows = tasks.compared(model, x.astype("float32"), labels)
+    found = {(row["metric"], row["head"]): row for row in rows}
+    for metric in ("eer", "auc", "recall_at_1", "map_at_r"):
+        sim, cosine, less = (found[metric, head] for head in ("sim", "cosine", "sim less cosine"))
+        low, high = less["ci95"]
+        assert less["value"] == pytest.approx(sim["value"] - cosine["value"])
+        assert low < less["value"] < high
+
+
+def test_a_similarity_that_is_the_cosine_differs_from_it_on_no_image(rng, monkeypatch):
+    monkeypatch.setattr(tasks, "PROBES", 100)
+    model = types.SimpleNamespace(similarity=lambda a, b: normalize(a) @ normalize(b).T)
+    rows = tasks.compared(model, rng.normal(size=(400, FEATURES)), rng.integers(4, size=400))
+    less = [row for row in rows if row["head"] == "sim less cosine"]
+    assert len(less) == 4
+    for row in less:
+        assert [row["value"], row["stderr"], *row["ci95"]] == pytest.approx([0] * 4, abs=1e-9)
+
+
+def test_too_few_images_to_compare_are_refused(model, rng, monkeypatch):
+    monkeypatch.setattr(tasks, "PROBES", 100)
+    x = rng.normal(size=(100, 1, FEATURES, 1)).astype("float32")
+    with pytest.raises(ValueError, match="100 images with the others.*give more than 100"):
+        tasks.known_classes(model, x, rng.integers(CLASSES, size=100))
