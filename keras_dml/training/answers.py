@@ -68,7 +68,8 @@ class Answers:
         else:
             most = RULE_OF_THREE / self._sums()[1].size
             interval = [-most, most]
-        return {"metric": "accuracy", "value": float(gap.mean()), "ci95": interval}
+        found = {"metric": "accuracy", "value": float(gap.mean()), "ci95": interval}
+        return found if self.groups is not None else {**found, "mcnemar_p": _mcnemar(gap)}
 
     def _sums(self, values=None):
         """Sum of the values and number of answers in each unit."""
@@ -84,3 +85,15 @@ class Answers:
         drawn = [rng.integers(size, size=size) for _ in range(BOOTSTRAP)]
         means = [sums[rows].sum() / counts[rows].sum() for rows in drawn]
         return np.percentile(means, [2.5, 97.5]).tolist()
+
+
+def _mcnemar(gap):
+    """The p of McNemar's exact test, two-sided: how likely two methods of the same accuracy are to
+    differ by as many answers.
+
+    Args:
+        gap: Of each answer 1 where the first method alone is right, -1 where the second alone is, 0
+            elsewhere.
+    """
+    first, second = int(np.sum(gap > 0)), int(np.sum(gap < 0))
+    return float(binomtest(first, first + second).pvalue) if first + second else 1.0

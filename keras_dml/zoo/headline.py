@@ -66,8 +66,13 @@ def words(card):
     wilson = "Wilson's, of differences those " if unit == "images" else ""
     return (
         f"{trials}. {counted} In brackets: 95 % intervals, {wilson}of a bootstrap over {unit}; "
-        "without any error, the bound by the rule of three."
+        f"without any error, the bound by the rule of three.{_tests(card)}"
     )
+
+
+def _tests(card):
+    tested = any("mcnemar_p" in one["difference"] for one in card["baselines"])
+    return " p: McNemar's exact test, two-sided." if tested else ""
 
 
 def table(card):
@@ -87,11 +92,19 @@ def table(card):
         by_metric = {row["metric"]: row for row in one["rows"]}
         cells = [_cell(by_metric.get(row["metric"])) for row in rows]
         name = f"{one['name']} ({_KINDS[one['kind']]}): {one['what']}"
-        lines.append([name, *cells, _cell(one["difference"])])
+        lines.append([name, *cells, _difference(one["difference"])])
     if difference:
         metric = catalog.metric_in_words(card["baselines"][0]["difference"]["metric"])
         columns.append(f"{metric}, model less this")
     return columns, lines
+
+
+def _difference(row):
+    """The difference from a method, with the p of a test where there is one."""
+    if "mcnemar_p" not in row:
+        return _cell(row)
+    p = row["mcnemar_p"]
+    return f"{_cell(row)}, p {'< 0.001' if p < 0.001 else f'= {p:.2g}'}"
 
 
 def _cell(row):

@@ -132,13 +132,14 @@ HEADLINE_OF_PEOPLE = {
     "rows": [POOLED],
 }
 HEADLINE_OF_IMAGES = {"trials": text, "images": whole, "unit?": text, "rows": [POOLED]}
-# Another method on the same trials; `difference` is the model's figure less that method's.
+# Another method on the same trials; `difference` is the model's figure less that method's, with the
+# p of McNemar's exact test where both answer about images.
 BASELINE = {
     "name": text,
     "what": text,
     "kind": kind_of_baseline,
     "rows": [POOLED],
-    "difference": POOLED,
+    "difference": {**POOLED, "mcnemar_p?": number},
 }
 # `within` is the rate between people of one group of a known confounder.
 THRESHOLD = {

@@ -37,4 +37,17 @@ def test_a_difference_is_paired():
     assert first["kind"] == "instead" and first["rows"] == Answers(other).rows()
     assert first["difference"]["value"] == pytest.approx(0.02)
     assert first["difference"]["ci95"][0] > 0
-    assert same["difference"] == {"metric": "accuracy", "value": 0.0, "ci95": [-0.003, 0.003]}
+    level = {"metric": "accuracy", "value": 0.0, "ci95": [-0.003, 0.003], "mcnemar_p": 1.0}
+    assert same["difference"] == level
+
+
+def test_mcnemars_p_is_that_of_the_answers_on_which_two_methods_disagree():
+    """Ten for the first alone, two for the second: by hand 2 (1 + 12 + 66) / 4096."""
+    right, other = np.ones((2, 1000), bool)
+    other[:10], right[10:12] = False, False
+    (found,) = Answers(right).baselines({"other": ("another", "instead", other)})
+    assert found["difference"]["mcnemar_p"] == pytest.approx(2 * (1 + 12 + 66) / 4096)
+    (grouped,) = Answers(right, np.arange(1000) // 50, "alphabets").baselines(
+        {"other": ("another", "instead", other)}
+    )
+    assert "mcnemar_p" not in grouped["difference"]  # answers about one alphabet belong together

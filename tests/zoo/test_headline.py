@@ -29,6 +29,15 @@ def test_words_of_images_count_them(images_card):
     assert "10,000 images. In brackets: 95 % intervals, Wilson's, of differences" in words
 
 
+def test_the_p_of_a_test_stands_behind_the_difference(images_card):
+    assert "McNemar" not in headline.words(images_card)
+    first, second = (one["difference"] for one in images_card["baselines"])
+    first["mcnemar_p"], second["mcnemar_p"] = 3e-9, 0.2345
+    cells = [row[-1] for row in headline.table(images_card)[1]]
+    assert cells == ["–", "2.4 % [2.0 to 3.0], p < 0.001", "-0.2 % [-0.4 to 0.1], p = 0.23"]
+    assert headline.words(images_card).endswith("p: McNemar's exact test, two-sided.")
+
+
 def test_a_method_without_a_figure_has_a_dash(card):
     card["headline"]["rows"].append({"metric": "map_at_r", "value": 0.8, "ci95": [0.7, 0.9]})
     model, other = headline.table(card)[1]
