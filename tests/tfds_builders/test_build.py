@@ -3,6 +3,7 @@
 import errno
 import importlib.util
 import json
+import pathlib
 import re
 
 import pytest
@@ -10,6 +11,7 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core import constants, file_adapters
 from typer.testing import CliRunner
 
+import tfds_builders
 from tests.tfds_builders import samples
 from tests.tfds_builders.samples import zipped
 from tfds_builders.build import app
@@ -50,6 +52,18 @@ def test_it_prepares_and_prints_counts_and_how_to_read(manual, tmp_path):
         result.stdout
     )
     assert len(tfds.data_source("ipol_gait", data_dir=tmp_path / "d/array_record", split="train"))
+
+
+@pytest.mark.parametrize("name", tfds_builders.list_builders())
+def test_every_data_set_is_prepared_with_a_table_of_its_splits(name, tmp_path):
+    folder = pathlib.Path(tfds_builders.__file__).parent / name / "dummy_data"
+    arguments = ("--manual-dir", folder, "--data-dir", tmp_path)
+    wanted = {"uci_eeg": "uci_eeg/large"}.get(name, name)  # what its hand-made data hold
+    result = run(wanted, *arguments, "--file-format", "array_record", "--debug")
+    assert result.exit_code == 0, result.output
+    rows = [line.split("│")[2:4] for line in result.stdout.splitlines() if line.startswith("│")]
+    assert rows and all(int(cell) > 0 for row in rows for cell in row)
+    assert f"tfds.data_source('{name}/" in result.stdout
 
 
 def test_both_formats_live_side_by_side_and_tfrecord_loads(manual, tmp_path):
