@@ -90,6 +90,25 @@ def mirror(images, rng):
     return np.where(turned, images[:, :, ::-1], images)
 
 
+def erase(images, rng, side):
+    """Images of which a square is lost: gray, about a random pixel, so that it may reach beyond the
+    border (DeVries2017).
+
+    Args:
+        images: Shape `(rows, height, width, channels)`, in [0, 1].
+        rng: `numpy.random.Generator`.
+        side: Pixels a side of the square.
+    """
+    height, width = images.shape[1:3]
+    centers = rng.integers(0, (height, width), size=(len(images), 2))
+    rows, columns = (
+        (np.arange(extent) - centers[:, axis, None] + side // 2) // side == 0
+        for axis, extent in enumerate((height, width))
+    )
+    lost = rows[:, :, None, None] & columns[:, None, :, None]
+    return np.where(lost, np.float32(0.5), images)
+
+
 def crop(images, rng, side, min_area):
     """A random square part of each image, resized to `side` by `side` pixels (bilinear).
 

@@ -5,6 +5,9 @@ import functools
 import numpy as np
 
 from keras_dml import evaluation, inference
+from keras_dml._backend import keras
+from keras_dml.losses import PrototypicalLoss
+from keras_dml.models import PrototypicalClassifier
 from keras_dml.samplers import EpisodeSampler
 from keras_dml.training import Optimization, measure
 
@@ -12,8 +15,10 @@ STEPS_PER_EPOCH = 250
 # Knots of the piecewise linear functions by which a similarity begins, in typical differences.
 KNOTS = (0.0, 0.5, 1.0, 1.75)
 PIECES = len(KNOTS)
+CONTROL_LAYER = "control"
 # The gradient is clipped because similarities have no bound.
 optimization = functools.partial(Optimization, warm_up=200, weight_decay=1e-4, clip_norm=10.0)
+softmax_loss = functools.partial(PrototypicalLoss, class_weight=0.0, pair_weight=0.0)
 
 
 def batches(x, y, *, ways, per_class, seed, vary=None):
@@ -37,6 +42,32 @@ def batches(x, y, *, ways, per_class, seed, vary=None):
         augment=vary,
         seed=seed,
     )
+
+
+def softmax(encoder, classes, hidden):
+    """The control of prototypes and similarity: a hidden layer and a softmax on the encoder, which
+    the auxiliary term of the loss trains alone. Slope and dropout are those of a similarity.
+
+    Args:
+        encoder: A `keras.Model` of vectors.
+        classes: Number of classes.
+        hidden: Units of the hidden layer, `CONTROL_LAYER` of the encoder of what is returned.
+
+    Returns:
+        `PrototypicalClassifier` whose auxiliary head is the softmax; nothing else of it is trained.
+    """
+    layers = keras.layers
+    z = layers.LeakyReLU(0.1)(layers.Dense(hidden, name=CONTROL_LAYER)(encoder.output))
+    features = keras.Model(encoder.input, layers.Dropout(0.25)(z))
+    model = PrototypicalClassifier(features, classes, hidden=(1,))
+    model.prototypes_layer.similarity.trainable = False
+    return model
+
+
+def logits(control):
+    """Output of `softmax` as a `keras.Model` of its logits."""
+    encoder = control.encoder
+    return keras.Model(encoder.input, control.aux_head(encoder.output), name="softmax")
 
 
 def begin_as_a_metric(similarity):
@@ -73,13 +104,13 @@ def begin_as_squares(similarity, gain):
 def accuracies(model, x, y):
     """Rows of both heads of a classifier: the learned similarity and the auxiliary one."""
     z = inference.embed(model, x, batch_size=500, progress=False)
-    heads = {head: np.asarray(model.head_scores(z, head)) for head in ("sim", "dol")}
-    return [
-        measure.proportion(
-            "classification", "accuracy", np.mean(scores.argmax(axis=1) == y), len(y), head=head
-        )
-        for head, scores in heads.items()
-    ]
+    return [accuracy(model.head_scores(z, head), y, head) for head in ("sim", "dol")]
+
+
+def accuracy(scores, y, head):
+    """Row of the accuracy of scores, shape `(images, classes)`, under the name of their head."""
+    right = np.mean(np.argmax(scores, axis=1) == y)
+    return measure.proportion("classification", "accuracy", right, len(y), head=head)
 
 
 def few_shot(model, x, y, tasks, episodes):

@@ -15,7 +15,7 @@ from keras_dml.training import measure, pooled
 from keras_dml.training.answers import Answers
 
 ZOO = pathlib.Path(__file__).resolve().parent
-FOLDS = "folds"
+FOLDS, CONTROLS = "folds", "controls"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,31 +60,36 @@ class Trained:
     Args:
         whole: The model that is published.
         folds: Models of a cross-validation, in the order of its folds.
+        controls: Models of other methods, by name.
     """
 
-    def __init__(self, whole, folds=()):
-        self.whole, self.folds = whole, list(folds)
+    def __init__(self, whole, folds=(), controls=None):
+        self.whole, self.folds, self.controls = whole, list(folds), dict(controls or {})
 
 
-def save_folds(folder, folds):
-    """Writes the models of a cross-validation beside the published one, in place of others.
+def save_beside(folder, kind, models):
+    """Writes further models beside the published one, in place of others of their kind.
 
     Args:
         folder: Folder of the model in the zoo, a `pathlib.Path`.
-        folds: Models, at most nine.
+        kind: `FOLDS` or `CONTROLS`.
+        models: `{name: model}`; folds are named in their order.
     """
-    place = folder / FOLDS
-    place.mkdir(exist_ok=True)
+    place = folder / kind
+    place.mkdir(parents=True, exist_ok=True)
     for path in place.glob("*.keras"):
         path.unlink()
-    for number, model in enumerate(folds, start=1):
-        training.without_optimizer(model).save(place / f"fold_{number}.keras")
+    for name, model in models.items():
+        training.without_optimizer(model).save(place / f"{name}.keras")
 
 
 def published(name):
     """`Trained` from the files of a model of the zoo."""
-    files = sorted((ZOO / name / FOLDS).glob("*.keras"))
-    return Trained(zoo.load(name), map(zoo.load, files))
+    folds, controls = (
+        {path.stem: zoo.load(path) for path in sorted((ZOO / name / kind).glob("*.keras"))}
+        for kind in (FOLDS, CONTROLS)
+    )
+    return Trained(zoo.load(name), folds.values(), controls)
 
 
 def of(name):

@@ -97,7 +97,9 @@ def evidence(trained, others):
     test = walks("test").windows(WINDOW)
     claims = trials.by_model(trained.whole, test)
     baselines = functools.partial(_baselines, others, test.signals)
-    return Evidence(measure.Measurement([], claims), baselines, {"kind of sensor": sensors()})
+    return Evidence(
+        measure.Measurement([], claims), baselines, {"people of one kind of sensor": sensors()}
+    )
 
 
 def _baselines(others, signals):
@@ -110,7 +112,7 @@ def _baselines(others, signals):
     return found
 
 
-def publish(run, model, walkers, test, measured):
+def publish(run, model, walkers, test, measured, **published):
     """Publishes a model of left feet.
 
     Args:
@@ -119,6 +121,7 @@ def publish(run, model, walkers, test, measured):
         walkers: `both_feet`, those it was trained on.
         test: Windows of the people whom it was measured on.
         measured: `keras_dml.training.measure.Measurement`.
+        **published: Further arguments of `recipe.Run.publish`.
     """
     known = left_feet(walkers)
     stddev = np.concatenate(known.signals).std(axis=0)
@@ -131,4 +134,5 @@ def publish(run, model, walkers, test, measured):
             "test_subjects": sorted(set(test.subjects), key=int),
         },
         recordings=walkers.windows(WINDOW, STRIDE).signals,
+        **published,
     )

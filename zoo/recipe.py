@@ -91,6 +91,7 @@ class Run:
         baselines=None,
         groups=None,
         folds=(),
+        controls=None,
         **card,
     ):
         """Publishes a trained model, with the input contract that its card describes.
@@ -107,19 +108,24 @@ class Run:
             recordings: Training recordings, as long as those that the model will be given, whose
                 magnitudes the contract keeps; None where magnitudes do not matter.
             baselines: Other methods on the trials of the `Measurement`, `{name: (what, kind,
-                values)}`: kind is `"no network"` or `"instead"`, values are scores of the trials or
-                distances between all recordings.
-            groups: Known confounders, `{"sensor type": {person: type}}`, see `pooled.thresholds`.
-            folds: Models of the cross-validation that the figures are of; kept beside the model.
+                values)}`: kind is one of those of `keras_dml.training.pooled`, values are
+                scores of the trials or distances between all recordings.
+            groups: Known confounders, see `keras_dml.training.pooled.thresholds`.
+            folds: Models of the cross-validation that the figures are of, at most nine; kept beside
+                the model.
+            controls: Models of other methods on the same data, `{name: model}`; likewise.
             **card: Further arguments of `keras_dml.training.build_card`.
         """
         about = about_model(self.name) if about is None else about
         model = with_contract(model, about["input"], recordings)
         if folds:
-            evidence.save_folds(self.folder, folds)
+            numbered = {f"fold_{i}": fold for i, fold in enumerate(folds, start=1)}
+            evidence.save_beside(self.folder, evidence.FOLDS, numbered)
+        if controls:
+            evidence.save_beside(self.folder, evidence.CONTROLS, controls)
         found, measures = None, evidence.of(self.name)
         if measures is not None and baselines is None:
-            found = measures(evidence.Trained(model, folds))
+            found = measures(evidence.Trained(model, folds, controls))
         elif isinstance(measured, measure.Measurement):
             found = evidence.Evidence(measured, lambda: baselines or {}, groups)
         if found is not None:

@@ -93,7 +93,15 @@ def of_images(cards):
 def of_all(cards):
     """One row a model: what its card said before, its headline, other methods, and the command that
     measures all of them."""
-    columns = ("model", "before", "now", "without a network", "instead", "measured on", "command")
+    columns = (
+        "model",
+        "before, other trials",
+        "now",
+        "without a network",
+        "instead",
+        "measured on",
+        "command",
+    )
     rows = []
     for card in cards:
         of_people = "train_subjects" in card["data"]
@@ -121,7 +129,8 @@ def of_unbeaten(cards):
             metric = one["difference"]["metric"]
             if headline.gain(one)[1] <= 0:
                 figure = f"{catalog.metric_in_words(metric)} {_row_in_words(one['rows'], metric)}"
-                difference = _row_in_words([one["difference"]], metric)
+                less = one["difference"]
+                difference = catalog.points(less["value"], less["ci95"])
                 rows.append((_link(card), one["name"], one["kind"], figure, difference))
     return page_tables.markdown(columns, rows)
 
@@ -134,7 +143,9 @@ def _license(card):
     """The license of the data in a few words; the page has all of it."""
     text = card["data"]["licence"]
     found = LICENSE.search(text)
-    return found[0] if found and not text.startswith("No") else "none stated"
+    if not found or text.startswith("No"):
+        return "none stated"
+    return f"{found[0]}; of a part none stated" if "no license stated" in text else found[0]
 
 
 def _count(card, unit):

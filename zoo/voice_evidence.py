@@ -8,43 +8,53 @@ from keras_dml import evaluation, inference
 from keras_dml._backend import keras
 from keras_dml.training import measure, pooled
 from keras_dml.training.trials import of_pairs
-from zoo import speech, voice_classifiers
+from zoo import speech, voice_classifiers, voices
 from zoo.evidence import Evidence
 from zoo.voice_logcov_lda import encoder as log_covariance
 
 
-def of_similarity(trained, left, pairs, others=None):
+def of_similarity(trained, left, pairs, others):
     """All pairs of recordings of one set, each as probe of the other, by the learned similarity.
 
     Args:
         trained: `zoo.evidence.Trained`.
         left: `People` whom the file never heard.
         pairs: Their trials, see `voices.trials`.
-        others: Function of the model, the signals and the rows of the trials that gives further
-            baselines; None for none.
+        others: Function of the rows of the trials that gives other methods, see
+            `Evidence.baselines`.
     """
     rows = np.concatenate([pairs[:2], pairs[1::-1]], axis=1)
     found = voice_classifiers.scores(trained.whole, left.signals, rows)
     claims = of_pairs(-found["sim"], *rows, left.subjects)
-    sexes = {subject: speech.sex(subject) for subject in left.subjects}
-    given = functools.partial(beside, trained.whole, left.signals, rows, found, others)
-    return Evidence(measure.Measurement([], claims), given, {"sex": sexes})
+    given = functools.partial(beside, left.signals, rows, found, others)
+    return Evidence(measure.Measurement([], claims), given, confounders(left.subjects))
 
 
-def beside(model, signals, rows, found, others):
+def confounders(subjects):
+    """Groups within which voices are alike: of one sex, and where there are both, of each set."""
+    groups = {"people of one sex": {subject: speech.sex(subject) for subject in subjects}}
+    telephone = voices.is_telephone(subjects)
+    if telephone.any() and not telephone.all():
+        sets = {"actors in the studio": ~telephone, "callers over the telephone": telephone}
+        for name, members in sets.items():
+            marks = np.where(members, name, None)
+            groups[name] = dict(zip(subjects, marks, strict=True))
+    return groups
+
+
+def beside(signals, rows, found, others):
     """No network, the cosine and the sum of the same embeddings, and other methods."""
     untrained = log_covariance.network(log_covariance.CEPSTRA[0])
     statistics = keras.Model(untrained.input, untrained.get_layer("statistics").output)
-    own = "of the same embeddings"
     return {
         "log covariance of cepstra": (
             "cosine",
             pooled.NO_NETWORK,
             cosine(statistics, signals, rows),
         ),
-        "cosine": (own, pooled.INSTEAD, -found["cosine"]),
-        "sum": ("of similarity and cosine", pooled.INSTEAD, -found["fused"]),
-        **(others(model, signals, rows) if others else {}),
+        "cosine": ("of the same embeddings", pooled.SAME_MODEL, -found["cosine"]),
+        "sum": ("of similarity and cosine", pooled.SAME_MODEL, -found["fused"]),
+        **others(rows),
     }
 
 

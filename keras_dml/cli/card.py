@@ -20,7 +20,7 @@ def run(name: _options.ModelName, as_json: _options.AsJson = False):
     _console.table((), _facts(card), header=False)
     _console.echo(f"\n[bold]Headline[/bold]\n{_console.plain(headline.words(card))}")
     _console.table(*headline.table(card))
-    _console.echo("\n[bold]Figures by the papers' protocols[/bold] (value ± standard error)")
+    _console.echo("\n[bold]Further figures[/bold] (value ± standard error)")
     if "figures_are" in card:
         _console.echo(_console.plain(card["figures_are"]))
     _console.table(
@@ -68,7 +68,7 @@ def _figures(card):
     for row in card["figures"]:
         fraction = row.get("fraction")
         yield (
-            row["protocol"],
+            catalog.protocol_in_words(card, row),
             row["n"],
             "" if fraction is None else f"{100 * fraction:g} %",
             catalog.setting(row),

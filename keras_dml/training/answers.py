@@ -48,7 +48,7 @@ class Answers:
 
         Args:
             others: `{name: (what, kind, right)}`, with the answers of another method to the same
-                questions; kind is `"no network"` or `"instead"`.
+                questions; kind is one of those of `pooled`.
         """
         return [
             {

@@ -5,7 +5,6 @@ from keras_dml.zoo import catalog, headline
 
 _NOTE = "<!-- Written from card.json by `keras_dml.training`; change the card, not this page. -->"
 _SUBJECTS_SHOWN = 12
-_PROTOCOLS = "Figures by the papers' protocols"
 
 
 def render(card, images=()):
@@ -24,7 +23,7 @@ def render(card, images=()):
         f"## Input\n\n{_input(card)}",
         f"## Embedding\n\n{_embedding(card)}",
         _headline(card),
-        f"## {_PROTOCOLS}\n\n{page_tables.figures(card)}",
+        f"## Further figures\n\n{page_tables.figures(card)}",
         "\n\n".join(f"![{_caption(path)}]({path})" for path in images),
         page_tables.thresholds(card),
         page_tables.exports(card),
@@ -37,7 +36,7 @@ def render(card, images=()):
 
 def _sentence(card):
     task = card["task"][0].upper() + card["task"][1:]
-    return f"{task}, by the method of {card['paper']}. {card['model']['parameters']:,} parameters."
+    return f"{task}. Method: {card['paper']}. {card['model']['parameters']:,} parameters."
 
 
 def _headline(card):
@@ -113,6 +112,8 @@ def _embedding(card):
             "similar. `keras_dml.distance` gives its negative."
         )
     distance = f"the {card['embedding']['distance']} distance{with_rest}"
+    if card["embedding"]["distance"] == "cosine":
+        distance += ", the negative of the cosine"
     return f"{shape} numbers {what}, compared by {distance}."
 
 

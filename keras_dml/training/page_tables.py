@@ -20,7 +20,7 @@ def figures(card):
     )
     rows = [
         (
-            row["protocol"].replace("_", " "),
+            catalog.protocol_in_words(card, row),
             row["n"],
             _or_dash(row.get("fraction")),
             catalog.setting(row) or "–",
@@ -79,11 +79,12 @@ def thresholds(card):
         for row in card["thresholds"]
     ]
     section = (
-        "## Thresholds\n\nA score is the least distance to the recordings enrolled.\n\n"
-        f"{markdown(columns, rows)}"
+        "## Thresholds\n\nA score is the least distance to the recordings enrolled. Each threshold "
+        "is set on these people, none of whom the file has seen, and held fixed in its intervals; "
+        f"the headline's TAR finds it anew in each replicate.\n\n{markdown(columns, rows)}"
     )
     within = [
-        f"Between people of one {part['confounder']}, the threshold of {100 * row['far']:g} % has "
+        f"Between {part['confounder']}, the threshold of {100 * row['far']:g} % has "
         f"FAR {catalog.with_interval(part['far'], part['far_ci95'])} ({part['trials']:,} trials)."
         for row in card["thresholds"]
         for part in row.get("within", ())
@@ -119,10 +120,11 @@ def exports(card):
     moved = next((row[_MOVED] for row in card["exports"] if _MOVED in row), None)
     if moved is None:
         return section
+    warned = ": the thresholds above are not for it" if card["thresholds"] else ""
     return (
         f"{section}\n\nA TFLite file gives tangent vectors, compared by the log-Euclidean "
-        f"distance: the thresholds above are not for it. Its {title} is from Keras by that "
-        f"distance, which itself moves it by {moved:+.4f}."
+        f"distance{warned}. Its {title} is from Keras by that distance, which itself moves it by "
+        f"{moved:+.4f}."
     )
 
 

@@ -10,7 +10,7 @@ from keras_dml.training.trials import PEOPLE
 
 FARS = (0.01, 0.001)
 BOOTSTRAP = 1000  # replicates
-NO_NETWORK, INSTEAD = "no network", "instead"
+NO_NETWORK, INSTEAD, SAME_MODEL = "no network", "instead", "same model"
 TRIALS = "each recording of a person's last session against everybody's earlier ones"
 BLOCKS, DAYS = "blocks", "days"
 SCORE = "least distance to the recordings enrolled"
@@ -43,13 +43,17 @@ def headline(trials):
         trials: `Trials`.
 
     Returns:
-        Dict of `people` (or another unit), `gallery` (people that a probe is compared with; of
-        folds the fewest), `probes`, `enrolled` (median of the recordings of a person) and `rows`.
+        Dict of `people` (or another unit), `gallery` (people that a probe is compared with; the
+        fewest), `gallery_most` where other probes are compared with more, `probes`, `enrolled`
+        (median of the recordings of a person) and `rows`.
     """
     pairs = np.unique(np.stack([trials.recordings, _codes(trials.claims)]), axis=1)
+    claims = np.unique(pairs[0], return_counts=True)[1]
+    more = {"gallery_most": int(claims.max())} if np.ptp(claims) else {}
     return {
         trials.unit: int(np.unique(trials.probes).size),
-        "gallery": int(np.unique(pairs[0], return_counts=True)[1].min()),
+        "gallery": int(claims.min()),
+        **more,
         "probes": int(np.unique(trials.recordings).size),
         "enrolled": int(np.median(trials.enrolled)),
         **({} if trials.unit == PEOPLE else {"unit": trials.unit}),
@@ -64,7 +68,8 @@ def baseline(trials, name, what, kind, values):
         trials: `Trials` of the model.
         name: Name of the other method.
         what: What it is, in a few words.
-        kind: `NO_NETWORK`, or `INSTEAD` for what one would take in place of the model.
+        kind: `NO_NETWORK`, `INSTEAD` for what one would take in place of the model, or `SAME_MODEL`
+            for another score of its own.
         values: Its scores of the trials, or its distances between all recordings, see
             `Trials.rescored`.
 
@@ -90,8 +95,8 @@ def thresholds(trials, groups=None):
 
     Args:
         trials: `Trials` of the published model, of people whom it has never seen.
-        groups: Known confounders, such as `{"sensor type": {person: type}}`, for the FAR between
-            people of one group; None for none.
+        groups: Known confounders, such as `{"people of one sensor type": {person: type}}`, for the
+            FAR between people of one group; a person of no group has None. None for none.
 
     Returns:
         Dicts of `far`, `value`, `trials`, `far_ci95`, `tar`, `tar_ci95`, `score` in words,
@@ -121,7 +126,8 @@ def _threshold(trials, far, groups):
 
 
 def _within(trials, value, confounder, group):
-    alike = np.array([group[a] == group[b] for a, b in zip(*trials.people, strict=True)])
+    both = ((group[a], group[b]) for a, b in zip(*trials.people, strict=True))
+    alike = np.array([first is not None and first == second for first, second in both])
     found = _accepted(trials, value, alike)
     return {
         "confounder": confounder,

@@ -164,12 +164,28 @@ def setting(row):
     return ", ".join(str(part) for part in parts if part)
 
 
+def protocol_in_words(card, row):
+    """`few shot`, `block verification`: where all recordings of a person are of one sitting, what
+    the protocols call sessions are its blocks.
+
+    Args:
+        card: A card.
+        row: Row of its `figures`.
+    """
+    words = row["protocol"].replace("_", " ")
+    one_sitting = card["headline"].get("repeats") == "blocks"
+    return words.replace("session", "block") if one_sitting else words
+
+
 def value_in_words(row):
-    """`99.31 % ± 0.08`, `0.9982 ± 0.0009`: the value of a figure with its standard error.
+    """`99.31 % ± 0.08`, `0.9982 ± 0.0009`: the value of a figure with its standard error, if that
+    is not 0.
 
     Args:
         row: Row of a card's `figures`.
     """
+    if row["stderr"] == 0:  # no error was seen, which is not to say that there is none
+        return f"{100 * row['value']:g} %" if is_rate(row) else f"{row['value']:.4g}"
     if row["metric"] == "auc":
         return f"{row['value']:.4f} ± {row['stderr']:.4f}"
     if is_rate(row):
@@ -203,6 +219,12 @@ def metric_in_words(name):
 def with_interval(value, bounds):
     """`2.3 % [0.6 to 3.1]`: a fraction with its interval in percent."""
     return f"{100 * value:.{_digits(bounds)}f} % [{percents(bounds, unit='')}]"
+
+
+def points(value, bounds):
+    """`-2.3 points [-4.0 to -0.6]`: a difference of fractions with its interval, in percentage
+    points."""
+    return f"{100 * value:.{_digits(bounds)}f} points [{percents(bounds, unit='')}]"
 
 
 def percents(bounds, unit=" %"):

@@ -7,7 +7,11 @@ _REPEATS = {
     "days": "Recordings of a person are of other days.",
 }
 _LOWER_IS_BETTER = ("eer",)
-_KINDS = {"no network": "no network", "instead": "what one would take instead"}
+_KINDS = {
+    "no network": "no network",
+    "instead": "what one would take instead",
+    "same model": "by the same model",
+}
 
 
 def verdict(card):
@@ -38,10 +42,11 @@ def _unbeaten(baseline):
         return None
     metric = catalog.metric_in_words(difference["metric"])
     row = next(row for row in baseline["rows"] if row["metric"] == difference["metric"])
-    verb = "It may not beat" if value > 0 else "It does not beat"
+    verb = "It has not been shown to beat" if value > 0 else "It does not beat"
     return (
         f"**{verb} {baseline['name']}, which needs no network** ({baseline['what']}): that has "
-        f"{metric} {_cell(row)}, and the model's differs by {_cell(difference)}."
+        f"{metric} {_cell(row)}, and the model's less that is "
+        f"{catalog.points(difference['value'], difference['ci95'])}."
     )
 
 
@@ -58,10 +63,13 @@ def words(card):
         counted = f"{headline['images']:,} images."
     else:
         enrolled = catalog.counted(headline["enrolled"], "recording")
+        claims = catalog.counted(headline.get("gallery_most", headline["gallery"]), "claim")
+        if "gallery_most" in headline:
+            claims = f"{headline['gallery']} to {claims}"
         counted = (
             f"All {headline['probes']:,} probes of {headline['people']} people under one "
-            f"threshold, each compared with {catalog.counted(headline['gallery'], 'claim')}, about "
-            f"{enrolled} enrolled each. {_REPEATS[headline['repeats']]}"
+            f"threshold, each compared with {claims}, about {enrolled} enrolled each. "
+            f"{_REPEATS[headline['repeats']]}"
         )
     wilson = "Wilson's, of differences those " if unit == "images" else ""
     return (
@@ -101,10 +109,11 @@ def table(card):
 
 def _difference(row):
     """The difference from a method, with the p of a test where there is one."""
+    said = catalog.points(row["value"], row["ci95"])
     if "mcnemar_p" not in row:
-        return _cell(row)
+        return said
     p = row["mcnemar_p"]
-    return f"{_cell(row)}, p {'< 0.001' if p < 0.001 else f'= {p:.2g}'}"
+    return f"{said}, p {'< 0.001' if p < 0.001 else f'= {p:.2g}'}"
 
 
 def _cell(row):

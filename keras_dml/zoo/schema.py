@@ -50,8 +50,8 @@ def repeats(value):
 
 
 def kind_of_baseline(value):
-    """one of: no network, instead"""
-    return value in ("no network", "instead")
+    """one of: no network, instead, same model"""
+    return value in ("no network", "instead", "same model")
 
 
 def file_name(value):
@@ -126,6 +126,7 @@ HEADLINE_OF_PEOPLE = {
     "repeats": repeats,
     "people": whole,
     "gallery": whole,
+    "gallery_most?": whole,
     "probes": whole,
     "enrolled": whole,
     "unit?": text,

@@ -14,7 +14,7 @@ from keras_dml._backend import keras
 from keras_dml.training import measure, pooled
 from keras_dml.training.answers import Answers
 from keras_dml.training.trials import against_gallery
-from zoo import baselines, evidence, image_evidence
+from zoo import baselines, classifiers, evidence, image_evidence, voice_evidence
 from zoo import measure as command
 from zoo.images import Drawings
 from zoo.omniglot_proto_sim import evidence as omniglot
@@ -52,14 +52,54 @@ def test_models_of_folds_are_kept_in_their_order_and_replace_others(tmp_path, mo
     monkeypatch.setattr(evidence, "ZOO", tmp_path)
     monkeypatch.setattr(evidence.zoo, "load", keras.saving.load_model)
     (tmp_path / "some").mkdir()
-    evidence.save_folds(tmp_path / "some", [*folds, folds[0]])
-    evidence.save_folds(tmp_path / "some", folds)
+    named = {f"fold_{i}": fold for i, fold in enumerate(folds, start=1)}
+    evidence.save_beside(tmp_path / "some", "folds", {**named, "fold_3": folds[0]})
+    evidence.save_beside(tmp_path / "some", "folds", named)
     paths = sorted((tmp_path / "some" / "folds").iterdir())
     assert [path.name for path in paths] == ["fold_1.keras", "fold_2.keras"]
     for path, fold in zip(paths, folds, strict=True):
         kept = keras.saving.load_model(path).get_weights()
         for one, other in zip(kept, fold.get_weights(), strict=True):
             np.testing.assert_array_equal(one, other)
+
+
+def test_controls_of_a_published_model_are_known_by_their_names(tmp_path, monkeypatch):
+    image = keras.Input((4, 4, 1))
+    control = keras.Model(image, keras.layers.Dense(3)(keras.layers.Flatten()(image)))
+    monkeypatch.setattr(evidence, "ZOO", tmp_path)
+    monkeypatch.setattr(evidence.zoo, "load", lambda path: str(path))
+    assert evidence.published("some").controls == {}
+    evidence.save_beside(tmp_path / "some", evidence.CONTROLS, {"softmax": control})
+    found = evidence.published("some")
+    assert found.folds == [] and list(found.controls) == ["softmax"]
+    assert found.controls["softmax"].endswith("controls/softmax.keras")
+
+
+def test_a_control_stands_on_the_card_as_what_one_would_take_instead(rng):
+    x = rng.random((40, 4, 4, 1)).astype("float32")
+    y = np.arange(40) % 2
+    image = keras.Input((4, 4, 1))
+    encoder = keras.Model(image, keras.layers.Flatten()(image))
+    model = models.PrototypicalClassifier(encoder, 2, hidden=(4,))
+    model.refit_prototypes(x, y)
+    control = classifiers.logits(classifiers.softmax(encoder, 2, 5))
+    trained = evidence.Trained(model, controls={"softmax": control})
+    found = image_evidence.of_classifier(lambda split: (x, y), trained).card(ABOUT)
+    kinds = {one["name"]: one["kind"] for one in found["baselines"]}
+    assert kinds["softmax"] == pooled.INSTEAD and kinds["cosine"] == pooled.SAME_MODEL
+    said = next(one for one in found["baselines"] if one["name"] == "softmax")
+    named = np.argmax(control(x), axis=1) == y
+    assert said["rows"][0]["value"] == pytest.approx(named.mean())
+
+
+def test_voices_are_confounded_within_a_sex_and_within_each_set():
+    actors, callers = ["01", "02"], ["F1298697715", "M1298636292"]
+    groups = voice_evidence.confounders([*actors, *callers])
+    sexes = groups.pop("people of one sex")
+    assert sexes["02"] == sexes["F1298697715"] != sexes["01"]
+    held = [[name for name, mark in group.items() if mark is not None] for group in groups.values()]
+    assert held == [actors, callers]
+    assert list(voice_evidence.confounders(callers)) == ["people of one sex"]
 
 
 def test_the_command_rewrites_card_and_page_and_not_the_file(

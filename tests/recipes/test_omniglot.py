@@ -72,7 +72,7 @@ def test_the_embedding_is_the_unit_vectors_of_all_trunks(rng, small):
 def test_a_run_trains_trunks_of_their_own_seeds_and_goes_on_from_them(small, letters, tmp_path):
     def run(resume):
         one = recipe.Run("letters", tmp_path, tmp_path, 4, 0, resume)
-        return train.train(one, letters, train.Precision.float32)
+        return train.train(one, letters, "float32")
 
     model, again = run(resume=False), run(resume=True)
     first, second = (model.encoder.get_layer(name) for name in ("linear_0", "linear_1"))

@@ -56,7 +56,7 @@ def people(rng, names=(*ACTORS, *CALLERS, *LEFT), each=2):
 
 def test_vectors_of_windows_have_the_mean_that_is_the_embedding(small, rng):
     some = people(rng, CALLERS)
-    vectors = encoder.window_vectors(some, None)
+    vectors = encoder.window_vectors(some, models.ge2e(None))
     assert [len(signal) for signal in vectors.signals] == [1, 2, 2] * 2 + [1, 2]
     means = np.stack([signal.mean(axis=0) for signal in vectors.signals])
     means /= np.linalg.norm(means, axis=1, keepdims=True)
@@ -79,7 +79,7 @@ def test_a_head_begins_at_whitened_axes_each_set_with_the_same_weight(small, rng
 def test_a_classifier_of_sound_says_what_that_of_vectors_says(small, run, rng, monkeypatch):
     monkeypatch.setattr("zoo.classifiers.STEPS_PER_EPOCH", 1)
     some = people(rng, (*ACTORS[:2], *CALLERS))
-    vectors = encoder.window_vectors(some, None)
+    vectors = encoder.window_vectors(some, models.ge2e(None))
     trained = ge2e.train(run, vectors)
     whole = ge2e.of_sound(trained, None)
     rows = np.triu_indices(6, 1)
@@ -125,7 +125,7 @@ def test_a_recipe_leaves_scores_of_all_folds_for_the_table(small, run, rng, monk
     every = people(rng, (*ACTORS[:4], *CALLERS))
     monkeypatch.setattr(voices, "folds", functools.partial(voices.folds, count=2))
     monkeypatch.setattr("zoo.classifiers.STEPS_PER_EPOCH", 1)
-    ge2e.cross_validate(run, encoder.window_vectors(every, None))
+    ge2e.cross_validate(run, encoder.window_vectors(every, models.ge2e(None)))
     with np.load(run.out / voices.SCORES) as found:
         assert {"first", "second", "fold", "sim", "cosine", "start", "converted"} <= set(found)
         assert len(found["sim"]) == len(found["first"]) and np.isfinite(found["sim"]).all()

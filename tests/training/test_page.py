@@ -4,6 +4,7 @@ import pytest
 
 from keras_dml.training import page_tables
 from keras_dml.zoo import catalog
+from tests.zoo.cards import CARD, IMAGES
 
 
 @pytest.mark.parametrize(
@@ -26,14 +27,32 @@ def test_a_table_has_a_row_a_line():
 
 def test_columns_that_no_row_fills_are_left_out():
     row = {"protocol": "p", "n": 1, "metric": "eer", "value": 0.1, "stderr": 0.01, "trials": 1000}
-    table = page_tables.figures({"figures": [row]})
+    table = page_tables.figures({"headline": {}, "figures": [row]})
     assert table.splitlines()[0] == "| protocol | n | metric | value ± standard error | trials |"
-    table = page_tables.figures({"figures": [row | {"people": 7}]})
+    table = page_tables.figures({"headline": {}, "figures": [row | {"people": 7}]})
     assert table.splitlines()[2] == "| p | 1 | EER | 10.0 % ± 1.0 | 7 | 1,000 |"
 
 
 def test_a_change_of_the_distance_is_told_apart_from_that_of_the_file():
     row = {"format": "tflite", "bytes": 1, "latency_ms": 1.0, "drift": 1e-5, "auc_change": 0.0001}
-    assert "thresholds" not in page_tables.exports({"exports": [row]})
-    section = page_tables.exports({"exports": [row | {"change_of_distance": 0.0214}]})
+    assert "thresholds" not in page_tables.exports({"thresholds": [], "exports": [row]})
+    moved = {"thresholds": [], "exports": [row | {"change_of_distance": 0.0214}]}
+    section = page_tables.exports(moved)
     assert "+0.0001" in section and "moves it by +0.0214" in section
+    assert "thresholds" not in section
+    assert "thresholds above are not for it" in page_tables.exports({**moved, "thresholds": [{}]})
+
+
+def test_where_no_error_was_seen_none_is_claimed():
+    row = {"protocol": "p", "n": 1, "metric": "eer", "value": 0.0, "stderr": 0.0, "trials": 17}
+    table = page_tables.figures({**IMAGES, "figures": [row, row | {"metric": "auc", "value": 1}]})
+    first, second = table.splitlines()[-2:]
+    assert first == "| p | 1 | EER | 0 % | 17 |" and second == "| p | 1 | AUC | 1 | 17 |"
+
+
+def test_sessions_of_one_sitting_are_blocks():
+    row = CARD["figures"][0] | {"protocol": "session_verification"}
+    days = CARD["headline"] | {"repeats": "days"}
+    assert "| block verification |" in page_tables.figures({**CARD, "figures": [row]})
+    table = page_tables.figures({**CARD, "headline": days, "figures": [row]})
+    assert "| session verification |" in table

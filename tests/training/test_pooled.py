@@ -69,3 +69,17 @@ def test_a_confounder_has_the_rate_between_people_of_one_group(claims):
     assert within["trials"] == chosen.sum() == 24 * 5
     assert within["far"] == (claims.scores[chosen] <= row["value"]).mean()
     assert within["confounder"] == "sensor"
+
+
+def test_people_of_no_group_are_left_out(claims):
+    group = {name: None if name > "f" else "a" for name in "abcdefghijkl"}
+    (row,) = pooled.thresholds(claims, {"callers": group})
+    assert row["within"][0]["trials"] == 12 * 5
+
+
+def test_probes_with_more_claims_than_others_are_told(claims):
+    assert "gallery_most" not in pooled.headline(claims)
+    names = ("scores", "probes", "claims", "recordings", "enrolled")
+    fewer = trials.Trials(*(getattr(claims, name)[1:] for name in names))
+    found = pooled.headline(fewer)
+    assert (found["gallery"], found["gallery_most"]) == (11, 12)

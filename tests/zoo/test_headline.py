@@ -11,7 +11,7 @@ def test_a_model_and_its_baselines_stand_in_one_table(card):
     model, other = rows
     assert model == ["tiny", "0.9876 [0.9800 to 0.9900]", "4.3 % [2.1 to 6.0]", "–"]
     assert other[0] == "mean step (no network): its length alone"
-    assert other[2:] == ["4.0 % [2.0 to 5.0]", "0.3 % [-0.1 to 1.0]"]
+    assert other[2:] == ["4.0 % [2.0 to 5.0]", "0.3 points [-0.1 to 1.0]"]
 
 
 def test_words_say_people_gallery_enrollment_and_that_blocks_are_no_other_days(card):
@@ -19,6 +19,7 @@ def test_words_say_people_gallery_enrollment_and_that_blocks_are_no_other_days(c
     assert words.startswith("One walk against another. All 72 probes of 36 people under one")
     assert "about 3 recordings enrolled each" in words and "other days are not measured" in words
     assert "bootstrap over people" in words
+    assert "each compared with 36 claims" in words
     card["headline"] |= {"unit": "motions", "repeats": "days"}
     assert "bootstrap over motions" in headline.words(card)
     assert "of other days" in headline.words(card)
@@ -34,7 +35,11 @@ def test_the_p_of_a_test_stands_behind_the_difference(images_card):
     first, second = (one["difference"] for one in images_card["baselines"])
     first["mcnemar_p"], second["mcnemar_p"] = 3e-9, 0.2345
     cells = [row[-1] for row in headline.table(images_card)[1]]
-    assert cells == ["–", "2.4 % [2.0 to 3.0], p < 0.001", "-0.2 % [-0.4 to 0.1], p = 0.23"]
+    assert cells == [
+        "–",
+        "2.4 points [2.0 to 3.0], p < 0.001",
+        "-0.2 points [-0.4 to 0.1], p = 0.23",
+    ]
     assert headline.words(images_card).endswith("p: McNemar's exact test, two-sided.")
 
 
@@ -48,7 +53,7 @@ def test_a_method_without_a_figure_has_a_dash(card):
     ("value", "ci95", "said"),
     [
         (0.003, [-0.001, 0.01], "It does not beat mean step"),
-        (-0.003, [-0.01, 0.001], "It may not beat mean step"),
+        (-0.003, [-0.01, 0.001], "It has not been shown to beat mean step"),
         (-0.003, [-0.01, -0.001], ""),
     ],
 )

@@ -112,9 +112,9 @@ def test_the_page_says_what_the_card_says(tiny_zoo):
         "All 72 probes of 36 people under one threshold",
         "| tiny | 0.9876 [0.9800 to 0.9900] | 4.3 % [2.1 to 6.0] | – |",
         "**It does not beat mean step, which needs no network** (its length alone)",
-        "## Figures by the papers' protocols",
+        "## Further figures",
         "| 3.25 | 1 % | 0.5 to 2.0 % | 90.0 % [85.0 to 95.0] | 3 | 36 | 1,260 |",
-        "Between people of one sensor, the threshold of 1 % has FAR 2.0 % [1.0 to 3.0] (600 ",
+        "Between sensor, the threshold of 1 % has FAR 2.0 % [1.0 to 3.0] (600 ",
         "CC0; the weights too",
         "Trained on 2 people (ann, bob). Tested on 1 people (eve).",
         "- It was never trained.",
@@ -228,10 +228,10 @@ def test_tables_of_models_have_headline_and_the_best_of_each_kind_of_baseline(ca
     )
     columns, _, *rows = tables.of_unbeaten([card, images_card]).splitlines()
     assert rows == [
-        "| [`tiny`](tiny/README.md) | mean step | no network | EER 4.0 % [2.0 to 5.0] | 0.3 % "
-        "[-0.1 to 1.0] |",
+        "| [`tiny`](tiny/README.md) | mean step | no network | EER 4.0 % [2.0 to 5.0] | 0.3 "
+        "points [-0.1 to 1.0] |",
         "| [`pictures`](pictures/README.md) | softmax | instead | accuracy 99.50 % [99.30 to "
-        "99.70] | -0.2 % [-0.4 to 0.1] |",
+        "99.70] | -0.2 points [-0.4 to 0.1] |",
     ]
     columns, _, *rows = tables.of_all([card, images_card]).splitlines()
     assert "| EER 4.3 % [2.1 to 6.0] |" in rows[0] and "| 36 people |" in rows[0]

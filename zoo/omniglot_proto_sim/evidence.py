@@ -64,7 +64,7 @@ def _others(x, z, shown, asked):
         ),
         "cosine": (
             "the cosine of the same embeddings",
-            pooled.INSTEAD,
+            pooled.SAME_MODEL,
             answers(lambda a, b: unit[a] @ unit[b].T, shown, asked),
         ),
     }

@@ -8,16 +8,13 @@ learns on their embeddings side by side. From the checkout:
 `python -m zoo.omniglot_proto_sim.train --help`.
 """
 
-import enum
-from typing import Annotated
-
 import numpy as np
 import typer
 
 from keras_dml._backend import keras
 from keras_dml.losses import PrototypicalLoss
 from keras_dml.models import PrototypicalClassifier
-from zoo import augment, classifiers, images, recipe
+from zoo import augment, classifiers, images, precision, recipe
 from zoo.omniglot_proto_sim import trunks
 
 STEPS, LEARNING_RATE = 5500, 2e-3  # of a trunk; twice as many fit the alphabets trained on
@@ -52,31 +49,14 @@ def vary(batch, rng):
     return augment.distort(batch, rng, **DISTORTION)
 
 
-class Precision(enum.StrEnum):
-    """Keras's policies of the encoder's training; the model that is kept has float32."""
-
-    float32 = "float32"
-    mixed_bfloat16 = "mixed_bfloat16"
-
-
-PrecisionOption = Annotated[
-    Precision,
-    typer.Option(
-        "--precision",
-        help="Of the encoder's training; mixed_bfloat16 takes two thirds of the time on a "
-        "processor that multiplies in it (AMX).",
-    ),
-]
-
-
-def train(run, drawings, precision):
+def train(run, drawings, trained_in):
     """The classifier, trained in two stages."""
     encoders = []
     for kind, (copies, fraction) in trunks.KINDS.items():
         for seed in range(copies * run.seed, copies * (run.seed + 1)):
             part = run.part(f"{kind.__name__}_{seed}")
             steps = round(fraction * run.steps)
-            encoders.append(train_trunk(part, kind, drawings, steps, seed, precision))
+            encoders.append(train_trunk(part, kind, drawings, steps, seed, trained_in))
             run.minutes += part.minutes
     part = run.part("similarity")
     model = train_similarity(part, trunks.side_by_side(encoders), drawings)
@@ -84,21 +64,22 @@ def train(run, drawings, precision):
     return model
 
 
-def train_trunk(run, kind, drawings, steps, seed, precision):
+def train_trunk(run, kind, drawings, steps, seed, trained_in):
     """A trunk, trained by the auxiliary head alone, with a margin as in the paper's speech task."""
     name = run.out.name
     keras.utils.set_random_seed(seed)
     x, y = turned(drawings)
-    keras.config.set_dtype_policy(precision.value)
-    model = PrototypicalClassifier(kind(name), len(np.unique(y)), aux="am", decay=0.5, **SIMILARITY)
-    keras.config.set_dtype_policy("float32")
+    with precision.layers_in(trained_in):
+        model = PrototypicalClassifier(
+            kind(name), len(np.unique(y)), aux="am", decay=0.5, **SIMILARITY
+        )
     model.prototypes_layer.similarity.trainable = False
     run.fit(
         model,
         classifiers.batches(x, y, ways=WAYS, per_class=EXAMPLES, vary=vary, seed=seed),
         classifiers.optimization(LEARNING_RATE),
         steps,
-        loss=PrototypicalLoss(class_weight=0.0, pair_weight=0.0),
+        loss=classifiers.softmax_loss(),
     )
     trained = kind(name)
     trained.set_weights(model.encoder.get_weights())
@@ -124,14 +105,14 @@ def train_similarity(run, encoder, drawings):
 
 
 @recipe.command(STEPS)
-def main(run, precision: PrecisionOption = Precision.float32):
+def main(run, trained_in: precision.Option = precision.Precision.float32):
     """Trains on 30 alphabets and measures few-shot accuracy on 20 others."""
     known, new = images.omniglot("train"), images.omniglot("test")
-    model = trunks.upright(train(run, known, precision), known, **SIMILARITY)
+    model = trunks.upright(train(run, known, trained_in), known, **SIMILARITY)
     model.save(run.out / "model.keras")
     figures = run.keep(classifiers.few_shot(model, new.images, new.labels, TASKS, EPISODES))
     if run.publishes:
-        run.options = {"precision": precision.value}
+        run.options = {"precision": trained_in.value}
         splits = zip(("train_classes", "test_classes"), (known, new), strict=True)
         classes = {key: sorted(set(drawings.alphabets.tolist())) for key, drawings in splits}
         golden = list(new.images[:2])

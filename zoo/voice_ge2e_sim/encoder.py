@@ -54,17 +54,16 @@ def new_head(groups):
     return head
 
 
-def window_vectors(people, weights):
+def window_vectors(people, model):
     """Resemblyzer's unit vectors of the windows of each recording.
 
     Args:
         people: `People` with raw sound.
-        weights: Path of the converted weights.
+        model: A model with the layers of `models.ge2e`.
 
     Returns:
         `People` with signals of shape `(windows, 256)`.
     """
-    model = models.ge2e(weights)
     level, windowed = model.get_layer("level"), model.get_layer("embedding")
     unit, found = keras.layers.UnitNormalization(), []
     for sound in people.signals:

@@ -1,21 +1,56 @@
 """What the card of `voice_ge2e_sim` rests on."""
 
+import numpy as np
+
+from keras_dml import evaluation, inference
 from keras_dml._backend import keras
 from keras_dml.training import pooled
 from zoo import voice_evidence, voices
+from zoo.voice_ge2e_sim import encoder
 
 
 def evidence(trained):
     """Recordings as they are in the sets."""
-    left, pairs = voices.of_test(voices.everybody(prepare=False))
-    return voice_evidence.of_similarity(trained, left, pairs, others=converted)
+    every = voices.everybody(prepare=False)
+    left, pairs = voices.of_test(every)
+
+    def others(rows):
+        return {
+            **converted(trained.whole, left, rows),
+            **untrained(trained.whole, every.take(voices.teaches(every.subjects)), left, rows),
+        }
+
+    return voice_evidence.of_similarity(trained, left, pairs, others)
 
 
-def converted(model, signals, rows):
-    """The cosine of the vectors before the trained layer."""
+def converted(model, people, rows):
+    """The cosine of the vectors before the trained layer.
+
+    Args:
+        model: The published classifier.
+        people: Recordings as they are in the sets: what Resemblyzer's encoder was trained on.
+        rows: Indices of the two recordings of each trial.
+    """
     what = "its cosine, without its silence trimming"
-    found = voice_evidence.cosine(vectors(model), signals, rows)
+    found = voice_evidence.cosine(vectors(model), people.signals, rows)
     return {"Resemblyzer's encoder": (what, pooled.INSTEAD, found)}
+
+
+def untrained(model, teaching, people, rows):
+    """The cosine of what training begins at, by the voices that teach.
+
+    Args:
+        model: The published classifier.
+        teaching: `People` who teach.
+        people: Those of the trials.
+        rows: Indices of the two recordings of each trial.
+    """
+    head = encoder.new_head(encoder.by_set(encoder.window_vectors(teaching, model.encoder)))
+    signals = encoder.window_vectors(people, model.encoder).signals
+    z = inference.embed(head, signals, progress=False)
+    what = f"{encoder.EMBEDDING} scaled principal axes of its vectors, by cosine, before training"
+    found = -evaluation.paired_cosine(*(z[side] for side in np.asarray(rows)))
+    return {"Resemblyzer's axes": (what, pooled.INSTEAD, found)}
 
 
 def vectors(model):

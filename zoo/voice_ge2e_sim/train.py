@@ -16,7 +16,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from keras_dml import evaluation, inference
+from keras_dml import evaluation, inference, models
 from keras_dml._backend import keras
 from zoo import recipe, speech_augment, voice_classifiers, voices
 from zoo.voice_ge2e_sim import encoder
@@ -101,7 +101,7 @@ def main(run, weights: Weights = WEIGHTS, table: Table = False):
     sounds = voices.everybody()
     teaching = sounds if table else sounds.take(voices.teaches(sounds.subjects))
     teaching = speech_augment.with_speeds(teaching, SPEEDS)
-    vectors = encoder.window_vectors(teaching, weights)
+    vectors = encoder.window_vectors(teaching, models.ge2e(weights))
     if table:
         return cross_validate(run, vectors)
     voice_classifiers.report(run, of_sound(train(run, vectors), weights), sounds)

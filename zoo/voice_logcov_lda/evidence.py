@@ -1,21 +1,21 @@
 """What the card of `voice_logcov_lda` rests on."""
 
 from keras_dml import zoo
-from keras_dml.training import pooled
 from zoo import telephone, voice_evidence, voices
-from zoo.voice_ge2e_sim.evidence import vectors
+from zoo.voice_ge2e_sim.evidence import converted
 
 
 def evidence(trained):
     """The callers of Hyke, whom the file never heard, trimmed and brought to one level."""
     callers = telephone.lines(prepare=True)
     pairs = voices.trials(callers, (tuple(sorted(set(callers.subjects))),))
-    return voice_evidence.of_similarity(trained, callers, pairs, converted)
+    return voice_evidence.of_similarity(trained, callers, pairs, others)
 
 
-def converted(_, signals, rows):
-    """The cosine of an encoder that has heard thousands of voices, none of these."""
-    encoder = vectors(zoo.load("voice_ge2e_sim"))
-    what = "its cosine, without its silence trimming"
-    found = voice_evidence.cosine(encoder, signals, rows)
-    return {"Resemblyzer's encoder": (what, pooled.INSTEAD, found)}
+def others(rows):
+    """An encoder that has heard thousands of voices, none of these, on the recordings as they are.
+
+    Args:
+        rows: Indices of the two recordings of each trial.
+    """
+    return converted(zoo.load("voice_ge2e_sim"), telephone.lines(prepare=False), rows)

@@ -1,10 +1,27 @@
 """What the card of `voice_xvector_sim` rests on."""
 
-from zoo import voice_evidence, voices
-from zoo.voice_logcov_lda.evidence import converted
+from keras_dml import zoo
+from keras_dml.training import pooled
+from zoo import voice_classifiers, voice_evidence, voices
+from zoo.voice_ge2e_sim.evidence import converted
 
 
 def evidence(trained):
-    """Recordings trimmed and brought to one level."""
+    """Recordings trimmed and brought to one level; other encoders have them as they are."""
     left, pairs = voices.of_test(voices.everybody(prepare=True))
-    return voice_evidence.of_similarity(trained, left, pairs, converted)
+    return voice_evidence.of_similarity(trained, left, pairs, others)
+
+
+def others(rows):
+    """`voice_ge2e_sim`, which has heard the same voices and none of these, and its encoder.
+
+    Args:
+        rows: Indices of the two recordings of each trial.
+    """
+    left, _ = voices.of_test(voices.everybody(prepare=False))
+    model = zoo.load("voice_ge2e_sim")
+    similarity = voice_classifiers.scores(model, left.signals, rows)["sim"]
+    return {
+        "voice_ge2e_sim": ("its similarity", pooled.INSTEAD, -similarity),
+        **converted(model, left, rows),
+    }
