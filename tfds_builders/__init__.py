@@ -2,8 +2,8 @@
 
 >>> import tensorflow_datasets as tfds
 >>> import tfds_builders
->>> ", ".join(tfds_builders.list_builders())
-'hdm05_mocap, hyke_voice, ipol_gait, japanese_vowels_lpc, pacs_images, ravdess_speech, uci_eeg'
+>>> ", ".join(tfds_builders.list_builders()[:4])
+'gazecom_gaze, hdm05_mocap, hyke_voice, ipol_gait'
 
 From then on `tfds.load("ipol_gait")`, `tfds.builder` and `tfds.data_source` know them. Nothing is
 imported before it is asked for, and TensorFlow not at all for files of the kind array_record.

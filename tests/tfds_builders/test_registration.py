@@ -13,7 +13,7 @@ import tfds_builders
 
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = [
-    "hdm05_mocap", "hyke_voice", "ipol_gait", "japanese_vowels_lpc", "pacs_images",
+    "gazecom_gaze", "hdm05_mocap", "hyke_voice", "ipol_gait", "japanese_vowels_lpc", "pacs_images",
     "ravdess_speech", "uci_eeg",
 ]  # fmt: skip
 
@@ -61,6 +61,7 @@ def test_registering_twice_adds_no_second_provider():
         ("hdm05", "'hdm05_mocap'"),
         ("ravdess", "'ravdess_speech'"),
         ("hyke", "'hyke_voice'"),
+        ("gazecom", "'gazecom_gaze'"),
         ("pacs", "'pacs_images'"),
         ("vowels/ts", "'japanese_vowels_lpc'"),
     ],

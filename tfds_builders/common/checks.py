@@ -56,6 +56,13 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             "265 of 415 recordings: 53 of 83 voices",
         ),
     ),
+    "gazecom_gaze": (
+        Release(
+            8_700_000,
+            "e923e5961081d7121953d5ce4b6b46b72d737a7b715b713ae1c68c24e35a6c1a",
+            "482 of 844 recordings: 45 of 54 people, 12 of 18 movies",
+        ),
+    ),
     "uci_eeg": (
         Release(
             21_305_560,
