@@ -22,3 +22,39 @@ def coord_files(people=WATCHERS, movies=MOVIES, folder="gaze/natural_movies_gaze
         for at, person in enumerate(people)
         for place, movie in enumerate(movies)
     }
+
+
+VIEWERS = tuple(f"diem{experiment}s{number}" for experiment in (2, 3) for number in range(1, 6))
+FILMS = ("50_people_brooklyn_1280x720", "arctic_bears_1066x710")
+
+
+def event_file(seed=0, frames=8):
+    """A recording of DIEM: column c of frame f is f + c + seed; the third frame is lost, the fifth
+    a saccade of the left eye, and the last frame holds the tracker's overflow."""
+    lines = []
+    for frame in range(1, frames + 1):
+        left, right = (
+            [f"{frame + seed + column:.1f}" for column in columns]
+            for columns in ((1, 2, 3), (5, 6, 7))
+        )
+        if frame == 3:
+            left = right = ["0", "0", "0.0"]
+        if frame == frames:
+            left[0] = "-3270.0"
+        events = {3: (-1, 0), 5: (2, 1)}.get(frame, (1, 1))
+        lines.append("\t".join([str(frame), *left, str(events[0]), *right, str(events[1])]))
+    return ("\r\n".join(lines) + "\r\n").encode()
+
+
+def event_name(subject, film, place=1, folder=""):
+    """The name of a recording of DIEM."""
+    return f"{folder}{film}/event_data/{subject}.asc_{place}_{film}.txt"
+
+
+def event_files(people=VIEWERS, films=FILMS, folder=""):
+    """Names and bytes of a small archive of DIEM; each person sees the films in order."""
+    return {
+        event_name(person, film, place, folder): event_file(seed=10 * at + place)
+        for at, person in enumerate(people)
+        for place, film in enumerate(films, 1)
+    }

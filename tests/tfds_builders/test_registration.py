@@ -13,8 +13,8 @@ import tfds_builders
 
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = [
-    "gazecom_gaze", "hdm05_mocap", "hyke_voice", "ipol_gait", "japanese_vowels_lpc", "pacs_images",
-    "ravdess_speech", "uci_eeg",
+    "diem_gaze", "gazecom_gaze", "hdm05_mocap", "hyke_voice", "ipol_gait", "japanese_vowels_lpc",
+    "pacs_images", "ravdess_speech", "uci_eeg",
 ]  # fmt: skip
 
 
@@ -62,6 +62,7 @@ def test_registering_twice_adds_no_second_provider():
         ("ravdess", "'ravdess_speech'"),
         ("hyke", "'hyke_voice'"),
         ("gazecom", "'gazecom_gaze'"),
+        ("diem", "'diem_gaze'"),
         ("pacs", "'pacs_images'"),
         ("vowels/ts", "'japanese_vowels_lpc'"),
     ],

@@ -1,8 +1,8 @@
-"""Splits by subject: pinned, disjoint, complete, and stable when people are added."""
+"""Splits by subject, and by subject and video: pinned, disjoint, complete, stable."""
 
 import pytest
 
-from tfds_builders.common.splits import by_subject
+from tfds_builders.common.splits import by_subject, by_subject_and_video
 
 FRACTIONS = {"train": 0.65, "validation": 0.10, "test": 0.25}
 
@@ -46,3 +46,28 @@ def test_every_split_has_somebody(count):
 def test_impossible_splits_are_refused(ids, fractions, message):
     with pytest.raises(ValueError, match=message):
         by_subject(ids, fractions)
+
+
+def test_splits_by_subject_and_video_share_neither_and_keep_the_order():
+    keys = [(f"p{i}", f"v{j}") for i in range(20) for j in range(10)]
+    splits = by_subject_and_video(keys, FRACTIONS)
+    for at in (0, 1):
+        parts = [{key[at] for key in kept} for kept in splits.values()]
+        assert sum(map(len, parts)) == len(set.union(*parts)) == (20, 10)[at]
+    assert all([key for key in keys if key in kept] == list(kept) for kept in splits.values())
+
+
+HALVES = {"train": 0.5, "test": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ([("p", "v"), ("q", "v")], r"1 video\(s\) cannot be divided"),
+        ([("p", "v"), ("p", "w")], r"1 subject\(s\) cannot be divided"),
+        ([("a", "c"), ("b", "d")], "Of the people of train, test, nobody saw a video of the same"),
+    ],
+)
+def test_recordings_that_leave_a_split_empty_are_refused(keys, message):
+    with pytest.raises(ValueError, match=message):
+        by_subject_and_video(keys, HALVES)

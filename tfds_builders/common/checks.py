@@ -56,6 +56,13 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             "265 of 415 recordings: 53 of 83 voices",
         ),
     ),
+    "diem_gaze": (
+        Release(
+            7_727_656,
+            "d581117376045d1e4c86130153112dc010ed6591f64ae04a6992effd13b2e95d",
+            "231 recordings of 163 people: 3 of 84 films",
+        ),
+    ),
     "gazecom_gaze": (
         Release(
             8_700_000,

@@ -1,4 +1,4 @@
-"""Splits by subject: the same on every machine, each person in one split."""
+"""Splits by subject, or by subject and video: the same on every machine, nobody in two of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 
 def by_subject(
-    ids: Iterable[str], fractions: Mapping[str, float], seed: int = 0
+    ids: Iterable[str], fractions: Mapping[str, float], seed: int = 0, noun: str = "subject"
 ) -> dict[str, tuple[str, ...]]:
     """Divides people into splits in the order of a digest of their ids.
 
@@ -19,6 +19,7 @@ def by_subject(
         ids: Ids of the people; repeated ids count once.
         fractions: Fraction of each split, in order; they add up to 1.
         seed: Another seed gives another order.
+        noun: Word for what is divided, for errors.
 
     Returns:
         The ids of each split, in the order of the digest. Every split has at least one person.
@@ -33,7 +34,7 @@ def by_subject(
     people = sorted(set(ids), key=lambda person: (_digest(seed, person), person))
     if len(people) < len(fractions):
         raise ValueError(
-            f"{len(people)} subject(s) cannot be divided into the splits {', '.join(fractions)}: "
+            f"{len(people)} {noun}(s) cannot be divided into the splits {', '.join(fractions)}: "
             f"at least {len(fractions)} are needed, one for each."
         )
     ends = list(itertools.accumulate(_counts(len(people), list(fractions.values()))))
@@ -42,6 +43,40 @@ def by_subject(
         split: tuple(people[start:end])
         for split, start, end in zip(fractions, starts, ends, strict=True)
     }
+
+
+def by_subject_and_video(
+    keys: Iterable[tuple[str, str]], fractions: Mapping[str, float]
+) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Divides recordings of people watching videos so that no two splits share either.
+
+    People and videos are each divided by `by_subject`. What people of one split saw of another
+    split's videos is left out: with halves, about half of the recordings.
+
+    Args:
+        keys: (person, video) of each recording.
+        fractions: Fraction of each split, of the people as of the videos.
+
+    Returns:
+        The keys of each split, in the order given. Every split has at least one.
+
+    Raises:
+        ValueError: When there are too few people or videos, or nobody of a split saw its videos.
+    """
+    keys = list(keys)
+    people = by_subject((person for person, _ in keys), fractions)
+    videos = by_subject((video for _, video in keys), fractions, noun="video")
+    kept = {
+        split: tuple(key for key in keys if key[0] in people[split] and key[1] in videos[split])
+        for split in fractions
+    }
+    empty = [split for split, recordings in kept.items() if not recordings]
+    if empty:
+        raise ValueError(
+            f"Of the people of {', '.join(empty)}, nobody saw a video of the same split: "
+            f"{len(keys)} recording(s) are too few to share neither people nor videos."
+        )
+    return kept
 
 
 def _digest(seed: int, person: str) -> str:

@@ -1,0 +1,228 @@
+"""Gaze of both eyes of people watching films, 30 values a second (DIEM, Mital2011)."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import logging
+import re
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from tfds_builders.common import people
+from tfds_builders.common.archive import Source
+from tfds_builders.common.builder import AloneMixin
+from tfds_builders.common.checks import origins
+from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.limits import Limits
+from tfds_builders.common.progress import track
+from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.splits import by_subject, by_subject_and_video
+from tfds_builders.parsers import event_text
+
+log = logging.getLogger("tfds_builders")
+
+HALVES = {"train": 0.5, "test": 0.5}  # of the people and of the films (Abdelwahab2019)
+VALIDATION = 0.2  # of the people who train
+VIDEOS = 84
+_MEMBER = re.compile(r"(?:.*/)?([^/]+)/event_data/([^/]+)\.txt")
+_STEM = re.compile(r"(diem\d+s\d+)([a-z]?)\.asc_(\d{1,4})_(\w+_(\d{2,5})x(\d{2,5}))")
+_GET = (
+    "Get the archives of the films (CC BY-NC-SA) from https://thediemproject.wordpress.com, unpack "
+    "them into a folder diem_gaze in the manual folder (or put their event_data folders there, "
+    "packed as DIEM_event_data.tar.xz), and run "
+    "`python -m tfds_builders.build diem_gaze --manual-dir FOLDER`."
+)
+WANTED = Wanted(
+    dataset="diem_gaze",
+    stems=("DIEM_event_data", "DIEM"),
+    loose=r"\w+_\d+x\d+",
+    official="<video>_<width>x<height>/event_data",
+    get=_GET,
+    # the films lie beside the event data, in the official folders
+    limits=Limits(members=20_000, member_bytes=2 << 30, total_bytes=64 << 30),
+)
+
+
+class Recording(NamedTuple):
+    """One recording: what its name says, and its member in the archive."""
+
+    subject: str
+    person: str
+    video: str
+    place: int
+    width: int
+    height: int
+    member: str
+
+
+@dataclasses.dataclass
+class Config(tfds.core.BuilderConfig):
+    """Which recordings, in which splits.
+
+    Attributes:
+        divided: Whether training and test share neither people nor films; else all is `train`.
+    """
+
+    divided: bool = True
+
+
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+    """Builder of `diem_gaze`."""
+
+    VERSION = tfds.core.Version("1.0.0")
+    RELEASE_NOTES = {"1.0.0": "First release."}
+    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    BUILDER_CONFIGS = [
+        Config(name="protocol", description="Train and test share neither people nor films."),
+        Config(name="all", description="All recordings in one split.", divided=False),
+    ]
+
+    def _info(self):
+        return self.dataset_info_from_configs(
+            features=tfds.features.FeaturesDict(
+                {
+                    "id": tfds.features.Text(),
+                    "sequence": tfds.features.Tensor(
+                        shape=(None, len(event_text.CHANNELS)), dtype=np.float32
+                    ),
+                    "event": tfds.features.Tensor(shape=(None, 2), dtype=np.int8, encoding="bytes"),
+                    "video": tfds.features.Text(),
+                    "width": np.int32,
+                    "height": np.int32,
+                    "place": np.int32,
+                    **people.features(),
+                }
+            ),
+            homepage="https://thediemproject.wordpress.com",
+            metadata=tfds.core.MetadataDict(),
+        )
+
+    def sources(self, manual_dir) -> dict[str, Source]:
+        """Finds the archive, or the folder with the folders of the films.
+
+        Raises:
+            ArchiveError: When it is missing or cannot be opened.
+        """
+        return {"event_data": find(manual_dir, WANTED)}
+
+    def _split_generators(self, dl_manager):
+        sources = self.sources(dl_manager.manual_dir)
+        (source,) = sources.values()
+        recordings = recordings_of(source)
+        videos = {recording.video for recording in recordings}
+        if len(videos) < VIDEOS:
+            log.warning(
+                "%s holds %d of %d films: a part of DIEM, so its splits are those of the part.",
+                source.title, len(videos), VIDEOS,
+            )  # fmt: skip
+        splits = {"train": recordings}
+        if self.builder_config.divided:
+            splits = divided(recordings, source)
+        repeats = Repeats(source.title, "recordings", "kept")
+        self.info.metadata.update(
+            **origins(self.name, sources),
+            same_as=repeats.same_as,
+            channels=list(event_text.CHANNELS),
+            rate_hz=event_text.RATE_HZ,
+            subjects={split: sorted({r.subject for r in part}) for split, part in splits.items()},
+            videos={split: sorted({r.video for r in part}) for split, part in splits.items()},
+        )
+        return {
+            split: self._generate_examples(source, part, repeats, split)
+            for split, part in splits.items()
+        }
+
+    def _generate_examples(self, source, recordings, repeats, split):
+        for recording in track(recordings, f"{self.name}, {split}"):
+            content = source.read(recording.member)
+            key = f"{recording.subject}/{recording.video}"
+            repeats.add(content, key, f"subject {recording.person}")
+            gaze = event_text.parse(io.BytesIO(content), name=recording.member)
+            yield (
+                key,
+                {
+                    "id": key,
+                    **dataclasses.asdict(gaze),
+                    "video": recording.video,
+                    "width": recording.width,
+                    "height": recording.height,
+                    "place": recording.place,
+                    **people.record(recording.subject, session=0, day=0),
+                },
+            )
+        repeats.report()
+
+
+def recordings_of(source: Source) -> list[Recording]:
+    """Returns the recordings of an archive, in the order of their names.
+
+    Raises:
+        ArchiveError: When there are none, or a name is not that of a recording of its folder's
+            film, or somebody saw a film twice.
+    """
+    matches = filter(None, map(_MEMBER.fullmatch, source.names))
+    recordings = sorted(_recording(match, source) for match in matches)
+    if not recordings:
+        names = ", ".join(source.names[:5]) or "nothing"
+        raise ArchiveError(
+            f"{source.title} holds no <video>_<width>x<height>/event_data/….txt; it holds {names}. "
+            f"{_GET}"
+        )
+    first: dict[tuple[str, str], str] = {}
+    for subject, _, video, *_, member in recordings:
+        if first.setdefault((subject, video), member) is not member:
+            raise ArchiveError(
+                f"{source.title} holds the same recording twice: {first[subject, video]} and "
+                f"{member}. Keep one of the two."
+            )
+    return recordings
+
+
+def _recording(member: re.Match, source: Source) -> Recording:
+    folder, stem = member.groups()
+    match = _STEM.fullmatch(stem)
+    if match is None or match[4] != folder:
+        raise ArchiveError(
+            f"{source.title}: {shown(member[0])} is no recording of DIEM, which are named "
+            "<video>/event_data/diem<experiment>s<number>.asc_<place>_<video>.txt, the video being "
+            "<name>_<width>x<height>. Take it away."
+        )
+    person, letter, place, video, width, height = match.groups()
+    return Recording(person + letter, person, video, int(place), int(width), int(height), member[0])
+
+
+def divided(recordings: list[Recording], source: Source) -> dict[str, list[Recording]]:
+    """Divides recordings into splits that share no people, test and the others no films either.
+
+    `diem4s04` and `diem4s04b` count as one person.
+
+    Raises:
+        ArchiveError: When that leaves a split empty.
+    """
+    try:
+        halves = by_subject_and_video(((r.person, r.video) for r in recordings), HALVES)
+        trained = by_subject(
+            (person for person, _ in halves["train"]),
+            {"train": 1 - VALIDATION, "validation": VALIDATION},
+        )
+    except ValueError as error:
+        raise ArchiveError(
+            f"{source.title}: {error} Add the event_data of more films, or prepare diem_gaze/all."
+        ) from None
+    keys = {
+        split: {key for key in halves["train"] if key[0] in ids} for split, ids in trained.items()
+    }
+    keys["test"] = set(halves["test"])
+    splits = {
+        split: [r for r in recordings if (r.person, r.video) in kept]
+        for split, kept in keys.items()
+    }
+    log.warning(
+        "%s: kept %d of %d recordings; in the others, people of one half see a film of the other.",
+        source.title, sum(map(len, splits.values())), len(recordings),
+    )  # fmt: skip
+    return splits

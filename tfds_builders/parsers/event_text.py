@@ -1,0 +1,72 @@
+"""Gaze recordings of DIEM (Mital2011): both eyes of one person watching one film, as text.
+
+No header; one line a frame, 30 a second, nine numbers with tabs between: frame from 1, then of the
+left eye x, y, size of the pupil, event, then the same of the right eye.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import BinaryIO
+
+import numpy as np
+
+from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.parsers.text import check_end, numbers, read_text
+
+RATE_HZ = 30
+CHANNELS = ("left_x", "left_y", "right_x", "right_y", "left_pupil", "right_pupil")
+EVENTS = {-1: "dropped", 0: "blink", 1: "fixation", 2: "saccade"}
+_COLUMNS = 9
+_SEQUENCE, _EVENTS = (1, 2, 5, 6, 3, 7), (4, 8)
+_FIX = "The file seems cut or edited; unpack the archive again."
+
+
+@dataclasses.dataclass(frozen=True)
+class Recording:
+    """One person watching one film.
+
+    Attributes:
+        sequence: (T, 6) float32, columns `CHANNELS`: positions in pixels of the screen, sizes of
+            the pupils in units of the tracker.
+        event: (T, 2) int8, keys of `EVENTS`, left and right eye.
+    """
+
+    sequence: np.ndarray
+    event: np.ndarray
+
+
+def parse(file: BinaryIO, *, name: str) -> Recording:
+    """Reads `<subject>.asc_<place>_<video>.txt`.
+
+    Args:
+        file: The open file.
+        name: Its name, for errors.
+
+    Returns:
+        The recording; every value is finite, lost frames are as the file has them.
+
+    Raises:
+        FormatError: Naming the line with another count of values, with something that is no number,
+            with another frame than the next one, or with an unknown event.
+    """
+    text = read_text(file, name)
+    lines = text.removesuffix("\n").split("\n")
+    if lines == [""]:
+        raise FormatError(name, "", "no frames", "one line a frame", _FIX)
+    table = numbers(lines, _COLUMNS, name=name, first_line=1, separator=None, fix=_FIX)
+    check_end(text, name, _FIX)
+    event = table[:, _EVENTS]
+    _check(
+        table[:, 0] == np.arange(1, len(table) + 1), "the frame that is the line's number", lines,
+        name,
+    )  # fmt: skip
+    codes = ", ".join(map(str, EVENTS))
+    _check(np.isin(event, list(EVENTS)).all(axis=1), f"events of {codes}", lines, name)
+    return Recording(np.ascontiguousarray(table[:, _SEQUENCE]), event.astype(np.int8))
+
+
+def _check(fits: np.ndarray, expected: str, lines: list[str], name: str) -> None:
+    if not fits.all():
+        at = int(np.argmin(fits))
+        raise FormatError(name, f"line {at + 1}", shown(lines[at]), expected, _FIX)
