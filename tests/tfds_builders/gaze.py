@@ -1,5 +1,12 @@
 """Hand-made gaze recordings; `dummy_data/` of their builders was made with them too."""
 
+import io
+
+import numpy as np
+import scipy.io
+
+from tfds_builders.findwho_gaze.fixations import COLUMNS
+
 WATCHERS = ("AAA", "BBB", "C1C", "DDD", "EEE", "FFF", "GGG")
 MOVIES = ("beach", "bridge_1")
 
@@ -58,3 +65,29 @@ def event_files(people=VIEWERS, films=FILMS, folder=""):
         for at, person in enumerate(people)
         for place, film in enumerate(films, 1)
     }
+
+
+def fixation_rows(people=range(1, 7), videos=range(1, 7), count=3):
+    """Rows of `fixdata`: fixation k of person p on video v begins at 400 k + p ms and is at
+    x = 100 p + v; the last row names no person."""
+    rows = [
+        [person, video, 400 * k + person, 200 + k, 100 * person + video, 50 * k]
+        for person in people
+        for video in videos
+        for k in range(count)
+    ]
+    return np.array([*rows, [0, 2, 19_545, 466, 873, 388]], np.uint16)
+
+
+def mat_file(variables, packed=True):
+    """A MATLAB 5 file as SciPy writes it, without the date in its header."""
+    out = io.BytesIO()
+    scipy.io.savemat(out, variables, do_compression=packed)
+    return b"MATLAB 5.0 MAT-file".ljust(116) + out.getvalue()[116:]
+
+
+def fixation_file(rows=None, fields=COLUMNS, packed=True):
+    """`video_database.mat`; a name of the source ends in a blank."""
+    names = np.array([name + " " * (name == "FixationPointX") for name in fields], object)[None]
+    rows = fixation_rows() if rows is None else rows
+    return mat_file({"video_database": {"fixdata": rows, "fixdata_fields": names}}, packed)

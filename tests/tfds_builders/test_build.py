@@ -33,8 +33,8 @@ def test_help_says_what_it_is_for_with_an_example_and_the_names():
     for told in ("Prepare a data set", "--manual-dir", "--file-format", "Example: python -m"):
         assert told in page
     names = (
-        "diem_gaze, gazecom_gaze, hdm05_mocap, hyke_voice, ipol_gait, japanese_vowels_lpc, "
-        "pacs_images, ravdess_speech, uci_eeg"
+        "diem_gaze, findwho_gaze, gazecom_gaze, hdm05_mocap, hyke_voice, ipol_gait, "
+        "japanese_vowels_lpc, pacs_images, ravdess_speech, uci_eeg"
     )
     assert names in page
 

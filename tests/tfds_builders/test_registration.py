@@ -13,8 +13,8 @@ import tfds_builders
 
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = [
-    "diem_gaze", "gazecom_gaze", "hdm05_mocap", "hyke_voice", "ipol_gait", "japanese_vowels_lpc",
-    "pacs_images", "ravdess_speech", "uci_eeg",
+    "diem_gaze", "findwho_gaze", "gazecom_gaze", "hdm05_mocap", "hyke_voice", "ipol_gait",
+    "japanese_vowels_lpc", "pacs_images", "ravdess_speech", "uci_eeg",
 ]  # fmt: skip
 
 
@@ -63,6 +63,7 @@ def test_registering_twice_adds_no_second_provider():
         ("hyke", "'hyke_voice'"),
         ("gazecom", "'gazecom_gaze'"),
         ("diem", "'diem_gaze'"),
+        ("findwho", "'findwho_gaze'"),
         ("pacs", "'pacs_images'"),
         ("vowels/ts", "'japanese_vowels_lpc'"),
     ],

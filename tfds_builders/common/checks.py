@@ -63,6 +63,13 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             "231 recordings of 163 people: 3 of 84 films",
         ),
     ),
+    "findwho_gaze": (
+        Release(
+            717_449,
+            "869db14a55954489f2fb9bcd8afe553372a45f8183f37a939b7d255b46080f9a",
+            "122,008 fixations by 33 of 39 people on 75 videos",
+        ),
+    ),
     "gazecom_gaze": (
         Release(
             8_700_000,

@@ -1,0 +1,92 @@
+"""The fixations in `video_database.mat` (Xu2018): one list for each person and video."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import BinaryIO
+
+import numpy as np
+
+from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.parsers import mat5
+
+VARIABLE = "video_database"
+COLUMNS = (
+    "SubjectIndex", "VideoIndex", "Timestamp", "GazeDuration", "FixationPointX", "FixationPointY",
+)  # fmt: skip
+_LARGEST = 2**24  # whole numbers up to it are exact in float32
+_FIX = "The file seems cut or edited, or of another data set; get it again."
+
+
+@dataclasses.dataclass(frozen=True)
+class Fixations:
+    """What all people looked at.
+
+    Attributes:
+        lists: By (subject, video), both counted from 1: (N, 4) float32, milliseconds from the start
+            of the video, duration in milliseconds, x, y in pixels; in the order of time.
+        strays: Number of rows that name no person, which are left out.
+    """
+
+    lists: dict[tuple[int, int], np.ndarray]
+    strays: int
+
+
+def parse(file: BinaryIO, *, name: str) -> Fixations:
+    """Reads `video_database.mat`.
+
+    Args:
+        file: The open file.
+        name: Its name, for errors.
+
+    Returns:
+        The lists in the order of subject and video. Rows of one list may stand apart in the file.
+
+    Raises:
+        FormatError: When a variable or column is missing, or a value is no whole number.
+    """
+    value = mat5.parse(file, name=name, variables=(VARIABLE,))[VARIABLE]
+    if not (isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict)):
+        raise FormatError(name, VARIABLE, "no struct", "one struct", _FIX)
+    rows, fields = (_field(value[0], field, name) for field in ("fixdata", "fixdata_fields"))
+    _check_columns(fields, name)
+    where = f"{VARIABLE}.fixdata"
+    rows = mat5.table(rows, len(COLUMNS), name=name, location=where).astype(np.float64)  # no wraps
+    _check_rows(rows, name, where)
+    known = rows[rows[:, 0] > 0]
+    if not len(known):
+        raise FormatError(name, where, "rows without a person", "SubjectIndex from 1", _FIX)
+    known = known[np.lexsort((known[:, 2], known[:, 1], known[:, 0]))]
+    borders = np.flatnonzero(np.diff(known[:, :2], axis=0).any(axis=1)) + 1
+    lists = {
+        (int(part[0, 0]), int(part[0, 1])): part[:, 2:].astype(np.float32)
+        for part in np.split(known, borders)
+    }
+    return Fixations(lists, len(rows) - len(known))
+
+
+def _field(record: dict, field: str, name: str) -> object:
+    if field not in record:
+        raise FormatError(
+            name, VARIABLE, f"the fields {shown(', '.join(record))}", f"a field {field}", _FIX
+        )
+    return record[field]
+
+
+def _check_columns(fields: object, name: str) -> None:
+    names = fields if isinstance(fields, list) else [fields]
+    if [field.strip() if isinstance(field, str) else None for field in names] != [*COLUMNS]:
+        raise FormatError(
+            name, f"{VARIABLE}.fixdata_fields", shown(names), ", ".join(COLUMNS), _FIX
+        )
+
+
+def _check_rows(rows: np.ndarray, name: str, where: str) -> None:
+    whole = (rows == np.floor(rows)) & (rows >= 0) & (rows <= _LARGEST)
+    fits = whole.all(axis=1) & (rows[:, 1] > 0)
+    if not fits.all():
+        at = int(np.argmin(fits))
+        raise FormatError(
+            name, f"{where}, row {at + 1}", shown(rows[at].tolist()),
+            "whole numbers from 0, VideoIndex from 1", _FIX,
+        )  # fmt: skip

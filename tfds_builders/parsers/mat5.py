@@ -1,0 +1,255 @@
+"""MATLAB 5 files: matrices of numbers, text, cells and structs.
+
+Read here and not by `scipy.io.loadmat`: on a file with one changed byte (the type 16 of a text made
+80) that of SciPy 1.17.1 ends the process. A file holds a header of 128 bytes, then elements of a
+tag and a body, padded to 8 bytes; a variable is an element of elements, packed by zlib or not. A
+body is looked at only where it lies within its parent.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import zlib
+from collections.abc import Collection, Iterator
+from typing import BinaryIO
+
+import numpy as np
+
+from tfds_builders.common.errors import FormatError, shown
+
+LARGEST_BYTES = 256 << 20
+_HEADER = 128
+_DEEPEST, _MOST_DIMENSIONS, _LONGEST_NAME = 8, 8, 64
+_INT8, _INT32, _UINT32, _MATRIX, _PACKED = 1, 5, 6, 14, 15
+_STORED = {
+    1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8",
+}  # fmt: skip
+_CELL, _STRUCT, _TEXT = 1, 2, 4
+_NUMBERS = {
+    6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8",
+}  # fmt: skip
+_CODECS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
+_COMPLEX = 1 << 11
+_FIX = "The file seems cut or edited; unpack the archive again."
+
+
+def parse(file: BinaryIO, *, name: str, variables: Collection[str]) -> dict[str, object]:
+    """Reads the named variables; others are passed over.
+
+    Args:
+        file: The open file.
+        name: Its name, for errors.
+        variables: Names of the variables, each of which must be there.
+
+    Returns:
+        Value by name. Numbers are an array of their shape and type; text of one row is a `str`; a
+        cell is a list of values, a struct a list of dicts by field, both with columns first.
+
+    Raises:
+        FormatError: On MATLAB 7.3, a variable that is missing or there twice, one of another kind
+            (sparse, complex, an object), and any damage.
+    """
+    data = memoryview(file.read())
+    order = _byte_order(bytes(data[:_HEADER]), name)
+    found: dict[str, object] = {}
+    others: list[str] = []
+    for kind, body in _elements(data[_HEADER:], order, name):
+        if kind == _PACKED:
+            inner = [*_elements(_unpacked(body, name), order, name)]
+            kind, body = inner[0] if len(inner) == 1 else (kind, body)
+        if kind != _MATRIX:
+            raise _error(name, f"an element of type {kind}", "a variable")
+        reader = _Matrix(body, order, name)
+        if reader.title not in variables:
+            others.append(reader.title)
+        elif reader.title in found:
+            raise _error(name, f"the variable {reader.title} twice", "it once")
+        else:
+            found[reader.title] = reader.value()
+    missing = [variable for variable in variables if variable not in found]
+    if missing:
+        held = shown(", ".join([*found, *others])) if found or others else "nothing"
+        raise _error(name, f"no variable {missing[0]} but {held}", "the variables of the data set")
+    return found
+
+
+def table(value: object, columns: int, *, name: str, location: str) -> np.ndarray:
+    """Returns a value as a matrix of finite numbers.
+
+    Args:
+        value: A value of `parse`.
+        columns: Number of its columns.
+        name: Name of the file, for errors.
+        location: Where in the file the value is, for errors.
+
+    Returns:
+        The numbers, shape (rows, columns), as stored.
+
+    Raises:
+        FormatError: When it is text, a cell or a struct, or has another shape or no rows, or holds
+            NaN or an infinity.
+    """
+    expected = f"a matrix of numbers with {columns} columns"
+    if not isinstance(value, np.ndarray):
+        kind = "text" if isinstance(value, str) else "a cell or a struct"
+        raise FormatError(name, location, kind, expected, _FIX)
+    if value.ndim != 2 or value.shape[1] != columns or not len(value):
+        raise FormatError(name, location, f"the shape {value.shape}", expected, _FIX)
+    if not np.isfinite(value).all():
+        raise FormatError(name, location, "NaN or an infinity", expected, _FIX)
+    return value
+
+
+def _error(name: str, found: str, expected: str) -> FormatError:
+    return FormatError(name, "", found, expected, _FIX)
+
+
+def _byte_order(header: bytes, name: str) -> str:
+    if header.startswith(b"MATLAB 7.3") or header.startswith(b"\x89HDF"):
+        raise FormatError(
+            name, "", "a file of MATLAB 7.3, which is HDF5", "one of MATLAB 5 to 7.2",
+            "Load it in MATLAB and save it again with '-v7'.",
+        )  # fmt: skip
+    order = {b"\0\1IM": "<", b"\1\0MI": ">"}.get(header[-4:])
+    if len(header) < _HEADER or order is None:
+        raise _error(name, shown(header[:16]), "a MATLAB 5 file")
+    return order
+
+
+def _unpacked(body: memoryview, name: str) -> memoryview:
+    stream = zlib.decompressobj()
+    try:
+        content = stream.decompress(body, LARGEST_BYTES)
+    except zlib.error as error:
+        raise _error(name, f"a damaged variable ({shown(str(error))})", "zlib's format") from None
+    if not stream.eof:
+        found = f"a variable that is cut or larger than {LARGEST_BYTES:,} bytes"
+        raise _error(name, found, "a whole one")
+    return memoryview(content)
+
+
+def _elements(data: memoryview, order: str, name: str) -> Iterator[tuple[int, memoryview]]:
+    """Yields type and body of the elements that lie one after the other."""
+    at = 0
+    while at < len(data):
+        if at + 8 > len(data):
+            raise _error(name, f"{len(data) - at} bytes at the end", "the 8 bytes of a tag")
+        kind, size = struct.unpack_from(f"{order}2I", data, at)
+        start = at + 8
+        if kind >> 16:  # a small element: its body is in the tag
+            kind, size, start = kind & 0xFFFF, kind >> 16, at + 4
+        end = start + size
+        if end > len(data) or (start == at + 4 and size > 4):
+            raise _error(name, f"an element of {size:,} bytes", "one that fits in what is there")
+        yield kind, data[start:end]
+        at = end if kind == _PACKED else end + -end % 8
+
+
+class _Matrix:
+    """One variable, or one part of a cell or a struct.
+
+    Attributes:
+        title: Its name; empty for a part.
+    """
+
+    def __init__(self, body: memoryview, order: str, name: str, depth: int = 0):
+        self.order, self.name, self.depth = order, name, depth
+        self.parts = _elements(body, order, name)
+        self.title, self.kind, self.shape = "", 6, (0, 0)  # an element of 0 bytes is empty
+        self.is_empty = not len(body)
+        if self.is_empty:
+            return
+        flags, *_ = self._integers(_UINT32, "I", 2)
+        if flags & _COMPLEX:
+            raise _error(name, "complex numbers", "real ones")
+        self.kind = flags & 0xFF
+        self.shape = self._integers(_INT32, "i", range(2, _MOST_DIMENSIONS + 1))
+        self.title = self._ascii()
+        if min(self.shape) < 0 or math.prod(self.shape) > len(body):
+            raise _error(name, f"the shape {self.shape}", f"one that {len(body):,} bytes hold")
+
+    def value(self) -> object:
+        """Reads the rest of it; see `parse`."""
+        if self.kind in _NUMBERS:
+            value = self._numbers()
+        elif self.kind == _TEXT:
+            value = self._text()
+        elif self.kind == _CELL:
+            value = self._values(math.prod(self.shape))
+        elif self.kind == _STRUCT:
+            value = self._structs()
+        else:
+            expected = "numbers, text, a cell or a struct"
+            raise _error(self.name, f"a value of class {self.kind}", expected)
+        if next(self.parts, None) is not None:
+            raise _error(self.name, "something behind a value", f"the shape {self.shape} alone")
+        return value
+
+    def _next(self, *kinds: int) -> tuple[int, memoryview]:
+        kind, body = next(self.parts, (0, None))
+        if kind not in kinds:
+            found = f"an element of type {kind}" if body is not None else "the end of a variable"
+            raise _error(self.name, found, f"one of type {', '.join(map(str, kinds))}")
+        return kind, body
+
+    def _integers(self, kind: int, code: str, counts: int | range) -> tuple[int, ...]:
+        _, body = self._next(kind)
+        count, rest = divmod(len(body), 4)
+        if rest or count not in ((counts,) if isinstance(counts, int) else counts):
+            raise _error(self.name, f"{len(body)} bytes of flags or sizes", "their number")
+        return struct.unpack(f"{self.order}{count}{code}", body)
+
+    def _ascii(self) -> str:
+        _, body = self._next(_INT8)
+        text = bytes(body).rstrip(b"\0")
+        if not text.isascii() or len(text) >= _LONGEST_NAME:
+            raise _error(self.name, f"the name {shown(text)}", "one of MATLAB")
+        return text.decode("ascii")
+
+    def _fields(self) -> list[str]:
+        (length,) = self._integers(_INT32, "i", 1)
+        _, body = self._next(_INT8)
+        if not 0 < length <= _LONGEST_NAME or len(body) % length:
+            raise _error(self.name, f"names of fields of {length} bytes", f"of {len(body)}")
+        names = [bytes(body[at : at + length]) for at in range(0, len(body), length)]
+        fields = [name.partition(b"\0")[0].decode("latin-1") for name in names]
+        if len(set(fields)) < len(fields):
+            raise _error(self.name, "two fields of one name", "each name once")
+        return fields
+
+    def _structs(self) -> list[dict[str, object]]:
+        fields = self._fields()
+        values = self._values(math.prod(self.shape) * len(fields))
+        starts = range(0, len(values), len(fields) or 1)
+        return [dict(zip(fields, values[at : at + len(fields)], strict=True)) for at in starts]
+
+    def _values(self, count: int) -> list[object]:
+        if self.depth == _DEEPEST:
+            raise _error(self.name, f"more than {_DEEPEST} values within each other", "fewer")
+        bodies = [self._next(_MATRIX)[1] for _ in range(count)]
+        return [_Matrix(body, self.order, self.name, self.depth + 1).value() for body in bodies]
+
+    def _numbers(self) -> np.ndarray:
+        dtype = np.dtype(_NUMBERS[self.kind])
+        if self.is_empty:
+            return np.empty(self.shape, dtype)
+        kind, body = self._next(*_STORED)
+        stored = np.dtype(self.order + _STORED[kind])
+        if len(body) != math.prod(self.shape) * stored.itemsize or not np.can_cast(stored, dtype):
+            found = f"{len(body):,} bytes of {stored.name}"
+            raise _error(self.name, found, f"{dtype.name} of the shape {self.shape}")
+        values = np.frombuffer(body, stored).reshape(self.shape, order="F")
+        return np.ascontiguousarray(values, dtype)
+
+    def _text(self) -> str:
+        kind, body = self._next(*_CODECS)
+        end = {"<": "-le", ">": "-be"}[self.order]
+        codec = _CODECS[kind] + end * _CODECS[kind].endswith(("16", "32"))
+        try:
+            text = bytes(body).decode(codec)
+        except UnicodeDecodeError:
+            raise _error(self.name, f"the text {shown(bytes(body))}", codec) from None
+        if len(text) != math.prod(self.shape) or self.shape[0] > 1:
+            raise _error(self.name, f"{len(text)} characters", f"the shape {self.shape}, one row")
+        return text
