@@ -1,7 +1,8 @@
-"""`python -m tfds_builders.build NAME` prepares a data set; `tfds build` would ask for Beam."""
+"""`python -m tfds_builders.build NAME...` prepares data sets; `tfds build` would ask for Beam."""
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import importlib.util
 import json
@@ -16,7 +17,7 @@ from tensorflow_datasets.core import constants
 
 import tfds_builders
 from tfds_builders import reading
-from tfds_builders.common.errors import ArchiveError, FormatError
+from tfds_builders.common.errors import ArchiveError, FormatError, MissingArchiveError
 
 _EPILOG = (
     f"Data sets: {', '.join(tfds_builders.list_builders())}. Example: python -m "
@@ -33,19 +34,29 @@ class FileFormat(enum.StrEnum):
     tfrecord = "tfrecord"
 
 
-def _known(name: str) -> str:
-    try:
-        tfds_builders.check_config(name)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-    return name
+def _known(names: list[str] | None) -> list[str]:
+    names = list(dict.fromkeys(names or ()))
+    for name in names:
+        try:
+            tfds_builders.check_config(name)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+    return names
 
 
 @app.command(epilog=_EPILOG)
 def build(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Data set, or data set/config.", callback=_known)
-    ],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="Data sets, or data set/config.", callback=_known),
+    ] = None,
+    every: Annotated[
+        bool,
+        typer.Option(
+            "--all",
+            help="Every data set whose archive is in the manual folder, by its first such config.",
+        ),
+    ] = False,
     manual_dir: Annotated[
         pathlib.Path | None,
         typer.Option(
@@ -67,32 +78,60 @@ def build(
             "[default: tfrecord where TensorFlow is installed, else array_record]"
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="A JSON object a line, one a data set, for programs.")
+    ] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show where in the code an error arose.")
     ] = False,
 ) -> None:
-    """Prepare a data set from the archive that you have downloaded.
+    """Prepare data sets from the archives that you have downloaded.
 
     tfrecord files go to DATA_DIR, where tfds.load looks for them, array_record files to
     DATA_DIR/array_record. A data set that is there already, from the same archive, is left as it
-    is.
+    is. Of several, one that fails does not keep the others from being prepared.
     """
+    if every == bool(names):
+        raise typer.BadParameter("Name one data set or more, or give --all.")
     file_format = file_format or _default_format()
     sys.stdout.reconfigure(errors="backslashreplace")  # names that the terminal cannot show
-    try:
-        builder = reading.prepared(name, manual_dir, data_dir, file_format.value)
-        _print_json(builder, file_format) if as_json else _print_table(builder, file_format)
-    except (ArchiveError, FormatError, ImportError, OSError, ValueError) as error:
-        if debug:
-            raise
-        raise _failed(error, file_format) from None
-    except KeyboardInterrupt:
-        notes.print("Stopped. Nothing half written was kept; run the same command again.")
-        raise typer.Exit(130) from None
+    missing, failed = [], []
+    for name in names or tfds_builders.list_builders():
+        try:
+            configs = tfds_builders.builder_cls(name).builder_configs if every else ()
+            wanted = [f"{name}/{config}" for config in configs] or [name]
+            builder = _first_prepared(wanted, manual_dir, data_dir, file_format.value)
+            _print_json(builder, file_format) if as_json else _print_table(builder, file_format)
+        except (ArchiveError, FormatError, ImportError, OSError, ValueError) as error:
+            if every and isinstance(error, MissingArchiveError):
+                missing.append(name)
+                continue
+            if debug:
+                raise
+            _print_error(error, file_format)
+            failed.append(name)
+        except KeyboardInterrupt:
+            notes.print("Stopped. Nothing half written was kept; run the same command again.")
+            raise typer.Exit(130) from None
+    if missing:
+        notes.print(
+            f"No archive of {', '.join(missing)}. How to get one: python -m tfds_builders.build "
+            "NAME, for each by itself.",
+            markup=False,
+        )
+    if failed or len(missing) == len(tfds_builders.list_builders()):
+        raise typer.Exit(1)
 
 
-def _failed(error: Exception, file_format: FileFormat) -> typer.Exit:
+def _first_prepared(wanted: list[str], *given):
+    """The first data set whose archive is there: `reading.prepared` of it."""
+    for name in wanted[:-1]:
+        with contextlib.suppress(MissingArchiveError):
+            return reading.prepared(name, *given)
+    return reading.prepared(wanted[-1], *given)
+
+
+def _print_error(error: Exception, file_format: FileFormat) -> None:
     text = str(error)
     if isinstance(error, ImportError) and file_format is FileFormat.tfrecord:
         text = (
@@ -100,7 +139,6 @@ def _failed(error: Exception, file_format: FileFormat) -> typer.Exit:
             "or use --file-format array_record."
         )
     notes.print(f"Error: {text}", markup=False)
-    return typer.Exit(1)
 
 
 def _default_format() -> FileFormat:

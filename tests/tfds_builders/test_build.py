@@ -5,6 +5,7 @@ import importlib.util
 import json
 import pathlib
 import re
+import shutil
 
 import pytest
 import tensorflow_datasets as tfds
@@ -30,7 +31,7 @@ def manual(tmp_path):
 
 def test_help_says_what_it_is_for_with_an_example_and_the_names():
     page = " ".join(run("--help").stdout.split())
-    for told in ("Prepare a data set", "--manual-dir", "--file-format", "Example: python -m"):
+    for told in ("Prepare data sets", "--manual-dir", "--file-format", "Example: python -m"):
         assert told in page
     names = (
         "diem_gaze, findwho_gaze, gazecom_gaze, hdm05_mocap, hyke_voice, ipol_gait, "
@@ -105,6 +106,34 @@ def test_without_tensorflow_the_files_are_those_of_data_sources(manual, tmp_path
     result = run("ipol_gait", "--manual-dir", manual, "--data-dir", tmp_path / "d")
     assert result.exit_code == 0 and "tfds.data_source(" in result.stdout
     assert (tmp_path / "d" / "array_record" / "ipol_gait").is_dir()
+
+
+def test_several_data_sets_are_prepared_though_one_of_them_fails(manual, tmp_path):
+    vowels = pathlib.Path(tfds_builders.__file__).parent / "japanese_vowels_lpc/dummy_data"
+    shutil.copytree(vowels, manual / "japanese_vowels_lpc")
+    arguments = ("--manual-dir", manual, "--data-dir", tmp_path / "d", "--json")
+    result = run("hyke_voice", "ipol_gait", "japanese_vowels_lpc", "ipol_gait", *arguments)
+    assert result.exit_code == 1 and "hyke_voice: no hyke_audio" in result.stderr
+    prepared = [json.loads(line)["name"] for line in result.stdout.splitlines()]
+    assert prepared == ["ipol_gait/trials/1.0.0", "japanese_vowels_lpc/uci/1.0.0"]
+
+
+def test_all_are_those_with_an_archive_and_the_others_are_named(manual, tmp_path):
+    eeg = pathlib.Path(tfds_builders.__file__).parent / "uci_eeg/dummy_data"
+    shutil.copytree(eeg, manual / "uci_eeg")
+    arguments = ("--manual-dir", manual, "--data-dir", tmp_path / "d", "--json")
+    result = run("--all", *arguments)
+    assert result.exit_code == 0
+    prepared = [json.loads(line)["name"] for line in result.stdout.splitlines()]
+    assert prepared == ["ipol_gait/trials/1.0.0", "uci_eeg/large/1.0.0"]
+    assert "No archive of" in result.stderr and "hyke_voice" in result.stderr
+    assert run("--all", "--manual-dir", tmp_path / "d").exit_code == 1  # of none
+
+
+@pytest.mark.parametrize("words", [(), ("ipol_gait", "--all")])
+def test_either_names_or_all_are_asked_for(words, tmp_path):
+    result = run(*words, "--manual-dir", tmp_path)
+    assert result.exit_code == 2 and "or give --all" in result.output
 
 
 def test_programs_get_the_printed_figures(manual, tmp_path):
