@@ -13,8 +13,8 @@ import tfds_builders
 
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = [
-    "diem_gaze", "findwho_gaze", "gazecom_gaze", "hdm05_mocap", "hyke_voice", "ipol_gait",
-    "japanese_vowels_lpc", "pacs_images", "ravdess_speech", "uci_eeg",
+    "diem_gaze", "findwho_gaze", "gaitauth_walks", "gazecom_gaze", "hdm05_mocap", "hyke_voice",
+    "ipol_gait", "japanese_vowels_lpc", "pacs_images", "ravdess_speech", "uci_eeg",
 ]  # fmt: skip
 
 
@@ -58,6 +58,7 @@ def test_registering_twice_adds_no_second_provider():
     [
         ("ipol_gate", "'ipol_gait'"),
         ("EEG", "'uci_eeg'"),
+        ("gaitauth", "'gaitauth_walks'"),
         ("hdm05", "'hdm05_mocap'"),
         ("ravdess", "'ravdess_speech'"),
         ("hyke", "'hyke_voice'"),

@@ -21,6 +21,13 @@ class Release:
 
 
 RELEASES: dict[str, tuple[Release, ...]] = {
+    "gaitauth_walks": (
+        Release(
+            3_278_624,
+            "0a0323d614dc476e42cd8fd118df3ac02e34a32af10cd7ea1124163c42b9af28",
+            "26 of 38 people, 475 walks",
+        ),
+    ),
     "ipol_gait": (
         Release(
             48_115_724,

@@ -1,0 +1,231 @@
+"""Walks of 38 people with a phone in the trouser pocket (GaitAuth, Hoang2015)."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from tfds_builders.common import people
+from tfds_builders.common.archive import Source
+from tfds_builders.common.builder import AloneMixin
+from tfds_builders.common.checks import origins
+from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.limits import Limits
+from tfds_builders.common.progress import track
+from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.splits import by_subject
+from tfds_builders.gaitauth_walks.places import Place, places
+from tfds_builders.gaitauth_walks.resampling import uniform_parts
+from tfds_builders.parsers import gaitauth
+
+log = logging.getLogger("tfds_builders")
+
+FRACTIONS = {"train": 0.65, "validation": 0.10, "test": 0.25}
+SUBJECTS = 38
+SEXES = {"F": "female", "M": "male"}
+DEVICE = "NexusOne"
+LONGEST_GAP_MS = 200
+SHORTEST_PART_SECONDS = 1  # less than a stride
+_SENSOR = "BMA 150 3-axis Accelerometer"
+_NAME = rf"(ID\d\d)_([FM])_(\d{{1,6}})_\[Nexus_?One\]{_SENSOR}_(\d{{1,3}})\.txt"
+_GET = (
+    "Get the folder DATASET of https://github.com/thanghoang/GaitAuth (for research only), put it "
+    "into the manual folder, unpacked or packed as GaitAuth_DATASET.tar.xz or .zip, and run "
+    "`python -m tfds_builders.build gaitauth_walks --manual-dir FOLDER`."
+)
+WANTED = Wanted(
+    dataset="gaitauth_walks",
+    stems=("GaitAuth_DATASET", "GaitAuth-master", "GaitAuth", "DATASET"),
+    loose=r"ID\d\d_[FM]_.*\.txt",
+    official="GaitAuth_DATASET.tar.xz",
+    get=_GET,
+    limits=Limits(members=10_000, member_bytes=8 << 20, total_bytes=1 << 30),
+)
+
+
+@dataclasses.dataclass
+class Config(tfds.core.BuilderConfig):
+    """At which times a walk is given.
+
+    Attributes:
+        rate_hz: Samples a second, a divisor of 1,000; None for those of the file, at uneven times.
+    """
+
+    rate_hz: int | None = None
+
+
+class Recording(NamedTuple):
+    """One walk: what its name says, and its member in the archive."""
+
+    subject: str
+    sex: str
+    session: str
+    sequence: str
+    member: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.subject}/{self.session}_{self.sequence}"
+
+
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+    """Builder of `gaitauth_walks`."""
+
+    VERSION = tfds.core.Version("1.0.0")
+    RELEASE_NOTES = {"1.0.0": "First release."}
+    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    BUILDER_CONFIGS = [
+        Config(name="walks", description="The samples of the files, about 25 a second, uneven."),
+        Config(
+            name="uniform50",
+            description="50 Hz, linear between samples; gaps above 200 ms divide a walk.",
+            rate_hz=50,
+        ),
+    ]
+
+    def _info(self):
+        channels = len(gaitauth.CHANNELS)
+        return self.dataset_info_from_configs(
+            features=tfds.features.FeaturesDict(
+                {
+                    "id": tfds.features.Text(),
+                    "sequence": tfds.features.Tensor(shape=(None, channels), dtype=np.float32),
+                    "time_ms": tfds.features.Tensor(
+                        shape=(None,), dtype=np.int64, encoding="bytes"
+                    ),
+                    "sex": tfds.features.Text(),
+                    "walk": np.int32,
+                    **people.features(),
+                }
+            ),
+            homepage="https://github.com/thanghoang/GaitAuth",
+            metadata=tfds.core.MetadataDict(),
+        )
+
+    def sources(self, manual_dir) -> dict[str, Source]:
+        """Finds the archive.
+
+        Raises:
+            ArchiveError: When it is missing or cannot be opened.
+        """
+        return {"walks": find(manual_dir, WANTED)}
+
+    def _split_generators(self, dl_manager):
+        sources = self.sources(dl_manager.manual_dir)
+        (source,) = sources.values()
+        recordings = recordings_of(source)
+        repeats = Repeats(source.title, "walks", "kept")
+        placed = placed_walks(source, recordings, repeats)
+        subjects = by_subject((recording.subject for recording in recordings), FRACTIONS)
+        held = sum(map(len, subjects.values()))
+        if held < SUBJECTS:
+            log.warning(
+                "%s holds %d walks of %d of %d people: a part of GaitAuth, so its splits are those "
+                "of the part.",
+                source.title, len(recordings), held, SUBJECTS,
+            )  # fmt: skip
+        self.info.metadata.update(
+            **origins(self.name, sources),
+            same_as=repeats.same_as,
+            channels=list(gaitauth.CHANNELS),
+            rate_hz=self.builder_config.rate_hz,
+            subjects={split: list(ids) for split, ids in subjects.items()},
+        )
+        return {
+            split: self._generate_examples(
+                source, [r for r in recordings if r.subject in ids], placed, split
+            )
+            for split, ids in subjects.items()
+        }
+
+    def _generate_examples(self, source, recordings, placed, split):
+        for recording in track(recordings, f"{self.name}, {split}, walks"):
+            place = placed[recording.key]
+            for key, time_ms, sequence in self._parts(source, recording):
+                yield (
+                    key,
+                    {
+                        "id": key,
+                        "sequence": sequence,
+                        "time_ms": time_ms,
+                        "sex": recording.sex,
+                        "walk": place.walk,
+                        **people.record(
+                            recording.subject,
+                            session=place.session,
+                            day=place.day,
+                            device=DEVICE,
+                        ),
+                    },
+                )
+
+    def _parts(self, source, recording) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+        """Key, times and samples of the walk, or of each part of it that is long enough."""
+        walk, rate_hz = _walk(source, recording), self.builder_config.rate_hz
+        if rate_hz is None:
+            yield recording.key, walk.time_ms, walk.sequence
+            return
+        parts = uniform_parts(
+            walk.time_ms, walk.sequence, step_ms=1000 // rate_hz, longest_gap_ms=LONGEST_GAP_MS
+        )
+        for number, (time_ms, sequence) in enumerate(parts):
+            if len(time_ms) > SHORTEST_PART_SECONDS * rate_hz:
+                yield f"{recording.key}/{number}", time_ms, sequence
+
+
+def recordings_of(source: Source) -> list[Recording]:
+    """Returns the walks of an archive, in the order of their names.
+
+    Raises:
+        ArchiveError: When there are none, one has another name, or a person two sexes.
+    """
+    files = [name for name in source.names if _SENSOR in name]
+    if not files:
+        names = ", ".join(source.names[:5]) or "nothing"
+        raise ArchiveError(
+            f"{source.title} holds no ID<nn>_<F|M>_…{_SENSOR}_<n>.txt; it holds {names}. {_GET}"
+        )
+    found = source.index(_NAME)  # refuses one name in two folders
+    odd = sorted(set(files) - set(found.values()))
+    if odd:
+        raise ArchiveError(
+            f"{source.title}: {shown(odd[0])} is no walk of GaitAuth, which are named "
+            f"ID<nn>_<F|M>_<session>_[NexusOne]{_SENSOR}_<n>.txt. Keep only what DATASET holds."
+        )
+    sexes: dict[str, str] = {}
+    for subject, sex, *_ in found:
+        if sexes.setdefault(subject, sex) != sex:
+            raise ArchiveError(
+                f"{source.title}: {subject} has walks of a man and of a woman. Get the archive "
+                "again, or keep those of one."
+            )
+    return [
+        Recording(subject, SEXES[sex], session, sequence, member)
+        for (subject, sex, session, sequence), member in sorted(found.items())
+    ]
+
+
+def placed_walks(source: Source, recordings: list[Recording], repeats: Repeats) -> dict[str, Place]:
+    """Returns the place of each walk among those of its person, by key.
+
+    Raises:
+        ArchiveError: When two people have the same samples: one label must be wrong.
+        FormatError: When a walk cannot be read.
+    """
+    starts: dict[str, dict[str, int]] = {}
+    for recording in track(recordings, f"{source.title}, looking when walks begin"):
+        walk = _walk(source, recording)
+        repeats.add(walk.sequence, recording.key, recording.subject)
+        starts.setdefault(recording.subject, {})[recording.key] = int(walk.time_ms[0])
+    repeats.report()
+    return {key: place for of in starts.values() for key, place in places(of).items()}
+
+
+def _walk(source: Source, recording: Recording) -> gaitauth.Walk:
+    return gaitauth.parse(source.open(recording.member), name=recording.member)

@@ -1,0 +1,41 @@
+"""Order of a person's walks: which came when, in which sitting, on which day."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+DAY_MS = 86_400_000
+SITTING_MS = 3_600_000  # who walks again within an hour has not gone away
+
+Key = TypeVar("Key")
+
+
+class Place(NamedTuple):
+    """Place of a walk among those of its person; each number counts from 0."""
+
+    walk: int
+    session: int
+    day: int
+
+
+def places(starts_ms: Mapping[Key, int]) -> dict[Key, Place]:
+    """Numbers the walks of one person by the times at which they begin.
+
+    Args:
+        starts_ms: Unix time of the first sample of each walk, in milliseconds.
+
+    Returns:
+        The place of each walk. A sitting ends where the next walk begins more than an hour later;
+        days are those of UTC.
+    """
+    order = sorted(starts_ms, key=lambda key: (starts_ms[key], key))
+    starts = np.array([starts_ms[key] for key in order], np.int64)
+    sessions = np.cumsum(np.diff(starts, prepend=starts[:1]) > SITTING_MS)
+    _, days = np.unique(starts // DAY_MS, return_inverse=True)
+    return {
+        key: Place(walk, int(session), int(day))
+        for walk, (key, session, day) in enumerate(zip(order, sessions, days, strict=True))
+    }
