@@ -1,5 +1,9 @@
 """Hand-made recordings of phones; `dummy_data/` of their builders was made with them too."""
 
+import numpy as np
+
+from tfds_builders.parsers import har, motionsense
+
 WALKERS = {"ID01": "M", "ID02": "F", "ID03": "M", "ID04": "F", "ID05": "M"}
 NOON = 1_356_350_400_000  # 2012-12-24, 12:00 UTC, in ms
 MINUTE = 60_000
@@ -31,3 +35,65 @@ def walk_files(walkers=WALKERS, walks=2):
         for at, (subject, sex) in enumerate(walkers.items())
         for walk in range(walks)
     }
+
+
+HAR_ROWS = {  # by part: person, activity and first sample of each window
+    "train": [(1, 1, 0), (1, 1, 64), (1, 1, 128), (3, 1, 0)],
+    "test": [(2, 4, 0), (2, 4, 64), (2, 5, 128)],
+}
+HAR_FOLDER = "UCI HAR Dataset/"
+
+
+def har_window(person, activity, start=0):
+    """A window (128, 9); windows of a person and an activity are cuts of one signal."""
+    time, channel = np.arange(start, start + har.SAMPLES)[:, None], np.arange(9)
+    return (time * time + 7 * time * channel + 11 * person + 3 * activity) % 29 / 10
+
+
+def har_files(rows=HAR_ROWS, folder=HAR_FOLDER):
+    """Names and bytes of a small archive of activities."""
+    names = [f"{number} {name}" for number, name in enumerate(har.ACTIVITIES, 1)]
+    files = {f"{folder}activity_labels.txt": _text(names)}
+    for part, windows in rows.items():
+        columns = {"subject": 0, "y": 1}
+        for stem, place in columns.items():
+            files[f"{folder}{part}/{stem}_{part}.txt"] = _text(row[place] for row in windows)
+        for at, channel in enumerate(har.CHANNELS):
+            signal = [" ".join(f"{v:g}" for v in har_window(*row)[:, at]) for row in windows]
+            files[f"{folder}{part}/Inertial Signals/{channel}_{part}.txt"] = _text(signal)
+    return files
+
+
+def _text(lines):
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+TRIAL_FOLDERS = ("dws_1", "ups_3", "wlk_7", "jog_9")
+
+
+def trial_file(seed=0, samples=6):
+    """A trial; column c of sample n is n / 4 + c + seed."""
+    lines = [",".join(("", *motionsense.CHANNELS))]
+    for n in range(samples):
+        lines.append(",".join([f"{n}", *(f"{n / 4 + c + seed}" for c in range(12))]))
+    return _text(lines)
+
+
+def trial_name(person=1, trial="wlk_7"):
+    return f"A_DeviceMotion_data/{trial}/sub_{person}.csv"
+
+
+def trial_files(people=range(1, 5), trials=TRIAL_FOLDERS):
+    """Names and bytes of a small archive of trials."""
+    return {
+        trial_name(person, trial): trial_file(100 * person + 10 * at)
+        for person in people
+        for at, trial in enumerate(trials)
+    }
+
+
+def people_file(people=range(1, 5)):
+    """The table of the people, whose last line has no end, as in the source."""
+    lines = ["code,weight,height,age,gender"]
+    lines += [f"{code},{60 + code},{160 + code},{20 + code},{code % 2}" for code in people]
+    return "\n".join(lines).encode()

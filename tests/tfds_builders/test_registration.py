@@ -14,7 +14,8 @@ import tfds_builders
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = [
     "diem_gaze", "findwho_gaze", "gaitauth_walks", "gazecom_gaze", "hdm05_mocap", "hyke_voice",
-    "ipol_gait", "japanese_vowels_lpc", "pacs_images", "ravdess_speech", "uci_eeg",
+    "ipol_gait", "japanese_vowels_lpc", "motionsense_inertial", "pacs_images", "ravdess_speech",
+    "uci_eeg", "uci_har_inertial",
 ]  # fmt: skip
 
 
@@ -59,6 +60,8 @@ def test_registering_twice_adds_no_second_provider():
         ("ipol_gate", "'ipol_gait'"),
         ("EEG", "'uci_eeg'"),
         ("gaitauth", "'gaitauth_walks'"),
+        ("uci_har", "'uci_har_inertial'"),
+        ("motionsense", "'motionsense_inertial'"),
         ("hdm05", "'hdm05_mocap'"),
         ("ravdess", "'ravdess_speech'"),
         ("hyke", "'hyke_voice'"),

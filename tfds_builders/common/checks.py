@@ -84,6 +84,8 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             "482 of 844 recordings: 45 of 54 people, 12 of 18 movies",
         ),
     ),
+    "motionsense_inertial": (),
+    "uci_har_inertial": (),
     "uci_eeg": (
         Release(
             21_305_560,

@@ -1,0 +1,245 @@
+"""Six activities of 24 people with a phone in the front pocket (MotionSense, Malekzadeh2019)."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import math
+import re
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from tfds_builders.common import people
+from tfds_builders.common.archive import Source
+from tfds_builders.common.builder import AloneMixin
+from tfds_builders.common.checks import origins
+from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.limits import Limits
+from tfds_builders.common.progress import track
+from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.splits import by_subject
+from tfds_builders.motionsense_inertial.table import NAME as TABLE
+from tfds_builders.motionsense_inertial.table import table_beside
+from tfds_builders.parsers import motionsense
+
+log = logging.getLogger("tfds_builders")
+
+SUBJECTS = 24
+FRACTIONS = {"train": 14 / 24, "validation": 4 / 24, "test": 6 / 24}
+TRIALS = {
+    "dws": (1, 2, 11), "ups": (3, 4, 12), "wlk": (7, 8, 15), "jog": (9, 16), "sit": (5, 13),
+    "std": (6, 14),
+}  # fmt: skip
+ALL_TRIALS = SUBJECTS * sum(map(len, TRIALS.values()))
+WALKS = ("wlk", "ups", "dws")
+WALK_CHANNELS = tuple(
+    f"{signal}.{axis}" for signal in ("userAcceleration", "rotationRate") for axis in "xyz"
+)
+DEVICE = "iPhone 6s"
+_MEMBER = r"(?:.*/)?([a-z]+)_(\d+)/sub_(\d+)\.csv"
+_GET = (
+    "Get A_DeviceMotion_data.zip (about 60 MB) and data_subjects_info.csv from the folder data of "
+    "https://github.com/mmalekzadeh/motion-sense, put both into the manual folder as they are, and "
+    "run `python -m tfds_builders.build motionsense_inertial --manual-dir FOLDER`."
+)
+WANTED = Wanted(
+    dataset="motionsense_inertial",
+    stems=("A_DeviceMotion_data",),
+    loose=rf"({'|'.join(TRIALS)})_\d+",
+    official="A_DeviceMotion_data.zip",
+    get=_GET,
+    limits=Limits(members=5_000, member_bytes=16 << 20, total_bytes=2 << 30),
+)
+
+
+@dataclasses.dataclass
+class Config(tfds.core.BuilderConfig):
+    """Which trials there are, and which channels they have.
+
+    Attributes:
+        activities: Some of `TRIALS`.
+        channels: Some of `motionsense.CHANNELS`, in this order.
+    """
+
+    activities: tuple[str, ...] = tuple(TRIALS)
+    channels: tuple[str, ...] = motionsense.CHANNELS
+
+
+class Recording(NamedTuple):
+    """One trial: what its name says, and its member in the archive."""
+
+    subject: int
+    activity: str
+    trial: int
+    member: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.subject}/{self.activity}_{self.trial}"
+
+
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+    """Builder of `motionsense_inertial`."""
+
+    VERSION = tfds.core.Version("1.0.0")
+    RELEASE_NOTES = {"1.0.0": "First release."}
+    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    BUILDER_CONFIGS = [
+        Config(name="trials", description="All trials, the 12 channels of the files."),
+        Config(
+            name="walk6",
+            description="Walking, upstairs and downstairs; acceleration and rotation rate.",
+            activities=WALKS,
+            channels=WALK_CHANNELS,
+        ),
+    ]
+
+    def _info(self):
+        return self.dataset_info_from_configs(
+            features=tfds.features.FeaturesDict(
+                {
+                    "id": tfds.features.Text(),
+                    "sequence": tfds.features.Tensor(
+                        shape=(None, len(self.builder_config.channels)), dtype=np.float32
+                    ),
+                    "label": tfds.features.ClassLabel(names=list(TRIALS)),
+                    "trial": np.int32,
+                    "weight": np.float32,
+                    "height": np.float32,
+                    "age": np.float32,
+                    "sex": tfds.features.Text(),
+                    **people.features(),
+                }
+            ),
+            supervised_keys=("sequence", "label"),
+            homepage="https://github.com/mmalekzadeh/motion-sense",
+            metadata=tfds.core.MetadataDict(),
+        )
+
+    def sources(self, manual_dir) -> dict[str, Source]:
+        """Finds the archive, and the table of the people where it lies beside it.
+
+        Raises:
+            ArchiveError: When the archive is missing or cannot be opened.
+        """
+        source = find(manual_dir, WANTED)
+        table = table_beside(source)
+        return {"trials": source} | ({"people": table} if table else {})
+
+    def _split_generators(self, dl_manager):
+        sources = self.sources(dl_manager.manual_dir)
+        source = sources["trials"]
+        recordings = recordings_of(source)
+        persons = persons_of(sources)
+        splits = by_subject((str(recording.subject) for recording in recordings), FRACTIONS)
+        held = sum(map(len, splits.values()))
+        if len(recordings) < ALL_TRIALS:
+            log.warning(
+                "%s holds %d of %d trials of %d of %d people: a part of MotionSense, so its splits "
+                "are those of the part.",
+                source.title, len(recordings), ALL_TRIALS, held, SUBJECTS,
+            )  # fmt: skip
+        self.info.metadata.update(
+            **origins(self.name, sources),
+            same_as=repeated(source, recordings),
+            channels=list(self.builder_config.channels),
+            rate_hz=motionsense.RATE_HZ,
+            subjects={split: list(ids) for split, ids in splits.items()},
+        )
+        wanted = [r for r in recordings if r.activity in self.builder_config.activities]
+        return {
+            split: self._generate_examples(
+                source, [r for r in wanted if str(r.subject) in ids], persons, split
+            )
+            for split, ids in splits.items()
+        }
+
+    def _generate_examples(self, source, recordings, persons, split):
+        columns = [motionsense.CHANNELS.index(name) for name in self.builder_config.channels]
+        for recording in track(recordings, f"{self.name}, {split}, trials"):
+            trial = motionsense.parse(source.open(recording.member), name=recording.member)
+            yield (
+                recording.key,
+                {
+                    "id": recording.key,
+                    "sequence": np.ascontiguousarray(trial.sequence[:, columns]),
+                    "label": recording.activity,
+                    "trial": recording.trial,
+                    **body_of(persons.get(recording.subject)),
+                    **people.record(str(recording.subject), device=DEVICE),
+                },
+            )
+
+
+def body_of(person: motionsense.Person | None) -> dict[str, object]:
+    """Returns weight, height, age and sex of a person; NaN and an empty text where unknown."""
+    if person is None:
+        return {"weight": math.nan, "height": math.nan, "age": math.nan, "sex": ""}
+    return dataclasses.asdict(person)
+
+
+def persons_of(sources: dict[str, Source]) -> dict[int, motionsense.Person]:
+    """Reads the table of the people, in the archive or beside it; nobody where there is none."""
+    for source in sources.values():
+        members = source.index(re.escape(TABLE))
+        if members:
+            return motionsense.parse_people(source.open(members[()]), name=TABLE).by_code
+    log.warning(
+        "No %s there: weight, height, age and sex are left unknown. It lies beside the archive in "
+        "the official folder.",
+        TABLE,
+    )
+    return {}
+
+
+def recordings_of(source: Source) -> list[Recording]:
+    """Returns the trials of an archive, in the order of people and trials.
+
+    Some archives hold the folder twice, one within the other; of equal files the first is taken.
+
+    Raises:
+        ArchiveError: When there are none, one is not of MotionSense, or two of one name differ.
+    """
+    found: dict[tuple[int, str, int], Recording] = {}
+    for name in sorted(source.names, key=lambda name: (name.count("/"), name)):
+        match = re.fullmatch(_MEMBER, name)
+        if not match:
+            continue
+        activity, trial, subject = match[1], int(match[2]), int(match[3])
+        if trial not in TRIALS.get(activity, ()) or not 1 <= subject <= SUBJECTS:
+            raise ArchiveError(
+                f"{source.title}: {shown(name)} is no trial of MotionSense. Keep only what "
+                "A_DeviceMotion_data.zip holds."
+            )
+        recording = Recording(subject, activity, trial, name)
+        first = found.setdefault((subject, activity, trial), recording)
+        if first is not recording and source.read(first.member) != source.read(name):
+            raise ArchiveError(
+                f"{source.title}: {first.member} and {name} are one trial, but differ. Keep one of "
+                "the two folders."
+            )
+    if not found:
+        names = ", ".join(source.names[:5]) or "nothing"
+        raise ArchiveError(
+            f"{source.title} holds no <activity>_<trial>/sub_<n>.csv; it holds {names}. {_GET}"
+        )
+    return sorted(found.values())
+
+
+def repeated(source: Source, recordings: list[Recording]) -> dict[str, str]:
+    """Finds trials with the very bytes of an earlier one of the person.
+
+    Returns:
+        The first trial with the same bytes, by trial.
+
+    Raises:
+        ArchiveError: When two people have the same: one label must be wrong.
+    """
+    repeats = Repeats(source.title, "trials", "kept")
+    for recording in track(recordings, f"{source.title}, looking for repeated trials"):
+        repeats.add(source.read(recording.member), recording.key, f"person {recording.subject}")
+    repeats.report()
+    return repeats.same_as

@@ -1,0 +1,21 @@
+"""TFDS's own test case on hand-made data."""
+
+import tensorflow_datasets as tfds
+
+from tfds_builders.motionsense_inertial import motionsense_inertial_dataset_builder
+
+
+class Trials(tfds.testing.DatasetBuilderTestCase):
+    """Prepares `trials` from `dummy_data/`, reads it back and checks tags, names and splits."""
+
+    DATASET_CLASS = motionsense_inertial_dataset_builder.Builder
+    BUILDER_CONFIG_NAMES_TO_TEST = ["trials"]
+    SKIP_TF1_GRAPH_MODE = True
+    SPLITS = {"train": 8, "validation": 4, "test": 4}
+
+
+class Walk6(Trials):
+    """The same of `walk6`."""
+
+    BUILDER_CONFIG_NAMES_TO_TEST = ["walk6"]
+    SPLITS = {"train": 6, "validation": 3, "test": 3}

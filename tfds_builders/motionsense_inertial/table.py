@@ -1,0 +1,21 @@
+"""The table of the people, a file beside the archive."""
+
+from __future__ import annotations
+
+from tfds_builders.common.archive import Source
+
+NAME = "data_subjects_info.csv"
+
+
+class _Table(Source):
+    def _list(self):
+        return self._within(iter([(NAME, self.path.stat().st_size)]))
+
+    def _stream(self, name):
+        return self.path.open("rb")
+
+
+def table_beside(source: Source) -> Source | None:
+    """Returns the table in the folder in which an archive or unpacked folder lies, or None."""
+    path = source.path.parent / NAME
+    return _Table(NAME, source.limits, path=path) if path.is_file() else None

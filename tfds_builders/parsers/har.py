@@ -1,0 +1,113 @@
+"""Inertial signals of UCI's activity recognition with smartphones (Anguita2013), as text.
+
+A signal's file has a window a line, 128 numbers between blanks, with exponents of three digits.
+Beside it, whose windows they are and what the person did: one whole number a line. Which activity
+has which number says `activity_labels.txt`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import BinaryIO
+
+import numpy as np
+
+from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.parsers.text import check_end, numbers, read_text
+
+RATE_HZ = 50
+SAMPLES = 128  # of a window: 2.56 s
+CHANNELS = tuple(
+    f"{signal}_{axis}" for signal in ("body_acc", "body_gyro", "total_acc") for axis in "xyz"
+)
+ACTIVITIES = (
+    "WALKING", "WALKING_UPSTAIRS", "WALKING_DOWNSTAIRS", "SITTING", "STANDING", "LAYING",
+)  # fmt: skip
+_WHOLE = re.compile(r"[1-9]\d?")
+_FIX = "The file seems cut or edited; unpack the archive again."
+
+
+@dataclasses.dataclass(frozen=True)
+class Signal:
+    """One channel of all windows.
+
+    Attributes:
+        windows: (windows, 128) float32; accelerations in g, angular velocities in rad/s.
+    """
+
+    windows: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """What stands beside the windows: the person or the activity of each.
+
+    Attributes:
+        values: (windows,) int32, from 1.
+    """
+
+    values: np.ndarray
+
+
+def parse(file: BinaryIO, *, name: str) -> Signal:
+    """Reads a signal, such as `body_acc_x_train.txt`.
+
+    Args:
+        file: The open file.
+        name: Its name, for errors.
+
+    Returns:
+        The signal; at least one window, every value finite.
+
+    Raises:
+        FormatError: Naming the line that does not have 128 numbers.
+    """
+    lines = _lines(file, name)
+    windows = numbers(lines, SAMPLES, name=name, first_line=1, separator=None, fix=_FIX)
+    return Signal(windows)
+
+
+def parse_column(file: BinaryIO, *, name: str, most: int) -> Column:
+    """Reads `subject_train.txt`, `y_train.txt` and those of the test part.
+
+    Args:
+        file: The open file.
+        name: Its name, for errors.
+        most: Largest number that may stand there.
+
+    Returns:
+        The numbers; at least one, each from 1 to `most`.
+
+    Raises:
+        FormatError: Naming the line that does not have such a number.
+    """
+    lines = _lines(file, name)
+    for number, line in enumerate(lines, 1):
+        if not _WHOLE.fullmatch(line.strip()) or int(line) > most:
+            raise FormatError(
+                name, f"line {number}", shown(line), f"a whole number from 1 to {most}", _FIX
+            )
+    return Column(np.array(lines, np.int32))
+
+
+def check_activities(file: BinaryIO, *, name: str) -> None:
+    """Reads `activity_labels.txt`, lines `1 WALKING`.
+
+    Raises:
+        FormatError: When it gives other names or numbers than `ACTIVITIES`.
+    """
+    lines = [line.split() for line in read_text(file, name).strip().split("\n")]
+    expected = [[str(number), activity] for number, activity in enumerate(ACTIVITIES, 1)]
+    if lines != expected:
+        odd = next((found for found in lines if found not in expected), lines[-1])
+        raise FormatError(
+            name, "", shown(" ".join(odd)),
+            ", ".join(" ".join(words) for words in expected), _FIX,
+        )  # fmt: skip
+
+
+def _lines(file: BinaryIO, name: str) -> list[str]:
+    text = read_text(file, name)
+    check_end(text, name, _FIX)
+    return text.removesuffix("\n").split("\n")
