@@ -106,6 +106,12 @@ def test_a_page_names_only_files_that_exist(page):
         assert (folder / target).exists(), target
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_holds_no_mark_of_an_unfinished_merge(page):
+    marks = ("<<<<<<< ", ">>>>>>> ", "=======")
+    assert not [line for line in (ROOT / page).read_text().splitlines() if line.startswith(marks)]
+
+
 @pytest.mark.parametrize("area", list(areas()))
 def test_the_index_has_every_public_name(area):
     assert public(area) - {"__version__"} <= listed().get(area, set())
