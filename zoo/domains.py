@@ -187,10 +187,11 @@ def leave_one_out(run, seeds, heads, train):
         seeds: Number of seeds, from that of the run on.
         heads: `{name: (method, head)}`.
         train: Function of settings, a dict of `domain`, `method`, `seed` and `steps`, that gives
-            `test`, a dict of accuracies by head, and `minutes`.
+            `test`, for each head a list, whether each image is right, and `minutes`.
 
     Returns:
-        `{(name, domain, seed): accuracy}`, and the minutes of all trainings.
+        `{(name, domain, seed): right}`, booleans of shape `(images of the domain,)`, and the
+        minutes of all trainings.
     """
     plan = [
         {
@@ -208,7 +209,7 @@ def leave_one_out(run, seeds, heads, train):
         shutil.rmtree(run.out / "runs", ignore_errors=True)
     results = Runs(run.out / "runs").make(plan, train, "trainings")
     found = {
-        (name, settings["domain"], settings["seed"]): result["test"][head]
+        (name, settings["domain"], settings["seed"]): np.array(result["test"][head])
         for settings, result in zip(plan, results, strict=True)
         for name, (method, head) in heads.items()
         if method == settings["method"]

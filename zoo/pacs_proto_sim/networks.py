@@ -5,12 +5,13 @@ import typer
 
 from keras_dml._backend import keras
 from keras_dml.models import PrototypicalClassifier, efficientnet_lite0
-from zoo import domains
+from zoo import classifiers, domains
 
 # What lies above works at 7 x 7 pixels and holds 2.7 of the 3.4 million weights: a step of 42
 # images takes 0.6 s of one core, as long as the forward pass alone takes below.
 CUT = "block_10_add"
 HIDDEN = 128
+SOFTMAX_HIDDEN = 262  # units that give a softmax the weights of prototypes and similarity
 
 
 def pretrained(weights):
@@ -45,10 +46,22 @@ def classifier(encoder):
     )
 
 
+def softmax(encoder):
+    """The control of `classifier`."""
+    return classifiers.softmax(encoder, len(domains.CLASSES), SOFTMAX_HIDDEN)
+
+
 def take_heads(model, other):
-    """Gives a classifier the similarity, prototypes and auxiliary head of another."""
-    for layer in ("prototypes_layer", "aux_head"):
-        getattr(model, layer).set_weights(getattr(other, layer).get_weights())
+    """Gives a classifier what another has above the encoder: similarity, prototypes and auxiliary
+    head, or the layers of the control."""
+    for mine, theirs in zip(*map(heads_of, (model, other)), strict=True):
+        mine.set_weights(theirs.get_weights())
+
+
+def heads_of(model):
+    """The layers with weights above the encoder."""
+    control = [one for one in model.encoder.layers if one.name == classifiers.CONTROL_LAYER]
+    return [model.prototypes_layer, model.aux_head, *control]
 
 
 def embedded(model, middles, rows):
@@ -57,6 +70,6 @@ def embedded(model, middles, rows):
     return np.concatenate([model.embed(middles[part].astype(np.float32)) for part in parts])
 
 
-def accuracy(model, z, labels, head):
-    """Fraction of embeddings whose class has the highest score of a head."""
-    return float(np.mean(np.argmax(model.head_scores(z, head), axis=1) == labels))
+def right(model, z, labels, head):
+    """Of each embedding whether its class has the highest score of a head."""
+    return np.argmax(model.head_scores(z, head), axis=1) == labels

@@ -2,10 +2,11 @@
 weights, prototypes and a learned similarity.
 
 Each of PACS's four domains is left out in turn: SIM and DOL are the two heads of one model, and a
-plain softmax on the same pretrained encoder is trained alone, with the same batches and as many
-steps. Heads are trained on ImageNet's features first, then with the upper part of the encoder, so
-that its features are not spoiled by random heads (Kumar2022). The model that is published is
-trained on all four domains. From the checkout: `python -m zoo.pacs_proto_sim.train --help`.
+softmax with as many weights as prototypes and similarity have is trained alone on the same
+pretrained encoder, with the same batches and as many steps. Heads are trained on ImageNet's
+features first, then with the upper part of the encoder, so that its features are not spoiled by
+random heads (Kumar2022). The model that is published is trained on all four domains. From the
+checkout: `python -m zoo.pacs_proto_sim.train --help`.
 """
 
 import functools
@@ -29,9 +30,9 @@ HEAD_STEPS, HEAD_LEARNING_RATE = 200, 1e-3  # of the heads alone, on ImageNet's 
 STEPS_PER_EPOCH = 20
 optimization = functools.partial(classifiers.optimization, warm_up=20)
 SMOOTHING = 0.1
-LOSSES = {
-    "sim": PrototypicalLoss(label_smoothing=SMOOTHING),
-    "softmax": PrototypicalLoss(class_weight=0.0, pair_weight=0.0, label_smoothing=SMOOTHING),
+METHODS = {
+    "sim": (networks.classifier, PrototypicalLoss(label_smoothing=SMOOTHING)),
+    "softmax": (networks.softmax, classifiers.softmax_loss(label_smoothing=SMOOTHING)),
 }
 HEADS = {"SIM": ("sim", "sim"), "DOL": ("sim", "dol"), "softmax": ("softmax", "dol")}
 FIGURE = "domains"
@@ -43,23 +44,22 @@ Weights = Annotated[
 Seeds = Annotated[int, typer.Option(min=2, help="Runs of each method on each domain.")]
 
 
-def trained(upper, loss, known, outputs, rows, steps, seed):
+def trained(upper, method, known, outputs, rows, steps, seed):
     """A classifier on the upper part of the encoder, which it trains with it.
 
     Args:
         upper: Upper part of `networks.pretrained`; trained in place.
-        loss: One of `LOSSES`.
+        method: One of `METHODS`.
         known: `domains.DomainImages`.
         outputs: `domains.Outputs`.
         rows: Images to train on.
         steps: Training steps of the upper part; the heads alone have `HEAD_STEPS` before.
         seed: Seed of the batches.
     """
+    build, loss = METHODS[method]
     features = keras.Input(upper.output_shape[1:])
-    heads = networks.classifier(keras.Model(features, keras.layers.Identity()(features)))
-    model = networks.classifier(upper)
-    for one in (heads, model):
-        one.prototypes_layer.similarity.trainable = bool(loss.class_weight or loss.pair_weight)
+    heads = build(keras.Model(features, keras.layers.Identity()(features)))
+    model = build(upper)
     draw = functools.partial(domains.batches, known, rows=rows, per_class=PER_CLASS, seed=seed)
     batches = draw(outputs.features, steps=HEAD_STEPS)
     fit(heads, batches, steps=HEAD_STEPS, optimization=optimization(HEAD_LEARNING_RATE), loss=loss)
@@ -70,7 +70,7 @@ def trained(upper, loss, known, outputs, rows, steps, seed):
 
 
 def train_without(settings, *, weights, known, outputs):
-    """A network trained without a domain: accuracies of its heads.
+    """A network trained without a domain: which pictures its heads name.
 
     Args:
         settings: Dict of `domain`, `method`, `seed` and `steps`.
@@ -79,7 +79,8 @@ def train_without(settings, *, weights, known, outputs):
         outputs: `domains.Outputs`.
 
     Returns:
-        Dict of `minutes`, and `test` and `validation` by head.
+        Dict of `minutes`, and of `test` and `validation`: for each head a list, whether each
+        picture is right.
     """
     start, method = time.monotonic(), settings["method"]
     keras.backend.clear_session()
@@ -87,14 +88,15 @@ def train_without(settings, *, weights, known, outputs):
     _, _, upper = networks.pretrained(weights)
     train, validation, test = known.without(settings["domain"])
     steps, seed = settings["steps"], settings["seed"]
-    model = trained(upper, LOSSES[method], known, outputs, train, steps, seed)
+    model = trained(upper, method, known, outputs, train, steps, seed)
     if method == "sim":
         z = networks.embedded(model, outputs.maps[0], train)
         model.prototypes_layer.refit(z, known.labels[train])
     heads, found = [head for of, head in HEADS.values() if of == method], {}
     for split, rows in (("test", test), ("validation", validation)):
         z = networks.embedded(model, outputs.maps[0], rows)
-        found[split] = {one: networks.accuracy(model, z, known.labels[rows], one) for one in heads}
+        right = {one: networks.right(model, z, known.labels[rows], one) for one in heads}
+        found[split] = {one: answers.tolist() for one, answers in right.items()}
     return {**found, "minutes": (time.monotonic() - start) / 60}
 
 
@@ -105,7 +107,7 @@ def final(run, *, weights, known, outputs):
     encoder, _, upper = networks.pretrained(weights)
     train, _, _ = known.without()
     whole = networks.classifier(encoder)
-    parts = trained(upper, LOSSES["sim"], known, outputs, train, run.steps, run.seed)
+    parts = trained(upper, "sim", known, outputs, train, run.steps, run.seed)
     networks.take_heads(whole, parts)
     whole.refit_prototypes(domains.central(known.images[train]), known.labels[train], batch_size=32)
     return whole
@@ -133,16 +135,21 @@ def main(run, weights: Weights = WEIGHTS, seeds: Seeds = 3):
     found, minutes = domains.leave_one_out(
         run, seeds, HEADS, lambda settings: train_without(settings, **given)
     )
-    figures = run.keep(domain_figures.rows(found, tuple(HEADS), known))
-    domain_figures.save(found, tuple(HEADS), known, run.out / FIGURE)
+    figures = run.keep(domain_figures.rows(found, tuple(HEADS)))
+    domain_figures.save(found, tuple(HEADS), run.out / FIGURE)
     if run.publishes:
         start = time.monotonic()
         model = final(run, **given)
         run.minutes = minutes + prepared + (time.monotonic() - start) / 60
         run.options = {"seeds": seeds}
         golden = synthetic_images(side=domains.SIDE, channels=3)
-        run.publish(model, golden, figures, curves=FIGURE, seeds=seeds, **known.counts())
-        domain_figures.save(found, tuple(HEADS), known, run.folder / "figures" / FIGURE)
+        facts = {
+            "seeds": seeds,
+            "mcnemar": domain_figures.mcnemar(found, "SIM", "softmax"),
+            **known.counts(),
+        }
+        run.publish(model, golden, figures, curves=FIGURE, **facts)
+        domain_figures.save(found, tuple(HEADS), run.folder / "figures" / FIGURE)
 
 
 if __name__ == "__main__":
