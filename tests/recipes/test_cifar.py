@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import typer
 
 from keras_dml import zoo
 from keras_dml.zoo import schema
@@ -26,6 +27,7 @@ def photographs(monkeypatch):
 
     monkeypatch.setattr(recipe.images, "cifar10", read)
     monkeypatch.setattr(classifiers, "STEPS_PER_EPOCH", 2)
+    monkeypatch.setattr(recipe, "DEPTH", 10)
     monkeypatch.setattr(recipe, "WIDTH", 1)
     monkeypatch.setattr(recipe.tasks, "PROBES", 40)
 
@@ -47,9 +49,42 @@ def test_varied_photographs_keep_their_range_and_differ_from_batch_to_batch(rng)
 
 def test_a_part_of_the_set_is_told_and_the_whole_set_is_not_called_a_part():
     counts = {"train": 10_000, "test": 2_000}
-    part = " ".join(recipe.about(counts)["limits"]).format(**counts)
+    part = " ".join(recipe.about(counts)["limits"]).format(**counts, passes=36)
     assert "10,000 of CIFAR-10's 50,000" in part and "do not compare with published" in part
     assert "lossy" not in " ".join(recipe.about(recipe.OFFICIAL)["limits"])
+
+
+def test_a_square_of_every_photograph_is_lost(rng):
+    images = rng.random((300, 32, 24, 3), dtype=np.float32)
+    erased = augment.erase(images, rng, 12)
+    lost = (erased != images).all(axis=-1)
+    assert erased.dtype == images.dtype and (erased[lost] == 0.5).all()
+    np.testing.assert_array_equal(erased[~lost], images[~lost])
+    sizes = lost.sum(axis=(1, 2))
+    assert sizes.max() == 12 * 12 and sizes.min() >= 6 * 6 and len(set(sizes)) > 20
+    boxes = lost.any(axis=2).sum(axis=1) * lost.any(axis=1).sum(axis=1)
+    np.testing.assert_array_equal(boxes, sizes)  # one rectangle each
+
+
+def test_the_softmax_has_as_many_weights_as_prototypes_and_similarity():
+    encoder = recipe.encoder()
+    layer = recipe.classifier(encoder).prototypes_layer
+    ours = layer.similarity.count_params() + np.asarray(layer.prototypes).size
+    control = recipe.softmax(encoder)
+    theirs = control.encoder.count_params() - encoder.count_params()
+    theirs += control.aux_head.count_params()
+    assert abs(theirs - ours) < 100
+    assert not control.prototypes_layer.similarity.trainable_weights
+
+
+def test_settings_are_chosen_on_training_images_that_are_held_out(photographs, tmp_path):
+    x, y = recipe.examples("train")
+    (known, labels), (held_out, others) = recipe.split(x, y, 20)
+    assert len(known) == len(labels) == 60 and len(held_out) == len(others) == 20
+    everything = {image.tobytes() for image in (*known, *held_out)}
+    assert everything == {image.tobytes() for image in x}
+    with pytest.raises(typer.BadParameter, match="--held-out"):
+        recipe.main(steps=2, out=tmp_path, held_out=20, publish_model=True)
 
 
 def test_a_run_goes_on_where_it_stopped_and_its_card_and_model_can_be_read(
@@ -59,7 +94,7 @@ def test_a_run_goes_on_where_it_stopped_and_its_card_and_model_can_be_read(
     monkeypatch.setattr(recipe, "__file__", str(folder / "train.py"))
     out = tmp_path / "run"
     recipe.main(steps=2, out=out)
-    progress = out / "checkpoint" / "progress.json"
+    progress = out / "model" / "checkpoint" / "progress.json"
     before = json.loads(progress.read_text())
     recipe.main(steps=4, out=out, resume=True, publish_model=True)
     after = json.loads(progress.read_text())
@@ -69,7 +104,9 @@ def test_a_run_goes_on_where_it_stopped_and_its_card_and_model_can_be_read(
     card = zoo.card(NAME)
     assert not schema.problems(card)
     named = [row["head"] for row in card["figures"] if row["protocol"] == "classification"]
-    assert named == ["sim", "dol"]
+    assert named == ["sim", "dol", "softmax"]
+    assert [one["name"] for one in card["baselines"]][-1] == "softmax"
+    assert [path.name for path in (folder / "controls").iterdir()] == ["softmax.keras"]
     assert card["figures"][0]["trials"] == 80
     verified = [row for row in card["figures"] if row["protocol"] == "verification"]
     assert {row["trials"] for row in verified} == {40 * 40}
