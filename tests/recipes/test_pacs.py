@@ -237,7 +237,7 @@ def test_what_the_upper_part_learns_is_learned_by_the_whole_network(network):
     np.testing.assert_allclose(encoder(x), 2 * before, rtol=1e-5)
 
 
-@pytest.mark.parametrize("method", recipe.METHODS)
+@pytest.mark.parametrize("method", networks.METHODS)
 def test_training_moves_the_upper_part_and_the_heads_and_nothing_below(network, tmp_path, method):
     """And nothing that its loss does not ask for, of which Keras would warn."""
     known = made()

@@ -6,9 +6,15 @@ from keras_dml import zoo
 from keras_dml.training import pooled
 from zoo import gait
 
+RIVAL = "the n-pair loss on the same quantile pooling, trained alike at its own scale"
+
 
 def evidence(trained):
-    """The walkers of the split `test`, beside the model without a network."""
+    """The walkers of the split `test`, beside the model without a network and a rival."""
     what = "linear discriminants of lagged correlations, in closed form, on the same people"
     closed_form = what, pooled.NO_NETWORK, functools.partial(zoo.load, "gait_lda")
-    return gait.evidence(trained, {"gait_lda": closed_form})
+    rivals = {
+        name: (RIVAL, pooled.INSTEAD, lambda model=model: model)
+        for name, model in trained.controls.items()
+    }
+    return gait.evidence(trained, {"gait_lda": closed_form, **rivals})

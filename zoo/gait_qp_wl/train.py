@@ -117,18 +117,20 @@ SETTINGS = {
     "mp_npl": Settings(loss={"scale": 128.0}),
     "qp_cls": Settings(),
 }
+RIVAL = "qp_npl"  # the best of the others
 
 
 @recipe.command(STEPS)
 def main(run, method: sequences.Method = "qp_wl"):
     """Trains on the walkers of `train` and `validation`, measures those of `test` by both
-    protocols."""
+    protocols; with --publish also the rival that stands on the card."""
     walkers = gait.both_feet()
     encoder = trained(run, method, walkers, SETTINGS[method])
     test = gait.walks("test").windows(gait.WINDOW)
     measured = sequences.evaluate(run, encoder, test)
     if run.publishes and method == "qp_wl":
-        gait.publish(run, encoder, walkers, test, measured)
+        rival = trained(run.part(RIVAL), RIVAL, walkers, SETTINGS[RIVAL])
+        gait.publish(run, encoder, walkers, test, measured, controls={RIVAL: rival})
 
 
 if __name__ == "__main__":

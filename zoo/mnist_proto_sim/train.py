@@ -19,7 +19,8 @@ PER_DIGIT = 13  # rows of each digit in a batch
 STEPS, LEARNING_RATE = 2500, 2e-3
 WIDTH, EMBEDDING = 32, 64  # a LeNet had 99.0 % after 6,000 steps
 SHIFT = 2  # pixels, at most
-HIDDEN = 128
+HIDDEN, SMOOTHING = 128, 0.1
+SOFTMAX_HIDDEN = 230  # units that give a softmax the 17,300 weights of prototypes and similarity
 
 examples = images.mnist
 batches = functools.partial(classifiers.batches, ways=10, per_class=PER_DIGIT)
@@ -37,23 +38,49 @@ def figures_of(model):
     return classifiers.accuracies(model, *test) + beyond
 
 
-@recipe.command(STEPS)
-def main(run):
-    """Trains on the 60,000 training images and measures on the 10,000 test images."""
+def classifier(encoder):
+    """The untrained model."""
+    return PrototypicalClassifier(encoder, 10, hidden=(HIDDEN,), class_names=DIGITS)
+
+
+def softmax(encoder):
+    """The untrained control."""
+    return classifiers.softmax(encoder, 10, SOFTMAX_HIDDEN)
+
+
+def trained(run, head, loss, x, y):
+    """A classifier trained from random weights; the same batches for every head.
+
+    Args:
+        run: `zoo.recipe.Run`.
+        head: `classifier` or `softmax`.
+        loss: Class or function of its loss.
+        x: Images, shape `(images, 28, 28, 1)`.
+        y: Digits, shape `(images,)`.
+    """
     keras.utils.set_random_seed(run.seed)
-    encoder = conv4(width=WIDTH, blocks=3, embedding=EMBEDDING)
-    model = PrototypicalClassifier(encoder, 10, hidden=(HIDDEN,), class_names=DIGITS)
-    x, y = examples("train")
+    model = head(conv4(width=WIDTH, blocks=3, embedding=EMBEDDING))
     run.fit(
         model,
         batches(x, y, vary=vary, seed=run.seed),
         classifiers.optimization(LEARNING_RATE),
-        loss=PrototypicalLoss(label_smoothing=0.1),
+        loss=loss(label_smoothing=SMOOTHING),
     )
+    return model
+
+
+@recipe.command(STEPS)
+def main(run):
+    """Trains on the 60,000 training images and measures on the 10,000 test images; with --publish
+    also trains the softmax that stands on the card."""
+    x, y = examples("train")
+    model = trained(run, classifier, PrototypicalLoss, x, y)
     model.refit_prototypes(x, y)
     figures = run.keep(figures_of(model))
     if run.publishes:
-        run.publish(model, synthetic_images(), figures, curves=None)
+        control = trained(run.part("softmax"), softmax, classifiers.softmax_loss, x, y)
+        controls = {"softmax": classifiers.logits(control)}
+        run.publish(model, synthetic_images(), figures, curves=None, controls=controls)
 
 
 if __name__ == "__main__":

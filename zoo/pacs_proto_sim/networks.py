@@ -4,6 +4,7 @@ import numpy as np
 import typer
 
 from keras_dml._backend import keras
+from keras_dml.losses import PrototypicalLoss
 from keras_dml.models import PrototypicalClassifier, efficientnet_lite0
 from zoo import classifiers, domains
 
@@ -49,6 +50,13 @@ def classifier(encoder):
 def softmax(encoder):
     """The control of `classifier`."""
     return classifiers.softmax(encoder, len(domains.CLASSES), SOFTMAX_HIDDEN)
+
+
+SMOOTHING = 0.1
+METHODS = {  # a classifier on the encoder, and its loss
+    "sim": (classifier, PrototypicalLoss(label_smoothing=SMOOTHING)),
+    "softmax": (softmax, classifiers.softmax_loss(label_smoothing=SMOOTHING)),
+}
 
 
 def take_heads(model, other):

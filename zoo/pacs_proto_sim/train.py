@@ -17,7 +17,6 @@ from typing import Annotated
 import typer
 
 from keras_dml._backend import keras
-from keras_dml.losses import PrototypicalLoss
 from keras_dml.training import fit
 from keras_dml.training.golden import synthetic_images
 from keras_dml.zoo.reading import sha256
@@ -29,11 +28,6 @@ STEPS, LEARNING_RATE = 80, 3e-4  # of the upper part with the heads
 HEAD_STEPS, HEAD_LEARNING_RATE = 200, 1e-3  # of the heads alone, on ImageNet's features
 STEPS_PER_EPOCH = 20
 optimization = functools.partial(classifiers.optimization, warm_up=20)
-SMOOTHING = 0.1
-METHODS = {
-    "sim": (networks.classifier, PrototypicalLoss(label_smoothing=SMOOTHING)),
-    "softmax": (networks.softmax, classifiers.softmax_loss(label_smoothing=SMOOTHING)),
-}
 HEADS = {"SIM": ("sim", "sim"), "DOL": ("sim", "dol"), "softmax": ("softmax", "dol")}
 FIGURE = "domains"
 WEIGHTS = pathlib.Path("build/efficientnet_lite0.weights.h5")
@@ -49,14 +43,14 @@ def trained(upper, method, known, outputs, rows, steps, seed):
 
     Args:
         upper: Upper part of `networks.pretrained`; trained in place.
-        method: One of `METHODS`.
+        method: One of `networks.METHODS`.
         known: `domains.DomainImages`.
         outputs: `domains.Outputs`.
         rows: Images to train on.
         steps: Training steps of the upper part; the heads alone have `HEAD_STEPS` before.
         seed: Seed of the batches.
     """
-    build, loss = METHODS[method]
+    build, loss = networks.METHODS[method]
     features = keras.Input(upper.output_shape[1:])
     heads = build(keras.Model(features, keras.layers.Identity()(features)))
     model = build(upper)
@@ -79,8 +73,7 @@ def train_without(settings, *, weights, known, outputs):
         outputs: `domains.Outputs`.
 
     Returns:
-        Dict of `minutes`, and of `test` and `validation`: for each head a list, whether each
-        picture is right.
+        Dict of `minutes`, and for `test` and `validation` of lists, which pictures each head names.
     """
     start, method = time.monotonic(), settings["method"]
     keras.backend.clear_session()
@@ -95,8 +88,8 @@ def train_without(settings, *, weights, known, outputs):
     heads, found = [head for of, head in HEADS.values() if of == method], {}
     for split, rows in (("test", test), ("validation", validation)):
         z = networks.embedded(model, outputs.maps[0], rows)
-        right = {one: networks.right(model, z, known.labels[rows], one) for one in heads}
-        found[split] = {one: answers.tolist() for one, answers in right.items()}
+        right = functools.partial(networks.right, model, z, known.labels[rows])
+        found[split] = {one: right(one).tolist() for one in heads}
     return {**found, "minutes": (time.monotonic() - start) / 60}
 
 
