@@ -7,6 +7,7 @@ import pytest
 import typer
 
 from keras_dml import zoo
+from keras_dml._backend import keras
 from keras_dml.zoo import schema
 from zoo import augment, classifiers
 from zoo.cifar10_proto_sim import train as recipe
@@ -14,9 +15,16 @@ from zoo.cifar10_proto_sim import train as recipe
 NAME = "cifar10_proto_sim"
 
 
+def small():
+    """An encoder that compiles in a moment."""
+    image = keras.Input((32, 32, 3))
+    x = keras.layers.Conv2D(6, 4, strides=4)(image)
+    return keras.Model(image, keras.layers.GlobalAveragePooling2D()(x))
+
+
 @pytest.fixture
 def photographs(monkeypatch):
-    """Ten colors with noise in place of CIFAR-10, and epochs of two steps."""
+    """Ten colors with noise in place of CIFAR-10, a small encoder, and epochs of two steps."""
     rng = np.random.default_rng(0)
     colors = rng.random((10, 1, 1, 3))
 
@@ -27,8 +35,7 @@ def photographs(monkeypatch):
 
     monkeypatch.setattr(recipe.images, "cifar10", read)
     monkeypatch.setattr(classifiers, "STEPS_PER_EPOCH", 2)
-    monkeypatch.setattr(recipe, "DEPTH", 10)
-    monkeypatch.setattr(recipe, "WIDTH", 1)
+    monkeypatch.setattr(recipe, "encoder", small)
     monkeypatch.setattr(recipe.tasks, "PROBES", 40)
 
 

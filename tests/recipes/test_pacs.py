@@ -178,9 +178,9 @@ def test_the_table_has_means_over_seeds_and_the_average_of_the_domains():
 def test_intervals_are_over_pictures_however_many_seeds_answer_them():
     one, many = (domain_figures.rows(answers(lambda *_: 60, seeds), METHODS)[0] for seeds in (2, 9))
     assert one["trials"] == many["trials"] == 400 and many["stderr"] == 0
-    np.testing.assert_allclose(many["ci95"], one["ci95"], atol=1e-12)
+    np.testing.assert_allclose(many["ci95"], one["ci95"], rtol=0, atol=1e-12)
     half = 1.96 * (0.6 * 0.4 / 400) ** 0.5
-    np.testing.assert_allclose(one["ci95"], [0.6 - half, 0.6 + half], atol=0.006)
+    np.testing.assert_allclose(one["ci95"], [0.6 - half, 0.6 + half], rtol=0, atol=0.006)
 
 
 def test_what_sim_gains_is_paired_by_seed_and_by_picture():
