@@ -7,6 +7,7 @@ from keras_dml.zoo import lookup, schema
 
 ACRONYMS = ("auc", "eer", "tar", "far")
 MAX_DIGITS = 20  # of an integer; a count of bytes has fewer
+LESS = " less "  # in the name of a difference of two heads
 SHOTS = {"ways": "way", "shots": "shot"}
 # How the metrics begin that are given in percent.
 RATES = ("eer", "accuracy", "misidentification", "tar_at_far", "recall_at")
@@ -158,7 +159,7 @@ def setting(row):
         row.get("domain"),
         " ".join(f"{row[key]}-{word}" for key, word in SHOTS.items() if key in row),
         attack,
-        f"{row['head']} head" if "head" in row else None,
+        _head(row),
         f"{row['score']} score" if "score" in row else None,
     ]
     return ", ".join(str(part) for part in parts if part)
@@ -178,19 +179,33 @@ def protocol_in_words(card, row):
 
 
 def value_in_words(row):
-    """`99.31 % ± 0.08`, `0.9982 ± 0.0009`: the value of a figure with its standard error, if that
-    is not 0.
+    """`99.31 % ± 0.08`, `0.9982 ± 0.0009`: the value of a figure with its standard error; where no
+    error was seen, a rate with the 95 % bound by the rule of three, `0 %, at most 7.7 %`.
 
     Args:
         row: Row of a card's `figures`.
     """
-    if row["stderr"] == 0:  # no error was seen, which is not to say that there is none
-        return f"{100 * row['value']:g} %" if is_rate(row) else f"{row['value']:.4g}"
+    if row["stderr"] == 0:
+        return _without_error(row)
     if row["metric"] == "auc":
         return f"{row['value']:.4f} ± {row['stderr']:.4f}"
     if is_rate(row):
         return percent(row["value"], row["stderr"])
     return f"{row['value']:.4g} ± {row['stderr']:.2g}"
+
+
+def _head(row):
+    head = row.get("head")
+    return head if head is None or LESS in head else f"{head} head"
+
+
+def _without_error(row):
+    """A value that is the same in each repetition or fold."""
+    if not is_rate(row):
+        return f"{row['value']:.4g}"
+    bound = min(1, 3 / row.get("people", row["trials"]))
+    limits = {0: f", at most {100 * bound:.2g} %", 1: f", at least {100 * (1 - bound):.2g} %"}
+    return f"{100 * row['value']:g} %{limits.get(row['value'], '')}"
 
 
 def is_rate(row):

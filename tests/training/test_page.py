@@ -43,11 +43,21 @@ def test_a_change_of_the_distance_is_told_apart_from_that_of_the_file():
     assert "thresholds above are not for it" in page_tables.exports({**moved, "thresholds": [{}]})
 
 
-def test_where_no_error_was_seen_none_is_claimed():
+def test_where_no_error_was_seen_there_is_the_bound_by_the_rule_of_three():
     row = {"protocol": "p", "n": 1, "metric": "eer", "value": 0.0, "stderr": 0.0, "trials": 17}
     table = page_tables.figures({**IMAGES, "figures": [row, row | {"metric": "auc", "value": 1}]})
     first, second = table.splitlines()[-2:]
-    assert first == "| p | 1 | EER | 0 % | 17 |" and second == "| p | 1 | AUC | 1 | 17 |"
+    assert first == "| p | 1 | EER | 0 %, at most 18 % | 17 |"
+    assert second == "| p | 1 | AUC | 1 | 17 |"
+    named = row | {"metric": "accuracy", "value": 1.0, "people": 39, "trials": 390}
+    assert catalog.value_in_words(named) == "100 %, at least 92 %"
+    assert catalog.value_in_words(row | {"value": 0.25}) == "25 %"
+
+
+def test_a_difference_of_two_heads_is_no_head():
+    row = {"head": "sim less cosine", "metric": "eer", "value": -0.0231, "stderr": 0.0031}
+    assert catalog.setting(row) == "sim less cosine"
+    assert catalog.setting({"head": "sim"}) == "sim head"
 
 
 def test_sessions_of_one_sitting_are_blocks():
