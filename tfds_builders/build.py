@@ -115,12 +115,18 @@ def build(
             raise typer.Exit(130) from None
     if missing:
         notes.print(
-            f"No archive of {', '.join(missing)}. How to get one: python -m tfds_builders.build "
-            "NAME, for each by itself.",
+            f"No archive of {', '.join(missing)}{_where(manual_dir)}. How to get one: python -m "
+            "tfds_builders.build NAME, for each by itself.",
             markup=False,
         )
     if failed or len(missing) == len(tfds_builders.list_builders()):
         raise typer.Exit(1)
+
+
+def _where(manual_dir: pathlib.Path | None) -> str:
+    if manual_dir is None:
+        return ""
+    return f" in {manual_dir}" if manual_dir.is_dir() else f": there is no folder {manual_dir}"
 
 
 def _first_prepared(wanted: list[str], *given):

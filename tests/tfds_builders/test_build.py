@@ -125,6 +125,8 @@ def test_all_are_those_with_an_archive_and_the_others_are_named(manual, tmp_path
     assert prepared == ["ipol_gait/trials/1.0.0", "uci_eeg/large/1.0.0"]
     assert "No archive of" in result.stderr and "hyke_voice" in result.stderr
     assert run("--all", "--manual-dir", tmp_path / "d").exit_code == 1  # of none
+    result = run("--all", "--manual-dir", tmp_path / "missing")
+    assert result.exit_code == 1 and f"no folder {tmp_path}/missing" in result.stderr
 
 
 @pytest.mark.parametrize("words", [(), ("ipol_gait", "--all")])

@@ -8,6 +8,7 @@ import pytest
 from tests.tfds_builders import gaze, samples
 from tests.tfds_builders.gaze import FILMS, VIEWERS, event_name
 from tests.tfds_builders.mutations import check_parser
+from tests.tfds_builders.records import everything
 from tfds_builders import reading
 from tfds_builders.common.errors import ArchiveError, FormatError
 from tfds_builders.parsers import event_text
@@ -24,12 +25,6 @@ def parse(data):
 
 def prepared(folder, files, name="diem_gaze"):
     return reading.prepared(name, samples.write(folder / "manual", files), folder / "data")
-
-
-def everything(builder):
-    """All records by id, as Python sees them."""
-    sources = builder.as_data_source()
-    return {r["id"].decode(): r for source in sources.values() for r in source}
 
 
 def test_a_recording_has_the_values_of_its_lines():

@@ -9,6 +9,7 @@ import scipy.io
 
 from tests.tfds_builders import gaze, samples
 from tests.tfds_builders.mutations import check_parser
+from tests.tfds_builders.records import everything
 from tfds_builders import reading
 from tfds_builders.common.errors import ArchiveError, FormatError
 from tfds_builders.findwho_gaze import fixations
@@ -28,12 +29,6 @@ def parse(data):
 def prepared(folder, files):
     manual = samples.write(folder / "manual", files)
     return reading.prepared("findwho_gaze", manual, folder / "data")
-
-
-def everything(builder):
-    """All records by id, as Python sees them."""
-    sources = builder.as_data_source()
-    return {r["id"].decode(): r for source in sources.values() for r in source}
 
 
 def test_a_list_has_the_fixations_of_one_person_and_video():

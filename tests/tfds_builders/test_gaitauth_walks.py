@@ -9,6 +9,7 @@ import pytest
 from tests.tfds_builders import inertial, samples
 from tests.tfds_builders.inertial import MINUTE, NOON, walk_file, walk_files, walk_name
 from tests.tfds_builders.mutations import check_parser
+from tests.tfds_builders.records import everything, splits_of_people
 from tfds_builders import reading
 from tfds_builders.common.errors import ArchiveError, FormatError
 from tfds_builders.gaitauth_walks.places import Place, places
@@ -27,16 +28,6 @@ def parse(data):
 
 def prepared(folder, files, name="gaitauth_walks"):
     return reading.prepared(name, samples.write(folder / "manual", files), folder / "data")
-
-
-def everything(builder):
-    """All records by id, and the split of each person."""
-    sources = builder.as_data_source()
-    records = {record["id"].decode(): record for source in sources.values() for record in source}
-    found = {
-        record["subject"].decode(): split for split, source in sources.items() for record in source
-    }
-    return records, found
 
 
 def test_a_walk_has_the_values_of_its_lines():
@@ -147,7 +138,7 @@ def test_walks_are_numbered_by_their_first_times():
 )  # fmt: skip
 def test_a_record_has_the_samples_of_its_file_and_what_its_name_says(files, tmp_path):
     builder = prepared(tmp_path, files)
-    records, found = everything(builder)
+    records, found = everything(builder), splits_of_people(builder)
     assert len(records) == len(FILES)
     record, walk = records["ID02/2110_1"], parse(FILES[walk_name("ID02", "F", "2110", 1)])
     np.testing.assert_array_equal(record["sequence"], walk.sequence)
@@ -164,7 +155,7 @@ def test_uniform50_has_even_times_and_a_record_for_each_part_of_a_second(tmp_pat
         NAME: walk_file(samples=80, gap_ms=201),
         walk_name("ID01", "M", "2110", 1): walk_file(NOON + MINUTE, samples=40, gap_ms=201),
     }
-    records, _ = everything(prepared(tmp_path, FILES | files, "gaitauth_walks/uniform50"))
+    records = everything(prepared(tmp_path, FILES | files, "gaitauth_walks/uniform50"))
     assert sorted(key for key in records if "ID01" in key) == ["ID01/2100_0/0", "ID01/2100_0/1"]
     for part, start in enumerate((0, 40 * 40 + 201)):
         record = records[f"ID01/2100_0/{part}"]
@@ -183,7 +174,7 @@ def test_another_hour_is_another_sitting_and_names_do_not_order_the_walks(tmp_pa
         walk_name("ID01", "M", "1000", 2, device="Nexus_One"): walk_file(NOON - DAY, seed=3),
     }
     others = {name: content for name, content in FILES.items() if "ID01" not in name}
-    records, _ = everything(prepared(tmp_path, others | files))
+    records = everything(prepared(tmp_path, others | files))
     order = ("ID01/1000_2", "ID01/1001_1", "ID01/959_0")
     for at, (key, day) in enumerate(zip(order, (0, 1, 1), strict=True)):
         record = records[key]
@@ -193,7 +184,7 @@ def test_another_hour_is_another_sitting_and_names_do_not_order_the_walks(tmp_pa
 def test_nobody_is_in_two_splits_and_the_ids_are_written_down(tmp_path, caplog):
     walkers = {f"ID{number:02d}": "FM"[number % 2] for number in range(1, 21)}
     builder = prepared(tmp_path, walk_files(walkers, walks=1))
-    _, found = everything(builder)
+    found = splits_of_people(builder)
     subjects = builder.info.metadata["subjects"]
     assert {split: len(ids) for split, ids in subjects.items()} == {
         "train": 13, "validation": 2, "test": 5
@@ -228,7 +219,7 @@ def test_a_wrong_or_damaged_file_is_named_and_nothing_is_kept(files, message, tm
 @pytest.mark.slow
 def test_the_real_walks_are_prepared(data_dir, tmp_path):
     builder = reading.prepared("gaitauth_walks", data_dir, tmp_path)
-    records, found = everything(builder)
+    records, found = everything(builder), splits_of_people(builder)
     subjects = builder.info.metadata["subjects"]
     assert {split: len(ids) for split, ids in subjects.items()} == {
         "train": 17, "validation": 3, "test": 6
@@ -249,7 +240,8 @@ def test_the_real_walks_are_prepared(data_dir, tmp_path):
 
 @pytest.mark.slow
 def test_the_real_walks_are_read_at_even_times(data_dir, tmp_path):
-    records, found = everything(reading.prepared("gaitauth_walks/uniform50", data_dir, tmp_path))
+    builder = reading.prepared("gaitauth_walks/uniform50", data_dir, tmp_path)
+    records, found = everything(builder), splits_of_people(builder)
     assert len(found) == 26
     for record in records.values():
         assert (np.diff(record["time_ms"]) == 20).all() and len(record["time_ms"]) > 50

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.tfds_builders import samples
+from tests.tfds_builders.records import everything
 from tests.tfds_builders.samples import zipped
 from tfds_builders import reading
 from tfds_builders.common.errors import ArchiveError, FormatError
@@ -21,12 +22,6 @@ BODY = "HDM05_cut_amc/squat1Reps/HDM_bd.asf"
 
 def prepared(folder, files, name="hdm05_mocap"):
     return reading.prepared(name, samples.write(folder / "manual", files), folder / "data")
-
-
-def everything(builder):
-    """All records by id."""
-    sources = builder.as_data_source()
-    return {r["id"].decode(): r for source in sources.values() for r in source}
 
 
 def places_of(clip=CLIP):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.tfds_builders import samples
+from tests.tfds_builders.records import everything
 from tests.tfds_builders.samples import zipped
 from tfds_builders import reading
 from tfds_builders.common.errors import ArchiveError, FormatError
@@ -16,12 +17,6 @@ pytestmark = pytest.mark.usefixtures("quiet")
 
 def prepared(folder, files, name="ipol_gait"):
     return reading.prepared(name, samples.write(folder / "manual", files), folder / "data")
-
-
-def everything(builder):
-    """All records by id, as Python sees them."""
-    sources = builder.as_data_source()
-    return {r["id"].decode(): r for source in sources.values() for r in source}
 
 
 def test_a_record_has_the_values_of_its_files(tmp_path):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.tfds_builders import samples
+from tests.tfds_builders.records import everything
 from tests.tfds_builders.samples import zipped
 from tfds_builders import reading
 from tfds_builders.common.errors import ArchiveError, FormatError, MissingArchiveError
@@ -24,12 +25,6 @@ TS = {
 def prepared(folder, files, config="uci"):
     manual = samples.write(folder / "manual", files)
     return reading.prepared(f"japanese_vowels_lpc/{config}", manual, folder / "data")
-
-
-def everything(builder):
-    """All records by id."""
-    sources = builder.as_data_source()
-    return {r["id"].decode(): r for source in sources.values() for r in source}
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from tests.tfds_builders import samples
 from tests.tfds_builders.inertial import people_file, trial_file, trial_files, trial_name
 from tests.tfds_builders.mutations import check_parser
+from tests.tfds_builders.records import everything, splits_of_people
 from tfds_builders import reading
 from tfds_builders.common.errors import ArchiveError, FormatError
 from tfds_builders.motionsense_inertial.motionsense_inertial_dataset_builder import ALL_TRIALS
@@ -31,16 +32,6 @@ def parse_people(data):
 
 def prepared(folder, files, name="motionsense_inertial"):
     return reading.prepared(name, samples.write(folder / "manual", files), folder / "data")
-
-
-def everything(builder):
-    """All records by id, and the split of each person."""
-    sources = builder.as_data_source()
-    records = {record["id"].decode(): record for source in sources.values() for record in source}
-    found = {
-        record["subject"].decode(): split for split, source in sources.items() for record in source
-    }
-    return records, found
 
 
 def test_a_trial_has_the_values_of_its_lines():
@@ -136,7 +127,7 @@ def test_a_thousand_mutations_end_in_a_sound_result_or_a_format_error(run, data,
 )  # fmt: skip
 def test_a_record_has_the_samples_of_its_file_and_what_its_name_says(files, tmp_path, caplog):
     builder = prepared(tmp_path, files)
-    records, _ = everything(builder)
+    records = everything(builder)
     assert len(records) == len(FILES)
     record = records["3/ups_3"]
     np.testing.assert_array_equal(record["sequence"][2], 0.5 + np.arange(12) + 310)
@@ -158,7 +149,7 @@ def test_a_record_has_the_samples_of_its_file_and_what_its_name_says(files, tmp_
     ids=["beside the zip", "beside the folder", "within the folder"],
 )
 def test_the_table_gives_the_bodies_of_those_who_are_in_it(files, tmp_path):
-    records, _ = everything(prepared(tmp_path, files))
+    records = everything(prepared(tmp_path, files))
     body = [records["2/dws_1"][key] for key in ("weight", "height", "age", "sex")]
     assert body == [62, 162, 22, b"female"]
     assert math.isnan(records["4/dws_1"]["weight"]) and records["4/dws_1"]["sex"] == b""
@@ -167,14 +158,14 @@ def test_the_table_gives_the_bodies_of_those_who_are_in_it(files, tmp_path):
 def test_a_table_that_comes_later_is_another_archive(tmp_path, caplog):
     without = prepared(tmp_path, FILES)
     assert "people" not in without.info.metadata["fingerprints"]
-    records, _ = everything(prepared(tmp_path, TABLE))
+    records = everything(prepared(tmp_path, TABLE))
     assert records["1/wlk_7"]["height"] == 161
     assert "prepared from another archive" in caplog.text
 
 
 def test_walk6_has_acceleration_and_rotation_of_three_activities(tmp_path):
     builder = prepared(tmp_path, FILES, "motionsense_inertial/walk6")
-    records, _ = everything(builder)
+    records = everything(builder)
     assert {key.split("/")[1] for key in records} == {"dws_1", "ups_3", "wlk_7"}
     np.testing.assert_array_equal(records["1/wlk_7"]["sequence"][0] - 120, [9, 10, 11, 6, 7, 8])
     assert builder.info.metadata["channels"][0] == "userAcceleration.x"
@@ -191,9 +182,9 @@ def test_nobody_is_in_two_splits_and_the_ids_are_written_down(tmp_path):
     assert {split: len(ids) for split, ids in subjects.items()} == {
         "train": 14, "validation": 4, "test": 6
     }  # fmt: skip
-    _, found = everything(trials)
+    found = splits_of_people(trials)
     assert {person: split for split, ids in subjects.items() for person in ids} == found
-    assert everything(walks)[1] == found
+    assert splits_of_people(walks) == found
 
 
 def test_fifteen_trials_of_each_person_make_the_whole():
