@@ -56,6 +56,7 @@ these people: of the rows of `voice_ge2e_sim` that part was not chosen on others
 
 ```
 python -m zoo.voice_ge2e_sim.train --table
+python -m zoo.voice_xvector_sim.train --table
 python -m zoo.voice_logcov_lda.table
 python -m tests.bench.speakers --resemblyzer PYTHON --table
 python -m zoo.voice_table
