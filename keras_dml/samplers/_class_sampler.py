@@ -18,6 +18,8 @@ class ClassSampler(keras.utils.PyDataset):
         per_class: Examples of each.
         steps: Batches in an epoch; None: as many as show each class about once.
         sessions: Session of each example, same forms as `y`, or None.
+        groups: Group of each example, same forms as `y`, one group a class, or None.
+        mixed: Fraction of batches whose classes come from all groups.
         drop_singles: Whether to leave classes with fewer than `per_class` examples out.
         augment: `augment(batch, rng) -> batch` on NumPy arrays, or None.
         seed: Non-negative integer.
@@ -36,6 +38,8 @@ class ClassSampler(keras.utils.PyDataset):
         *,
         steps=None,
         sessions=None,
+        groups=None,
+        mixed=0.0,
         drop_singles=False,
         augment=None,
         seed=0,
@@ -57,8 +61,16 @@ class ClassSampler(keras.utils.PyDataset):
         self._check_request(members)
         if sessions is not None:
             sessions, _ = dense_ids("sessions", sessions, count)
+        if groups is not None:
+            groups = self._groups_of_classes(*dense_ids("groups", groups, count), members)
         self._drawing = Drawing(
-            members, self.classes, self.per_class, sessions=sessions, seed=self.seed
+            members,
+            self.classes,
+            self.per_class,
+            sessions=sessions,
+            groups=groups,
+            mixed=_fraction("mixed", mixed),
+            seed=self.seed,
         )
         steps = self._drawing.batches_to_cover if steps is None else steps
         self._steps = whole("steps", steps, minimum=1)
@@ -145,6 +157,17 @@ class ClassSampler(keras.utils.PyDataset):
         """Labels of the classes of a batch, int32, shape `(classes,)`."""
         return ids
 
+    def _groups_of_classes(self, groups, names, members):
+        """Group of each class, integers from 0; raises if a class lies in two."""
+        for id_, rows in enumerate(members):
+            found = np.unique(groups[rows])
+            if len(found) > 1:
+                raise ValueError(
+                    f"`groups` must hold one group a class. Class {self.class_names[id_]!r} has "
+                    f"examples in {[names[group] for group in found[:3]]}."
+                )
+        return groups[[rows[0] for rows in members]]
+
     def _check_request(self, members):
         """Raises if there are fewer classes than a batch needs."""
         if len(members) < self.classes:
@@ -155,6 +178,12 @@ class ClassSampler(keras.utils.PyDataset):
                 f"`y`{left_out}, since the classes of a batch are distinct. Received: "
                 f"{name}={self.classes}."
             )
+
+
+def _fraction(name, value):
+    if not 0 <= value <= 1:
+        raise ValueError(f"`{name}` must be a fraction, 0 to 1. Received {name}={value!r}.")
+    return float(value)
 
 
 def _where(values, chosen):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-CLASS_STREAM, ROW_STREAM, AUGMENT_STREAM = range(3)
+CLASS_STREAM, ROW_STREAM, AUGMENT_STREAM, GROUP_STREAM = range(4)
 
 
 class Drawing:
@@ -19,14 +19,21 @@ class Drawing:
         per_class: Rows of each.
         sessions: Session of each row, integers, shape `(rows,)`; None where there are none. Rows of
             a class are then from as many sessions as possible.
+        groups: Group of each class, integers, shape `(classes,)`; None where there are none. The
+            classes of a batch are then from as few groups as possible.
+        mixed: Fraction of batches whose classes come from all groups.
         seed: Non-negative integer.
     """
 
-    def __init__(self, members, classes, per_class, *, sessions=None, seed=0):
+    def __init__(
+        self, members, classes, per_class, *, sessions=None, groups=None, mixed=0.0, seed=0
+    ):
         self.members = members
         self.classes = classes
         self.per_class = per_class
         self.sessions = sessions
+        self.groups = groups
+        self.mixed = mixed
         self.seed = seed
         self.batches_to_cover = math.ceil(len(members) / classes)
 
@@ -38,11 +45,21 @@ class Drawing:
 
     def class_ids(self, epoch, index):
         """The classes of a batch, int32, shape `(classes,)`: its part of a permutation that
-        `batches_to_cover` batches cover together."""
+        `batches_to_cover` batches cover together, or those of groups drawn for it alone."""
+        if self.groups is not None:
+            rng = self.generator(GROUP_STREAM, epoch, index)
+            if rng.random() >= self.mixed:
+                return self._of_few_groups(rng)
         cover, part = divmod(index, self.batches_to_cover)
         order = self.generator(CLASS_STREAM, epoch, cover).permutation(len(self.members))
         positions = np.arange(part * self.classes, (part + 1) * self.classes)
         return np.take(order, positions, mode="wrap").astype(np.int32)  # the last part wraps round
+
+    def _of_few_groups(self, rng):
+        places = rng.permutation(self.groups.max() + 1)
+        order = rng.permutation(len(self.members))
+        order = order[np.argsort(places[self.groups[order]], kind="stable")]
+        return order[: self.classes].astype(np.int32)
 
     def rows(self, ids, rng):
         """Different rows of each of these classes, shape `(classes, per_class)`."""

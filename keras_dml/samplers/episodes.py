@@ -40,6 +40,10 @@ class EpisodeSampler(ClassSampler):
         shots: Support examples of each, at least 1.
         queries: Query examples of each, at least 1.
         steps: Episodes in an epoch. Default: as many as show each example about once.
+        groups: Group of each example, in a form of `y`, and the same for all of a class: alphabets
+            of characters, kinds of birds. The classes of an episode then come from as few groups as
+            hold them, which are harder to tell apart than any; None: from all classes.
+        mixed: With `groups`, the fraction of episodes whose classes come from all groups.
         labels: `"classes"`: dense ids of all classes of `y`, `class_names[id]` is the original;
             or `"episode"`: 0 to `ways - 1` in each episode.
         augment: `augment(batch, rng) -> batch` on NumPy arrays `(rows, ...)`, rows kept in order;
@@ -50,7 +54,7 @@ class EpisodeSampler(ClassSampler):
 
     Raises:
         ValueError, TypeError: At construction, if the examples or ids are malformed, or a class
-            has fewer than `shots + queries` examples.
+            has fewer than `shots + queries` examples, or examples in two groups.
     """
 
     _classes_argument = "ways"

@@ -117,3 +117,54 @@ def test_what_cannot_be_delivered_is_refused(changes, message):
     given_ = dict(x=numbered(15), y=list("aaaaabbbbbccccc"), ways=2, shots=1, queries=3)
     with pytest.raises(ValueError, match=message):
         EpisodeSampler(**given_ | changes)[0]
+
+
+GROUPS = np.repeat([7, 7, 7, 7, 3, 3, 3, 3, 5, 5], 6)  # of ten classes
+
+
+def grouped(**changes):
+    settings = dict(ways=4, shots=1, queries=2, groups=GROUPS, steps=200, seed=3)
+    y = np.repeat(np.arange(10), 6)
+    return EpisodeSampler(y[:, None].astype("float32"), y, **settings | changes)
+
+
+def of_episodes(sampler):
+    """Classes of each episode, sets."""
+    return [set(sampler[i][1].tolist()) for i in range(len(sampler))]
+
+
+def test_classes_of_an_episode_come_from_as_few_groups_as_hold_them():
+    found = of_episodes(grouped())
+    assert {len(classes) for classes in found} == {4}
+    whole = [classes for classes in found if classes in ({0, 1, 2, 3}, {4, 5, 6, 7})]
+    others = [classes for classes in found if classes not in whole]
+    assert 100 < len(whole) < 165  # two of three groups hold four classes
+    assert all({8, 9} < classes for classes in others)
+    assert all(
+        (classes - {8, 9}) < {0, 1, 2, 3} or (classes - {8, 9}) < {4, 5, 6, 7} for classes in others
+    )
+    assert len(set(map(frozenset, others))) == 12  # any two of the other group
+
+
+def test_a_fraction_of_episodes_draws_from_all_groups():
+    plain = of_episodes(grouped(groups=None))
+    assert of_episodes(grouped(mixed=1.0)) == plain
+    few = of_episodes(grouped())
+    found = of_episodes(grouped(mixed=0.3))
+    as_few = sum(one == other for one, other in zip(found, few, strict=True))
+    as_plain = sum(one == other for one, other in zip(found, plain, strict=True))
+    assert 40 <= as_plain <= 80 and as_few + as_plain >= 200
+    assert found == of_episodes(grouped(mixed=0.3))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"groups": np.arange(60) % 2}, r"one group a class\. Class 0 has examples in \[0, 1\]"),
+        ({"groups": GROUPS[1:]}, "groups"),
+        ({"mixed": 1.5}, "`mixed` must be a fraction"),
+    ],
+)
+def test_groups_that_do_not_fit_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        grouped(**changes)
