@@ -41,7 +41,7 @@ def sensors():
     """Kind of the sensor of each person of `test`; patients have one kind, most of the others
     another."""
     records = people.read("ipol_gait/left_foot", "test")
-    return {record["subject"].decode(): record["sensor"].decode() for record in records}
+    return {record["subject"].decode(): record["device"].decode() for record in records}
 
 
 def both_feet():

@@ -30,7 +30,7 @@ def lines(split=None, prepare=True):
     letters = list(SEXES)
     return People(
         [speech.prepared(sound)[:, None] if prepare else sound[:, None] for sound in audio],
-        [letters[record["sex"]] + record["voice"].decode() for record in records],
+        [letters[record["sex"]] + record["subject"].decode() for record in records],
         [str(record["line"]) for record in records],
     )
 

@@ -77,7 +77,7 @@ def read(manual_dir, data_dir=None):
     ]
     matrices = np.stack([record["matrix"] for record in records])
     motions, actors = (
-        np.array([record[key].decode() for record in records]) for key in ("motion", "actor")
+        np.array([record[key].decode() for record in records]) for key in ("motion", "subject")
     )
     return matrices, motions, actors
 

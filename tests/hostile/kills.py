@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+import tfds_builders
 from keras_dml import _files
 from keras_dml.training import write_json
 from tests.hostile import draws
@@ -122,7 +123,7 @@ def build(rng, folder):
     records = reading.records(name, folder / "manual", data)
     if [len(records[split]) for split in ("train", "test")] != [9, 9]:
         raise Wrong("not all records")
-    prepared = data / "array_record" / name / "1.0.0"
+    prepared = data / "array_record" / name / str(tfds_builders.builder_cls(name).VERSION)
     own = (prepared, prepared.parents[1] / ".config")  # of TFDS: the names of all configs
     left = [
         path

@@ -41,7 +41,7 @@ def test_it_prepares_and_prints_counts_and_how_to_read(manual, tmp_path):
     arguments = ("--manual-dir", manual, "--data-dir", tmp_path / "d")
     result = run("ipol_gait", *arguments, "--file-format", "array_record")
     assert result.exit_code == 0
-    assert "ipol_gait/trials/1.0.0" in result.stdout
+    assert "ipol_gait/trials/2.0.0" in result.stdout
     rows = [line.split("│")[1:4] for line in result.stdout.splitlines() if line.startswith("│")]
     assert [[cell.strip() for cell in row] for row in rows] == [
         ["train", "7", "7"], ["validation", "1", "1"], ["test", "2", "2"]
@@ -112,7 +112,7 @@ def test_several_data_sets_are_prepared_though_one_of_them_fails(manual, tmp_pat
     result = run("hyke_voice", "ipol_gait", "japanese_vowels_lpc", "ipol_gait", *arguments)
     assert result.exit_code == 1 and "hyke_voice: no hyke_audio" in result.stderr
     prepared = [json.loads(line)["name"] for line in result.stdout.splitlines()]
-    assert prepared == ["ipol_gait/trials/1.0.0", "japanese_vowels_lpc/uci/1.0.0"]
+    assert prepared == ["ipol_gait/trials/2.0.0", "japanese_vowels_lpc/uci/1.1.0"]
 
 
 def test_all_are_those_with_an_archive_and_the_others_are_named(manual, tmp_path):
@@ -122,7 +122,7 @@ def test_all_are_those_with_an_archive_and_the_others_are_named(manual, tmp_path
     result = run("--all", *arguments)
     assert result.exit_code == 0
     prepared = [json.loads(line)["name"] for line in result.stdout.splitlines()]
-    assert prepared == ["ipol_gait/trials/1.0.0", "uci_eeg/large/1.0.0"]
+    assert prepared == ["ipol_gait/trials/2.0.0", "uci_eeg/large/1.1.0"]
     assert "No archive of" in result.stderr and "hyke_voice" in result.stderr
     assert run("--all", "--manual-dir", tmp_path / "d").exit_code == 1  # of none
     result = run("--all", "--manual-dir", tmp_path / "missing")
@@ -138,7 +138,7 @@ def test_either_names_or_all_are_asked_for(words, tmp_path):
 def test_programs_get_the_printed_figures(manual, tmp_path):
     result = run("ipol_gait", "--manual-dir", manual, "--data-dir", tmp_path / "d", "--json")
     report = json.loads(result.stdout)
-    assert report["name"] == "ipol_gait/trials/1.0.0"
+    assert report["name"] == "ipol_gait/trials/2.0.0"
     assert report["examples"] == {"train": 7, "validation": 1, "test": 2}
     assert len(eval(report["read_with"])["test"]) == 2
 

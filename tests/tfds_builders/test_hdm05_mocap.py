@@ -39,7 +39,8 @@ def test_a_record_has_places_angles_and_whose_motion_it_is(tmp_path):
         record["angles"][:, :3], record["sequence"][:, :3], rtol=0, atol=1e-6
     )
     assert record["angles"][0, ANGLES.index("root.RY")] == float(samples._angle(13, 4))
-    assert (record["actor"], record["subject"]) == (b"bd", b"bd")
+    assert (record["subject"], record["device"]) == (b"bd", b"Vicon")
+    assert (record["session"], record["day"]) == (-1, -1)
     assert (record["motion"], record["take"]) == (b"squat1Reps", 2)
     metadata = builder.info.metadata
     assert metadata["channels"][:4] == ["root.x", "root.y", "root.z", f"{JOINTS[1]}.x"]
@@ -61,7 +62,7 @@ def test_there_is_a_split_an_actor(config, tmp_path, caplog):
     builder = prepared(tmp_path, FILES, f"hdm05_mocap/{config}")
     for split, source in builder.as_data_source().items():
         assert len(source) == 2
-        assert {f"actor_{record['actor'].decode()}" for record in source} == {split}
+        assert {f"actor_{record['subject'].decode()}" for record in source} == {split}
     assert builder.info.metadata["subjects"] == {"actor_bd": ["bd"], "actor_mm": ["mm"]}
     assert "holds 4 of 2337 clips, 1 of 130 motions and 2 of 5 actors" in caplog.text
 
@@ -87,7 +88,7 @@ def test_each_actor_moves_in_his_own_skeleton(tmp_path):
     one = everything(prepared(tmp_path / "one", FILES))
     two = everything(prepared(tmp_path / "two", longer))
     for key, record in one.items():
-        times = 2 if record["actor"] == b"bd" else 1
+        times = 2 if record["subject"] == b"bd" else 1
         np.testing.assert_allclose(two[key]["sequence"], times * record["sequence"], rtol=1e-5)
 
 

@@ -32,7 +32,7 @@ def everything(builder):
     sources = builder.as_data_source()
     records = {record["file"].decode(): record for source in sources.values() for record in source}
     found = {
-        record["voice"].decode(): split for split, source in sources.items() for record in source
+        record["subject"].decode(): split for split, source in sources.items() for record in source
     }
     return records, found
 
@@ -56,7 +56,8 @@ def test_a_record_has_the_samples_of_its_file_and_what_its_name_says(files, tmp_
     record = records[file if file in records else file.replace(".wav", ".WAV")]
     assert record["audio"].dtype == np.int16 and record["rate"] == 8_000
     np.testing.assert_array_equal(record["audio"], speech(MAN + 2, 200))
-    assert (record["voice"].decode(), record["line"]) == (str(MAN), 2)
+    assert (record["subject"].decode(), record["line"]) == (str(MAN), 2)
+    assert (record["session"], record["day"], record["device"]) == (0, 0, b"")
     assert builder.info.features["sex"].int2str(record["sex"]) == "male"
     assert record["id"].decode() == file.removesuffix(".wav") and record["same_as"] == b""
 
@@ -81,7 +82,7 @@ def test_known_voices_keep_their_split_and_all_others_are_in_test(tmp_path):
     _, found = everything(builder)
     expected = {str(voice): split for split, pair in media.VOICES.items() for voice in pair}
     assert found == expected | {str(STRANGER): "test", str(STRANGER + 9): "test"}
-    voices = builder.info.metadata["voices"]
+    voices = builder.info.metadata["subjects"]
     assert {voice: split for split, ids in voices.items() for voice in ids} == found
 
 
@@ -130,14 +131,14 @@ def test_the_real_recordings_are_prepared(data_dir, tmp_path):
     builder = reading.prepared("hyke_voice", data_dir, tmp_path)
     records, found = everything(builder)
     assert len(records) == 265 and len(found) == 53
-    sizes = {split: len(ids) for split, ids in builder.info.metadata["voices"].items()}
+    sizes = {split: len(ids) for split, ids in builder.info.metadata["subjects"].items()}
     assert sizes == {"train": 35, "validation": 9, "test": 9}
     assert np.bincount([record["line"] for record in records.values()]).tolist() == [0, *[53] * 5]
     seconds = [len(record["audio"]) / 8_000 for record in records.values() if record["line"] == 1]
     assert (min(seconds), max(seconds)) == pytest.approx((17.6, 39.4), abs=0.05)
     assert np.median(seconds) == pytest.approx(31.8, abs=0.05)
     # the lists are what splits of these voices by a digest are
-    sexes = {record["voice"].decode(): record["sex"] for record in records.values()}
+    sexes = {record["subject"].decode(): record["sex"] for record in records.values()}
     for sex in (0, 1):
         voices = [voice for voice, of in sexes.items() if of == sex]
         parts = by_subject(voices, {"train": 2 / 3, "validation": 1 / 6, "test": 1 / 6})

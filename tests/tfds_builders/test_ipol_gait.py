@@ -23,10 +23,17 @@ def test_a_record_has_the_values_of_its_files(tmp_path):
     record = everything(prepared(tmp_path, samples.gait_files()))["7/1"]
     np.testing.assert_allclose(record["sequence"][2], 70.3 + np.arange(16), rtol=1e-6)
     assert (record["subject"], record["trial"], record["group"]) == (b"7", 1, b"Neurological")
-    assert (record["sensor"], record["is_control"], record["age"]) == (b"TCon", False, 70)
+    assert (record["device"], record["is_control"], record["age"]) == (b"TCon", False, 70)
+    assert (record["session"], record["day"]) == (-1, -1)
     np.testing.assert_array_equal(record["left_steps"], [[1, 3], [5, 7]])
     np.testing.assert_array_equal(record["right_steps"], [[2, 4]])
     assert "steps" not in record
+
+
+def test_a_sensor_that_the_source_does_not_know_is_an_empty_device(tmp_path):
+    notes = {"GaitData/7-1.json": samples.gait_json(7, Sensor="NC")}
+    record = everything(prepared(tmp_path, samples.gait_files() | notes))["7/1"]
+    assert record["device"] == b""
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ def test_both_forms_give_the_same_records(config, files, tmp_path):
     assert len(records) == 20
     second = records["train/1/02"]
     assert (second["subject"], second["label"]) == (b"1", 0)
+    assert (second["session"], second["day"], second["device"]) == (-1, -1, b"")
     np.testing.assert_allclose(second["sequence"][2], 0.3 + np.arange(12), rtol=1e-6)
     assert records["test/9/01"]["label"] == 8
 

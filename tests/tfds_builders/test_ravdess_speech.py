@@ -26,7 +26,9 @@ def everything(builder):
     """All records by file, and the split of each actor."""
     sources = builder.as_data_source()
     records = {record["file"].decode(): record for source in sources.values() for record in source}
-    splits = {record["actor"]: split for split, source in sources.items() for record in source}
+    splits = {
+        record["subject"].decode(): split for split, source in sources.items() for record in source
+    }
     return records, splits
 
 
@@ -40,7 +42,8 @@ def test_a_record_has_the_samples_of_its_file_and_what_its_name_says(tmp_path):
     record = records[name]
     assert record["audio"].dtype == np.int16 and record["rate"] == 48_000
     np.testing.assert_array_equal(record["audio"], sound)
-    assert (record["subject"], record["actor"], record["repetition"]) == (b"06", 6, 2)
+    assert (record["subject"], record["repetition"]) == (b"06", 2)
+    assert (record["session"], record["day"], record["device"]) == (-1, -1, b"")
     told = {
         feature: builder.info.features[feature].int2str(record[feature])
         for feature in ("sex", "emotion", "intensity", "statement")
@@ -73,7 +76,7 @@ def test_no_actor_is_in_two_splits_and_each_split_has_men_and_women(tmp_path):
     assert {split: len(ids) for split, ids in subjects.items()} == {
         "train": 16, "validation": 4, "test": 4
     }  # fmt: skip
-    assert splits == {int(actor): split for split, ids in subjects.items() for actor in ids}
+    assert splits == {actor: split for split, ids in subjects.items() for actor in ids}
     for ids in subjects.values():
         assert sum(int(actor) % 2 for actor in ids) * 2 == len(ids)
 

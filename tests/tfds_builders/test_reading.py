@@ -14,6 +14,7 @@ from tfds_builders.common import archive, lock
 
 pytestmark = pytest.mark.usefixtures("quiet")
 NAME = "ipol_gait/left_foot"
+VERSION = str(builder_cls(NAME).VERSION)
 
 
 @pytest.fixture
@@ -61,14 +62,14 @@ def test_another_archive_gets_its_own_folder_and_the_first_stays(manual, tmp_pat
 def test_runs_at_once_make_one_data_set_and_all_go_on(manual, tmp_path):
     """The first to come prepares, the others wait and find what it made."""
     config = tmp_path / "data" / "array_record" / NAME
-    running = samples.write(config / "incomplete.ABC123_1.0.0", {"half": b""})
+    running = samples.write(config / f"incomplete.ABC123_{VERSION}", {"half": b""})
     code = (
         "import sys\n"
         "from tfds_builders import reading\n"
         "print(len(reading.records(*sys.argv[1:], split='train')))\n"
     )
     command = [sys.executable, "-c", code, NAME, str(manual), str(tmp_path / "data")]
-    with lock.alone(config / ".1.0.0.lock", "is this test"):
+    with lock.alone(config / f".{VERSION}.lock", "is this test"):
         runs = [
             subprocess.Popen(
                 command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -82,14 +83,14 @@ def test_runs_at_once_make_one_data_set_and_all_go_on(manual, tmp_path):
     told = [process.communicate(timeout=60) for process in runs]
     assert [process.returncode for process in runs] == [0, 0], told
     assert [out for out, _ in told] == ["7\n", "7\n"]
-    assert [path.name for path in config.iterdir()] == ["1.0.0"]
+    assert [path.name for path in config.iterdir()] == [VERSION]
 
 
 def test_what_a_killed_run_left_is_cleared_by_the_next(manual, tmp_path):
     config = tmp_path / "array_record" / NAME
-    samples.write(config, {".1.0.0.lock": b"", "incomplete.ABC123_1.0.0/half": b""})
+    samples.write(config, {f".{VERSION}.lock": b"", f"incomplete.ABC123_{VERSION}/half": b""})
     reading.records(NAME, manual, tmp_path)
-    assert [path.name for path in config.iterdir()] == ["1.0.0"]
+    assert [path.name for path in config.iterdir()] == [VERSION]
 
 
 def test_another_archive_prepared_meanwhile_is_not_taken_for_this_one(
@@ -142,7 +143,7 @@ def test_a_damaged_prepared_set_is_named_with_its_folder(file, left, manual, tmp
 def test_the_folder_is_that_of_the_environment_by_default(manual, tmp_path, monkeypatch):
     monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "mine"))
     reading.records(NAME, manual)
-    assert (tmp_path / "mine" / "array_record" / "ipol_gait" / "left_foot" / "1.0.0").is_dir()
+    assert (tmp_path / "mine" / "array_record" / "ipol_gait" / "left_foot" / VERSION).is_dir()
 
 
 def test_a_split_that_there_is_not_is_told(manual, tmp_path):

@@ -40,6 +40,13 @@ def test_tfds_knows_each_builder_by_name(name, tmp_path):
     assert builder.MANUAL_DOWNLOAD_INSTRUCTIONS
 
 
+@pytest.mark.parametrize("name", sorted({*NAMES} - {"pacs_images"}))
+def test_records_of_people_say_who_when_and_by_what(name, tmp_path):
+    features = tfds.builder(name, data_dir=tmp_path).info.features
+    assert {"subject", "session", "day", "device"} <= {*features}
+    assert not {"actor", "person", "sensor", "speaker", "voice"} & {*features}
+
+
 def test_no_name_is_taken_by_tfds_itself():
     own = {
         name for name, cls in registered._DATASET_REGISTRY.items() if "tfds_builders" in str(cls)

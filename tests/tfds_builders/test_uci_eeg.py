@@ -41,6 +41,7 @@ def test_a_record_has_the_values_of_its_file(tmp_path):
     assert record["sequence"].shape == (256, 64) and record["sequence"].dtype == np.float32
     np.testing.assert_allclose(record["sequence"][3, :3], [(63 - 500) / 10, 0.1, 0.2], rtol=1e-6)
     assert (record["subject"], record["trial"], record["error"]) == (b"co2c0000337", 4, False)
+    assert (record["session"], record["day"], record["device"]) == (-1, -1, b"")
     features = builder.info.features
     assert features["group"].int2str(record["group"]) == "control"
     assert features["condition"].int2str(record["condition"]) == "S2 match"

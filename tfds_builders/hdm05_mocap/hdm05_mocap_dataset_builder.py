@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow_datasets as tfds
 
+from tfds_builders.common import people
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -27,6 +28,7 @@ log = logging.getLogger("tfds_builders")
 ACTORS = ("bd", "bk", "dg", "mm", "tr")
 CLIPS, MOTIONS = 2_337, 130
 RATE_HZ = 120
+DEVICE = "Vicon"
 TURNS = {
     "lhipjoint": "", "lfemur": "xyz", "ltibia": "x", "lfoot": "xz", "ltoes": "x",
     "rhipjoint": "", "rfemur": "xyz", "rtibia": "x", "rfoot": "xz", "rtoes": "x",
@@ -89,8 +91,11 @@ class Clip(NamedTuple):
 class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `hdm05_mocap`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
+    VERSION = tfds.core.Version("2.0.0")
+    RELEASE_NOTES = {
+        "2.0.0": "`session`, `day` and `device`; `actor` is `subject`.",
+        "1.0.0": "First release.",
+    }
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     BUILDER_CONFIGS = [
         Config(
@@ -120,10 +125,9 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
                 {
                     "id": tfds.features.Text(),
                     **signal,
-                    "subject": tfds.features.Text(),
-                    "actor": tfds.features.Text(),
                     "motion": tfds.features.Text(),
                     "take": np.int32,
+                    **people.features(),
                 }
             ),
             homepage="https://resources.mpi-inf.mpg.de/HDM05/",
@@ -179,10 +183,9 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
                 {
                     "id": key,
                     **self._signal(clip, skeletons[clip.asf], motion),
-                    "subject": clip.actor,
-                    "actor": clip.actor,
                     "motion": clip.motion,
                     "take": int(clip.take),
+                    **people.record(clip.actor, device=DEVICE),
                 },
             )
         repeats.report()

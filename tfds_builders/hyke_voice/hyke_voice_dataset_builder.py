@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow_datasets as tfds
 
-from tfds_builders.common import audio
+from tfds_builders.common import audio, people
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -63,8 +63,11 @@ class Recording(NamedTuple):
 class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `hyke_voice`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
+    VERSION = tfds.core.Version("2.0.0")
+    RELEASE_NOTES = {
+        "2.0.0": "`session`, `day` and `device`; `voice` is `subject`.",
+        "1.0.0": "First release.",
+    }
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     BUILDER_CONFIGS = [
         audio.Config(
@@ -83,11 +86,11 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
                     "id": tfds.features.Text(),
                     "audio": tfds.features.Tensor(shape=(None,), dtype=dtype, encoding="bytes"),
                     "rate": np.int32,
-                    "voice": tfds.features.Text(),
                     "sex": tfds.features.ClassLabel(names=list(SEXES.values())),
                     "line": np.int32,
                     "file": tfds.features.Text(),
                     "same_as": tfds.features.Text(),
+                    **people.features(),
                 }
             ),
             homepage="https://github.com/klchang/SpeakerRecognition",
@@ -121,7 +124,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             **origins(self.name, sources),
             rate_hz=self.builder_config.rate_hz,
             same_as=same_as,
-            voices={split: list(ids) for split, ids in splits.items()},
+            subjects={split: list(ids) for split, ids in splits.items()},
         )
         return {
             split: self._generate_examples(
@@ -144,11 +147,11 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
                     "id": key,
                     "audio": audio.resampled(samples, RATE_HZ, rate_hz),
                     "rate": rate_hz,
-                    "voice": recording.voice,
                     "sex": recording.sex,
                     "line": recording.line,
                     "file": recording.file,
                     "same_as": same_as.get(recording.file, ""),
+                    **people.record(recording.voice, session=0, day=0),
                 },
             )
 

@@ -9,6 +9,7 @@ import re
 import numpy as np
 import tensorflow_datasets as tfds
 
+from tfds_builders.common import people
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -30,7 +31,7 @@ _GET = (
     "`python -m tfds_builders.build ipol_gait --manual-dir FOLDER`."
 )
 _NOTED = (
-    "trial", "group", "is_control", "sensor", "age", "height", "weight", "speed",
+    "trial", "group", "is_control", "age", "height", "weight", "speed",
     "left_steps", "right_steps",
 )  # fmt: skip
 WANTED = Wanted(
@@ -63,8 +64,11 @@ class Config(tfds.core.BuilderConfig):
 class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `ipol_gait`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
+    VERSION = tfds.core.Version("2.0.0")
+    RELEASE_NOTES = {
+        "2.0.0": "`session`, `day` and `device`; `sensor` is `device`.",
+        "1.0.0": "First release.",
+    }
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     BUILDER_CONFIGS = [
         Config(name="trials", description="Whole trials, 16 channels, both feet."),
@@ -81,17 +85,16 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             "sequence": tfds.features.Tensor(
                 shape=(None, len(self.builder_config.channels)), dtype=np.float32
             ),
-            "subject": tfds.features.Text(),
             "trial": np.int32,
             "group": tfds.features.Text(),
             "is_control": np.bool_,
-            "sensor": tfds.features.Text(),
             "age": np.float32,
             "height": np.float32,
             "weight": np.float32,
             "speed": np.float32,
             "left_steps": steps,
             "right_steps": steps,
+            **people.features(),
         }
         if self.builder_config.foot:
             features["steps"] = steps
@@ -143,8 +146,8 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             example = {
                 "id": f"{subject}/{trial}",
                 "sequence": sequence[:, columns],
-                "subject": subject,
                 **{key: getattr(notes, key) for key in _NOTED},
+                **people.record(subject, device=notes.sensor),
             }
             if self.builder_config.foot:
                 example["steps"] = example[f"{self.builder_config.foot}_steps"]

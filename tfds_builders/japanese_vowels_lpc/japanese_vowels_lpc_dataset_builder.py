@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import tensorflow_datasets as tfds
 
+from tfds_builders.common import people
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -55,8 +56,11 @@ FILES = {
 class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `japanese_vowels_lpc`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
+    VERSION = tfds.core.Version("1.1.0")
+    RELEASE_NOTES = {
+        "1.1.0": "`session`, `day` and `device`.",
+        "1.0.0": "First release.",
+    }
     MANUAL_DOWNLOAD_INSTRUCTIONS = _UCI
     BUILDER_CONFIGS = [
         tfds.core.BuilderConfig(name="uci", description="From ae.train and ae.test."),
@@ -74,8 +78,8 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
                     "sequence": tfds.features.Tensor(
                         shape=(None, vowels.CHANNELS), dtype=np.float32
                     ),
-                    "subject": tfds.features.Text(),
                     "label": tfds.features.ClassLabel(names=speakers),
+                    **people.features(),
                 }
             ),
             supervised_keys=("sequence", "label"),
@@ -110,7 +114,12 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         for key, sequence, speaker in numbered(part, split):
             yield (
                 key,
-                {"id": key, "sequence": sequence, "subject": str(speaker), "label": speaker - 1},
+                {
+                    "id": key,
+                    "sequence": sequence,
+                    "label": speaker - 1,
+                    **people.record(str(speaker)),
+                },
             )
 
 

@@ -24,7 +24,7 @@ CHANNELS = tuple(
 RATE_HZ = 100
 GROUPS = ("Healthy", "Orthopedic", "Neurological")
 _UNKNOWN = "NC"
-SENSORS = ("TCon", "XSens", _UNKNOWN)
+SENSORS = ("TCon", "XSens")
 _FIX = "The file seems cut or edited; unpack the archive again."
 
 
@@ -49,7 +49,7 @@ class Notes:
         trial: The walk's number within the person.
         group: One of `GROUPS`.
         is_control: Whether the person belongs to the control group.
-        sensor: One of `SENSORS`.
+        sensor: One of `SENSORS`, or empty.
         age: Years.
         height: Meters.
         weight: Kilogrammes.
@@ -139,7 +139,7 @@ def parse_notes(file: BinaryIO, *, name: str) -> Notes:
         trial=trial,
         group=_choice(notes, "PathologyGroup", GROUPS, name),
         is_control=_choice(notes, "IsControl", ("Yes", "No"), name) == "Yes",
-        sensor=_choice(notes, "Sensor", SENSORS, name),
+        sensor=_choice(notes, "Sensor", (*SENSORS, _UNKNOWN), name).replace(_UNKNOWN, ""),
         age=_measure(notes, "Age", 130, name),
         height=_measure(notes, "Height", 3, name),
         weight=_measure(notes, "Weight", 500, name),

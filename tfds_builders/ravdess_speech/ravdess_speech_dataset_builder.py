@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow_datasets as tfds
 
-from tfds_builders.common import audio
+from tfds_builders.common import audio, people
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -73,8 +73,11 @@ class Utterance(NamedTuple):
 class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `ravdess_speech`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
+    VERSION = tfds.core.Version("2.0.0")
+    RELEASE_NOTES = {
+        "2.0.0": "`session`, `day` and `device`; `actor` is `subject`.",
+        "1.0.0": "First release.",
+    }
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     BUILDER_CONFIGS = [
         audio.Config(
@@ -93,8 +96,6 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
                     "id": tfds.features.Text(),
                     "audio": tfds.features.Tensor(shape=(None,), dtype=dtype, encoding="bytes"),
                     "rate": np.int32,
-                    "subject": tfds.features.Text(),
-                    "actor": np.int32,
                     "sex": tfds.features.ClassLabel(names=list(SEXES)),
                     "emotion": tfds.features.ClassLabel(names=list(EMOTIONS)),
                     "intensity": tfds.features.ClassLabel(names=list(INTENSITIES)),
@@ -102,6 +103,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
                     "repetition": np.int32,
                     "file": tfds.features.Text(),
                     "same_as": tfds.features.Text(),
+                    **people.features(),
                 }
             ),
             homepage="https://doi.org/10.5281/zenodo.1188976",
@@ -155,8 +157,6 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
                     "id": key,
                     "audio": audio.resampled(samples, RATE_HZ, rate_hz),
                     "rate": rate_hz,
-                    "subject": utterance.subject,
-                    "actor": utterance.actor,
                     "sex": sex_of(utterance.actor),
                     "emotion": utterance.emotion - 1,
                     "intensity": utterance.intensity - 1,
@@ -164,6 +164,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
                     "repetition": utterance.repetition,
                     "file": utterance.file,
                     "same_as": same_as.get(utterance.file, ""),
+                    **people.record(utterance.subject),
                 },
             )
 

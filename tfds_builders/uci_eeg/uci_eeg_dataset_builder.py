@@ -11,6 +11,7 @@ from typing import BinaryIO
 import numpy as np
 import tensorflow_datasets as tfds
 
+from tfds_builders.common import people
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -91,8 +92,11 @@ def _both(archive: str, people: int, description: str) -> list[Config]:
 class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `uci_eeg`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
+    VERSION = tfds.core.Version("1.1.0")
+    RELEASE_NOTES = {
+        "1.1.0": "`session`, `day` and `device`.",
+        "1.0.0": "First release.",
+    }
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     BUILDER_CONFIGS = [
         *_both("full", 122, "122 subjects, splits disjoint by subject."),
@@ -111,11 +115,11 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
                 {
                     "id": tfds.features.Text(),
                     name: tfds.features.Tensor(shape=shape, dtype=dtype, encoding="bytes"),
-                    "subject": tfds.features.Text(),
                     "group": tfds.features.ClassLabel(names=list(GROUPS.values())),
                     "condition": tfds.features.ClassLabel(names=list(smni.CONDITIONS)),
                     "error": np.bool_,
                     "trial": np.int32,
+                    **people.features(),
                 }
             ),
             homepage="https://doi.org/10.24432/C5TS3D",
@@ -209,11 +213,11 @@ def example(trial: smni.Trial, subject: str, number: int, name: str) -> dict:
     columns = [trial.channels.index(channel) for channel in smni.CHANNELS]
     return {
         "sequence": np.ascontiguousarray(trial.sequence[:, columns]),
-        "subject": subject,
         "group": GROUPS[subject[3]],
         "condition": trial.condition,
         "error": trial.error,
         "trial": number,
+        **people.record(subject),
     }
 
 
