@@ -166,12 +166,13 @@ def _print_json(builder, file_format: FileFormat) -> None:
 
 def _print_table(builder, file_format: FileFormat) -> None:
     metadata = builder.info.metadata
-    held = next(kind for kind in ("subjects", "domains") if kind in metadata)
+    held = [kind for kind in ("subjects", "domains") if kind in metadata]
     table = Table(title=f"{builder.info.full_name} ({int(builder.info.dataset_size) / 1e6:.1f} MB)")
-    for column in ("split", "examples", held):
+    for column in ("split", "examples", *held):
         table.add_column(column, justify="left" if column == "split" else "right")
     for split, info in builder.info.splits.items():
-        table.add_row(split, f"{info.num_examples:,}", f"{len(metadata[held][split]):,}")
+        counts = [info.num_examples, *(len(metadata[kind][split]) for kind in held)]
+        table.add_row(split, *(f"{count:,}" for count in counts))
     out = Console(soft_wrap=True, highlight=False)
     out.print(table)
     for archive in metadata["archives"]:

@@ -6,7 +6,7 @@ import json
 import tarfile
 import zipfile
 
-from tfds_builders.hdm05_mocap.hdm05_mocap_dataset_builder import TURNS
+from tfds_builders.hdm05_mocap.clips import TURNS
 from tfds_builders.parsers import gait, smni, vowels
 
 HIERARCHY = (

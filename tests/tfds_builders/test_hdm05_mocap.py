@@ -11,7 +11,7 @@ from tests.tfds_builders.samples import zipped
 from tfds_builders import reading
 from tfds_builders.common.errors import ArchiveError, FormatError
 from tfds_builders.hdm05_mocap import kinematics
-from tfds_builders.hdm05_mocap.hdm05_mocap_dataset_builder import ANGLES, JOINTS
+from tfds_builders.hdm05_mocap.clips import ANGLES, JOINTS
 from tfds_builders.parsers import amc, asf
 
 pytestmark = pytest.mark.usefixtures("quiet")

@@ -10,7 +10,7 @@ from tests.tfds_builders import samples
 from tests.tfds_builders.mutations import check_parser
 from tfds_builders.common.errors import FormatError
 from tfds_builders.hdm05_mocap import kinematics
-from tfds_builders.hdm05_mocap.hdm05_mocap_dataset_builder import ANGLES, JOINTS, TURNS
+from tfds_builders.hdm05_mocap.clips import ANGLES, JOINTS, TURNS
 from tfds_builders.parsers import amc, asf
 
 LEG = {"hip": "", "femur": "xyz", "tibia": "x"}  # along y, z and x; 1, 2 and 3 tenths long

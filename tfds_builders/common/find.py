@@ -63,8 +63,9 @@ def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
             f"--manual-dir {shlex.quote(str(manual.parent))}"
         )
     own = _folders(manual, (wanted.dataset, *wanted.aliases))
-    for folders in (own, _folders(manual, ("",))):
-        path = _only([p for folder in folders for p in _candidates(folder, wanted)], manual)
+    for folders, passed in ((own, []), (_folders(manual, ("",)), own)):
+        candidates = [p for folder in folders for p in _candidates(folder, wanted)]
+        path = _only([p for p in candidates if p not in passed], manual)
         if path is not None:
             return open_source(path, wanted.limits)
         path = _only([p for folder in folders for p in _named(folder, wanted.outer)], manual)

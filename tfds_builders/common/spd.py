@@ -1,4 +1,4 @@
-"""Covariance matrices of recordings, in double precision."""
+"""Covariance matrices, of recordings or from files, in double precision."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import numpy as np
 from tfds_builders.common.errors import FormatError
 
 JITTER = 1e-6
+ASYMMETRY = 1e-6  # of the largest entry, which rounding explains
+_FIX = "The file seems cut or edited; unpack the archive again."
 
 
 def covariance(sequence: np.ndarray, jitter: float, *, name: str) -> np.ndarray:
@@ -33,3 +35,29 @@ def covariance(sequence: np.ndarray, jitter: float, *, name: str) -> np.ndarray:
             "Leave the recording out.",
         )  # fmt: skip
     return (matrix + matrix.T) / 2 + jitter * variance * np.eye(len(matrix))
+
+
+def symmetric(matrix: np.ndarray, *, name: str) -> np.ndarray:
+    """Returns a matrix that a file holds as symmetric float64; eigenvalues are not looked at.
+
+    Args:
+        matrix: Numbers of any kind; of complex ones the real part, where the other is rounding.
+        name: Name of the file, for errors.
+
+    Raises:
+        FormatError: When it is not square, finite and real, or not symmetric within 1e-6 of its
+            largest entry.
+    """
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix):
+        raise FormatError(name, "", f"the shape {matrix.shape}", "a square matrix", _FIX)
+    if not np.isfinite(matrix).all():
+        raise FormatError(name, "", "NaN or an infinity", "finite numbers", _FIX)
+    real = matrix.real.astype(np.float64)
+    rounding = ASYMMETRY * np.abs(real).max()
+    if np.abs(matrix.imag).max() > rounding:
+        raise FormatError(name, "", "complex numbers", "real ones", _FIX)
+    with np.errstate(over="ignore"):
+        gap = np.abs(real - real.T).max()
+    if gap > rounding:
+        raise FormatError(name, "", f"entries {gap:g} apart", "a symmetric matrix", _FIX)
+    return real / 2 + real.T / 2

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-import re
-from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -14,56 +12,29 @@ from tfds_builders.common import people
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
-from tfds_builders.common.errors import ArchiveError, FormatError, shown
-from tfds_builders.common.find import Wanted, find
-from tfds_builders.common.limits import Limits
+from tfds_builders.common.find import find_config
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.spd import JITTER, covariance
+from tfds_builders.hdm05_mocap import packs
+from tfds_builders.hdm05_mocap.clips import (
+    ACTORS,
+    ANGLES,
+    CLIPS,
+    DEVICE,
+    JOINTS,
+    MOTIONS,
+    RATE_HZ,
+    WANTED,
+    clips_of,
+    skeleton_of,
+)
 from tfds_builders.hdm05_mocap.kinematics import joint_positions
 from tfds_builders.parsers import amc, asf
 
 log = logging.getLogger("tfds_builders")
 
-ACTORS = ("bd", "bk", "dg", "mm", "tr")
-CLIPS, MOTIONS = 2_337, 130
-RATE_HZ = 120
-DEVICE = "Vicon"
-TURNS = {
-    "lhipjoint": "", "lfemur": "xyz", "ltibia": "x", "lfoot": "xz", "ltoes": "x",
-    "rhipjoint": "", "rfemur": "xyz", "rtibia": "x", "rfoot": "xz", "rtoes": "x",
-    "lowerback": "xyz", "upperback": "xyz", "thorax": "xyz",
-    "lowerneck": "xyz", "upperneck": "xyz", "head": "xyz",
-    "lclavicle": "yz", "lhumerus": "xyz", "lradius": "x", "lwrist": "y",
-    "lhand": "xz", "lfingers": "x", "lthumb": "xz",
-    "rclavicle": "yz", "rhumerus": "xyz", "rradius": "x", "rwrist": "y",
-    "rhand": "xz", "rfingers": "x", "rthumb": "xz",
-}  # fmt: skip
-JOINTS = (asf.ROOT, *TURNS)
-ANGLES = (
-    *(f"{asf.ROOT}.{channel}" for channel in asf.ROOT_ORDER),
-    *(f"{bone}.r{axis}" for bone, axes in TURNS.items() for axis in axes),
-)
-_CLIP = r"HDM_([a-z]+)_(\w+)_(\d{1,6})_(\d{1,6})\.(?i:amc)"
-_GET = (
-    "Get the cut motions as AMC (HDM05_cut_amc, CC BY-SA 3.0) from "
-    "https://resources.mpi-inf.mpg.de/HDM05/, put the archive or the unpacked folder "
-    "HDM05_cut_amc into the manual folder, and run `python -m tfds_builders.build hdm05_mocap "
-    "--manual-dir FOLDER`."
-)
-WANTED = Wanted(
-    dataset="hdm05_mocap",
-    aliases=("hdm05",),
-    stems=(
-        "HDM05_cut_amc",
-        "HDM05_cut_amc_bd_bk_dg_mm",
-        *(f"HDM05_cut_amc_{actor}" for actor in ACTORS),
-    ),
-    loose=r"HDM_[a-z]+\.(?i:asf)",
-    official="HDM05_cut_amc.zip",
-    get=_GET,
-    limits=Limits(members=10_000, member_bytes=32 << 20, total_bytes=4 << 30),
-)
+CONFIGS = {"sequences": WANTED, "spd93": WANTED, **packs.PACKS}
 
 
 @dataclasses.dataclass
@@ -71,21 +42,11 @@ class Config(tfds.core.BuilderConfig):
     """What a record has of its clip.
 
     Attributes:
-        jitter: None for the sequences; for covariance matrices, what is added to the diagonal as a
-            fraction of the mean variance.
+        jitter: For covariance matrices of the clips, what is added to the diagonal as a fraction of
+            the mean variance; None for sequences, and for matrices that come from files.
     """
 
     jitter: float | None = None
-
-
-class Clip(NamedTuple):
-    """Whose motion it is, and the members of the archive that hold it."""
-
-    actor: str
-    motion: str
-    take: str
-    amc: str
-    asf: str
 
 
 class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
@@ -93,10 +54,13 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
 
     VERSION = tfds.core.Version("2.0.0")
     RELEASE_NOTES = {
-        "2.0.0": "`session`, `day` and `device`; `actor` is `subject`.",
+        "2.0.0": "`session`, `day` and `device`; `actor` is `subject`. Matrices from files.",
         "1.0.0": "First release.",
     }
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    MANUAL_DOWNLOAD_INSTRUCTIONS = (
+        f"{WANTED.get} In place of the motions spd_eth needs HDM05_SPDData.zip, spd_brooks117 "
+        "hdm05.tgz."
+    )
     BUILDER_CONFIGS = [
         Config(
             name="sequences", description="Positions and angles of 31 joints, 120 frames a second."
@@ -106,27 +70,36 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             description="One 93 x 93 covariance matrix of the positions a clip.",
             jitter=JITTER,
         ),
+        Config(name="spd_eth", description="Matrices of sub-sequences, as SPDNet's authors gave."),
+        Config(
+            name="spd_brooks117", description="2,086 matrices of 117 motions, as in torchspdnet."
+        ),
     ]
 
+    @property
+    def is_pack(self) -> bool:
+        """Whether the config's matrices come from files."""
+        return self.builder_config.name in packs.PACKS
+
     def _info(self):
-        if self.builder_config.jitter is None:
+        shape = (3 * len(JOINTS),) * 2
+        matrix = tfds.features.Tensor(shape=shape, dtype=np.float64, encoding="zlib")
+        if self.is_pack:
+            signal = {"matrix": matrix}
+        elif self.builder_config.jitter is None:
             signal = {
+                "take": np.int32,
                 "sequence": tfds.features.Tensor(shape=(None, 3 * len(JOINTS)), dtype=np.float32),
                 "angles": tfds.features.Tensor(shape=(None, len(ANGLES)), dtype=np.float32),
             }
         else:
-            shape = (3 * len(JOINTS),) * 2
-            signal = {
-                "matrix": tfds.features.Tensor(shape=shape, dtype=np.float64, encoding="zlib"),
-                "frames": np.int32,
-            }
+            signal = {"take": np.int32, "matrix": matrix, "frames": np.int32}
         return self.dataset_info_from_configs(
             features=tfds.features.FeaturesDict(
                 {
                     "id": tfds.features.Text(),
                     **signal,
                     "motion": tfds.features.Text(),
-                    "take": np.int32,
                     **people.features(),
                 }
             ),
@@ -135,16 +108,56 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         )
 
     def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the archive.
+        """Finds the config's archive.
 
         Raises:
             ArchiveError: When it is missing or cannot be opened.
         """
-        return {"HDM05_cut_amc": find(manual_dir, WANTED)}
+        config = self.builder_config.name
+        key = config if self.is_pack else "HDM05_cut_amc"
+        return {key: find_config(manual_dir, CONFIGS, config)}
 
     def _split_generators(self, dl_manager):
         sources = self.sources(dl_manager.manual_dir)
         (source,) = sources.values()
+        split = self._split_pack if self.is_pack else self._split_clips
+        return split(sources, source)
+
+    def _split_pack(self, sources, source):
+        matrices = packs.matrices_of(source, self.builder_config.name)
+        repeats = Repeats(source.title, "matrices", "kept")
+        self.info.metadata.update(
+            **origins(self.name, sources),
+            same_as=repeats.same_as,
+            motions=sorted({matrix.motion for matrix in matrices}),
+        )
+        return {"train": self._generate_matrices(source, matrices, repeats)}
+
+    def _generate_matrices(self, source, matrices, repeats):
+        smallest = []
+        for item in track(matrices, f"{self.name}, matrices"):
+            matrix = packs.read(source.open(item.member), item.member)
+            repeats.add(matrix, item.key, "the pack")  # cuts of two motions may share frames
+            smallest.append(np.linalg.eigvalsh(matrix)[0])
+            yield (
+                item.key,
+                {
+                    "id": item.key,
+                    "matrix": matrix,
+                    "motion": item.motion,
+                    **people.record("", device=DEVICE),
+                },
+            )
+        repeats.report()
+        singular = np.sum(np.array(smallest) <= 0)
+        if singular:
+            log.warning(
+                "%s: %d of %d matrices are not positive definite, as they stand in the files; the "
+                "smallest eigenvalue is %.3g.",
+                source.title, singular, len(smallest), min(smallest),
+            )  # fmt: skip
+
+    def _split_clips(self, sources, source):
         clips = clips_of(source)
         actors = sorted({clip.actor for clip in clips})
         motions = sorted({clip.motion for clip in clips})
@@ -200,53 +213,3 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         angles = motion.values[:, [skeleton.channels.index(channel) for channel in ANGLES]]
         angles[:, :3] *= skeleton.meters  # the place of the root
         return {"sequence": places.astype(np.float32), "angles": angles.astype(np.float32)}
-
-
-def clips_of(source: Source) -> list[Clip]:
-    """Returns the clips of an archive, in the order of actors, motions and takes.
-
-    Raises:
-        ArchiveError: When there are none, one has another rate, or its skeleton is not there.
-    """
-    found = source.index(_CLIP)
-    if not found:
-        names = ", ".join(source.names[:5]) or "nothing"
-        raise ArchiveError(
-            f"{source.title} holds no HDM_<actor>_<motion>_<take>_120.amc; it holds {names}. {_GET}"
-        )
-    skeletons: dict[tuple[str, str], str] = {}  # (folder, actor): member
-    for name in source.names:
-        folder, _, file = name.rpartition("/")
-        if match := re.fullmatch(r"(?i:HDM)_([a-z]+)\.(?i:asf)", file):
-            skeletons[folder, match[1]] = name
-    clips = []
-    for (actor, motion, take, rate), name in sorted(found.items()):
-        if int(rate) != RATE_HZ:
-            raise ArchiveError(
-                f"{source.title}: {name} has {rate} frames a second, expected {RATE_HZ}. Take the "
-                "clips as HDM05 offers them."
-            )
-        skeleton = skeletons.get((name.rpartition("/")[0], actor))
-        if skeleton is None:
-            raise ArchiveError(
-                f"{source.title}: {name} has no skeleton HDM_{actor}.asf in its folder. Unpack the "
-                "archive again, or copy that actor's .asf there."
-            )
-        clips.append(Clip(actor, motion, take, name, skeleton))
-    return clips
-
-
-def skeleton_of(source: Source, clip: Clip) -> asf.Skeleton:
-    """Returns the skeleton of a clip.
-
-    Raises:
-        FormatError: When it cannot be read or has other joints than those of HDM05.
-    """
-    skeleton = asf.parse(source.open(clip.asf), name=clip.asf)
-    odd = {*skeleton.joints, *skeleton.channels} ^ {*JOINTS, *ANGLES}
-    if odd:
-        raise FormatError(
-            clip.asf, "", f"a skeleton that differs in {shown(', '.join(sorted(odd)[:5]))}",
-            "the 31 joints and 62 channels of HDM05", "Unpack the archive again.",
-        )  # fmt: skip
-    return skeleton

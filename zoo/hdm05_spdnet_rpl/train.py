@@ -16,7 +16,7 @@ from keras_dml.layers import CanonicalPose, Covariance
 from keras_dml.models import spdnet
 from keras_dml.training import People, measure
 from keras_dml.training.golden import synthetic_recordings
-from tfds_builders.hdm05_mocap.hdm05_mocap_dataset_builder import JOINTS
+from tfds_builders.hdm05_mocap.clips import JOINTS
 from zoo import augment, baselines, motions, nested, potatoes, recipe
 
 HIPS = (JOINTS.index("lhipjoint"), JOINTS.index("rhipjoint"))

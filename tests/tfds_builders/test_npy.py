@@ -1,0 +1,65 @@
+"""NumPy's files: what they hold, one sentence for each kind of damage, nothing evaluated."""
+
+import io
+
+import numpy as np
+import pytest
+
+from tests.tfds_builders.mutations import check_parser
+from tfds_builders.common.errors import FormatError
+from tfds_builders.parsers import npy
+
+KINDS = ("f4", "f8", "c16", "i8")
+
+
+def saved(array, **options):
+    out = io.BytesIO()
+    np.lib.format.write_array(out, array, **options)
+    return out.getvalue()
+
+
+def parse(data):
+    return npy.parse(io.BytesIO(data), name="a.npy", kinds=KINDS)
+
+
+GOOD = saved(np.arange(6, dtype="<f8").reshape(2, 3))
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0)])
+@pytest.mark.parametrize("dtype", ["<f4", ">f8", "<c16", "<i8"])
+@pytest.mark.parametrize("shape", [(), (24,), (2, 3, 4), (0, 5)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_numbers_come_as_numpy_wrote_them(version, dtype, shape, order):
+    array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype, order=order)
+    found = parse(saved(array, version=version))
+    np.testing.assert_array_equal(found, array)
+    assert found.dtype == np.dtype(dtype).newbyteorder("=") and found.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "byte 0: '', expected a .npy file of version 1 or 2"),
+        (b"PK\3\4" + GOOD, "expected a .npy file"),
+        (GOOD[:6] + b"\3" + GOOD[7:], "expected a .npy file of version 1 or 2"),
+        (GOOD[:8], "byte 8: the end of the file, expected a header"),
+        (GOOD[:-1], "47 bytes of numbers, expected 48 for the shape"),
+        (GOOD + b"0", "49 bytes of numbers, expected 48"),
+        (GOOD.replace(b"(2, 3), }" + 10 * b" ", b"(2, 99999999999), }"), "48 bytes of numbers"),
+        (GOOD.replace(b"(2, 3)", b"(2, 9)"), "48 bytes of numbers, expected 144"),
+        (GOOD.replace(b"(2, 3)", b"(2,-3)"), "expected NumPy's header"),
+        (GOOD.replace(b"False", b"f(x) "), "expected NumPy's header"),
+        (GOOD.replace(b"<f8", b"<f2"), "numbers of <f2, expected numbers of c16, f4, f8, i8"),
+        (GOOD.replace(b"<f8", b"|O8"), "expected NumPy's header"),
+        (saved(np.array([None]), allow_pickle=True), "expected NumPy's header"),
+    ],
+)
+def test_damage_is_told_in_one_sentence(data, message):
+    with pytest.raises(FormatError, match=message.replace("(", "[(]")):
+        parse(data)
+
+
+def test_mutated_files_end_in_a_result_or_a_format_error():
+    check_parser(
+        parse, GOOD, lambda array: np.testing.assert_equal(array.dtype.kind in "fci", True)
+    )

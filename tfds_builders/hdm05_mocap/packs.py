@@ -1,0 +1,104 @@
+"""Covariance matrices of HDM05 as two papers on SPD networks published them.
+
+`spd_eth` (Huang2017): `HDM05_SPDData/feature/<motion>/<file>.mat`, variable `Y1`, 93 x 93.
+`spd_brooks117` (Brooks2019): `<...>_<label>.npy`, 93 x 93, labels 0 to 116, real or complex.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+
+from tfds_builders.common.archive import Source
+from tfds_builders.common.errors import ArchiveError
+from tfds_builders.common.find import Wanted
+from tfds_builders.common.limits import Limits
+from tfds_builders.common.spd import symmetric
+from tfds_builders.parsers import mat5, npy
+
+CHANNELS = 93
+LABELS = 117
+_LIMITS = Limits(members=50_000, member_bytes=32 << 20, total_bytes=8 << 30)
+_RUN = "put it into the manual folder as it is, and run `python -m tfds_builders.build"
+PACKS = {
+    "spd_eth": Wanted(
+        dataset="hdm05_mocap",
+        aliases=("hdm05",),
+        stems=("HDM05_SPDData",),
+        loose="feature",
+        official="HDM05_SPDData.zip",
+        get="Get HDM05_SPDData.zip, to which https://github.com/zhiwu-huang/SPDNet points, "
+        f"{_RUN} hdm05_mocap/spd_eth --manual-dir FOLDER`.",
+        limits=_LIMITS,
+    ),
+    "spd_brooks117": Wanted(
+        dataset="hdm05_mocap",
+        aliases=("hdm05",),
+        stems=("hdm05",),
+        loose=r"\w+_\w+_\d{1,3}\.npy",
+        official="hdm05.tgz",
+        get="Get hdm05.tgz, HDM05's matrices in the form of torchspdnet (Brooks2019), "
+        f"{_RUN} hdm05_mocap/spd_brooks117 --manual-dir FOLDER`.",
+        limits=_LIMITS,
+    ),
+}
+
+
+class Matrix(NamedTuple):
+    """One matrix of a pack: its id, its motion as the pack names it, its member."""
+
+    key: str
+    motion: str
+    member: str
+
+
+def matrices_of(source: Source, pack: str) -> list[Matrix]:
+    """Returns the matrices of a pack, in the order of motions and names.
+
+    Raises:
+        ArchiveError: When there are none, a label is unknown, or a name is there twice.
+    """
+    found = (_of_eth if pack == "spd_eth" else _of_brooks)(source)
+    if not found:
+        names = ", ".join(source.names[:5]) or "nothing"
+        raise ArchiveError(
+            f"{source.title} holds no matrix of {pack}; it holds {names}. {PACKS[pack].get}"
+        )
+    return sorted(found)
+
+
+def read(file: BinaryIO, name: str) -> np.ndarray:
+    """Reads a matrix, (93, 93) float64, symmetric.
+
+    Raises:
+        FormatError: When it is damaged, has another shape, or is not symmetric.
+    """
+    if name.lower().endswith(".npy"):
+        matrix = npy.parse(file, name=name, kinds=("f4", "f8", "c8", "c16"))
+    else:
+        matrix = mat5.parse(file, name=name, variables=("Y1",))["Y1"]
+    return symmetric(mat5.table(matrix, CHANNELS, name=name, location="the matrix"), name=name)
+
+
+def _of_eth(source: Source) -> list[Matrix]:
+    """Only what lies in `feature/<motion>/`: an index of the pack lies elsewhere."""
+    found = []
+    for name in source.names:
+        if match := re.fullmatch(r"(?:.*/)?feature/([^/]+)/([^/]+)\.mat", name):
+            motion, stem = match.groups()
+            found.append(Matrix(f"{motion}/{stem}", motion, name))
+    return found
+
+
+def _of_brooks(source: Source) -> list[Matrix]:
+    found = []
+    for (stem, label), name in source.index(r"(.*_(\d{1,3}))\.npy").items():
+        if int(label) >= LABELS:
+            raise ArchiveError(
+                f"{source.title}: {name} has the label {label}, expected 0 to {LABELS - 1}. Keep "
+                "only the matrices of HDM05."
+            )
+        found.append(Matrix(stem, str(int(label)), name))
+    return found

@@ -1,0 +1,66 @@
+"""NumPy's own files of one array: a magic number, a header of text, the numbers.
+
+Read here and not by `numpy.load`, which evaluates the header and may build objects: a header is
+one line of fixed form, and its shape is compared with what is there before an array is made.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Collection
+from typing import BinaryIO
+
+import numpy as np
+
+from tfds_builders.common.errors import FormatError, shown
+
+_MAGIC = b"\x93NUMPY"
+_LENGTH = {1: "<H", 2: "<I"}  # by the version of the format
+_HEADER = re.compile(
+    r"\{'descr': '([<>|=][a-z]\d{1,2})', 'fortran_order': (True|False), "
+    r"'shape': \(((?:\d{1,18}(?:, \d{1,18}){0,7},?)?)\), ?\} *\n?"
+)
+_FIX = "The file seems cut or edited; unpack the archive again."
+
+
+def parse(file: BinaryIO, *, name: str, kinds: Collection[str]) -> np.ndarray:
+    """Reads one array.
+
+    Args:
+        file: The open file.
+        name: Its name, for errors.
+        kinds: Kinds of numbers that it may hold: `"f8"`, `"c16"`, ...
+
+    Returns:
+        The array, of its shape, in the machine's byte order.
+
+    Raises:
+        FormatError: On another format, other kinds of numbers, any object, and any damage.
+    """
+    data = file.read()
+    size = _LENGTH.get(data[6]) if data.startswith(_MAGIC) and len(data) > 7 else None
+    if size is None:
+        raise FormatError(name, "byte 0", shown(data[:16]), "a .npy file of version 1 or 2", _FIX)
+    start = 8 + struct.calcsize(size)
+    if len(data) < start:
+        raise FormatError(name, "byte 8", "the end of the file", "a header", _FIX)
+    end = start + struct.unpack_from(size, data, 8)[0]
+    match = _HEADER.fullmatch(data[start:end].decode("latin-1"))
+    if match is None:
+        raise FormatError(name, f"byte {start}", shown(data[start:end]), "NumPy's header", _FIX)
+    kind, is_fortran, sizes = match.groups()
+    if kind[1:] not in kinds:
+        expected = f"numbers of {', '.join(sorted(kinds))}"
+        raise FormatError(name, f"byte {start}", f"numbers of {kind}", expected, _FIX)
+    shape, dtype = tuple(int(number) for number in re.findall(r"\d+", sizes)), np.dtype(kind)
+    expected = math.prod(shape) * dtype.itemsize
+    if len(data) - end != expected:
+        raise FormatError(
+            name, f"byte {end}", f"{max(0, len(data) - end):,} bytes of numbers",
+            f"{expected:,} for the shape {shape}", _FIX,
+        )  # fmt: skip
+    order = "F" if is_fortran == "True" else "C"
+    values = np.frombuffer(data, dtype, offset=end).reshape(shape, order=order)
+    return values.astype(dtype.newbyteorder("="))
