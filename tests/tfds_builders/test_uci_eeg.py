@@ -110,6 +110,48 @@ def test_full_reads_three_nested_levels_and_splits_by_subject(tmp_path, caplog):
     assert "left out for fewer than 6 trials with samples: co2c1000367." in caplog.text
 
 
+def test_full_in_the_archive_of_all_archives_has_nobody_in_two_splits(tmp_path):
+    people = [f"co2{'ac'[i % 2]}{i:07d}" for i in range(3)]
+    inner = samples.tar({f"{person}.tar.gz": subject_archive(person) for person in people}, "w:")
+    files = {"eeg+database.zip": zipped({"eeg_full.tar": inner})}
+    records = everything(prepared(tmp_path, files, "uci_eeg/full_spd64"))
+    assert {split: len(ids) for split, ids in records.items()} == {
+        "train": 6, "validation": 6, "test": 6
+    }  # fmt: skip
+    held = [{r["subject"] for r in part.values()} for part in records.values()]
+    assert len(set.union(*held)) == 3
+
+
+def small_archives(trials=(range(0, 3), range(3, 6), range(6, 9))):
+    """The small set: for each person three archives, one a condition."""
+    return {
+        f"smni_eeg_data/{person[3]}_{condition}_{person}.tar.gz": samples.tar(
+            samples.smni_files([person], numbers, f"{person[3]}_{condition}_", zipped=True), "w:gz"
+        )
+        for person in PEOPLE
+        for condition, numbers in zip("1mn", trials, strict=True)
+    }
+
+
+@pytest.mark.parametrize("name", ["smni_eeg_data", "smni97_eeg_data"])
+def test_small_has_three_archives_a_person_in_one_split(name, tmp_path, caplog):
+    files = {f"{name}.tar.gz": samples.tar(small_archives(), "w:gz")}
+    records = everything(prepared(tmp_path, files, "uci_eeg/small"))["train"]
+    assert len(records) == 18
+    assert [log.message for log in caplog.records if "unknown checksum" not in log.message] == []
+    np.testing.assert_allclose(
+        records["co2c0000337/007"]["sequence"][3, :3], [(90 - 500) / 10, 0.1, 0.2], rtol=1e-6
+    )
+
+
+def test_small_is_found_unpacked_and_refuses_a_trial_that_is_there_twice(tmp_path):
+    assert len(everything(prepared(tmp_path, small_archives(), "uci_eeg/small"))["train"]) == 18
+    twice = small_archives((range(0, 3), range(3, 6), range(5, 8)))
+    message = "a_m_co2a0000364.tar.gz: .*rd.005.gz and .*a_n_.*rd.005.gz are one trial"
+    with pytest.raises(ArchiveError, match=message):
+        prepared(tmp_path / "b", twice, "uci_eeg/small")
+
+
 def test_an_empty_trial_is_left_out_and_named(tmp_path, caplog):
     files = samples.smni_files(PEOPLE, trials=range(7))
     name = f"SMNI_CMI_TRAIN/{PEOPLE[0]}/{PEOPLE[0]}.rd.006"

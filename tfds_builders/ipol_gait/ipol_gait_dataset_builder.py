@@ -128,13 +128,13 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             **origins(self.name, sources),
             channels=list(self.builder_config.channels),
             rate_hz=gait.RATE_HZ,
-            subjects={split: list(people) for split, people in subjects.items()},
+            subjects={split: list(ids) for split, ids in subjects.items()},
         )
         return {
             split: self._generate_examples(
-                source, {key: stem for key, stem in trials.items() if key[0] in people}, split
+                source, {key: stem for key, stem in trials.items() if key[0] in ids}, split
             )
-            for split, people in subjects.items()
+            for split, ids in subjects.items()
         }
 
     def _generate_examples(self, source, trials, split):

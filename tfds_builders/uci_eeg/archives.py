@@ -1,0 +1,127 @@
+"""The archives of the EEG set: which there are, the trials of each person in them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from tfds_builders.common.archive import Source
+from tfds_builders.common.errors import ArchiveError
+from tfds_builders.common.find import Wanted
+from tfds_builders.common.limits import Limits
+from tfds_builders.common.progress import track
+from tfds_builders.parsers import smni
+
+log = logging.getLogger("tfds_builders")
+
+MINIMUM_TRIALS = 6  # five probes and one enrolled, the least that Abdelwahab2019's protocol needs
+_TRIAL = r"(co\d[ac]\d{7})\.rd\.(\d{3})(?:\.gz)?"
+_PERSON = r"((?:[ac]_[1mn]_)?)(co\d[ac]\d{7})\.tar(?:\.gz)?"  # of a condition in the small set
+GET = (
+    "Get it from https://doi.org/10.24432/C5TS3D (about 700 MB; eeg_full.tar for uci_eeg/full, "
+    "SMNI_CMI_TRAIN.tar.gz and SMNI_CMI_TEST.tar.gz for uci_eeg/large, smni_eeg_data.tar.gz "
+    "for uci_eeg/small), put it into the manual folder as it is, and run `python -m "
+    "tfds_builders.build uci_eeg/large --manual-dir FOLDER`."
+)
+
+
+def _wanted(stem: str, official: str, loose: str = "", *, also: tuple[str, ...] = ()) -> Wanted:
+    return Wanted(
+        dataset="uci_eeg",
+        stems=(stem, *also),
+        official=official,
+        get=GET,
+        loose=loose,
+        outer=("eeg+database", "eeg_database"),
+        limits=Limits(members=20_000, member_bytes=8 << 20, total_bytes=6 << 30),
+    )
+
+
+CONFIGS = {
+    "full": _wanted("eeg_full", "eeg_full.tar", loose=r"co\d[ac]\d{7}(\.tar\.gz)?"),
+    "large": _wanted("SMNI_CMI_TRAIN", "SMNI_CMI_TRAIN.tar.gz"),
+    "small": _wanted(
+        "smni_eeg_data",
+        "smni_eeg_data.tar.gz",
+        loose=r"[ac]_[1mn]_co\d[ac]\d{7}(\.tar\.gz)?",
+        also=("smni97_eeg_data",),  # its name in UCI's description
+    ),
+}
+TEST_OF_LARGE = _wanted("SMNI_CMI_TEST", "SMNI_CMI_TEST.tar.gz")
+
+
+def usable_people(source: Source) -> dict[str, list[str]]:
+    """Returns the members of each person who has enough trials with samples; says who has not.
+
+    Returns:
+        Subject to names of members: trial files, or the person's own archives.
+
+    Raises:
+        ArchiveError: When there is nobody, somebody both as archives and as files, or a trial
+            twice.
+    """
+    people = members_of(source)
+    counts = {}
+    for subject, members in track(
+        list(people.items()), f"{source.title}, looking for empty trials, people"
+    ):
+        seen: dict[str, str] = {}
+        counts[subject] = 0
+        for number, name, file in trial_files(source, members):
+            if seen.setdefault(number, name) != name:
+                raise ArchiveError(f"{seen[number]} and {name} are one trial. Keep one of the two.")
+            counts[subject] += smni.has_samples(file.read())
+    few = [subject for subject, count in counts.items() if count < MINIMUM_TRIALS]
+    if few:
+        log.warning(
+            "%s: left out for fewer than %d trials with samples: %s.",
+            source.title,
+            MINIMUM_TRIALS,
+            ", ".join(few),
+        )
+    if len(few) == len(people):
+        found = ", ".join(source.names[:5]) or "nothing"
+        raise ArchiveError(
+            f"{source.title} holds nobody with {MINIMUM_TRIALS} trials <subject>.rd.<number>; it "
+            f"holds {found}. {GET}"
+        )
+    return {subject: members for subject, members in people.items() if subject not in few}
+
+
+def members_of(source: Source) -> dict[str, list[str]]:
+    """Returns the names of trial files, or of archives of them, by person.
+
+    Raises:
+        ArchiveError: When somebody is there in both forms.
+    """
+    trials = source.index(_TRIAL)
+    archives = {(subject, part): name for (part, subject), name in source.index(_PERSON).items()}
+    packed = {subject: name for (subject, _), name in archives.items()}
+    for (subject, _), name in trials.items():
+        if subject in packed:
+            raise ArchiveError(
+                f"{source.title} holds {subject} twice: {packed[subject]} and {name}. Keep one of "
+                "the two."
+            )
+    people: dict[str, list[str]] = {}
+    for (subject, _), name in sorted({**trials, **archives}.items()):
+        people.setdefault(subject, []).append(name)
+    return people
+
+
+def trial_files(source: Source, members: list[str]) -> Iterator[tuple[str, str, BinaryIO]]:
+    """Opens a person's trials: number, name and unzipped file of each.
+
+    Args:
+        source: The archive.
+        members: Names of trial files, or of archives with trial files.
+    """
+    for member in members:
+        if member.endswith((".tar", ".tar.gz")):
+            inner = source.nested(member)
+            yield from trial_files(inner, sorted(inner.index(_TRIAL).values()))
+            inner.close()
+        else:
+            number = member.removesuffix(".gz").rsplit(".", 1)[-1]
+            yield number, f"{source.title}: {member}", source.open(member)
