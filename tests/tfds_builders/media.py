@@ -101,3 +101,45 @@ def pacs_files(images=3, root="PACS/", domains=DOMAINS, classes=CLASSES):
         for label, kind in enumerate(classes)
         for number in range(images)
     }
+
+
+SPEAKERS = {  # of VoxCeleb1, by id: what the table says; of VoxCeleb2 without name and country
+    "id10001": ("Ada_A.", "f", "Norway", "dev"),
+    "id10002": ("Ben_B", "m", "Chile", "dev"),
+    "id10003": ("Cleo_C", "f", "USA", "dev"),
+    "id10004": ("Dan_D", "m", "UK", "dev"),
+    "id10270": ("Eve_E", "f", "Ghana", "test"),
+    "id10271": ("Finn_F", "m", "Japan", "test"),
+}
+VIDEOS = ("-aaaaaaaaa_", "zzzzzzzzzz0")
+
+
+def speaker_table(corpus="vox1", speakers=SPEAKERS):
+    """`vox1_meta.csv` or `vox2_meta.csv`."""
+    if corpus == "vox1":
+        head = ("VoxCeleb1 ID", "VGGFace1 ID", "Gender", "Nationality", "Set")
+        rows = [(key, *cells) for key, cells in speakers.items()]
+        lines = ["\t".join(row) for row in (head, *rows)]
+    else:
+        head = ("VoxCeleb2 ID", "VGGFace2 ID", "Gender", "Set")
+        rows = [(key, f"n{key[2:]}", cells[1], cells[3]) for key, cells in speakers.items()]
+        lines = [",".join(f"{cell} " for cell in row) for row in (head, *rows)]
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def voice_files(corpus="vox1", speakers=SPEAKERS, folder="voxceleb_verification/"):
+    """Names and bytes of the recordings of a small corpus, two of the first video, one of the
+    second, and its table."""
+    files = {f"{folder}{corpus}_meta.csv": speaker_table(corpus, speakers)}
+    for at, speaker in enumerate(speakers):
+        for place, (video, number) in enumerate([(VIDEOS[0], 1), (VIDEOS[0], 2), (VIDEOS[1], 1)]):
+            name = f"{folder}{corpus}/wav/{speaker}/{video}/{number:05d}.wav"
+            files[name] = wav_file(speech(3 * at + place, 200), rate=16_000)
+    return files
+
+
+def trial_list():
+    """A list of four trials, of one speaker and of two in turn."""
+    a, b = (f"id1027{n}/{VIDEOS[0]}/00001.wav" for n in (0, 1))
+    c, d = (f"id1027{n}/{VIDEOS[1]}/00001.wav" for n in (0, 1))
+    return f"1 {a} {c}\n0 {a} {d}\n1 {b} {d}\n0 {b} {a}\n".encode()

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 NAMES = [
     "diem_gaze", "findwho_gaze", "gaitauth_walks", "gazecom_gaze", "hdm05_mocap", "hyke_voice",
     "ipol_gait", "japanese_vowels_lpc", "motionsense_inertial", "pacs_images", "ravdess_speech",
-    "uci_eeg", "uci_har_inertial",
+    "uci_eeg", "uci_har_inertial", "voxceleb_verification",
 ]  # fmt: skip
 
 
@@ -77,6 +77,7 @@ def test_registering_twice_adds_no_second_provider():
         ("findwho", "'findwho_gaze'"),
         ("pacs", "'pacs_images'"),
         ("vowels/ts", "'japanese_vowels_lpc'"),
+        ("voxceleb", "'voxceleb_verification'"),
     ],
 )
 def test_an_unknown_name_proposes_the_nearest(name, near):

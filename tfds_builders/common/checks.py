@@ -84,6 +84,13 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             "482 of 844 recordings: 45 of 54 people, 12 of 18 movies",
         ),
     ),
+    "voxceleb_verification": (
+        Release(
+            123_464,
+            "df423c88979e6940be949ccbd012a433d89ca8aae9ada02d69b48fed5f796abe",
+            "trials O and the speakers of VoxCeleb1",
+        ),
+    ),
     "motionsense_inertial": (),
     "uci_har_inertial": (),
     "uci_eeg": (

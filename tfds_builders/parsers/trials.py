@@ -1,0 +1,85 @@
+"""Lists of verification trials as VoxCeleb1 has them (Nagrani2017; Chung2018).
+
+A line a trial: `1 id10270/x6uYqmx31kE/00001.wav id10270/8jEAjG6SegY/00008.wav`, 1 for one speaker
+and 0 for two. Older copies name people: `Eartha_Kitt/x6uYqmx31kE_0000001.wav`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from typing import BinaryIO
+
+from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.parsers.text import read_text
+
+_LINE = re.compile(r"([01]) (\S{1,200}) (\S{1,200})")
+_VIDEO = r"[\w\-]{11}"
+_UTTERANCE = re.compile(rf"id\d{{5}}/{_VIDEO}/\d{{5}}\.wav", re.ASCII)
+_OLD = re.compile(rf"([^/]+)/({_VIDEO})_00(\d{{5}})\.wav", re.ASCII)
+_FIX = "The list seems cut or edited; take it again."
+
+
+@dataclasses.dataclass(frozen=True)
+class Trials:
+    """One list.
+
+    Attributes:
+        same: Whether a trial's two utterances are of one speaker; at least one trial.
+        first: One utterance of each trial, such as `id10270/x6uYqmx31kE/00001`.
+        second: The other one.
+    """
+
+    same: tuple[bool, ...]
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+
+
+def speaker_of(utterance: str) -> str:
+    """Returns the speaker's id."""
+    return utterance.partition("/")[0]
+
+
+def parse(file: BinaryIO, *, name: str, ids: Mapping[str, str]) -> Trials:
+    """Reads a list.
+
+    Args:
+        file: The open file.
+        name: Its name, for errors.
+        ids: Id of each person by name, for older copies.
+
+    Returns:
+        The trials, in the order of the file.
+
+    Raises:
+        FormatError: Naming the line that does not fit, names somebody who is not in `ids`, or says
+            of one speaker that it is two.
+    """
+    same, first, second = [], [], []
+    for number, line in enumerate(read_text(file, name).splitlines(), 1):
+        match = _LINE.fullmatch(line.rstrip())
+        pair = [_utterance(word, ids) for word in match.groups()[1:]] if match else [None]
+        if None in pair:
+            expected = "`0|1 speaker/video/number.wav speaker/video/number.wav`"
+            if match and any(_OLD.fullmatch(word) for word in match.groups()[1:]):
+                expected = "people who are in vox1_meta.csv, beside the list"
+            raise FormatError(name, f"line {number}", shown(line), expected, _FIX)
+        is_same = speaker_of(pair[0]) == speaker_of(pair[1])
+        if is_same != (match[1] == "1"):
+            expected = f"{int(is_same)} for these speakers"
+            raise FormatError(name, f"line {number}", shown(line), expected, _FIX)
+        same.append(is_same)
+        first.append(pair[0])
+        second.append(pair[1])
+    if not same:
+        raise FormatError(name, "", "no lines", "a trial a line", _FIX)
+    return Trials(tuple(same), tuple(first), tuple(second))
+
+
+def _utterance(word: str, ids: Mapping[str, str]) -> str | None:
+    """Returns an utterance without the suffix of its file; None where the word is none."""
+    if _UTTERANCE.fullmatch(word):
+        return word.removesuffix(".wav")
+    match = _OLD.fullmatch(word)
+    return f"{ids[match[1]]}/{match[2]}/{match[3]}" if match and match[1] in ids else None

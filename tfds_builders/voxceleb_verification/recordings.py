@@ -1,0 +1,132 @@
+"""The recordings of VoxCeleb in several archives or folders: `.../id10001/<video>/00001.wav`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Container, Iterable, Mapping
+from typing import NamedTuple
+
+from tfds_builders.common.archive import Source
+from tfds_builders.common.errors import ArchiveError, MissingArchiveError, shown
+from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.limits import Limits
+from tfds_builders.voxceleb_verification.lists import GET
+
+_MEMBER = re.compile(r"(?:.*/)?(id\d{5})/([\w\-]{11})/(\d{5})\.wav", re.ASCII)
+_CONVERT = (
+    "`find . -name '*.m4a' -exec sh -c "
+    '\'ffmpeg -i "$1" -ac 1 -ar 16000 -c:a pcm_s16le "${1%.m4a}.wav"\' _ {} \\;`'
+)
+
+
+def _wanted(official: str, *stems: str) -> Wanted:
+    return Wanted(
+        dataset="voxceleb_verification",
+        stems=stems,
+        official=official,
+        get=GET,
+        limits=Limits(members=4_000_000, member_bytes=64 << 20, total_bytes=1 << 41),
+    )
+
+
+ARCHIVES = {  # by corpus; those that are there are read together
+    corpus: (
+        _wanted(f"{corpus}_dev_wav.zip", f"{corpus}_dev_wav"),
+        _wanted(f"{corpus}_test_wav.zip", f"{corpus}_test_wav"),
+        _wanted(f"folder {corpus}", corpus, f"voxceleb{corpus[-1]}"),
+    )
+    for corpus in ("vox1", "vox2")
+}
+
+
+class Recording(NamedTuple):
+    """One recording: what its name says, and where it is."""
+
+    speaker: str
+    video: str
+    number: str
+    member: str
+    source: Source
+
+    @property
+    def key(self) -> str:
+        return f"{self.speaker}/{self.video}/{self.number}"
+
+
+def find_archives(manual_dir: str | os.PathLike, corpus: str) -> dict[str, Source]:
+    """Finds the archives of a corpus that are there, by their stems.
+
+    Raises:
+        MissingArchiveError: When none is there.
+        ArchiveError: See `find.find`.
+    """
+    found = {}
+    for wanted in ARCHIVES[corpus]:
+        with contextlib.suppress(MissingArchiveError):
+            found[wanted.stems[0]] = find(manual_dir, wanted)
+    if not found:
+        find(manual_dir, ARCHIVES[corpus][0])  # raises, with what is there
+    return found
+
+
+def recordings_of(sources: Iterable[Source], speakers: Container[str]) -> list[Recording]:
+    """Returns all recordings, in the order of speakers, videos and numbers.
+
+    Args:
+        sources: The archives.
+        speakers: Ids that the table of speakers has.
+
+    Raises:
+        ArchiveError: When there are none, or one is of a speaker who is not in the table, stands
+            twice, or is no recording of VoxCeleb.
+    """
+    found: dict[str, Recording] = {}
+    for source in sources:
+        before = len(found)
+        for member in source.names:
+            if not member.lower().endswith(".wav"):
+                continue
+            match = _MEMBER.fullmatch(member)
+            if match is None or match[1] not in speakers:
+                raise ArchiveError(
+                    f"{source.title}: {shown(member)} is no recording of VoxCeleb, which are named "
+                    "<speaker>/<video>/<number>.wav with a speaker of the table of speakers "
+                    "(id10001, ...). Keep only those."
+                )
+            recording = Recording(*match.groups(), member, source)
+            other = found.setdefault(recording.key, recording)
+            if other is not recording:
+                raise ArchiveError(
+                    f"{source.title} holds {member}, which {other.source.title} holds as "
+                    f"{other.member}: the same recording twice. Keep one of the two."
+                )
+        if len(found) == before:
+            _refuse(source)
+    return sorted(found.values(), key=lambda recording: recording.key)
+
+
+def _refuse(source: Source) -> None:
+    """Raises the error for an archive without a recording."""
+    if any(name.endswith(".m4a") for name in source.names):
+        raise ArchiveError(
+            f"{source.title} holds .m4a and no .wav. Unpack it, convert the recordings with ffmpeg "
+            f"({_CONVERT}), and try again."
+        )
+    names = ", ".join(source.names[:5]) or "nothing"
+    raise ArchiveError(
+        f"{source.title} holds no <speaker>/<video>/<number>.wav; it holds {names}. {GET}"
+    )
+
+
+def sessions_of(recordings: Iterable[Recording]) -> Mapping[tuple[str, str], int]:
+    """Returns the place of each video among those of its speaker, from 0, by (speaker, video)."""
+    videos: dict[str, set[str]] = {}
+    for recording in recordings:
+        videos.setdefault(recording.speaker, set()).add(recording.video)
+    return {
+        (speaker, video): place
+        for speaker, names in videos.items()
+        for place, video in enumerate(sorted(names))
+    }

@@ -1,0 +1,197 @@
+"""Voices from interviews, and trials that compare them (VoxCeleb, Nagrani2017; Chung2018)."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Mapping
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from tfds_builders.common import audio, people
+from tfds_builders.common.archive import Source
+from tfds_builders.common.builder import AloneMixin
+from tfds_builders.common.checks import origins
+from tfds_builders.common.progress import track
+from tfds_builders.common.splits import by_subject
+from tfds_builders.parsers.speakers import GENDERS, Speaker
+from tfds_builders.parsers.trials import speaker_of
+from tfds_builders.voxceleb_verification.lists import (
+    GET,
+    SPEAKERS,
+    TRIALS,
+    find_lists,
+    read_speakers,
+    read_trials,
+)
+from tfds_builders.voxceleb_verification.recordings import (
+    Recording,
+    find_archives,
+    recordings_of,
+    sessions_of,
+)
+
+log = logging.getLogger("tfds_builders")
+
+RATE_HZ = 16_000
+FRACTIONS = {"train": 0.95, "validation": 0.05}  # of the speakers of `dev`
+UTTERANCES = {"vox1": 153_516, "vox2": 1_128_282}
+
+
+@dataclasses.dataclass
+class Config(tfds.core.BuilderConfig):
+    """The recordings of a corpus, or a list of trials.
+
+    Attributes:
+        corpus: `"vox1"` or `"vox2"`; "" for a list of trials.
+    """
+
+    corpus: str = ""
+
+
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+    """Builder of `voxceleb_verification`."""
+
+    VERSION = tfds.core.Version("1.0.0")
+    RELEASE_NOTES = {"1.0.0": "First release."}
+    MANUAL_DOWNLOAD_INSTRUCTIONS = GET
+    BUILDER_CONFIGS = [
+        Config(name="vox1", description="Recordings of 1,251 speakers.", corpus="vox1"),
+        Config(name="vox2", description="Recordings of 6,112 speakers.", corpus="vox2"),
+        *(
+            Config(name=name, description=f"{count:,} trials on VoxCeleb1 ({file}).")
+            for name, (file, count) in TRIALS.items()
+        ),
+    ]
+
+    def _info(self):
+        if self.builder_config.corpus:
+            content = {
+                "audio": tfds.features.Tensor(shape=(None,), dtype=np.int16, encoding="bytes"),
+                "rate": np.int32,
+                "video": tfds.features.Text(),
+                "gender": tfds.features.ClassLabel(names=list(GENDERS.values())),
+                "nationality": tfds.features.Text(),
+                **people.features(),
+            }
+        else:
+            content = {
+                "same": np.bool_,
+                "first": tfds.features.Text(),
+                "second": tfds.features.Text(),
+            }
+        return self.dataset_info_from_configs(
+            features=tfds.features.FeaturesDict({"id": tfds.features.Text(), **content}),
+            homepage="https://www.robots.ox.ac.uk/~vgg/data/voxceleb/",
+            metadata=tfds.core.MetadataDict(),
+        )
+
+    def sources(self, manual_dir) -> dict[str, Source]:
+        """Finds the lists, and the archives of the recordings.
+
+        Raises:
+            ArchiveError: When one is missing or cannot be opened.
+        """
+        corpus = self.builder_config.corpus
+        if not corpus:
+            file, _ = TRIALS[self.builder_config.name]
+            return {"lists": find_lists(manual_dir, file)}
+        archives = find_archives(manual_dir, corpus)
+        return {"lists": find_lists(manual_dir, SPEAKERS[corpus]), **archives}
+
+    def _split_generators(self, dl_manager):
+        sources = self.sources(dl_manager.manual_dir)
+        self.info.metadata.update(**origins(self.name, sources))
+        if not self.builder_config.corpus:
+            return {"test": self._trials(**sources)}
+        return self._voices(**sources)
+
+    def _generate_examples(self, items, example, split):
+        for item in track(items, f"{self.name}, {split}"):
+            record = example(item)
+            yield record["id"], record
+
+    def _trials(self, lists: Source):
+        file, count = TRIALS[self.builder_config.name]
+        trials = read_trials(lists, file)
+        if len(trials.same) != count:
+            log.warning(
+                "%s: %s holds %d of %d trials: another list than the official one.",
+                lists.title, file, len(trials.same), count,
+            )  # fmt: skip
+        heard = {speaker_of(utterance) for utterance in (*trials.first, *trials.second)}
+        self.info.metadata.update(subjects={"test": sorted(heard)})
+        places = range(len(trials.same))
+        digits = len(str(count))
+        return self._generate_examples(
+            places,
+            lambda place: {
+                "id": f"{place + 1:0{digits}d}",
+                "same": trials.same[place],
+                "first": trials.first[place],
+                "second": trials.second[place],
+            },
+            "test",
+        )
+
+    def _voices(self, lists: Source, **archives: Source):
+        corpus = self.builder_config.corpus
+        speakers = read_speakers(lists, corpus)
+        recordings = recordings_of(archives.values(), speakers)
+        heard = {recording.speaker for recording in recordings}
+        if len(recordings) < UTTERANCES[corpus]:
+            log.warning(
+                "%s: %d of %d recordings by %d of %d speakers: a part of the corpus.",
+                self.name, len(recordings), UTTERANCES[corpus], len(heard), len(speakers),
+            )  # fmt: skip
+        parts = {split: ids & heard for split, ids in split_speakers(speakers).items()}
+        absent = [split for split, ids in parts.items() if not ids]
+        if absent:
+            log.warning("%s: nobody of %s: left out.", self.name, " and ".join(absent))
+        self.info.metadata.update(
+            rate_hz=RATE_HZ,
+            subjects={split: sorted(ids) for split, ids in parts.items() if ids},
+        )
+        sessions = sessions_of(recordings)
+        return {
+            split: self._generate_examples(
+                [recording for recording in recordings if recording.speaker in ids],
+                lambda recording: voice(recording, speakers[recording.speaker], sessions),
+                split,
+            )
+            for split, ids in parts.items()
+            if ids
+        }
+
+
+def split_speakers(speakers: Mapping[str, Speaker]) -> dict[str, set[str]]:
+    """Divides the speakers of a table: those of `test` stay, a twentieth of the others validates.
+
+    It is the whole table that is divided, so that a part of the recordings has the same splits.
+
+    Raises:
+        ValueError: When fewer than two speakers are not of `test`.
+    """
+    dev = [key for key, speaker in speakers.items() if speaker.part == "dev"]
+    splits = {split: {*ids} for split, ids in by_subject(dev, FRACTIONS).items()}
+    return {**splits, "test": {*speakers} - {*dev}}
+
+
+def voice(
+    recording: Recording, speaker: Speaker, sessions: Mapping[tuple[str, str], int]
+) -> dict[str, object]:
+    """Returns the features of a recording.
+
+    Raises:
+        FormatError: When it cannot be read, or has another rate.
+    """
+    return {
+        "id": recording.key,
+        "audio": audio.mono(recording.source, recording.member, RATE_HZ),
+        "rate": RATE_HZ,
+        "video": recording.video,
+        "gender": speaker.gender,
+        "nationality": speaker.nationality,
+        **people.record(recording.speaker, session=sessions[recording.speaker, recording.video]),
+    }
