@@ -143,3 +143,33 @@ def trial_list():
     a, b = (f"id1027{n}/{VIDEOS[0]}/00001.wav" for n in (0, 1))
     c, d = (f"id1027{n}/{VIDEOS[1]}/00001.wav" for n in (0, 1))
     return f"1 {a} {c}\n0 {a} {d}\n1 {b} {d}\n0 {b} {a}\n".encode()
+
+
+WNIDS = {  # some of the classes of mini-ImageNet, by list
+    "train": ("n01532829", "n01558993", "n13133613"),
+    "val": ("n01855672", "n09256479"),
+    "test": ("n01930112", "n07613480"),
+}
+
+
+def ravi_name(wnid, number):
+    return f"{wnid}{number:08d}.jpg"
+
+
+def ravi_lists(wnids=WNIDS, images=2, folder="mini_imagenet_ravi/"):
+    """The three lists; numbers have gaps, as in the source."""
+    files = {}
+    for name, ids in wnids.items():
+        rows = [f"{ravi_name(wnid, 3 * n + 1)},{wnid}" for wnid in ids for n in range(images)]
+        files[f"{folder}{name}.csv"] = "\n".join(["filename,label", *rows, ""]).encode()
+    return files
+
+
+def ravi_files(wnids=WNIDS, images=2, folder="mini_imagenet_ravi/"):
+    """Names and bytes of the lists and of images of another size than the wanted one."""
+    files = ravi_lists(wnids, images, folder)
+    for at, wnid in enumerate(wnid for ids in wnids.values() for wnid in ids):
+        for n in range(images):
+            name = f"{folder}images/{ravi_name(wnid, 3 * n + 1)}"
+            files[name] = picture_file(100 * at + n, side=168)
+    return files

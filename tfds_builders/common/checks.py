@@ -91,6 +91,13 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             "trials O and the speakers of VoxCeleb1",
         ),
     ),
+    "mini_imagenet_ravi": (
+        Release(
+            165_960,
+            "533556fda1e35a2386b1e722574797a52a010b2df762932a7dbeff16586b5cac",
+            "the lists of Ravi2017, and those of Vinyals2016",
+        ),
+    ),
     "motionsense_inertial": (),
     "uci_har_inertial": (),
     "uci_eeg": (

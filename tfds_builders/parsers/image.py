@@ -1,16 +1,23 @@
-"""Images as JPEG or PNG, decoded by Pillow: colors or shades of gray, of one known size."""
+"""Images as JPEG or PNG, decoded by Pillow: colors or shades of gray."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import math
 import warnings
-from typing import BinaryIO
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from tfds_builders.common.errors import FormatError, shown
 
+if TYPE_CHECKING:
+    from PIL import Image
+
 KINDS = ("JPEG", "PNG")
+MOST_PIXELS = 40_000_000
 _MODES = ("RGB", "L", "1")
 _FIX = "The file seems cut or of another release; unpack the archive again."
 
@@ -42,20 +49,59 @@ def parse(file: BinaryIO, *, name: str, side: int) -> DecodedImage:
     Raises:
         FormatError: When it is damaged or of another kind, size or color model.
     """
+    expected = f"a {' or '.join(KINDS)} image of {side} x {side} pixels"
+    with _opened(file, name, expected) as image:
+        warnings.simplefilter("error")
+        if image.size != (side, side) or image.mode not in _MODES:
+            width, height = image.size
+            found = f"{width} x {height} pixels, {image.mode}"
+            raise FormatError(name, "", found, f"{expected}, RGB or gray", _FIX)
+        return DecodedImage(np.array(image.convert("RGB")), image.format)
+
+
+def resized(file: BinaryIO, *, name: str, side: int) -> np.ndarray:
+    """Reads an image of any size and gives it another: each pixel is the mean of its area.
+
+    The image is not cut, so a wide one becomes narrow. One of the wanted size keeps its pixels.
+
+    Args:
+        file: The open file.
+        name: Its name, for errors.
+        side: Pixels on each side of the result.
+
+    Returns:
+        (side, side, 3) uint8; shades of gray stand three times.
+
+    Raises:
+        FormatError: When it is damaged, of another kind or color model, or has more than
+            `MOST_PIXELS`.
+    """
+    from PIL import Image
+
+    expected = f"a {' or '.join(KINDS)} image of at most {MOST_PIXELS:,} pixels"
+    with _opened(file, name, expected) as image:
+        if math.prod(image.size) > MOST_PIXELS or image.mode not in (*_MODES, "CMYK"):
+            width, height = image.size
+            found = f"{width} x {height} pixels, {image.mode}"
+            raise FormatError(name, "", found, f"{expected}, RGB, CMYK or gray", _FIX)
+        return np.array(image.convert("RGB").resize((side, side), Image.Resampling.BOX))
+
+
+@contextlib.contextmanager
+def _opened(file: BinaryIO, name: str, expected: str) -> Iterator[Image.Image]:
+    """Opens an image; whatever Pillow raises on it becomes a `FormatError`.
+
+    Its warnings are passed over: photos of the web come with damaged notes of the camera.
+    """
     from PIL import Image  # here, so that a builder imports in a millisecond
 
-    expected = f"a {' or '.join(KINDS)} image of {side} x {side} pixels"
     try:
-        with warnings.catch_warnings(), Image.open(file, formats=KINDS) as image:
-            warnings.simplefilter("error")
-            if image.size != (side, side) or image.mode not in _MODES:
-                width, height = image.size
-                found = f"{width} x {height} pixels, {image.mode}"
-                raise FormatError(name, "", found, f"{expected}, RGB or gray", _FIX)
-            return DecodedImage(np.array(image.convert("RGB")), image.format)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Image.open(file, formats=KINDS) as image:
+                yield image
     except FormatError:
         raise
     except Exception as error:  # Pillow's plugins raise a dozen kinds on damaged bytes
-        raise FormatError(
-            name, "", shown(str(error) or type(error).__name__), expected, _FIX
-        ) from error
+        found = shown(str(error) or type(error).__name__)
+        raise FormatError(name, "", found, expected, _FIX) from error

@@ -1,0 +1,56 @@
+"""Lists of mini-ImageNet as Ravi2017 has them: a header, then `n0153282900000005.jpg,n01532829`.
+
+The name of an image is the WordNet id of its class and a running number; it is not ImageNet's own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import BinaryIO
+
+from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.parsers.text import read_text
+
+_HEAD = "filename,label"
+_LINE = re.compile(r"((n\d{8})\d{8}\.jpg),(n\d{8})")
+_FIX = "The list seems cut, edited or of another split; take it again."
+
+
+@dataclasses.dataclass(frozen=True)
+class Listing:
+    """One list.
+
+    Attributes:
+        labels: Class by image, in the order of the file; at least one image.
+    """
+
+    labels: dict[str, str]
+
+
+def parse(file: BinaryIO, *, name: str) -> Listing:
+    """Reads a list.
+
+    Args:
+        file: The open file.
+        name: Its name, for errors.
+
+    Returns:
+        The list; no image twice.
+
+    Raises:
+        FormatError: Naming the line that does not fit.
+    """
+    head, *lines = read_text(file, name).splitlines() or [""]
+    if head.strip() != _HEAD:
+        raise FormatError(name, "line 1", shown(head), f"`{_HEAD}`", _FIX)
+    labels: dict[str, str] = {}
+    for number, line in enumerate(lines, 2):
+        match = _LINE.fullmatch(line.strip())
+        if match is None or match[2] != match[3] or match[1] in labels:
+            expected = "`<class><8 digits>.jpg,<class>`, each image once"
+            raise FormatError(name, f"line {number}", shown(line), expected, _FIX)
+        labels[match[1]] = match[3]
+    if not labels:
+        raise FormatError(name, "", "no lines", "an image a line", _FIX)
+    return Listing(labels)
