@@ -2,8 +2,8 @@
 
 >>> import tensorflow_datasets as tfds
 >>> import tfds_builders
->>> ", ".join(tfds_builders.list_builders()[:4])
-'diem_gaze, findwho_gaze, gazecom_gaze, hdm05_mocap'
+>>> "ipol_gait" in tfds_builders.list_builders()
+True
 
 From then on `tfds.load("ipol_gait")`, `tfds.builder` and `tfds.data_source` know them. Nothing is
 imported before it is asked for, and TensorFlow not at all for files of the kind array_record.

@@ -166,7 +166,8 @@ def _print_json(builder, file_format: FileFormat) -> None:
 
 def _print_table(builder, file_format: FileFormat) -> None:
     metadata = builder.info.metadata
-    held = [kind for kind in ("subjects", "domains", "classes") if kind in metadata]
+    kinds = "subjects", "domains", "classes", "videos"
+    held = [kind for kind in kinds if {*builder.info.splits} <= {*metadata.get(kind, ())}]
     table = Table(title=f"{builder.info.full_name} ({int(builder.info.dataset_size) / 1e6:.1f} MB)")
     for column in ("split", "examples", *held):
         table.add_column(column, justify="left" if column == "split" else "right")

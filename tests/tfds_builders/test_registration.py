@@ -13,9 +13,9 @@ import tfds_builders
 
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = [
-    "diem_gaze", "findwho_gaze", "gaitauth_walks", "gazecom_gaze", "hdm05_mocap", "hyke_voice",
-    "ipol_gait", "japanese_vowels_lpc", "mini_imagenet_ravi", "motionsense_inertial", "pacs_images",
-    "ravdess_speech", "uci_eeg", "uci_har_inertial", "voxceleb_verification",
+    "afew_spd", "diem_gaze", "findwho_gaze", "gaitauth_walks", "gazecom_gaze", "hdm05_mocap",
+    "hyke_voice", "ipol_gait", "japanese_vowels_lpc", "mini_imagenet_ravi", "motionsense_inertial",
+    "pacs_images", "ravdess_speech", "uci_eeg", "uci_har_inertial", "voxceleb_verification",
 ]  # fmt: skip
 
 
@@ -76,6 +76,7 @@ def test_registering_twice_adds_no_second_provider():
         ("diem", "'diem_gaze'"),
         ("findwho", "'findwho_gaze'"),
         ("pacs", "'pacs_images'"),
+        ("afew", "'afew_spd'"),
         ("miniimagenet", "'mini_imagenet_ravi'"),
         ("vowels/ts", "'japanese_vowels_lpc'"),
         ("voxceleb", "'voxceleb_verification'"),

@@ -21,6 +21,7 @@ class Release:
 
 
 RELEASES: dict[str, tuple[Release, ...]] = {
+    "afew_spd": (),
     "gaitauth_walks": (
         Release(
             3_278_624,

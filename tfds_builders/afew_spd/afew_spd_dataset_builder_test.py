@@ -1,0 +1,13 @@
+"""TFDS's own test case on hand-made data."""
+
+import tensorflow_datasets as tfds
+
+from tfds_builders.afew_spd import afew_spd_dataset_builder
+
+
+class Test(tfds.testing.DatasetBuilderTestCase):
+    """Prepares the matrices from `dummy_data/`, reads them back, checks tags, names and splits."""
+
+    DATASET_CLASS = afew_spd_dataset_builder.Builder
+    SKIP_TF1_GRAPH_MODE = True
+    SPLITS = {"train": 8, "validation": 3}
