@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tfds_builders.ltmm_gait.ltmm_gait_dataset_builder import CHANNELS
 from tfds_builders.parsers import har, motionsense
 
 WALKERS = {"ID01": "M", "ID02": "F", "ID03": "M", "ID04": "F", "ID05": "M"}
@@ -97,3 +98,43 @@ def people_file(people=range(1, 5)):
     lines = ["code,weight,height,age,gender"]
     lines += [f"{code},{60 + code},{160 + code},{20 + code},{code % 2}" for code in people]
     return "\n".join(lines).encode()
+
+
+ELDERS = ("CO001", "CO002", "CO030", "FL001", "FL027")
+GAINS = {"g": "16384.0(-50)/g", "deg/s": "60(0)/deg/s"}
+
+
+def record_header(record="CO001", samples=6000, notes=("#Age:75.0", "#Sex:F"), signals=CHANNELS):
+    """The header of a record of LTMM, with the line ends of PhysioNet's own programs."""
+    lines = [f"{record} {len(signals)} 100 {samples}"]
+    for name, unit in signals.items():
+        lines.append(f"{record}.dat 16 {GAINS[unit]} 16 0 0 0 0 {name}")
+    return "".join(f"{line}\r\n" for line in (*lines, *notes)).encode()
+
+
+def movement(levels, seed=0, length=6000):
+    """Digital samples (T, 6), a part of `length` samples for each level: a wave of that height, of
+    another phase in each channel."""
+    time, channel = np.arange(length * len(levels))[:, None], np.arange(6)
+    height = np.repeat(levels, length)[:, None]
+    return (height * ((time + channel) % 8 - 3) + seed).astype("<i2")
+
+
+def record_files(record="CO001", levels=(30, 10), seed=0, length=6000, folder="ltmm/"):
+    """Names and bytes of a record of LTMM."""
+    digital = movement(levels, seed, length)
+    return {
+        f"{folder}{record}.hea": record_header(record, len(digital)),
+        f"{folder}{record}.dat": digital.tobytes(),
+    }
+
+
+def ltmm_files(people=ELDERS, levels=(30, 10), lab=True, folder="ltmm/"):
+    """Names and bytes of a small archive of LTMM, with two seconds of each walk in the lab."""
+    files = {}
+    for at, person in enumerate(people):
+        files |= record_files(person, levels, seed=at, folder=folder)
+        if lab:
+            name = f"{person.lower()}_base"
+            files |= record_files(name, (20,), at, length=200, folder=f"{folder}LabWalks/")
+    return files

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import mmap
 import random
 import stat
 import tarfile
@@ -185,3 +186,14 @@ def test_mutated_archives_give_their_members_or_an_archive_error(name, tmp_path)
             assert str(error).isprintable(), seed
         else:
             assert all(len(member) <= LIMITS.member_bytes for member in read), seed
+
+
+def test_a_view_has_the_bytes_of_a_member_and_maps_an_unpacked_file(tmp_path):
+    folder = samples.write(tmp_path / "set", {"a.bin": b"abc", "empty.bin": b""})
+    packed = samples.write(tmp_path, {"a.zip": zipped({"a.bin": b"abc"})}) / "a.zip"
+    for path, kind in ((folder, mmap.mmap), (packed, bytes)):
+        view = open_source(path, LIMITS).view("a.bin")
+        assert isinstance(view, kind) and bytes(view) == b"abc"
+    assert open_source(folder, LIMITS).view("empty.bin") == b""
+    with pytest.raises(ArchiveError, match="holds no b.bin"):
+        open_source(folder, LIMITS).view("b.bin")

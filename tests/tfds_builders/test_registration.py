@@ -14,8 +14,9 @@ import tfds_builders
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = [
     "afew_spd", "diem_gaze", "findwho_gaze", "gaitauth_walks", "gazecom_gaze", "hdm05_mocap",
-    "hyke_voice", "ipol_gait", "japanese_vowels_lpc", "mini_imagenet_ravi", "motionsense_inertial",
-    "pacs_images", "ravdess_speech", "uci_eeg", "uci_har_inertial", "voxceleb_verification",
+    "hyke_voice", "ipol_gait", "japanese_vowels_lpc", "ltmm_gait", "mini_imagenet_ravi",
+    "motionsense_inertial", "pacs_images", "ravdess_speech", "uci_eeg", "uci_har_inertial",
+    "voxceleb_verification",
 ]  # fmt: skip
 
 
@@ -67,6 +68,7 @@ def test_registering_twice_adds_no_second_provider():
         ("ipol_gate", "'ipol_gait'"),
         ("EEG", "'uci_eeg'"),
         ("gaitauth", "'gaitauth_walks'"),
+        ("ltmm", "'ltmm_gait'"),
         ("uci_har", "'uci_har_inertial'"),
         ("motionsense", "'motionsense_inertial'"),
         ("hdm05", "'hdm05_mocap'"),

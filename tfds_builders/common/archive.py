@@ -15,6 +15,7 @@ import functools
 import gzip
 import io
 import lzma
+import mmap
 import os
 import pathlib
 import re
@@ -91,6 +92,15 @@ class Source(abc.ABC):
         if name.lower().endswith(".gz"):
             content = gunzip(content, f"{self.title}: {name}", self.limits)
         return io.BytesIO(content)
+
+    def view(self, name: str) -> bytes | mmap.mmap:
+        """Returns the bytes of one member; an unpacked file is mapped, so that parts of it can be
+        read without the whole.
+
+        Raises:
+            ArchiveError: When the member is damaged or above the limit.
+        """
+        return self.read(name)
 
     def nested(self, name: str) -> Source:
         """Opens a member that is an archive itself."""
@@ -173,6 +183,12 @@ class _Folder(Source):
 
     def _stream(self, name):
         return (self.path / name).open("rb")
+
+    def view(self, name):
+        if not self._sizes.get(name):  # missing, or empty, which cannot be mapped
+            return self.read(name)
+        with self._opened(name) as stream:
+            return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 class _Packed(Source):

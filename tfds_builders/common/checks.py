@@ -99,6 +99,7 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             "the lists of Ravi2017, and those of Vinyals2016",
         ),
     ),
+    "ltmm_gait": (),
     "motionsense_inertial": (),
     "uci_har_inertial": (),
     "uci_eeg": (

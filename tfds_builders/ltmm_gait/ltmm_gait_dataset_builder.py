@@ -1,0 +1,263 @@
+"""Three days of older people's movement, and a walk in a lab (LTMM, Weiss2013; Ihlen2015)."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from tfds_builders.common import people
+from tfds_builders.common.archive import Source
+from tfds_builders.common.builder import AloneMixin
+from tfds_builders.common.checks import origins
+from tfds_builders.common.errors import ArchiveError, FormatError
+from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.limits import Limits
+from tfds_builders.common.progress import track
+from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.splits import by_subject
+from tfds_builders.ltmm_gait.activity import minute_figures, most_active
+from tfds_builders.parsers import wfdb16
+
+log = logging.getLogger("tfds_builders")
+
+FRACTIONS = {"train": 0.4, "validation": 0.1, "test": 0.5}  # 36 and 35 people (Abdelwahab2019)
+SUBJECTS = 71
+RATE_HZ = 100
+MINUTE = 60 * RATE_HZ
+DAY = 24 * 60 * MINUTE
+CHANNELS = {
+    "v-acceleration": "g", "ml-acceleration": "g", "ap-acceleration": "g",
+    "yaw-velocity": "deg/s", "pitch-velocity": "deg/s", "roll-velocity": "deg/s",
+}  # fmt: skip
+GROUPS = {"CO": "control", "FL": "faller"}
+SEXES = {"F": "female", "M": "male"}
+DEVICE = "DynaPort"
+_HOME, _LAB = r"(CO|FL)(\d{3})\.hea", r"(co|fl)(\d{3})_base\.hea"
+_GET = (
+    "Get it from https://physionet.org/content/ltmm/1.0.0/ (20.8 GB; LabWalks alone will do for "
+    "ltmm_gait/lab), put the zip or the folder with CO001.hea into the manual folder, and run "
+    "`python -m tfds_builders.build ltmm_gait --manual-dir FOLDER`."
+)
+WANTED = Wanted(
+    dataset="ltmm_gait",
+    stems=("long-term-movement-monitoring-database-1.0.0", "ltmm-1.0.0", "ltmm"),
+    loose=rf"{_HOME}|LabWalks",
+    official="long-term-movement-monitoring-database-1.0.0.zip",
+    get=_GET,
+    limits=Limits(members=2_000, member_bytes=1 << 30, total_bytes=64 << 30),
+)
+
+
+@dataclasses.dataclass
+class Config(tfds.core.BuilderConfig):
+    """Which parts of which recordings.
+
+    Attributes:
+        lab: Whether the walks in the lab are read, each whole; else the three days, by minutes.
+        active: Number of minutes of a person, those of the largest standard deviation; None for
+            every minute.
+        scaled: Whether channels are divided by their standard deviation in the recording before
+            minutes are compared.
+    """
+
+    lab: bool = False
+    active: int | None = None
+    scaled: bool = True
+
+
+class Recording(NamedTuple):
+    """One recording: the header's member in the archive, and who was recorded."""
+
+    subject: str
+    member: str
+
+    @property
+    def group(self) -> str:
+        return GROUPS[self.subject[:2]]
+
+
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+    """Builder of `ltmm_gait`."""
+
+    VERSION = tfds.core.Version("1.0.0")
+    RELEASE_NOTES = {"1.0.0": "First release."}
+    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    BUILDER_CONFIGS = [
+        Config(name="active30", description="The 30 most active minutes a person.", active=30),
+        Config(
+            name="active30_raw",
+            description="The same, with channels compared in their own units.",
+            active=30,
+            scaled=False,
+        ),
+        Config(name="minutes", description="Every minute of the three days: 44 GB."),
+        Config(name="lab", description="One walk a person in the lab.", lab=True),
+    ]
+
+    def _info(self):
+        return self.dataset_info_from_configs(
+            features=tfds.features.FeaturesDict(
+                {
+                    "id": tfds.features.Text(),
+                    "sequence": tfds.features.Tensor(
+                        shape=(None, len(CHANNELS)), dtype=np.float32, encoding="bytes"
+                    ),
+                    "start_sample": np.int64,
+                    "group": tfds.features.ClassLabel(names=list(GROUPS.values())),
+                    "age": np.float32,
+                    "sex": tfds.features.Text(),
+                    **people.features(),
+                }
+            ),
+            homepage="https://physionet.org/content/ltmm/1.0.0/",
+            metadata=tfds.core.MetadataDict(),
+        )
+
+    def sources(self, manual_dir) -> dict[str, Source]:
+        """Finds the archive.
+
+        Raises:
+            ArchiveError: When it is missing or cannot be opened.
+        """
+        return {"recordings": find(manual_dir, WANTED)}
+
+    def _split_generators(self, dl_manager):
+        sources = self.sources(dl_manager.manual_dir)
+        (source,) = sources.values()
+        home, lab = recordings_of(source, _HOME), recordings_of(source, _LAB)
+        recordings = lab if self.builder_config.lab else home
+        if not recordings:
+            names = ", ".join(source.names[:5]) or "nothing"
+            wanted = "LabWalks/co001_base.hea" if self.builder_config.lab else "CO001.hea"
+            raise ArchiveError(
+                f"{source.title} holds no recording such as {wanted}; it holds {names}. {_GET}"
+            )
+        if len(home) < SUBJECTS:
+            log.warning(
+                "%s holds three days of %d of %d people: a part of LTMM, so its splits are those "
+                "of the part.",
+                source.title, len(home), SUBJECTS,
+            )  # fmt: skip
+        subjects = subjects_of(home, lab)
+        repeats = Repeats(source.title, "recordings", "kept")
+        self.info.metadata.update(
+            **origins(self.name, sources),
+            channels=list(CHANNELS),
+            units=list(CHANNELS.values()),
+            rate_hz=RATE_HZ,
+            subjects={split: list(ids) for split, ids in subjects.items()},
+        )
+        parts = {
+            split: [recordings[subject] for subject in ids if subject in recordings]
+            for split, ids in subjects.items()
+        }
+        return {
+            split: self._generate_examples(source, part, repeats, split)
+            for split, part in parts.items()
+            if part
+        }
+
+    def _generate_examples(self, source, recordings, repeats, split):
+        for recording in track(recordings, f"{self.name}, {split}, people"):
+            subject = recording.subject
+            header = header_of(source, recording.member)
+            digital = _digital(source, recording.member, header)
+            repeats.add(digital, recording.member, subject)
+            for key, start, sequence in self._windows(subject, digital, header):
+                home = not self.builder_config.lab
+                yield (
+                    key,
+                    {
+                        "id": key,
+                        "sequence": sequence,
+                        "start_sample": start,
+                        "group": recording.group,
+                        "age": _age(header),
+                        "sex": SEXES.get(header.notes.get("sex", "").upper()[:1], ""),
+                        **people.record(
+                            subject,
+                            session=0 if home else people.UNKNOWN,
+                            day=start // DAY if home else people.UNKNOWN,
+                            device=DEVICE,
+                        ),
+                    },
+                )
+
+    def _windows(self, subject, digital, header) -> Iterator[tuple[str, int, np.ndarray]]:
+        """Key, first sample and values of each part of a recording that the config has."""
+        config = self.builder_config
+        if config.lab:
+            yield subject, 0, _values(digital, header)
+            return
+        minutes = np.arange(len(digital) // MINUTE)
+        if config.active is not None and len(minutes):
+            every = (_values(_minute(digital, at), header) for at in minutes)
+            minutes = most_active(*minute_figures(every), config.active, config.scaled)
+        for at in map(int, minutes):
+            yield f"{subject}/{at:04d}", at * MINUTE, _values(_minute(digital, at), header)
+
+
+def recordings_of(source: Source, pattern: str) -> dict[str, Recording]:
+    """Returns the recordings whose header's name fits a pattern, by subject: `CO001`."""
+    found = {
+        f"{group}{number}".upper(): member
+        for (group, number), member in source.index(pattern).items()
+    }
+    return {subject: Recording(subject, member) for subject, member in found.items()}
+
+
+def subjects_of(home: dict[str, Recording], lab: dict[str, Recording]) -> dict[str, list[str]]:
+    """Divides people into splits, the same for all configs: by the people with three days; who has
+    a walk in the lab alone is in `test`."""
+    splits = by_subject(home or lab, FRACTIONS)
+    return {
+        split: [*ids, *(sorted(set(lab) - set(home)) if home and split == "test" else ())]
+        for split, ids in splits.items()
+    }
+
+
+def header_of(source: Source, member: str) -> wfdb16.Header:
+    """Reads a header.
+
+    Raises:
+        FormatError: When it has other signals, units or another rate than the data set.
+    """
+    header = wfdb16.parse_header(source.open(member), name=member)
+    signals = [(signal.name, signal.unit) for signal in header.signals]
+    if sorted(signals) != sorted(CHANNELS.items()) or header.rate_hz != RATE_HZ:
+        odd = [f"{name} in {unit}" for name, unit in signals if CHANNELS.get(name) != unit]
+        raise FormatError(
+            member, "",
+            f"{', '.join(odd[:3]) or f'{len(signals)} signals'} at {header.rate_hz:g} Hz",
+            f"{', '.join(f'{name} in {unit}' for name, unit in CHANNELS.items())} at {RATE_HZ} Hz",
+            "This is no recording of LTMM 1.0.0.",
+        )  # fmt: skip
+    return header
+
+
+def _digital(source: Source, member: str, header: wfdb16.Header) -> np.ndarray:
+    folder, slash, _ = member.rpartition("/")
+    name = f"{folder}{slash}{header.file}"
+    return wfdb16.samples(source.view(name), header, name=name)
+
+
+def _minute(digital: np.ndarray, at: int) -> np.ndarray:
+    return digital[at * MINUTE : (at + 1) * MINUTE]
+
+
+def _values(digital: np.ndarray, header: wfdb16.Header) -> np.ndarray:
+    """The samples in their units, channels in the order of `CHANNELS`."""
+    names = [signal.name for signal in header.signals]
+    return wfdb16.physical(digital, header)[:, [names.index(channel) for channel in CHANNELS]]
+
+
+def _age(header: wfdb16.Header) -> float:
+    try:
+        return float(header.notes.get("age", ""))
+    except ValueError:
+        return float("nan")

@@ -1,0 +1,149 @@
+"""Records of PhysioNet's WFDB in its format 16 (Goldberger2000): a text header, 16-bit samples.
+
+`NAME.hea` has a line for the record, `name signals rate samples`, then one a signal, `file 16
+gain(baseline)/unit resolution zero first checksum block description`, then comments: `#Age:75.0`.
+The samples of all signals lie interleaved in one file, little-endian. A value in its unit is
+(sample - baseline) / gain; -32768 is a missing one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import mmap
+import re
+from typing import BinaryIO
+
+import numpy as np
+
+from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.parsers.text import read_text
+
+MISSING = -32768
+DEFAULT_GAIN = 200.0  # of a signal whose gain is 0
+_GAINS = (1e-6, 1e9)
+_REAL = r"\d{1,12}(?:\.\d{0,12})?(?:[eE][+-]?\d{1,2})?"
+_RECORD = re.compile(rf"(\S+)\s+(\d{{1,3}})\s+({_REAL})\S*\s+(\d{{1,12}})(?:\s.*)?")
+_SIGNAL = re.compile(
+    rf"(\S+)\s+16\s+({_REAL})(?:\((-?\d{{1,9}})\))?(?:/(\S+))?\s+\d{{1,3}}\s+(-?\d{{1,9}})"
+    r"\s+-?\d{1,9}\s+-?\d{1,9}\s+\d{1,9}\s+(\S.*)"
+)
+_FIX = "The file seems cut or edited; get it again from PhysioNet."
+
+
+@dataclasses.dataclass(frozen=True)
+class Signal:
+    """One signal of a record: its name and unit, and what turns a sample into a value."""
+
+    name: str
+    unit: str
+    gain: float
+    baseline: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Header:
+    """What a record holds.
+
+    Attributes:
+        record: Name of the record.
+        rate_hz: Samples a second.
+        samples: Number of samples of each signal.
+        file: Name of the file with the samples, in the folder of the header.
+        signals: The signals, in the order of the file's columns.
+        notes: Comments of the form `#key:value`, keys in lower case.
+    """
+
+    record: str
+    rate_hz: float
+    samples: int
+    file: str
+    signals: tuple[Signal, ...]
+    notes: dict[str, str]
+
+
+def parse_header(file: BinaryIO, *, name: str) -> Header:
+    """Reads `NAME.hea`.
+
+    Args:
+        file: The open file.
+        name: Its name, for errors.
+
+    Returns:
+        The header; at least one signal and one sample, every gain positive.
+
+    Raises:
+        FormatError: Naming the line that does not fit; on a record of several segments, of another
+            format than 16, or of several files.
+    """
+    lines = [(n, line.strip()) for n, line in enumerate(read_text(file, name).split("\n"), 1)]
+    notes = dict(_note(line) for _, line in lines if line.startswith("#") and ":" in line)
+    lines = [(n, line) for n, line in lines if line and not line.startswith("#")]
+    number, first = lines[0] if lines else (1, "")
+    match = _RECORD.fullmatch(first)
+    if match is None or "/" in match[1] or not (int(match[2]) and float(match[3]) * int(match[4])):
+        expected = "`name signals rate samples` of one segment, each above 0"
+        raise FormatError(name, f"line {number}", shown(first), expected, _FIX)
+    if len(lines) - 1 != int(match[2]):
+        found = f"{len(lines) - 1} lines of signals"
+        raise FormatError(name, "", found, f"{match[2]}, as line {number} says", _FIX)
+    files, signals = zip(*(_signal(*line, name) for line in lines[1:]), strict=True)
+    if len(set(files)) > 1:
+        raise FormatError(name, "", f"{len(set(files))} files of samples", "one", _FIX)
+    return Header(match[1], float(match[3]), int(match[4]), files[0], signals, notes)
+
+
+def _note(line: str) -> tuple[str, str]:
+    key, _, value = line.lstrip("#").partition(":")
+    return key.strip().lower(), value.strip()
+
+
+def _signal(number: int, line: str, name: str) -> tuple[str, Signal]:
+    match = _SIGNAL.fullmatch(line)
+    if match is None:
+        expected = "`file 16 gain(baseline)/unit` and six fields more"
+        raise FormatError(name, f"line {number}", shown(line), expected, _FIX)
+    file, gain, baseline, unit, zero, title = match.groups()
+    gain = float(gain) or DEFAULT_GAIN
+    if not _GAINS[0] <= gain <= _GAINS[1]:
+        expected = f"a gain of {_GAINS[0]:g} to {_GAINS[1]:g}"
+        raise FormatError(name, f"line {number}", f"the gain {gain:g}", expected, _FIX)
+    return file, Signal(title, unit or "mV", gain, int(zero if baseline is None else baseline))
+
+
+def samples(data: bytes | mmap.mmap, header: Header, *, name: str) -> np.ndarray:
+    """Returns the samples of a record without a copy.
+
+    Args:
+        data: Bytes of the file with the samples, or a map of it.
+        header: Its header.
+        name: Name of the file, for errors.
+
+    Returns:
+        (samples, signals) int16, read-only.
+
+    Raises:
+        FormatError: When the file is shorter or longer than the header says.
+    """
+    expected = 2 * header.samples * len(header.signals)
+    if len(data) != expected:
+        raise FormatError(
+            name, "", f"{len(data):,} bytes", f"{expected:,}, as its header says",
+            "The download seems cut; get the file again from PhysioNet.",
+        )  # fmt: skip
+    return np.frombuffer(data, "<i2").reshape(header.samples, len(header.signals))
+
+
+def physical(digital: np.ndarray, header: Header) -> np.ndarray:
+    """Returns samples in the units of their signals, NaN where one is missing.
+
+    Args:
+        digital: (T, signals) int16.
+        header: The header of their record.
+
+    Returns:
+        (T, signals) float32.
+    """
+    baseline = np.array([signal.baseline for signal in header.signals], np.int64)
+    gain = np.array([signal.gain for signal in header.signals])
+    values = (digital - baseline) / gain
+    return np.where(digital == MISSING, np.nan, values).astype(np.float32)
