@@ -13,10 +13,10 @@ import tfds_builders
 
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = [
-    "afew_spd", "diem_gaze", "findwho_gaze", "gaitauth_walks", "gazecom_gaze", "hdm05_mocap",
-    "hyke_voice", "ipol_gait", "japanese_vowels_lpc", "ltmm_gait", "mini_imagenet_ravi",
-    "motionsense_inertial", "pacs_images", "ravdess_speech", "uci_eeg", "uci_har_inertial",
-    "voxceleb_verification",
+    "afew_spd", "deap_eeg", "diem_gaze", "findwho_gaze", "gaitauth_walks", "gazecom_gaze",
+    "hdm05_mocap", "hyke_voice", "ipol_gait", "japanese_vowels_lpc", "ltmm_gait",
+    "mini_imagenet_ravi", "motionsense_inertial", "pacs_images", "ravdess_speech", "uci_eeg",
+    "uci_har_inertial", "voxceleb_verification",
 ]  # fmt: skip
 
 
@@ -68,6 +68,7 @@ def test_registering_twice_adds_no_second_provider():
         ("ipol_gate", "'ipol_gait'"),
         ("EEG", "'uci_eeg'"),
         ("gaitauth", "'gaitauth_walks'"),
+        ("deap", "'deap_eeg'"),
         ("ltmm", "'ltmm_gait'"),
         ("uci_har", "'uci_har_inertial'"),
         ("motionsense", "'motionsense_inertial'"),

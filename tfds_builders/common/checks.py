@@ -64,6 +64,7 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             "265 of 415 recordings: 53 of 83 voices",
         ),
     ),
+    "deap_eeg": (),
     "diem_gaze": (
         Release(
             7_727_656,

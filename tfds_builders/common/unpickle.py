@@ -1,0 +1,172 @@
+"""Numbers, text and NumPy arrays from pickles of which nothing is run or built.
+
+The opcodes are looked over first. Then the pickle is loaded with recorders in the place of NumPy's
+objects: they keep what it says of an array, and `PickledArray.to_numpy` makes the array after its
+type and size were checked. NumPy's own functions would ask for any memory that a shape wants.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import pickle
+import pickletools
+from collections.abc import Iterator
+
+import numpy as np
+
+from tfds_builders.common.errors import FormatError, shown
+
+_HIGHEST_MEMO = 100_000
+_MOST_AXES = 4
+_TUPLES = frozenset(("TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"))
+_PUTS = frozenset(("BINPUT", "LONG_BINPUT", "MEMOIZE"))
+_GETS = frozenset(("BINGET", "LONG_BINGET"))
+_OPCODES = frozenset(
+    """
+    PROTO FRAME STOP MARK NONE NEWTRUE NEWFALSE BININT BININT1 BININT2 LONG1 LONG4 BINFLOAT
+    BINSTRING SHORT_BINSTRING BINUNICODE SHORT_BINUNICODE BINBYTES SHORT_BINBYTES EMPTY_TUPLE
+    EMPTY_LIST APPEND APPENDS EMPTY_DICT SETITEM SETITEMS GLOBAL STACK_GLOBAL REDUCE BUILD
+    """.split()
+).union(_TUPLES, _PUTS, _GETS)
+_ERRORS = (
+    pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, IndexError, KeyError,
+    OverflowError, MemoryError, RecursionError,
+)  # fmt: skip
+_EXPECTED = "a pickle of numbers, text and NumPy arrays alone"
+_FIX = "Nothing of it was run. Get the file again from its official place."
+
+
+class PickledArray:
+    """What a pickle says of an array."""
+
+    def __setstate__(self, state):
+        self.state = state
+
+    def to_numpy(self, code: str, *, name: str, location: str) -> np.ndarray:
+        """Returns the array, read-only, in its byte order.
+
+        Args:
+            code: The only type accepted, as `"f8"`.
+            name: Name of the file, for errors.
+            location: Which array it is, for errors.
+
+        Raises:
+            FormatError: On another type, or a shape that does not fit its bytes.
+        """
+        expected = f"an array of {code} of at most {_MOST_AXES} axes, with all its numbers"
+        try:
+            _, shape, dtype, fortran, raw = self.state
+            raw = memoryview(raw.encode("latin1") if isinstance(raw, str) else raw)
+            axes = [length for length in shape if type(length) is int and length >= 0]
+            order = "F" if fortran else "C"
+            kind = np.dtype(code).newbyteorder(dtype.order)
+            good = dtype.code == code and len(axes) == len(shape) <= _MOST_AXES
+        except _ERRORS:
+            raise FormatError(name, location, "no plain array", expected, _FIX) from None
+        if not good or math.prod(axes) * kind.itemsize != len(raw):
+            found = f"{len(raw):,} bytes of {shown(dtype.code)} in {len(shape)} axes"
+            raise FormatError(name, location, found, expected, _FIX)
+        return np.frombuffer(raw, kind).reshape(axes, order=order)
+
+
+class _DType:
+    def __init__(self, code, *_):
+        if not isinstance(code, str):
+            raise pickle.UnpicklingError("a type without a name")
+        self.code, self.order = code, "<"
+
+    def __setstate__(self, state):
+        self.order = state[1]
+
+
+class _Reconstruct:
+    """A class, not a function: the opcode BUILD sets the attributes of a function."""
+
+    def __new__(cls, *_):
+        return PickledArray()
+
+    def __setstate__(self, state):
+        raise pickle.UnpicklingError("a state of a function")
+
+
+class _Encode(_Reconstruct):
+    def __new__(cls, text, codec):
+        if codec != "latin1":
+            raise pickle.UnpicklingError("another codec than latin1")
+        return text.encode("latin1")
+
+
+_RECORDERS = {
+    ("numpy", "ndarray"): PickledArray,
+    ("numpy", "dtype"): _DType,
+    ("_codecs", "encode"): _Encode,
+    ("numpy.core.multiarray", "_reconstruct"): _Reconstruct,
+    ("numpy._core.multiarray", "_reconstruct"): _Reconstruct,
+}
+
+
+class _Reader(pickle.Unpickler):
+    def find_class(self, module, name):
+        if (module, name) not in _RECORDERS:
+            raise pickle.UnpicklingError(f"the object {module}.{name}")
+        return _RECORDERS[module, name]
+
+
+def unpickle(data: bytes, *, name: str) -> object:
+    """Reads a pickle of protocol 2 to 4, of Python 2 too.
+
+    Args:
+        data: The bytes.
+        name: Name of the file, for errors.
+
+    Returns:
+        Dicts, lists, tuples, numbers and text; each array is a `PickledArray`.
+
+    Raises:
+        FormatError: On any other object, and on damage.
+    """
+    _look_over(data, name)
+    try:
+        return _Reader(io.BytesIO(data), encoding="latin1").load()
+    except _ERRORS as error:
+        raise FormatError(name, "", _said(error), _EXPECTED, _FIX) from None
+
+
+def _look_over(data: bytes, name: str) -> None:
+    """Refuses opcodes that are not needed, objects beyond the table, lengths beyond the file, and a
+    tuple that is used twice: such tuples within each other take forever as the key of a dict."""
+    memo: set[int] = set()
+    tuples: set[int] = set()
+    top = ""  # opcode that made what lies on top; none of those accepted takes it away
+    for opcode, argument, position in _opcodes(data, name):
+        found = ""
+        if opcode not in _OPCODES:
+            found = f"the opcode {opcode}"
+        elif opcode == "GLOBAL" and tuple(argument.split(" ", 1)) not in _RECORDERS:
+            found = f"the object {shown(argument)}"
+        elif opcode in _GETS and argument in tuples:
+            found = "a tuple that is used twice"
+        elif opcode in _PUTS:
+            index = len(memo) if argument is None else argument
+            memo.add(index)
+            (tuples.add if top in _TUPLES else tuples.discard)(index)
+            if not 0 <= index < _HIGHEST_MEMO:
+                found = f"the memo index {index:,}"
+        if found:
+            raise FormatError(name, f"byte {position}", found, _EXPECTED, _FIX)
+        top = top if opcode in _PUTS else opcode
+
+
+def _opcodes(data: bytes, name: str) -> Iterator[tuple[str, object, int]]:
+    """Yields name, argument and byte of each opcode."""
+    position = 0
+    try:
+        for opcode, argument, position in pickletools.genops(data):
+            yield opcode.name, argument, position
+    except (*_ERRORS, DeprecationWarning) as error:  # a bad escape, where warnings are errors
+        raise FormatError(name, f"byte {position}", _said(error), _EXPECTED, _FIX) from None
+
+
+def _said(error: Exception) -> str:
+    return shown(str(error)) if str(error) else type(error).__name__

@@ -1,0 +1,13 @@
+"""TFDS's own test case on hand-made data."""
+
+import tensorflow_datasets as tfds
+
+from tfds_builders.deap_eeg import deap_eeg_dataset_builder
+
+
+class Test(tfds.testing.DatasetBuilderTestCase):
+    """Prepares all configs from `dummy_data/`, reads them back, checks tags, names and splits."""
+
+    DATASET_CLASS = deap_eeg_dataset_builder.Builder
+    SKIP_TF1_GRAPH_MODE = True
+    SPLITS = {"train": 6, "validation": 2, "test": 2}

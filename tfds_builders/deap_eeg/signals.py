@@ -1,0 +1,63 @@
+"""What Kim2020 does to EEG before it takes a covariance, as functions that look back only."""
+
+from __future__ import annotations
+
+import numpy as np
+
+LOW_HZ, HIGH_HZ, ORDER = 4.0, 47.0, 3
+UPDATE = 0.001  # of Schirrmeister2017, whose decay is 0.999
+SMALLEST = 1e-4
+
+
+def band_pass(
+    signal: np.ndarray, rate_hz: float, low_hz: float = LOW_HZ, high_hz: float = HIGH_HZ
+) -> np.ndarray:
+    """Filters each channel by a Butterworth band-pass of order 3, forwards only.
+
+    It starts as if the first sample had always been there: an offset leaves no jolt.
+
+    Args:
+        signal: (T, channels) samples.
+        rate_hz: Samples a second, more than twice `high_hz`.
+        low_hz: Lower edge, where the power is halved.
+        high_hz: Upper edge.
+
+    Returns:
+        (T, channels) float64, in the unit of the signal.
+    """
+    from scipy.signal import butter, sosfilt, sosfilt_zi
+
+    sections = butter(ORDER, (low_hz, high_hz), "bandpass", fs=rate_hz, output="sos")
+    state = sosfilt_zi(sections)[:, :, None] * signal[0]  # (sections, 2, channels)
+    return sosfilt(sections, signal, axis=0, zi=state)[0]
+
+
+def moving_standardization(
+    signal: np.ndarray, warm_up: int, update: float = UPDATE, smallest: float = SMALLEST
+) -> np.ndarray:
+    """Subtracts an exponential moving mean and divides by the root of such a variance.
+
+    For each channel, m_t = u x_t + (1 - u) m_{t-1}, v_t = u (x_t - m_t)^2 + (1 - u) v_{t-1}, and
+    the result is (x_t - m_t) / max(sqrt(v_t), smallest) (Schirrmeister2017).
+
+    Args:
+        signal: (T, channels) samples.
+        warm_up: Samples at the beginning whose mean and variance m and v start from.
+        update: Share u of a new sample.
+        smallest: Least divisor, in the unit of the signal: a dead channel becomes 0.
+
+    Returns:
+        (T, channels) float64, without unit.
+    """
+    begin = signal[:warm_up]
+    centered = signal - _moving(signal, begin.mean(axis=0), update)
+    variance = _moving(centered**2, begin.var(axis=0), update)
+    return centered / np.maximum(np.sqrt(variance), smallest)
+
+
+def _moving(signal: np.ndarray, start: np.ndarray, update: float) -> np.ndarray:
+    """The exponential moving mean of each channel, (T, channels), from that before the first."""
+    from scipy.signal import lfilter
+
+    state = (1 - update) * start[None]  # (1, channels)
+    return lfilter([update], [1, update - 1], signal, axis=0, zi=state)[0]

@@ -1,0 +1,77 @@
+"""A person of DEAP's preprocessed recordings (Koelstra2012): a pickle of two arrays.
+
+`data` has trials, 40 channels and samples, `labels` four ratings a trial. 128 samples a second; the
+first three seconds are those before the video.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import BinaryIO
+
+import numpy as np
+
+from tfds_builders.common.errors import FormatError
+from tfds_builders.common.unpickle import PickledArray, unpickle
+
+RATE_HZ = 128
+BASELINE = 3 * RATE_HZ
+CHANNELS = tuple(
+    "Fp1 AF3 F3 F7 FC5 FC1 C3 T7 CP5 CP1 P3 P7 PO3 O1 Oz Pz "
+    "Fp2 AF4 Fz F4 F8 FC6 FC2 Cz C4 T8 CP6 CP2 P4 P8 PO4 O2".split()
+)
+PERIPHERAL = tuple("hEOG vEOG zEMG tEMG GSR Resp Pleth Temp".split())
+RATINGS = ("valence", "arousal", "dominance", "liking")
+SHAPE = (40, len(CHANNELS) + len(PERIPHERAL), 8064)
+_FIX = "Take s01.dat to s32.dat of data_preprocessed_python.zip as they are."
+
+
+@dataclasses.dataclass(frozen=True)
+class Person:
+    """What one person's file holds.
+
+    Attributes:
+        data: (trials, 40, samples) float64: `CHANNELS` in microvolts, then `PERIPHERAL`.
+        ratings: (trials, 4) float64 from 1 to 9, in the order of `RATINGS`.
+    """
+
+    data: np.ndarray
+    ratings: np.ndarray
+
+
+def parse(file: BinaryIO, *, name: str) -> Person:
+    """Reads `s<number>.dat`; nothing in the pickle is run.
+
+    Args:
+        file: The open file.
+        name: Its name, for errors.
+
+    Returns:
+        The person; every value finite, at least one trial, more samples than the baseline has.
+
+    Raises:
+        FormatError: When it is another pickle, or damaged.
+    """
+    content = unpickle(file.read(), name=name)
+    if not isinstance(content, dict) or set(content) != {"data", "labels"}:
+        raise FormatError(name, "", "another content", "a dict of `data` and `labels`", _FIX)
+    data, ratings = (_array(content[key], key, name) for key in ("data", "labels"))
+    fits = data.ndim == 3 and len(data) and data.shape[1] == SHAPE[1] and data.shape[2] > BASELINE
+    if not fits or ratings.shape != (len(data), len(RATINGS)):
+        raise FormatError(
+            name, "", f"data of the shape {data.shape} and labels of {ratings.shape}",
+            f"(trials, {SHAPE[1]}, samples) and (trials, {len(RATINGS)})", _FIX,
+        )  # fmt: skip
+    if ratings.min() < 1 or ratings.max() > 9:
+        found = f"ratings from {ratings.min():g} to {ratings.max():g}"
+        raise FormatError(name, "labels", found, "1 to 9", _FIX)
+    return Person(data, ratings)
+
+
+def _array(value: object, key: str, name: str) -> np.ndarray:
+    if not isinstance(value, PickledArray):
+        raise FormatError(name, key, f"a {type(value).__name__}", "a NumPy array", _FIX)
+    array = value.to_numpy("f8", name=name, location=key)
+    if not np.isfinite(array).all():
+        raise FormatError(name, key, "NaN or an infinity", "finite numbers", _FIX)
+    return array
