@@ -5,6 +5,7 @@ import io
 import numpy as np
 import scipy.io
 
+from tests.tfds_builders.samples import zipped
 from tfds_builders.findwho_gaze.fixations import COLUMNS
 
 WATCHERS = ("AAA", "BBB", "C1C", "DDD", "EEE", "FFF", "GGG")
@@ -91,3 +92,47 @@ def fixation_file(rows=None, fields=COLUMNS, packed=True):
     names = np.array([name + " " * (name == "FixationPointX") for name in fields], object)[None]
     rows = fixation_rows() if rows is None else rows
     return mat_file({"video_database": {"fixdata": rows, "fixdata_fields": names}}, packed)
+
+
+ROUNDS = {"001": (1, 6), "002": (1,), "003": (1,), "004": (1,), "005": (1,), "006": (1,)}
+ORDERS = ("n,x,y,val,dP,lab,xT,yT", "n,x,y,val,xT,yT,dP,lab")
+
+
+def gazebase_file(seed=0, samples=40, order=ORDERS[0], first_ms=0):
+    """A recording of GazeBase: x rises by 0.01 degrees a millisecond, y falls by 0.5; samples 5
+    to 7 are lost."""
+    lines = [order]
+    for at in range(samples):
+        lost = 5 <= at <= 7
+        cells = {
+            "n": first_ms + at, "x": "NaN" if lost else f"{seed + at / 100:.6f}",
+            "y": "NaN" if lost else f"{-at / 2}", "val": 4 * lost, "dP": 0 if lost else 1100 + at,
+            "lab": "NaN", "xT": seed, "yT": "NaN",
+        }  # fmt: skip
+        lines.append(",".join(str(cells[column]) for column in order.split(",")))
+    return ("\n".join(lines) + "\n").encode()
+
+
+def gazebase_recordings(subject="001", number=1, tasks=("TEX", "HSS"), seed=0):
+    """Names and bytes of the recordings of one visit; `HSS` has its columns in another order."""
+    return {
+        f"S{session}/S{session}_{task}/S_{number}{subject}_S{session}_{task}.csv": gazebase_file(
+            seed + session + 10 * place, order=ORDERS[task == "HSS"]
+        )
+        for session in (1, 2)
+        for place, task in enumerate(tasks)
+    }
+
+
+def gazebase_files(rounds=ROUNDS, tasks=("TEX", "HSS"), folder="", packed=True):
+    """Names and bytes of a small archive of GazeBase: an archive for each visit, or its files."""
+    files = {}
+    for subject, numbers in rounds.items():
+        for number in numbers:
+            visit = gazebase_recordings(subject, number, tasks, 1000 * int(subject) + 100 * number)
+            name = f"{folder}Round_{number}/Subject_{number}{subject}"
+            if packed:
+                files[f"{name}.zip"] = zipped(visit)
+            else:
+                files |= {f"{name}/{member}": content for member, content in visit.items()}
+    return files

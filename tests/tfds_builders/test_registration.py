@@ -13,8 +13,8 @@ import tfds_builders
 
 ROOT = pathlib.Path(__file__).parents[2]
 NAMES = [
-    "afew_spd", "deap_eeg", "diem_gaze", "findwho_gaze", "gaitauth_walks", "gazecom_gaze",
-    "hdm05_mocap", "hyke_voice", "ipol_gait", "japanese_vowels_lpc", "ltmm_gait",
+    "afew_spd", "deap_eeg", "diem_gaze", "findwho_gaze", "gaitauth_walks", "gazebase_gaze",
+    "gazecom_gaze", "hdm05_mocap", "hyke_voice", "ipol_gait", "japanese_vowels_lpc", "ltmm_gait",
     "mini_imagenet_ravi", "motionsense_inertial", "pacs_images", "ravdess_speech", "uci_eeg",
     "uci_har_inertial", "voxceleb_verification",
 ]  # fmt: skip
@@ -75,6 +75,7 @@ def test_registering_twice_adds_no_second_provider():
         ("hdm05", "'hdm05_mocap'"),
         ("ravdess", "'ravdess_speech'"),
         ("hyke", "'hyke_voice'"),
+        ("gazebase", "'gazebase_gaze'"),
         ("gazecom", "'gazecom_gaze'"),
         ("diem", "'diem_gaze'"),
         ("findwho", "'findwho_gaze'"),

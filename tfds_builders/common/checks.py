@@ -79,6 +79,7 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             "122,008 fixations by 33 of 39 people on 75 videos",
         ),
     ),
+    "gazebase_gaze": (),
     "gazecom_gaze": (
         Release(
             8_700_000,

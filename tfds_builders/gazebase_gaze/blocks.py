@@ -1,0 +1,38 @@
+"""Gaze at a lower rate: means of short blocks of time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def block_means(
+    time_ms: np.ndarray, sequence: np.ndarray, valid: np.ndarray, step_ms: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Returns the mean of the valid samples in each block of time.
+
+    Args:
+        time_ms: (T,) times in milliseconds, increasing.
+        sequence: (T, channels) samples; what a sample without `valid` holds does not matter.
+        valid: (T,) 1 or 0.
+        step_ms: Length of a block, which begins at a multiple of it.
+
+    Returns:
+        Beginnings of all blocks from the first sample's to the last one's, (N,) int32; means,
+        (N, channels) float32, NaN where no sample is valid; 1 or 0, (N,) uint8.
+
+    >>> time_ms, gaze = np.array([8, 9, 10, 31]), np.array([[1.0], [3], [9], [5]])
+    >>> starts_ms, means, valid = block_means(time_ms, gaze, np.array([1, 1, 0, 1]), 10)
+    >>> starts_ms.tolist(), means[:, 0].tolist(), valid.tolist()
+    ([0, 10, 20, 30], [2.0, nan, nan, 5.0], [1, 0, 0, 1])
+    """
+    block = time_ms // step_ms - time_ms[0] // step_ms  # (T,)
+    seen = valid == 1
+    count = np.bincount(block[seen], minlength=block[-1] + 1)  # (N,)
+    sums = [
+        np.bincount(block[seen], weights=channel[seen], minlength=len(count))
+        for channel in sequence.T
+    ]
+    means = np.stack(sums, axis=1) / np.maximum(count, 1)[:, None]  # (N, channels)
+    means[count == 0] = np.nan
+    starts_ms = (np.arange(len(count)) + time_ms[0] // step_ms) * step_ms
+    return starts_ms.astype(np.int32), means.astype(np.float32), (count > 0).astype(np.uint8)

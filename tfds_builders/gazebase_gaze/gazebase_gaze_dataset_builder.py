@@ -1,0 +1,270 @@
+"""Gaze of 322 people in seven tasks, over 37 months (GazeBase, Griffith2021)."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import logging
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from tfds_builders.common import people
+from tfds_builders.common.archive import Source
+from tfds_builders.common.builder import AloneMixin
+from tfds_builders.common.checks import origins
+from tfds_builders.common.errors import ArchiveError
+from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.limits import Limits
+from tfds_builders.common.progress import track
+from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.splits import by_subject
+from tfds_builders.gazebase_gaze.blocks import block_means
+from tfds_builders.parsers import gazebase
+
+log = logging.getLogger("tfds_builders")
+
+FRACTIONS = {"train": 0.8, "validation": 0.2}  # of those who did not come back for LATE_ROUND
+LATE_ROUND = 6
+SUBJECTS = 322
+TASKS = {
+    "TEX": "reading", "FXS": "fixation", "HSS": "horizontal saccades", "RAN": "random saccades",
+    "VD1": "the first video", "VD2": "the second video", "BLG": "a game steered by gaze",
+}  # fmt: skip
+RATES_HZ = (1000, 100)
+DEVICE = "EyeLink 1000"
+_VISIT = r"Subject_(\d)(\d{3})\.zip"
+_RECORDING = r"S_(\d)(\d{3})_S([12])_([A-Z\d]{3})\.csv"
+_GET = (
+    "Get GazeBase_v2_0.zip (6.7 GB) from https://doi.org/10.6084/m9.figshare.12912257, put it into "
+    "the manual folder as it is, and run "
+    "`python -m tfds_builders.build gazebase_gaze --manual-dir FOLDER`."
+)
+WANTED = Wanted(
+    dataset="gazebase_gaze",
+    stems=("GazeBase_v2_0", "GazeBase"),
+    loose=r"Round_\d",
+    official="GazeBase_v2_0.zip",
+    get=_GET,
+    limits=Limits(members=40_000, total_bytes=128 << 30),
+)
+
+
+@dataclasses.dataclass
+class Config(tfds.core.BuilderConfig):
+    """Which recordings, and at which rate.
+
+    Attributes:
+        task: A key of `TASKS`; None for all.
+        rate_hz: 1000 as recorded, or a divisor of it: means of blocks.
+    """
+
+    task: str | None = None
+    rate_hz: int = gazebase.RATE_HZ
+
+
+class Recording(NamedTuple):
+    """What a recording's name says, and its bytes."""
+
+    subject: str
+    round: int
+    session: int
+    task: str
+    name: str
+    content: bytes
+
+    @property
+    def key(self) -> str:
+        return f"{self.subject}/{self.round}/{self.session}/{self.task}"
+
+
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+    """Builder of `gazebase_gaze`."""
+
+    VERSION = tfds.core.Version("1.0.0")
+    RELEASE_NOTES = {"1.0.0": "First release."}
+    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    BUILDER_CONFIGS = [
+        Config(
+            name=f"{(task or 'all').lower()}{rate_hz}",
+            description=f"{TASKS.get(task, 'all tasks').capitalize()}, {rate_hz} Hz.",
+            task=task,
+            rate_hz=rate_hz,
+        )
+        for task in (*TASKS, None)
+        for rate_hz in RATES_HZ
+    ]
+
+    def _info(self):
+        def packed(shape, dtype):
+            return tfds.features.Tensor(shape=shape, dtype=dtype, encoding="zlib")
+
+        return self.dataset_info_from_configs(
+            features=tfds.features.FeaturesDict(
+                {
+                    "id": tfds.features.Text(),
+                    "sequence": packed((None, 3), np.float32),
+                    "time_ms": packed((None,), np.int32),
+                    "valid": packed((None,), np.uint8),
+                    "task": tfds.features.Text(),
+                    "round": np.int32,
+                    **people.features(),
+                }
+            ),
+            homepage="https://doi.org/10.6084/m9.figshare.12912257",
+            metadata=tfds.core.MetadataDict(),
+        )
+
+    def sources(self, manual_dir) -> dict[str, Source]:
+        """Finds the archive.
+
+        Raises:
+            ArchiveError: When it is missing or cannot be opened.
+        """
+        return {"recordings": find(manual_dir, WANTED)}
+
+    def _split_generators(self, dl_manager):
+        sources = self.sources(dl_manager.manual_dir)
+        (source,) = sources.values()
+        visits = visits_of(source)
+        subjects = subjects_of(visits)
+        held = sum(map(len, subjects.values()))
+        if held < SUBJECTS:
+            log.warning(
+                "%s holds %d of %d people: a part of GazeBase, so its splits are those of the "
+                "part.",
+                source.title, held, SUBJECTS,
+            )  # fmt: skip
+        if "test" not in subjects:
+            log.warning(
+                "%s: nobody there has a round from %d on, so the split `test` is left out.",
+                self.name, LATE_ROUND,
+            )  # fmt: skip
+        repeats = Repeats(source.title, "recordings", "kept")
+        self.info.metadata.update(
+            **origins(self.name, sources),
+            same_as=repeats.same_as,
+            channels=["x", "y", "pupil"],
+            rate_hz=self.builder_config.rate_hz,
+            subjects={split: list(ids) for split, ids in subjects.items()},
+        )
+        return {
+            split: self._generate_examples(
+                source, [(visit, visits[visit]) for visit in visits if visit[0] in ids],
+                repeats, split,
+            )
+            for split, ids in subjects.items()
+        }  # fmt: skip
+
+    def _generate_examples(self, source, visits, repeats, split):
+        for visit, members in track(visits, f"{self.name}, {split}, visits"):
+            for recording in recordings_of(source, visit, members, self.builder_config.task):
+                repeats.add(recording.content, recording.key, recording.subject)
+                gaze = gazebase.parse(io.BytesIO(recording.content), name=recording.name)
+                time_ms, sequence, valid = self._resampled(gaze)
+                yield (
+                    recording.key,
+                    {
+                        "id": recording.key,
+                        "sequence": sequence,
+                        "time_ms": time_ms,
+                        "valid": valid,
+                        "task": recording.task,
+                        "round": recording.round,
+                        **people.record(
+                            recording.subject,
+                            session=2 * (recording.round - 1) + recording.session - 1,
+                            day=recording.round - 1,
+                            device=DEVICE,
+                        ),
+                    },
+                )
+        repeats.report()
+
+    def _resampled(self, gaze: gazebase.Recording) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        signals, rate_hz = (gaze.time_ms, gaze.sequence, gaze.valid), self.builder_config.rate_hz
+        if rate_hz == gazebase.RATE_HZ:
+            return signals
+        return block_means(*signals, step_ms=gazebase.RATE_HZ // rate_hz)
+
+
+def visits_of(source: Source) -> dict[tuple[str, int], list[str]]:
+    """Returns the members of each person's visit, by subject and round.
+
+    Returns:
+        Names of members: the visit's own archive, or its recordings where that was unpacked.
+
+    Raises:
+        ArchiveError: When there is none, or a visit is there both packed and unpacked.
+    """
+    visits: dict[tuple[str, int], list[str]] = {}
+    packed = source.index(_VISIT)
+    for (number, subject), member in packed.items():
+        visits[subject, int(number)] = [member]
+    for (number, subject, *_), member in source.index(_RECORDING).items():
+        if (number, subject) in packed:
+            raise ArchiveError(
+                f"{source.title} holds round {number} of {subject} twice: "
+                f"{packed[number, subject]} and {member}. Keep one of the two."
+            )
+        visits.setdefault((subject, int(number)), []).append(member)
+    if not visits:
+        names = ", ".join(source.names[:5]) or "nothing"
+        raise ArchiveError(
+            f"{source.title} holds no Round_1/Subject_1001.zip, …; it holds {names}. {_GET}"
+        )
+    return dict(sorted(visits.items()))
+
+
+def subjects_of(visits: Iterable[tuple[str, int]]) -> dict[str, tuple[str, ...]]:
+    """Divides people into splits: who came to a late round tests, so that the span is long.
+
+    Args:
+        visits: Subject and round of each visit.
+
+    Returns:
+        The people of each split; without `test` where nobody came to a late round.
+    """
+    late = sorted({subject for subject, number in visits if number >= LATE_ROUND})
+    splits = by_subject({subject for subject, _ in visits} - set(late), FRACTIONS)
+    return {**splits, "test": tuple(late)} if late else splits
+
+
+def recordings_of(
+    source: Source, visit: tuple[str, int], members: list[str], task: str | None
+) -> Iterator[Recording]:
+    """Reads the recordings of a visit, of one task or of all.
+
+    Raises:
+        ArchiveError: When a visit's archive holds a recording of another visit.
+    """
+    for member in members:
+        if not member.endswith(".zip"):
+            yield from _read(source, [member], task)
+            continue
+        inner = source.nested(member)
+        for recording in _read(inner, sorted(inner.index(_RECORDING).values()), task):
+            if (recording.subject, recording.round) != visit:
+                raise ArchiveError(
+                    f"{recording.name} is a recording of round {recording.round} of "
+                    f"{recording.subject}, in the archive of another visit. Get the archive again."
+                )
+            yield recording
+        inner.close()
+
+
+def _read(source: Source, members: list[str], task: str | None) -> Iterator[Recording]:
+    for member in members:
+        title = f"{source.title}: {member}"
+        number, subject, session, found = re.fullmatch(_RECORDING, _base(member)).groups()
+        if found not in TASKS:
+            raise ArchiveError(f"{title} is of no task of GazeBase: {', '.join(TASKS)}.")
+        if task in (None, found):
+            yield Recording(subject, int(number), int(session), found, title, source.read(member))
+
+
+def _base(member: str) -> str:
+    return member.rpartition("/")[2]
