@@ -4,8 +4,6 @@
 >>> import tfds_builders
 >>> "ipol_gait" in tfds_builders.list_builders()
 True
->>> ", ".join(tfds_builders.list_builders()[:4])
-'deap_eeg, diem_gaze, findwho_gaze, gaitauth_walks'
 
 From then on `tfds.load("ipol_gait")`, `tfds.builder` and `tfds.data_source` know them. Nothing is
 imported before it is asked for, and TensorFlow not at all for files of the kind array_record.
