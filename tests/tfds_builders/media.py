@@ -1,6 +1,7 @@
 """Hand-made sounds and pictures; `dummy_data/` of their builders was made with them too."""
 
 import io
+import pickle
 import struct
 
 import numpy as np
@@ -173,3 +174,17 @@ def ravi_files(wnids=WNIDS, images=2, folder="mini_imagenet_ravi/"):
             name = f"{folder}images/{ravi_name(wnid, 3 * n + 1)}"
             files[name] = picture_file(100 * at + n, side=168)
     return files
+
+
+def ravi_pixels(count, side=84):
+    """Images of one color each."""
+    colors = np.random.default_rng(count).integers(0, 256, (count, 1, 1, 3), np.uint8)
+    return np.broadcast_to(colors, (count, side, side, 3)).copy()
+
+
+def ravi_cache(wnids, side=84):
+    """A pickle of two images a class; place n is of class n modulo their number."""
+    count = len(wnids)
+    places = {wnid: [at, at + count] for at, wnid in enumerate(wnids)}
+    held = {"image_data": ravi_pixels(2 * count, side), "class_dict": places}
+    return pickle.dumps(held, protocol=2)

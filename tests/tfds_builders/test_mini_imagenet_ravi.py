@@ -1,6 +1,7 @@
 """The builder of mini-ImageNet: pixels and labels, classes of each split, lists, wrong files."""
 
 import io
+import pickle
 
 import numpy as np
 import pytest
@@ -11,11 +12,12 @@ from tests.tfds_builders.media import WNIDS, picture_file, ravi_name
 from tests.tfds_builders.mutations import check_parser
 from tests.tfds_builders.records import everything
 from tfds_builders import reading
-from tfds_builders.common.errors import ArchiveError, FormatError
+from tfds_builders.common.errors import ArchiveError, FormatError, MissingArchiveError
 from tfds_builders.common.find import find
 from tfds_builders.mini_imagenet_ravi.classes import CLASSES
-from tfds_builders.mini_imagenet_ravi.mini_imagenet_ravi_dataset_builder import WANTED, read_lists
-from tfds_builders.parsers import image, ravi
+from tfds_builders.mini_imagenet_ravi.mini_imagenet_ravi_dataset_builder import read_lists
+from tfds_builders.mini_imagenet_ravi.wanted import LISTS as LISTS_WANTED
+from tfds_builders.parsers import image, image_cache, ravi
 
 pytestmark = pytest.mark.usefixtures("quiet")
 FOLDER = "mini_imagenet_ravi/"
@@ -138,6 +140,109 @@ def test_a_mutated_image_gives_pixels_or_a_format_error():
     check_parser(lambda data: resized(data, 16), data, check, count=500)
 
 
+CACHE = "mini_imagenet_ravi/cache_pkl"
+
+
+def cache_name(word):
+    return f"{FOLDER}mini-imagenet-cache-{word}.pkl"
+
+
+CACHES = {cache_name(word): media.ravi_cache(wnids) for word, wnids in WNIDS.items()}
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        CACHES | LISTS,
+        {f"{FOLDER}mini-imagenet.tar.gz": samples.tar(CACHES, "w:gz")},
+        {name.replace("-val.", "-validation."): held for name, held in CACHES.items()},
+    ],
+    ids=["folder", "archive", "validation"],
+)
+def test_a_record_of_a_pickle_has_its_pixels_and_its_class(files, tmp_path, caplog):
+    builder = prepared(tmp_path, files, CACHE)
+    names = builder.info.features["label"].int2str
+    for split, word in SPLITS.items():
+        images = media.ravi_pixels(2 * len(WNIDS[word]))
+        records = {r["id"].decode(): r for r in builder.as_data_source(split=split)}
+        assert len(records) == len(images)
+        for at, wnid in enumerate(WNIDS[word]):
+            for number, place in enumerate((at, at + len(WNIDS[word]))):
+                record = records[f"{wnid}/{number:03d}"]
+                np.testing.assert_array_equal(record["image"], images[place])
+                assert names(record["label"]) == wnid
+    found = {split: list(WNIDS[word]) for split, word in SPLITS.items()}
+    assert builder.info.metadata["classes"] == found
+    assert "holds 6 of 38400 images" in caplog.text
+
+
+def test_a_pickle_that_is_not_there_leaves_its_split_out_with_a_notice(tmp_path, caplog):
+    files = {name: held for name, held in CACHES.items() if "val" not in name}
+    assert set(prepared(tmp_path, files, CACHE).info.splits) == {"train", "test"}
+    assert "holds no pickle of validation: left out" in caplog.text
+
+
+def pickled(**changed):
+    held = {"image_data": media.ravi_pixels(2), "class_dict": {"n01532829": [1, 0]}} | changed
+    return pickle.dumps({key: value for key, value in held.items() if value is not None}, 4)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"<html>", "byte 0: .* expected a pickle of numbers, text and NumPy arrays alone"),
+        (pickled()[:-9_000], "expected a pickle"),
+        (pickle.dumps(print, 2), "the object '__builtin__ print'"),
+        (pickle.dumps([1], 2), "<class 'list'>.* expected a dict of class_dict and image_data"),
+        (pickled(more=1), r"the keys \['image_data', 'class_dict', 'more'\]"),
+        (pickled(class_dict=None), r"the keys \['image_data'\]"),
+        (pickled(image_data=[1]), "key image_data: .*list.*, expected an array"),
+        (
+            pickled(image_data=np.zeros((2, 84, 84, 3))),
+            "key image_data: .* expected an array of u1",
+        ),
+        (pickled(image_data=media.ravi_pixels(2)[:, :32]), r"the shape \(2, 32, 84, 3\)"),
+        (pickled(image_data=media.ravi_pixels(2)[:0]), r"the shape \(0, 84, 84, 3\)"),
+        (pickled(class_dict=[0, 1]), "key class_dict: .* expected a dict of lists"),
+        (pickled(class_dict={"dog": [0, 1]}), "expected a dict of lists of whole numbers by n"),
+        (pickled(class_dict={"n01532829": [0, 1.0]}), "expected a dict of lists of whole numbers"),
+        (pickled(class_dict={"n01532829": [0, 0]}), "2 places, expected each place from 0 to 1"),
+        (pickled(class_dict={"n01532829": [0]}), "1 places, expected each place from 0 to 1 once"),
+        (
+            pickled(class_dict={"n01855672": [0, 1]}),
+            "the class n01855672, expected those of the sp",
+        ),
+    ],
+)
+def test_a_wrong_or_damaged_pickle_is_refused_and_nothing_is_kept(data, message, tmp_path):
+    with pytest.raises(FormatError, match=f"cache-train.pkl.*{message}"):
+        prepared(tmp_path, CACHES | {cache_name("train"): data}, CACHE)
+    assert not list((tmp_path / "data").rglob("*.array_record*"))
+
+
+def test_without_pickles_they_are_asked_for(tmp_path):
+    with pytest.raises(
+        MissingArchiveError, match="no mini-imagenet-cache-train.pkl, nor .* images"
+    ):
+        prepared(tmp_path / "a", FILES, CACHE)
+    other = {f"{FOLDER}mini-imagenet.zip": samples.zipped({"train.npy": b""})}
+    with pytest.raises(MissingArchiveError, match="no mini-imagenet-cache-train.pkl; it holds tra"):
+        prepared(tmp_path / "b", other, CACHE)
+
+
+def test_a_mutated_pickle_gives_a_sound_cache_or_a_format_error():
+    def check(cache):
+        assert cache.images.dtype == np.uint8 and cache.images.shape[1:] == (4, 4, 3)
+        places = sorted(place for held in cache.places.values() for place in held)
+        assert places == list(range(len(cache.images)))
+
+    check_parser(
+        lambda data: image_cache.parse(io.BytesIO(data), name="a.pkl", side=4),
+        media.ravi_cache(WNIDS["train"], side=4),
+        check,
+    )
+
+
 def read(data):
     return ravi.parse(io.BytesIO(data), name="train.csv").labels
 
@@ -165,7 +270,7 @@ def test_a_mutated_list_gives_labels_or_a_format_error():
 
 
 def test_the_real_lists_have_600_images_a_class(data_dir):
-    lists = read_lists(find(data_dir, WANTED["lists"]))
+    lists = read_lists(find(data_dir, LISTS_WANTED))
     assert {split: len(labels) for split, labels in lists.items()} == {
         "train": 38_400, "validation": 9_600, "test": 12_000
     }  # fmt: skip

@@ -25,4 +25,6 @@ TEST = tuple(
     n04149813 n04418357 n04522168 n07613480
     """.split()
 )
+SIDE = 84  # pixels of an image
+IMAGES_A_CLASS = 600
 CLASSES = {"train": TRAIN, "validation": VALIDATION, "test": TEST}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -13,45 +14,17 @@ from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import FormatError, MissingArchiveError
-from tfds_builders.common.find import Wanted, find
-from tfds_builders.common.limits import Limits
+from tfds_builders.common.find import find
 from tfds_builders.common.progress import track
-from tfds_builders.mini_imagenet_ravi.classes import CLASSES
-from tfds_builders.parsers import image as images
-from tfds_builders.parsers import ravi
+from tfds_builders.mini_imagenet_ravi import cached
+from tfds_builders.mini_imagenet_ravi.classes import CLASSES, IMAGES_A_CLASS, SIDE
+from tfds_builders.mini_imagenet_ravi.wanted import GET, IMAGES, LISTS, PICKLES
+from tfds_builders.parsers import image, ravi
 
 log = logging.getLogger("tfds_builders")
 
-SIDE = 84
-IMAGES_A_CLASS = 600
-LISTS = {"train": "train.csv", "validation": "val.csv", "test": "test.csv"}
+FILES = {"train": "train.csv", "validation": "val.csv", "test": "test.csv"}
 _IMAGE = r"(n\d{16}\.jpg)"
-_GET = (
-    "Get train.csv, val.csv and test.csv from data/miniImagenet of "
-    "https://github.com/twitter-research/meta-learning-lstm and the images of ImageNet (research "
-    "only) by the names in them, n0153282900000005.jpg, known as images.zip (2.9 GB), put "
-    "all of it into a folder mini_imagenet_ravi within the manual folder, and run "
-    "`python -m tfds_builders.build mini_imagenet_ravi --manual-dir FOLDER`."
-)
-_LIMITS = Limits(members=100_000, member_bytes=64 << 20, total_bytes=16 << 30)
-WANTED = {
-    "lists": Wanted(
-        dataset="mini_imagenet_ravi",
-        aliases=("mini_imagenet_splits",),
-        stems=("mini_imagenet_splits", "miniImagenet"),
-        loose=r"(train|val|test)\.csv|ravi",
-        official="train.csv",
-        get=_GET,
-        limits=_LIMITS,
-    ),
-    "images": Wanted(
-        dataset="mini_imagenet_ravi",
-        stems=("images", "miniImagenet"),
-        official="images.zip",
-        get=_GET,
-        limits=_LIMITS,
-    ),
-}
 
 
 class Item(NamedTuple):
@@ -67,11 +40,12 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
 
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "First release."}
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    MANUAL_DOWNLOAD_INSTRUCTIONS = GET
     BUILDER_CONFIGS = [
         tfds.core.BuilderConfig(
             name="images", description="The images that the lists name, as 84 x 84 pixels."
         ),
+        tfds.core.BuilderConfig(name="cache_pkl", description="The images of three pickles."),
     ]
 
     def _info(self):
@@ -90,37 +64,49 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         )
 
     def sources(self, manual_dir) -> dict[str, Source]:
-        """Finds the lists and the images.
+        """Finds the pickles, or the lists and the images.
 
         Raises:
             ArchiveError: When one is missing or cannot be opened.
         """
-        return {key: find(manual_dir, wanted) for key, wanted in WANTED.items()}
+        if self.builder_config.name == "cache_pkl":
+            return {"cache": find(manual_dir, PICKLES)}
+        return {"lists": find(manual_dir, LISTS), "images": find(manual_dir, IMAGES)}
 
     def _split_generators(self, dl_manager):
         sources = self.sources(dl_manager.manual_dir)
-        items = items_of(sources["images"], read_lists(sources["lists"]))
+        self.info.metadata.update(**origins(self.name, sources))
+        return self._cached(**sources) if "cache" in sources else self._listed(**sources)
+
+    def _generate_examples(self, examples):
+        for key, pixels, label in examples:
+            yield key, {"id": key, "image": png(pixels), "label": label}
+
+    def _cached(self, cache: Source):
+        classes: dict[str, list[str]] = {}
+        self.info.metadata.update(classes=classes)
+        return {
+            split: self._generate_examples(cached.examples_of(cache, member, split, classes))
+            for split, member in cached.files_of(cache).items()
+        }
+
+    def _listed(self, lists: Source, images: Source):
+        items = items_of(images, read_lists(lists))
         count = sum(map(len, items.values()))
         official = IMAGES_A_CLASS * sum(map(len, CLASSES.values()))
         if count < official:
             log.warning(
-                "%s holds %d of %d images: a part of mini-ImageNet.",
-                sources["images"].title, count, official,
-            )  # fmt: skip
+                "%s holds %d of %d images: a part of mini-ImageNet.", images.title, count, official
+            )
         self.info.metadata.update(
-            **origins(self.name, sources),
-            classes={split: sorted({item.label for item in held}) for split, held in items.items()},
+            classes={split: sorted({item.label for item in held}) for split, held in items.items()}
         )
         return {
-            split: self._generate_examples(sources["images"], held, split)
+            split: self._generate_examples(
+                examples_of(images, track(held, f"{self.name}, {split}, images"))
+            )
             for split, held in items.items()
         }
-
-    def _generate_examples(self, source, items, split):
-        for item in track(items, f"{self.name}, {split}, images"):
-            pixels = images.resized(source.open(item.member), name=item.member, side=SIDE)
-            key = item.file.removesuffix(".jpg")
-            yield key, {"id": key, "image": png(pixels), "label": item.label}
 
 
 def read_lists(source: Source) -> dict[str, dict[str, str]]:
@@ -131,11 +117,11 @@ def read_lists(source: Source) -> dict[str, dict[str, str]]:
         FormatError: See `parsers.ravi`, or a class is one of another split.
     """
     found = {}
-    for split, file in LISTS.items():
+    for split, file in FILES.items():
         members = [name for name in source.names if _is_list(name, file)]
         if len(members) != 1:
             held = ", ".join(members) or ", ".join(source.names[:5]) or "nothing"
-            raise MissingArchiveError(f"{source.title} holds {held}, expected one {file}. {_GET}")
+            raise MissingArchiveError(f"{source.title} holds {held}, expected one {file}. {GET}")
         found[split] = ravi.parse(source.open(members[0]), name=members[0]).labels
         strange = sorted({*found[split].values()} - {*CLASSES[split]})
         if strange:
@@ -167,11 +153,22 @@ def items_of(source: Source, lists: dict[str, dict[str, str]]) -> dict[str, list
         if not held:
             names = ", ".join(source.names[:5]) or "nothing"
             raise MissingArchiveError(
-                f"{source.title} holds no image of {LISTS[split]}, such as {min(labels)}; it holds "
-                f"{names}. {_GET}"
+                f"{source.title} holds no image of {FILES[split]}, such as {min(labels)}; it holds "
+                f"{names}. {GET}"
             )
         items[split] = [Item(file, labels[file], members[file]) for file in held]
     return items
+
+
+def examples_of(source: Source, items: Iterable[Item]) -> Iterator[tuple[str, np.ndarray, str]]:
+    """Yields key, pixels and class of each image.
+
+    Raises:
+        FormatError: When one cannot be read.
+    """
+    for item in items:
+        pixels = image.resized(source.open(item.member), name=item.member, side=SIDE)
+        yield item.file.removesuffix(".jpg"), pixels, item.label
 
 
 def png(pixels: np.ndarray) -> io.BytesIO:

@@ -1,0 +1,62 @@
+"""mini-ImageNet as three pickles, which many programs read."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import numpy as np
+
+from tfds_builders.common.archive import Source
+from tfds_builders.common.errors import FormatError, MissingArchiveError
+from tfds_builders.mini_imagenet_ravi.classes import CLASSES, IMAGES_A_CLASS, SIDE
+from tfds_builders.mini_imagenet_ravi.wanted import CACHE, GET
+from tfds_builders.parsers import image_cache
+
+log = logging.getLogger("tfds_builders")
+
+WORDS = {"train": "train", "val": "validation", "validation": "validation", "test": "test"}
+
+
+def files_of(source: Source) -> dict[str, str]:
+    """Returns the member of each split that is there, in the order of train, validation, test.
+
+    Raises:
+        MissingArchiveError: When there is none.
+        ArchiveError: When one is there twice.
+    """
+    found = {WORDS[word]: member for (word,), member in source.index(CACHE).items()}
+    if not found:
+        names = ", ".join(source.names[:5]) or "nothing"
+        raise MissingArchiveError(
+            f"{source.title} holds no mini-imagenet-cache-train.pkl; it holds {names}. {GET}"
+        )
+    absent = [split for split in CLASSES if split not in found]
+    if absent:
+        log.warning("%s holds no pickle of %s: left out.", source.title, " and ".join(absent))
+    return {split: found[split] for split in CLASSES if split in found}
+
+
+def examples_of(
+    source: Source, member: str, split: str, classes: dict[str, list[str]]
+) -> Iterator[tuple[str, np.ndarray, str]]:
+    """Yields key, pixels and class of each image, and puts the split's classes into `classes`.
+
+    Raises:
+        FormatError: See `parsers.image_cache`, or a class is one of another split.
+    """
+    cache = image_cache.parse(source.open(member), name=member, side=SIDE)
+    strange = sorted({*cache.places} - {*CLASSES[split]})
+    if strange:
+        raise FormatError(
+            member, "key class_dict", f"the class {strange[0]}",
+            f"those of the split {split} of Ravi2017",
+            "This is another split, or another file under this name.",
+        )  # fmt: skip
+    official = IMAGES_A_CLASS * len(CLASSES[split])
+    if len(cache.images) < official:
+        log.warning("%s holds %d of %d images.", member, len(cache.images), official)
+    classes[split] = sorted(cache.places)
+    for wnid in classes[split]:
+        for number, place in enumerate(cache.places[wnid]):
+            yield f"{wnid}/{number:03d}", cache.images[place], wnid

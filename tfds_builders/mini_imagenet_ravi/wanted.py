@@ -1,0 +1,42 @@
+"""What the builder looks for in the manual folder."""
+
+from __future__ import annotations
+
+from tfds_builders.common.find import Wanted
+from tfds_builders.common.limits import Limits
+
+GET = (
+    "Get train.csv, val.csv and test.csv from data/miniImagenet of "
+    "https://github.com/twitter-research/meta-learning-lstm and the images of ImageNet (research "
+    "only) by the names in them, n0153282900000005.jpg, known as images.zip (2.9 GB), or for the "
+    "config cache_pkl mini-imagenet-cache-train.pkl, -val.pkl and -test.pkl alone, known as "
+    "mini-imagenet.tar.gz (1.3 GB unpacked), put all of it into a folder mini_imagenet_ravi within "
+    "the manual folder, and run "
+    "`python -m tfds_builders.build mini_imagenet_ravi --manual-dir FOLDER`."
+)
+CACHE = r"mini-imagenet-cache-(train|val|validation|test)\.pkl"
+
+
+def _wanted(official: str, *stems: str, member_bytes: int, **more) -> Wanted:
+    return Wanted(
+        dataset="mini_imagenet_ravi",
+        stems=stems,
+        official=official,
+        get=GET,
+        limits=Limits(members=200_000, member_bytes=member_bytes, total_bytes=16 << 30),
+        **more,
+    )
+
+
+LISTS = _wanted(
+    "train.csv", "mini_imagenet_splits", "miniImagenet",
+    aliases=("mini_imagenet_splits",),
+    loose=r"(train|val|test)\.csv|ravi",
+    member_bytes=1 << 30,  # the pickles may lie in the same folder
+)  # fmt: skip
+IMAGES = _wanted("images.zip", "images", "miniImagenet", member_bytes=64 << 20)
+PICKLES = _wanted(
+    "mini-imagenet-cache-train.pkl", "mini-imagenet", "mini-imagenet-cache",
+    loose=CACHE,
+    member_bytes=1 << 30,
+)  # fmt: skip

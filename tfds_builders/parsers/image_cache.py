@@ -1,0 +1,83 @@
+"""Caches of mini-ImageNet: a pickle of all images of a split, and of the places of each class.
+
+`{"image_data": uint8 (N, 84, 84, 3), "class_dict": {"n01532829": [0, 1, ...], ...}}`. Nothing of
+the pickle is run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import BinaryIO
+
+import numpy as np
+
+from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.common.unpickle import PickledArray, unpickle
+
+_KEYS = {"image_data", "class_dict"}
+_WNID = re.compile(r"n\d{8}", re.ASCII)
+_FIX = "The file seems cut or of another set; get it again."
+
+
+@dataclasses.dataclass(frozen=True)
+class Cache:
+    """One cache.
+
+    Attributes:
+        images: (N, side, side, 3) uint8, read-only, at least one.
+        places: Indices of the images of each class, by WordNet id; each image has one class.
+    """
+
+    images: np.ndarray
+    places: dict[str, tuple[int, ...]]
+
+
+def parse(file: BinaryIO, *, name: str, side: int) -> Cache:
+    """Reads a cache. It takes about three times the size of the file in memory.
+
+    Args:
+        file: The open file.
+        name: Its name, for errors.
+        side: Pixels that the images must have on each side.
+
+    Returns:
+        The cache.
+
+    Raises:
+        FormatError: See `common.unpickle`, or when keys, types or shapes are others, or an image
+            has no class or two.
+    """
+    held = unpickle(file.read(), name=name)
+    if not isinstance(held, dict) or held.keys() != _KEYS:
+        found = f"the keys {shown([*held])}" if isinstance(held, dict) else shown(type(held))
+        raise FormatError(name, "", found, f"a dict of {' and '.join(sorted(_KEYS))}", _FIX)
+    images = _images(held["image_data"], side, name)
+    return Cache(images, _places(held["class_dict"], len(images), name))
+
+
+def _images(value: object, side: int, name: str) -> np.ndarray:
+    location, expected = "key image_data", f"an array (N, {side}, {side}, 3) of u1"
+    if not isinstance(value, PickledArray):
+        raise FormatError(name, location, shown(type(value)), expected, _FIX)
+    images = value.to_numpy("u1", name=name, location=location)
+    if images.shape[1:] != (side, side, 3) or not len(images):
+        raise FormatError(name, location, f"the shape {images.shape}", expected, _FIX)
+    return images
+
+
+def _places(value: object, count: int, name: str) -> dict[str, tuple[int, ...]]:
+    location = "key class_dict"
+    if not isinstance(value, dict) or not all(map(_is_class, value.keys(), value.values())):
+        expected = "a dict of lists of whole numbers by n and 8 digits"
+        raise FormatError(name, location, shown(value), expected, _FIX)
+    places = sorted(place for held in value.values() for place in held)
+    if places != list(range(count)):
+        expected = f"each place from 0 to {count - 1:,} once"
+        raise FormatError(name, location, f"{len(places):,} places", expected, _FIX)
+    return {wnid: tuple(held) for wnid, held in value.items()}
+
+
+def _is_class(key: object, value: object) -> bool:
+    is_name = isinstance(key, str) and _WNID.fullmatch(key)
+    return bool(is_name) and isinstance(value, list) and all(type(n) is int for n in value)
