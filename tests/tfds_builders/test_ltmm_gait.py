@@ -43,6 +43,7 @@ def test_a_header_has_the_values_of_its_lines():
         ("200/mV 12 7", 200, 7, "mV"),  # without a baseline it is the zero of the converter
         ("0(3)/g 12 7", 200, 3, "g"),  # gain 0 is the default
         ("1.5e+02 12 0", 150, 0, "mV"),
+        ("163.7981651376147(0)/deg/s 12 0", 163.7981651376147, 0, "deg/s"),
     ],
 )
 def test_fields_that_may_be_missing_have_the_values_of_the_format(fields, gain, baseline, unit):

@@ -164,7 +164,7 @@ def _opcodes(data: bytes, name: str) -> Iterator[tuple[str, object, int]]:
     try:
         for opcode, argument, position in pickletools.genops(data):
             yield opcode.name, argument, position
-    except (*_ERRORS, DeprecationWarning) as error:  # a bad escape, where warnings are errors
+    except (*_ERRORS, Warning) as error:  # a bad escape, where warnings are errors
         raise FormatError(name, f"byte {position}", _said(error), _EXPECTED, _FIX) from None
 
 

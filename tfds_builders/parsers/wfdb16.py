@@ -21,7 +21,7 @@ from tfds_builders.parsers.text import read_text
 MISSING = -32768
 DEFAULT_GAIN = 200.0  # of a signal whose gain is 0
 _GAINS = (1e-6, 1e9)
-_REAL = r"\d{1,12}(?:\.\d{0,12})?(?:[eE][+-]?\d{1,2})?"
+_REAL = r"\d{1,12}(?:\.\d{0,20})?(?:[eE][+-]?\d{1,2})?"
 _RECORD = re.compile(rf"(\S+)\s+(\d{{1,3}})\s+({_REAL})\S*\s+(\d{{1,12}})(?:\s.*)?")
 _SIGNAL = re.compile(
     rf"(\S+)\s+16\s+({_REAL})(?:\((-?\d{{1,9}})\))?(?:/(\S+))?\s+\d{{1,3}}\s+(-?\d{{1,9}})"
