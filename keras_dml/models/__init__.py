@@ -4,6 +4,7 @@ from keras_dml.models.adversarial_training import AdversarialTraining
 from keras_dml.models.conv4 import conv4
 from keras_dml.models.copies import with_solver
 from keras_dml.models.efficientnet_lite import efficientnet_lite0
+from keras_dml.models.eye_velocity import eye_velocity_network, eye_velocity_part
 from keras_dml.models.ge2e import ge2e
 from keras_dml.models.input_contract import with_contract
 from keras_dml.models.lenet import lenet
@@ -23,6 +24,8 @@ __all__ = [
     "PrototypicalClassifier",
     "conv4",
     "efficientnet_lite0",
+    "eye_velocity_network",
+    "eye_velocity_part",
     "ge2e",
     "lenet",
     "resnet12",

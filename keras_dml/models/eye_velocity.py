@@ -1,0 +1,123 @@
+"""The network of Jäger et al. for eye movements: slow and fast velocities, each by its own part."""
+
+from keras_dml._arrays import whole
+from keras_dml._backend import keras
+from keras_dml.models._choices import choose
+from keras_dml.models._normalization import batch_normalization
+
+KERNELS = (9, 9, 9, 5, 5, 5, 5, 3, 3)  # of the convolutions of a part (Jaeger2019)
+FILTERS = {"slow": (128,) * 3 + (256,) * 6, "fast": (32,) * 3 + (512,) * 6}
+PART_UNITS, JOINT_UNITS = (256, 256, 128), (256, 128)
+SLOW_FACTOR, FAST_FROM = 20.0, 0.04  # ms per degree; degrees per ms
+
+
+def eye_velocity_part(kind, steps, classes, *, narrower=1):
+    """One of the two parts of the network, a classifier of people (Jaeger2019).
+
+    The slow part reads tanh(20 v), which spreads drifts and tremor and bounds saccades; the fast
+    part v where its length is more than 0.04 degrees per millisecond, zero elsewhere, standardized:
+    adapt the layer `standardize` to `fast_velocities` of the training data. Then come nine
+    convolutions, each with ReLU, batch normalization and average pooling by 2, and three dense
+    layers with ReLU and batch normalization.
+
+    Functional model:
+        Input: `velocity`, shape `(batch, steps, 2)`, angular velocity of the gaze, horizontal and
+            vertical, in degrees per millisecond.
+        Output: `people`, shape `(batch, classes)`, probabilities.
+
+    Args:
+        kind: `"slow"` or `"fast"`.
+        steps: Length of a recording; 1,000 at 1 kHz in Jaeger2019.
+        classes: Number of people.
+        narrower: Divisor of all widths, for a compact network.
+
+    Returns:
+        A `keras.Model`; without its output layer 2.1 (slow) or 6.0 million weights at 1,000 steps.
+
+    Raises:
+        ValueError: If the kind is unknown, or a number is out of range.
+    """
+    filters = choose("kind", kind, FILTERS)
+    steps, classes = whole("steps", steps, minimum=1), whole("classes", classes, minimum=2)
+    narrower = whole("narrower", narrower, minimum=1)
+    velocity = keras.Input((steps, 2), name="velocity")
+    x = _slow(velocity) if kind == "slow" else _fast(velocity)
+    for i, (width, kernel) in enumerate(zip(filters, KERNELS, strict=True), start=1):
+        convolution = keras.layers.Conv1D(
+            max(1, width // narrower),
+            kernel,
+            padding="same",
+            activation="relu",
+            kernel_initializer="he_normal",
+            name=f"conv_{i}",
+        )
+        x = batch_normalization(f"conv_{i}_norm")(convolution(x))
+        x = keras.layers.AveragePooling1D(2, padding="same", name=f"pool_{i}")(x)
+    x = keras.layers.Flatten(name="features")(x)
+    for i, units in enumerate(PART_UNITS, start=1):
+        x = _dense(units // narrower or 1, f"dense_{i}")(x)
+        x = batch_normalization(f"dense_{i}_norm")(keras.layers.ReLU()(x))
+    people = keras.layers.Dense(classes, activation="softmax", name="people")(x)
+    return keras.Model(velocity, people, name=f"eye_velocity_{kind}")
+
+
+def eye_velocity_network(slow, fast, *, narrower=1):
+    """The two trained parts under one head, a classifier of people (Jaeger2019).
+
+    The probabilities of both parts, which stay as they are, one behind the other; then two dense
+    layers with batch normalization and ReLU. Embeddings are the output of the layer `embedding`,
+    `keras.Model(network.input, network.get_layer("embedding").output)`, compared by the cosine.
+
+    Functional model:
+        Input: `velocity`, shape `(batch, steps, 2)`, as of the parts.
+        Output: `people`, shape `(batch, classes)`, probabilities.
+
+    Args:
+        slow: Trained `eye_velocity_part("slow", ...)`.
+        fast: Trained `eye_velocity_part("fast", ...)` of the same steps and people.
+        narrower: Divisor of the widths.
+
+    Returns:
+        A `keras.Model` whose parts are frozen.
+
+    Raises:
+        ValueError: If the parts differ in their steps or their number of people.
+    """
+    if slow.input_shape != fast.input_shape or slow.output_shape != fast.output_shape:
+        raise ValueError(
+            "`slow` and `fast` must be of the same steps and people. Received parts from "
+            f"{slow.input_shape} to {slow.output_shape} and from {fast.input_shape} to "
+            f"{fast.output_shape}."
+        )
+    slow.trainable = fast.trainable = False
+    velocity = keras.Input(slow.input_shape[1:], name="velocity")
+    parts = [part(velocity, training=False) for part in (slow, fast)]
+    x = keras.layers.Concatenate(name="parts")(parts)
+    for units, name in zip(JOINT_UNITS, ("joint", "embedding"), strict=True):
+        x = _dense(units // narrower or 1, f"{name}_dense")(x)
+        x = keras.layers.ReLU(name=name)(batch_normalization(f"{name}_norm")(x))
+    people = keras.layers.Dense(slow.output_shape[1], activation="softmax", name="people")(x)
+    return keras.Model(velocity, people, name="eye_velocity")
+
+
+def fast_velocities(velocity):
+    """Velocities of more than 0.04 degrees per millisecond, zero elsewhere.
+
+    Args:
+        velocity: Shape `(..., 2)`, degrees per millisecond.
+    """
+    square = keras.ops.sum(velocity * velocity, axis=-1, keepdims=True)
+    return velocity * keras.ops.cast(square > FAST_FROM**2, velocity.dtype)
+
+
+def _slow(velocity):
+    scaled = keras.layers.Rescaling(SLOW_FACTOR, name="scale")(velocity)
+    return keras.layers.Activation("tanh", name="bound")(scaled)
+
+
+def _fast(velocity):
+    return keras.layers.Normalization(axis=-1, name="standardize")(fast_velocities(velocity))
+
+
+def _dense(units, name):
+    return keras.layers.Dense(units, kernel_initializer="he_normal", name=name)
