@@ -27,6 +27,7 @@ from tfds_builders.common.disk import full_disk_reported, remove_empty
 
 log = logging.getLogger("tfds_builders")
 FORMAT = "array_record"
+FORMATS = ("tfrecord", FORMAT)
 
 
 def records(
@@ -76,23 +77,35 @@ def prepared(
     tfds_builders.check_config(name)
     data_dir = pathlib.Path(data_dir or constants.get_default_data_dir()).expanduser()
     _check_text(data_dir)
-    root = data_dir if file_format == "tfrecord" else data_dir / file_format
-    builder = _builder(name, root)
+    files = root_of(data_dir, file_format)
+    builder = _builder(name, files)
     ready = builder.data_path.exists()
     if manual_dir is None and ready:
         return builder
     manual_dir = pathlib.Path(manual_dir or data_dir / "downloads" / "manual").expanduser()
-    with full_disk_reported(root):
+    with full_disk_reported(files):
         marks = _fingerprints(builder.sources(manual_dir))
     if not ready:
         _prepare(builder, manual_dir, file_format)
     if builder.info.metadata["fingerprints"] != marks:
         digest = hashlib.sha256("".join(sorted(marks.values())).encode()).hexdigest()
-        root = root / f"from_{digest[:12]}"
-        log.warning("%s was prepared from another archive; this one goes to %s.", name, root)
-        builder = _builder(name, root)
+        files = files / f"from_{digest[:12]}"
+        log.warning("%s was prepared from another archive; this one goes to %s.", name, files)
+        builder = _builder(name, files)
         _prepare(builder, manual_dir, file_format)
     return builder
+
+
+def root_of(data_dir: pathlib.Path, file_format: str) -> pathlib.Path:
+    """Returns the folder of all data sets with files of a format."""
+    return data_dir if file_format == "tfrecord" else data_dir / file_format
+
+
+def folder_of(name: str, root: pathlib.Path) -> pathlib.Path:
+    """Returns where the files of `"name"` or `"name/config"` are kept once it is prepared."""
+    dataset, _, config = name.partition("/")
+    cls = tfds_builders.builder_cls(dataset)
+    return root / dataset / (config or cls.BUILDER_CONFIGS[0].name) / str(cls.VERSION)
 
 
 def _check_text(folder: pathlib.Path) -> None:
@@ -111,26 +124,20 @@ def _builder(name: str, root: pathlib.Path) -> tfds.core.DatasetBuilder:
     Raises:
         ValueError: When one of the small files of a prepared data set is cut, missing or edited.
     """
-    folder = _folder(name, root)
+    path = folder_of(name, root)
     try:
         builder = tfds.builder(name, data_dir=root)
         if not builder.data_path.exists() or "fingerprints" in builder.info.metadata:
             return builder
         error = ValueError("metadata.json says nothing of an archive")
     except Exception as failed:  # JSON, protocol buffers and TFDS raise a dozen kinds
-        if not folder.exists() or isinstance(failed, ImportError | PermissionError):
+        if not path.exists() or isinstance(failed, ImportError | PermissionError):
             raise
         error = failed
     raise ValueError(
-        f"The prepared data set in {folder} is damaged ({_line(error)}). Delete that folder and "
+        f"The prepared data set in {path} is damaged ({_line(error)}). Delete that folder and "
         "run the same command again."
     ) from error
-
-
-def _folder(name: str, root: pathlib.Path) -> pathlib.Path:
-    dataset, _, config = name.partition("/")
-    cls = tfds_builders.builder_cls(dataset)
-    return root / dataset / (config or cls.BUILDER_CONFIGS[0].name) / str(cls.VERSION)
 
 
 def _line(error: Exception) -> str:

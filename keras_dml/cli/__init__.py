@@ -10,7 +10,7 @@ import typer
 import typer.core
 
 from keras_dml import __version__
-from keras_dml.cli import _streams, card, demo, export, list_models, reproduce
+from keras_dml.cli import _streams, card, datasets, demo, export, list_models, reproduce
 
 # Types of the library's errors; their messages are written for users.
 USER_ERRORS = (ImportError, OSError, RuntimeError, TypeError, ValueError)
@@ -36,6 +36,7 @@ app = typer.Typer(
 app.add_typer(demo.app, name="demo")
 app.command("list")(list_models.run)
 app.command("card")(card.run)
+app.command("datasets")(datasets.run)
 app.command("export")(export.run)
 app.add_typer(reproduce.app, name="reproduce")
 

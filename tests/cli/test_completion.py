@@ -15,6 +15,7 @@ PAGES = (
     ["demo", "gait"],
     ["list"],
     ["card"],
+    ["datasets"],
     ["export"],
     ["reproduce"],
     ["reproduce", "potato"],

@@ -10,7 +10,9 @@ import keras_dml
 from keras_dml import zoo
 
 
-@pytest.mark.parametrize("words", [[], ["demo"], ["gait"], ["list"], ["card"], ["export"]])
+@pytest.mark.parametrize(
+    "words", [[], ["demo"], ["gait"], ["list"], ["card"], ["datasets"], ["export"]]
+)
 def test_every_command_has_a_page_of_help_with_an_example(command, words):
     path = ["demo", "gait"] if words == ["gait"] else words
     code, out, _ = command(*path, "--help")
@@ -24,7 +26,9 @@ def test_no_command_is_answered_with_the_help(command):
     assert "demo" in out + err
 
 
-@pytest.mark.parametrize("words", [["dmeo"], ["card"], ["list", "--all"], ["export", "x"]])
+@pytest.mark.parametrize(
+    "words", [["dmeo"], ["card"], ["list", "--all"], ["datasets", "x"], ["export", "x"]]
+)
 def test_wrong_use_exits_with_2(command, words):
     assert command(*words)[0] == 2
 
@@ -105,7 +109,7 @@ def test_a_card_says_what_its_figures_are(command, zoo_folder):
 def test_reading_commands_load_no_keras(zoo_folder):
     code = (
         "import sys; from keras_dml import cli\n"
-        "for words in (['list'], ['card', 'gait_qp_wl']):\n"
+        "for words in (['list'], ['card', 'gait_qp_wl'], ['datasets']):\n"
         "    try: cli.main(words)\n"
         "    except SystemExit: pass\n"
         "print(*({'keras', 'tensorflow', 'jax'} & set(sys.modules)), file=sys.stderr)"

@@ -57,21 +57,36 @@ def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
         ArchiveError: When two candidates lie side by side, or the one there cannot be opened.
     """
     manual = pathlib.Path(manual_dir).expanduser()
+    path = located(manual, wanted)
+    if path is not None:
+        source = open_source(path, wanted.limits)
+        is_outer = path in _named(path.parent, wanted.outer)
+        return _inner(source, wanted) if is_outer else source
     if manual.is_file():
         raise MissingArchiveError(
             f"{wanted.dataset}: {manual} is a file. Give the folder that holds it: "
             f"--manual-dir {shlex.quote(str(manual.parent))}"
         )
-    own = _folders(manual, (wanted.dataset, *wanted.aliases))
+    own = _own(manual, wanted)
+    raise MissingArchiveError(_missing(manual, [*own, *_folders(manual, ("",))], wanted))
+
+
+def located(manual_dir: str | os.PathLike, wanted: Wanted) -> pathlib.Path | None:
+    """Returns where the archive or the unpacked folder is, or the archive in which it may lie.
+
+    Raises:
+        ArchiveError: When two candidates lie side by side.
+    """
+    manual = pathlib.Path(manual_dir).expanduser()
+    own = _own(manual, wanted)
     for folders, passed in ((own, []), (_folders(manual, ("",)), own)):
         candidates = [p for folder in folders for p in _candidates(folder, wanted)]
         path = _only([p for p in candidates if p not in passed], manual)
+        if path is None:
+            path = _only([p for folder in folders for p in _named(folder, wanted.outer)], manual)
         if path is not None:
-            return open_source(path, wanted.limits)
-        path = _only([p for folder in folders for p in _named(folder, wanted.outer)], manual)
-        if path is not None:
-            return _inner(open_source(path, wanted.limits), wanted)
-    raise MissingArchiveError(_missing(manual, [*own, *_folders(manual, ("",))], wanted))
+            return path
+    return None
 
 
 def find_config(
@@ -102,6 +117,10 @@ def _is_there(manual_dir: str | os.PathLike, wanted: Wanted) -> bool:
     except ArchiveError:
         return False
     return True
+
+
+def _own(manual: pathlib.Path, wanted: Wanted) -> list[pathlib.Path]:
+    return _folders(manual, (wanted.dataset, *wanted.aliases))
 
 
 def _folders(manual: pathlib.Path, names: tuple[str, ...]) -> list[pathlib.Path]:

@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
+from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -76,6 +77,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "First release."}
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    ABOUT = About(people=250, size=f"{VIDEOS} films", license="CC BY-NC-SA 3.0", archives=WANTED)
     BUILDER_CONFIGS = [
         Config(name="protocol", description="Train and test share neither people nor films."),
         Config(name="all", description="All recordings in one split.", divided=False),

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
+from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -47,6 +48,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "First release."}
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    ABOUT = About(people=SUBJECTS, size="75 videos", license="none is stated", archives=WANTED)
     BUILDER_CONFIGS = [
         tfds.core.BuilderConfig(
             name="fixations", description="One list of fixations for each person and video."

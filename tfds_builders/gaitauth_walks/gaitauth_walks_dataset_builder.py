@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
+from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -80,6 +81,12 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "First release."}
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    ABOUT = About(
+        people=SUBJECTS,
+        size="36 s a walk",
+        license="academic or research purposes",
+        archives=WANTED,
+    )
     BUILDER_CONFIGS = [
         Config(name="walks", description="The samples of the files, about 25 a second, uneven."),
         Config(

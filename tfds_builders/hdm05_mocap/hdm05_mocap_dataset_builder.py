@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
+from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -60,6 +61,9 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     MANUAL_DOWNLOAD_INSTRUCTIONS = (
         f"{WANTED.get} In place of the motions spd_eth needs HDM05_SPDData.zip, spd_brooks117 "
         "hdm05.tgz."
+    )
+    ABOUT = About(
+        people=len(ACTORS), size=f"{CLIPS:,} clips", license="CC BY-SA 3.0", archives=CONFIGS
     )
     BUILDER_CONFIGS = [
         Config(

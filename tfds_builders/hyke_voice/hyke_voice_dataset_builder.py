@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import audio, people
+from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -69,6 +70,12 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         "1.0.0": "First release.",
     }
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    ABOUT = About(
+        people=VOICES,
+        size=f"{VOICES * LINES} recordings, 39 MB",
+        license="none is stated",
+        archives=WANTED,
+    )
     BUILDER_CONFIGS = [
         audio.Config(
             name="telephone8k",

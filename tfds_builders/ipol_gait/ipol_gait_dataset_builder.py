@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
+from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -70,6 +71,9 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         "1.0.0": "First release.",
     }
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    ABOUT = About(
+        people=SUBJECTS, size=f"{TRIALS:,} walks, 200 MB", license="CC BY-NC-SA", archives=WANTED
+    )
     BUILDER_CONFIGS = [
         Config(name="trials", description="Whole trials, 16 channels, both feet."),
         Config(name="left_foot", description="Whole trials, LAX LAY LAZ LRX LRY LRZ.", foot="left"),

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
+from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -62,6 +63,9 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         "1.0.0": "First release.",
     }
     MANUAL_DOWNLOAD_INSTRUCTIONS = _UCI
+    ABOUT = About(
+        people=vowels.SPEAKERS, size="640 utterances, 0.4 MB", license="CC BY 4.0", archives=CONFIGS
+    )
     BUILDER_CONFIGS = [
         tfds.core.BuilderConfig(name="uci", description="From ae.train and ae.test."),
         tfds.core.BuilderConfig(

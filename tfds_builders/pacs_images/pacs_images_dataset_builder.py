@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import tensorflow_datasets as tfds
 
+from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -85,6 +86,12 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "First release."}
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    ABOUT = About(
+        people=0,
+        size=f"{sum(DOMAINS.values()):,} images",
+        license="none is stated",
+        archives=WANTED,
+    )
     BUILDER_CONFIGS = [
         Config(
             name=domain,

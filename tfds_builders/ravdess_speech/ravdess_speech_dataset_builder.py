@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import audio, people
+from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -79,6 +80,12 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         "1.0.0": "First release.",
     }
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    ABOUT = About(
+        people=ACTORS,
+        size=f"{FILES:,} recordings, 210 MB",
+        license="CC BY-NC-SA 4.0",
+        archives=WANTED,
+    )
     BUILDER_CONFIGS = [
         audio.Config(
             name="speech",

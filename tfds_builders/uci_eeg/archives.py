@@ -38,7 +38,7 @@ def _wanted(stem: str, official: str, loose: str = "", *, also: tuple[str, ...] 
     )
 
 
-CONFIGS = {
+_ARCHIVES = {
     "full": _wanted("eeg_full", "eeg_full.tar", loose=r"co\d[ac]\d{7}(\.tar\.gz)?"),
     "large": _wanted("SMNI_CMI_TRAIN", "SMNI_CMI_TRAIN.tar.gz"),
     "small": _wanted(
@@ -47,6 +47,9 @@ CONFIGS = {
         loose=r"[ac]_[1mn]_co\d[ac]\d{7}(\.tar\.gz)?",
         also=("smni97_eeg_data",),  # its name in UCI's description
     ),
+}
+CONFIGS = {
+    f"{archive}{kind}": wanted for archive, wanted in _ARCHIVES.items() for kind in ("", "_spd64")
 }
 TEST_OF_LARGE = _wanted("SMNI_CMI_TEST", "SMNI_CMI_TEST.tar.gz")
 

@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
+from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -67,6 +68,9 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         "1.0.0": "First release.",
     }
     MANUAL_DOWNLOAD_INSTRUCTIONS = GET
+    ABOUT = About(
+        people=122, size="40 to 120 trials each, 700 MB", license="CC BY 4.0", archives=CONFIGS
+    )
     BUILDER_CONFIGS = [
         *_both("full", 122, "122 subjects, splits disjoint by subject."),
         *_both("large", 20, "20 subjects; the official train and test share them."),

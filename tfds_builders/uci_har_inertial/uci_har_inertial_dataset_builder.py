@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
+from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -81,6 +82,12 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "First release."}
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    ABOUT = About(
+        people=SUBJECTS,
+        size=f"{sum(WINDOWS.values()):,} windows",
+        license="commercial use is prohibited",
+        archives=WANTED,
+    )
     BUILDER_CONFIGS = [
         Config(name="windows", description="Windows of 2.56 s; neighbors share half of it."),
         Config(

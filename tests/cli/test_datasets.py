@@ -1,0 +1,59 @@
+"""`keras-dml datasets`, run as a person runs it."""
+
+import json
+
+import pytest
+
+import tfds_builders
+from keras_dml.cli import _console, _extras
+from tests.tfds_builders import samples
+
+
+@pytest.fixture
+def folders(tmp_path):
+    manual = samples.write(tmp_path / "manual", samples.gait_files())
+    samples.write(manual, {"hdm05/HDM05_SPDData.zip": b""})
+    return "--manual-dir", manual, "--data-dir", tmp_path / "data"
+
+
+def test_each_set_has_a_row_with_what_is_there_and_what_is_missing(command, folders):
+    code, out, err = command("datasets", *folders)
+    assert (code, err) == (0, "")
+    rows = {
+        line.split()[0]: " ".join(line.split()[1:]) for line in out.splitlines() if line[:1] > " "
+    }
+    assert {*tfds_builders.list_builders(), "name"} <= {*rows}
+    assert rows["ipol_gait"] == "230 1,020 walks, 200 MB CC BY-NC-SA archive is there"
+    assert rows["pacs_images"].startswith("– 9,991 images none is stated missing")
+    told = " ".join(out.split())
+    assert "archive is there: spd_eth" in told and "python -m tfds_builders.build NAME" in told
+
+
+def test_programs_get_every_config(command, folders):
+    found = json.loads(command("datasets", *folders, "--json")[1])
+    assert list(found) == tfds_builders.list_builders()
+    assert found["ipol_gait"]["people"] == 230
+    assert found["hdm05_mocap"]["configs"]["spd_brooks117"]["missing"] == "hdm05.tgz"
+
+
+def test_a_folder_that_is_not_there_is_told(command, tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setattr(_console, "note", told.append)
+    gone = tmp_path / "gone"
+    code, out, _ = command("datasets", "--manual-dir", gone, "--data-dir", tmp_path)
+    assert code == 0 and "missing GaitData.zip" in " ".join(out.split())
+    assert told == [f"There is no folder {gone}."]
+
+
+def test_without_the_extra_the_command_that_installs_it_is_told(command, monkeypatch):
+    monkeypatch.setattr(_extras.importlib.util, "find_spec", lambda name: None)
+    code, out, err = command("datasets")
+    assert (code, out) == (1, "") and 'pip install "keras-dml[data]"' in err
+
+
+def test_ctrl_c_ends_it(command, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tfds_builders.inventory.inventory", stopped)
+    assert command("datasets")[:2] == (130, "")

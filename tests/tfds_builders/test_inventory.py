@@ -1,0 +1,67 @@
+"""What is prepared, there or missing is found by names alone, without TensorFlow."""
+
+import re
+
+import pytest
+
+import tfds_builders
+from tests.tfds_builders import samples
+from tests.tfds_builders.test_registration import ROOT, in_a_new_process
+from tfds_builders import inventory, reading
+from tfds_builders.common.find import located
+
+pytestmark = pytest.mark.usefixtures("quiet")
+
+
+@pytest.mark.parametrize("name", tfds_builders.list_builders())
+def test_a_builder_says_who_is_in_it_and_its_license_as_its_page(name):
+    cls = tfds_builders.builder_cls(name)
+    page = " ".join((ROOT / "tfds_builders" / name / "README.md").read_text().split())
+    terms = re.search("License: (.*?) Checked on real files", page)[1]
+    assert cls.ABOUT.license in terms and cls.ABOUT.people >= 0 and cls.ABOUT.size
+    for config in cls.builder_configs:
+        assert cls.ABOUT.archive_of(config).dataset == name
+
+
+def test_each_config_is_prepared_or_there_or_missing(tmp_path):
+    manual = samples.write(tmp_path / "manual", samples.gait_files())
+    samples.write(manual, {"uci_eeg/SMNI_CMI_TRAIN.tar.gz": b"", "PACS.zip": b"", "PACS/a": b""})
+    reading.prepared("ipol_gait/left_foot", manual, tmp_path)
+    reading.prepared("ipol_gait/left_foot", manual, tmp_path, "tfrecord")
+    found = inventory.inventory(manual, tmp_path)
+    assert list(found) == tfds_builders.list_builders()
+    gait = found["ipol_gait"]["configs"]
+    assert gait["left_foot"]["prepared"] == ["tfrecord", "array_record"]
+    assert gait["trials"] == {
+        "prepared": [], "archive": str(manual / "GaitData"), "missing": None, "problem": None
+    }  # fmt: skip
+    eeg = found["uci_eeg"]["configs"]
+    assert eeg["full_spd64"]["missing"] == "eeg_full.tar"
+    assert eeg["large_spd64"]["archive"].endswith("SMNI_CMI_TRAIN.tar.gz")
+    assert "PACS and PACS.zip, and either would do" in found["pacs_images"]["configs"]["photo"][
+        "problem"
+    ]  # fmt: skip
+
+
+def test_an_archive_that_may_hold_the_wanted_one_is_not_opened(tmp_path):
+    samples.write(tmp_path, {"eeg+database.zip": b"not read"})
+    wanted = tfds_builders.builder_cls("uci_eeg").ABOUT.archive_of("full")
+    assert located(tmp_path, wanted) == tmp_path / "eeg+database.zip"
+
+
+def test_what_tfds_has_by_default_is_looked_at(tmp_path, monkeypatch):
+    monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
+    samples.write(tmp_path / "downloads/manual", samples.gait_files())
+    assert inventory.inventory()["ipol_gait"]["configs"]["trials"]["archive"]
+
+
+def test_it_takes_no_tensorflow_and_no_second(tmp_path):
+    printed = in_a_new_process(
+        "import sys, time, tensorflow_datasets\n"
+        "start = time.process_time()\n"
+        "from tfds_builders.inventory import inventory\n"
+        "inventory(sys.argv[1], sys.argv[1])\n"
+        "print(time.process_time() - start < 1, 'tensorflow' in sys.modules)",
+        tmp_path,
+    )
+    assert printed.split() == ["True", "False"]
