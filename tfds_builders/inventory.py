@@ -39,7 +39,7 @@ def inventory(
             "configs": {
                 config: {
                     "prepared": _prepared(f"{name}/{config}", data_dir),
-                    **_archive(manual_dir, cls.ABOUT.archive_of(config)),
+                    **_archive(manual_dir, cls.ABOUT.archives_of(config)),
                 }
                 for config in cls.builder_configs
             },
@@ -55,15 +55,15 @@ def _prepared(name: str, data_dir: pathlib.Path) -> list[str]:
     ]
 
 
-def _archive(manual_dir: pathlib.Path, wanted: Wanted) -> dict[str, str | None]:
+def _archive(manual_dir: pathlib.Path, archives: tuple[Wanted, ...]) -> dict[str, str | None]:
     path, problem = None, None
     try:
-        path = located(manual_dir, wanted)
+        path = next(filter(None, (located(manual_dir, wanted) for wanted in archives)), None)
     except ArchiveError as error:
         problem = str(error)
     is_missing = path is None and problem is None
     return {
         "archive": None if path is None else str(path),
-        "missing": wanted.official if is_missing else None,
+        "missing": archives[0].official if is_missing else None,
         "problem": problem,
     }

@@ -33,7 +33,13 @@ def run(
         _console.json_object(found)
         return
     rows = [
-        (name, of["people"] or "–", of["size"], of["license"], "\n".join(_lines(of["configs"])))
+        (
+            name,
+            f"{of['people']:,}" if of["people"] else "–",
+            of["size"],
+            of["license"],
+            "\n".join(_lines(of["configs"])),
+        )
         for name, of in found.items()
     ]
     _console.table(("name", "people", "size", "license", "here"), rows)

@@ -20,7 +20,7 @@ def test_a_builder_says_who_is_in_it_and_its_license_as_its_page(name):
     terms = re.search("License: (.*?) Checked on real files", page)[1]
     assert cls.ABOUT.license in terms and cls.ABOUT.people >= 0 and cls.ABOUT.size
     for config in cls.builder_configs:
-        assert cls.ABOUT.archive_of(config).dataset == name
+        assert {wanted.dataset for wanted in cls.ABOUT.archives_of(config)} == {name}
 
 
 def test_each_config_is_prepared_or_there_or_missing(tmp_path):
@@ -45,7 +45,7 @@ def test_each_config_is_prepared_or_there_or_missing(tmp_path):
 
 def test_an_archive_that_may_hold_the_wanted_one_is_not_opened(tmp_path):
     samples.write(tmp_path, {"eeg+database.zip": b"not read"})
-    wanted = tfds_builders.builder_cls("uci_eeg").ABOUT.archive_of("full")
+    (wanted,) = tfds_builders.builder_cls("uci_eeg").ABOUT.archives_of("full")
     assert located(tmp_path, wanted) == tmp_path / "eeg+database.zip"
 
 

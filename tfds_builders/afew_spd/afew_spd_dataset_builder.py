@@ -10,6 +10,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 import tensorflow_datasets as tfds
 
+from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -66,6 +67,9 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "First release."}
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    ABOUT = About(
+        people=0, size="2,118 films", license="given out on request, for research", archives=WANTED
+    )
     BUILDER_CONFIGS = [
         tfds.core.BuilderConfig(name="mat", description="One 400 x 400 matrix a clip."),
     ]

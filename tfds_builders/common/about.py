@@ -16,14 +16,15 @@ class About:
         people: Number of people; 0 of things.
         size: Number of recordings, and bytes of the archive where they are stated.
         license: Terms in the words of the set's README.
-        archives: The archive of all configs, or that of each by name.
+        archives: The archive of all configs, or by name that of each, or a tuple of which any does.
     """
 
     people: int
     size: str
     license: str
-    archives: Wanted | Mapping[str, Wanted]
+    archives: Wanted | Mapping[str, Wanted | tuple[Wanted, ...]]
 
-    def archive_of(self, config: str) -> Wanted:
-        """Returns the archive that a config is prepared from."""
-        return self.archives if isinstance(self.archives, Wanted) else self.archives[config]
+    def archives_of(self, config: str) -> tuple[Wanted, ...]:
+        """Returns the archives that a config is prepared from, any of them."""
+        found = self.archives if isinstance(self.archives, Wanted) else self.archives[config]
+        return (found,) if isinstance(found, Wanted) else found

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
+from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -63,6 +64,12 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "First release."}
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    ABOUT = About(
+        people=SUBJECTS,
+        size="40 films each, 2.7 GB",
+        license="by a signed agreement, for academic research only",
+        archives=WANTED,
+    )
     BUILDER_CONFIGS = [
         Config(name="raw", description="The signals, 128 Hz.", covariance=False),
         Config(name="cov32", description="One 32 x 32 covariance matrix a trial."),

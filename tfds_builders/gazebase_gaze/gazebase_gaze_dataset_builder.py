@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
+from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -87,6 +88,12 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "First release."}
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    ABOUT = About(
+        people=SUBJECTS,
+        size="12,334 recordings, 6.7 GB",
+        license="CC BY 4.0",
+        archives=WANTED,
+    )
     BUILDER_CONFIGS = [
         Config(
             name=f"{(task or 'all').lower()}{rate_hz}",

@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
+from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -87,6 +88,12 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "First release."}
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    ABOUT = About(
+        people=SUBJECTS,
+        size="3 days each, 20.8 GB",
+        license="Open Data Commons Attribution 1.0, unconfirmed",
+        archives=WANTED,
+    )
     BUILDER_CONFIGS = [
         Config(name="active30", description="The 30 most active minutes a person.", active=30),
         Config(

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow_datasets as tfds
 
+from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -41,6 +42,12 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "First release."}
     MANUAL_DOWNLOAD_INSTRUCTIONS = GET
+    ABOUT = About(
+        people=0,
+        size="60,000 images, 2.9 GB",
+        license="ImageNet's: for research",
+        archives={"images": IMAGES, "cache_pkl": PICKLES},
+    )
     BUILDER_CONFIGS = [
         tfds.core.BuilderConfig(
             name="images", description="The images that the lists name, as 84 x 84 pixels."

@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common import audio, people
+from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
@@ -21,11 +22,13 @@ from tfds_builders.voxceleb_verification.lists import (
     GET,
     SPEAKERS,
     TRIALS,
+    WANTED,
     find_lists,
     read_speakers,
     read_trials,
 )
 from tfds_builders.voxceleb_verification.recordings import (
+    ARCHIVES,
     Recording,
     find_archives,
     recordings_of,
@@ -56,6 +59,12 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "First release."}
     MANUAL_DOWNLOAD_INSTRUCTIONS = GET
+    ABOUT = About(
+        people=7363,
+        size=f"{sum(UTTERANCES.values()):,} recordings",
+        license="given out on request for research",
+        archives={**ARCHIVES, **dict.fromkeys(TRIALS, WANTED)},
+    )
     BUILDER_CONFIGS = [
         Config(name="vox1", description="Recordings of 1,251 speakers.", corpus="vox1"),
         Config(name="vox2", description="Recordings of 6,112 speakers.", corpus="vox2"),
