@@ -19,6 +19,7 @@ __all__ = [
     "json_object",
     "note",
     "plain",
+    "section",
     "stage",
     "stoppable",
     "table",
@@ -73,6 +74,14 @@ def table(columns, rows, *, header=True, gap=2):
         drawn.add_row(*row)
     with _streams.writing(sys.stdout):
         _stdout().print(drawn, highlight=False)
+
+
+def section(found, gap=2):
+    """Prints a `keras_dml.reports.Section`."""
+    echo(f"\n[bold]{plain(found.title)}[/bold]: {plain(found.text)}")
+    table(found.columns, found.rows, gap=gap)
+    if found.note:
+        echo(f"[dim]{plain(found.note)}[/dim]")
 
 
 def written(paths, descriptions, seconds):

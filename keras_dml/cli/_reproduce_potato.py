@@ -5,8 +5,9 @@ import time
 
 import numpy as np
 
-from keras_dml.cli import _console, _extras
+from keras_dml.cli import _console, _extras, _page
 
+TITLE = "The potato ranking loss (Kim et al. 2020) against eight others"
 SOURCE = "HDM05 (Müller et al. 2007; CC BY-SA 3.0): a covariance matrix of 31 joints a clip."
 WRITTEN = {
     "table1.png": "the table above, beside the paper's",
@@ -15,6 +16,7 @@ WRITTEN = {
     "figure3_batch_size.png": "RPL by batch size",
     "figure4_weight.png": "RPL by the weight of its negatives",
     "figure5_calibration.png": "RPL by the clips that calibrate it",
+    "report.html": "all of it on one page, to hand on",
     "figures.json": "all of it, and the settings chosen, for programs",
 }
 
@@ -60,8 +62,13 @@ def show(manual_dir, data_dir, out, scale, seeds=None):
             seeds=chosen.seeds,
             source=SOURCE,
         )
-    _print_table(table, experiment.people, chosen.seeds)
-    _console.written(written, WRITTEN, time.monotonic() - start)
+        found = _section(table, experiment.people, chosen.seeds)
+        command = (
+            f"keras-dml reproduce potato --manual-dir DIR --scale {scale} --seeds {chosen.seeds}"
+        )
+        page = _page.write(out, TITLE, [SOURCE], found, WRITTEN, command, start)
+    _console.section(found)
+    _console.written([*written, page], WRITTEN, time.monotonic() - start)
     _console.echo("[dim]Beside each .png: the same as .svg, and their numbers as .csv.[/dim]")
 
 
@@ -84,8 +91,7 @@ def read(manual_dir, data_dir=None):
 
 def _introduce(clips, scale, chosen):
     _console.echo(
-        f"\n[bold]The potato ranking loss (Kim et al. 2020) against eight others[/bold], "
-        f"scale {scale}\n"
+        f"\n[bold]{TITLE}[/bold], scale {scale}\n"
         f"{len(clips.labels):,} clips of {len(clips.classes)} motions by {len(clips.names)} "
         f"actors: {_console.plain(', '.join(clips.names))}"
     )
@@ -99,14 +105,14 @@ def _introduce(clips, scale, chosen):
         _console.echo("[dim]The smoke scale shows that it runs; its figures mean nothing.[/dim]")
 
 
-def _print_table(table, people, seeds):
+def _section(table, people, seeds):
+    from keras_dml.reports import Section
     from keras_dml.reproduce.potato.tables import NAMES
 
     count = f"{seeds} seeds ± standard error" if seeds > 1 else "one seed"
-    _console.echo(
-        f"\n[bold]Actors never seen[/bold]: {_console.plain(', '.join(people))} held out in turn, "
-        f"mean over them and {count}; in %\n"
-        "Right: the paper's Table I, random halves of HDM05's 130 motions"
+    text = (
+        f"{', '.join(people)} held out in turn, mean over them and {count}; in %. Right: the "
+        "paper's Table I, random halves of HDM05's 130 motions."
     )
     papers = [name for name in NAMES if any(x is not None for x in table[f"{name}_paper"])]
     columns = ("loss", *NAMES.values(), "", *(NAMES[name] for name in papers))
@@ -115,11 +121,11 @@ def _print_table(table, people, seeds):
         here = [_with_error(table[name][i], table[f"{name}_stderr"][i]) for name in NAMES]
         there = [_with_error(table[f"{name}_paper"][i]) for name in papers]
         rows.append((method, *here, "|", *there))
-    _console.table(columns, rows, gap=2)
-    _console.echo(
-        "[dim]No network: log-Euclidean distances of the matrices themselves. Untrained: the "
-        "network's random start.\nNRA: its paper gives no formula that could be built.[/dim]"
+    note = (
+        "No network: log-Euclidean distances of the matrices themselves. Untrained: the network's "
+        "random start. NRA: its paper gives no formula that could be built."
     )
+    return Section("Actors never seen", text, columns, rows, note)
 
 
 def _with_error(value, error=None):

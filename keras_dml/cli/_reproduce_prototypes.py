@@ -4,8 +4,9 @@ import dataclasses
 import pathlib
 import time
 
-from keras_dml.cli import _console
+from keras_dml.cli import _console, _page
 
+TITLE = "Prototypical classifiers (Monteiro et al. 2020) under attack, beside four others"
 SOURCE = (
     "MNIST (LeCun and Cortes; commonly stated as CC BY-SA 3.0), attacks within 0.3 of every pixel."
 )
@@ -16,6 +17,7 @@ FILES = {
 WRITTEN = {
     "table1.png": "the table above, beside the paper's",
     "table1.csv": "its numbers, with intervals",
+    "report.html": "all of it on one page, to hand on",
     "figures.json": "all of it, and the history of every training, for programs",
 }
 SHOWN = ("clean", "fgsm", "short", "long", "apgd", "margin", "targeted", "square", "worst")
@@ -52,10 +54,16 @@ def show(manual_dir, out, scale, *, seeds=None, images=None, precision="float32"
     _introduce(shown, scale)
     history = experiment.train()
     table = tables.comparison(experiment.attack(), heads)
+    found = _section(table, heads)
     with _console.stage(f"draw into {out}"):
         written = plots.write(out, table, heads, history, source=SOURCE)
-    _print_table(table, heads)
-    _console.written(written, WRITTEN, time.monotonic() - start)
+        command = (
+            f"keras-dml reproduce prototypes --manual-dir DIR --scale {scale} --seeds "
+            f"{chosen.seeds} --images {len(shown.x_test)} --precision {precision}"
+        )
+        page = _page.write(out, TITLE, [SOURCE], found, WRITTEN, command, start)
+    _console.section(found, gap=1)
+    _console.written([*written, page], WRITTEN, time.monotonic() - start)
     _console.echo("[dim]The networks lie in runs/, as .keras files.[/dim]")
 
 
@@ -80,8 +88,7 @@ def _one_of(folder, name):
 
 def _introduce(digits, scale):
     _console.echo(
-        f"\n[bold]Prototypical classifiers (Monteiro et al. 2020) under attack, beside four "
-        f"others[/bold], scale {scale}\n{len(digits.x):,} digits to train on, "
+        f"\n[bold]{TITLE}[/bold], scale {scale}\n{len(digits.x):,} digits to train on, "
         f"{len(digits.x_test):,} to attack; one recipe, one architecture and a LeNet"
     )
     _console.echo(f"[dim]{SOURCE}[/dim]")
@@ -89,13 +96,13 @@ def _introduce(digits, scale):
         _console.echo("[dim]The smoke scale shows that it runs; its figures mean nothing.[/dim]")
 
 
-def _print_table(table, heads):
+def _section(table, heads):
+    from keras_dml.reports import Section
     from keras_dml.reproduce.prototypes.tables import OF_PAPER
 
-    _console.echo(
-        f"\n[bold]Right answers[/bold] of {table['count'][0]:,}, in %, mean of "
-        f"{table['seeds'][0]} trainings: clean, under each attack, under all of them\n"
-        "Right: the paper's Table 1, whose attacks were probably weaker"
+    text = (
+        f"of {table['count'][0]:,}, in %, mean of {table['seeds'][0]} trainings: clean, under each "
+        "attack, under all of them. Right: the paper's Table 1, whose attacks were probably weaker."
     )
     shown = (heads[name].replace("Square-", "Square ") for name in SHOWN)  # heads wrap at spaces
     columns = ("", *shown, "", *OF_PAPER.values())
@@ -104,16 +111,16 @@ def _print_table(table, heads):
         here = [_percent(table[name][i]) for name in SHOWN]
         there = [_percent(table[f"{name}_paper"][i]) for name in OF_PAPER]
         rows.append((method, *here, "|", *there))
-    _console.table(columns, rows, gap=1)
     widest = max(
         table[f"{name}_high"][i] - table[f"{name}_low"][i]
         for name in SHOWN
         for i in range(len(table["method"]))
     )
-    _console.echo(
-        f"[dim]95 % intervals are at most ± {50 * widest:.1f}; table1.csv has them, and the "
-        "paper's own protocol as (weak).[/dim]"
+    note = (
+        f"95 % intervals are at most ± {50 * widest:.1f}; table1.csv has them, and the paper's own "
+        "protocol as (weak)."
     )
+    return Section("Right answers", text, columns, rows, note)
 
 
 def _percent(fraction):

@@ -1,9 +1,13 @@
-"""Plots of evaluation results, in one style. Names load on first use; nothing here loads Keras."""
+"""Plots of evaluation results in one style, and a page of them. Names load on first use; nothing
+here loads Keras."""
 
 from keras_dml import _lazy
 
 _HOME = {
     "save": "style",
+    "Picture": "page",
+    "Section": "page",
+    "write_page": "page",
     "loss_comparison": "loss_plots",
     "loss_curves": "loss_plots",
     "loss_people": "loss_plots",
@@ -15,7 +19,7 @@ _HOME = {
     "verification_curves": "verification_plots",
     "verification_table": "verification_plots",
 }
-_SUBMODULES = ("loss_plots", "quantile_plots", "style", "verification_plots")
+_SUBMODULES = ("loss_plots", "page", "quantile_plots", "style", "verification_plots")
 
 __all__ = [*_HOME, *_SUBMODULES]
 __getattr__, __dir__ = _lazy.attach(__name__, _HOME, _SUBMODULES)

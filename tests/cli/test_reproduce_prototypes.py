@@ -48,6 +48,8 @@ def test_the_table_is_printed_and_everything_is_written(command, few, tmp_path):
         assert part in printed, part
     table = json.loads((out / "figures.json").read_text())["figures"]
     assert table["method"] == ["DOL"] and 0 <= table["worst"][0] <= table["clean"][0]
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert page.count("<img ") == 1 and "--seeds 1 --images 10" in page and "99.3" in page
     assert {path.name for path in out.glob("t*")} == {"table1.png", "table1.svg", "table1.csv"}
     assert not list(out.rglob("*.part*"))
 

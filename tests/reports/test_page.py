@@ -1,0 +1,103 @@
+"""The page of a comparison that one can hand on."""
+
+import base64
+import html.parser
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from keras_dml import reports
+from keras_dml.reports.page import Picture, Section, write_page
+
+HOSTILE = "<script>alert(\"x\")</script> & 'so on'"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+class Elements(html.parser.HTMLParser):
+    """Tags with their attributes, and the text of a page."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.text = [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    def all(self, tag):
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+@pytest.fixture
+def picture(tmp_path):
+    figure = Figure(figsize=(4, 2))
+    figure.subplots().plot(np.arange(5), np.arange(5) ** 2)
+    _, svg = reports.save(figure, tmp_path / "curve")
+    return svg
+
+
+@pytest.fixture
+def page(picture, tmp_path):
+    section = Section("Right answers", "Of 10 images.", ("method", "clean"), [(HOSTILE, 0.5)], "§")
+    return write_page(
+        tmp_path / "report.html",
+        "A comparison",
+        lead=["What it is.", HOSTILE],
+        sections=[section],
+        pictures=[Picture(picture, "a curve")],
+        facts={"command": HOSTILE},
+    )
+
+
+def test_it_says_what_it_was_given_and_runs_none_of_it(page):
+    found = Elements(page.read_text(encoding="utf-8"))
+    text = "".join(found.text)
+    assert not found.all("script") and text.count(HOSTILE) == 3
+    for part in ("A comparison", "What it is.", "Right answers", "0.5", "§", "a curve"):
+        assert part in text, part
+    assert len(found.all("td")) == 2 + 2  # the table's row; command and date
+
+
+def test_it_loads_nothing(page, picture):
+    found = Elements(page.read_text(encoding="utf-8"))
+    (image,) = found.all("img")
+    kind, _, data = image["src"].partition(",")
+    assert kind == "data:image/svg+xml;base64" and base64.b64decode(data) == picture.read_bytes()
+    assert image["alt"] == "a curve"
+    assert not found.all("link") and not re.search(r"url\(|@import", page.read_text())
+    policy = [meta["content"] for meta in found.all("meta") if "http-equiv" in meta]
+    assert policy == ["default-src 'none'; img-src data:; style-src 'unsafe-inline'"]
+
+
+def test_a_missing_picture_leaves_the_earlier_page(page, tmp_path):
+    before = page.read_bytes()
+    with pytest.raises(FileNotFoundError):
+        write_page(page, "Other", lead=[], pictures=[Picture(tmp_path / "no.svg", "none")])
+    assert page.read_bytes() == before
+
+
+@pytest.mark.slow
+def test_a_phone_shows_it_without_scrolling_sideways(page, tmp_path):
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        pytest.skip("no Chromium here")
+    measure = (
+        "<script>addEventListener('load', () => { document.title = [document.documentElement."
+        "scrollWidth, innerWidth, document.querySelector('img').naturalWidth] })</script></body>"
+    )
+    probe = tmp_path / "probe.html"
+    shown = page.read_text(encoding="utf-8").replace("'none'", "'unsafe-inline'")
+    probe.write_text(shown.replace("</body>", measure), encoding="utf-8")
+    options = ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=500,800", "--dump-dom")
+    dom = subprocess.run(
+        [browser, *options, probe.as_uri()], capture_output=True, text=True, timeout=120
+    )
+    width, window, image = map(int, re.search("<title>(.*?)</title>", dom.stdout)[1].split(","))
+    assert width <= window and image > 0
