@@ -92,7 +92,7 @@ def test_the_wheel_carries_all_modules(contents):
 
 
 def test_the_wheel_carries_what_the_builders_and_the_demo_read(contents):
-    for name in ("README.md", "CITATIONS.bib", "TAGS.txt", "checksums.tsv"):
+    for name in ("README.md", "CITATIONS.bib", "TAGS.txt", "checksums.tsv", "croissant.json"):
         for path in (ROOT / "tfds_builders").glob(f"*/{name}"):
             assert path.relative_to(ROOT).as_posix() in contents
     for path in (ROOT / "keras_dml" / "cli" / "demo_data").iterdir():

@@ -13,11 +13,12 @@ log = logging.getLogger("tfds_builders")
 
 @dataclasses.dataclass(frozen=True)
 class Release:
-    """One known archive: its bytes, SHA-256 and what it holds."""
+    """One known archive: its bytes, SHA-256, what it holds and its name."""
 
     size: int
     sha256: str
     holds: str
+    file: str
 
 
 RELEASES: dict[str, tuple[Release, ...]] = {
@@ -27,6 +28,7 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             3_278_624,
             "0a0323d614dc476e42cd8fd118df3ac02e34a32af10cd7ea1124163c42b9af28",
             "26 of 38 people, 475 walks",
+            "GaitAuth_DATASET.tar.xz",
         ),
     ),
     "ipol_gait": (
@@ -34,6 +36,7 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             48_115_724,
             "66a32e97972b962ca54f6c8cb94899c721de250a9af33a636e581a504fd17612",
             "180 of 230 subjects, 355 of 1,020 trials",
+            "GaitData.tar.xz",
         ),
     ),
     "hdm05_mocap": (
@@ -41,6 +44,7 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             10_640_048,
             "537671710c617e9d7fc3bf14dad9d1570c06df9f840c48471ff3d9e65e7e36b9",
             "233 of 2,337 clips: 11 of 130 classes, 4 of 5 actors",
+            "HDM05_cut_amc_bd_bk_dg_mm.tar.xz",
         ),
     ),
     "pacs_images": (
@@ -48,6 +52,7 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             10_965_296,
             "3510e09b6966668c0aa4546152560ef11cbd1dec61e21ed823013da2b01a1fb7",
             "588 of 9,991 images: 21 for each domain and class",
+            "PACS_subset.tar.xz",
         ),
     ),
     "ravdess_speech": (
@@ -55,6 +60,7 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             18_875_960,
             "6ad432f380ef08f88621d4f7a2b488a4298a46ed0cebc54671892113cf77e11b",
             "240 of 1,440 recordings: 20 of 24 actors, 3 of 8 emotions",
+            "Audio_Speech_Actors_subset.tar.xz",
         ),
     ),
     "hyke_voice": (
@@ -62,6 +68,7 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             25_278_956,
             "c79d7de516486635469b92a2b0040d86f7bc4ef64e2f8889dbab5effd8e1f443",
             "265 of 415 recordings: 53 of 83 voices",
+            "hyke_audio.tar.xz",
         ),
     ),
     "deap_eeg": (),
@@ -70,6 +77,7 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             7_727_656,
             "d581117376045d1e4c86130153112dc010ed6591f64ae04a6992effd13b2e95d",
             "231 recordings of 163 people: 3 of 84 films",
+            "DIEM_event_data.tar.xz",
         ),
     ),
     "findwho_gaze": (
@@ -77,6 +85,7 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             717_449,
             "869db14a55954489f2fb9bcd8afe553372a45f8183f37a939b7d255b46080f9a",
             "122,008 fixations by 33 of 39 people on 75 videos",
+            "find.zip",
         ),
     ),
     "gazebase_gaze": (),
@@ -85,6 +94,7 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             8_700_000,
             "e923e5961081d7121953d5ce4b6b46b72d737a7b715b713ae1c68c24e35a6c1a",
             "482 of 844 recordings: 45 of 54 people, 12 of 18 movies",
+            "gaze.tar.xz",
         ),
     ),
     "voxceleb_verification": (
@@ -92,6 +102,7 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             123_464,
             "df423c88979e6940be949ccbd012a433d89ca8aae9ada02d69b48fed5f796abe",
             "trials O and the speakers of VoxCeleb1",
+            "voxceleb_lists.tar.xz",
         ),
     ),
     "mini_imagenet_ravi": (
@@ -99,6 +110,7 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             165_960,
             "533556fda1e35a2386b1e722574797a52a010b2df762932a7dbeff16586b5cac",
             "the lists of Ravi2017, and those of Vinyals2016",
+            "mini_imagenet_splits.tar.xz",
         ),
     ),
     "ltmm_gait": (),
@@ -109,6 +121,7 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             21_305_560,
             "ad9494090368e9270259c852a24c5f986c47e193ea29af873740dce3767601e7",
             "17 of the 20 subjects of the training part of `large`",
+            "SMNI_CMI_TRAIN.tar.xz",
         ),
     ),
     "japanese_vowels_lpc": (
@@ -116,11 +129,13 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             447_729,
             "b6e456ec38b62a40709eeb0ff43a3aa29bb7d9c663f731c57f0c9df158d3e07b",
             "all 640 utterances, .ts",
+            "JapaneseVowels.zip",
         ),
         Release(
             453_951,
             "3f7f5d5e05fa8aa248f0cdd713455ae74a61ef93ba12fcbd4e479daea1274347",
             "all 640 utterances, ae.train and ae.test",
+            "japanese_vowels_uci.zip",
         ),
     ),
 }

@@ -1,0 +1,174 @@
+"""The descriptions beside the builders: current, valid Croissant, nothing made up."""
+
+import json
+import logging
+import re
+
+import pytest
+import tensorflow_datasets as tfds
+from typer.testing import CliRunner
+
+import tfds_builders
+from tfds_builders import croissant
+from tfds_builders.common.checks import RELEASES
+from tfds_builders.common.find import EXTENSIONS
+from tfds_builders.common.page import Page
+
+NAMES = tfds_builders.list_builders()
+
+
+def run(*arguments):
+    return CliRunner().invoke(croissant.app, arguments)
+
+
+@pytest.fixture(params=NAMES)
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def described(name):
+    return json.loads(croissant.path_of(name).read_text("utf-8"))
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """What is written goes to a folder of the test."""
+    monkeypatch.setattr(croissant, "path_of", lambda name: tmp_path / f"{name}.json")
+    return tmp_path
+
+
+def test_the_committed_file_is_what_the_command_would_write(name):
+    written = croissant.path_of(name).read_text("utf-8")
+    assert written == croissant.text_of(name), "run python -m tfds_builders.croissant --all"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of rdflib, which mlcroissant calls
+def test_mlcroissant_finds_no_fault(name, caplog):
+    mlcroissant = pytest.importorskip("mlcroissant")
+    with caplog.at_level(logging.ERROR):
+        metadata = mlcroissant.Dataset(jsonld=croissant.path_of(name)).metadata
+    assert not metadata.ctx.issues.errors
+    warned = [re.search('"(.*)" is recommended', text)[1] for text in metadata.ctx.issues.warnings]
+    assert warned == ["https://schema.org/datePublished"]  # the sources state none
+    assert metadata.personal_sensitive_information and metadata.data_collection
+
+
+def test_each_config_is_a_record_set_with_all_its_features(name, described, tmp_path):
+    sets = {records["@id"]: records for records in described["recordSet"]}
+    for config in tfds_builders.builder_cls(name).builder_configs:
+        features = tfds.builder(f"{name}/{config}", data_dir=tmp_path).info.features
+        fields = {field["name"]: field for field in sets[config]["field"]}
+        assert {*fields} == {*features} and all(f["description"] for f in fields.values())
+        for key, feature in features.items():
+            if isinstance(feature, tfds.features.ClassLabel):
+                rows = sets[f"{config}/{key}/classes"]["data"]
+                assert [[*row.values()] for row in rows] == [*map(list, enumerate(feature.names))]
+
+
+def test_license_consent_and_collection_are_those_of_the_page(name, described):
+    page = " ".join((croissant.folder_of(name) / "README.md").read_text("utf-8").split())
+    told = [
+        described["license"],
+        described["rai:dataCollection"],
+        described["rai:personalSensitiveInformation"][0],
+        *described["rai:dataLimitations"],
+    ]
+    assert all(text[1:] in page for text in told)  # its first letter may be made a capital
+    assert "@" in described["citeAs"] and described["url"].startswith("https://")
+
+
+def test_only_known_releases_have_a_checksum_and_no_file_an_address(name, described):
+    archives, *files = described["distribution"]
+    assert archives["includes"] and not {"sha256", "md5", "contentUrl"} & {*archives}
+    assert {file["sha256"] for file in files} == {known.sha256 for known in RELEASES[name]}
+    stems = {pattern.removesuffix(".*") for pattern in archives["includes"]}
+    for file in files:
+        assert file["contentUrl"] in {stem + end for stem in stems for end in EXTENSIONS}
+
+
+def test_kinds_and_shapes_are_those_of_the_features():
+    fields = {
+        field["@id"]: field
+        for records in croissant.description("gaitauth_walks")["recordSet"]
+        for field in records["field"]
+    }
+    assert fields["walks/sequence"]["dataType"] == "cr:Float32"
+    assert fields["walks/sequence"]["arrayShape"] == "-1,3"
+    assert fields["walks/time_ms"]["dataType"] == "cr:Int64"
+    assert fields["walks/subject"]["dataType"] == "sc:Text"
+    assert "m/s²" in fields["uniform50/sequence"]["description"]
+
+
+def test_it_writes_what_is_not_current_and_check_only_tells(elsewhere):
+    told = run("ipol_gait", "uci_eeg", "--check")
+    assert told.exit_code == 1 and not list(elsewhere.iterdir())
+    assert "run python -m tfds_builders.croissant ipol_gait uci_eeg" in told.stderr
+    assert run("ipol_gait", "uci_eeg").stdout.split() == [
+        str(elsewhere / "ipol_gait.json"), str(elsewhere / "uci_eeg.json")
+    ]  # fmt: skip
+    again = run("ipol_gait", "uci_eeg", "--check")
+    assert again.exit_code == 0 and run("ipol_gait").stdout == again.output == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("ipol_gate",), "Did you mean 'ipol_gait'"),
+        ((), "give --all"),
+        (("uci_eeg", "--all"), "--"),
+    ],
+)
+def test_wrong_use_is_told(words, message, elsewhere):
+    result = run(*words)
+    assert result.exit_code == 2 and message in result.output and not list(elsewhere.iterdir())
+
+
+PAGE = """# x
+
+```
+tree
+```
+
+What it
+is.
+
+| feature | what |
+|---|---|
+| `a`, `b` | two |
+| `c` | one |
+
+| config | records |
+|---|---|
+| `d` | all |
+
+- A remark
+  of two lines.
+
+License: none is
+stated.
+"""
+
+
+def test_a_page_is_read_part_by_part():
+    page = Page(PAGE, title="x/README.md")
+    assert page.summary == "What it is." and page.remarks == ["A remark of two lines."]
+    assert page.feature("b") == "`a`, `b`: two" and page.feature("c") == "one"
+    assert page.paragraph("License") == "none is stated."
+
+
+def test_what_a_page_lacks_is_told():
+    page = Page(PAGE, title="x/README.md")
+    with pytest.raises(ValueError, match="x/README.md has no row for the feature `d`"):
+        page.feature("d")
+    with pytest.raises(ValueError, match="x/README.md has no paragraph `Personal data: …`"):
+        page.paragraph("Personal data")
+    with pytest.raises(ValueError, match="has no table `| feature | what |`"):
+        Page("# x\n", title="x/README.md")
+
+
+def test_a_page_that_lacks_a_part_is_one_line_of_the_command(elsewhere, monkeypatch):
+    (elsewhere / "README.md").write_text("# uci_eeg\n")
+    monkeypatch.setattr(croissant, "folder_of", lambda name: elsewhere)
+    result = run("uci_eeg")
+    assert result.exit_code == 1 and result.stderr.startswith("Error: uci_eeg/README.md has no")

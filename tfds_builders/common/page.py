@@ -1,0 +1,71 @@
+"""What the README of a builder says, part by part."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+_TABLE = re.compile(r"^\| feature \|.*\n\|---.*\n((?:\|.*\n)+)", re.MULTILINE)
+_ROW = re.compile(r"^\| (`.*?) \| (.*) \|$", re.MULTILINE)
+_ITEM = re.compile(r"^- (.*(?:\n  .*)*)", re.MULTILINE)
+_CODE = re.compile(r"^```\n.*?^```\n", re.MULTILINE | re.DOTALL)
+
+
+class Row(NamedTuple):
+    """One row of the table of features."""
+
+    names: tuple[str, ...]
+    what: str
+
+    def __str__(self) -> str:
+        return f"{', '.join(f'`{name}`' for name in self.names)}: {self.what}"
+
+
+class Page:
+    """The README of a builder.
+
+    Attributes:
+        summary: First paragraph after the tree of files.
+        features: Rows of the tables of features.
+        remarks: Items of its lists: what is known of the source.
+
+    Raises:
+        ValueError: When there is no table of features.
+    """
+
+    def __init__(self, text: str, *, title: str):
+        self.title = title
+        head, table, _ = text.partition("\n| feature |")
+        if not table:
+            raise ValueError(f"{title} has no table `| feature | what |`.")
+        self.summary = _one_line(_CODE.split(head)[-1].strip().partition("\n\n")[0])
+        rows = _ROW.findall("".join(_TABLE.findall(text)))
+        self.features = [Row(tuple(re.findall(r"`(\w+)`", names)), what) for names, what in rows]
+        self.remarks = [_one_line(item) for item in _ITEM.findall(text)]
+        self._text = text
+
+    def paragraph(self, word: str) -> str:
+        """Returns the paragraph that begins with a word and a colon, without them.
+
+        Raises:
+            ValueError: When there is none.
+        """
+        found = re.search(rf"^{word}: (.*?)(?:\n\n|\Z)", self._text, re.MULTILINE | re.DOTALL)
+        if found is None:
+            raise ValueError(f"{self.title} has no paragraph `{word}: …`.")
+        return _one_line(found[1])
+
+    def feature(self, name: str) -> str:
+        """Returns what the page says of a feature.
+
+        Raises:
+            ValueError: When no table has it.
+        """
+        for row in self.features:
+            if name in row.names:
+                return row.what if row.names == (name,) else str(row)
+        raise ValueError(f"{self.title} has no row for the feature `{name}`.")
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
