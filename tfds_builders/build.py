@@ -23,6 +23,7 @@ _EPILOG = (
     f"Data sets: {', '.join(tfds_builders.list_builders())}. Example: python -m "
     "tfds_builders.build ipol_gait/left_foot --manual-dir ~/Downloads"
 )
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 notes = Console(stderr=True, soft_wrap=True, highlight=False)
 
@@ -32,6 +33,12 @@ class FileFormat(enum.StrEnum):
 
     array_record = "array_record"
     tfrecord = "tfrecord"
+
+
+class Target(enum.StrEnum):
+    """What a prepared data set can be written as besides."""
+
+    parquet = "parquet"
 
 
 def _known(names: list[str] | None) -> list[str]:
@@ -78,6 +85,13 @@ def build(
             "[default: tfrecord where TensorFlow is installed, else array_record]"
         ),
     ] = None,
+    to: Annotated[
+        Target | None,
+        typer.Option(
+            help="Also write DATA_DIR/parquet/NAME/CONFIG/VERSION/SPLIT-*.parquet, from files of "
+            "the format array_record, for programs that know no TFDS."
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="A JSON object a line, one a data set, for programs.")
     ] = False,
@@ -93,7 +107,9 @@ def build(
     """
     if every == bool(names):
         raise typer.BadParameter("Name one data set or more, or give --all.")
-    file_format = file_format or _default_format()
+    if to and file_format is FileFormat.tfrecord:
+        raise typer.BadParameter("--to parquet reads array_record: leave --file-format out.")
+    file_format = FileFormat.array_record if to else file_format or _default_format()
     sys.stdout.reconfigure(errors="backslashreplace")  # names that the terminal cannot show
     missing, failed = [], []
     for name in names or tfds_builders.list_builders():
@@ -101,7 +117,9 @@ def build(
             configs = tfds_builders.builder_cls(name).builder_configs if every else ()
             wanted = [f"{name}/{config}" for config in configs] or [name]
             builder = _first_prepared(wanted, manual_dir, data_dir, file_format.value)
-            _print_json(builder, file_format) if as_json else _print_table(builder, file_format)
+            folder = _parquet(builder) if to else None
+            show = _print_json if as_json else _print_table
+            show(builder, file_format, folder)
         except (ArchiveError, FormatError, ImportError, OSError, ValueError) as error:
             if every and isinstance(error, MissingArchiveError):
                 missing.append(name)
@@ -137,6 +155,15 @@ def _first_prepared(wanted: list[str], *given):
     return reading.prepared(wanted[-1], *given)
 
 
+def _parquet(builder) -> pathlib.Path:
+    """Writes Parquet files in the place that corresponds to that of the prepared files."""
+    from tfds_builders import parquet  # needs pyarrow, and half a second
+
+    root = pathlib.Path(builder.data_dir_root)  # array_record, or array_record/from_<digest>
+    base = root if root.name == reading.FORMAT else root.parent
+    return parquet.write(builder, base.with_name("parquet") / root.relative_to(base))
+
+
 def _print_error(error: Exception, file_format: FileFormat) -> None:
     text = str(error)
     if isinstance(error, ImportError) and file_format is FileFormat.tfrecord:
@@ -152,7 +179,7 @@ def _default_format() -> FileFormat:
     return FileFormat.tfrecord if has_tensorflow else FileFormat.array_record
 
 
-def _print_json(builder, file_format: FileFormat) -> None:
+def _print_json(builder, file_format: FileFormat, parquet: pathlib.Path | None) -> None:
     report = {
         "name": builder.info.full_name,
         "path": str(builder.data_path),
@@ -161,10 +188,12 @@ def _print_json(builder, file_format: FileFormat) -> None:
         "archives": builder.info.metadata["archives"],
         "read_with": _call(builder, file_format),
     }
+    if parquet is not None:
+        report["parquet"] = str(parquet)
     print(json.dumps(report))
 
 
-def _print_table(builder, file_format: FileFormat) -> None:
+def _print_table(builder, file_format: FileFormat, parquet: pathlib.Path | None) -> None:
     metadata = builder.info.metadata
     kinds = "subjects", "domains", "classes", "videos"
     held = [kind for kind in kinds if {*builder.info.splits} <= {*metadata.get(kind, ())}]
@@ -184,6 +213,8 @@ def _print_table(builder, file_format: FileFormat) -> None:
         f"{_call(builder, file_format)}",
         markup=False,
     )
+    if parquet is not None:
+        out.print(f"Parquet files: {parquet}", markup=False)
 
 
 def _call(builder, file_format: FileFormat) -> str:

@@ -32,7 +32,11 @@ class AloneMixin:
         path = os.fspath(self.data_path)
         folder = pathlib.Path(path)
         ready = self.data_path.exists() or "://" in path  # no locks on remote storage
-        with contextlib.nullcontext() if ready else _at_work(folder, self.info.full_name):
+        with (
+            contextlib.nullcontext()
+            if ready
+            else at_work(folder, f"prepares {self.info.full_name}")
+        ):
             if self.data_path.exists() and not self.info.initialized:
                 self.info.set_file_format(file_format, override=True)  # else the code's would hold
                 self.info.read_from_directory(self.data_path)
@@ -40,10 +44,16 @@ class AloneMixin:
 
 
 @contextlib.contextmanager
-def _at_work(folder: pathlib.Path, name: str) -> Iterator[None]:
+def at_work(folder: pathlib.Path, what: str) -> Iterator[None]:
+    """Holds the lock of a folder that is being written; clears what killed runs left beside it.
+
+    Args:
+        folder: `<name>/<config>/<version>` in its place; the two above it go where they stay empty.
+        what: Work of this process, for the log of others that wait.
+    """
     lock = folder.with_name(f".{folder.name}.lock")
     try:
-        with alone(lock, f"prepares {name}") as sure:
+        with alone(lock, what) as sure:
             if sure:
                 _remove_incomplete(folder)
             yield
