@@ -332,11 +332,14 @@ def signals(rng, batch=BATCH):
 
 
 def examples(network, rng, batch=BATCH):
-    """Inputs of a layer or model: recordings, their covariance matrices, sound or images."""
+    """Inputs of a layer or model: recordings, their covariance matrices, sound or images; for a
+    fixed number of steps recordings of so many."""
     model = as_model(network)
     shape = input_shape(model)[1:]
     if len(shape) == 3:
         return rng.random((batch, *shape), "float32")
+    if has_fixed_steps(model):
+        return rng.normal(scale=0.05, size=(batch, *shape)).astype("float32")
     if shape[-1] == 1:
         return rng.normal(scale=0.1, size=(batch, SAMPLES, 1)).astype("float32")
     x = signals(rng, batch)
@@ -345,7 +348,13 @@ def examples(network, rng, batch=BATCH):
 
 def takes_recordings(model):
     """Whether the inputs of a model are recordings, which may be masked."""
-    return len(input_shape(model)) == 3 and not takes_matrices(model)
+    of_any_length = len(input_shape(model)) == 3 and not has_fixed_steps(model)
+    return of_any_length and not takes_matrices(model)
+
+
+def has_fixed_steps(model):
+    shape = input_shape(model)
+    return len(shape) == 3 and shape[1] is not None and not takes_matrices(model)
 
 
 def takes_matrices(model):

@@ -63,6 +63,11 @@ def windowed_mean():
     return layers.WindowedMean(network, 2, 3, 1)
 
 
+def eye_velocity():
+    parts = [models.eye_velocity_part(kind, 20, 3, narrower=64) for kind in ("slow", "fast")]
+    return models.eye_velocity_network(*parts, narrower=32)
+
+
 def images(subject, large=False, **options):
     """An encoder of images, as small as it may be."""
     return Network(subject.__name__, subject, lambda: subject(**options), stock=True, large=large)
@@ -232,6 +237,13 @@ NETWORKS = [
         lambda: models.ge2e(units=4, depth=1, bands=8),
         lambda: losses.NPairLoss("cosine"),
     ),
+    Network(
+        "eye_velocity_part",
+        models.eye_velocity_part,
+        lambda: models.eye_velocity_part("slow", 20, 3, narrower=64),
+        stock=True,
+    ),
+    Network("eye_velocity_network", models.eye_velocity_network, eye_velocity, stock=True),
     images(models.conv4, width=3, embedding=2),
     images(models.efficientnet_lite0, large=True, input_shape=(32, 32, 3)),
     images(models.lenet, input_shape=(12, 12, 1), embedding=3),
