@@ -7,6 +7,9 @@ from keras_dml import models
 from keras_dml._backend import keras
 from keras_dml.models.eye_velocity import FILTERS, KERNELS, fast_velocities
 
+pytestmark = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="stock layers; to make them takes JAX long"
+)
 SMALL = {"steps": 40, "classes": 3, "narrower": 32}
 
 
