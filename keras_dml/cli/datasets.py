@@ -43,6 +43,16 @@ def run(
         for name, of in found.items()
     ]
     _console.table(("name", "people", "size", "license", "here"), rows)
+    for title, key in (("Missing", "missing"), ("Not usable", "problem")):
+        told = dict.fromkeys(
+            (name, config[key])
+            for name, of in found.items()
+            for config in of["configs"].values()
+            if config[key] and not config["prepared"]
+        )
+        if told:
+            _console.echo(f"\n[bold]{title}[/bold]")
+            _console.table((), list(told), header=False)
     _console.echo("\nPrepare one: python -m tfds_builders.build NAME --manual-dir DIR")
 
 
@@ -60,4 +70,4 @@ def _state(config):
         return "prepared"
     if config["archive"]:
         return "archive is there"
-    return config["problem"] or f"missing {config['missing']}"
+    return "not usable" if config["problem"] else "missing"

@@ -1,6 +1,7 @@
 """`keras-dml datasets`, run as a person runs it."""
 
 import json
+import re
 
 import pytest
 
@@ -12,21 +13,29 @@ from tests.tfds_builders import samples
 @pytest.fixture
 def folders(tmp_path):
     manual = samples.write(tmp_path / "manual", samples.gait_files())
-    samples.write(manual, {"hdm05/HDM05_SPDData.zip": b""})
+    samples.write(manual, {"hdm05/HDM05_SPDData.zip": b"", "PACS.zip": b"", "PACS/a": b""})
     return "--manual-dir", manual, "--data-dir", tmp_path / "data"
 
 
 def test_each_set_has_a_row_with_what_is_there_and_what_is_missing(command, folders):
     code, out, err = command("datasets", *folders)
     assert (code, err) == (0, "")
+    table, missing, unusable = (
+        " ".join(part.split()) for part in re.split("Missing|Not usable", out)
+    )
     rows = {
-        line.split()[0]: " ".join(line.split()[1:]) for line in out.splitlines() if line[:1] > " "
+        line.split()[0]: " ".join(line.split()[1:])
+        for line in out.partition("Missing")[0].splitlines()
+        if line[:1] > " "
     }
     assert {*tfds_builders.list_builders(), "name"} <= {*rows}
     assert rows["ipol_gait"] == "230 1,020 walks, 200 MB CC BY-NC-SA archive is there"
-    assert rows["pacs_images"].startswith("– 9,991 images none is stated missing")
-    told = " ".join(out.split())
-    assert "archive is there: spd_eth" in told and "python -m tfds_builders.build NAME" in told
+    assert rows["pacs_images"] == "– 9,991 images none is stated not usable"
+    assert "archive is there: spd_eth" in table and "GaitData.zip" not in missing
+    assert "ltmm_gait long-term-movement-monitoring-database-1.0.0.zip" in missing
+    assert "hdm05_mocap hdm05.tgz" in missing and "HDM05_SPDData.zip" not in missing
+    assert "pacs_images" in unusable and "PACS and PACS.zip" in unusable
+    assert unusable.endswith("python -m tfds_builders.build NAME --manual-dir DIR")
 
 
 def test_programs_get_every_config(command, folders):
@@ -41,7 +50,7 @@ def test_a_folder_that_is_not_there_is_told(command, tmp_path, monkeypatch):
     monkeypatch.setattr(_console, "note", told.append)
     gone = tmp_path / "gone"
     code, out, _ = command("datasets", "--manual-dir", gone, "--data-dir", tmp_path)
-    assert code == 0 and "missing GaitData.zip" in " ".join(out.split())
+    assert code == 0 and "ipol_gait GaitData.zip" in " ".join(out.split())
     assert told == [f"There is no folder {gone}."]
 
 
