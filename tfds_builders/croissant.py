@@ -233,6 +233,9 @@ def _classes(prefix: str, names: list[str]) -> dict:
 
 
 def _known(names: list[str] | None) -> list[str]:
+    for name in names or ():
+        if "/" in name:
+            raise typer.BadParameter(f"{name}: a file describes all configs; name the set alone.")
     try:
         return [tfds_builders.check_name(name) for name in names or ()]
     except ValueError as error:
@@ -256,7 +259,7 @@ def croissant(
     stale = []
     for name in names or tfds_builders.list_builders():
         path, text = path_of(name), _text_or_exit(name)
-        if path.exists() and path.read_text("utf-8") == text:
+        if path.is_file() and path.read_bytes() == text.encode():
             continue
         stale.append(name)
         if not check:
@@ -269,7 +272,7 @@ def croissant(
 def _text_or_exit(name: str) -> str:
     try:
         return text_of(name)
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         _fail(str(error))
 
 

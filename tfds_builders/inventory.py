@@ -24,8 +24,9 @@ def inventory(
 
     Returns:
         By name `people`, `size`, `license`, as the source offers it, and `configs`: for each
-        `prepared` (the file formats), `archive` (its path, or None), `missing` (the official
-        archive where none is there, else None) and `problem` (why the one there cannot be used).
+        `prepared` (the file formats), `archive` (its path, where all is there, or None), `missing`
+        (the official archive that is not there, or None) and `problem` (why the one there cannot be
+        used). A file within an archive is not looked for: nothing is opened.
     """
     data_dir = pathlib.Path(data_dir or constants.get_default_data_dir()).expanduser()
     manual_dir = pathlib.Path(manual_dir or data_dir / "downloads" / "manual").expanduser()
@@ -39,7 +40,7 @@ def inventory(
             "configs": {
                 config: {
                     "prepared": _prepared(f"{name}/{config}", data_dir),
-                    **_archive(manual_dir, cls.ABOUT.archives_of(config)),
+                    **_archive(manual_dir, cls.ABOUT.needs(config)),
                 }
                 for config in cls.builder_configs
             },
@@ -55,15 +56,18 @@ def _prepared(name: str, data_dir: pathlib.Path) -> list[str]:
     ]
 
 
-def _archive(manual_dir: pathlib.Path, archives: tuple[Wanted, ...]) -> dict[str, str | None]:
-    path, problem = None, None
+def _archive(manual_dir: pathlib.Path, needed: list[tuple[Wanted, ...]]) -> dict[str, str | None]:
+    paths, problem = [], None
     try:
-        path = next(filter(None, (located(manual_dir, wanted) for wanted in archives)), None)
+        for archives in needed:
+            found = (located(manual_dir, wanted) for wanted in archives)
+            paths.append(next(filter(None, found), None))
     except ArchiveError as error:
         problem = str(error)
-    is_missing = path is None and problem is None
+    absent = [of[0].official for of, path in zip(needed, paths, strict=False) if path is None]
+    is_whole = not absent and problem is None
     return {
-        "archive": None if path is None else str(path),
-        "missing": archives[0].official if is_missing else None,
+        "archive": str(paths[0]) if is_whole else None,
+        "missing": absent[0] if absent else None,
         "problem": problem,
     }

@@ -50,7 +50,7 @@ def write(builder: tfds.core.DatasetBuilder, root: pathlib.Path) -> pathlib.Path
         of the same archive, is left as it is.
 
     Raises:
-        ValueError: When the folder is there, of another archive.
+        ValueError: When the folder is there, of another archive or not whole.
         OSError: When the disk is full.
     """
     folder = root / builder.name / builder.builder_config.name / str(builder.version)
@@ -58,7 +58,7 @@ def write(builder: tfds.core.DatasetBuilder, root: pathlib.Path) -> pathlib.Path
     try:
         with full_disk_reported(root), at_work(folder, f"writes {folder}"):
             if folder.exists():
-                _check_same(folder, builder)
+                _check_there(folder, builder)
             else:
                 _write_whole(builder, folder)
     finally:
@@ -66,14 +66,22 @@ def write(builder: tfds.core.DatasetBuilder, root: pathlib.Path) -> pathlib.Path
     return folder
 
 
-def _check_same(folder: pathlib.Path, builder: tfds.core.DatasetBuilder) -> None:
-    file = next(folder.glob("*.parquet"))
-    told = json.loads(parquet.read_schema(file).metadata[KEY])
-    if told["metadata"]["fingerprints"] != dict(builder.info.metadata["fingerprints"]):
-        raise ValueError(
-            f"The Parquet files in {folder} are of another archive. Delete that folder and run the "
-            "same command again."
-        )
+def _check_there(folder: pathlib.Path, builder: tfds.core.DatasetBuilder) -> None:
+    advice = "Delete that folder and run the same command again."
+    archives = dict(builder.info.metadata["fingerprints"])
+    for split in builder.info.splits:
+        file = _file(folder, split)
+        try:
+            told = json.loads(parquet.read_schema(file).metadata[KEY])
+            fingerprints = told["metadata"]["fingerprints"]
+        except (OSError, TypeError, ValueError, LookupError):  # absent, cut, or of another program
+            raise ValueError(f"{file} is no Parquet file of this data set. {advice}") from None
+        if fingerprints != archives:
+            raise ValueError(f"The Parquet files in {folder} are of another archive. {advice}")
+
+
+def _file(folder: pathlib.Path, split: str) -> pathlib.Path:
+    return folder / f"{split}-00000-of-00001.parquet"
 
 
 def _write_whole(builder: tfds.core.DatasetBuilder, folder: pathlib.Path) -> None:
@@ -82,7 +90,7 @@ def _write_whole(builder: tfds.core.DatasetBuilder, folder: pathlib.Path) -> Non
     staged.mkdir(parents=True)
     try:
         for split in builder.info.splits:
-            _write_split(builder, split, staged / f"{split}-00000-of-00001.parquet")
+            _write_split(builder, split, _file(staged, split))
         staged.rename(folder)
     except BaseException:
         shutil.rmtree(staged, ignore_errors=True)

@@ -65,19 +65,20 @@ def class_disjoint(name: str, n_train: int, data_dir: str | os.PathLike | None =
     """
     folder = pathlib.Path(data_dir or constants.get_default_data_dir()).expanduser()
     builder = tfds.builder(name, data_dir=folder)
+    label = dict(builder.info.features.items()).get("label")
+    if not isinstance(label, tfds.features.ClassLabel):
+        raise ValueError(f"{name} has no feature `label` with classes, so none to divide it by.")
+    is_whole = isinstance(n_train, int | np.integer) and not isinstance(n_train, bool)
+    if not is_whole or not 0 < n_train < label.num_classes:
+        raise ValueError(
+            f"`n_train` must be a whole number from 1 to {label.num_classes - 1}, as {name} has "
+            f"{label.num_classes} classes. Received {n_train!r}."
+        )
     if not builder.data_path.exists():
         raise ValueError(
             f"{name} is not prepared in {folder}. TFDS's own builder prepares it: "
             f"tfds.builder({name!r}, data_dir={str(folder)!r})"
             f".download_and_prepare(file_format={_FORMAT!r})."
-        )
-    label = dict(builder.info.features.items()).get("label")
-    if not isinstance(label, tfds.features.ClassLabel):
-        raise ValueError(f"{name} has no feature `label` with classes, so none to divide it by.")
-    if not 0 < n_train < label.num_classes:
-        raise ValueError(
-            f"`n_train` must be 1 to {label.num_classes - 1}, as {name} has {label.num_classes} "
-            f"classes. Received {n_train}."
         )
     split = "+".join(builder.info.splits)
     if builder.info.file_format.value != _FORMAT:

@@ -43,6 +43,11 @@ def test_an_archive_within_the_archive_of_all_is_found(tmp_path):
     assert find(tmp_path, WANTED).names == ("Data/1.txt",)
 
 
+def test_a_manual_folder_named_like_the_archive_of_all_is_a_folder(tmp_path):
+    samples.write(tmp_path, {"all/Data.tar": samples.tar(MEMBER, "w:")})
+    assert find(tmp_path / "all", WANTED).names == ("Data/1.txt",)
+
+
 def test_two_candidates_are_both_named(tmp_path):
     files = {"Data.tar": samples.tar(MEMBER, "w:"), "Data/1.txt": b"x"}
     with pytest.raises(ArchiveError, match="holds Data and Data.tar, and either would do"):

@@ -20,7 +20,7 @@ def test_a_builder_says_who_is_in_it_and_its_license_as_its_page(name):
     terms = re.search("License: (.*?) Checked on real files", page)[1]
     assert cls.ABOUT.license in terms and cls.ABOUT.people >= 0 and cls.ABOUT.size
     for config in cls.builder_configs:
-        assert {wanted.dataset for wanted in cls.ABOUT.archives_of(config)} == {name}
+        assert {wanted.dataset for any_of in cls.ABOUT.needs(config) for wanted in any_of} == {name}
 
 
 def test_each_config_is_prepared_or_there_or_missing(tmp_path):
@@ -45,8 +45,23 @@ def test_each_config_is_prepared_or_there_or_missing(tmp_path):
 
 def test_an_archive_that_may_hold_the_wanted_one_is_not_opened(tmp_path):
     samples.write(tmp_path, {"eeg+database.zip": b"not read"})
-    (wanted,) = tfds_builders.builder_cls("uci_eeg").ABOUT.archives_of("full")
+    ((wanted,),) = tfds_builders.builder_cls("uci_eeg").ABOUT.needs("full")
     assert located(tmp_path, wanted) == tmp_path / "eeg+database.zip"
+
+
+def test_a_config_that_needs_lists_besides_is_not_there_without_them(tmp_path):
+    samples.write(tmp_path, {"images.zip": b"", "vox1/wav/id10001/a/1.wav": b""})
+
+    def here():
+        found = inventory.inventory(tmp_path, tmp_path)
+        mini, voices = (
+            found[name]["configs"] for name in ("mini_imagenet_ravi", "voxceleb_verification")
+        )
+        return [(of["archive"] and True, of["missing"]) for of in (mini["images"], voices["vox1"])]
+
+    assert here() == [(None, "train.csv"), (None, "vox1_meta.csv")]
+    samples.write(tmp_path, {"train.csv": b"", "vox1_meta.csv": b""})
+    assert here() == [(True, None), (True, None)]
 
 
 def test_what_tfds_has_by_default_is_looked_at(tmp_path, monkeypatch):

@@ -65,17 +65,24 @@ def test_values_are_samples_less_baseline_through_gain_and_missing_ones_are_nan(
     np.testing.assert_array_equal(values[:, 5], np.float32([-1, 1.5, 32767 / 60]))
 
 
-def test_a_record_is_read_as_wfdb_reads_it(tmp_path, rng):
-    wfdb = pytest.importorskip("wfdb")
-    digital = rng.integers(-32768, 32768, (500, 6)).astype("<i2")
-    samples.write(tmp_path, {"CO001.hea": record_header(samples=500)})
-    samples.write(tmp_path, {"CO001.dat": digital.tobytes()})
-    record = wfdb.rdrecord(str(tmp_path / "CO001"))
-    header = parse_header(record_header(samples=500))
-    values = wfdb16.physical(digital, header)
-    np.testing.assert_array_equal(values, record.p_signal.astype(np.float32))
-    assert record.sig_name == [signal.name for signal in header.signals]
-    assert record.comments == ["Age:75.0", "Sex:F"]
+def test_a_record_is_read_as_wfdb_reads_it():
+    """Against what `wfdb.rdrecord` of wfdb 4.3.1 gives for these bytes."""
+    digital = [
+        [-32768, -32767, -1, 0, 1, 32767],
+        [12345, -23456, 16384, -60, 90, -32768],
+        [7, 300, -5000, 32767, -32767, 59],
+    ]
+    expected = [
+        [np.nan, -1.99688720703125, 0.00299072265625, 0, 0.016666666666666666, 546.1166666666667],
+        [0.75653076171875, -1.4285888671875, 1.0030517578125, -1, 1.5, np.nan],
+        [0.00347900390625, 0.0213623046875, -0.3021240234375, 546.1166666666667,
+         -546.1166666666667, 0.9833333333333333],
+    ]  # fmt: skip
+    header = parse_header(record_header(samples=3))
+    view = wfdb16.samples(np.array(digital, "<i2").tobytes(), header, name="CO001.dat")
+    np.testing.assert_array_equal(wfdb16.physical(view, header), np.float32(expected))
+    assert [signal.unit for signal in header.signals] == ["g"] * 3 + ["deg/s"] * 3
+    assert header.notes == {"age": "75.0", "sex": "F"}
 
 
 @pytest.mark.parametrize(

@@ -164,6 +164,19 @@ def test_files_that_are_there_stay_and_those_of_another_archive_are_told(gait, m
         parquet.write(other, root)
 
 
+@pytest.mark.parametrize("damage", ["absent", "cut", "foreign"])
+def test_a_folder_that_is_not_whole_is_told(damage, gait, tmp_path):
+    folder = parquet.write(gait, tmp_path / "p")
+    (file,) = folder.glob("test-*")
+    file.unlink()
+    if damage == "cut":
+        file.write_bytes(b"PA")
+    if damage == "foreign":
+        files.write_table(pa.table({"a": [1]}), file)
+    with pytest.raises(ValueError, match="test-.* is no Parquet file of this data set. Delete"):
+        parquet.write(gait, tmp_path / "p")
+
+
 def test_another_archive_gets_its_own_folder(gait, tmp_path):
     more = samples.write(tmp_path / "more", samples.gait_files(range(11, 31)))
     arguments = ("--to", "parquet", "--manual-dir", more, "--data-dir", tmp_path / "d", "--json")

@@ -83,7 +83,7 @@ def test_vox2_has_no_nationality_and_is_read_converted(tmp_path, caplog):
     files |= {name.replace(".wav", ".m4a"): b"" for name in files if name.endswith(".wav")}
     records = everything(prepared(tmp_path, files, "voxceleb_verification/vox2"))
     assert {record["nationality"] for record in records.values()} == {b""}
-    assert "18 of 1128282 recordings by 6 of 6 speakers: a part" in caplog.text
+    assert "18 of 1128246 recordings by 6 of 6 speakers: a part" in caplog.text
 
 
 def test_a_part_has_the_splits_of_the_whole(tmp_path, caplog):
@@ -160,6 +160,15 @@ def old(data):
             was = f"{key}/{video}/00001".encode()
             data = data.replace(was, f"{speaker[0]}/{video}_0000001".encode())
     return data
+
+
+def test_what_lies_beside_the_lists_changes_nothing_of_a_list(tmp_path):
+    before = prepared(tmp_path, LISTS, TRIALS)
+    folder = next(iter(LISTS)).rpartition("/")[0]
+    beside = (f"{folder}/vox2_dev_wav.zip".lstrip("/"), f"{folder}/vox1/wav/a.wav".lstrip("/"))
+    after = prepared(tmp_path, {**LISTS, **dict.fromkeys(beside, b"not read")}, TRIALS)
+    assert after.data_path == before.data_path
+    assert after.info.metadata["fingerprints"] == before.info.metadata["fingerprints"]
 
 
 def test_an_older_copy_with_names_of_people_is_the_same_list(tmp_path):

@@ -68,7 +68,10 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     RELEASE_NOTES = {"1.0.0": "First release."}
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(
-        people=0, size="2,118 films", license="given out on request, for research", archives=WANTED
+        people=0,
+        size="2,118 matrices",
+        license="given out on request, for research",
+        archives=WANTED,
     )
     BUILDER_CONFIGS = [
         tfds.core.BuilderConfig(name="mat", description="One 400 x 400 matrix a clip."),
@@ -201,7 +204,7 @@ def clips_of(source: Source) -> list[Clip]:
             )
     absent = set(SPLITS.values()) - {clip.split for clip in clips.values()}
     if absent:
-        names = ", ".join(source.names[:5]) or "nothing"
+        names = source.listed
         raise ArchiveError(
             f"{source.title} holds no train/<1-7>/<clip>.mat or no val/<1-7>/<clip>.mat; it holds "
             f"{names}. {_GET}"

@@ -41,6 +41,7 @@ from tfds_builders.common.limits import (
 )
 
 _HEAD = 512
+_NAMES_SHOWN = 5
 
 
 class Source(abc.ABC):
@@ -71,6 +72,23 @@ class Source(abc.ABC):
     def names(self) -> tuple[str, ...]:
         """Relative names of all files, in the order of the alphabet."""
         return tuple(sorted(self._sizes))
+
+    @property
+    def listed(self) -> str:
+        """Its first names, for messages."""
+        names = self.names
+        more = f" and {len(names) - _NAMES_SHOWN:,} more" * (len(names) > _NAMES_SHOWN)
+        return f"{', '.join(names[:_NAMES_SHOWN]) or 'nothing'}{more}"
+
+    def only(self, pattern: str) -> Source:
+        """Forgets all files but those whose name, without folders, fits a pattern: what lies beside
+        them then changes no fingerprint."""
+        self._sizes = {
+            name: size
+            for name, size in self._sizes.items()
+            if re.fullmatch(pattern, name.rsplit("/", 1)[-1])
+        }
+        return self
 
     @property
     def sizes(self) -> dict[str, int]:

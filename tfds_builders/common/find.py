@@ -57,10 +57,9 @@ def find(manual_dir: str | os.PathLike, wanted: Wanted) -> Source:
         ArchiveError: When two candidates lie side by side, or the one there cannot be opened.
     """
     manual = pathlib.Path(manual_dir).expanduser()
-    path = located(manual, wanted)
+    path, is_outer = _located(manual, wanted)
     if path is not None:
         source = open_source(path, wanted.limits)
-        is_outer = path in _named(path.parent, wanted.outer)
         return _inner(source, wanted) if is_outer else source
     if manual.is_file():
         raise MissingArchiveError(
@@ -77,16 +76,21 @@ def located(manual_dir: str | os.PathLike, wanted: Wanted) -> pathlib.Path | Non
     Raises:
         ArchiveError: When two candidates lie side by side.
     """
-    manual = pathlib.Path(manual_dir).expanduser()
+    return _located(pathlib.Path(manual_dir).expanduser(), wanted)[0]
+
+
+def _located(manual: pathlib.Path, wanted: Wanted) -> tuple[pathlib.Path | None, bool]:
+    """Where it is, and whether that is an archive in which it may lie."""
     own = _own(manual, wanted)
     for folders, passed in ((own, []), (_folders(manual, ("",)), own)):
         candidates = [p for folder in folders for p in _candidates(folder, wanted)]
         path = _only([p for p in candidates if p not in passed], manual)
-        if path is None:
-            path = _only([p for folder in folders for p in _named(folder, wanted.outer)], manual)
         if path is not None:
-            return path
-    return None
+            return path, False
+        path = _only([p for folder in folders for p in _named(folder, wanted.outer)], manual)
+        if path is not None:
+            return path, True
+    return None, False
 
 
 def find_config(

@@ -66,7 +66,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(
         people=SUBJECTS,
-        size="40 films each, 2.7 GB",
+        size="40 videos each, 2.7 GB",
         license="by a signed agreement, for academic research only",
         archives=WANTED,
     )
@@ -209,6 +209,6 @@ def members_of(source: Source) -> dict[str, str]:
     """
     found = {subject: member for (subject,), member in source.index(r"(s\d\d)\.dat").items()}
     if not found:
-        names = ", ".join(source.names[:5]) or "nothing"
+        names = source.listed
         raise ArchiveError(f"{source.title} holds no s01.dat to s32.dat; it holds {names}. {_GET}")
     return found

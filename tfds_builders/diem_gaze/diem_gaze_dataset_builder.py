@@ -169,7 +169,7 @@ def recordings_of(source: Source) -> list[Recording]:
     matches = filter(None, map(_MEMBER.fullmatch, source.names))
     recordings = sorted(_recording(match, source) for match in matches)
     if not recordings:
-        names = ", ".join(source.names[:5]) or "nothing"
+        names = source.listed
         raise ArchiveError(
             f"{source.title} holds no <video>_<width>x<height>/event_data/….txt; it holds {names}. "
             f"{_GET}"

@@ -124,7 +124,7 @@ def lists_of(source: Source) -> dict[tuple[str, str], np.ndarray]:
     """
     member = source.index(r"video_database\.mat").get(())
     if member is None:
-        names = ", ".join(source.names[:5]) or "nothing"
+        names = source.listed
         raise ArchiveError(f"{source.title} holds no {FILE}; it holds {names}. {_GET}")
     found = fixations.parse(source.open(member), name=member)
     if found.strays:

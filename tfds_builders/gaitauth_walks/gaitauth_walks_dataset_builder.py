@@ -194,7 +194,7 @@ def recordings_of(source: Source) -> list[Recording]:
     """
     files = [name for name in source.names if _SENSOR in name]
     if not files:
-        names = ", ".join(source.names[:5]) or "nothing"
+        names = source.listed
         raise ArchiveError(
             f"{source.title} holds no ID<nn>_<F|M>_…{_SENSOR}_<n>.txt; it holds {names}. {_GET}"
         )

@@ -219,7 +219,7 @@ def visits_of(source: Source) -> dict[tuple[str, int], list[str]]:
             )
         visits.setdefault((subject, int(number)), []).append(member)
     if not visits:
-        names = ", ".join(source.names[:5]) or "nothing"
+        names = source.listed
         raise ArchiveError(
             f"{source.title} holds no Round_1/Subject_1001.zip, …; it holds {names}. {_GET}"
         )

@@ -175,7 +175,7 @@ def recordings_of(source: Source) -> dict[tuple[str, str], str]:
                 f"{member}. Keep one of the two folders."
             )
     if not found:
-        names = ", ".join(source.names[:5]) or "nothing"
+        names = source.listed
         raise ArchiveError(
             f"{source.title} holds no {FOLDER}/<SUBJECT>_<movie>.coord; it holds {names}. {_GET}"
         )

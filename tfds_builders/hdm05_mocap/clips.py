@@ -70,7 +70,7 @@ def clips_of(source: Source) -> list[Clip]:
     """
     found = source.index(_CLIP)
     if not found:
-        names = ", ".join(source.names[:5]) or "nothing"
+        names = source.listed
         raise ArchiveError(
             f"{source.title} holds no HDM_<actor>_<motion>_<take>_120.amc; it holds {names}. {_GET}"
         )

@@ -37,7 +37,7 @@ PACKS = {
         dataset="hdm05_mocap",
         aliases=("hdm05",),
         stems=("hdm05",),
-        loose=r"\w+_\w+_\d{1,3}\.npy",
+        loose=r".*_\d{1,3}\.npy",
         official="hdm05.tgz",
         get="Get hdm05.tgz, HDM05's matrices in the form of torchspdnet (Brooks2019), "
         f"{_RUN} hdm05_mocap/spd_brooks117 --manual-dir FOLDER`.",
@@ -62,7 +62,7 @@ def matrices_of(source: Source, pack: str) -> list[Matrix]:
     """
     found = (_of_eth if pack == "spd_eth" else _of_brooks)(source)
     if not found:
-        names = ", ".join(source.names[:5]) or "nothing"
+        names = source.listed
         raise ArchiveError(
             f"{source.title} holds no matrix of {pack}; it holds {names}. {PACKS[pack].get}"
         )

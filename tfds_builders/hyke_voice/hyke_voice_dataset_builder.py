@@ -172,7 +172,7 @@ def recordings_of(source: Source) -> list[Recording]:
     """
     wavs = [name for name in source.names if name.lower().endswith(".wav")]
     if not wavs:
-        names = ", ".join(source.names[:5]) or "nothing"
+        names = source.listed
         raise ArchiveError(
             f"{source.title} holds no female_audio/F_….wav nor male_audio/M_….wav; it holds "
             f"{names}. {_GET}"

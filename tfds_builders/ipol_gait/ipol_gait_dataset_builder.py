@@ -172,7 +172,7 @@ def trials_of(source: Source) -> dict[tuple[str, str], str]:
         )
     signals, notes = (source.index(rf"(\d+)-(\d+)\.{kind}") for kind in ("csv", "json"))
     if not signals:
-        found = ", ".join(source.names[:5]) or "nothing"
+        found = source.listed
         raise ArchiveError(
             f"{source.title} holds no <subject>-<trial>.csv; it holds {found}. {_GET}"
         )

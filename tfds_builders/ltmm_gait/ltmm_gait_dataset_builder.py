@@ -139,7 +139,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         home, lab = recordings_of(source, _HOME), recordings_of(source, _LAB)
         recordings = lab if self.builder_config.lab else home
         if not recordings:
-            names = ", ".join(source.names[:5]) or "nothing"
+            names = source.listed
             wanted = "LabWalks/co001_base.hea" if self.builder_config.lab else "CO001.hea"
             raise ArchiveError(
                 f"{source.title} holds no recording such as {wanted}; it holds {names}. {_GET}"

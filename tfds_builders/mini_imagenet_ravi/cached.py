@@ -27,7 +27,7 @@ def files_of(source: Source) -> dict[str, str]:
     """
     found = {WORDS[word]: member for (word,), member in source.index(CACHE).items()}
     if not found:
-        names = ", ".join(source.names[:5]) or "nothing"
+        names = source.listed
         raise MissingArchiveError(
             f"{source.title} holds no mini-imagenet-cache-train.pkl; it holds {names}. {GET}"
         )

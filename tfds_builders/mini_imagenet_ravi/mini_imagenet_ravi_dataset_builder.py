@@ -47,6 +47,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         size="60,000 images, 2.9 GB",
         license="ImageNet's: for research",
         archives={"images": IMAGES, "cache_pkl": PICKLES},
+        besides={"images": LISTS},
     )
     BUILDER_CONFIGS = [
         tfds.core.BuilderConfig(
@@ -78,7 +79,10 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         """
         if self.builder_config.name == "cache_pkl":
             return {"cache": find(manual_dir, PICKLES)}
-        return {"lists": find(manual_dir, LISTS), "images": find(manual_dir, IMAGES)}
+        return {
+            "lists": find(manual_dir, LISTS).only(r".*\.csv"),
+            "images": find(manual_dir, IMAGES),
+        }
 
     def _split_generators(self, dl_manager):
         sources = self.sources(dl_manager.manual_dir)
@@ -127,7 +131,7 @@ def read_lists(source: Source) -> dict[str, dict[str, str]]:
     for split, file in FILES.items():
         members = [name for name in source.names if _is_list(name, file)]
         if len(members) != 1:
-            held = ", ".join(members) or ", ".join(source.names[:5]) or "nothing"
+            held = ", ".join(members) or source.listed
             raise MissingArchiveError(f"{source.title} holds {held}, expected one {file}. {GET}")
         found[split] = ravi.parse(source.open(members[0]), name=members[0]).labels
         strange = sorted({*found[split].values()} - {*CLASSES[split]})
@@ -158,7 +162,7 @@ def items_of(source: Source, lists: dict[str, dict[str, str]]) -> dict[str, list
     for split, labels in lists.items():
         held = sorted(labels.keys() & members.keys())
         if not held:
-            names = ", ".join(source.names[:5]) or "nothing"
+            names = source.listed
             raise MissingArchiveError(
                 f"{source.title} holds no image of {FILES[split]}, such as {min(labels)}; it holds "
                 f"{names}. {GET}"

@@ -12,7 +12,8 @@ GET = (
     "config cache_pkl mini-imagenet-cache-train.pkl, -val.pkl and -test.pkl alone, known as "
     "mini-imagenet.tar.gz (1.3 GB unpacked), put all of it into a folder mini_imagenet_ravi within "
     "the manual folder, and run "
-    "`python -m tfds_builders.build mini_imagenet_ravi --manual-dir FOLDER`."
+    "`python -m tfds_builders.build mini_imagenet_ravi --manual-dir FOLDER`, or "
+    "`mini_imagenet_ravi/cache_pkl` in its place."
 )
 CACHE = r"mini-imagenet-cache-(train|val|validation|test)\.pkl"
 

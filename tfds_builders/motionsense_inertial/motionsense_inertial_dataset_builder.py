@@ -226,7 +226,7 @@ def recordings_of(source: Source) -> list[Recording]:
                 "the two folders."
             )
     if not found:
-        names = ", ".join(source.names[:5]) or "nothing"
+        names = source.listed
         raise ArchiveError(
             f"{source.title} holds no <activity>_<trial>/sub_<n>.csv; it holds {names}. {_GET}"
         )

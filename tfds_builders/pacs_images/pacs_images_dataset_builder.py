@@ -186,7 +186,7 @@ def items_of(source: Source) -> list[Item]:
     if missing:
         raise ArchiveError(
             f"{source.title} holds no images <domain>/<class>/<name> of {', '.join(missing)}; it "
-            f"holds {', '.join(source.names[:5]) or 'nothing'}. {_GET}"
+            f"holds {source.listed}. {_GET}"
         )
     return sorted(items.values())
 

@@ -202,7 +202,7 @@ def utterances_of(source: Source) -> list[Utterance]:
     """
     wavs = [name for name in source.names if name.lower().endswith(".wav")]
     if not wavs:
-        names = ", ".join(source.names[:5]) or "nothing"
+        names = source.listed
         raise ArchiveError(
             f"{source.title} holds no Actor_NN/03-01-….wav; it holds {names}. {_GET}"
         )

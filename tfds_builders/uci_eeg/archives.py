@@ -84,7 +84,7 @@ def usable_people(source: Source) -> dict[str, list[str]]:
             ", ".join(few),
         )
     if len(few) == len(people):
-        found = ", ".join(source.names[:5]) or "nothing"
+        found = source.listed
         raise ArchiveError(
             f"{source.title} holds nobody with {MINIMUM_TRIALS} trials <subject>.rd.<number>; it "
             f"holds {found}. {GET}"

@@ -184,7 +184,7 @@ def parts_of(source: Source) -> dict[str, Part]:
     ]
     missing = ["activity_labels.txt"] * (not labels) + names
     if missing:
-        found = ", ".join(source.names[:5]) or "nothing"
+        found = source.listed
         raise ArchiveError(
             f"{source.title} holds no {', '.join(missing[:5])}; it holds {found}. {_GET}"
         )

@@ -26,11 +26,12 @@ GET = (
     "voxceleb_verification within the manual folder, and run "
     "`python -m tfds_builders.build voxceleb_verification --manual-dir FOLDER`."
 )
+_LIST = r"vox[12]_meta\.csv|veri_test2?\.txt|list_test_(all|hard)2?\.txt"
 WANTED = Wanted(
     dataset="voxceleb_verification",
     aliases=("voxceleb_lists",),
     stems=("voxceleb_lists",),
-    loose=r"vox[12]_meta\.csv|veri_test2?\.txt|list_test_(all|hard)2?\.txt",
+    loose=_LIST,
     official="vox1_meta.csv",
     get=GET,
     # the recordings may lie in the same folder
@@ -49,7 +50,7 @@ def find_lists(manual_dir: str | os.PathLike, needed: str) -> Source:
         MissingArchiveError: With the lists that are there.
         ArchiveError: See `find.find`.
     """
-    source = find(manual_dir, WANTED)
+    source = find(manual_dir, WANTED).only(_LIST)
     if _member(source, needed) is None:
         held = [file for file in _files() if _member(source, file)]
         source.close()

@@ -39,7 +39,7 @@ log = logging.getLogger("tfds_builders")
 
 RATE_HZ = 16_000
 FRACTIONS = {"train": 0.95, "validation": 0.05}  # of the speakers of `dev`
-UTTERANCES = {"vox1": 153_516, "vox2": 1_128_282}
+UTTERANCES = {"vox1": 153_516, "vox2": 1_128_246}
 
 
 @dataclasses.dataclass
@@ -64,6 +64,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         size=f"{sum(UTTERANCES.values()):,} recordings",
         license="given out on request for research",
         archives={**ARCHIVES, **dict.fromkeys(TRIALS, WANTED)},
+        besides=dict.fromkeys(ARCHIVES, WANTED),
     )
     BUILDER_CONFIGS = [
         Config(name="vox1", description="Recordings of 1,251 speakers.", corpus="vox1"),
