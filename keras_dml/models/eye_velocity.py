@@ -16,7 +16,8 @@ def eye_velocity_part(kind, steps, classes, *, narrower=1):
 
     The slow part reads tanh(20 v), which spreads drifts and tremor and bounds saccades; the fast
     part v where its length is more than 0.04 degrees per millisecond, zero elsewhere, standardized:
-    adapt the layer `standardize` to `fast_velocities` of the training data. Then come nine
+    adapt the layer `standardize` to
+    `keras_dml.models.eye_velocity.fast_velocities` of the training data. Then come nine
     convolutions, each with ReLU, batch normalization and average pooling by 2, and three dense
     layers with ReLU and batch normalization.
 
@@ -81,8 +82,17 @@ def eye_velocity_network(slow, fast, *, narrower=1):
         A `keras.Model` whose parts are frozen.
 
     Raises:
-        ValueError: If the parts differ in their steps or their number of people.
+        TypeError: If a part is none that `eye_velocity_part` makes.
+        ValueError: If the parts differ in their steps or their number of people, or `narrower` is
+            out of range.
     """
+    narrower = whole("narrower", narrower, minimum=1)
+    for kind, part in {"slow": slow, "fast": fast}.items():
+        if not isinstance(part, keras.Model) or part.name != f"eye_velocity_{kind}":
+            raise TypeError(
+                f"`{kind}` must be a model of `eye_velocity_part({kind!r}, ...)`. Received "
+                f"{getattr(part, 'name', part)!r}."
+            )
     if slow.input_shape != fast.input_shape or slow.output_shape != fast.output_shape:
         raise ValueError(
             "`slow` and `fast` must be of the same steps and people. Received parts from "
@@ -105,6 +115,9 @@ def fast_velocities(velocity):
 
     Args:
         velocity: Shape `(..., 2)`, degrees per millisecond.
+
+    Returns:
+        Velocities in the same shape and unit.
     """
     square = keras.ops.sum(velocity * velocity, axis=-1, keepdims=True)
     return velocity * keras.ops.cast(square > FAST_FROM**2, velocity.dtype)

@@ -1,5 +1,7 @@
 """Base class of the samplers: a data set of drawn batches, with its epochs."""
 
+import numbers
+
 import numpy as np
 
 from keras_dml._arrays import whole
@@ -63,6 +65,11 @@ class ClassSampler(keras.utils.PyDataset):
             sessions, _ = dense_ids("sessions", sessions, count)
         if groups is not None:
             groups = self._groups_of_classes(*dense_ids("groups", groups, count), members)
+        elif mixed:
+            raise ValueError(
+                "`mixed` says how many episodes leave `groups` aside: give both, or neither. "
+                f"Received mixed={mixed!r} without groups."
+            )
         self._drawing = Drawing(
             members,
             self.classes,
@@ -181,7 +188,7 @@ class ClassSampler(keras.utils.PyDataset):
 
 
 def _fraction(name, value):
-    if not 0 <= value <= 1:
+    if not isinstance(value, numbers.Real) or not 0 <= value <= 1:
         raise ValueError(f"`{name}` must be a fraction, 0 to 1. Received {name}={value!r}.")
     return float(value)
 

@@ -20,7 +20,7 @@ class Drawing:
         sessions: Session of each row, integers, shape `(rows,)`; None where there are none. Rows of
             a class are then from as many sessions as possible.
         groups: Group of each class, integers, shape `(classes,)`; None where there are none. The
-            classes of a batch are then from as few groups as possible.
+            classes of a batch are then those of one group, or all of it and of the next ones.
         mixed: Fraction of batches whose classes come from all groups.
         seed: Non-negative integer.
     """
@@ -49,13 +49,13 @@ class Drawing:
         if self.groups is not None:
             rng = self.generator(GROUP_STREAM, epoch, index)
             if rng.random() >= self.mixed:
-                return self._of_few_groups(rng)
+                return self._group_by_group(rng)
         cover, part = divmod(index, self.batches_to_cover)
         order = self.generator(CLASS_STREAM, epoch, cover).permutation(len(self.members))
         positions = np.arange(part * self.classes, (part + 1) * self.classes)
         return np.take(order, positions, mode="wrap").astype(np.int32)  # the last part wraps round
 
-    def _of_few_groups(self, rng):
+    def _group_by_group(self, rng):
         places = rng.permutation(self.groups.max() + 1)
         order = rng.permutation(len(self.members))
         order = order[np.argsort(places[self.groups[order]], kind="stable")]

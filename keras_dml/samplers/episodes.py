@@ -41,8 +41,9 @@ class EpisodeSampler(ClassSampler):
         queries: Query examples of each, at least 1.
         steps: Episodes in an epoch. Default: as many as show each example about once.
         groups: Group of each example, in a form of `y`, and the same for all of a class: alphabets
-            of characters, kinds of birds. The classes of an episode then come from as few groups as
-            hold them, which are harder to tell apart than any; None: from all classes.
+            of characters, kinds of birds. An episode then takes the groups in a random order, all
+            classes of one before the next: they are harder to tell apart than any; None: from all
+            classes alike.
         mixed: With `groups`, the fraction of episodes whose classes come from all groups.
         labels: `"classes"`: dense ids of all classes of `y`, `class_names[id]` is the original;
             or `"episode"`: 0 to `ways - 1` in each episode.

@@ -111,3 +111,9 @@ def test_unknown_kinds_and_parts_that_do_not_fit_are_refused():
     (slow, _), (_, fast) = parts(), parts(classes=4)
     with pytest.raises(ValueError, match="the same steps and people"):
         models.eye_velocity_network(slow, fast)
+    for wrong in ((slow, slow), (fast, slow), ("slow", fast)):
+        with pytest.raises(TypeError, match="must be a model of `eye_velocity_part"):
+            models.eye_velocity_network(*wrong)
+    with pytest.raises(ValueError, match="narrower"):
+        models.eye_velocity_network(*parts(), narrower=0)
+    assert slow.trainable and fast.trainable

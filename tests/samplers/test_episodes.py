@@ -133,7 +133,7 @@ def of_episodes(sampler):
     return [set(sampler[i][1].tolist()) for i in range(len(sampler))]
 
 
-def test_classes_of_an_episode_come_from_as_few_groups_as_hold_them():
+def test_an_episode_takes_one_group_whole_before_the_next():
     found = of_episodes(grouped())
     assert {len(classes) for classes in found} == {4}
     whole = [classes for classes in found if classes in ({0, 1, 2, 3}, {4, 5, 6, 7})]
@@ -163,6 +163,8 @@ def test_a_fraction_of_episodes_draws_from_all_groups():
         ({"groups": np.arange(60) % 2}, r"one group a class\. Class 0 has examples in \[0, 1\]"),
         ({"groups": GROUPS[1:]}, "groups"),
         ({"mixed": 1.5}, "`mixed` must be a fraction"),
+        ({"mixed": "half"}, "`mixed` must be a fraction"),
+        ({"groups": None, "mixed": 0.5}, "give both, or neither"),
     ],
 )
 def test_groups_that_do_not_fit_are_refused(changes, message):
