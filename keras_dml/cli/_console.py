@@ -78,7 +78,7 @@ def table(columns, rows, *, header=True, gap=2):
 
 def section(found, gap=2):
     """Prints a `keras_dml.reports.Section`."""
-    echo(f"\n[bold]{plain(found.title)}[/bold]: {plain(found.text)}")
+    echo(f"\n[bold]{plain(found.title)}[/bold]\n{plain(found.text)}")
     table(found.columns, found.rows, gap=gap)
     if found.note:
         echo(f"[dim]{plain(found.note)}[/dim]")

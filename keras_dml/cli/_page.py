@@ -5,6 +5,13 @@ import time
 NAME = "report.html"
 
 
+def meaning(scale):
+    """Sentences on what figures of a scale are worth."""
+    if scale == "smoke":
+        return ["The smoke scale shows that it runs; its figures mean nothing."]
+    return []
+
+
 def write(out, title, lead, section, described, command, start):
     """Writes `report.html` of what lies in a folder.
 

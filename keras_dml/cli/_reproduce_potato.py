@@ -66,7 +66,9 @@ def show(manual_dir, data_dir, out, scale, seeds=None):
         command = (
             f"keras-dml reproduce potato --manual-dir DIR --scale {scale} --seeds {chosen.seeds}"
         )
-        page = _page.write(out, TITLE, [SOURCE], found, WRITTEN, command, start)
+        page = _page.write(
+            out, TITLE, [SOURCE, *_page.meaning(scale)], found, WRITTEN, command, start
+        )
     _console.section(found)
     _console.written([*written, page], WRITTEN, time.monotonic() - start)
     _console.echo("[dim]Beside each .png: the same as .svg, and their numbers as .csv.[/dim]")
@@ -101,8 +103,8 @@ def _introduce(clips, scale, chosen):
             f"[dim]Motions left out, with too few clips when two actors are held out: "
             f"{len(clips.left_out)}[/dim]"
         )
-    if scale == "smoke":
-        _console.echo("[dim]The smoke scale shows that it runs; its figures mean nothing.[/dim]")
+    for said in _page.meaning(scale):
+        _console.echo(f"[dim]{said}[/dim]")
 
 
 def _section(table, people, seeds):
@@ -111,8 +113,8 @@ def _section(table, people, seeds):
 
     count = f"{seeds} seeds ± standard error" if seeds > 1 else "one seed"
     text = (
-        f"{', '.join(people)} held out in turn, mean over them and {count}; in %. Right: the "
-        "paper's Table I, random halves of HDM05's 130 motions."
+        f"Actors {', '.join(people)} held out in turn, mean over them and {count}; in %. Right: "
+        "the paper's Table I, random halves of HDM05's 130 motions."
     )
     papers = [name for name in NAMES if any(x is not None for x in table[f"{name}_paper"])]
     columns = ("loss", *NAMES.values(), "", *(NAMES[name] for name in papers))

@@ -61,7 +61,9 @@ def show(manual_dir, out, scale, *, seeds=None, images=None, precision="float32"
             f"keras-dml reproduce prototypes --manual-dir DIR --scale {scale} --seeds "
             f"{chosen.seeds} --images {len(shown.x_test)} --precision {precision}"
         )
-        page = _page.write(out, TITLE, [SOURCE], found, WRITTEN, command, start)
+        page = _page.write(
+            out, TITLE, [SOURCE, *_page.meaning(scale)], found, WRITTEN, command, start
+        )
     _console.section(found, gap=1)
     _console.written([*written, page], WRITTEN, time.monotonic() - start)
     _console.echo("[dim]The networks lie in runs/, as .keras files.[/dim]")
@@ -92,16 +94,18 @@ def _introduce(digits, scale):
         f"{len(digits.x_test):,} to attack; one recipe, one architecture and a LeNet"
     )
     _console.echo(f"[dim]{SOURCE}[/dim]")
-    if scale == "smoke":
-        _console.echo("[dim]The smoke scale shows that it runs; its figures mean nothing.[/dim]")
+    for said in _page.meaning(scale):
+        _console.echo(f"[dim]{said}[/dim]")
 
 
 def _section(table, heads):
     from keras_dml.reports import Section
     from keras_dml.reproduce.prototypes.tables import OF_PAPER
 
+    seeds = table["seeds"][0]
+    trainings = f"{seeds} trainings" if seeds > 1 else "one training"
     text = (
-        f"of {table['count'][0]:,}, in %, mean of {table['seeds'][0]} trainings: clean, under each "
+        f"Of {table['count'][0]:,} images, in %, mean of {trainings}: clean, under each "
         "attack, under all of them. Right: the paper's Table 1, whose attacks were probably weaker."
     )
     shown = (heads[name].replace("Square-", "Square ") for name in SHOWN)  # heads wrap at spaces

@@ -57,8 +57,19 @@ def write_page(path, title, *, lead, sections=(), pictures=(), facts=None):
         `path`.
 
     Raises:
+        ValueError: If a row has another length than the columns, or a picture is no `.svg`.
+        TypeError: If `lead` is one text, not a list of paragraphs.
         OSError: If a picture cannot be read, or the page not be written.
     """
+    if isinstance(lead, str):
+        raise TypeError(f"`lead` must be a list of paragraphs. Received the text {lead!r}.")
+    for section in sections:
+        odd = [row for row in section.rows if len(row) != len(section.columns)]
+        if odd:
+            raise ValueError(
+                f"Rows of {section.title!r} must have {len(section.columns)} entries, one a "
+                f"column. Received {odd[0]!r}."
+            )
     import jinja2
 
     environment = jinja2.Environment(
@@ -79,4 +90,9 @@ def write_page(path, title, *, lead, sections=(), pictures=(), facts=None):
 
 def _data_address(path):
     """The picture itself as an address: within one page the ids of two SVG files would clash."""
+    path = pathlib.Path(path)
+    if path.suffix != ".svg":
+        raise ValueError(
+            f"A picture must be an .svg file, as `reports.save` writes. Received {path}."
+        )
     return "data:image/svg+xml;base64," + base64.b64encode(path.read_bytes()).decode("ascii")

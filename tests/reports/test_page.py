@@ -84,11 +84,34 @@ def test_a_missing_picture_leaves_the_earlier_page(page, tmp_path):
     assert page.read_bytes() == before
 
 
+def test_what_would_make_a_wrong_page_is_refused(picture, tmp_path):
+    def page(lead=("a",), rows=(), picture=picture):
+        section = Section("Right answers", "", ("method", "clean"), rows)
+        return write_page(
+            tmp_path / "report.html",
+            "A",
+            lead=lead,
+            sections=[section],
+            pictures=[Picture(picture, "")],
+        )
+
+    with pytest.raises(TypeError, match="a list of paragraphs"):
+        page(lead="hello")
+    with pytest.raises(
+        ValueError, match=r"'Right answers' must have 2 entries.*Received \('SIM',\)"
+    ):
+        page(rows=[("SIM",)])
+    with pytest.raises(ValueError, match="must be an .svg file"):
+        page(picture=picture.with_suffix(".png"))
+    assert not (tmp_path / "report.html").exists()
+
+
 @pytest.mark.slow
 def test_a_phone_shows_it_without_scrolling_sideways(page, tmp_path):
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None and not os.environ.get("KERAS_DML_REQUIRE_BROWSER"):
-        pytest.skip(f"none of {', '.join(BROWSERS)} is installed")
+    if browser is None:
+        end = pytest.fail if os.environ.get("KERAS_DML_REQUIRE_BROWSER") else pytest.skip
+        end(f"none of {', '.join(BROWSERS)} is installed")
     measure = (
         "<script>addEventListener('load', () => { document.title = [document.documentElement."
         "scrollWidth, innerWidth, document.querySelector('img').naturalWidth] })</script></body>"
