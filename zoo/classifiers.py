@@ -21,7 +21,7 @@ optimization = functools.partial(Optimization, warm_up=200, weight_decay=1e-4, c
 softmax_loss = functools.partial(PrototypicalLoss, class_weight=0.0, pair_weight=0.0)
 
 
-def batches(x, y, *, ways, per_class, seed, vary=None):
+def batches(x, y, *, ways, per_class, seed, vary=None, **classes):
     """Batches with one example of each class as support and the others as queries.
 
     Args:
@@ -31,6 +31,7 @@ def batches(x, y, *, ways, per_class, seed, vary=None):
         per_class: Images of each class in a batch.
         seed: Seed of the draws.
         vary: Augmentation, `vary(batch, rng) -> batch`.
+        **classes: `groups` and `mixed` of `EpisodeSampler`: which classes come together.
     """
     return EpisodeSampler(
         x,
@@ -41,6 +42,7 @@ def batches(x, y, *, ways, per_class, seed, vary=None):
         steps=STEPS_PER_EPOCH,
         augment=vary,
         seed=seed,
+        **classes,
     )
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from keras_dml._backend import keras
+from keras_dml.layers import LearnedSimilarity
 from keras_dml.models import PrototypicalClassifier, conv4
 from zoo import classifiers, recipe
 from zoo.images import Drawings
@@ -20,17 +21,19 @@ def drawings(rng):
 
 
 def test_each_quarter_turn_of_a_character_is_a_class_of_its_own(drawings):
-    x, y = train.turned(drawings)
+    x, y, alphabets = train.turned(drawings)
     assert x.shape == (48, 16, 16, 1) and len(np.unique(y)) == 12
     of_one = x[::12]  # one drawing, four times
     assert len(set(y[::12].tolist())) == 4
     for quarter in range(4):
         np.testing.assert_array_equal(of_one[quarter], np.rot90(drawings.images[0], quarter))
+        rows = slice(12 * quarter, 12 * (quarter + 1))
+        np.testing.assert_array_equal(alphabets[rows], drawings.alphabets)
 
 
 def test_drawings_are_varied_a_little_by_a_seed(rng):
-    images = np.zeros((5, 28, 28, 1), "float32")
-    images[:, 10:18, 10:18] = 1
+    images = np.zeros((5, 56, 56, 1), "float32")
+    images[:, 20:36, 20:36] = 1
     varied, again = (train.vary(images, np.random.default_rng(1)) for _ in range(2))
     np.testing.assert_array_equal(varied, again)
     assert varied.shape == images.shape and varied.dtype == np.float32
@@ -38,56 +41,82 @@ def test_drawings_are_varied_a_little_by_a_seed(rng):
     for one in varied:
         assert 0.5 < one.sum() / images[0].sum() < 1.6  # the drawing is still there
         center = np.argwhere(one[..., 0] > 0.5).mean(axis=0)
-        assert np.abs(center - 13.5).max() < train.DISTORTION["shift"] + 1
+        assert np.abs(center - 27.5).max() < train.DISTORTION["shift"] + 1
     assert not np.array_equal(varied[0], varied[1])
 
 
 @pytest.fixture
 def small(monkeypatch):
-    """The recipe with two trunks of a few weights, and epochs of two episodes."""
-    monkeypatch.setattr(trunks, "WIDTHS", ((2, True), (4, True)))
-    monkeypatch.setattr(trunks, "EMBEDDING", 3)
-    monkeypatch.setattr(trunks, "KINDS", {trunks.linear: (2, 0.5)})
+    """The recipe with networks of a few weights, and epochs of two episodes."""
+    monkeypatch.setattr(trunks, "SIDE", 32)
+    monkeypatch.setattr(trunks, "COARSE", 2)
+    monkeypatch.setattr(trunks, "WIDTHS", (2, 3, 4, 5))
     monkeypatch.setattr(train, "WAYS", 2)
     monkeypatch.setattr(train, "EXAMPLES", 3)
-    monkeypatch.setattr(train, "SIMILARITY_STEPS", 2)
     monkeypatch.setattr(classifiers, "STEPS_PER_EPOCH", 2)
 
 
 @pytest.fixture
 def letters(rng):
-    images = rng.random((12, 28, 28, 1)).astype("float32")
+    images = rng.random((12, 32, 32, 1)).astype("float32")
     return Drawings(images, np.repeat([0, 1, 2], 4), np.repeat("Ao", 12), np.arange(12) % 4)
 
 
-def test_the_embedding_is_the_unit_vectors_of_all_trunks(rng, small):
-    parts = [trunks.linear("small"), trunks.linear("other"), trunks.flat("flat")]
-    x = rng.random((5, 28, 28, 1)).astype("float32")
+def test_the_embedding_is_the_unit_vectors_of_all_networks(rng, small):
+    parts = [trunks.trunk("one"), trunks.trunk("other")]
+    x = rng.random((5, 32, 32, 1)).astype("float32")
     alone = [np.asarray(one(x)) for one in parts]
     expected = [z / np.linalg.norm(z, axis=1, keepdims=True) for z in alone]
     found = trunks.side_by_side(parts)(x)
     np.testing.assert_allclose(found, np.concatenate(expected, axis=1), rtol=1e-5)
 
 
-def test_a_run_trains_trunks_of_their_own_seeds_and_goes_on_from_them(small, letters, tmp_path):
+def test_the_similarity_of_the_networks_together_is_the_sum_of_theirs(rng):
+    similarities = [LearnedSimilarity((3,), **train.SIMILARITY) for _ in range(3)]
+    z, c = (rng.normal(size=(3, n, 4)).astype("float32") for n in (5, 7))
+    expected = sum(
+        np.asarray(one(z[i], c[i])) for i, one in enumerate(with_biases(rng, similarities))
+    )
+    whole = LearnedSimilarity((9,), **train.SIMILARITY)
+    z, c = (
+        np.concatenate(one / np.linalg.norm(one, axis=2, keepdims=True), axis=1) for one in (z, c)
+    )
+    whole(z, c)
+    whole.set_weights(trunks.weights_of_sum([one.get_weights() for one in similarities]))
+    np.testing.assert_allclose(whole(z, c), expected, rtol=1e-4, atol=1e-6)
+
+
+def with_biases(rng, similarities):
+    for one in similarities:
+        one.build((None, 4), (None, 4))
+        one.set_weights([rng.normal(size=weight.shape) for weight in one.get_weights()])
+        yield one
+
+
+def test_a_run_trains_networks_of_their_own_seeds_and_goes_on_from_them(small, letters, tmp_path):
     def run(resume):
         one = recipe.Run("letters", tmp_path, tmp_path, 4, 0, resume)
         return train.train(one, letters, "float32")
 
-    model, again = run(resume=False), run(resume=True)
-    first, second = (model.encoder.get_layer(name) for name in ("linear_0", "linear_1"))
+    trained, again = run(resume=False), run(resume=True)
+    (first, _), (second, _) = trained
     assert not np.array_equal(first.get_weights()[0], second.get_weights()[0])
-    assert model.trainable_weights and model.encoder.trainable
-    for one, other in zip(model.get_weights(), again.get_weights(), strict=True):
-        np.testing.assert_array_equal(one, other)
+    for (one, similarity), (other, same) in zip(trained, again, strict=True):
+        for kept, read in zip(
+            (*one.get_weights(), *similarity), (*other.get_weights(), *same), strict=True
+        ):
+            np.testing.assert_array_equal(kept, read)
     assert keras.config.dtype_policy().name == "float32"
 
 
 def test_the_published_classifier_knows_the_characters_as_they_stand(drawings):
     encoder = conv4((16, 16, 1), width=4, blocks=2)
-    model = PrototypicalClassifier(encoder, 12, aux="am", **train.SIMILARITY)
-    published = trunks.upright(model, drawings, **train.SIMILARITY)
+    model = PrototypicalClassifier(encoder, 12, aux="am", hidden=(5,), **train.SIMILARITY)
+    similarity = model.prototypes_layer.similarity.get_weights()
+    published = trunks.upright([(encoder, similarity)] * 2, drawings, 5, **train.SIMILARITY)
     assert published.class_names == ["Ao 3", "Be 7", "Be 8"] and published.aux_head is None
-    z = np.asarray(model.embed(drawings.images))
+    z = np.asarray(published.embed(drawings.images))
     np.testing.assert_allclose(published.prototypes[1], z[4:8].mean(axis=0), rtol=1e-5)
-    np.testing.assert_allclose(published.similarity(z, z), model.similarity(z, z), rtol=1e-5)
+    alone = model.embed(drawings.images)
+    twice = 2 * np.asarray(model.similarity(alone, alone))
+    np.testing.assert_allclose(published.similarity(z, z), twice, rtol=1e-4, atol=1e-6)

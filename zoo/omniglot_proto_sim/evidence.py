@@ -11,13 +11,14 @@ from keras_dml.training import pooled
 from keras_dml.training.answers import Answers
 from zoo import images
 from zoo.evidence import Evidence
+from zoo.omniglot_proto_sim import trunks
 
 WAYS, TASKS, SEED = 20, 5, 0  # characters in a task; tasks of an alphabet
 
 
 def evidence(trained):
     """Tasks of every alphabet that was not trained on, the characters and both hands drawn."""
-    drawings = images.omniglot("test")
+    drawings = images.omniglot("test", trunks.SIDE)
     shown, asked, alphabets = tasks(drawings)
     x = drawings.images
     rows = np.unique([shown, asked])
@@ -55,7 +56,7 @@ def answers(similarity, shown, asked):
 
 def _others(x, z, shown, asked):
     ink = normalize(x.reshape(len(x), -1))
-    unit = normalize(z)
+    unit, first = normalize(z), normalize(z[:, : trunks.WIDTHS[-1]])
     return {
         "pixels": (
             "the cosine of the drawings themselves",
@@ -66,5 +67,10 @@ def _others(x, z, shown, asked):
             "the cosine of the same embeddings",
             pooled.SAME_MODEL,
             answers(lambda a, b: unit[a] @ unit[b].T, shown, asked),
+        ),
+        "one network": (
+            "the cosine of the first of the networks alone",
+            pooled.SAME_MODEL,
+            answers(lambda a, b: first[a] @ first[b].T, shown, asked),
         ),
     }

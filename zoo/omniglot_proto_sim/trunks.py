@@ -1,6 +1,6 @@
-"""The networks of `omniglot_proto_sim`: small encoders, each trained by itself.
+"""The network of `omniglot_proto_sim`, and several of them as one classifier.
 
-They err on different drawings, so their mean errs less than any of them.
+Networks of other seeds err on different drawings, so their sum errs less than any of them.
 """
 
 import numpy as np
@@ -8,39 +8,21 @@ import numpy as np
 from keras_dml import models
 from keras_dml._backend import keras
 
-WIDTHS = ((64, True), (128, True), (256, True), (128, False))  # filters of `linear`; pooled or not
-DROPOUT, EMBEDDING = 0.3, 256
+SIDE, COARSE = 56, 16  # pixels a side; filters that halve it
+WIDTHS = (64, 128, 256, 256)
 
 
-def flat(name):
-    """The encoder of prototypical networks, wider above: all that is left of the image is the
-    embedding.
+def trunk(name):
+    """The encoder of prototypical networks, wider above, behind a convolution that halves the
+    image: strokes that 28 pixels merge stay apart, and a step costs little more.
 
-    Functional model: `image` (batch, 28, 28, 1) to (batch, 256).
+    Functional model: `image` (batch, SIDE, SIDE, 1) to (batch, 256).
     """
-    encoder = models.conv4(width=(64, 128, 256, 256), early_pooling=True)
-    return keras.Model(encoder.input, encoder.output, name=name)
-
-
-def linear(name):
-    """Four convolutions that end in a linear layer, as networks for faces do: it sees where in the
-    image a stroke lies, and its embedding has both signs.
-
-    Functional model: `image` (batch, 28, 28, 1) to (batch, EMBEDDING).
-    """
-    layers = keras.layers
-    x = image = keras.Input((28, 28, 1), name="image")
-    for filters, pooled in WIDTHS:
-        x = layers.Conv2D(filters, 3, padding="same", use_bias=False)(x)
-        x = layers.MaxPooling2D(padding="same")(x) if pooled else x  # early: a quarter to normalize
-        x = layers.ReLU()(layers.BatchNormalization()(x))
-    x = layers.Flatten()(layers.Dropout(DROPOUT)(x))
-    x = layers.BatchNormalization()(layers.Dense(EMBEDDING, use_bias=False)(x))
-    return keras.Model(image, x, name=name)
-
-
-# How many of each, and the fraction of the steps that one takes: a linear layer fits sooner.
-KINDS = {flat: (1, 1.0), linear: (2, 8 / 11)}
+    image = keras.Input((SIDE, SIDE, 1), name="image")
+    x = keras.layers.Conv2D(COARSE, 5, strides=2, padding="same", use_bias=False)(image)
+    x = keras.layers.ReLU()(keras.layers.BatchNormalization()(x))
+    encoder = models.conv4(x.shape[1:], width=WIDTHS, early_pooling=True)
+    return keras.Model(image, encoder(x), name=name)
 
 
 def side_by_side(trunks):
@@ -51,24 +33,43 @@ def side_by_side(trunks):
     return keras.Model(image, keras.layers.Concatenate(name="embedding")(parts), name="trunks")
 
 
-def upright(model, drawings, **similarity):
-    """The classifier that is published: of the characters as they stand, without the auxiliary
-    head, whose thousands of turned classes would treble the file.
+def weights_of_sum(similarities):
+    """Weights of the one similarity that is, on the embeddings side by side, the sum of several on
+    their own.
 
     Args:
-        model: The trained `PrototypicalClassifier` of turned characters.
-        drawings: `zoo.images.Drawings` of the training characters.
-        **similarity: Arguments of the model's similarity.
+        similarities: Weights of each, from one hidden layer on `|x - y|` of unit vectors.
     """
+    firsts, first_biases, lasts, last_biases = zip(*similarities, strict=True)
+    longer = np.sqrt(len(similarities))  # unit vectors side by side, which are scaled to length 1
+    rows, columns = firsts[0].shape
+    first = np.zeros((len(firsts), rows, len(firsts), columns), np.float32)
+    for i, one in enumerate(firsts):
+        first[i, :, i] = longer * one
+    first = first.reshape(len(firsts) * rows, -1)
+    return [first, np.concatenate(first_biases), np.concatenate(lasts), sum(last_biases)]
+
+
+def upright(classifiers, drawings, hidden, **similarity):
+    """The classifier that is published: the networks together, of the characters as they stand,
+    without the auxiliary heads, whose thousands of turned classes would treble the file.
+
+    Args:
+        classifiers: A pair `(encoder, weights of the similarity)` of each network.
+        drawings: `zoo.images.Drawings` of the training characters.
+        hidden: Hidden units of a network's similarity.
+        **similarity: Further arguments of the similarities.
+    """
+    encoders, weights = zip(*classifiers, strict=True)
     characters, first = np.unique(drawings.labels, return_index=True)
     published = models.PrototypicalClassifier(
-        model.encoder,
+        side_by_side(encoders),
         len(characters),
         class_names=[f"{drawings.alphabets[i]} {drawings.labels[i]}" for i in first],
         aux=None,
+        hidden=(len(encoders) * hidden,),
         **similarity,
     )
-    trained = model.prototypes_layer.similarity
-    published.prototypes_layer.similarity.set_weights(trained.get_weights())
+    published.prototypes_layer.similarity.set_weights(weights_of_sum(weights))
     published.refit_prototypes(drawings.images, np.searchsorted(characters, drawings.labels))
     return published
