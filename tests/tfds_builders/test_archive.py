@@ -3,6 +3,8 @@
 import gzip
 import io
 import mmap
+import pathlib
+import pickle
 import random
 import stat
 import tarfile
@@ -197,3 +199,19 @@ def test_a_view_has_the_bytes_of_a_member_and_maps_an_unpacked_file(tmp_path):
     assert open_source(folder, LIMITS).view("empty.bin") == b""
     with pytest.raises(ArchiveError, match="holds no b.bin"):
         open_source(folder, LIMITS).view("b.bin")
+
+
+@pytest.mark.parametrize("name", PACKERS)
+def test_another_process_opens_an_archive_anew(name, tmp_path, monkeypatch):
+    opened(tmp_path, PACKERS[name](FILES), name)
+    monkeypatch.chdir(tmp_path)
+    sent = pickle.dumps(open_source(pathlib.Path(name), LIMITS))
+    monkeypatch.chdir("/")
+    source = pickle.loads(sent)
+    assert source.limits == LIMITS and source.read(NAMES[1]) == b"second"
+
+
+def test_an_archive_in_an_archive_is_not_sent_to_another_process(tmp_path):
+    inner = opened(tmp_path, zipped({"inner.zip": zipped(FILES)})).nested("inner.zip")
+    with pytest.raises(TypeError, match="a.zip: inner.zip lies in an archive"):
+        pickle.dumps(inner)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tfds_builders.common.errors import ArchiveError
-from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.repeats import Contents, Repeats
 
 
 def test_repeats_of_one_owner_are_counted_and_told_once(caplog):
@@ -34,3 +34,14 @@ def test_arrays_count_by_their_values_whatever_their_order_in_memory():
     repeats.add(np.asfortranarray(values), "2", "anna")
     repeats.add(values + 1, "3", "bert")
     assert repeats.same_as == {"2": "1"}
+
+
+def test_what_another_process_has_met_counts_the_same():
+    here, there = (Repeats("a.zip", "trials", "kept") for _ in range(2))
+    contents = Contents()
+    for content, item in ((b"same", "1"), (np.arange(3), "2"), (b"same", "3")):
+        here.add(content, item, "anna")
+        contents.add(content, item, "anna")
+    for added in contents.added:
+        there.add_digest(*added)
+    assert there.same_as == here.same_as == {"3": "1"}

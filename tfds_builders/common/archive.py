@@ -65,6 +65,15 @@ class Source(abc.ABC):
         member_names.check_distinct(sizes, self.title)
         return sizes
 
+    def __reduce__(self):
+        """Another process opens the path anew, and lists it whole; see `only`."""
+        if self.path is None:
+            raise TypeError(
+                f"{self.title} lies in an archive, and so cannot be opened by other processes. "
+                "Unpack the outer one."
+            )
+        return open_source, (self.path.absolute(), self.limits)
+
     def close(self) -> None:  # noqa: B027 - a folder has nothing to close
         """Lets go of the file; a closed source cannot be read."""
 

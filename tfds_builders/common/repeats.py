@@ -27,7 +27,7 @@ class Repeats:
     def __init__(self, title: str, things: str, fate: str):
         self.title, self.things, self.fate = title, things, fate
         self.same_as: dict[str, str] = {}
-        self._first: dict[bytes, tuple[str, str]] = {}
+        self._first: dict[str, tuple[str, str]] = {}
         self._unlogged: list[str] = []
 
     def add(self, content: bytes | np.ndarray, item: str, owner: str) -> None:
@@ -41,9 +41,11 @@ class Repeats:
         Raises:
             ArchiveError: When an item of another owner holds the same; with both names.
         """
-        held = content if isinstance(content, bytes) else np.ascontiguousarray(content)
-        digest = hashlib.sha256(held).digest()
-        first, whose = self._first.setdefault(digest, (item, owner))
+        self.add_digest(digest(content), item, owner)
+
+    def add_digest(self, content: str, item: str, owner: str) -> None:
+        """Remembers an item of which the digest is known; see `add`."""
+        first, whose = self._first.setdefault(content, (item, owner))
         if whose != owner:
             raise ArchiveError(
                 f"{self.title}: {first} ({whose}) and {item} ({owner}) hold the same, so one "
@@ -63,3 +65,24 @@ class Repeats:
                 self.title, self.things, len(self._unlogged), self.fate, first, self.same_as[first],
             )  # fmt: skip
             self._unlogged.clear()
+
+
+class Contents:
+    """Contents of items that a worker has met: what `Repeats` has to remember, in another process.
+
+    Attributes:
+        added: Digest, item and owner, in the order in which they were added.
+    """
+
+    def __init__(self):
+        self.added: list[tuple[str, str, str]] = []
+
+    def add(self, content: bytes | np.ndarray, item: str, owner: str) -> None:
+        """Keeps an item for `Repeats.add_digest`."""
+        self.added.append((digest(content), item, owner))
+
+
+def digest(content: bytes | np.ndarray) -> str:
+    """Returns the SHA-256 of a content; of an array, of its values."""
+    held = content if isinstance(content, bytes) else np.ascontiguousarray(content)
+    return hashlib.sha256(held).hexdigest()
