@@ -23,6 +23,7 @@ PAGES = (
     "keras_dml/reproduce/README.md",
     "tests/parity/README.md",
     "tests/bench/README.md",
+    "tfds_builders/README.md",
     "zoo/README.md",
 )
 ROW = re.compile(r"^\| (`.*?`) \| .+ \|$", re.MULTILINE)

@@ -17,7 +17,8 @@ from tensorflow_datasets.core import constants
 
 import tfds_builders
 from tfds_builders import reading
-from tfds_builders.common.errors import ArchiveError, FormatError, MissingArchiveError
+from tfds_builders.common.errors import MissingArchiveError, PipelineError
+from tfds_builders.common.recordings import RecordingsMixin
 
 _EPILOG = (
     f"Data sets: {', '.join(tfds_builders.list_builders())}. Example: python -m "
@@ -92,6 +93,22 @@ def build(
             "the format array_record, for programs that know no TFDS."
         ),
     ] = None,
+    beam: Annotated[
+        bool,
+        typer.Option(
+            "--beam",
+            help="Prepare on Apache Beam, with the same examples; of --all, the large data sets "
+            'that can. Needs pip install "keras-dml[beam]".',
+        ),
+    ] = False,
+    beam_options: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=VALUE,…",
+            help="Options of Beam, such as runner=FlinkRunner,flink_master=HOST:8081. "
+            "[default: processes on all processors of this machine]",
+        ),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="A JSON object a line, one a data set, for programs.")
     ] = False,
@@ -109,6 +126,9 @@ def build(
         raise typer.BadParameter("Name one data set or more, or give --all.")
     if to and file_format is FileFormat.tfrecord:
         raise typer.BadParameter("--to parquet reads array_record: leave --file-format out.")
+    if beam_options is not None and not beam:
+        raise typer.BadParameter("--beam-options are of --beam: give that too.")
+    pipeline = _pipeline(names, beam_options) if beam else None
     file_format = FileFormat.array_record if to else file_format or _default_format()
     sys.stdout.reconfigure(errors="backslashreplace")  # names that the terminal cannot show
     missing, failed = [], []
@@ -116,11 +136,12 @@ def build(
         try:
             configs = tfds_builders.builder_cls(name).builder_configs if every else ()
             wanted = [f"{name}/{config}" for config in configs] or [name]
-            builder = _first_prepared(wanted, manual_dir, data_dir, file_format.value)
+            options = pipeline if _on_beam(name) else None
+            builder = _first_prepared(wanted, manual_dir, data_dir, file_format.value, options)
             folder = _parquet(builder) if to else None
             show = _print_json if as_json else _print_table
             show(builder, file_format, folder)
-        except (ArchiveError, FormatError, ImportError, OSError, ValueError) as error:
+        except (ImportError, OSError, PipelineError, ValueError) as error:
             if every and isinstance(error, MissingArchiveError):
                 missing.append(name)
                 continue
@@ -139,6 +160,27 @@ def build(
         )
     if failed or len(missing) == len(tfds_builders.list_builders()):
         raise typer.Exit(1)
+
+
+def _on_beam(name: str) -> bool:
+    return issubclass(tfds_builders.builder_cls(name), RecordingsMixin)
+
+
+def _pipeline(names: list[str], options: str | None):
+    """Beam's options, for data sets that can be prepared on it."""
+    cannot = [name for name in names if not _on_beam(name)]
+    if cannot:
+        can = filter(_on_beam, tfds_builders.list_builders())
+        raise typer.BadParameter(
+            f"{', '.join(cannot)}: prepared in one process. Leave --beam out; it is for "
+            f"{', '.join(can)}."
+        )
+    try:
+        from tfds_builders.common import beam_jobs
+
+        return beam_jobs.parse_options(beam_jobs.ALL_PROCESSORS if options is None else options)
+    except (ImportError, ValueError) as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _where(manual_dir: pathlib.Path | None) -> str:

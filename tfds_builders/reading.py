@@ -68,11 +68,13 @@ def prepared(
     manual_dir: str | os.PathLike | None,
     data_dir: str | os.PathLike | None = None,
     file_format: str = FORMAT,
+    beam_options=None,
 ) -> tfds.core.DatasetBuilder:
     """Returns a builder whose files are ready; see `records`.
 
     TFDS keeps one format a folder: tfrecord files lie in `<data_dir>/`, where `tfds.load` looks for
-    them, array_record files in `<data_dir>/array_record/`.
+    them, array_record files in `<data_dir>/array_record/`. With `beam_options`, Apache Beam's
+    `PipelineOptions`, a data set that can is prepared on it (`common.recordings`).
     """
     tfds_builders.check_config(name)
     data_dir = pathlib.Path(data_dir or constants.get_default_data_dir()).expanduser()
@@ -86,13 +88,13 @@ def prepared(
     with full_disk_reported(files):
         marks = _fingerprints(builder.sources(manual_dir))
     if not ready:
-        _prepare(builder, manual_dir, file_format)
+        _prepare(builder, manual_dir, file_format, beam_options)
     if builder.info.metadata["fingerprints"] != marks:
         digest = hashlib.sha256("".join(sorted(marks.values())).encode()).hexdigest()
         files = files / f"from_{digest[:12]}"
         log.warning("%s was prepared from another archive; this one goes to %s.", name, files)
         builder = _builder(name, files)
-        _prepare(builder, manual_dir, file_format)
+        _prepare(builder, manual_dir, file_format, beam_options)
     return builder
 
 
@@ -162,14 +164,18 @@ def _unpacked(sources: Mapping[str, Source]) -> int:
     return size
 
 
-def _prepare(builder: tfds.core.DatasetBuilder, manual_dir: pathlib.Path, file_format: str) -> None:
+def _prepare(
+    builder: tfds.core.DatasetBuilder, manual_dir: pathlib.Path, file_format: str, beam_options
+) -> None:
     """Writes a data set's files, or uses what another run has written meanwhile; when it fails,
     half-written files are removed."""
     root = pathlib.Path(builder.data_dir_root)
     with full_disk_reported(root):
         size = _unpacked(builder.sources(manual_dir))
     config = tfds.download.DownloadConfig(
-        manual_dir=manual_dir, compute_stats=tfds.download.ComputeStatsMode.SKIP
+        manual_dir=manual_dir,
+        compute_stats=tfds.download.ComputeStatsMode.SKIP,
+        beam_options=beam_options,
     )
     if not sys.stderr.isatty():
         tfds.disable_progress_bar()

@@ -13,6 +13,10 @@ class MissingArchiveError(ArchiveError):
     """Nothing that the builder accepts lies in the manual folder."""
 
 
+class PipelineError(RuntimeError):
+    """Apache Beam has failed, by no fault of the archive."""
+
+
 class FormatError(ValueError):
     """A file does not follow its format.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import io
 import logging
 import re
@@ -15,13 +16,12 @@ import tensorflow_datasets as tfds
 from tfds_builders.common import people
 from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
-from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.progress import track
-from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.recordings import RecordingsMixin
+from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.splits import by_subject
 from tfds_builders.gazebase_gaze.blocks import block_means
 from tfds_builders.parsers import gazebase
@@ -67,6 +67,14 @@ class Config(tfds.core.BuilderConfig):
     rate_hz: int = gazebase.RATE_HZ
 
 
+class Visit(NamedTuple):
+    """What one person did in one round: the visit's own archive, or its recordings."""
+
+    subject: str
+    round: int
+    members: list[str]
+
+
 class Recording(NamedTuple):
     """What a recording's name says, and its bytes."""
 
@@ -82,7 +90,7 @@ class Recording(NamedTuple):
         return f"{self.subject}/{self.round}/{self.session}/{self.task}"
 
 
-class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `gazebase_gaze`."""
 
     VERSION = tfds.core.Version("1.0.0")
@@ -158,44 +166,53 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             rate_hz=self.builder_config.rate_hz,
             subjects={split: list(ids) for split, ids in subjects.items()},
         )
+        make = functools.partial(examples_of, source=source, config=self.builder_config)
         return {
             split: self._generate_examples(
-                source, [(visit, visits[visit]) for visit in visits if visit[0] in ids],
-                repeats, split,
+                [Visit(*key, members) for key, members in visits.items() if key[0] in ids],
+                make, split, "visits", repeats,
             )
             for split, ids in subjects.items()
         }  # fmt: skip
 
-    def _generate_examples(self, source, visits, repeats, split):
-        for visit, members in track(visits, f"{self.name}, {split}, visits"):
-            for recording in recordings_of(source, visit, members, self.builder_config.task):
-                repeats.add(recording.content, recording.key, recording.subject)
-                gaze = gazebase.parse(io.BytesIO(recording.content), name=recording.name)
-                time_ms, sequence, valid = self._resampled(gaze)
-                yield (
-                    recording.key,
-                    {
-                        "id": recording.key,
-                        "sequence": sequence,
-                        "time_ms": time_ms,
-                        "valid": valid,
-                        "task": recording.task,
-                        "round": recording.round,
-                        **people.record(
-                            recording.subject,
-                            session=2 * (recording.round - 1) + recording.session - 1,
-                            day=recording.round - 1,
-                            device=DEVICE,
-                        ),
-                    },
-                )
-        repeats.report()
 
-    def _resampled(self, gaze: gazebase.Recording) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        signals, rate_hz = (gaze.time_ms, gaze.sequence, gaze.valid), self.builder_config.rate_hz
-        if rate_hz == gazebase.RATE_HZ:
-            return signals
-        return block_means(*signals, step_ms=gazebase.RATE_HZ // rate_hz)
+def examples_of(
+    visit: Visit, repeats: Repeats | Contents, source: Source, config: Config
+) -> Iterator[tuple[str, dict]]:
+    """Makes the examples of a visit.
+
+    Raises:
+        ArchiveError: When its archive holds another visit, or `repeats` refuses a recording.
+        FormatError: When a recording cannot be read.
+    """
+    for recording in recordings_of(source, visit, config.task):
+        repeats.add(recording.content, recording.key, recording.subject)
+        gaze = gazebase.parse(io.BytesIO(recording.content), name=recording.name)
+        time_ms, sequence, valid = _resampled(gaze, config.rate_hz)
+        yield (
+            recording.key,
+            {
+                "id": recording.key,
+                "sequence": sequence,
+                "time_ms": time_ms,
+                "valid": valid,
+                "task": recording.task,
+                "round": recording.round,
+                **people.record(
+                    recording.subject,
+                    session=2 * (recording.round - 1) + recording.session - 1,
+                    day=recording.round - 1,
+                    device=DEVICE,
+                ),
+            },
+        )
+
+
+def _resampled(gaze: gazebase.Recording, rate_hz: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    signals = gaze.time_ms, gaze.sequence, gaze.valid
+    if rate_hz == gazebase.RATE_HZ:
+        return signals
+    return block_means(*signals, step_ms=gazebase.RATE_HZ // rate_hz)
 
 
 def visits_of(source: Source) -> dict[tuple[str, int], list[str]]:
@@ -240,21 +257,19 @@ def subjects_of(visits: Iterable[tuple[str, int]]) -> dict[str, tuple[str, ...]]
     return {**splits, "test": tuple(late)} if late else splits
 
 
-def recordings_of(
-    source: Source, visit: tuple[str, int], members: list[str], task: str | None
-) -> Iterator[Recording]:
+def recordings_of(source: Source, visit: Visit, task: str | None) -> Iterator[Recording]:
     """Reads the recordings of a visit, of one task or of all.
 
     Raises:
         ArchiveError: When a visit's archive holds a recording of another visit.
     """
-    for member in members:
+    for member in visit.members:
         if not member.endswith(".zip"):
             yield from _read(source, [member], task)
             continue
         inner = source.nested(member)
         for recording in _read(inner, sorted(inner.index(_RECORDING).values()), task):
-            if (recording.subject, recording.round) != visit:
+            if (recording.subject, recording.round) != (visit.subject, visit.round):
                 raise ArchiveError(
                     f"{recording.name} is a recording of round {recording.round} of "
                     f"{recording.subject}, in the archive of another visit. Get the archive again."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import logging
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,13 +14,12 @@ import tensorflow_datasets as tfds
 from tfds_builders.common import people
 from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
-from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, FormatError
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
-from tfds_builders.common.progress import track
-from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.recordings import RecordingsMixin
+from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.splits import by_subject
 from tfds_builders.ltmm_gait.activity import minute_figures, most_active
 from tfds_builders.parsers import wfdb16
@@ -82,7 +82,7 @@ class Recording(NamedTuple):
         return GROUPS[self.subject[:2]]
 
 
-class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `ltmm_gait`."""
 
     VERSION = tfds.core.Version("1.0.0")
@@ -163,50 +163,58 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             split: [recordings[subject] for subject in ids if subject in recordings]
             for split, ids in subjects.items()
         }
+        make = functools.partial(examples_of, source=source, config=self.builder_config)
         return {
-            split: self._generate_examples(source, part, repeats, split)
+            split: self._generate_examples(part, make, split, "people", repeats)
             for split, part in parts.items()
             if part
         }
 
-    def _generate_examples(self, source, recordings, repeats, split):
-        for recording in track(recordings, f"{self.name}, {split}, people"):
-            subject = recording.subject
-            header = header_of(source, recording.member)
-            digital = _digital(source, recording.member, header)
-            repeats.add(digital, recording.member, subject)
-            for key, start, sequence in self._windows(subject, digital, header):
-                home = not self.builder_config.lab
-                yield (
-                    key,
-                    {
-                        "id": key,
-                        "sequence": sequence,
-                        "start_sample": start,
-                        "group": recording.group,
-                        "age": _age(header),
-                        "sex": SEXES.get(header.notes.get("sex", "").upper()[:1], ""),
-                        **people.record(
-                            subject,
-                            session=0 if home else people.UNKNOWN,
-                            day=start // DAY if home else people.UNKNOWN,
-                            device=DEVICE,
-                        ),
-                    },
-                )
 
-    def _windows(self, subject, digital, header) -> Iterator[tuple[str, int, np.ndarray]]:
-        """Key, first sample and values of each part of a recording that the config has."""
-        config = self.builder_config
-        if config.lab:
-            yield subject, 0, _values(digital, header)
-            return
-        minutes = np.arange(len(digital) // MINUTE)
-        if config.active is not None and len(minutes):
-            every = (_values(_minute(digital, at), header) for at in minutes)
-            minutes = most_active(*minute_figures(every), config.active, config.scaled)
-        for at in map(int, minutes):
-            yield f"{subject}/{at:04d}", at * MINUTE, _values(_minute(digital, at), header)
+def examples_of(
+    recording: Recording, repeats: Repeats | Contents, source: Source, config: Config
+) -> Iterator[tuple[str, dict]]:
+    """Makes the examples of a recording.
+
+    Raises:
+        ArchiveError: When `repeats` refuses it.
+        FormatError: When it cannot be read.
+    """
+    subject = recording.subject
+    header = header_of(source, recording.member)
+    digital = _digital(source, recording.member, header)
+    repeats.add(digital, recording.member, subject)
+    for key, start, sequence in _windows(subject, digital, header, config):
+        yield (
+            key,
+            {
+                "id": key,
+                "sequence": sequence,
+                "start_sample": start,
+                "group": recording.group,
+                "age": _age(header),
+                "sex": SEXES.get(header.notes.get("sex", "").upper()[:1], ""),
+                **people.record(
+                    subject,
+                    session=people.UNKNOWN if config.lab else 0,
+                    day=people.UNKNOWN if config.lab else start // DAY,
+                    device=DEVICE,
+                ),
+            },
+        )
+
+
+def _windows(subject, digital, header, config) -> Iterator[tuple[str, int, np.ndarray]]:
+    """Key, first sample and values of each part of a recording that a config has."""
+    if config.lab:
+        yield subject, 0, _values(digital, header)
+        return
+    minutes = np.arange(len(digital) // MINUTE)
+    if config.active is not None and len(minutes):
+        every = (_values(_minute(digital, at), header) for at in minutes)
+        minutes = most_active(*minute_figures(every), config.active, config.scaled)
+    for at in map(int, minutes):
+        yield f"{subject}/{at:04d}", at * MINUTE, _values(_minute(digital, at), header)
 
 
 def recordings_of(source: Source, pattern: str) -> dict[str, Recording]:

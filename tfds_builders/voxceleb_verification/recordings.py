@@ -42,13 +42,13 @@ ARCHIVES = {  # by corpus; those that are there are read together
 
 
 class Recording(NamedTuple):
-    """One recording: what its name says, and where it is."""
+    """One recording: what its name says, and the key and the member of the archive it is in."""
 
     speaker: str
     video: str
     number: str
+    archive: str
     member: str
-    source: Source
 
     @property
     def key(self) -> str:
@@ -71,11 +71,11 @@ def find_archives(manual_dir: str | os.PathLike, corpus: str) -> dict[str, Sourc
     return found
 
 
-def recordings_of(sources: Iterable[Source], speakers: Container[str]) -> list[Recording]:
+def recordings_of(sources: Mapping[str, Source], speakers: Container[str]) -> list[Recording]:
     """Returns all recordings, in the order of speakers, videos and numbers.
 
     Args:
-        sources: The archives.
+        sources: The archives, by key.
         speakers: Ids that the table of speakers has.
 
     Raises:
@@ -83,7 +83,7 @@ def recordings_of(sources: Iterable[Source], speakers: Container[str]) -> list[R
             twice, or is no recording of VoxCeleb.
     """
     found: dict[str, Recording] = {}
-    for source in sources:
+    for archive, source in sources.items():
         before = len(found)
         for member in source.names:
             if not member.lower().endswith(".wav"):
@@ -95,11 +95,11 @@ def recordings_of(sources: Iterable[Source], speakers: Container[str]) -> list[R
                     "<speaker>/<video>/<number>.wav with a speaker of the table of speakers "
                     "(id10001, ...). Keep only those."
                 )
-            recording = Recording(*match.groups(), member, source)
+            recording = Recording(*match.groups(), archive, member)
             other = found.setdefault(recording.key, recording)
             if other is not recording:
                 raise ArchiveError(
-                    f"{source.title} holds {member}, which {other.source.title} holds as "
+                    f"{source.title} holds {member}, which {sources[other.archive].title} holds as "
                     f"{other.member}: the same recording twice. Keep one of the two."
                 )
         if len(found) == before:

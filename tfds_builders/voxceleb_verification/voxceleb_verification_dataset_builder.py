@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -12,9 +14,8 @@ import tensorflow_datasets as tfds
 from tfds_builders.common import audio, people
 from tfds_builders.common.about import About
 from tfds_builders.common.archive import Source
-from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
-from tfds_builders.common.progress import track
+from tfds_builders.common.recordings import RecordingsMixin
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers.speakers import GENDERS, Speaker
 from tfds_builders.parsers.trials import speaker_of
@@ -35,6 +36,7 @@ from tfds_builders.voxceleb_verification.recordings import (
     sessions_of,
 )
 
+T = TypeVar("T")
 log = logging.getLogger("tfds_builders")
 
 RATE_HZ = 16_000
@@ -53,7 +55,24 @@ class Config(tfds.core.BuilderConfig):
     corpus: str = ""
 
 
-class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+class Voice(NamedTuple):
+    """A recording, who speaks, and which of the speaker's videos it is from."""
+
+    recording: Recording
+    speaker: Speaker
+    session: int
+
+
+class Trial(NamedTuple):
+    """A trial, by the ids of its recordings."""
+
+    id: str
+    same: bool
+    first: str
+    second: str
+
+
+class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `voxceleb_verification`."""
 
     VERSION = tfds.core.Version("1.0.0")
@@ -117,11 +136,6 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             return {"test": self._trials(**sources)}
         return self._voices(**sources)
 
-    def _generate_examples(self, items, example, split):
-        for item in track(items, f"{self.name}, {split}"):
-            record = example(item)
-            yield record["id"], record
-
     def _trials(self, lists: Source):
         file, count = TRIALS[self.builder_config.name]
         trials = read_trials(lists, file)
@@ -132,23 +146,20 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             )  # fmt: skip
         heard = {speaker_of(utterance) for utterance in (*trials.first, *trials.second)}
         self.info.metadata.update(subjects={"test": sorted(heard)})
-        places = range(len(trials.same))
         digits = len(str(count))
-        return self._generate_examples(
-            places,
-            lambda place: {
-                "id": f"{place + 1:0{digits}d}",
-                "same": trials.same[place],
-                "first": trials.first[place],
-                "second": trials.second[place],
-            },
-            "test",
-        )
+        items = [
+            Trial(f"{number:0{digits}d}", *trial)
+            for number, trial in enumerate(
+                zip(trials.same, trials.first, trials.second, strict=True), start=1
+            )
+        ]
+        make = functools.partial(by_id, record_of=Trial._asdict)
+        return self._generate_examples(items, make, "test", "trials")
 
     def _voices(self, lists: Source, **archives: Source):
         corpus = self.builder_config.corpus
         speakers = read_speakers(lists, corpus)
-        recordings = recordings_of(archives.values(), speakers)
+        recordings = recordings_of(archives, speakers)
         heard = {recording.speaker for recording in recordings}
         if len(recordings) < UTTERANCES[corpus]:
             log.warning(
@@ -164,11 +175,21 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             subjects={split: sorted(ids) for split, ids in parts.items() if ids},
         )
         sessions = sessions_of(recordings)
+        voices = [
+            Voice(
+                recording,
+                speakers[recording.speaker],
+                sessions[recording.speaker, recording.video],
+            )
+            for recording in recordings
+        ]
+        make = functools.partial(by_id, record_of=functools.partial(features_of, archives=archives))
         return {
             split: self._generate_examples(
-                [recording for recording in recordings if recording.speaker in ids],
-                lambda recording: voice(recording, speakers[recording.speaker], sessions),
+                [voice for voice in voices if voice.recording.speaker in ids],
+                make,
                 split,
+                "recordings",
             )
             for split, ids in parts.items()
             if ids
@@ -188,20 +209,25 @@ def split_speakers(speakers: Mapping[str, Speaker]) -> dict[str, set[str]]:
     return {**splits, "test": {*speakers} - {*dev}}
 
 
-def voice(
-    recording: Recording, speaker: Speaker, sessions: Mapping[tuple[str, str], int]
-) -> dict[str, object]:
+def by_id(item: T, repeats: None, record_of: Callable[[T], dict]) -> Iterator[tuple[str, dict]]:
+    """Gives the record of an item by its id; recordings are too many to look for repeats."""
+    record = record_of(item)
+    yield record["id"], record
+
+
+def features_of(voice: Voice, archives: Mapping[str, Source]) -> dict[str, object]:
     """Returns the features of a recording.
 
     Raises:
         FormatError: When it cannot be read, or has another rate.
     """
+    recording, speaker, session = voice
     return {
         "id": recording.key,
-        "audio": audio.mono(recording.source, recording.member, RATE_HZ),
+        "audio": audio.mono(archives[recording.archive], recording.member, RATE_HZ),
         "rate": RATE_HZ,
         "video": recording.video,
         "gender": speaker.gender,
         "nationality": speaker.nationality,
-        **people.record(recording.speaker, session=sessions[recording.speaker, recording.video]),
+        **people.record(recording.speaker, session=session),
     }

@@ -1,0 +1,223 @@
+"""Preparing on Apache Beam: the same examples as without it, and errors of workers as they are.
+
+Beam is not in the extra `test`: the tests that need it skip without it.
+"""
+
+import importlib.util
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import tfds_builders
+from tests.tfds_builders import gaze, inertial, media, samples
+from tfds_builders import reading
+from tfds_builders.build import app
+from tfds_builders.common.errors import ArchiveError, FormatError, PipelineError
+from tfds_builders.common.recordings import RecordingsMixin
+
+pytestmark = pytest.mark.usefixtures("quiet")
+needs_beam = pytest.mark.skipif(
+    importlib.util.find_spec("apache_beam") is None,
+    reason='Apache Beam is not here: pip install "keras-dml[beam]"',
+)
+LTMM = inertial.ltmm_files()
+VISIT = "GazeBase_v2_0/Round_1/Subject_1001.zip"
+GAZEBASE = gaze.gazebase_files(folder="GazeBase_v2_0/")
+REPEATED = GAZEBASE | {
+    VISIT: samples.zipped(dict.fromkeys(gaze.gazebase_recordings("001"), gaze.gazebase_file()))
+}
+VOXCELEB = media.voice_files() | {"voxceleb_verification/veri_test.txt": media.trial_list()}
+IN_THIS_PROCESS = "runner=FnApiRunner"  # the DirectRunner's own first choice is downloaded
+
+
+def options_of(text):
+    from tfds_builders.common import beam_jobs
+
+    return beam_jobs.parse_options(text or beam_jobs.ALL_PROCESSORS)
+
+
+@pytest.fixture
+def pipeline():
+    return options_of(IN_THIS_PROCESS)
+
+
+def prepare(folder, name, files, options=None):
+    manual = samples.write(folder / "manual", files)
+    return reading.prepared(name, manual, folder / "data", beam_options=options)
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+@needs_beam
+@pytest.mark.parametrize(
+    ("name", "files", "options"),
+    [
+        ("ltmm_gait", LTMM, IN_THIS_PROCESS),
+        ("ltmm_gait/lab", LTMM, IN_THIS_PROCESS),
+        ("gazebase_gaze/all1000", REPEATED, IN_THIS_PROCESS),
+        ("voxceleb_verification/vox1", VOXCELEB, IN_THIS_PROCESS),
+        ("voxceleb_verification/trials_o", VOXCELEB, IN_THIS_PROCESS),
+        pytest.param("gazebase_gaze/all100", REPEATED, "", marks=pytest.mark.slow, id="processes"),
+    ],
+)
+def test_examples_order_and_metadata_are_those_without_beam(name, files, options, tmp_path):
+    plain, beam = (
+        prepare(tmp_path / kind, name, files, given)
+        for kind, given in (("plain", None), ("beam", options_of(options)))
+    )
+    assert dict(beam.info.metadata) == dict(plain.info.metadata)
+    assert list(beam.info.splits) == list(plain.info.splits)
+    for split, expected in plain.as_data_source().items():
+        found = beam.as_data_source(split)
+        assert len(found) == len(expected) > 0
+        for one, other in zip(found, expected, strict=True):
+            assert one.keys() == other.keys()
+            for key, value in other.items():
+                np.testing.assert_array_equal(one[key], value)
+    names = [sorted(path.name for path in it.data_path.iterdir()) for it in (plain, beam)]
+    assert names[0] == names[1]  # and so nothing of the workers' notes
+
+
+@needs_beam
+@pytest.mark.parametrize(
+    ("name", "files", "kind", "message"),
+    [
+        (
+            "ltmm_gait",
+            LTMM | {"ltmm/CO030.dat": LTMM["ltmm/CO030.dat"][:-1]},
+            FormatError,
+            r"^CO030\.dat: .* bytes, expected .*, as its header says\.",
+        ),
+        (
+            "gazebase_gaze/all100",
+            GAZEBASE | {VISIT: b"PK no zip"},
+            ArchiveError,
+            r"^GazeBase_v2_0: Round_1/Subject_1001\.zip is damaged or cut",
+        ),
+        (
+            "ltmm_gait",  # refused by this process, once all workers have told what they met
+            LTMM | {"ltmm/CO030.dat": LTMM["ltmm/CO001.dat"]},
+            ArchiveError,
+            r"^ltmm: CO0\d\d\.hea .* and CO0\d\d\.hea .* hold the same, so one",
+        ),
+    ],
+    ids=["cut samples", "broken visit", "a copy"],
+)
+def test_a_broken_recording_is_told_as_without_beam(name, files, kind, message, pipeline, tmp_path):
+    told = []
+    for options in (None, pipeline):
+        with pytest.raises(kind, match=message) as caught:
+            prepare(tmp_path, name, files, options)
+        told.append(str(caught.value))
+        assert not (tmp_path / "data").exists()
+    assert told[0] == told[1]
+
+
+@needs_beam
+@pytest.mark.slow
+def test_another_failure_of_beam_is_told_in_a_line(pipeline, tmp_path, monkeypatch):
+    """Two equal keys, which TFDS finds when it writes."""
+    monkeypatch.setattr(
+        "tfds_builders.ltmm_gait.ltmm_gait_dataset_builder._windows", _two_of_one_key
+    )
+    with pytest.raises(PipelineError, match="^Apache Beam failed: .*share the same hashed key!"):
+        prepare(tmp_path, "ltmm_gait/lab", LTMM, pipeline)
+    assert not (tmp_path / "data").exists()
+
+
+def _two_of_one_key(subject, digital, header, config):
+    for _ in range(2):
+        yield subject, 0, np.zeros((1, 6), np.float32)
+
+
+@needs_beam
+def test_the_command_prepares_on_beam_and_tells_a_broken_recording_last(tmp_path):
+    arguments = (
+        "ltmm_gait/lab", "--data-dir", tmp_path / "data", "--file-format", "array_record",
+        "--json", "--beam", "--beam-options", "runner=FnApiRunner", "--manual-dir",
+    )  # fmt: skip
+    broken = LTMM | {"ltmm/LabWalks/co030_base.dat": b"\0"}
+    result = run(*arguments, samples.write(tmp_path / "broken", broken))
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1].startswith("Error: LabWalks/co030_base.dat: 1 bytes, ")
+    result = run(*arguments, samples.write(tmp_path / "manual", LTMM))
+    assert result.exit_code == 0, result.output
+    assert sum(json.loads(result.stdout)["examples"].values()) == len(inertial.ELDERS)
+
+
+@needs_beam
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("direct_num_workers=many", "direct_num_workers: invalid int value: 'many'"),
+        ("runner=Nobody", "Unexpected pipeline runner: Nobody"),
+    ],
+)
+def test_options_that_beam_refuses_are_told_in_a_line(options, message, tmp_path):
+    manual = samples.write(tmp_path / "manual", LTMM)
+    arguments = ("--manual-dir", manual, "--data-dir", tmp_path / "d", "--beam")
+    result = run("ltmm_gait/lab", *arguments, "--beam-options", options)
+    assert result.exit_code != 0
+    assert message in " ".join(result.stderr.replace("│", " ").split())
+    assert "usage: " not in result.stderr  # the page of all options
+
+
+@needs_beam
+def test_the_options_on_the_page_are_options_of_beam(caplog):
+    page = pathlib.Path(tfds_builders.__file__).with_name("README.md").read_text()
+    written = re.findall(r"--beam-options (\S+=\S+)", page)
+    runners = {options_of(text).get_all_options()["runner"] for text in written}
+    assert runners == {"DirectRunner", "FlinkRunner", "SparkRunner", "DataflowRunner"}
+    assert "Discarding" not in caplog.text
+
+
+def test_the_large_data_sets_are_those_that_can():
+    can = [
+        name
+        for name in tfds_builders.list_builders()
+        if issubclass(tfds_builders.builder_cls(name), RecordingsMixin)
+    ]
+    assert can == ["gazebase_gaze", "ltmm_gait", "voxceleb_verification"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("ipol_gait", "--beam"), "ipol_gait: prepared in one process. Leave --beam out; it is for "
+         "gazebase_gaze, ltmm_gait, voxceleb_verification."),
+        (("ltmm_gait", "--beam-options", "runner=FlinkRunner"), "--beam-options are of --beam"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_refused(arguments, message):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    told = result.stderr.replace("│", " ")
+    assert message in " ".join(told.split())
+
+
+def test_without_the_package_it_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "apache_beam", None)
+    monkeypatch.delitem(sys.modules, "tfds_builders.common.beam_jobs", raising=False)
+    monkeypatch.delattr("tfds_builders.common.beam_jobs", raising=False)
+    result = run("ltmm_gait", "--beam")
+    assert result.exit_code == 2
+    assert 'pip install "keras-dml[beam]"' in result.stderr.replace("│", " ")
+
+
+def test_without_the_option_beam_is_not_imported(tmp_path):
+    manual = samples.write(tmp_path / "manual", LTMM)
+    program = (
+        "import sys; from tfds_builders import reading; "
+        f"reading.prepared('ltmm_gait/lab', {str(manual)!r}, {str(tmp_path / 'd')!r}); "
+        "print(*{'apache_beam', 'tensorflow'} & {*sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.splitlines()[-1] == "", done.stderr
