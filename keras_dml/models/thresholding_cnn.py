@@ -1,8 +1,8 @@
-"""A small network for attacked images of ink on paper, whose first filters threshold pixels."""
+"""A small network for attacked images of ink on paper, which thresholds their pixels."""
 
 import numpy as np
 
-from keras_dml._backend import keras
+from keras_dml._backend import keras, ops
 from keras_dml.models.images import embedding_of, image_input
 
 SLOPE = 4.0  # of the first filters: an output of 1 is a quarter of the range above a threshold
@@ -10,8 +10,8 @@ LOWEST, HIGHEST = 0.3, 0.7
 NOISE = 0.25  # scale of the random initialization that the first kernels keep
 
 
-def thresholding_cnn(input_shape=(28, 28, 1), *, width=16, embedding=64):
-    """A small CNN whose first filters start as thresholds of pixels.
+def thresholding_cnn(input_shape=(28, 28, 1), *, width=16, embedding=64, gray_band=None):
+    """A small CNN that thresholds pixels, by how its first filters start or by a fixed step.
 
     A 3 by 3 convolution, two strided 4 by 4 convolutions and a hidden layer, each with ReLU, and a
     linear embedding. The first convolution starts as `relu(4 (x - t))` and `relu(4 (t - x))` of
@@ -19,6 +19,11 @@ def thresholding_cnn(input_shape=(28, 28, 1), *, width=16, embedding=64):
     Adversarially trained networks on MNIST learn such filters (Madry2018, appendix C), which takes
     most of their training: after six epochs from this start 97.8 % of held-out training images are
     classified correctly under PGD-40 at 0.3.
+
+    With `gray_band` pixels are stretched first, so that all below the band about 0.5 are black and
+    all above it white: a change of at most 0.3 then reaches gray pixels only. Gradients pass this
+    step as if nothing were cut off, so that attacks by gradients find what the step would hide,
+    in training and afterwards (Athalye2018).
 
     Functional model:
         Input: `image`, shape `(batch, height, width, channels)`, in [0, 1], not standardized.
@@ -29,15 +34,22 @@ def thresholding_cnn(input_shape=(28, 28, 1), *, width=16, embedding=64):
         width: Filters of the first convolution; the next have two and four times as many, the
             hidden layer 32 times.
         embedding: Units of the last layer.
+        gray_band: Width of the band of gray that stays, above 0 and at most 1; the first filters
+            then start at random. None: no such step.
 
     Returns:
         A `keras.Model`; 1,680,192 weights by default.
 
     Raises:
-        ValueError: If the shape is invalid.
+        ValueError: If the shape is invalid, or the band is out of range.
     """
+    if gray_band is not None and not 0 < gray_band <= 1:
+        raise ValueError(
+            f"`gray_band` must be above 0 and at most 1, or None. Received gray_band={gray_band!r}."
+        )
     layers = keras.layers
     x = image = image_input(input_shape, 4)
+    x = x if gray_band is None else _stretched(x, gray_band)
     first = layers.Conv2D(width, 3, padding="same", activation="relu", name="thresholds")
     x = first(x)
     for i, factor in enumerate((2, 4), start=1):
@@ -46,8 +58,16 @@ def thresholding_cnn(input_shape=(28, 28, 1), *, width=16, embedding=64):
         )(x)
     x = layers.Flatten(name="flat")(x)
     x = layers.Dense(32 * width, activation="relu", name="hidden")(x)
-    _initialize_thresholds(first)
+    if gray_band is None:
+        _initialize_thresholds(first)
     return keras.Model(image, embedding_of(x, embedding), name="thresholding_cnn")
+
+
+def _stretched(x, band):
+    """Pixels with the band about 0.5 stretched to 0 to 1 and the rest cut off; the gradient is that
+    of the line."""
+    line = (x - 0.5) / band + 0.5
+    return line + ops.stop_gradient(ops.clip(line, 0.0, 1.0) - line)
 
 
 def _initialize_thresholds(convolution):

@@ -44,3 +44,47 @@ def test_it_starts_by_looking_at_single_pixels_through_thresholds(channels):
 def test_other_shapes_are_refused_with_a_way_out(shape):
     with pytest.raises(ValueError, match=r"`input_shape` must be \(height, width, channels\)"):
         models.thresholding_cnn(shape)
+
+
+@pytest.mark.parametrize("band", [0.2, 0.4])
+def test_changes_of_black_and_white_pixels_do_not_pass_a_gray_band(band, rng):
+    model = models.thresholding_cnn((8, 8, 1), width=4, embedding=3, gray_band=band)
+    limit = 0.3
+    black, white = 0.5 - band / 2 - limit, 0.5 + band / 2 + limit
+    ink = rng.random((5, 8, 8, 1)) < 0.5
+    x = np.where(ink, rng.uniform(white, 1, ink.shape), rng.uniform(0, black, ink.shape))
+    changed = np.clip(x + limit * rng.choice([-1, 1], x.shape), 0, 1)
+    np.testing.assert_allclose(numpy(model(changed)), numpy(model(x)), rtol=1e-4, atol=1e-6)
+    gray = np.full_like(x, 0.5)
+    assert np.abs(numpy(model(gray)) - numpy(model(x))).max() > 1e-3
+
+
+def test_gradients_pass_a_gray_band_as_if_nothing_were_cut_off(rng):
+    import tensorflow as tf
+
+    band = 0.25
+    model = models.thresholding_cnn((8, 8, 1), width=4, embedding=3, gray_band=band)
+    after = models.thresholding_cnn((8, 8, 1), width=4, embedding=3, gray_band=1.0)
+    after.set_weights(model.get_weights())
+    x = tf.constant(rng.random((2, 8, 8, 1)), "float32")
+    stretched = tf.clip_by_value((x - 0.5) / band + 0.5, 0.0, 1.0)
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch([x, stretched])
+        found, expected = (tf.reduce_sum(one**2) for one in (model(x), after(stretched)))
+    np.testing.assert_allclose(
+        tape.gradient(found, x), tape.gradient(expected, stretched) / band, rtol=1e-3, atol=1e-6
+    )
+
+
+def test_a_network_with_a_gray_band_is_saved_whole(rng, tmp_path):
+    model = models.thresholding_cnn((8, 8, 1), width=4, embedding=3, gray_band=0.2)
+    model.save(tmp_path / "model.keras")
+    x = rng.random((3, 8, 8, 1)).astype("float32")
+    kept = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(numpy(kept(x)), numpy(model(x)))
+
+
+@pytest.mark.parametrize("band", [0, -0.1, 1.5])
+def test_a_band_that_is_none_is_refused(band):
+    with pytest.raises(ValueError, match=r"`gray_band` must be above 0 and at most 1"):
+        models.thresholding_cnn(gray_band=band)
