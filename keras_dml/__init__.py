@@ -10,11 +10,12 @@ import importlib
 
 __version__ = "0.1.0"
 
-_FUNCTIONS = {"embed": "inference", "distance": "inference"}
+_HOME = {"Gallery": "gallery", "embed": "inference", "distance": "inference"}
 _SUBPACKAGES = (
     "distances",
     "evaluation",
     "export",
+    "gallery",
     "geometry",
     "inference",
     "inputs",
@@ -28,12 +29,12 @@ _SUBPACKAGES = (
     "zoo",
 )
 
-__all__ = ["__version__", *sorted([*_FUNCTIONS, *_SUBPACKAGES])]
+__all__ = ["__version__", *sorted([*_HOME, *_SUBPACKAGES])]
 
 
 def __getattr__(name):
-    if name in _FUNCTIONS:
-        value = getattr(importlib.import_module(f"{__name__}.{_FUNCTIONS[name]}"), name)
+    if name in _HOME:
+        value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
         globals()[name] = value
         return value
     if name in _SUBPACKAGES:

@@ -1,0 +1,19 @@
+"""People enrolled under one model, kept in a file: who is it, is it the one who is claimed, or a
+stranger?
+
+A `Gallery` is one SQLite file of embeddings. It needs the model only where a recording is embedded.
+"""
+
+from keras_dml import _lazy
+
+_HOME = {
+    "Gallery": "_gallery",
+    "Candidate": "_results",
+    "Decision": "_results",
+    "Enrollment": "_results",
+    "Identification": "_results",
+    "Threshold": "_results",
+}
+
+__all__ = [*_HOME]
+__getattr__, __dir__ = _lazy.attach(__name__, _HOME)

@@ -1,0 +1,180 @@
+"""What a gallery decides, and the thresholds that it decides by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from keras_dml import evaluation
+from keras_dml.gallery._results import Candidate, Decision, Identification, Threshold
+
+
+class Decisions:
+    """The part of a gallery that compares; it needs `_store`, `_model` and `_templates()`."""
+
+    def verify(self, person: str, recordings, *, far=None, threshold=None) -> Decision:
+        """Whether recordings are a person's.
+
+        Args:
+            person: The person claimed.
+            recordings: One recording, or several of the same moment, which are decided on together.
+            far: False accept rate of the threshold, one that was calibrated; None: the smallest.
+            threshold: A threshold of your own instead.
+
+        Returns:
+            `Decision`.
+
+        Raises:
+            KeyError: If nobody of this name is enrolled.
+            ValueError: If the model does not take a recording, or there is no threshold.
+        """
+        limit = self._limit(far, threshold)
+        known = self._templates()
+        self._check_enrolled(person, known)
+        scores, denied = known.scores(self._model, self._embedded(recordings), [person])
+        accepted = bool(scores[0] <= limit) and not denied[0]
+        return Decision(accepted, person, float(scores[0]), limit, bool(denied[0]))
+
+    def identify(self, recordings, top: int = 5, *, far=None, threshold=None) -> Identification:
+        """Who it is, or that it is a stranger.
+
+        Args:
+            recordings: One recording, or several of the same moment.
+            top: Most candidates listed.
+            far: As in `verify`: the rate at which one person is taken for another. With n people
+                enrolled, a stranger is taken for somebody up to n times as often.
+            threshold: A threshold of your own instead.
+
+        Returns:
+            `Identification`.
+
+        Raises:
+            ValueError: If nobody is enrolled, the model does not take a recording, or there is no
+                threshold.
+        """
+        limit = self._limit(far, threshold)
+        known = self._templates()
+        self._check_anybody(known)
+        scores, denied = known.scores(self._model, self._embedded(recordings), known.names)
+        scores = np.where(denied, np.inf, scores)
+        order = np.argsort(scores, kind="stable")[: max(1, top)]
+        nearest = tuple(Candidate(known.names[i], float(scores[i])) for i in order)
+        person = nearest[0].person if nearest[0].score <= limit else None
+        return Identification(person, nearest, limit, len(known.names))
+
+    def reject(self, person: str, recordings) -> None:
+        """Marks recordings as not this person's: what is nearer to them than to those enrolled is
+        no longer accepted as this person.
+
+        Args:
+            person: A person who is enrolled.
+            recordings: One recording or several.
+
+        Raises:
+            KeyError: If nobody of this name is enrolled.
+            ValueError: If the model does not take a recording.
+        """
+        self._check_enrolled(person, self._templates())
+        self._store.add(person, self._embedded(recordings), enrolled=False)
+
+    def calibrate(self, recordings, people, far: float = 0.01) -> Threshold:
+        """Sets the threshold that accepts at most a fraction of false claims.
+
+        Each recording claims to be of everybody in turn: of its own person, by the other recordings
+        of that person, and of every other one. Give people whom the model has never seen, with
+        several recordings each; they need not be enrolled, and are not by this.
+
+        Args:
+            recordings: List of recordings.
+            people: Person of each.
+            far: False accept rate, above 0 and below 1.
+
+        Returns:
+            `Threshold`, which the gallery keeps: with intervals over these people, for a rate that
+            few people cannot show is not shown by many recordings.
+
+        Raises:
+            ValueError: If there is one person only, nobody has two recordings, or the claims are
+                too few to show the rate.
+        """
+        listed, people = self._named(recordings, people)
+        names = np.unique(people)
+        z = self._model.embed(listed)
+        scores = self._model.distances(z, z)
+        np.fill_diagonal(scores, np.inf)
+        scores = np.stack([scores[:, people == name].min(axis=1) for name in names], axis=1)
+        probes, claims = np.repeat(people, len(names)), np.tile(names, len(listed))
+        shown = np.isfinite(scores.ravel())  # a person's only recording has nothing to claim by
+        scores, probes, claims = (one[shown] for one in (scores.ravel(), probes, claims))
+        genuine = probes == claims
+        value = evaluation.threshold_at_far(scores, genuine, far).value
+        rates = evaluation.accept_rates(scores, genuine, value, people=(probes, claims))
+        found = Threshold(
+            far=float(far),
+            value=float(value),
+            far_ci95=tuple(map(float, rates.far_ci95)),
+            tar=float(rates.tar),
+            tar_ci95=tuple(map(float, rates.tar_ci95)),
+            people=len(names),
+            trials=rates.imposter,
+        )
+        self._store.set_threshold(found)
+        return found
+
+    def evaluate(self, recordings, people):
+        """Figures of recordings observed later, each against everybody enrolled.
+
+        Args:
+            recordings: List of recordings.
+            people: Person of each; one who is not enrolled gives false claims alone.
+
+        Returns:
+            `keras_dml.evaluation.Verification`, with intervals over people.
+
+        Raises:
+            ValueError: If nobody is enrolled, or none of the people is, or all claims are true.
+        """
+        listed, people = self._named(recordings, people)
+        known = self._templates()
+        self._check_anybody(known)
+        z = self._model.embed(listed)
+        scores = np.stack([known.scores(self._model, one[None], known.names)[0] for one in z])
+        probes, claims = np.repeat(people, len(known.names)), np.tile(known.names, len(listed))
+        return evaluation.verification(
+            scores.ravel(), probes == claims, people=(probes, claims), bootstrap=1000
+        )
+
+    def _named(self, recordings, people):
+        listed, people = self._listed(recordings), np.asarray(people)
+        if people.shape != (len(listed),):
+            raise ValueError(
+                f"`people` must name the person of each of the {len(listed)} recordings. Received "
+                f"shape {people.shape}."
+            )
+        return listed, people
+
+    def _embedded(self, recordings):
+        return self._model.embed(self._listed(recordings))
+
+    def _limit(self, far, threshold):
+        if threshold is not None:
+            return float(threshold)
+        known = self.thresholds
+        if not known:
+            raise ValueError(
+                "No threshold is set: call `calibrate` with recordings of people whom the model "
+                "has never seen, or give `threshold`."
+            )
+        if far is not None and far not in known:
+            rates = ", ".join(f"{rate:g}" for rate in known)
+            raise ValueError(
+                f"`far` must be a rate that was calibrated: {rates}. Received far={far!r}."
+            )
+        return known[min(known) if far is None else far].value
+
+    def _check_anybody(self, known):
+        if not known.names:
+            raise ValueError(f"Nobody is enrolled in {self.path}: call `enroll` first.")
+
+    def _check_enrolled(self, person, known):
+        if person not in known.names:
+            raise KeyError(self._unknown(person, known.names))

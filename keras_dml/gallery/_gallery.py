@@ -1,0 +1,227 @@
+"""People enrolled under one model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from keras_dml.gallery._decisions import Decisions
+from keras_dml.gallery._model import GalleryModel
+from keras_dml.gallery._results import Enrollment
+from keras_dml.gallery._store import Store
+from keras_dml.gallery._templates import Templates
+
+LONGEST_NAME = 200  # characters
+
+
+class Gallery(Decisions):
+    """People enrolled under one model: who is it, is it the one who is claimed, or a stranger?
+
+    What a method returned is kept, also if the process is killed in the next instant; a call that
+    was interrupted left nothing. Several processes may use the file at once. It holds embeddings,
+    names and thresholds, in clear: personal data, which belong on an encrypted disk.
+
+    A score is the mean over the recordings observed of the least distance to those enrolled of a
+    person (Abdelwahab2019, section 6); smaller is closer. Nothing is enrolled but by `enroll`.
+
+    Args:
+        path: Path of the gallery's file; a new one is created, readable by its owner alone.
+        model: A `keras.Model` whose head names a distance, the name of a zoo model, or the path of
+            a model file. None: the model that the gallery names, if it is of the zoo.
+
+    Raises:
+        ValueError: If the file is no gallery, is damaged, or is another model's; or a new gallery
+            is given no model.
+        OSError: If the file cannot be used.
+
+    Example:
+        >>> import tempfile
+        >>> rng = np.random.default_rng(0)
+        >>> def utterances(offset):
+        ...     return [rng.normal(offset, 0.1, (20, 12)) for _ in range(8)]
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> gallery = Gallery(f"{folder.name}/family.db", model="vowels_qp_wl")
+        >>> gallery.enroll("alice", utterances(0.0)).enrolled
+        8
+        >>> gallery.enroll("bob", utterances(1.0)).enrolled
+        8
+        >>> gallery.identify(utterances(1.0), threshold=100.0).person
+        'bob'
+        >>> gallery.close(), folder.cleanup()
+        (None, None)
+    """
+
+    def __init__(self, path, model=None):
+        self._store = Store(path)
+        try:
+            self._model = self._checked_model(model)
+        except BaseException:
+            self.close()
+            raise
+        self._known = self._changes = None
+
+    def _checked_model(self, model):
+        about = self._store.about()
+        if model is None and not about:
+            raise ValueError(
+                f"{self.path} is a new gallery: say which model its people are enrolled under, "
+                '`Gallery(path, model="gait_qp_wl")`.'
+            )
+        found = GalleryModel(about["model"] if model is None else model)
+        mine = {"model": found.name, "fingerprint": found.fingerprint}
+        about = self._store.describe(mine)
+        if about["fingerprint"] != found.fingerprint:
+            raise ValueError(
+                f"The people of {self.path} are enrolled under the model {about['model']!r} of "
+                f"fingerprint {about['fingerprint'][:12]}; received {found.name!r} of "
+                f"{found.fingerprint[:12]}. Embeddings of two models cannot be compared: open the "
+                "gallery with its model, or enroll the recordings again in a new one."
+            )
+        return found
+
+    @property
+    def path(self):
+        """Path of the file."""
+        return self._store.path
+
+    @property
+    def model(self):
+        """The `keras.Model`."""
+        return self._model.model
+
+    @property
+    def thresholds(self):
+        """`Threshold` by false accept rate, those that `calibrate` has set."""
+        return self._store.thresholds()
+
+    def close(self):
+        """Closes the file; the gallery cannot be used afterwards."""
+        self._store.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def people(self) -> dict[str, int]:
+        """Number of enrolled recordings by person, in the order of the names."""
+        return self._store.people()
+
+    def enroll(self, person: str, recordings) -> Enrollment:
+        """Enrolls recordings of a person, known or new.
+
+        A recording that the model does not take is refused. Where thresholds are set, so is one
+        that is further from every other recording of the person than the largest threshold: it
+        would not be accepted as this person's.
+
+        Args:
+            person: Name, of 1 to 200 printable characters.
+            recordings: Recordings as `keras_dml.embed` takes them, one array or a list.
+
+        Returns:
+            `Enrollment`: what was kept, what was refused and why.
+
+        Raises:
+            ValueError: If the name is none, or there are no recordings.
+        """
+        _check_name(person)
+        listed = self._listed(recordings)
+        refused = self._model.refused(listed)
+        taken = [i for i in range(len(listed)) if i not in refused]
+        if taken:
+            z = self._model.embed([listed[i] for i in taken])
+            apart = self._apart(person, z)
+            refused |= {taken[row]: reason for row, reason in apart.items()}
+            z = z[[row for row in range(len(z)) if row not in apart]]
+        kept = tuple(i for i in taken if i not in refused)
+        if not kept:
+            return Enrollment(person, kept, refused, self.people().get(person, 0))
+        return Enrollment(person, kept, refused, self._store.add(person, z))
+
+    def _apart(self, person, z):
+        """Why some embeddings do not belong to the others of a person, by row."""
+        limits = [one.value for one in self.thresholds.values()]
+        known = self._templates()
+        own = known.enrolled_of(person)
+        others = np.concatenate([own, z]) if len(own) else z
+        if not limits or len(others) < 2:
+            return {}
+        scores = self._model.distances(z, others)
+        scores[np.arange(len(z)), len(own) + np.arange(len(z))] = np.inf
+        nearest = scores.min(axis=1)
+        return {
+            int(row): f"it is {nearest[row]:.4g} from the nearest other recording of {person!r}, "
+            f"more than the threshold of {max(limits):.4g}"
+            for row in np.flatnonzero(nearest > max(limits))
+        }
+
+    def merge(self, other: Gallery) -> dict[str, int]:
+        """Adds the people of another gallery of the same model; embeddings that are here already
+        are not added twice. Thresholds stay those of this gallery.
+
+        Args:
+            other: The other gallery, which is not changed.
+
+        Returns:
+            Number of recordings added by person.
+
+        Raises:
+            ValueError: If it is another model's.
+        """
+        if other._model.fingerprint != self._model.fingerprint:
+            raise ValueError(
+                f"{other.path} is a gallery of {other._model.name!r}, {self.path} one of "
+                f"{self._model.name!r}: embeddings of two models cannot be compared. Enroll the "
+                "recordings again."
+            )
+        return self._store.add_all(*other._store.templates())
+
+    def remove(self, person: str) -> None:
+        """Removes a person and all that is stored of them; no byte of it stays in the files.
+
+        Raises:
+            KeyError: If nobody of this name is enrolled.
+            TimeoutError: If it was removed, but another process kept the log from being cut.
+        """
+        if not self._store.remove(person):
+            raise KeyError(self._unknown(person, self.people()))
+
+    def purge(self) -> None:
+        """Writes the file anew without free space."""
+        self._store.purge()
+
+    def _listed(self, recordings):
+        listed = self._model.listed(recordings)
+        if not listed:
+            raise ValueError("`recordings` is empty; give at least one.")
+        return listed
+
+    def _templates(self):
+        changes = self._store.changes()
+        if self._known is None or self._changes != changes:
+            names, enrolled, flat = self._store.templates()
+            shape = self._model.embedding_shape
+            if names and flat.shape[1] != np.prod(shape):
+                raise ValueError(
+                    f"{self.path} holds embeddings of {flat.shape[1]} numbers, and its model gives "
+                    f"{np.prod(shape)}: it is damaged."
+                )
+            self._known = Templates(names, enrolled, flat.reshape(len(names), *shape))
+            self._changes = changes
+        return self._known
+
+    def _unknown(self, person, names):
+        return (
+            f"Nobody named {person!r} is enrolled in {self.path}, which has {len(names)} people: "
+            "`people()` lists them."
+        )
+
+
+def _check_name(person):
+    if not isinstance(person, str):
+        raise TypeError(f"`person` must be a name, a string. Received {type(person).__name__}.")
+    if not person.strip() or len(person) > LONGEST_NAME or not person.isprintable():
+        raise ValueError(
+            f"`person` must be a name of 1 to {LONGEST_NAME} printable characters. Received "
+            f"{person[:LONGEST_NAME]!r}."
+        )

@@ -1,0 +1,75 @@
+"""The model of a gallery: which it is, and what it takes."""
+
+import hashlib
+import warnings
+
+import numpy as np
+
+from keras_dml import distances, inference, inputs
+from keras_dml._backend import ops
+from keras_dml.zoo import reading
+
+
+class GalleryModel:
+    """A model, with the mark that tells it from any other.
+
+    Args:
+        model: A `keras.Model`, the name of a zoo model, or the path of a model file.
+
+    Attributes:
+        model: The model.
+        name: Its name.
+        fingerprint: SHA-256 of the weights that embed and compare; classes that a classifier takes
+            later do not change it.
+    """
+
+    def __init__(self, model):
+        self.model = reading.load(model) if isinstance(model, str) else model
+        self.name = model if isinstance(model, str) else self.model.name
+        self._taken = inputs.of(self.model)
+        self.distance = inference.head_distance(self.model)
+        self.fingerprint = _fingerprint(self._taken.model, self.distance)
+
+    @property
+    def embedding_shape(self):
+        """Shape of one embedding."""
+        return tuple(self._taken.model.output_shape[1:])
+
+    def listed(self, recordings):
+        """Recordings as a list; one alone is a list of one."""
+        rank = len(self._taken.shape)
+        alone = isinstance(recordings, np.ndarray) and recordings.ndim == rank
+        return [recordings] if alone else list(recordings)
+
+    def refused(self, recordings):
+        """Why the model does not take some of the recordings, by their index."""
+        reasons = {}
+        for i, recording in enumerate(recordings):
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", UserWarning)  # `embed` gives it once for all
+                    self._taken.read([recording])
+            except (TypeError, ValueError) as error:
+                name = self._taken.name
+                reasons[i] = str(error).replace(f"{name} 0", f"{name} {i}", 1)
+        return reasons
+
+    def embed(self, recordings):
+        """Embeddings, shape `(recordings, ...)`."""
+        return inference.embed(self.model, recordings)
+
+    def distances(self, probes, stored):
+        """Distances of embeddings of probes to stored ones, shape `(probes, stored)`."""
+        return inference.distance(self.model, probes, stored)
+
+
+def _fingerprint(encoder, distance):
+    digest = hashlib.sha256(type(distance).__name__.encode())
+    weights = list(encoder.weights)
+    if isinstance(distance, distances.NegativeSimilarity):
+        weights += distance.layer.weights
+    for weight in weights:
+        values = np.ascontiguousarray(ops.convert_to_numpy(weight))
+        digest.update(f"{values.dtype.name}{values.shape}".encode())
+        digest.update(values.tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,243 @@
+"""People enrolled, verified, identified, denied and removed."""
+
+import pathlib
+
+import numpy as np
+import pytest
+
+from keras_dml._backend import keras
+from keras_dml.gallery import Gallery
+from keras_dml.layers import QuantileLayer
+from keras_dml.models import PrototypicalClassifier
+
+CHANNELS = 3
+
+
+@pytest.fixture(scope="module")
+def model():
+    """Quantile functions of the channels as they are."""
+    signal = keras.Input((None, CHANNELS))
+    x = keras.layers.Identity()(signal)
+    return keras.Model(signal, QuantileLayer(6)(x), name="channels")
+
+
+class People:
+    """Recordings of people whose channels lie at other levels."""
+
+    def __init__(self, seed=0):
+        self._rng = np.random.default_rng(seed)
+        self._levels = {}
+
+    def __call__(self, name, count=4, steps=30):
+        level = self._levels.setdefault(name, self._rng.normal(scale=10, size=CHANNELS))
+        return [self._rng.normal(level, 1, (steps, CHANNELS)) for _ in range(count)]
+
+
+@pytest.fixture
+def people():
+    return People()
+
+
+@pytest.fixture
+def gallery(model, people, tmp_path):
+    with Gallery(tmp_path / "family.db", model) as opened:
+        for name in ("alice", "bob", "carol"):
+            opened.enroll(name, people(name))
+        yield opened
+
+
+def calibrated(gallery, people, far=0.05):
+    names = [f"volunteer {i}" for i in range(12)]
+    recordings = [one for name in names for one in people(name)]
+    return gallery.calibrate(recordings, np.repeat(names, 4), far)
+
+
+def test_people_are_verified_and_others_are_not(gallery, people):
+    calibrated(gallery, people)
+    assert gallery.verify("alice", people("alice")).accepted
+    assert gallery.verify("alice", people("alice", 1)[0]).accepted  # one recording, not a list
+    rejected = gallery.verify("alice", people("bob"))
+    assert not rejected.accepted and rejected.score > rejected.threshold
+    assert "alice rejected" in str(rejected)
+
+
+def test_a_person_is_found_and_a_stranger_is_none(gallery, people):
+    calibrated(gallery, people)
+    found = gallery.identify(people("carol"), top=2)
+    assert found.person == "carol" and found.people == 3
+    assert [one.person for one in found.candidates][0] == "carol" and len(found.candidates) == 2
+    assert found.candidates[0].score <= found.candidates[1].score
+    assert gallery.identify(people("nobody")).person is None
+
+
+def test_the_score_is_the_mean_over_recordings_of_the_least_distance(gallery, model, people):
+    import keras_dml
+
+    mine, observed = people("dora", 5), people("dora", 3)
+    gallery.enroll("dora", mine)
+    between = keras_dml.distance(
+        model, keras_dml.embed(model, observed), keras_dml.embed(model, mine)
+    )
+    found = gallery.verify("dora", observed, threshold=1.0)
+    np.testing.assert_allclose(found.score, between.min(axis=1).mean(), rtol=1e-5)
+
+
+def test_a_threshold_keeps_its_rate_on_the_people_it_was_set_on(gallery, people):
+    found = calibrated(gallery, people, far=0.02)
+    assert gallery.thresholds == {0.02: found}
+    assert found.people == 12 and found.trials == 12 * 4 * 11
+    low, high = found.far_ci95
+    assert low <= 0.02 <= high and found.tar > 0.9
+
+
+def test_what_was_enrolled_is_there_when_the_file_is_opened_again(gallery, model, people):
+    threshold = calibrated(gallery, people)
+    with Gallery(gallery.path, model) as again:
+        assert again.people() == {"alice": 4, "bob": 4, "carol": 4}
+        assert list(again.thresholds.values()) == [threshold]
+        assert again.identify(people("bob")).person == "bob"
+
+
+def test_another_process_s_people_are_seen(gallery, model, people):
+    with Gallery(gallery.path, model) as other:
+        other.identify(people("alice"), threshold=1e9)
+        gallery.enroll("dora", people("dora"))
+        assert other.identify(people("dora"), threshold=1e9).person == "dora"
+        gallery.remove("dora")
+        assert other.identify(people("dora"), threshold=1e9).person != "dora"
+
+
+def test_recordings_that_the_model_does_not_take_are_refused_with_reasons(gallery, people):
+    bad = [np.zeros((5, CHANNELS + 1)), people("dora", 1)[0], np.full((5, CHANNELS), np.nan)]
+    found = gallery.enroll("dora", bad)
+    assert found.kept == (1,) and found.enrolled == 1
+    assert "Recording 0 has 4 channels" in found.refused[0]
+    assert "Recording 2 holds NaN" in found.refused[2]
+    none = gallery.enroll("emil", bad[:1])
+    assert none.kept == () and none.enrolled == 0 and "emil" not in gallery.people()
+
+
+def test_a_recording_of_somebody_else_is_not_enrolled_once_thresholds_are_set(gallery, people):
+    calibrated(gallery, people)
+    mixed = [*people("alice", 2), *people("bob", 1)]
+    found = gallery.enroll("alice", mixed)
+    assert found.kept == (0, 1) and found.enrolled == 6
+    assert "more than the threshold" in found.refused[2]
+
+
+def test_what_is_marked_as_not_a_person_s_is_no_longer_accepted(gallery, people):
+    twin = people("alice", 3)
+    assert gallery.verify("alice", twin[:1], threshold=1e9).accepted
+    gallery.reject("alice", twin[:1])
+    denied = gallery.verify("alice", twin[:1], threshold=1e9)
+    assert not denied.accepted and denied.denied and "another person's" in str(denied)
+    assert gallery.identify(twin[:1], threshold=1e9).person != "alice"
+    assert gallery.people()["alice"] == 4
+
+
+def test_of_a_person_who_is_removed_no_byte_stays(gallery, model, people):
+    import keras_dml
+
+    secret = people("mallory", 3)
+    gallery.enroll("mallory", secret)
+    z = keras_dml.embed(model, secret)[:, :CHANNELS]  # the last row are levels, the same for all
+    written = [one.tobytes() for one in z.astype("<f4")]
+    assert any(_found(gallery.path, one) for one in written)
+    gallery.remove("mallory")
+    assert "mallory" not in gallery.people()
+    for one in written:
+        for start in range(0, len(one) - 16, 16):
+            assert not _found(gallery.path, one[start : start + 16])
+    assert not _found(gallery.path, b"mallory")
+
+
+def _found(path, pattern):
+    files = pathlib.Path(path).parent.glob(f"{pathlib.Path(path).name}*")
+    return any(pattern in file.read_bytes() for file in files)
+
+
+def test_two_galleries_become_one_and_nothing_is_there_twice(gallery, model, people, tmp_path):
+    with Gallery(tmp_path / "other.db", model) as other:
+        other.enroll("alice", people("alice", 2))
+        other.enroll("dora", people("dora", 3))
+        other.reject("dora", people("bob", 1))
+        assert gallery.merge(other) == {"alice": 2, "dora": 4}
+        assert gallery.merge(other) == {}
+        assert other.people() == {"alice": 2, "dora": 3}
+    assert gallery.people() == {"alice": 6, "bob": 4, "carol": 4, "dora": 3}
+    assert gallery.identify(people("dora"), threshold=1e9).person == "dora"
+
+
+def test_galleries_of_two_models_are_not_merged(gallery, tmp_path):
+    signal = keras.Input((None, CHANNELS))
+    other = keras.Model(signal, QuantileLayer(9)(signal), name="other")
+    with Gallery(tmp_path / "other.db", other) as opened:
+        with pytest.raises(ValueError, match="Enroll the recordings again"):
+            gallery.merge(opened)
+
+
+def test_later_recordings_are_measured_against_everybody(gallery, people):
+    names = ["alice", "bob", "nobody"]
+    found = gallery.evaluate(
+        [one for name in names for one in people(name, 2)], np.repeat(names, 2)
+    )
+    assert found.eer == 0 and found.trials.genuine == 4 and found.trials.imposter == 14
+    assert found.intervals["eer"][0] == 0
+
+
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 201, "\x00"])
+def test_what_is_no_name_is_refused(gallery, people, name):
+    with pytest.raises(ValueError, match="`person` must be a name"):
+        gallery.enroll(name, people("dora"))
+
+
+def test_a_new_gallery_asks_for_its_model(tmp_path):
+    with pytest.raises(ValueError, match="say which model"):
+        Gallery(tmp_path / "new.db")
+
+
+def test_another_model_is_refused(gallery):
+    signal = keras.Input((None, CHANNELS))
+    other = keras.Model(signal, QuantileLayer(9)(signal), name="other")
+    with pytest.raises(ValueError, match="Embeddings of two models cannot be compared"):
+        Gallery(gallery.path, other)
+
+
+@pytest.mark.parametrize("method", ["verify", "reject"])
+def test_somebody_unknown_is_no_silent_rejection(gallery, people, method):
+    calibrated(gallery, people)
+    with pytest.raises(KeyError, match="Nobody named 'zoe'"):
+        getattr(gallery, method)("zoe", people("alice"))
+
+
+def test_without_a_threshold_nothing_is_decided(gallery, people):
+    with pytest.raises(ValueError, match="call `calibrate`"):
+        gallery.verify("alice", people("alice"))
+    calibrated(gallery, people, far=0.05)
+    with pytest.raises(ValueError, match="must be a rate that was calibrated: 0.05"):
+        gallery.verify("alice", people("alice"), far=0.01)
+
+
+def test_claims_that_cannot_show_a_rate_are_refused(gallery, people):
+    with pytest.raises(ValueError, match="imposter"):
+        gallery.calibrate(people("x") + people("y"), ["x"] * 4 + ["y"] * 4, far=0.001)
+
+
+def test_a_classifier_compares_by_its_learned_similarity(rng, tmp_path):
+    inputs = keras.Input((4, 4, 1))
+    encoder = keras.Model(inputs, keras.layers.Flatten()(inputs))
+    classifier = PrototypicalClassifier(encoder, 2, hidden=(4,), class_names=["a", "b"])
+    images = rng.random((6, 4, 4, 1)).astype("float32")
+    with Gallery(tmp_path / "things.db", classifier) as gallery:
+        gallery.enroll("cup", list(images[:2]))
+        gallery.enroll("pot", images[2])
+        found = gallery.identify(images[0], threshold=1e9)
+        z = classifier.embed(images[:3])
+        similar = np.asarray(classifier.similarity(z[:1], z))[0]
+        expected = {"cup": -similar[:2].max(), "pot": -similar[2]}
+        assert {one.person: one.score for one in found.candidates} == pytest.approx(
+            expected, rel=1e-4
+        )
+        classifier.add_classes(["c"], images[4:5], [0])
+    with Gallery(tmp_path / "things.db", classifier) as again:  # new classes are no other model
+        assert again.people() == {"cup": 2, "pot": 1}
