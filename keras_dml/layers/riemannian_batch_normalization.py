@@ -46,7 +46,11 @@ class RiemannianBatchNormalization(MatrixLayer):
         n = input_shape[-1]
         self.bias = self.add_weight(name="bias", shape=(n * (n + 1) // 2,), initializer="zeros")
         self.running_mean = self.add_weight(
-            name="running_mean", shape=(n, n), initializer="identity", trainable=False
+            name="running_mean",
+            shape=(n, n),
+            initializer="identity",
+            trainable=False,
+            aggregation="mean",  # of replicas, each of which normalizes its own rows
         )
 
     def call(self, inputs, training=False):

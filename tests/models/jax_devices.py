@@ -3,14 +3,17 @@
 import numpy as np
 
 from keras_dml._backend import keras
-from tests.models import prototype_step
+from tests.models import family_step, prototype_step
 from tests.models.one_step import LOSSES, after_fit, batch, network, report
 
 
 def steps(x, y):
-    """By method what a step leaves, and a step of a classifier."""
-    found = {method: after_fit(network(method), x, y) for method in LOSSES}
-    return {**found, "prototypes": prototype_step.after_a_step(prototype_step.classifier())}
+    """What a step of each method, loss and model leaves."""
+    return {
+        "pairs": {method: after_fit(network(method), x, y) for method in LOSSES},
+        "prototypes": prototype_step.on_devices(),
+        "family": family_step.on_devices(),
+    }
 
 
 def main():

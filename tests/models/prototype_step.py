@@ -1,37 +1,50 @@
-"""A step of a prototypical classifier on several devices and on one."""
+"""A step of a prototypical classifier, also on attacked inputs, on several devices and on one."""
 
 import numpy as np
 
 from keras_dml import models
-from keras_dml._backend import keras
+from keras_dml._backend import keras, ops
 
 CLASSES, RATE = 3, 0.1
 
 
 def batch():
     """Unequal counts of a class on the two halves, and a class that comes on one of them only."""
-    x = np.random.default_rng(6).normal(size=(8, 4)).astype("float32")
+    x = np.random.default_rng(6).random(size=(8, 4)).astype("float32")
     return x, np.array([0, 0, 0, 1, 0, 1, 1, 2])
 
 
-def classifier():
+def classifier(compiled=True):
     keras.utils.set_random_seed(2)
     encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, activation="tanh")])
     model = models.PrototypicalClassifier(encoder, CLASSES, hidden=5, dropout=0.0)
+    if compiled:
+        model.compile(keras.optimizers.SGD(RATE))
+    return model
+
+
+def attacked():
+    model = models.AdversarialTraining(classifier(compiled=False), epsilon=0.1, steps=2, seed=3)
     model.compile(keras.optimizers.SGD(RATE))
     return model
+
+
+BUILDS = {"prototypes": classifier, "attacked prototypes": attacked}
 
 
 def arrays(weights):
     return [np.asarray(keras.ops.convert_to_numpy(weight)).tolist() for weight in weights]
 
 
-def after_a_step(model):
+def result(model, told):
     """What is trained, the prototypes and visits, and the loss that is told."""
-    x, y = batch()
-    told = model.fit(x, y, batch_size=len(x), shuffle=False, verbose=0).history
-    head = model.prototypes_layer
+    head = getattr(model, "classifier", model).prototypes_layer
     return arrays(model.trainable_weights), arrays([head.prototypes, head.visits]), told
+
+
+def after_a_step(model):
+    x, y = batch()
+    return result(model, model.fit(x, y, batch_size=len(x), shuffle=False, verbose=0).history)
 
 
 def averaging_step(model):
@@ -40,25 +53,41 @@ def averaging_step(model):
     import tensorflow as tf
 
     x, y = batch()
-    model.prototypes_layer.update(model.embed(x), tf.constant(y, tf.int32))
-    half = len(x) // 2
+    inner, half = getattr(model, "classifier", model), len(x) // 2
+    parts = [_joined(model, x[rows], y[rows]) for rows in (slice(half), slice(half, None))]
+    labels = [ops.cast(y, "int32") for _, y in parts]
+    together = ops.concatenate([inner.embed(x) for x, _ in parts])
+    inner.prototypes_layer.update(together, ops.concatenate(labels))
     with tf.GradientTape() as tape:
-        terms = [
-            model.terms(model.embed(x[part]), tf.constant(y[part]))
-            for part in (slice(half), slice(half, None))
-        ]
+        terms = [inner.terms(inner.embed(x), y) for (x, _), y in zip(parts, labels, strict=True)]
         loss = sum(sum(one[:3]) for one in terms) / 2
     gradients = tape.gradient(loss, model.trainable_weights)
-    for weight, gradient in zip(model.trainable_weights, gradients, strict=True):
-        weight.assign_sub(RATE * gradient)
-    return arrays(model.trainable_weights), {"loss": [float(loss)]}
+    model.optimizer.apply(gradients, model.trainable_weights)
+    return result(model, {"loss": [float(loss)]})
+
+
+def _joined(model, x, y):
+    """What the first step of a replica trains on."""
+    if not isinstance(model, models.AdversarialTraining):
+        return x, y
+    model.steps_taken.assign(0)
+    return model._joined((x, y))
+
+
+def on_devices():
+    """By model what a step leaves."""
+    return {name: after_a_step(build()) for name, build in BUILDS.items()}
 
 
 def on_replicas(strategy):
-    """What two replicas find, and what they must."""
-    with strategy.scope():
-        several = classifier()
-    found = after_a_step(several)
-    _, state, _ = after_a_step(classifier())
-    trained, told = averaging_step(classifier())
-    return {"found": found, "expected": (trained, state, told)}
+    """By model what two replicas find, and what they must; what one device finds."""
+    results = {}
+    for name, build in BUILDS.items():
+        with strategy.scope():
+            several = build()
+        results[name] = {
+            "found": after_a_step(several),
+            "expected": averaging_step(build()),
+            "one_device": after_a_step(build()),
+        }
+    return results

@@ -3,7 +3,7 @@
 import tensorflow as tf
 
 from keras_dml.samplers import NPairSampler
-from tests.models import potato_step, prototype_step
+from tests.models import family_step, prototype_step
 from tests.models.one_step import LOSSES, RATE, after_fit, batch, network, report
 
 
@@ -43,7 +43,7 @@ def main():
         net = network("QP-WL")
     results["sampler"] = net.fit(sampler, epochs=2, verbose=0).history["loss"]
     results["prototypes"] = prototype_step.on_replicas(strategy)
-    results["potatoes"] = potato_step.on_replicas(strategy)
+    results["family"] = family_step.on_replicas(strategy)
     report(**results)
 
 

@@ -1,0 +1,225 @@
+"""A step of every loss and model of the library, on several devices and on one.
+
+`one_step.py` has the losses of pairs, `prototype_step.py` the prototypical classifier, whose
+expected steps need more than the mean of two losses.
+"""
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+
+from keras_dml import layers, losses, models
+from keras_dml._backend import keras
+
+RATE, CHANNELS = 0.1, 3
+# the second half lacks a class, has one alone, and a pair that the first half does not have
+LABELS = np.array([0, 0, 1, 1, 2, 2, 2, 1])
+PAIRS = np.repeat(np.arange(4), 2)
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    """What is trained: a model that is not compiled, its loss, and its batch."""
+
+    build: Callable
+    loss: Callable
+    shape: tuple = (4,)
+    pairs: bool = False  # whether each label comes twice in a half
+    state: str | None = None  # what two replicas leave: a key of `STATES`; None: no statistics
+
+
+# Statistics that two replicas leave, of those after each half and of one device's.
+STATES = {
+    "first": lambda first, second, whole: first,
+    "mean": lambda first, second, whole: (first + second) / 2,
+    "one device": lambda first, second, whole: whole,
+}
+
+
+def vectors():
+    return keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, activation="tanh")])
+
+
+def exact_vectors():
+    """Without rounding, of which a hash would make other numbers."""
+    return keras.Sequential(
+        [keras.Input((4,)), keras.layers.Dense(4, kernel_initializer="identity")]
+    )
+
+
+def quantiles():
+    signal = keras.Input((12, CHANNELS))
+    return keras.Sequential([signal, layers.MaskedConv1D(3, 3), layers.QuantileLayer(3)])
+
+
+def proxies():
+    return keras.Sequential([vectors(), layers.Proxies(3)])
+
+
+def matrices(*more):
+    return keras.Sequential([keras.Input((4, 4)), layers.BiMap(3), *more, layers.ReEig(0.01)])
+
+
+def normalized_matrices():
+    return matrices(layers.RiemannianBatchNormalization(0.5))
+
+
+def potatoes(wrap=lambda encoder: encoder):
+    network = models.PotatoNetwork(
+        wrap(models.spdnet((4, 2), output="spd")), classes=3, update_rate=0.1
+    )
+    x = some((12, 4, 4))
+    network.calibrate(x, np.arange(12) % 3)
+    return network
+
+
+def classifier():
+    encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3, activation="tanh")])
+    return models.PrototypicalClassifier(encoder, 3, hidden=4, dropout=0.0)
+
+
+def adversarial(method):
+    return lambda: models.AdversarialTraining(classifier(), method, epsilon=0.1, steps=2, seed=3)
+
+
+def triplet(mining, **options):
+    return lambda: losses.TripletLoss(1.0, mining, **options)
+
+
+def spd(loss, distance):
+    return Case(matrices, lambda: loss(1.0, distance=distance), (4, 4))
+
+
+SIGNAL, IMAGE = (24, CHANNELS), (16, 16, 1)
+SOUND, LONG_SOUND = (3000, 1), (27000, 1)  # longer than one window of 1.6 s at 16 kHz
+CASES = {
+    "contrastive": Case(vectors, losses.ContrastiveLoss),
+    "contrastive of quantiles": Case(
+        quantiles, lambda: losses.ContrastiveLoss(distance="wasserstein"), (12, CHANNELS)
+    ),
+    "triplet all": Case(vectors, triplet("all")),
+    "triplet random": Case(exact_vectors, triplet("random")),
+    "triplet semi-hard": Case(vectors, triplet("semi_hard")),
+    "triplet hard": Case(vectors, triplet("hard")),
+    "lifted": Case(vectors, lambda: losses.LiftedStructureLoss(distance="cosine")),
+    "DSML": Case(vectors, losses.DSMLTripletLoss),
+    "proxy NCA": Case(proxies, losses.ProxyNCALoss),
+    "affine-invariant": spd(losses.ContrastiveLoss, "affine_invariant"),
+    "Stein": spd(losses.LiftedStructureLoss, "stein"),
+    "Bures-Wasserstein": spd(losses.ContrastiveLoss, "bures_wasserstein"),
+    "potatoes": Case(potatoes, lambda: losses.PotatoRankingLoss(0.5), (4, 4), state="one device"),
+    "Riemannian normalization": Case(
+        normalized_matrices,
+        lambda: losses.ContrastiveLoss(distance="log_euclidean"),
+        (4, 4),
+        state="mean",
+    ),
+    "spdnet": Case(lambda: models.spdnet((4, 3, 2)), losses.NPairLoss, (4, 4), pairs=True),
+    "sequence encoder": Case(
+        lambda: models.sequence_encoder(CHANNELS, knots=3, halvings=3, halve_every=1),
+        losses.WassersteinLoss,
+        SIGNAL,
+        pairs=True,
+        state="first",
+    ),
+    "xvector": Case(
+        lambda: models.xvector([(6, 5, 1), (5, 3, 2)], embedding=4, bands=8),
+        losses.NPairLoss,
+        SOUND,
+        pairs=True,
+        state="first",
+    ),
+    "ge2e": Case(
+        lambda: models.ge2e(units=8, depth=1, bands=8), losses.NPairLoss, LONG_SOUND, pairs=True
+    ),
+    "conv4": Case(
+        lambda: models.conv4((16, 16, 1), width=2, embedding=3),
+        triplet("hard"),
+        IMAGE,
+        state="first",
+    ),
+    **{
+        f"adversarial {method}": Case(adversarial(method), lambda: None)
+        for method in ("at", "alp", "tla", "trades")
+    },
+}
+
+
+def some(shape):
+    """Rows in [0, 1], where attacks stay; matrices are positive definite, sound is around 0."""
+    rng = np.random.default_rng(6)
+    if shape[1:] in (SOUND, LONG_SOUND):
+        return rng.normal(scale=0.1, size=shape).astype("float32")
+    x = rng.random(shape)
+    if shape[-1] == shape[-2]:
+        x = x @ np.swapaxes(x, -1, -2) + 0.1 * np.eye(shape[-1])
+    return x.astype("float32")
+
+
+def batch(case):
+    y = PAIRS if case.pairs else LABELS
+    return some((len(y), *case.shape)), y
+
+
+def compiled(case):
+    keras.utils.set_random_seed(6)
+    model = case.build()
+    model.compile(keras.optimizers.SGD(RATE), case.loss())
+    return model
+
+
+def lists(weights):
+    return [np.asarray(keras.ops.convert_to_numpy(weight)).tolist() for weight in weights]
+
+
+def after_a_step(case, model):
+    """What is trained and the statistics after a step, the loss that is told, and how far the step
+    went."""
+    (x, y), before = batch(case), [np.array(weight) for weight in lists(model.trainable_weights)]
+    told = model.fit(x, y, batch_size=len(x), shuffle=False, verbose=0).history["loss"][0]
+    after = lists(model.trainable_weights)
+    moved = max(np.abs(new - old).max() for new, old in zip(after, before, strict=True))
+    state = lists(model.non_trainable_weights) if case.state else []
+    return {"trained": after, "state": state, "loss": told, "moved": float(moved)}
+
+
+def averaging_step(case):
+    """One device: a step down the mean of the losses of the batch's halves."""
+    import tensorflow as tf
+
+    model, (x, y) = compiled(case), batch(case)
+    half, before = len(x) // 2, model.get_weights()
+    values, gradients, states = [], [], []
+    for part in (slice(half), slice(half, None)):
+        model.set_weights(before)
+        data = x[part], y[part]
+        if isinstance(model, models.AdversarialTraining):
+            data = model._joined(data)
+        with tf.GradientTape() as tape:
+            value = model.compute_loss(*data, model(data[0], training=True), training=True)
+        values.append(float(value))
+        gradients.append(tape.gradient(value, model.trainable_weights))
+        states.append([weight.numpy() for weight in model.non_trainable_weights])
+    means = [(one + other) / 2 for one, other in zip(*gradients, strict=True)]
+    model.optimizer.apply(means, model.trainable_weights)
+    found = {"trained": lists(model.trainable_weights), "state": [], "loss": sum(values) / 2}
+    if case.state:
+        whole = map(np.array, after_a_step(case, compiled(case))["state"])
+        found["state"] = lists(map(STATES[case.state], *states, whole))
+    return found
+
+
+def on_devices():
+    """By case what a step leaves."""
+    return {name: after_a_step(case, compiled(case)) for name, case in CASES.items()}
+
+
+def on_replicas(strategy):
+    """By case what two replicas find, and what they must."""
+    results = {}
+    for name, case in CASES.items():
+        with strategy.scope():
+            several = compiled(case)
+        results[name] = {"found": after_a_step(case, several), "expected": averaging_step(case)}
+    return results
