@@ -127,6 +127,12 @@ def adversarial_training():
     return models.AdversarialTraining(inner, epsilon=0.1, steps=2, seed=3)
 
 
+def grad_cache():
+    signal = keras.Input((None, contracts.CHANNELS))
+    stack = [layers.MaskedConv1D(6, 3), layers.QuantileLayer(4)]
+    return models.GradCache(keras.Sequential([signal, *stack]), chunk=2)
+
+
 def contracted():
     """A model that was there before its contract."""
     contract = input_contract()
@@ -163,6 +169,7 @@ NETWORKS = [
         lambda: layers.LaggedCorrelation((0, 3), ridge=0.1),
     ),
     Network("LastLSTM", layers.LastLSTM, last_lstm),
+    Network("GradCache", models.GradCache, grad_cache, losses.WassersteinLoss),
     Network("LogEig", layers.LogEig, layers.LogEig),
     Network("LearnedSimilarity", layers.LearnedSimilarity, similarity),
     Network(

@@ -16,10 +16,12 @@ pytestmark = pytest.mark.shares_nothing
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 INDEX = "keras_dml/README.md"
+DEVICES = "keras_dml/models/README.md"
 PAGES = (
     "README.md",
     "CONTRIBUTING.md",
     INDEX,
+    DEVICES,
     "keras_dml/reproduce/README.md",
     "tests/parity/README.md",
     "tests/bench/README.md",
@@ -76,7 +78,7 @@ def test_docstring_examples(name):
     assert doctest.testmod(module, extraglobs=given, optionflags=FLAGS).failed == 0
 
 
-@pytest.mark.parametrize("page", ["README.md", INDEX])
+@pytest.mark.parametrize("page", ["README.md", INDEX, DEVICES])
 def test_the_examples_of_a_page_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
     """In an empty folder, as one program; each prints, and what a comment promises is printed."""
     monkeypatch.chdir(tmp_path)

@@ -6,6 +6,7 @@ from keras_dml.models.copies import with_solver
 from keras_dml.models.efficientnet_lite import efficientnet_lite0
 from keras_dml.models.eye_velocity import eye_velocity_network, eye_velocity_part
 from keras_dml.models.ge2e import ge2e
+from keras_dml.models.grad_cache import GradCache
 from keras_dml.models.input_contract import with_contract
 from keras_dml.models.lenet import lenet
 from keras_dml.models.potato_network import PotatoNetwork
@@ -20,6 +21,7 @@ from keras_dml.models.xvector import xvector
 
 __all__ = [
     "AdversarialTraining",
+    "GradCache",
     "PotatoNetwork",
     "PrototypicalClassifier",
     "conv4",

@@ -73,6 +73,9 @@ class PotatoNetwork(keras.Model):
             checked_labels(y, len(x), self.potatoes.classes)
         return super().fit(x, y, *others, **kwargs)
 
+    def call(self, inputs, training=None, mask=None):
+        return self.encoder(inputs, training=training, mask=mask)
+
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """The loss of a batch; in training the statistics move after it."""
         if not isinstance(self.loss, PotatoRankingLoss):

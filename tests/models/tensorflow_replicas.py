@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from keras_dml._backend import keras
 from keras_dml.samplers import NPairSampler
 from tests.models import family_step, prototype_step
 from tests.models.one_step import LOSSES, RATE, after_fit, batch, network, report
@@ -24,6 +25,14 @@ def averaging_step(method, x, y):
     return [weight.numpy().tolist() for weight in weights], float(value)
 
 
+def dropped(strategy):
+    """What each replica leaves of ones."""
+    with strategy.scope():
+        layer = keras.layers.Dropout(0.5, seed=1)
+    found = strategy.run(lambda: layer(tf.ones((4, 8)), training=True))
+    return [one.numpy().tolist() for one in strategy.experimental_local_results(found)]
+
+
 def main():
     cpu = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
@@ -44,6 +53,7 @@ def main():
     results["sampler"] = net.fit(sampler, epochs=2, verbose=0).history["loss"]
     results["prototypes"] = prototype_step.on_replicas(strategy)
     results["family"] = family_step.on_replicas(strategy)
+    results["dropped"] = dropped(strategy)
     report(**results)
 
 

@@ -1,0 +1,73 @@
+"""Memory and time of a training step by batch size, with `GradCache` and without (Linux, CPU).
+
+python -m tests.bench.grad_cache --rows 64 256 1024
+
+The encoder is that of `gait_qp_npl`, on recordings of six channels. Each row of the table is a
+process of its own: what its first step adds to its memory after one on four rows, some of it by
+compiling, and the seconds of the fastest of the steps after that.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+CHANNELS = 6
+
+
+def trained(rows, steps, chunk, repeats):
+    """Megabytes and seconds of a step."""
+    from keras_dml import losses, models
+    from keras_dml._backend import keras
+    from tests.bench.memory import growth_megabytes
+
+    keras.utils.set_random_seed(0)
+    model = models.sequence_encoder(CHANNELS, flatten=True)
+    if chunk:
+        model = models.GradCache(model, chunk)
+    model.compile("sgd", losses.NPairLoss(scale=10))
+    x = np.random.default_rng(0).normal(size=(rows, steps, CHANNELS)).astype("float32")
+    y = np.repeat(np.arange(rows // 2), 2)
+
+    def step():
+        start = time.perf_counter()
+        model.train_on_batch(x, y)
+        return time.perf_counter() - start
+
+    model.train_on_batch(x[:4], y[:4])
+    megabytes, _ = growth_megabytes(step)
+    return megabytes, min(step() for _ in range(repeats))
+
+
+def in_a_process(rows, steps, chunk, repeats):
+    command = [sys.executable, "-m", __spec__.name, "--one", str(chunk)]
+    command += ["--rows", str(rows), "--steps", str(steps), "--repeats", str(repeats)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--rows", type=int, nargs="+", default=[64, 256, 1024], help="batch sizes")
+    options.add_argument("--steps", type=int, default=256, help="steps of a recording")
+    options.add_argument("--chunk", type=int, default=32, help="rows embedded at once")
+    options.add_argument("--repeats", type=int, default=2, help="steps timed")
+    options.add_argument("--one", type=int, metavar="CHUNK", help=argparse.SUPPRESS)
+    given = options.parse_args()
+    if given.one is not None:
+        print(json.dumps(trained(given.rows[0], given.steps, given.one, given.repeats)))
+        return
+    print(f"{'rows':>6} {'MB':>8} {'s':>7} {'MB, chunks of ' + str(given.chunk):>20} {'s':>7}")
+    for rows in given.rows:
+        plain, cached = (
+            in_a_process(rows, given.steps, chunk, given.repeats) for chunk in (0, given.chunk)
+        )
+        cells = f"{plain[0]:8.0f} {plain[1]:7.2f} {cached[0]:20.0f} {cached[1]:7.2f}"
+        print(f"{rows:6} {cells}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
