@@ -9,12 +9,13 @@ from sklearn.preprocessing import StandardScaler
 
 from keras_dml._backend import keras
 from keras_dml.layers import ChannelNormalization, LaggedCorrelation, LinearDiscriminants
+from zoo.sequences import behind
 
 COMPONENTS = 150  # of the features, before the discriminants
 SHRINKAGE = 0.1  # of the covariance within a person toward a multiple of the identity
 
 
-def fitted(windows, people, lags, count, adapt_to=None):
+def fitted(windows, people, lags, count, adapt_to=None, front=None):
     """A model that gives linear discriminants between people.
 
     Functional model:
@@ -27,16 +28,19 @@ def fitted(windows, people, lags, count, adapt_to=None):
         lags: Lags of the correlations, in steps.
         count: Number of discriminants, less than there are people.
         adapt_to: Recordings whose statistics normalize the channels; None for the windows.
+        front: See `zoo.sequences.build_encoder`.
 
     Returns:
         A `keras.Model`.
     """
     signal = keras.Input((None, windows.shape[-1]), name="signal")
     normalization = ChannelNormalization(name="normalization")
-    correlations = LaggedCorrelation(lags, name="correlations")(normalization(signal))
+    channels = signal if front is None else front(signal)
+    correlations = LaggedCorrelation(lags, name="correlations")(normalization(channels))
     head = LinearDiscriminants(count, name="embedding")
     model = keras.Model(signal, head(correlations), name="linear_discriminants")
-    normalization.adapt(list(windows) if adapt_to is None else adapt_to)
+    signals = list(windows) if adapt_to is None else adapt_to
+    normalization.adapt(signals if front is None else [behind(front, x) for x in signals])
     features = keras.Model(signal, correlations).predict(windows, verbose=0)
     head.set_weights(linear(features, people, count))
     return model

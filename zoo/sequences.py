@@ -30,12 +30,14 @@ Method = Annotated[
 ]
 
 
-def build_encoder(method, channels, **options):
+def build_encoder(method, channels, front=None, **options):
     """An untrained encoder of that method.
 
     Args:
         method: One of `METHODS`.
         channels: Channels of a recording.
+        front: Fixed function of recordings `(batch, time, channels)`, by Keras layers, whose output
+            the encoder takes in their place; None for none.
         **options: Further arguments of `keras_dml.models.sequence_encoder`.
 
     Raises:
@@ -43,7 +45,14 @@ def build_encoder(method, channels, **options):
     """
     if method not in METHODS:
         raise ValueError(f"`method` must be one of {tuple(METHODS)}. Received method={method!r}.")
-    return sequence_encoder(channels, **METHODS[method], **options)
+    if front is None:
+        return sequence_encoder(channels, **METHODS[method], **options)
+    signal = keras.Input((None, channels), name="signal")
+    x = front(signal)
+    encoder = sequence_encoder(x.shape[-1], **METHODS[method], **options)
+    for layer in encoder.layers[1:]:
+        x = layer(x)
+    return keras.Model(signal, x, name=encoder.name)
 
 
 def train(
@@ -55,6 +64,7 @@ def train(
     adapt_to=None,
     optimization=OPTIMIZATION,
     loss=None,
+    front=None,
     **options,
 ):
     """An encoder trained by one of the four methods.
@@ -67,20 +77,27 @@ def train(
         adapt_to: Recordings whose statistics normalize the channels; None for all of them.
         optimization: `keras_dml.training.Optimization`.
         loss: Arguments of the method's loss, in place of its own.
+        front: See `build_encoder`.
         **options: Further arguments of `keras_dml.models.sequence_encoder`.
     """
     keras.utils.set_random_seed(run.seed)
     sampler = NPairSampler(
         people.signals, people.subjects, steps=STEPS_PER_EPOCH, seed=run.seed, **batches
     )
-    encoder = build_encoder(method, people.signals[0].shape[1], **options)
+    encoder = build_encoder(method, people.signals[0].shape[1], front, **options)
     normalization = encoder.get_layer("normalization")
     if hasattr(normalization, "adapt"):
-        normalization.adapt(people.signals if adapt_to is None else adapt_to)
+        signals = people.signals if adapt_to is None else adapt_to
+        normalization.adapt(signals if front is None else [behind(front, x) for x in signals])
     classes = len(sampler.class_names)
     trained = _with_classifier(encoder, classes) if method == "qp_cls" else encoder
     run.fit(trained, sampler, optimization, loss=_loss(method, loss or {}))
     return encoder
+
+
+def behind(front, signal):
+    """What a front makes of one recording, shape `(time, channels)`."""
+    return keras.ops.convert_to_numpy(front(keras.ops.convert_to_tensor(signal)[None]))[0]
 
 
 def evaluate(run, encoder, people):

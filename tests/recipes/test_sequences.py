@@ -72,3 +72,13 @@ def test_a_resumed_run_ends_where_one_run_does(rng, tmp_path, monkeypatch):
     resumed = trained("qp_wl", people, 4, tmp_path / "parts", resume=True)
     for one, other in zip(whole.get_weights(), resumed.get_weights(), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_a_run_that_is_done_stays_as_it_is(rng, tmp_path, monkeypatch):
+    """A recipe of several trainings is resumed through those that have ended."""
+    quick(monkeypatch)
+    people = walkers(rng)
+    done = trained("qp_wl", people, 2, tmp_path)
+    again = trained("qp_wl", people, 2, tmp_path, resume=True)
+    for one, other in zip(done.get_weights(), again.get_weights(), strict=True):
+        np.testing.assert_array_equal(one, other)
