@@ -1,0 +1,111 @@
+"""How models of eye movements are measured: people never trained on, and for each window the other
+films of everybody, since the film says much about how one looks at it."""
+
+import functools
+
+import numpy as np
+
+from keras_dml import evaluation
+from keras_dml.evaluation import protocol
+from keras_dml.training import folds, measure, trials
+from zoo import eeg
+
+FOLDS, FOLDS_SEED = 6, 7
+
+
+def caption(windows):
+    """Caption of the trials of `over_folds`."""
+    return (
+        f"{len(set(windows.subjects))} people, each by a model that never saw them: every single "
+        "window against everybody's windows of all other films."
+    )
+
+
+def groups(everybody):
+    """The folds of people, lists of their names."""
+    return folds(everybody.subjects, FOLDS, FOLDS_SEED)
+
+
+def trials_of(distances, people):
+    """Trials of every window against everybody's windows of the other films.
+
+    Nobody is enrolled by the film of the probe, neither who claims nor anybody else.
+
+    Args:
+        distances: Between all windows, shape `(windows, windows)`.
+        people: `keras_dml.training.People` whose sessions are films, at least two.
+
+    Returns:
+        `keras_dml.training.trials.Trials`.
+    """
+    owners, films = np.asarray(people.subjects), np.asarray(people.sessions)
+    parts = []
+    for film in np.unique(films):
+        probes = films == film
+        between = distances[np.ix_(probes, ~probes)]
+        parts.append(trials.against_gallery(between, owners[probes], owners[~probes]))
+    return trials.joined(parts)
+
+
+def first_of_each_film(people):
+    """Index of the first recording of each person and film."""
+    keys = [f"{one} {film}" for one, film in zip(people.subjects, people.sessions, strict=True)]
+    return np.unique(keys, return_index=True)[1]
+
+
+def trials_over_folds(windows, distances):
+    """Trials of all folds together.
+
+    Args:
+        windows: Windows of everybody.
+        distances: For each fold a function of a list of recordings that gives the distances between
+            all of them, by a model that has not seen the people of the fold. Divided by the
+            `eeg.unit` of those outside of the fold, all folds stand under one threshold.
+    """
+    return trials.joined([trials_of(*fold) for fold in _of_folds(windows, distances)])
+
+
+def over_folds(windows, distances):
+    """`Measurement` over the folds, as `trials_over_folds` takes them.
+
+    The figures are those of Abdelwahab2019, in which a recording is one window, the first, of one
+    film; people of fewer than six films take no part in these.
+    """
+    parts = [
+        measure.Measurement(figures(*fold), trials_of(*fold))
+        for fold in _of_folds(windows, distances)
+    ]
+    return measure.over_folds(parts)
+
+
+def figures(distances, people):
+    """Figures of Abdelwahab2019's protocol, of one window of each film."""
+    rows = first_of_each_film(people)
+    owners = np.asarray(people.subjects)[rows]
+    return protocol.paper_protocol(
+        distances[np.ix_(rows, rows)], owners, n=(1, 5), fractions=(0.5, 1.0)
+    )
+
+
+def _of_folds(windows, distances):
+    """Distances and people of each fold."""
+    for fold, between in zip(groups(windows), distances, strict=True):
+        tested = windows.of(fold)
+        unit = eeg.unit(between, windows.without(fold))
+        yield between(tested.signals) / unit, tested
+
+
+def of_models(windows, models):
+    """`over_folds` by a trained model of each fold."""
+    return over_folds(windows, [of_encoder(model) for model in models])
+
+
+def of_encoder(encoder):
+    """The distances of an encoder, as a function of recordings."""
+    return functools.partial(measure.pairwise_distances, encoder)
+
+
+def auc(between, windows):
+    """Area under the curve of the trials of some people."""
+    found = trials_of(between(windows.signals), windows)
+    return float(evaluation.verification(found.scores, found.genuine).auc)

@@ -1,0 +1,228 @@
+"""What tells people apart by their eyes without a network, and by which of the channels.
+
+The closed forms beside which `eye_qp_wl` and `eye_lda` stand, and the same for what a sceptic asks:
+slower rates, shorter windows, films never trained on, one of two eyes, pupils alone. `python -m
+zoo.eye_baselines` writes `zoo/eye_lda/figures/channels.csv`.
+"""
+
+import pathlib
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.preprocessing import StandardScaler
+
+from keras_dml import inference
+from keras_dml._backend import ops
+from keras_dml._files import write_text
+from keras_dml.layers import LaggedCorrelation
+from keras_dml.training import People, pooled
+from zoo import across_films, baselines, discriminants, eyes, gait, sequences
+from zoo.compare import as_csv
+from zoo.eye_lda import train as lda
+
+LAGS, BOTH_LAGS = (0, 1, 2, 4, 8, 16, 32), (0, 1, 2, 4)  # steps
+DISCRIMINANTS = 24
+LIMIT = 2.0  # of a discriminant, as in `keras_dml.layers.LinearDiscriminants`
+SPEED_LEVELS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+BATCH = 128
+PUPILS, DISPARITY = ("left pupil", "right pupil"), ("disparity x", "disparity y")
+FIGURES = pathlib.Path(__file__).parent / "eye_lda" / "figures" / "channels.csv"
+
+
+def bounded(watchers):
+    """Slow and fast velocities of everybody, see `eyes.slow_and_fast`."""
+    signals = [sequences.behind(eyes.slow_and_fast, signal) for signal in watchers.signals]
+    return People(signals, watchers.subjects, watchers.sessions)
+
+
+def quantile_distance(known):
+    """L1 distance between quantiles of log velocities, in standard deviations of windows of known
+    people; nothing trained.
+
+    Args:
+        known: Windows of people.
+
+    Returns:
+        Function of a list of recordings that gives the distances between all of them.
+    """
+
+    def features(signals):
+        logs = [np.quantile(np.log1p(np.abs(x)), SPEED_LEVELS, axis=0).ravel() for x in signals]
+        return np.array(logs)
+
+    scaler = StandardScaler().fit(features(known.signals))
+
+    def between(signals):
+        scaled = scaler.transform(features(signals))
+        return cdist(scaled, scaled, "cityblock")
+
+    return between
+
+
+def log_euclidean(known):
+    """Log-Euclidean distance between covariances of the channels; nothing trained. As
+    `quantile_distance`."""
+    model = gait.log_euclidean(known.signals)
+
+    def between(signals):
+        return baselines.euclidean(inference.embed(model, signals, progress=False))
+
+    return between
+
+
+def discriminant_distance(known, lags):
+    """Cosine distance between linear discriminants of moments and lagged correlations, in closed
+    form of windows of known people. As `quantile_distance`."""
+    steps = np.concatenate(known.signals)
+    mean, stddev = steps.mean(axis=0), np.maximum(steps.std(axis=0), 1e-6)
+    correlate = LaggedCorrelation(lags)
+
+    def features(signals):
+        scaled = np.stack([(x - mean) / stddev for x in signals]).astype(np.float32)
+        parts = [
+            ops.convert_to_numpy(correlate(scaled[i : i + BATCH]))
+            for i in range(0, len(scaled), BATCH)
+        ]
+        return np.concatenate([np.concatenate(parts), scaled.mean(axis=1)], axis=1)
+
+    found = features(known.signals)
+    count = min(DISCRIMINANTS, found.shape[1], len(set(known.subjects)) - 1)
+    analysis = discriminants.discriminant_analysis(found, known.subjects, count, StandardScaler())
+
+    def between(signals):
+        found = LIMIT * np.tanh(analysis.transform(features(signals)) / LIMIT)
+        return cdist(found, found, "cosine")
+
+    return between
+
+
+def by_fold(closed_form, windows, everybody=None):
+    """The distances of a closed form, by the people outside of each fold of some people.
+
+    Args:
+        closed_form: `quantile_distance` or another function like it.
+        windows: Windows of those who are tested.
+        everybody: Windows of all whom it may know; None for the same.
+    """
+    everybody = windows if everybody is None else everybody
+    return [closed_form(everybody.without(fold)) for fold in across_films.groups(windows)]
+
+
+def untrained(windows):
+    """Baselines of a card that train nothing, on windows of one eye, see
+    `zoo.evidence.Evidence`."""
+    what = "quantiles of horizontal and vertical log velocities, L1 distance"
+    speeds = what, pooled.NO_NETWORK, trials(quantile_distance, windows).scores
+    what = "covariance of slow and fast velocities, nothing trained"
+    covariances = what, pooled.NO_NETWORK, trials(log_euclidean, bounded(windows)).scores
+    return {"quantiles of velocity": speeds, "log-Euclidean": covariances}
+
+
+def without_network(watchers, windows):
+    """Those of `untrained`, and `eye_lda` of the people outside of each fold."""
+    folds = across_films.groups(windows)
+    models = [lda.fitted(watchers.without(fold)) for fold in folds]
+    between = [across_films.of_encoder(model) for model in models]
+    found = across_films.trials_over_folds(windows, between).scores
+    what = "linear discriminants of lagged correlations, in closed form, on the same people"
+    return {"eye_lda": (what, pooled.NO_NETWORK, found), **untrained(windows)}
+
+
+def trials(closed_form, windows, everybody=None):
+    """Trials over all folds by a closed form. As `by_fold`."""
+    return across_films.trials_over_folds(windows, by_fold(closed_form, windows, everybody))
+
+
+def of_one_eye():
+    """Trials by name, of GazeCom: `{name: (window in seconds, Trials)}`."""
+    found = {}
+    for blocks in (1, 2, 4, 8):
+        watchers = eyes.one_eye(blocks)
+        window = eyes.WINDOW // blocks
+        windows = bounded(watchers).windows(window)
+        rate = f"{eyes.RATE_HZ / blocks:g} Hz"
+        seconds = window * blocks / eyes.RATE_HZ
+        found[f"discriminants, {rate}"] = seconds, trials(_by_lags(LAGS), windows)
+        if blocks == 1:
+            raw = watchers.windows(window)
+            found[f"quantiles of velocity, {rate}"] = seconds, trials(quantile_distance, raw)
+            found[f"log-Euclidean, {rate}"] = seconds, trials(log_euclidean, windows)
+            found[f"discriminants, one scale, {rate}"] = seconds, trials(_by_lags(LAGS), raw)
+            halves = bounded(watchers).windows(window // 2)
+            found[f"discriminants, {rate}, shorter"] = seconds / 2, trials(_by_lags(LAGS), halves)
+            films = sorted(set(windows.sessions))[::2]
+            seen = np.isin(windows.sessions, films)
+            others = trials(_by_lags(LAGS), windows.take(~seen), windows.take(seen))
+            found[f"discriminants, {rate}, films never trained on"] = seconds, others
+    return found
+
+
+def of_both_eyes():
+    """Trials by name, of the people of DIEM with two films; as `of_one_eye`."""
+    watchers = eyes.both_eyes()
+    everybody = watchers.windows(eyes.BOTH_WINDOW)
+    seconds = eyes.BOTH_WINDOW / eyes.BOTH_RATE_HZ
+    velocity = [name for name in eyes.BOTH_CHANNELS if name.endswith(("vx", "vy"))]
+    kept = {
+        "both eyes": eyes.BOTH_CHANNELS,
+        "left eye": [name for name in eyes.BOTH_CHANNELS if name.startswith("left")],
+        "right eye": [name for name in eyes.BOTH_CHANNELS if name.startswith("right")],
+        "both eyes, pupils alone": PUPILS,
+        "both eyes, disparity alone": DISPARITY,
+        "both eyes, velocities alone": velocity,
+        "both eyes without pupils": [one for one in eyes.BOTH_CHANNELS if one not in PUPILS],
+        "left eye, velocities alone": velocity[:2],
+    }
+    found = {}
+    for name, channels in kept.items():
+        columns = np.isin(eyes.BOTH_CHANNELS, channels)
+        some = People(
+            [x[:, columns] for x in everybody.signals], everybody.subjects, everybody.sessions
+        )
+        windows = eyes.of_several_films(some)
+        found[name] = seconds, trials(_by_lags(BOTH_LAGS), windows, some)
+    return found
+
+
+def within_experiments(given):
+    """The trials of people of one experiment of DIEM: its recordings share rooms and settings."""
+    alike = np.array([a[:5] == b[:5] for a, b in zip(given.probes, given.claims, strict=True)])
+    names = ("scores", "probes", "claims", "recordings", "enrolled")
+    return type(given)(**{name: getattr(given, name)[alike] for name in names})
+
+
+def table(found):
+    """Columns of the pooled figures of trials by name, as `of_one_eye` gives them."""
+    columns = {}
+    for name, (seconds, given) in found.items():
+        row = {"what": name, "window_s": round(seconds, 2)}
+        row |= {"people": len(set(given.probes.tolist())), "trials": len(given.scores)}
+        for one in pooled.rows(given)[:2]:
+            row[one["metric"]] = round(one["value"], 4)
+            row |= {
+                f"{one['metric']} {end}": round(bound, 4)
+                for end, bound in zip(("low", "high"), one["ci95"], strict=True)
+            }
+        for key, value in row.items():
+            columns.setdefault(key, []).append(value)
+    return columns
+
+
+def _by_lags(lags):
+    return lambda known: discriminant_distance(known, lags)
+
+
+def main():
+    """Measures all of them."""
+    both = of_both_eyes()
+    seconds, given = both["both eyes"]
+    both["both eyes, imposters of the same experiment"] = seconds, within_experiments(given)
+    one = {f"GazeCom: {name}": value for name, value in of_one_eye().items()}
+    text = as_csv(table(one | {f"DIEM: {name}": value for name, value in both.items()}))
+    FIGURES.parent.mkdir(parents=True, exist_ok=True)
+    write_text(FIGURES, text)
+    print(f"{text}{FIGURES}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,14 @@
+"""What the card of `eye_lda` rests on."""
+
+import functools
+
+from zoo import across_films, eye_baselines, eyes
+from zoo.evidence import Evidence
+
+
+def evidence(trained):
+    """Forty-five people, each by the model of the fold that has not seen them."""
+    watchers = eyes.one_eye()
+    windows = watchers.windows(eyes.WINDOW)
+    measured = across_films.of_models(windows, trained.folds)
+    return Evidence(measured, functools.partial(eye_baselines.untrained, windows))

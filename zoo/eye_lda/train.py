@@ -1,0 +1,62 @@
+"""Fits `eye_lda`: who is watching, from nine seconds of one eye's movements, in closed form.
+
+Linear discriminants between people of the lagged correlations of slow and fast velocities, and
+nothing else. The figures are cross-validated over the folds of `eye_qp_wl`; the model that is
+published is fitted to all people. From the checkout: `python -m zoo.eye_lda.train --help`.
+"""
+
+import time
+
+import numpy as np
+import typer
+
+from keras_dml.training.golden import synthetic_recordings
+from zoo import across_films, discriminants, eyes, recipe
+
+LAGS, DISCRIMINANTS = (0, 1, 2, 4, 8, 16, 32), 24
+STRIDE = eyes.WINDOW // 2
+
+
+def fitted(watchers):
+    """The model of some people.
+
+    Args:
+        watchers: `eyes.one_eye`, or some of these people.
+    """
+    windows = watchers.windows(eyes.WINDOW, STRIDE)
+    return discriminants.fitted(
+        np.stack(windows.signals),
+        windows.subjects,
+        LAGS,
+        DISCRIMINANTS,
+        adapt_to=watchers.signals,
+        front=eyes.slow_and_fast,
+    )
+
+
+@recipe.command(steps=1)
+def main(run):
+    """Cross-validates over six folds of people; with --publish also fits the final model to
+    all."""
+    watchers = eyes.one_eye()
+    folds = [fitted(watchers.without(fold)) for fold in across_films.groups(watchers)]
+    windows = watchers.windows(eyes.WINDOW)
+    measured = across_films.of_models(windows, folds)
+    run.save(measured, across_films.caption(windows))
+    if run.publishes:
+        start = time.monotonic()
+        model = fitted(watchers)
+        run.minutes = (time.monotonic() - start) / 60
+        stddev = np.concatenate(watchers.signals).std(axis=0)
+        run.publish(
+            model,
+            synthetic_recordings(len(stddev), (eyes.WINDOW, 1000, 250), stddev),
+            measured,
+            data={"train_subjects": sorted(set(watchers.subjects))},
+            recordings=windows.signals,
+            folds=folds,
+        )
+
+
+if __name__ == "__main__":
+    typer.run(main)
