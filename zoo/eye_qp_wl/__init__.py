@@ -1,0 +1,1 @@
+"""Who is watching, from ten seconds of one eye's movements."""

@@ -1,0 +1,27 @@
+"""What the card of `eye_qp_wl` rests on."""
+
+import functools
+
+from keras_dml.training import pooled
+from zoo import across_films, eye_baselines, eyes
+from zoo.evidence import Evidence
+from zoo.eye_qp_wl.train import RIVAL
+
+WHAT = "the n-pair loss on the same quantile pooling, cross-validated alike at its own settings"
+
+
+def evidence(trained):
+    """Forty-five people, each by the model of the fold that has not seen them."""
+    watchers = eyes.one_eye()
+    windows = watchers.windows(eyes.WINDOW)
+    measured = across_films.of_models(windows, trained.folds)
+    rivals = [trained.controls[name] for name in sorted(trained.controls)]
+    return Evidence(measured, functools.partial(_others, watchers, windows, rivals))
+
+
+def _others(watchers, windows, rivals):
+    rival = across_films.of_models(windows, rivals).trials.scores
+    return {
+        **eye_baselines.without_network(watchers, windows),
+        RIVAL: (WHAT, pooled.INSTEAD, rival),
+    }

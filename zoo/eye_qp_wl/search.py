@@ -1,0 +1,108 @@
+"""Compares settings of `eye_qp_wl` and its rivals by nested folds of people.
+
+A run trains without two of the six folds and measures both; `zoo.eye_qp_wl.train` takes for each
+fold what was best on its partner. Each run is a line of JSON in `--out`, and is not repeated while
+it is there; a stopped one goes on from its checkpoint: `python -m zoo.eye_qp_wl.search --help`.
+"""
+
+import json
+import pathlib
+import sys
+from typing import Annotated
+
+import typer
+
+from keras_dml._files import write_text
+from zoo import across_films, eyes, recipe, sequences
+from zoo.compare import as_csv
+from zoo.eye_qp_wl import train
+
+HALF = across_films.FOLDS // 2
+
+
+def run_once(method, variant, pair, steps, seed, out):
+    """Area under the curve on two folds of people, by a model that has seen neither.
+
+    Args:
+        method: One of `sequences.METHODS`.
+        variant: A variant of its settings.
+        pair: Number of the first fold; the other one is half the folds further.
+        steps: Training steps.
+        seed: Seed of weights and batches.
+        out: Folder of the checkpoint.
+    """
+    watchers = eyes.one_eye()
+    divided = across_films.groups(watchers)
+    both = divided[pair], divided[pair + HALF]
+    out.mkdir(parents=True, exist_ok=True)
+    run = recipe.Run("eye_qp_wl", out, out, steps, seed, resume=True)
+    settings = train.of_variant(method, variant)
+    encoder = train.trained(run, method, watchers.without(both[0] + both[1]), settings)
+    between, windows = across_films.of_encoder(encoder), watchers.windows(eyes.WINDOW)
+    return [across_films.auc(between, windows.of(fold)) for fold in both]
+
+
+def table(lines):
+    """Columns of the areas of each variant on the six folds; only of variants with all of them.
+
+    Args:
+        lines: Dicts of the runs, those of one number of steps.
+    """
+    found = {}
+    for line in lines:
+        areas = found.setdefault((line["method"], line["variant"], line["steps"]), {})
+        for fold, area in zip((line["pair"], line["pair"] + HALF), line["auc"], strict=True):
+            areas[fold] = area
+    columns = {}
+    for (method, variant, steps), areas in found.items():
+        if len(areas) < across_films.FOLDS:
+            continue
+        row = {"method": method, "variant": variant, "steps": steps}
+        row |= {f"fold {fold + 1}": round(areas[fold], 5) for fold in sorted(areas)}
+        for key, value in row.items():
+            columns.setdefault(key, []).append(value)
+    return columns
+
+
+def main(
+    out: Annotated[pathlib.Path, typer.Option(help="Folder of the runs.")] = pathlib.Path(
+        "build/eye_search"
+    ),
+    steps: Annotated[int, typer.Option(help="Training steps of a run.")] = train.STEPS,
+    seed: Annotated[int, typer.Option(help="Seed of all runs.")] = 0,
+    method: Annotated[list[str] | None, typer.Option(help="Instead of all four.")] = None,
+    variant: Annotated[list[str] | None, typer.Option(help="Instead of all variants.")] = None,
+):
+    """Runs what is missing, and writes `figures/search.csv` from the runs of that many steps."""
+    known = train.VARIANTS | {name: None for own in train.OWN.values() for name in own}
+    for option, given, all_of_it in (
+        ("method", method, sequences.METHODS),
+        ("variant", variant, known),
+    ):
+        if unknown := [one for one in given or () if one not in all_of_it]:
+            raise typer.BadParameter(f"--{option} {unknown[0]!r} is none of {list(all_of_it)}.")
+    out.mkdir(parents=True, exist_ok=True)
+    done = out / "runs.jsonl"
+    wanted = [
+        {"method": one, "variant": changed, "pair": pair, "steps": steps, "seed": seed}
+        for one in method or sequences.METHODS
+        for changed in train.VARIANTS | train.OWN[one]
+        if variant is None or changed in variant
+        for pair in range(HALF)
+    ]
+    lines = [json.loads(line) for line in done.read_text().splitlines()] if done.exists() else []
+    missing = [one for one in wanted if one not in [{k: line[k] for k in one} for line in lines]]
+    for number, one in enumerate(missing, start=1):
+        print(f"run {number} of {len(missing)}: {one}", file=sys.stderr, flush=True)
+        folder = out / "_".join(str(value) for value in one.values()).replace(" ", "_")
+        lines.append({**one, "auc": run_once(**one, out=folder)})
+        with done.open("a") as file:
+            file.write(json.dumps(lines[-1]) + "\n")
+    same = [line for line in lines if (line["steps"], line["seed"]) == (steps, seed)]
+    text = as_csv(table(same))
+    write_text(train.SEARCHED, text)
+    print(f"{text}{train.SEARCHED}")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,195 @@
+"""Trains `eye_qp_wl` and its three rivals: who is watching, from nine seconds of one eye's
+movements.
+
+The quantile layer and the Wasserstein loss of Abdelwahab2019 on velocities, slow and fast ones
+apart as in Jaeger2019, and nothing else. Forty-five people are at hand, so the figures are
+cross-validated over folds of people, each by settings that were best on another fold; the model
+that is published is trained on all of them. From the checkout:
+`python -m zoo.eye_qp_wl.train --help`.
+"""
+
+import csv
+import dataclasses
+import functools
+import pathlib
+
+import numpy as np
+import typer
+
+from keras_dml.training.golden import synthetic_recordings
+from zoo import across_films, augment, eyes, nested, recipe, sequences
+
+STEPS = 1500
+SEARCHED = pathlib.Path(__file__).parent / "figures" / "search.csv"
+RIVAL = "qp_npl"  # the one that stands on the card
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What `zoo.eye_qp_wl.search` varies.
+
+    Attributes:
+        learning_rate: Largest learning rate.
+        pairs: Pairs of a batch.
+        length: Steps of a training window.
+        scales: See `zoo.eyes.slow_and_fast`.
+        halve_every: See `keras_dml.models.sequence_encoder`.
+        knots: See `keras_dml.models.sequence_encoder`.
+        loss: Arguments of the method's loss, in place of its own.
+        mix: Size of the mixing of horizontal and vertical, see `zoo.augment.mix_channels`.
+        gain: Largest change of a channel's gain between two windows, a fraction.
+        duration: Training steps, in those of the run.
+    """
+
+    learning_rate: float = 3e-3
+    pairs: int = 24
+    length: int = 1000
+    scales: tuple = eyes.SCALES
+    halve_every: int = 1
+    knots: int = 16
+    loss: dict = dataclasses.field(default_factory=dict)
+    mix: float = 0.0
+    gain: float = 0.03
+    duration: float = 1.0
+
+
+# What each variant changes in the settings of its method. The first ones are for all four.
+VARIANTS = {
+    "": {},
+    "half as long": {"duration": 0.5},
+    "twice as long": {"duration": 2.0},
+    "channels mixed": {"mix": 0.3},
+    "windows of 2,000 steps": {"length": 2000},
+    "learning rate 1e-3": {"learning_rate": 1e-3},
+    "scales 3, 12, 50, 200": {"scales": (3.0, 12.0, 50.0, 200.0)},
+    "scale 6": {"scales": (6.0,)},
+    "halved after 2, 4 and 6 convolutions": {"halve_every": 2},
+    "gains kept": {"gain": 0.0},
+}
+COSINES = {f"cosine times {scale}": {"loss": {"scale": scale}} for scale in (64, 128)}
+OWN = {
+    "qp_wl": {"distance times 4": {"loss": {"scale": 4.0}}, "32 knots": {"knots": 32}},
+    "qp_npl": COSINES,
+    "mp_npl": COSINES,
+    "qp_cls": {},
+}
+
+
+def of_variant(method, variant):
+    """The `Settings` of a variant of a method."""
+    return Settings(**(VARIANTS | OWN[method])[variant])
+
+
+def vary(batch, rng, settings):
+    """Eyes that nobody recorded, and how gains differ between two windows of one."""
+    batch = augment.mix_channels(batch, rng, settings.mix, together=0.5)
+    return augment.scale(batch, rng, settings.gain)
+
+
+def trained(run, method, watchers, settings):
+    """An encoder of some people.
+
+    Args:
+        run: `zoo.recipe.Run`.
+        method: One of `sequences.METHODS`.
+        watchers: `eyes.one_eye`, or some of these people.
+        settings: `Settings`.
+    """
+    batches = {
+        "pairs": settings.pairs,
+        "length": settings.length,
+        "augment": functools.partial(vary, settings=settings),
+        "sessions": watchers.sessions,
+    }
+    part = dataclasses.replace(run, steps=max(1, round(settings.duration * run.steps)), minutes=0.0)
+    encoder = sequences.train(
+        part,
+        method,
+        watchers,
+        batches=batches,
+        optimization=dataclasses.replace(
+            sequences.OPTIMIZATION, learning_rate=settings.learning_rate
+        ),
+        loss=settings.loss,
+        front=functools.partial(eyes.slow_and_fast, scales=settings.scales),
+        halve_every=settings.halve_every,
+        knots=settings.knots,
+    )
+    run.minutes += part.minutes
+    return encoder
+
+
+def chosen(method, path=SEARCHED):
+    """The variant of each fold, best on its partner, and that of a model of all people.
+
+    Args:
+        method: One of `sequences.METHODS`.
+        path: Table of `zoo.eye_qp_wl.search`.
+
+    Raises:
+        FileNotFoundError: If there has been no search.
+        ValueError: If it had not the method.
+    """
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{path} says which settings are best on whom, and is not there. Run `python -m "
+            "zoo.eye_qp_wl.search` first."
+        )
+    with path.open(newline="", encoding="utf-8") as file:
+        found = {row["variant"]: row for row in csv.DictReader(file) if row["method"] == method}
+    if not found:
+        raise ValueError(
+            f"{path} has no row of the method {method!r}. Run `python -m zoo.eye_qp_wl.search "
+            f"--method {method}` first."
+        )
+    return nested.choose(
+        list(found),
+        list(range(across_films.FOLDS)),
+        lambda variant, pair: [float(found[variant][f"fold {group + 1}"]) for group in pair],
+    )
+
+
+def of_folds(run, method, watchers, variants):
+    """The encoders of the folds, each trained without the people of its fold."""
+    return [
+        trained(
+            run.part(f"{method}_fold_{number}"),
+            method,
+            watchers.without(fold),
+            of_variant(method, variant),
+        )
+        for number, (fold, variant) in enumerate(
+            zip(across_films.groups(watchers), variants, strict=True), start=1
+        )
+    ]
+
+
+@recipe.command(STEPS)
+def main(run, method: sequences.Method = "qp_wl"):
+    """Cross-validates over six folds of people; with --publish also trains the final model on all,
+    and the rival that stands on the card."""
+    watchers = eyes.one_eye()
+    variants, of_all = chosen(method)
+    encoders = of_folds(run, method, watchers, variants)
+    windows = watchers.windows(eyes.WINDOW)
+    measured = across_films.of_models(windows, encoders)
+    run.save(measured, across_films.caption(windows))
+    if run.publishes and method == "qp_wl":
+        rivals = of_folds(run, RIVAL, watchers, chosen(RIVAL)[0])
+        final = run.part("final")
+        encoder = trained(final, method, watchers, of_variant(method, of_all))
+        run.minutes = final.minutes
+        stddev = np.concatenate(watchers.signals).std(axis=0)
+        run.publish(
+            encoder,
+            synthetic_recordings(len(stddev), (eyes.WINDOW, 1000, 250), stddev),
+            measured,
+            data={"train_subjects": sorted(set(watchers.subjects))},
+            recordings=windows.signals,
+            folds=encoders,
+            controls={f"{RIVAL}_{i}": rival for i, rival in enumerate(rivals, start=1)},
+        )
+
+
+if __name__ == "__main__":
+    typer.run(main)
