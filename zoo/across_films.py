@@ -1,8 +1,6 @@
 """How models of eye movements are measured: people never trained on, and for each window the other
 films of everybody, since the film says much about how one looks at it."""
 
-import functools
-
 import numpy as np
 
 from keras_dml import evaluation
@@ -101,8 +99,16 @@ def of_models(windows, models):
 
 
 def of_encoder(encoder):
-    """The distances of an encoder, as a function of recordings."""
-    return functools.partial(measure.pairwise_distances, encoder)
+    """The distances of an encoder, as a function of recordings; zero from a recording to itself.
+
+    Cosines are -1 there and of either sign between people: their median is no unit.
+    """
+
+    def between(signals):
+        found = measure.pairwise_distances(encoder, signals)
+        return found - np.diag(found)[:, None]
+
+    return between
 
 
 def auc(between, windows):

@@ -8,14 +8,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from keras_dml._backend import keras
-from keras_dml.layers import ChannelNormalization, LaggedCorrelation, LinearDiscriminants
+from keras_dml.layers import (
+    ChannelNormalization,
+    LaggedCorrelation,
+    LinearDiscriminants,
+    SequencePooling,
+)
 from zoo.sequences import behind
 
 COMPONENTS = 150  # of the features, before the discriminants
 SHRINKAGE = 0.1  # of the covariance within a person toward a multiple of the identity
 
 
-def fitted(windows, people, lags, count, adapt_to=None, front=None):
+def fitted(windows, people, lags, count, adapt_to=None, front=None, means=False):
     """A model that gives linear discriminants between people.
 
     Functional model:
@@ -29,6 +34,7 @@ def fitted(windows, people, lags, count, adapt_to=None, front=None):
         count: Number of discriminants, less than there are people.
         adapt_to: Recordings whose statistics normalize the channels; None for the windows.
         front: See `zoo.sequences.build_encoder`.
+        means: Whether the means of the channels stand beside their correlations.
 
     Returns:
         A `keras.Model`.
@@ -36,12 +42,16 @@ def fitted(windows, people, lags, count, adapt_to=None, front=None):
     signal = keras.Input((None, windows.shape[-1]), name="signal")
     normalization = ChannelNormalization(name="normalization")
     channels = signal if front is None else front(signal)
-    correlations = LaggedCorrelation(lags, name="correlations")(normalization(channels))
+    normalized = normalization(channels)
+    statistics = LaggedCorrelation(lags, name="correlations")(normalized)
+    if means:
+        mean = SequencePooling("mean", name="means")(normalized)
+        statistics = keras.layers.Concatenate(name="statistics")([statistics, mean])
     head = LinearDiscriminants(count, name="embedding")
-    model = keras.Model(signal, head(correlations), name="linear_discriminants")
+    model = keras.Model(signal, head(statistics), name="linear_discriminants")
     signals = list(windows) if adapt_to is None else adapt_to
     normalization.adapt(signals if front is None else [behind(front, x) for x in signals])
-    features = keras.Model(signal, correlations).predict(windows, verbose=0)
+    features = keras.Model(signal, statistics).predict(windows, verbose=0)
     head.set_weights(linear(features, people, count))
     return model
 

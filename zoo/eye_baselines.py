@@ -124,7 +124,7 @@ def without_network(watchers, windows):
     models = [lda.fitted(watchers.without(fold)) for fold in folds]
     between = [across_films.of_encoder(model) for model in models]
     found = across_films.trials_over_folds(windows, between).scores
-    what = "linear discriminants of lagged correlations, in closed form, on the same people"
+    what = "discriminants of means and lagged correlations, in closed form, on the same people"
     return {"eye_lda": (what, pooled.NO_NETWORK, found), **untrained(windows)}
 
 

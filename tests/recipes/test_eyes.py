@@ -169,7 +169,9 @@ def test_discriminants_are_a_model_of_both_scales(rng, monkeypatch):
     monkeypatch.setattr(lda, "DISCRIMINANTS", 3)
     some = watchers(rng, people=6)
     between = across_films.of_encoder(lda.fitted(some.of({f"p{i:02}" for i in range(4)})))
-    assert between(some.signals[:3]).shape == (3, 3)
+    found = between(some.signals)
+    np.testing.assert_allclose(np.diag(found), 0, rtol=0, atol=1e-6)
+    assert found.min() > -1e-6 and found.max() > 0.5  # one less the cosine
 
 
 def test_a_recipe_trains_an_encoder_behind_the_front(rng, tmp_path, monkeypatch):

@@ -1,7 +1,7 @@
 """Fits `eye_lda`: who is watching, from nine seconds of one eye's movements, in closed form.
 
-Linear discriminants between people of the lagged correlations of slow and fast velocities, and
-nothing else. The figures are cross-validated over the folds of `eye_qp_wl`; the model that is
+Linear discriminants between people of means and lagged correlations of slow and fast velocities,
+and nothing else. The figures are cross-validated over the folds of `eye_qp_wl`; the model that is
 published is fitted to all people. From the checkout: `python -m zoo.eye_lda.train --help`.
 """
 
@@ -31,6 +31,7 @@ def fitted(watchers):
         DISCRIMINANTS,
         adapt_to=watchers.signals,
         front=eyes.slow_and_fast,
+        means=True,
     )
 
 
