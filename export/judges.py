@@ -52,7 +52,7 @@ class OfPublished:
 
 
 class OfFolds:
-    """AUC of a cross-validation of models of matrices, over the trials of all folds.
+    """AUC of a cross-validation, over the trials of all folds.
 
     Args:
         name: Name of a model whose `evidence` has `over_folds(distances) -> Measurement`.
@@ -76,7 +76,8 @@ class OfFolds:
             paths = [pathlib.Path(folder) / f"{i}.tflite" for i in range(len(self.folds))]
             for path, fold in zip(paths, self.folds, strict=True):
                 export.tflite(fold, path, quantization)
-            return self._auc([functools.partial(_by_file, path) for path in paths])
+            files = zip(paths, self.folds, strict=True)
+            return self._auc([functools.partial(_by_file, *file) for file in files])
 
     def _auc(self, between):
         trials = self.over_folds(between).trials
@@ -91,6 +92,9 @@ def _by_keras(model, distance):
     return between if distance else functools.partial(measure.pairwise_distances, model)
 
 
-def _by_file(path, signals):
-    vectors = litert.embed(path, signals)  # of matrices, whose distance is that of these
-    return np.asarray(distances.Euclidean()(vectors, vectors))
+def _by_file(path, model, signals):
+    # the file of a model of matrices answers with vectors, compared as vectors
+    own = inference.head_distance(model)
+    distance = distances.Euclidean() if export.works_on_matrices(model) else own
+    vectors = litert.embed(path, signals)
+    return np.asarray(distance(vectors, vectors))

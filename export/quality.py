@@ -2,9 +2,9 @@
 trained on, or, where the card names none, of those it was.
 
 The figure is the accuracy where the card has one, else the AUC of verification. The recordings come
-from the card's data set. Those of a classifier or of a model of images come from its recipe,
-`examples(split) -> (inputs, labels)` in `zoo/<name>/train.py`, as the model takes them and numbered
-like its classes.
+from the card's data set, or where there is one from the recipe's `examples(split) -> (inputs,
+labels)` in `zoo/<name>/train.py`, as the model takes them, of a classifier numbered like its
+classes.
 """
 
 import dataclasses
@@ -17,7 +17,6 @@ import numpy as np
 import keras_dml
 from keras_dml import distances, evaluation, export, inference
 from keras_dml.export import litert
-from keras_dml.zoo import catalog
 from zoo import recordings
 
 WINDOW = 512  # steps of a walk, 5.12 s at 100 Hz
@@ -38,7 +37,7 @@ class Recordings:
 
 def test_recordings(card):
     """What a model is measured on, a few recordings each; None without data."""
-    if _from_recipe(card):
+    if _has_examples(card):
         return _spread(of_recipe(card, "test"), MAX_EXAMPLES)
     found = of_people(card, "test_subjects" if card["data"]["test_subjects"] else "train_subjects")
     return None if found is None else a_few(found)
@@ -46,7 +45,7 @@ def test_recordings(card):
 
 def calibrating(card):
     """Recordings of the people trained on, to set the ranges of an int8 file; None without data."""
-    of = of_recipe(card, "train") if _from_recipe(card) else of_people(card, "train_subjects")
+    of = of_recipe(card, "train") if _has_examples(card) else of_people(card, "train_subjects")
     found = _spread(of, CALIBRATING)
     return None if found is None else found.signals
 
@@ -99,7 +98,7 @@ def of_recipe(card, split):
     """
     if recordings.data_dir() is None:
         return None
-    inputs, labels = importlib.import_module(f"zoo.{card['name']}.train").examples(split)
+    inputs, labels = _recipe(card).examples(split)
     return Recordings(inputs, np.asarray(labels), np.arange(len(labels)))
 
 
@@ -158,8 +157,12 @@ def auc(distance, embeddings, measured):
     return evaluation.verification(scores[pairs], genuine[pairs]).auc
 
 
-def _from_recipe(card):
-    return catalog.is_classifier(card) or "size" in card["input"]
+def _has_examples(card):
+    return hasattr(_recipe(card), "examples")
+
+
+def _recipe(card):
+    return importlib.import_module(f"zoo.{card['name']}.train")
 
 
 def _spread(found, most):

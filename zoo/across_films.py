@@ -1,6 +1,8 @@
 """How models of eye movements are measured: people never trained on, and for each window the other
 films of everybody, since the film says much about how one looks at it."""
 
+import functools
+
 import numpy as np
 
 from keras_dml import evaluation
@@ -89,8 +91,18 @@ def _of_folds(windows, distances):
     """Distances and people of each fold."""
     for fold, between in zip(groups(windows), distances, strict=True):
         tested = windows.of(fold)
+        between = functools.partial(_from_zero, between)
         unit = eeg.unit(between, windows.without(fold))
         yield between(tested.signals) / unit, tested
+
+
+def _from_zero(between, signals):
+    """Distances that are zero from a recording to itself.
+
+    Cosines are -1 there and of either sign between people: their median is no unit.
+    """
+    found = between(signals)
+    return found - np.diag(found)[:, None]
 
 
 def of_models(windows, models):
@@ -99,16 +111,8 @@ def of_models(windows, models):
 
 
 def of_encoder(encoder):
-    """The distances of an encoder, as a function of recordings; zero from a recording to itself.
-
-    Cosines are -1 there and of either sign between people: their median is no unit.
-    """
-
-    def between(signals):
-        found = measure.pairwise_distances(encoder, signals)
-        return found - np.diag(found)[:, None]
-
-    return between
+    """The distances of an encoder, as a function of recordings."""
+    return functools.partial(measure.pairwise_distances, encoder)
 
 
 def auc(between, windows):

@@ -46,6 +46,12 @@ def one_eye(blocks=1):
     return found
 
 
+def examples(_):
+    """Windows of `one_eye` and their people, whatever the split: folds divide the people."""
+    windows = one_eye().windows(WINDOW)
+    return windows.signals, windows.subjects
+
+
 def degrees(record):
     """Gaze of a record of GazeCom as visual angle from the middle of the screen, shape `(time, 2)`;
     NaN where the eye is lost."""

@@ -87,13 +87,13 @@ def _signals(taken, rng):
 
 
 def _statistics(taken):
-    """Mean and standard deviation of each channel, where the model normalizes by them, and lengths
-    to try: of audio from the shortest that gives enough frames to a second, or of one to three
-    windows."""
+    """Mean and standard deviation of each channel, by which the model normalizes it, or of its
+    contract where it normalizes others, and lengths to try: of audio from the shortest that gives
+    enough frames to a second, or of one to three windows."""
     mean, stddev, lengths = np.float32(0), np.float32(1), LENGTHS
     for layer in taken.model._flatten_layers():
         if isinstance(layer, ChannelNormalization):
-            mean, stddev = np.asarray(layer.mean), np.asarray(layer.stddev)
+            mean, stddev = _normalized(layer, taken)
         elif isinstance(layer, LogMel):
             least = layer.frame + (layer.min_frames - 1) * layer.hop
             stddev, lengths = LOUDNESS, (least, 2 * least, max(layer.rate, 3 * least))
@@ -107,6 +107,15 @@ def _statistics(taken):
     if contract is not None:
         lengths = np.clip(lengths, contract.min_steps, contract.max_steps).astype(int)
     return mean, stddev, lengths
+
+
+def _normalized(layer, taken):
+    """Mean and standard deviation of the channels of recordings."""
+    mean, stddev = np.asarray(layer.mean), np.asarray(layer.stddev)
+    if len(mean) == taken.shape[1]:
+        return mean, stddev
+    known = taken.contract is not None and taken.contract.stddev_range is not None
+    return np.float32(0), np.mean(taken.contract.stddev_range, axis=1) if known else np.float32(1)
 
 
 def _matrices(taken, rng):

@@ -10,6 +10,7 @@ from keras_dml import export, inputs
 from keras_dml._backend import keras
 from keras_dml.export import _calibration, _flatbuffer, litert, operators, parity
 from keras_dml.export.trials import examples
+from keras_dml.layers import ChannelNormalization, InputContract, SequencePooling
 from tests.export.conftest import CLASSES, FEATURES, SIDE, voice
 
 QUANTIZATIONS = [None, "float16", "dynamic", "int8"]
@@ -273,6 +274,19 @@ def test_images_are_tried_on_noise_black_white_and_gray(classifier):
     assert [float(np.ptp(image)) for image in extremes] == [0, 0, 0]
     assert sorted(float(image.max()) for image in extremes) == [0, 0.5, 1]
     assert min(image.min() for image in noise) >= 0 and max(image.max() for image in noise) <= 1
+
+
+def test_recordings_are_tried_at_the_magnitude_of_the_contract_behind_a_front(rng):
+    signal = keras.Input((None, 2))
+    contract = InputContract(("x", "y"), "deg/s", 250, min_steps=20)
+    front = keras.layers.Conv1D(4, 1)(contract(signal))
+    normalization = ChannelNormalization()
+    normalization.adapt([rng.normal(size=(30, 4))])
+    contract.adapt([[5, 90] * rng.normal(size=(900, 2)) for _ in range(5)])
+    model = keras.Model(signal, SequencePooling("mean")(normalization(front)))
+    noise, _ = examples(inputs.of(model))
+    found = np.std(np.concatenate(noise), axis=0)
+    np.testing.assert_allclose(found, [5, 90], rtol=0.2)
 
 
 def test_audio_is_tried_from_the_shortest_that_the_network_takes_to_a_second(speaker):

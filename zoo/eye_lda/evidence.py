@@ -8,7 +8,11 @@ from zoo.evidence import Evidence
 
 def evidence(trained):
     """Forty-five people, each by the model of the fold that has not seen them."""
-    watchers = eyes.one_eye()
-    windows = watchers.windows(eyes.WINDOW)
+    windows = eyes.one_eye().windows(eyes.WINDOW)
     measured = across_films.of_models(windows, trained.folds)
     return Evidence(measured, functools.partial(eye_baselines.untrained, windows))
+
+
+def over_folds(distances):
+    """`Measurement` of a function of distances for each fold, see `across_films.over_folds`."""
+    return across_films.over_folds(eyes.one_eye().windows(eyes.WINDOW), distances)

@@ -16,6 +16,8 @@ from zoo import across_films, discriminants, eyes, recipe
 LAGS, DISCRIMINANTS = (0, 1, 2, 4, 8, 16, 32), 24
 STRIDE = eyes.WINDOW // 2
 
+examples = eyes.examples
+
 
 def fitted(watchers):
     """The model of some people.
