@@ -37,6 +37,13 @@ def pose():
     return keras.Sequential([signal, joints, layers.CanonicalPose(0, hips=(1, 2))])
 
 
+def gravity_frame(horizontal):
+    """On x, y and z, so a model that makes them."""
+    signal = keras.Input((None, contracts.CHANNELS))
+    sensor = layers.MaskedConv1D(3, 1, name="sensor")
+    return keras.Sequential([signal, sensor, layers.GravityFrame(horizontal, lag=2)])
+
+
 def log_mel():
     """On one channel of sound, so a model that makes it; at 200 Hz a frame is five samples."""
     signal = keras.Input((None, contracts.CHANNELS))
@@ -163,6 +170,8 @@ NETWORKS = [
     Network("CanonicalPose", layers.CanonicalPose, pose),
     Network("ChannelNormalization", layers.ChannelNormalization, layers.ChannelNormalization),
     Network("Covariance", layers.Covariance, lambda: layers.Covariance("oas")),
+    Network("GravityFrame axes", layers.GravityFrame, lambda: gravity_frame("axes")),
+    Network("GravityFrame magnitude", layers.GravityFrame, lambda: gravity_frame("magnitude")),
     Network(
         "LaggedCorrelation",
         layers.LaggedCorrelation,

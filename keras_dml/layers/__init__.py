@@ -7,6 +7,7 @@ from keras_dml.layers.class_potatoes import ClassPotatoes
 from keras_dml.layers.covariance import Covariance
 from keras_dml.layers.first_difference import FirstDifference
 from keras_dml.layers.fixed_normalization import FixedNormalization
+from keras_dml.layers.gravity_frame import GravityFrame
 from keras_dml.layers.input_contract import InputContract
 from keras_dml.layers.instance_standardization import InstanceStandardization
 from keras_dml.layers.lagged_correlation import LaggedCorrelation
@@ -33,6 +34,7 @@ from keras_dml.layers.windowed_mean import WindowedMean
 __all__ = [
     "BiMap",
     "CanonicalPose",
+    "GravityFrame",
     "ChannelNormalization",
     "Covariance",
     "LaggedCorrelation",

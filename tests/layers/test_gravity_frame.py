@@ -1,0 +1,126 @@
+"""How the sensor lies does not matter: gravity and the walk give the frame."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+import keras_dml
+from keras_dml import export
+from keras_dml._backend import keras
+from keras_dml.export import litert
+from keras_dml.layers import GravityFrame, QuantileLayer
+
+KINDS = ("axes", "magnitude")
+GRAVITY = 9.81
+
+
+def walk(rng, time=100, period=20):
+    """Acceleration of a walk whose vertical channel is a tenth of a stride ahead of the forward
+    one: forward, left, up."""
+    phase = 2 * np.pi * np.arange(time) / period + rng.uniform(0, 6)
+    noise = 0.1 * rng.normal(size=(time, 3))
+    moved = np.stack([2 * np.sin(phase - 0.6), 0.5 * np.cos(2 * phase), 3 * np.sin(phase)], axis=1)
+    moved = moved + noise
+    return moved - moved.mean(axis=0) + [0, 0, GRAVITY]
+
+
+def turned(x, seed):
+    return x @ Rotation.random(random_state=seed).as_matrix().T
+
+
+def framed(x, kind="axes", mask=None):
+    x = np.asarray(x, "float32")[None]
+    mask = None if mask is None else mask[None]
+    return np.asarray(GravityFrame(kind, lag=3)(x, mask=mask))[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(seed=st.integers(0, 10**6))
+def test_a_rotation_of_the_sensor_changes_nothing(kind, seed):
+    x = walk(np.random.default_rng(seed))
+    np.testing.assert_allclose(framed(turned(x, seed), kind), framed(x, kind), rtol=0, atol=2e-3)
+
+
+def test_a_turn_by_half_about_each_axis_changes_nothing(rng):
+    """Where the construction of the frame has its branches."""
+    x = walk(rng)
+    for signs in ((1, -1, -1), (-1, 1, -1), (-1, -1, 1)):
+        np.testing.assert_allclose(framed(x * signs), framed(x), rtol=0, atol=1e-4)
+
+
+def test_axes_are_up_forward_and_left(rng):
+    x = walk(rng)
+    found = framed(turned(x, 5))
+    forward, left, up = (x - [0, 0, GRAVITY]).T
+    np.testing.assert_allclose(found[:, 0], up, rtol=0, atol=1e-3)
+    assert np.corrcoef(found[:, 1], forward)[0, 1] > 0.99
+    assert np.corrcoef(found[:, 2], left)[0, 1] > 0.98
+
+
+def test_lengths_stay(rng):
+    x = walk(rng)
+    length = np.linalg.norm(x, axis=1)
+    for kind in KINDS:
+        found = framed(turned(x, 2), kind) + [GRAVITY, *[0] * (2 if kind == "axes" else 1)]
+        np.testing.assert_allclose(np.linalg.norm(found, axis=1), length, rtol=1e-4)
+
+
+def test_the_forward_channel_varies_most_and_goes_its_own_way(rng):
+    found = framed(turned(walk(rng), 3)).astype("float64")
+    spread = found[:, 1:].T @ found[:, 1:] / len(found)
+    assert spread[0, 0] > spread[1, 1]
+    assert abs(spread[0, 1]) < 1e-4
+
+
+def test_a_mirror_image_changes_the_last_channel_alone(rng):
+    x = walk(rng)
+    np.testing.assert_allclose(framed(x * [1, -1, 1]), framed(x) * [1, 1, -1], rtol=0, atol=1e-4)
+
+
+def test_the_unit_does_not_matter(rng):
+    x = walk(rng)
+    np.testing.assert_allclose(framed(x / GRAVITY), framed(x) / GRAVITY, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_padding_of_any_content_changes_nothing_and_becomes_zero(kind, rng):
+    x = walk(rng)
+    padded = np.concatenate([x, np.full((7, 3), np.nan)])
+    found = framed(padded, kind, mask=np.arange(107) < 100)
+    np.testing.assert_allclose(found[:100], framed(x, kind), rtol=0, atol=1e-4)
+    np.testing.assert_array_equal(found[100:], 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("x", [np.zeros((5, 3)), np.tile([0.0, -9.0, 0.0], (5, 1))])
+def test_a_sensor_at_rest_does_not_move(kind, x):
+    np.testing.assert_allclose(framed(x, kind), 0, rtol=0, atol=1e-6)
+
+
+def test_a_recording_of_one_step_has_no_direction():
+    np.testing.assert_allclose(framed([[1.0, 2.0, 2.0]]), 0, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_for_devices_takes_x_y_and_z(kind, rng, tmp_path):
+    signal = keras.Input((None, 3))
+    model = keras.Model(signal, QuantileLayer(4)(GravityFrame(kind, lag=3)(signal)))
+    made = export.tflite(model, tmp_path / "model.tflite")
+    fresh = [turned(walk(rng, time), time).astype("float32") for time in (60, 100, 140)]
+    np.testing.assert_allclose(
+        litert.embed(made.path, fresh), keras_dml.embed(model, fresh), rtol=0, atol=1e-3
+    )
+
+
+@pytest.mark.parametrize("given", [{"horizontal": "plane"}, {"lag": 0}, {"lag": 0.5}])
+def test_what_is_none_is_refused(given):
+    with pytest.raises(ValueError, match=f"`{next(iter(given))}` must be.*Received"):
+        GravityFrame(**given)
+
+
+@pytest.mark.parametrize("shape", [(None, 4, 6), (4, 3), (None, 4, None)])
+def test_other_channels_are_refused(shape):
+    with pytest.raises(ValueError, match="x, y and z of one accelerometer.*Received shape"):
+        GravityFrame().build(shape)
