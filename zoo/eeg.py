@@ -13,7 +13,6 @@ RATE_HZ = 256
 CROP = 224
 GAIN = 0.05  # change of a channel's gain between two trials of a person
 FOLDS, FOLDS_SEED = 4, 7
-FOR_UNIT = 5  # recordings of a person whose distances to those of others are the unit
 
 
 def trials():
@@ -83,17 +82,8 @@ def over_folds(everybody, distances):
 def measured(between, known, tested):
     """`Measurement` of distances between the recordings of some people, in units of those between
     others."""
-    distances = between(tested.signals) / unit(between, known)
+    distances = between(tested.signals) / nested.unit(between, known)
     return measure.of_people(distances, tested.halves())
-
-
-def unit(between, known):
-    """Median distance between recordings of different people."""
-    subjects = np.array(known.subjects)
-    rows = [np.flatnonzero(subjects == name)[:FOR_UNIT] for name in np.unique(subjects)]
-    some = known.take(np.concatenate(rows))
-    owners = np.array(some.subjects)
-    return np.median(between(some.signals)[owners[:, None] != owners])
 
 
 def of_encoder(encoder):
