@@ -170,7 +170,7 @@ NETWORKS = [
     Network("CanonicalPose", layers.CanonicalPose, pose),
     Network("ChannelNormalization", layers.ChannelNormalization, layers.ChannelNormalization),
     Network("Covariance", layers.Covariance, lambda: layers.Covariance("oas")),
-    Network("GravityFrame axes", layers.GravityFrame, lambda: gravity_frame("axes")),
+    Network("GravityFrame both", layers.GravityFrame, lambda: gravity_frame("both")),
     Network("GravityFrame magnitude", layers.GravityFrame, lambda: gravity_frame("magnitude")),
     Network(
         "LaggedCorrelation",

@@ -5,7 +5,7 @@ import numbers
 from keras_dml._backend import keras, ops
 from keras_dml.geometry.numerics import divide, mean, root, wide
 
-HORIZONTAL = {"axes": 3, "magnitude": 2}  # channels of the output
+HORIZONTAL = {"axes": 3, "magnitude": 2, "both": 4}  # channels of the output
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
@@ -17,17 +17,18 @@ class GravityFrame(keras.layers.Layer):
     `"magnitude"` adds the length of what remains, which is horizontal. `"axes"` adds two horizontal
     channels: along the principal axis, which is that of walking (Kunze2009), and to the left of it.
     Which way along the axis is forward a principal axis does not tell; here it is the way in which
-    the vertical acceleration is ahead of the horizontal one. A rotation of the sensor changes none
-    of them; a mirror image changes the sign of the last.
+    the vertical acceleration is ahead of the horizontal one. `"both"` has the axes, then the
+    magnitude. A rotation of the sensor changes none of them; a mirror image changes the sign of
+    that to the left.
 
     Input shape: `(batch, time, 3)`, x, y and z of an accelerometer with gravity, in any unit, with
-    or without a Keras mask, which passes on. Output shape: `(batch, time, 3)` for `"axes"`,
-    `(batch, time, 2)` for `"magnitude"`, in the same unit; steps that are not valid become 0.
-    Computed in float32 or wider under any policy. Where no direction stands out, as in a recording
-    of zeros, one is taken that depends on how the sensor lies.
+    or without a Keras mask, which passes on. Output shape: `(batch, time, channels)`, 3 for
+    `"axes"`, 2 for `"magnitude"`, 4 for `"both"`, in the same unit; steps that are not valid become
+    0. Computed in float32 or wider under any policy. Where no direction stands out, as in a
+    recording of zeros, one is taken that depends on how the sensor lies.
 
     Args:
-        horizontal: `"axes"` or `"magnitude"`.
+        horizontal: `"axes"`, `"magnitude"` or `"both"`.
         lag: Steps by which the vertical acceleration is compared with the horizontal one, at least
             1: less than half the time between two steps of a person.
 
@@ -70,13 +71,14 @@ class GravityFrame(keras.layers.Layer):
         size = _length(gravity)  # (batch, 1)
         up = divide(gravity, size[..., None])  # (batch, 1, 3)
         vertical = ops.sum(x * up, axis=-1) - size  # (batch, time)
-        if self.horizontal == "magnitude":
-            channels = vertical, _length(x - (vertical + size)[..., None] * up)
-        else:
-            across = [ops.sum(x * axis, axis=-1) for axis in _perpendicular(up)]
+        across = [ops.sum(x * axis, axis=-1) for axis in _perpendicular(up)]
+        channels = [vertical]
+        if self.horizontal != "magnitude":
             forward, left = _along_principal_axis(*across, valid)
             sign = _sign(_lead(vertical, forward, valid, self.lag))
-            channels = vertical, sign * forward, sign * left
+            channels += [sign * forward, sign * left]
+        if self.horizontal != "axes":
+            channels.append(_length(ops.stack(across, axis=-1)))
         found = ops.stack(channels, axis=-1)
         found = found if valid is None else ops.where(valid[..., None], found, 0)
         return ops.cast(found, self.compute_dtype)

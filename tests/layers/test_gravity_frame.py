@@ -12,7 +12,7 @@ from keras_dml._backend import keras
 from keras_dml.export import litert
 from keras_dml.layers import GravityFrame, QuantileLayer
 
-KINDS = ("axes", "magnitude")
+KINDS = ("axes", "magnitude", "both")
 GRAVITY = 9.81
 
 
@@ -59,12 +59,19 @@ def test_axes_are_up_forward_and_left(rng):
     assert np.corrcoef(found[:, 2], left)[0, 1] > 0.98
 
 
-def test_lengths_stay(rng):
+@pytest.mark.parametrize("kind", ["axes", "magnitude"])
+def test_lengths_stay(kind, rng):
     x = walk(rng)
-    length = np.linalg.norm(x, axis=1)
-    for kind in KINDS:
-        found = framed(turned(x, 2), kind) + [GRAVITY, *[0] * (2 if kind == "axes" else 1)]
-        np.testing.assert_allclose(np.linalg.norm(found, axis=1), length, rtol=1e-4)
+    found = framed(turned(x, 2), kind)
+    found[:, 0] += GRAVITY
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), np.linalg.norm(x, axis=1), rtol=1e-4)
+
+
+def test_both_are_the_axes_and_the_magnitude(rng):
+    x = walk(rng)
+    axes, magnitude, both = (framed(x, kind) for kind in KINDS)
+    np.testing.assert_array_equal(both[:, :3], axes)
+    np.testing.assert_array_equal(both[:, [0, 3]], magnitude)
 
 
 def test_the_forward_channel_varies_most_and_goes_its_own_way(rng):
