@@ -67,6 +67,18 @@ def test_discriminants_of_a_recording_of_any_length_become_a_file(tmp_path, rng)
     assert np.ptp(expected, axis=0).min() > 0.1
 
 
+def test_a_file_takes_an_accelerometer_however_it_lies(tmp_path):
+    signal = keras.Input((None, 3))
+    framed = layers.GravityFrame("both", lag=3)(signal)
+    model = keras.Model(signal, layers.QuantileLayer(4)(framed))
+    made = export.tflite(model, tmp_path / "model.tflite")
+    fresh = [sample(length, 3, length) + np.float32([0, 7, -7]) for length in (64, 130, 300)]
+    found, expected = litert.embed(made.path, fresh), keras_dml.embed(model, fresh)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+    turned = [one[:, [2, 0, 1]] * np.float32([1, -1, -1]) for one in fresh]
+    np.testing.assert_allclose(litert.embed(made.path, turned), expected, rtol=0, atol=1e-3)
+
+
 @pytest.mark.parametrize("quantization", QUANTIZATIONS)
 def test_the_result_tells_what_was_written(exported, quantization):
     made = exported(quantization)
