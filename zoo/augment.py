@@ -60,6 +60,26 @@ def mix_channels(batch, rng, size, together=0.0):
     return batch @ mixing.transpose(0, 2, 1)
 
 
+def filter_pairs(batch, rng, size, taps=5):
+    """Both rows of a pair through one random filter, whichever channel: another walker, or another
+    way that a sensor is carried, for the pair. Means stay, and so does gravity; a rotation of the
+    sensor before it is the same rotation after it.
+
+    Args:
+        batch: Pairs in neighboring rows, shape `(2 pairs, time, channels)`.
+        rng: `numpy.random.Generator`.
+        size: Standard deviation of the changes of the taps; 0 is none.
+        taps: Steps that a filter sees, an odd number.
+    """
+    change = rng.normal(size=(len(batch) // 2, taps)) * size
+    weights = np.repeat(change - change.mean(axis=1, keepdims=True), 2, axis=0)
+    weights[:, taps // 2] += 1
+    padded = np.pad(batch, [(0, 0), (taps // 2, taps // 2), (0, 0)], mode="edge")
+    time = batch.shape[1]
+    parts = (weights[:, i, None, None] * padded[:, i : i + time] for i in range(taps))
+    return sum(parts)
+
+
 def shift_pixels(images, rng, limit):
     """Images moved by up to `limit` pixels along both axes, zeros moving in.
 

@@ -14,13 +14,13 @@ from keras_dml.layers import (
     LinearDiscriminants,
     SequencePooling,
 )
-from zoo.sequences import behind
+from zoo import fronts
 
 COMPONENTS = 150  # of the features, before the discriminants
 SHRINKAGE = 0.1  # of the covariance within a person toward a multiple of the identity
 
 
-def fitted(windows, people, lags, count, adapt_to=None, front=None, means=False):
+def fitted(windows, people, lags, count, adapt_to=None, front=(), means=False):
     """A model that gives linear discriminants between people.
 
     Functional model:
@@ -33,7 +33,7 @@ def fitted(windows, people, lags, count, adapt_to=None, front=None, means=False)
         lags: Lags of the correlations, in steps.
         count: Number of discriminants, less than there are people.
         adapt_to: Recordings whose statistics normalize the channels; None for the windows.
-        front: See `zoo.sequences.build_encoder`.
+        front: Layers before the normalization, which train nothing.
         means: Whether the means of the channels stand beside their correlations.
 
     Returns:
@@ -41,16 +41,15 @@ def fitted(windows, people, lags, count, adapt_to=None, front=None, means=False)
     """
     signal = keras.Input((None, windows.shape[-1]), name="signal")
     normalization = ChannelNormalization(name="normalization")
-    channels = signal if front is None else front(signal)
-    normalized = normalization(channels)
+    normalized = normalization(fronts.applied(front, signal))
     statistics = LaggedCorrelation(lags, name="correlations")(normalized)
     if means:
         mean = SequencePooling("mean", name="means")(normalized)
         statistics = keras.layers.Concatenate(name="statistics")([statistics, mean])
     head = LinearDiscriminants(count, name="embedding")
     model = keras.Model(signal, head(statistics), name="linear_discriminants")
-    signals = list(windows) if adapt_to is None else adapt_to
-    normalization.adapt(signals if front is None else [behind(front, x) for x in signals])
+    known = list(windows) if adapt_to is None else adapt_to
+    normalization.adapt(fronts.outputs(front, known))
     features = keras.Model(signal, statistics).predict(windows, verbose=0)
     head.set_weights(linear(features, people, count))
     return model

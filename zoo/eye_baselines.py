@@ -16,7 +16,7 @@ from keras_dml._backend import ops
 from keras_dml._files import write_text
 from keras_dml.layers import LaggedCorrelation
 from keras_dml.training import People, pooled
-from zoo import across_films, baselines, discriminants, eyes, gait, sequences
+from zoo import across_films, baselines, discriminants, eyes, fronts, gait
 from zoo.compare import as_csv
 from zoo.eye_lda import train as lda
 
@@ -31,7 +31,7 @@ FIGURES = pathlib.Path(__file__).parent / "eye_lda" / "figures" / "channels.csv"
 
 def bounded(watchers):
     """Slow and fast velocities of everybody, see `eyes.slow_and_fast`."""
-    signals = [sequences.behind(eyes.slow_and_fast, signal) for signal in watchers.signals]
+    signals = fronts.outputs([eyes.slow_and_fast], watchers.signals)
     return People(signals, watchers.subjects, watchers.sessions)
 
 

@@ -10,6 +10,7 @@ from keras_dml.losses import NPairLoss, WassersteinLoss
 from keras_dml.models import sequence_encoder
 from keras_dml.samplers import NPairSampler
 from keras_dml.training import Optimization, measure
+from zoo import fronts
 
 # Abdelwahab2019, section 5.3: what aggregates, and what trains it. QP-CLS classifies the training
 # people; its head is left out of the encoder that is returned.
@@ -30,14 +31,13 @@ Method = Annotated[
 ]
 
 
-def build_encoder(method, channels, front=None, **options):
+def build_encoder(method, channels, front=(), **options):
     """An untrained encoder of that method.
 
     Args:
         method: One of `METHODS`.
         channels: Channels of a recording.
-        front: Fixed function of recordings `(batch, time, channels)`, by Keras layers, whose output
-            the encoder takes in their place; None for none.
+        front: Layers before the encoder, which train nothing.
         **options: Further arguments of `keras_dml.models.sequence_encoder`.
 
     Raises:
@@ -45,14 +45,13 @@ def build_encoder(method, channels, front=None, **options):
     """
     if method not in METHODS:
         raise ValueError(f"`method` must be one of {tuple(METHODS)}. Received method={method!r}.")
-    if front is None:
-        return sequence_encoder(channels, **METHODS[method], **options)
+    options = {**METHODS[method], **options}
+    if not front:
+        return sequence_encoder(channels, **options)
     signal = keras.Input((None, channels), name="signal")
-    x = front(signal)
-    encoder = sequence_encoder(x.shape[-1], **METHODS[method], **options)
-    for layer in encoder.layers[1:]:
-        x = layer(x)
-    return keras.Model(signal, x, name=encoder.name)
+    x = fronts.applied(front, signal)
+    encoder = sequence_encoder(x.shape[-1], **options)
+    return keras.Model(signal, fronts.applied(encoder.layers[1:], x), name=encoder.name)
 
 
 def train(
@@ -64,7 +63,7 @@ def train(
     adapt_to=None,
     optimization=OPTIMIZATION,
     loss=None,
-    front=None,
+    front=(),
     **options,
 ):
     """An encoder trained by one of the four methods.
@@ -77,7 +76,7 @@ def train(
         adapt_to: Recordings whose statistics normalize the channels; None for all of them.
         optimization: `keras_dml.training.Optimization`.
         loss: Arguments of the method's loss, in place of its own.
-        front: See `build_encoder`.
+        front: Layers before the encoder, which train nothing.
         **options: Further arguments of `keras_dml.models.sequence_encoder`.
     """
     keras.utils.set_random_seed(run.seed)
@@ -87,17 +86,12 @@ def train(
     encoder = build_encoder(method, people.signals[0].shape[1], front, **options)
     normalization = encoder.get_layer("normalization")
     if hasattr(normalization, "adapt"):
-        signals = people.signals if adapt_to is None else adapt_to
-        normalization.adapt(signals if front is None else [behind(front, x) for x in signals])
+        known = people.signals if adapt_to is None else adapt_to
+        normalization.adapt(fronts.outputs(front, known))
     classes = len(sampler.class_names)
     trained = _with_classifier(encoder, classes) if method == "qp_cls" else encoder
     run.fit(trained, sampler, optimization, loss=_loss(method, loss or {}))
     return encoder
-
-
-def behind(front, signal):
-    """What a front makes of one recording, shape `(time, channels)`."""
-    return keras.ops.convert_to_numpy(front(keras.ops.convert_to_tensor(signal)[None]))[0]
 
 
 def evaluate(run, encoder, people):

@@ -33,3 +33,15 @@ def test_gain_and_noise_stay_in_their_bounds(rng):
     gains = augment.scale(ones, rng, 0.2)
     assert gains.min() >= 0.8 and gains.max() <= 1.2 and np.ptp(gains, axis=1).max() == 0
     assert np.std(augment.add_noise(ones, rng, 0.5)) == pytest.approx(0.5, rel=0.02)
+
+
+def test_a_pair_is_filtered_alike_and_a_rotation_before_is_one_after(rng):
+    batch = np.repeat(rng.normal(size=(3, 40, 3)), 2, axis=0) + 9.0
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    found = augment.filter_pairs(batch, np.random.default_rng(5), 0.3)
+    np.testing.assert_allclose(found[::2], found[1::2], rtol=0, atol=1e-12)
+    assert np.abs(found - batch).max() > 0.1
+    other = augment.filter_pairs(batch @ turn, np.random.default_rng(5), 0.3)
+    np.testing.assert_allclose(other, found @ turn, rtol=0, atol=1e-9)
+    still = augment.filter_pairs(np.full((2, 9, 3), 9.81), rng, 0.3)
+    np.testing.assert_allclose(still, 9.81, rtol=1e-9)

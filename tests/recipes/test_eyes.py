@@ -6,7 +6,7 @@ import typer
 
 from keras_dml.models.sequence_encoder import SIZES
 from keras_dml.training import People
-from zoo import across_films, compare, eye_baselines, eyes, recipe, sequences
+from zoo import across_films, compare, eye_baselines, eyes, fronts, recipe, sequences
 from zoo.eye_lda import train as lda
 from zoo.eye_qp_wl import search, train
 
@@ -108,7 +108,7 @@ def test_people_of_one_film_are_left_out():
 
 def test_the_front_bounds_velocities_at_each_scale():
     signal = np.array([[3, -50], [0, 1e9]], np.float32)
-    found = sequences.behind(eyes.slow_and_fast, signal)
+    (found,) = fronts.outputs([eyes.slow_and_fast], [signal])
     np.testing.assert_allclose(found, np.tanh(np.c_[signal / 3, signal / 50]), rtol=1e-5)
 
 
@@ -169,9 +169,9 @@ def test_discriminants_are_a_model_of_both_scales(rng, monkeypatch):
     monkeypatch.setattr(lda, "DISCRIMINANTS", 3)
     some = watchers(rng, people=6)
     between = across_films.of_encoder(lda.fitted(some.of({f"p{i:02}" for i in range(4)})))
-    found = between(some.signals)
-    np.testing.assert_allclose(np.diag(found), 0, rtol=0, atol=1e-6)
-    assert found.min() > -1e-6 and found.max() > 0.5  # one less the cosine
+    found = between(some.signals)  # the negative of the cosine
+    np.testing.assert_allclose(np.diag(found), -1, rtol=0, atol=1e-6)
+    assert found.min() > -1 - 1e-6 and found.max() > -0.5
 
 
 def test_a_recipe_trains_an_encoder_behind_the_front(rng, tmp_path, monkeypatch):

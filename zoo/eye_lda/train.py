@@ -32,7 +32,7 @@ def fitted(watchers):
         LAGS,
         DISCRIMINANTS,
         adapt_to=watchers.signals,
-        front=eyes.slow_and_fast,
+        front=(eyes.slow_and_fast,),
         means=True,
     )
 

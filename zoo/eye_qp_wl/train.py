@@ -111,7 +111,7 @@ def trained(run, method, watchers, settings):
             sequences.OPTIMIZATION, learning_rate=settings.learning_rate
         ),
         loss=settings.loss,
-        front=functools.partial(eyes.slow_and_fast, scales=settings.scales),
+        front=(functools.partial(eyes.slow_and_fast, scales=settings.scales),),
         halve_every=settings.halve_every,
         knots=settings.knots,
     )

@@ -1,0 +1,123 @@
+"""Compares inputs and augmentations of `phone_gait_qp_wl` by groups of people.
+
+A run trains without both groups of a pair and measures each of them. It is a line of JSON in
+`--out`, and is not repeated while it is there; one that was stopped goes on from its checkpoint
+beside it. The table holds the choice of the recipe: `python -m zoo.phone_gait_qp_wl.search --help`.
+"""
+
+import json
+import pathlib
+import sys
+import time
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from keras_dml import evaluation
+from keras_dml._files import write_text
+from zoo import phone, recipe
+from zoo.compare import as_csv
+from zoo.phone_gait_qp_wl import train
+
+PAIRS = phone.GROUPS // 2
+CHOICE = "single pairs, turned"  # EER by which `train.chosen` chooses
+
+
+def run_once(variant, pair, seed, steps, out):
+    """Figures of one run for both groups of a pair.
+
+    Returns:
+        `{number of the group: {figure: EER}}`, and seconds of the processor.
+    """
+    walkers = phone.walks()
+    groups, start = phone.groups(walkers), time.process_time()
+    both = groups[pair] + groups[pair + PAIRS]
+    out.mkdir(parents=True, exist_ok=True)
+    run = recipe.Run("phone_gait_qp_wl", out, out, steps, seed, resume=True)
+    encoder = train.trained(run, walkers.without(both), train.settings_of(variant))
+    seconds = time.process_time() - start
+    between = phone.of_model(encoder)
+    found = {
+        number: figures(phone.Group(between, walkers, groups[number]))
+        for number in (pair, pair + PAIRS)
+    }
+    return found, seconds
+
+
+def figures(group):
+    """EER of a group, by name."""
+    kinds = {"single pairs": group.pairs, "pooled": group.trials}
+    found = {}
+    for name, claims in kinds.items():
+        for turn, suffix in ((False, ""), (True, ", turned")):
+            own = claims(turn)
+            found[name + suffix] = float(evaluation.verification(own.scores, own.genuine).eer)
+    return found
+
+
+def table(lines):
+    """Columns of the means over groups and seeds, and of each group's EER by which is chosen.
+
+    Args:
+        lines: Dicts of the runs.
+    """
+    columns = {}
+    for variant, steps in dict.fromkeys((one["variant"], one["steps"]) for one in lines):
+        own = [one for one in lines if (one["variant"], one["steps"]) == (variant, steps)]
+        parts = [part for one in own for part in one["figures"].items()]
+        row = {"variant": variant, "steps": steps, "runs": len(own)}
+        for name in parts[0][1]:
+            row[f"{name} EER"] = round(float(np.mean([part[name] for _, part in parts])), 4)
+        row["minutes"] = round(sum(one["seconds"] for one in own) / len(own) / 60, 1)
+        for number in range(phone.GROUPS):
+            values = [part[CHOICE] for group, part in parts if int(group) == number]
+            row[f"group {number + 1}"] = round(float(np.mean(values)), 4) if values else None
+        for key, value in row.items():
+            columns.setdefault(key, []).append(value)
+    return columns
+
+
+def main(
+    out: Annotated[pathlib.Path, typer.Option(help="Folder of the runs.")] = pathlib.Path(
+        "build/phone_search"
+    ),
+    steps: Annotated[int, typer.Option(help="Training steps of a run.")] = train.STEPS,
+    seed: Annotated[int, typer.Option(help="Seed of all runs.")] = 0,
+    pair: Annotated[list[int] | None, typer.Option(help="Instead of all pairs of groups.")] = None,
+    variant: Annotated[list[str] | None, typer.Option(help="Instead of all variants.")] = None,
+    table_to: Annotated[pathlib.Path, typer.Option("--table", help="The table.")] = train.SEARCH,
+):
+    """Runs what is missing, all variants on a pair before the next pair, and writes the table."""
+    for option, given, all_of_it in (
+        ("pair", pair, range(PAIRS)),
+        ("variant", variant, train.VARIANTS),
+    ):
+        if unknown := [one for one in given or () if one not in all_of_it]:
+            raise typer.BadParameter(f"--{option} {unknown[0]!r} is none of {list(all_of_it)}.")
+    out.mkdir(parents=True, exist_ok=True)
+    file = out / "runs.jsonl"
+    wanted = [
+        {"variant": name, "pair": number, "seed": seed, "steps": steps}
+        for number in pair or range(PAIRS)
+        for name in variant or train.VARIANTS
+    ]
+    lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    done = [{key: line[key] for key in wanted[0]} for line in lines]
+    missing = [one for one in wanted if one not in done]
+    for number, one in enumerate(missing, start=1):
+        print(f"run {number} of {len(missing)}: {one}", file=sys.stderr, flush=True)
+        place = list(train.VARIANTS).index(one["variant"])
+        folder = out / f"variant_{place}_pair_{one['pair']}_seed_{seed}_steps_{steps}"
+        found, seconds = run_once(**one, out=folder)
+        lines.append({**one, "figures": found, "seconds": round(seconds)})
+        with file.open("a") as open_file:
+            open_file.write(json.dumps(lines[-1]) + "\n")
+    text = as_csv(table(lines))
+    table_to.parent.mkdir(parents=True, exist_ok=True)
+    write_text(table_to, text)
+    print(f"{text}{table_to}")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,202 @@
+"""Trains `phone_gait_qp_wl`: who is walking, from ten seconds of a phone in the trouser pocket.
+
+The quantile layer and the Wasserstein loss of Abdelwahab2019, in the frame of gravity. Twenty-six
+people are at hand, so the figures are cross-validated over six groups of people, each by settings
+that were best on another group (`python -m zoo.phone_gait_qp_wl.search`). The model that is
+published is trained on all of them. From the checkout: `python -m zoo.phone_gait_qp_wl.train
+--help`.
+"""
+
+import csv
+import dataclasses
+import functools
+import pathlib
+
+import typer
+
+from keras_dml.training import measure
+from keras_dml.training.golden import synthetic_recordings
+from zoo import augment, nested, phone, recipe, sequences
+
+STEPS = 1500
+SEARCH = pathlib.Path(__file__).parent / "figures" / "search.csv"
+CAPTION = (
+    "{people} people in groups, each by a model that never saw anybody of the group: single "
+    "windows of 10 s of the later half of a person's walks against everybody's earlier ones."
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What `zoo.phone_gait_qp_wl.search` varies, by groups of people.
+
+    Attributes:
+        horizontal: See `keras_dml.layers.GravityFrame`; None for x, y and z as recorded.
+        turned: Whether each window of a pair is turned about any axis, by itself.
+        tempos: See `zoo.phone.at_tempos`.
+        filtering: See `zoo.augment.filter_pairs`.
+        gain: Largest change of an axis's gain between two windows, a fraction.
+        noise: Standard deviation of noise, in m/s2.
+        pairs: Pairs of a batch, at most one for each person and tempo.
+        learning_rate: Largest learning rate.
+        halvings: See `keras_dml.models.sequence_encoder`.
+        halve_every: See there.
+        duration: Length of the training, in that of `--steps`.
+    """
+
+    horizontal: str | None = "axes"
+    turned: bool = False
+    tempos: tuple = phone.TEMPOS
+    filtering: float = 0.0
+    gain: float = 0.0
+    noise: float = 0.0
+    pairs: int = 64
+    learning_rate: float = 3e-3
+    halvings: int = 2
+    halve_every: int = 1
+    duration: float = 1.0
+
+
+# What each variant changes. The search runs them in this order.
+MILD = {"gain": 0.03, "noise": 0.2}
+FILTERED = {"horizontal": "both", "filtering": 0.3}
+VARIANTS = {
+    "axes": {},
+    "axes and magnitude": {"horizontal": "both"},
+    "magnitude": {"horizontal": "magnitude"},
+    "x, y, z as recorded": {"horizontal": None},
+    "x, y, z, windows turned": {"horizontal": None, "turned": True},
+    "axes and magnitude, pairs filtered": FILTERED,
+    "axes and magnitude, gains and noise": {"horizontal": "both", **MILD},
+    "axes and magnitude, pairs filtered, gains and noise": {**FILTERED, **MILD},
+    "that for a third of the steps": {**FILTERED, **MILD, "duration": 1 / 3},
+    "that for twice the steps": {**FILTERED, **MILD, "duration": 2.0},
+    "that with seven tempos": {
+        **FILTERED,
+        **MILD,
+        "tempos": (0.8, 0.87, 0.93, 1.0, 1.07, 1.15, 1.25),
+    },
+    "axes and magnitude, no other tempos": {"horizontal": "both", "tempos": (1.0,), "pairs": 16},
+    "axes and magnitude, one halving": {"horizontal": "both", "halvings": 1},
+    "axes and magnitude, learning rate 1e-3": {"horizontal": "both", "learning_rate": 1e-3},
+}
+
+
+def vary(batch, rng, settings):
+    """Walkers that nobody recorded, and what differs between two windows of one: how the phone
+    lies, gains, noise."""
+    batch = augment.filter_pairs(batch, rng, settings.filtering)
+    batch = phone.turned(batch, rng) if settings.turned else batch
+    return augment.add_noise(augment.scale(batch, rng, settings.gain), rng, settings.noise)
+
+
+def trained(run, walkers, settings):
+    """An encoder of some walkers.
+
+    Args:
+        run: `zoo.recipe.Run`.
+        walkers: `phone.walks`, or those of some people.
+        settings: `Settings`.
+    """
+    walks = phone.at_tempos(walkers, settings.tempos).at_least(phone.WINDOW, 2)
+    batches = {
+        "pairs": min(settings.pairs, len(set(walks.subjects))),
+        "length": phone.WINDOW,
+        "augment": functools.partial(vary, settings=settings),
+        "sessions": walks.sessions,
+    }
+    own = dataclasses.replace(run, steps=round(settings.duration * run.steps))
+    encoder = sequences.train(
+        own,
+        "qp_wl",
+        walks,
+        batches=batches,
+        adapt_to=walkers.signals,
+        optimization=dataclasses.replace(
+            sequences.OPTIMIZATION, learning_rate=settings.learning_rate
+        ),
+        front=phone.front(settings.horizontal) if settings.horizontal else (),
+        halvings=settings.halvings,
+        halve_every=settings.halve_every,
+    )
+    run.minutes = own.minutes
+    return encoder
+
+
+def chosen(groups, path=SEARCH):
+    """For each group the variant that is best on its partner, and the best of all groups.
+
+    Args:
+        groups: `phone.groups`.
+        path: Table of `zoo.phone_gait_qp_wl.search`, whose columns `group 1` to `group 6` hold the
+            EER of single pairs with each probe turned. Variants without all groups are passed over.
+
+    Returns:
+        Names of `VARIANTS`: one for each group, and one.
+
+    Raises:
+        FileNotFoundError: If there is no table.
+    """
+    if not path.exists():
+        raise FileNotFoundError(
+            f"There is no {path}, from which the settings are taken. Run `python -m "
+            "zoo.phone_gait_qp_wl.search` before."
+        )
+    names = [f"group {number}" for number in range(1, len(groups) + 1)]
+    with path.open(newline="", encoding="utf-8") as file:
+        lines = [line for line in csv.DictReader(file) if all(line[name] for name in names)]
+    found = {line["variant"]: [float(line[name]) for name in names] for line in lines}
+
+    def validate(candidate, pair):
+        return [-found[candidate["variant"]][groups.index(group)] for group in pair]
+
+    grid = [{"variant": variant} for variant in found]
+    of_groups, of_all = nested.choose(grid, groups, validate)
+    return [one["variant"] for one in of_groups], of_all["variant"]
+
+
+def settings_of(variant):
+    """`Settings` by a name of `VARIANTS`."""
+    return dataclasses.replace(Settings(), **VARIANTS[variant])
+
+
+@recipe.command(STEPS)
+def main(run):
+    """Cross-validates over six groups of people; with --publish also trains the final model on
+    all."""
+    walkers = phone.walks()
+    groups = phone.groups(walkers)
+    variants, of_all = chosen(groups)
+    encoders = []
+    for number, (group, variant) in enumerate(zip(groups, variants, strict=True), start=1):
+        print(f"group {number}: trained without {', '.join(group)}, {variant}", flush=True)
+        part = run.part(f"fold_{number}")
+        encoders.append(trained(part, walkers.without(group), settings_of(variant)))
+    found = phone.measured([phone.of_model(encoder) for encoder in encoders], walkers)
+    measured = measure.Measurement(phone.rows(found), phone.measurement(found).trials)
+    run.save(measured, CAPTION.format(people=len(set(walkers.subjects))))
+    if run.publishes:
+        final = run.part("final")
+        encoder = trained(final, walkers, settings_of(of_all))
+        run.minutes = final.minutes
+        publish(run, encoder, walkers, measured, encoders)
+
+
+def publish(run, encoder, walkers, measured, encoders):
+    """Publishes an encoder that is trained on all people, with figures and encoders of the
+    groups."""
+    run.publish(
+        encoder,
+        [
+            signal + [0, 0, phone.GRAVITY]
+            for signal in synthetic_recordings(3, (phone.WINDOW, 375, 100), (3.0, 1.0, 4.0))
+        ],
+        measured,
+        data={"train_subjects": sorted(set(walkers.subjects))},
+        recordings=phone.any_way(walkers),
+        folds=encoders,
+    )
+
+
+if __name__ == "__main__":
+    typer.run(main)
