@@ -49,5 +49,29 @@ def test_the_distance_is_symmetric_and_zero_for_identical_embeddings(rng):
 
 @pytest.mark.parametrize("measure", ["kullback_leibler", "jensen_shannon"])
 def test_other_numbers_of_knots_are_refused(measure):
-    with pytest.raises(ValueError, match=r"one shape \(knots,\). Received shapes \(2,\), \(3,\)"):
+    with pytest.raises(ValueError, match=r"one number of knots.*Received shapes \(2,\), \(3,\)"):
         getattr(divergences, measure)([0.0, 1.0], [0.0, 1.0, 2.0], [0.0, 0.5, 1.0])
+
+
+def test_leading_axes_broadcast_to_the_values_of_single_pairs(rng):
+    x, y = np.sort(rng.normal(size=(4, 1, 3, 6)), axis=-1), np.sort(rng.normal(size=(5, 3, 6)))
+    x[1, 0, 0, 1:4] = y[2, 1, 2:4] = y[0, 0, :2] = 0.25  # atoms, two of them at one place
+    x, y = np.sort(x, axis=-1), np.sort(y, axis=-1)
+    knots = np.array([0.0, 0.1, 0.3, 0.35, 0.8, 1.0])
+    for measure in (divergences.kullback_leibler, divergences.jensen_shannon):
+        found = measure(x, y, knots)
+        single = [
+            [[measure(a, b, knots) for a, b in zip(one[0], other, strict=True)] for other in y]
+            for one in x
+        ]
+        assert found.shape == (4, 5, 3)
+        np.testing.assert_allclose(found, single, rtol=1e-12, atol=1e-15)
+    whole = divergences.jensen_shannon_distance(x, y, knots)
+    np.testing.assert_allclose(whole[1, 2], np.sqrt(found[1, 2]).sum(), rtol=1e-12)
+
+
+def test_masses_of_both_sum_to_one_whatever_the_ties(rng):
+    x, y = np.sort(rng.integers(0, 4, size=(2, 50, 6)), axis=-1).astype(float)
+    knots = np.array([0.0, 0.1, 0.3, 0.35, 0.8, 1.0])
+    for mass in divergences._masses(x, y, knots):
+        np.testing.assert_allclose(mass.sum(axis=-1), 1.0, rtol=1e-12)
