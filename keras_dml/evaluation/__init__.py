@@ -18,6 +18,8 @@ _HOME = {
     "accept_rates": "_accept_rates",
     "EerDifference": "_eer_difference",
     "eer_difference": "_eer_difference",
+    "ComparedEer": "_eer_comparison",
+    "eer_comparison": "_eer_comparison",
     "Verification": "_verification",
     "verification": "_verification",
     "Identification": "_identification",

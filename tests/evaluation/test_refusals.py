@@ -27,6 +27,10 @@ OF_NUMBERS = {
         lambda x: evaluation.eer_difference(SCORES, x, GENUINE, bootstrap=2),
         SCORES,
     ),
+    "eer_comparison": (
+        lambda x: evaluation.eer_comparison({"a": [x]}, GENUINE, bootstrap=2),
+        SCORES,
+    ),
     "detection_cost": (lambda x: evaluation.detection_cost(x, GENUINE), SCORES),
     "identification": (lambda x: evaluation.identification(x, CLASSES, CLASSES), TABLE),
     "imposters": (lambda x: evaluation.imposters(x, CLASSES, CLASSES * 2), TABLE),
