@@ -13,13 +13,24 @@ _HOME = {
     "loss_people": "loss_plots",
     "loss_spread": "loss_plots",
     "loss_sweep": "loss_plots",
+    "embedding_maps": "protocol_plots",
+    "embedding_plane": "protocol_plots",
+    "person_distances": "protocol_plots",
+    "protocol_curves": "protocol_plots",
     "quantile_curves": "quantile_plots",
     "score_histogram": "verification_plots",
     "scores_table": "verification_plots",
     "verification_curves": "verification_plots",
     "verification_table": "verification_plots",
 }
-_SUBMODULES = ("loss_plots", "page", "quantile_plots", "style", "verification_plots")
+_SUBMODULES = (
+    "loss_plots",
+    "page",
+    "protocol_plots",
+    "quantile_plots",
+    "style",
+    "verification_plots",
+)
 
 __all__ = [*_HOME, *_SUBMODULES]
 __getattr__, __dir__ = _lazy.attach(__name__, _HOME, _SUBMODULES)

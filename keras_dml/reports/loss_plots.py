@@ -136,20 +136,31 @@ def loss_spread(table, *, title, caption=""):
             for i, name in enumerate(methods):
                 rows = (columns["method"] == name) & (columns["kind"] == kind)
                 fractions, distances = columns["fraction"][rows], columns["distance"][rows]
-                low, first, median, third, high = np.interp(
-                    (0.05, 0.25, 0.5, 0.75, 0.95), fractions, distances
-                )
-                at = i + shift
-                axes.plot((low, high), (at, at), color=color, linewidth=1.2)
-                axes.plot((first, third), (at, at), color=color, linewidth=6, alpha=0.7)
                 label = f"{kind} class" if not i else None
-                axes.plot(median, at, "o", color=color, markersize=7, label=label, zorder=3)
+                draw_quantiles(axes, i + shift, fractions, distances, color=color, label=label)
         axes.set_yticks(np.arange(len(methods)), methods)
         axes.invert_yaxis()
         axes.set_xlim(left=0)
         axes.set_xlabel("affine-invariant distance to the center of a class")
         axes.legend(loc="best")
     return figure
+
+
+def draw_quantiles(axes, at, fractions, values, *, color, label):
+    """Draws a dot at the median, a thick line over half and a thin one over 90 % of some values.
+
+    Args:
+        axes: `matplotlib.axes.Axes`.
+        at: Height of the line.
+        fractions: From 0 to 1, ascending.
+        values: The quantiles at these fractions.
+        color: Color of all three.
+        label: Name in the legend, or None.
+    """
+    low, first, median, third, high = np.interp((0.05, 0.25, 0.5, 0.75, 0.95), fractions, values)
+    axes.plot((low, high), (at, at), color=color, linewidth=1.2)
+    axes.plot((first, third), (at, at), color=color, linewidth=6, alpha=0.7)
+    axes.plot(median, at, "o", color=color, markersize=7, label=label, zorder=3)
 
 
 def loss_sweep(table, *, value, unit, title, caption="", logarithmic=False):

@@ -18,6 +18,7 @@ from keras_dml._files import path_with_name, replaceable_file, staged
 BLACK, ORANGE, SKY_BLUE, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 GRAY, FAINT = "#595959", "#D9D9D9"
+PALETTE = (VERMILLION, BLUE, GREEN, ORANGE, PURPLE, SKY_BLUE, BLACK, GRAY)  # of many people
 
 GENUINE, IMPOSTER = BLUE, ORANGE
 PEOPLE = (BLACK, PURPLE)
@@ -26,6 +27,10 @@ METHODS = {  # one color and one dash per method, in all plots
     "QP-NPL": (SKY_BLUE, "--"),
     "MP-NPL": (GREEN, "-."),
     "QP-CLS": (GRAY, ":"),
+    "QP-WL, gaze alone": (ORANGE, (0, (8, 2, 1, 2))),
+    "Jäger et al. 2019": (PURPLE, (0, (6, 1))),
+    "No network": (BLACK, (0, (1, 1))),
+    "Untrained": (BLUE, (0, (3, 1, 1, 1))),
 }
 _OTHERS = ((VERMILLION, "-"), (SKY_BLUE, "--"), (GREEN, "-."), (GRAY, ":"), (PURPLE, (0, (6, 1))))
 

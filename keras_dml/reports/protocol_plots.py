@@ -1,0 +1,180 @@
+"""Plots of the protocol of Abdelwahab2019: methods against observed recordings and against people
+enrolled, distances within and between people, and maps of embeddings.
+
+Each is drawn from a table, columns by name, which `reports.save` writes beside it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator
+from sklearn.decomposition import KernelPCA
+
+from keras_dml.reports import style
+from keras_dml.reports.loss_plots import draw_quantiles
+
+PANELS = (  # protocol, metric, what it is drawn against, title, axes
+    ("verification", "auc", "n", "verification", "recordings observed", "AUC"),
+    ("identification", "accuracy", "fraction", "identification", "of all people", "accuracy"),
+    ("imposters", "auc", "fraction", "imposters", "of all people", "AUC"),
+)
+MARKERS = "osD^vPX*"
+
+
+def protocol_curves(table, *, title, caption=""):
+    """Plots verification by the recordings observed, identification and imposters by the fraction
+    of people enrolled (Abdelwahab2019, Table 1 and Figures 3, 6 and 8).
+
+    Identification and imposters are drawn for the largest number of recordings observed.
+
+    Args:
+        table: Columns `method`, `protocol`, `n`, `fraction`, `metric`, `value` and `stderr`, as
+            `evaluation.paper_protocol` has them, and `paper`, the paper's value; None where there
+            is none.
+        title: Finding, in one sentence.
+        caption: Data, people, protocol and seeds, after an explanation of bars and diamonds.
+
+    Returns:
+        `matplotlib.figure.Figure`; `reports.save` writes it.
+    """
+    most = max(table["n"])
+    explained = "Bars: ± one standard error over the draws of recordings. "
+    if any(value is not None for value in table["paper"]):
+        explained += "Diamonds: the paper, on its own people. "
+    with style.house_style():
+        figure = style.new_figure(title, f"{explained}{caption}".strip(), width=12, height=4.8)
+        panels = np.ravel(figure.subplots(1, len(PANELS)))
+        for axes, (protocol, metric, against, name, unit, quantity) in zip(
+            panels, PANELS, strict=True
+        ):
+            for position, method in enumerate(dict.fromkeys(table["method"])):
+                rows = [
+                    i
+                    for i, row in enumerate(table["method"])
+                    if (row, table["protocol"][i], table["metric"][i]) == (method, protocol, metric)
+                    and (against == "n" or table["n"][i] == most)
+                ]
+                _curve(axes, table, rows, against, method, position)
+            observed = "" if against == "n" else f", {most} recordings observed"
+            axes.set_title(f"{name}{observed}", color=style.GRAY)
+            axes.set_xlabel(unit if against == "n" else f"fraction {unit} enrolled")
+            axes.set_ylabel(quantity)
+        panels[0].xaxis.set_major_locator(MaxNLocator(integer=True))
+        panels[-1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+def person_distances(table, *, title, caption=""):
+    """Plots distances between recordings of one person and of two, before and after training.
+
+    Args:
+        table: Columns `method`, `stage`, `kind` (`"same"` or `"other"` person), `fraction` from 0
+            to 1, and `distance`, the quantile at this fraction; a panel each stage.
+        title: Finding, in one sentence.
+        caption: Data, people, protocol, seeds, and the unit of the distances.
+
+    Returns:
+        `matplotlib.figure.Figure`.
+    """
+    columns = {name: np.array(values) for name, values in table.items()}
+    methods, stages = (list(dict.fromkeys(table[name])) for name in ("method", "stage"))
+    kinds = (("same", style.GENUINE, -0.17), ("other", style.IMPOSTER, 0.17))
+    with style.house_style():
+        figure = style.new_figure(title, caption, width=11, height=2.1 + 0.5 * len(methods))
+        panels = np.ravel(figure.subplots(1, len(stages), sharex=True, sharey=True))
+        for axes, stage in zip(panels, stages, strict=True):
+            for kind, color, shift in kinds:
+                label = f"{kind} person"
+                for i, method in enumerate(methods):
+                    rows = (columns["method"] == method) & (columns["kind"] == kind)
+                    rows &= columns["stage"] == stage
+                    if rows.any():
+                        points = columns["fraction"][rows], columns["distance"][rows]
+                        draw_quantiles(axes, i + shift, *points, color=color, label=label)
+                        label = None
+            axes.set_title(stage, color=style.GRAY)
+            axes.set_xlabel("distance between two recordings, median of other people = 1")
+        panels[0].set_yticks(np.arange(len(methods)), methods)
+        panels[0].invert_yaxis()
+        panels[-1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+def embedding_maps(table, *, title, caption=""):
+    """Plots maps of embeddings, a panel each method, a mark each person.
+
+    Args:
+        table: Columns `panel`, `person` (a pseudonym, not a name), and the coordinates `x` and `y`,
+            as `embedding_plane` gives them; at most 8 people are told apart.
+        title: Finding, in one sentence.
+        caption: Data, people and protocol.
+
+    Returns:
+        `matplotlib.figure.Figure`.
+    """
+    columns = {name: np.array(values) for name, values in table.items()}
+    names, people = (list(dict.fromkeys(table[name])) for name in ("panel", "person"))
+    across = min(3, len(names))
+    down = math.ceil(len(names) / across)
+    with style.house_style():
+        figure = style.new_figure(title, caption, width=3.8 * across + 1, height=3.6 * down + 1)
+        panels = np.ravel(figure.subplots(down, across, squeeze=False))
+        for axes, name in zip(panels, names, strict=False):
+            for i, person in enumerate(people):
+                rows = (columns["panel"] == name) & (columns["person"] == person)
+                axes.scatter(
+                    columns["x"][rows],
+                    columns["y"][rows],
+                    color=style.PALETTE[i % len(style.PALETTE)],
+                    marker=MARKERS[i % len(MARKERS)],
+                    s=30,
+                    alpha=0.8,
+                    label=str(person),
+                )
+            axes.set_title(name, color=style.GRAY)
+            axes.set_aspect("equal", adjustable="datalim")
+            axes.set_xticks([])
+            axes.set_yticks([])
+        for axes in panels[len(names) :]:
+            axes.set_visible(False)
+        panels[min(across, len(names)) - 1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    return figure
+
+
+def embedding_plane(distances):
+    """Coordinates in the plane whose distances are near to given ones, by classical scaling
+    (Torgerson1952).
+
+    Args:
+        distances: Between all embeddings, shape `(n, n)`, symmetric.
+
+    Returns:
+        Shape `(n, 2)`, in the unit of the distances; the largest coordinate of each axis is
+        positive.
+
+    >>> embedding_plane(np.array([[0, 3, 3.0], [3, 0, 0], [3, 0, 0]])).round(2) + 0.0
+    array([[ 2.,  0.],
+           [-1.,  0.],
+           [-1.,  0.]])
+    """
+    distances = np.asarray(distances, np.float64)
+    kernel = KernelPCA(2, kernel="precomputed", eigen_solver="dense")
+    found = kernel.fit_transform(-(distances**2) / 2)
+    plane = np.zeros((len(distances), 2))
+    plane[:, : found.shape[1]] = found
+    largest = np.take_along_axis(plane, np.abs(plane).argmax(axis=0)[None], axis=0)
+    return plane * np.where(largest < 0, -1, 1)
+
+
+def _curve(axes, table, rows, against, method, position):
+    color, dash = style.method_look(method, position)
+    at = np.array([table[against][i] for i in rows], float)
+    values, errors = (
+        np.array([table[name][i] for i in rows], float) for name in ("value", "stderr")
+    )
+    papers = np.array([table["paper"][i] for i in rows], float)
+    axes.errorbar(at, values, yerr=errors, color=color, linestyle=dash, capsize=2, label=method)
+    marks = {"facecolors": "none", "edgecolors": color, "marker": "D", "s": 30}
+    axes.scatter(at, papers, **marks)
