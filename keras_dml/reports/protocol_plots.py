@@ -10,7 +10,6 @@ import math
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
-from sklearn.decomposition import KernelPCA
 
 from keras_dml.reports import style
 from keras_dml.reports.loss_plots import draw_quantiles
@@ -95,7 +94,7 @@ def person_distances(table, *, title, caption=""):
                         draw_quantiles(axes, i + shift, *points, color=color, label=label)
                         label = None
             axes.set_title(stage, color=style.GRAY)
-            axes.set_xlabel("distance between two recordings, median of other people = 1")
+            axes.set_xlabel("distance, median of other people = 1")
         panels[0].set_yticks(np.arange(len(methods)), methods)
         panels[0].invert_yaxis()
         panels[-1].legend(loc="center left", bbox_to_anchor=(1, 0.5))
@@ -159,11 +158,10 @@ def embedding_plane(distances):
            [-1.,  0.],
            [-1.,  0.]])
     """
-    distances = np.asarray(distances, np.float64)
-    kernel = KernelPCA(2, kernel="precomputed", eigen_solver="dense")
-    found = kernel.fit_transform(-(distances**2) / 2)
-    plane = np.zeros((len(distances), 2))
-    plane[:, : found.shape[1]] = found
+    squares = np.asarray(distances, np.float64) ** 2
+    means = squares.mean(axis=0)
+    values, vectors = np.linalg.eigh((means + means[:, None] - squares - means.mean()) / 2)
+    plane = vectors[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0.0))
     largest = np.take_along_axis(plane, np.abs(plane).argmax(axis=0)[None], axis=0)
     return plane * np.where(largest < 0, -1, 1)
 

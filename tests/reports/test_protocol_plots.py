@@ -101,3 +101,9 @@ def test_points_of_a_plane_are_found_again(count, rng):
     plane = reports.embedding_plane(cdist(points, points))
     np.testing.assert_allclose(cdist(plane, plane), cdist(points, points), rtol=0, atol=1e-6)
     assert (np.take_along_axis(plane, np.abs(plane).argmax(axis=0)[None], axis=0) > 0).all()
+
+
+@pytest.mark.parametrize("distance", [0.0, 1e-8])
+def test_points_that_are_nearly_one_have_a_plane_too(distance):
+    same = np.full((5, 5), distance) * ~np.eye(5, dtype=bool)
+    assert np.abs(reports.embedding_plane(same)).max() <= distance
