@@ -12,17 +12,18 @@ def meaning(scale):
     return []
 
 
-def write(out, title, lead, section, described, command, start):
+def write(out, title, lead, sections, described, command, start, **facts):
     """Writes `report.html` of what lies in a folder.
 
     Args:
         out: The folder.
         title: Title of the page.
         lead: Paragraphs below it.
-        section: The `keras_dml.reports.Section`.
+        sections: `keras_dml.reports.Section`s, in order.
         described: What the files of the folder show, by name; the SVG beside each PNG is shown.
         command: The command, which can be typed again.
         start: `time.monotonic()` at the start of the command.
+        **facts: Further facts on how it was run, by name.
     """
     from keras_dml import reports
     from keras_dml.training import versions
@@ -34,9 +35,10 @@ def write(out, title, lead, section, described, command, start):
     minutes = (time.monotonic() - start) / 60
     facts = {
         "command": command,
+        **facts,
         "time": f"{minutes:.1f} minutes, without the runs that were finished before",
         "versions": ", ".join(f"{name} {number}" for name, number in versions().items()),
     }
     return reports.write_page(
-        out / NAME, title, lead=lead, sections=[section], pictures=pictures, facts=facts
+        out / NAME, title, lead=lead, sections=sections, pictures=pictures, facts=facts
     )

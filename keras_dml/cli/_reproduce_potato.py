@@ -67,7 +67,7 @@ def show(manual_dir, data_dir, out, scale, seeds=None):
             f"keras-dml reproduce potato --manual-dir DIR --scale {scale} --seeds {chosen.seeds}"
         )
         page = _page.write(
-            out, TITLE, [SOURCE, *_page.meaning(scale)], found, WRITTEN, command, start
+            out, TITLE, [SOURCE, *_page.meaning(scale)], [found], WRITTEN, command, start
         )
     _console.section(found)
     _console.written([*written, page], WRITTEN, time.monotonic() - start)

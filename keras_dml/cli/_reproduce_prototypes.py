@@ -62,7 +62,7 @@ def show(manual_dir, out, scale, *, seeds=None, images=None, precision="float32"
             f"{chosen.seeds} --images {len(shown.x_test)} --precision {precision}"
         )
         page = _page.write(
-            out, TITLE, [SOURCE, *_page.meaning(scale)], found, WRITTEN, command, start
+            out, TITLE, [SOURCE, *_page.meaning(scale)], [found], WRITTEN, command, start
         )
     _console.section(found, gap=1)
     _console.written([*written, page], WRITTEN, time.monotonic() - start)
