@@ -16,9 +16,12 @@ try:
 except ImportError:  # on Windows
     fcntl = resource = None
 
-# Read when TensorFlow and matplotlib are first imported, so set before any test module is.
+# Read when TensorFlow, matplotlib and NumPy are first imported, so set before any test module is.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("MPLBACKEND", "agg")
+# As many tests run at once as there are cores: a second thread of linear algebra would only wait.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import hypothesis
 import numpy as np
