@@ -104,6 +104,17 @@ def pytest_configure():
         mlir.make_ir_context = functools.cache(mlir.make_ir_context)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is imported stays, so that the garbage collector would look for it in vain: a quarter of
+    the time of each process until its first test.
+    """
+    gc.disable()
+    result = yield
+    gc.enable()
+    return result
+
+
 def pytest_collection_modifyitems(items):
     places = {name: place for place, name in enumerate(FIRST)}
     items.sort(key=lambda item: places.get(item.path.name, len(FIRST)))
