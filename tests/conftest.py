@@ -6,6 +6,7 @@ import gc
 import importlib.metadata
 import os
 import pathlib
+import shutil
 import sys
 import tempfile
 import time
@@ -58,6 +59,12 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("keras_dml")
 
 REQUIRE_DATA = bool(os.environ.get("KERAS_DML_REQUIRE_DATA"))
+
+# Where real recordings are prepared, once in a run, by the process that first needs a set. Not in
+# the folder of the person, whose sets another version of the builders may have written.
+PREPARED = None if "PYTEST_XDIST_WORKER" in os.environ else tempfile.mkdtemp(prefix="keras-dml-")
+if PREPARED:
+    os.environ["TFDS_DATA_DIR"] = PREPARED
 
 
 @pytest.fixture(scope="session")
@@ -211,6 +218,8 @@ def pytest_sessionfinish(session):
         return
     if not PEAKS:
         PEAKS.append(peak)
+    if PREPARED:
+        shutil.rmtree(PREPARED, ignore_errors=True)
     for core in range(os.cpu_count() or 1):
         _core(os.getpid(), core).unlink(missing_ok=True)
 

@@ -214,8 +214,7 @@ def test_as_many_rows_as_asked_for_are_heard_over_a_telephone(rng):
 
 
 @pytest.mark.slow
-def test_the_real_speech_makes_239_utterances_and_5593_trials(data_dir, tmp_path, monkeypatch):
-    monkeypatch.setattr(speech, "read", lambda name: reading.records(name, data_dir, tmp_path))
+def test_the_real_speech_makes_239_utterances_and_5593_trials(data_dir):
     people = speech.utterances()
     assert len(people.signals) == 239 and len(set(people.subjects)) == 20
     seconds = np.array([len(sound) / RATE for sound in people.signals])

@@ -131,8 +131,8 @@ def test_a_clip_in_which_nothing_moves_has_no_covariance(frames, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_real_recordings_are_prepared(data_dir, tmp_path):
-    builder = reading.prepared("hdm05_mocap", data_dir, tmp_path)
+def test_the_real_recordings_are_prepared(data_dir):
+    builder = reading.prepared("hdm05_mocap", data_dir)
     counts = {split: info.num_examples for split, info in builder.info.splits.items()}
     assert counts == {"actor_bd": 62, "actor_bk": 66, "actor_dg": 61, "actor_mm": 44}
     records = everything(builder)

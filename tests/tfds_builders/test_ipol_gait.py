@@ -130,8 +130,8 @@ def test_a_byte_changed_within_a_zip_is_noticed(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_real_recordings_are_prepared(data_dir, tmp_path):
-    builder = reading.prepared("ipol_gait/left_foot", data_dir, tmp_path)
+def test_the_real_recordings_are_prepared(data_dir):
+    builder = reading.prepared("ipol_gait/left_foot", data_dir)
     subjects = builder.info.metadata["subjects"]
     assert {split: len(people) for split, people in subjects.items()} == {
         "train": 117, "validation": 18, "test": 45

@@ -194,8 +194,8 @@ def test_a_mutated_list_gives_labels_or_a_format_error():
 
 
 @pytest.mark.slow
-def test_the_real_pictures_are_prepared(data_dir, tmp_path):
-    builder = reading.prepared("pacs_images/sketch", data_dir, tmp_path)
+def test_the_real_pictures_are_prepared(data_dir):
+    builder = reading.prepared("pacs_images/sketch", data_dir)
     splits = names(builder)
     assert {split: len(files) for split, files in splits.items()} == {
         "train": 395, "validation": 46, "test": 147

@@ -234,8 +234,8 @@ def test_a_missing_wrong_or_damaged_archive_is_told_and_nothing_is_kept(files, m
 
 
 @pytest.mark.slow
-def test_the_real_recordings_are_prepared(data_dir, tmp_path):
-    builder = reading.prepared("uci_eeg/large", data_dir, tmp_path)
+def test_the_real_recordings_are_prepared(data_dir):
+    builder = reading.prepared("uci_eeg/large", data_dir)
     assert len(builder.info.metadata["subjects"]["train"]) == 17
     records = everything(builder)["train"]
     assert len(records) == 510
