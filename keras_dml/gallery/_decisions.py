@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import numbers
+
 import numpy as np
 
 from keras_dml import evaluation
+from keras_dml._arrays import whole
 from keras_dml.gallery._results import Candidate, Decision, Identification, Threshold
 
 
@@ -51,12 +55,12 @@ class Decisions:
             ValueError: If nobody is enrolled, the model does not take a recording, or there is no
                 threshold.
         """
-        limit = self._limit(far, threshold)
+        top, limit = whole("top", top, minimum=1), self._limit(far, threshold)
         known = self._templates()
         self._check_anybody(known)
         scores, denied = known.scores(self._model, self._embedded(recordings), known.names)
         scores = np.where(denied, np.inf, scores)
-        order = np.argsort(scores, kind="stable")[: max(1, top)]
+        order = np.argsort(scores, kind="stable")[:top]
         nearest = tuple(Candidate(known.names[i], float(scores[i])) for i in order)
         person = nearest[0].person if nearest[0].score <= limit else None
         return Identification(person, nearest, limit, len(known.names))
@@ -97,7 +101,12 @@ class Decisions:
                 too few to show the rate.
         """
         listed, people = self._named(recordings, people)
-        names = np.unique(people)
+        names, counts = np.unique(people, return_counts=True)
+        if len(names) < 2 or counts.max() < 2:
+            raise ValueError(
+                "A threshold is set by claims of two people or more, with several recordings each. "
+                f"Received {len(names)} people, of whom one has at most {counts.max()} recordings."
+            )
         z = self._model.embed(listed)
         scores = self._model.distances(z, z)
         np.fill_diagonal(scores, np.inf)
@@ -157,6 +166,10 @@ class Decisions:
 
     def _limit(self, far, threshold):
         if threshold is not None:
+            if not isinstance(threshold, numbers.Real) or math.isnan(threshold):
+                raise ValueError(
+                    f"`threshold` must be a number, a distance. Received {threshold!r}."
+                )
             return float(threshold)
         known = self.thresholds
         if not known:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import numpy as np
 
 from keras_dml.gallery._decisions import Decisions
@@ -29,6 +31,7 @@ class Gallery(Decisions):
             a model file. None: the model that the gallery names, if it is of the zoo.
 
     Raises:
+        TypeError: If `model` is neither a model nor a name.
         ValueError: If the file is no gallery, is damaged, or is another model's; or a new gallery
             is given no model.
         OSError: If the file cannot be used.
@@ -51,22 +54,21 @@ class Gallery(Decisions):
     """
 
     def __init__(self, path, model=None):
+        _check_path(path, model)
+        found = None if model is None else GalleryModel(model)  # before a file is made for it
         self._store = Store(path)
         try:
-            self._model = self._checked_model(model)
+            self._model = self._checked_model(found)
         except BaseException:
             self.close()
             raise
         self._known = self._changes = None
 
-    def _checked_model(self, model):
+    def _checked_model(self, found):
         about = self._store.about()
-        if model is None and not about:
-            raise ValueError(
-                f"{self.path} is a new gallery: say which model its people are enrolled under, "
-                '`Gallery(path, model="gait_qp_wl")`.'
-            )
-        found = GalleryModel(about["model"] if model is None else model)
+        if found is None and not about:
+            raise ValueError(f"{self.path} names no model: give the one of its people.")
+        found = GalleryModel(about["model"]) if found is None else found
         mine = {"model": found.name, "fingerprint": found.fingerprint}
         about = self._store.describe(mine)
         if about["fingerprint"] != found.fingerprint:
@@ -166,8 +168,11 @@ class Gallery(Decisions):
             Number of recordings added by person.
 
         Raises:
+            TypeError: If it is no gallery.
             ValueError: If it is another model's.
         """
+        if not isinstance(other, Gallery):
+            raise TypeError(f"`other` must be a Gallery. Received {type(other).__name__}.")
         if other._model.fingerprint != self._model.fingerprint:
             raise ValueError(
                 f"{other.path} is a gallery of {other._model.name!r}, {self.path} one of "
@@ -214,6 +219,17 @@ class Gallery(Decisions):
         return (
             f"Nobody named {person!r} is enrolled in {self.path}, which has {len(names)} people: "
             "`people()` lists them."
+        )
+
+
+def _check_path(path, model):
+    path = pathlib.Path(path)
+    if path.is_dir():
+        raise ValueError(f"{path} is a folder; name a file in it, such as {path}/people.db.")
+    if model is None and not path.exists():
+        raise ValueError(
+            f"{path} is a new gallery: say which model its people are enrolled under, "
+            '`Gallery(path, model="gait_qp_wl")`.'
         )
 
 

@@ -25,8 +25,8 @@ class GalleryModel:
 
     def __init__(self, model):
         self.model = reading.load(model) if isinstance(model, str) else model
-        self.name = model if isinstance(model, str) else self.model.name
         self._taken = inputs.of(self.model)
+        self.name = model if isinstance(model, str) else self.model.name
         self.distance = inference.head_distance(self.model)
         self.fingerprint = _fingerprint(self._taken.model, self.distance)
 

@@ -253,7 +253,11 @@ class Store:
             raise _ERRORS.get(type(error), OSError)(_said(self.path, error)) from None
 
 
-_ERRORS = {sqlite3.DatabaseError: ValueError, sqlite3.IntegrityError: ValueError}
+_ERRORS = {
+    sqlite3.DatabaseError: ValueError,
+    sqlite3.IntegrityError: ValueError,
+    sqlite3.ProgrammingError: ValueError,
+}
 
 
 def _blob(embedding):
@@ -261,6 +265,8 @@ def _blob(embedding):
 
 
 def _said(path, error):
+    if isinstance(error, sqlite3.ProgrammingError):
+        return f"The gallery {path} is closed: open it again."
     if isinstance(error, sqlite3.OperationalError):
         return f"{path} cannot be used: {error}. Nothing was changed."
     return f"{path} is no gallery of keras-dml, or it is damaged: {error}."

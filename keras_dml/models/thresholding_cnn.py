@@ -1,5 +1,7 @@
 """A small network for attacked images of ink on paper, which thresholds their pixels."""
 
+import numbers
+
 import numpy as np
 
 from keras_dml._backend import keras, ops
@@ -43,7 +45,7 @@ def thresholding_cnn(input_shape=(28, 28, 1), *, width=16, embedding=64, gray_ba
     Raises:
         ValueError: If the shape is invalid, or the band is out of range.
     """
-    if gray_band is not None and not 0 < gray_band <= 1:
+    if gray_band is not None and not (isinstance(gray_band, numbers.Real) and 0 < gray_band <= 1):
         raise ValueError(
             f"`gray_band` must be above 0 and at most 1, or None. Received gray_band={gray_band!r}."
         )

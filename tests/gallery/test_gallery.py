@@ -191,9 +191,51 @@ def test_what_is_no_name_is_refused(gallery, people, name):
         gallery.enroll(name, people("dora"))
 
 
-def test_a_new_gallery_asks_for_its_model(tmp_path):
-    with pytest.raises(ValueError, match="say which model"):
-        Gallery(tmp_path / "new.db")
+@pytest.mark.parametrize(
+    ("model", "error", "said"),
+    [
+        (None, ValueError, "say which model"),
+        ("vowels", ValueError, "Did you mean 'vowels_qp_wl'"),
+        (3, TypeError, "int"),
+    ],
+)
+def test_a_new_gallery_without_its_model_leaves_no_file(tmp_path, model, error, said):
+    with pytest.raises(error, match=said):
+        Gallery(tmp_path / "new.db", model)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_folder_is_no_gallery(tmp_path, model):
+    with pytest.raises(ValueError, match="is a folder; name a file in it"):
+        Gallery(tmp_path, model)
+
+
+def test_a_closed_gallery_says_so(gallery):
+    gallery.close()
+    with pytest.raises(ValueError, match="is closed: open it again"):
+        gallery.people()
+
+
+@pytest.mark.parametrize("threshold", [float("nan"), "low"])
+def test_what_is_no_threshold_is_refused(gallery, people, threshold):
+    with pytest.raises(ValueError, match="`threshold` must be a number"):
+        gallery.verify("alice", people("alice"), threshold=threshold)
+
+
+def test_no_candidates_cannot_be_asked_for(gallery, people):
+    with pytest.raises(ValueError, match="`top` must be at least 1"):
+        gallery.identify(people("alice"), 0, threshold=1.0)
+
+
+def test_only_a_gallery_is_merged(gallery):
+    with pytest.raises(TypeError, match="`other` must be a Gallery. Received str"):
+        gallery.merge("family.db")
+
+
+@pytest.mark.parametrize("names", ["aaaa", "abcd"])
+def test_people_who_make_no_claims_of_both_kinds_set_no_threshold(gallery, people, names):
+    with pytest.raises(ValueError, match="two people or more, with several recordings each"):
+        gallery.calibrate(people("x"), list(names))
 
 
 def test_another_model_is_refused(gallery):

@@ -84,7 +84,7 @@ def test_a_network_with_a_gray_band_is_saved_whole(rng, tmp_path):
     np.testing.assert_array_equal(numpy(kept(x)), numpy(model(x)))
 
 
-@pytest.mark.parametrize("band", [0, -0.1, 1.5])
+@pytest.mark.parametrize("band", [0, -0.1, 1.5, "wide"])
 def test_a_band_that_is_none_is_refused(band):
     with pytest.raises(ValueError, match=r"`gray_band` must be above 0 and at most 1"):
         models.thresholding_cnn(gray_band=band)
