@@ -5,15 +5,13 @@ fold what was best on its partner. Each run is a line of JSON in `--out`, and is
 it is there; a stopped one goes on from its checkpoint: `python -m zoo.eye_qp_wl.search --help`.
 """
 
-import json
 import pathlib
-import sys
 from typing import Annotated
 
 import typer
 
 from keras_dml._files import write_text
-from zoo import across_films, eyes, recipe, sequences
+from zoo import across_films, eyes, recipe, searches, sequences
 from zoo.compare import as_csv
 from zoo.eye_qp_wl import train
 
@@ -75,14 +73,7 @@ def main(
 ):
     """Runs what is missing, and writes `figures/search.csv` from the runs of that many steps."""
     known = train.VARIANTS | {name: None for own in train.OWN.values() for name in own}
-    for option, given, all_of_it in (
-        ("method", method, sequences.METHODS),
-        ("variant", variant, known),
-    ):
-        if unknown := [one for one in given or () if one not in all_of_it]:
-            raise typer.BadParameter(f"--{option} {unknown[0]!r} is none of {list(all_of_it)}.")
-    out.mkdir(parents=True, exist_ok=True)
-    done = out / "runs.jsonl"
+    searches.check({"method": (method, sequences.METHODS), "variant": (variant, known)})
     wanted = [
         {"method": one, "variant": changed, "pair": pair, "steps": steps, "seed": seed}
         for one in method or sequences.METHODS
@@ -90,14 +81,12 @@ def main(
         if variant is None or changed in variant
         for pair in range(HALF)
     ]
-    lines = [json.loads(line) for line in done.read_text().splitlines()] if done.exists() else []
-    missing = [one for one in wanted if one not in [{k: line[k] for k in one} for line in lines]]
-    for number, one in enumerate(missing, start=1):
-        print(f"run {number} of {len(missing)}: {one}", file=sys.stderr, flush=True)
+
+    def run(one):
         folder = out / "_".join(str(value) for value in one.values()).replace(" ", "_")
-        lines.append({**one, "auc": run_once(**one, out=folder)})
-        with done.open("a") as file:
-            file.write(json.dumps(lines[-1]) + "\n")
+        return {"auc": run_once(**one, out=folder)}
+
+    lines = searches.completed(out / "runs.jsonl", wanted, run)
     same = [line for line in lines if (line["steps"], line["seed"]) == (steps, seed)]
     text = as_csv(table(same))
     write_text(train.SEARCHED, text)

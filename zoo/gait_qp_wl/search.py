@@ -6,9 +6,7 @@ and right feet by themselves; the people of `test` take no part. Each run is a l
 """
 
 import dataclasses
-import json
 import pathlib
-import sys
 import tempfile
 from typing import Annotated
 
@@ -18,7 +16,7 @@ import typer
 from keras_dml import evaluation
 from keras_dml._files import write_text
 from keras_dml.training import folds, measure, trials
-from zoo import gait, recipe, sequences
+from zoo import gait, recipe, searches, sequences
 from zoo.compare import as_csv
 from zoo.gait_qp_wl import train
 
@@ -131,14 +129,13 @@ def main(
 ):
     """Runs what is missing, and writes `figures/search.csv`."""
     known = VARIANTS | {name: None for own in OWN.values() for name in own}
-    for option, given, all_of_it in (
-        ("fold", fold, range(count)),
-        ("method", method, sequences.METHODS),
-        ("variant", variant, known),
-    ):
-        if unknown := [one for one in given or () if one not in all_of_it]:
-            raise typer.BadParameter(f"--{option} {unknown[0]!r} is none of {list(all_of_it)}.")
-    out.parent.mkdir(parents=True, exist_ok=True)
+    searches.check(
+        {
+            "fold": (fold, range(count)),
+            "method": (method, sequences.METHODS),
+            "variant": (variant, known),
+        }
+    )
     wanted = [
         {"method": one, "variant": changed, "fold": held_out, "seed": seed, "steps": steps}
         for seed in range(seeds)
@@ -147,16 +144,12 @@ def main(
         for changed in VARIANTS | OWN[one]
         if variant is None or changed in variant
     ]
-    lines = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
-    done = [{key: line[key] for key in wanted[0]} for line in lines]
-    missing = [one for one in wanted if one not in done]
-    for number, one in enumerate(missing, start=1):
-        print(f"run {number} of {len(missing)}: {one}", file=sys.stderr, flush=True)
+
+    def run(one):
         changes = (VARIANTS | OWN[one["method"]])[one["variant"]]
-        found = run_once(one["method"], changes, one["fold"], count, one["seed"], steps)
-        lines.append({**one, "figures": found})
-        with out.open("a") as file:
-            file.write(json.dumps(lines[-1]) + "\n")
+        return {"figures": run_once(one["method"], changes, one["fold"], count, one["seed"], steps)}
+
+    lines = searches.completed(out, wanted, run)
     path = pathlib.Path(__file__).parent / "figures" / "search.csv"
     text = as_csv(table(lines))
     write_text(path, text)

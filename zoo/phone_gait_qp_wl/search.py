@@ -5,9 +5,7 @@ A run trains without both groups of a pair and measures each of them. It is a li
 beside it. The table holds the choice of the recipe: `python -m zoo.phone_gait_qp_wl.search --help`.
 """
 
-import json
 import pathlib
-import sys
 import time
 from typing import Annotated
 
@@ -16,7 +14,7 @@ import typer
 
 from keras_dml import evaluation
 from keras_dml._files import write_text
-from zoo import phone, recipe
+from zoo import phone, recipe, searches
 from zoo.compare import as_csv
 from zoo.phone_gait_qp_wl import train
 
@@ -89,30 +87,20 @@ def main(
     table_to: Annotated[pathlib.Path, typer.Option("--table", help="The table.")] = train.SEARCH,
 ):
     """Runs what is missing, all variants on a pair before the next pair, and writes the table."""
-    for option, given, all_of_it in (
-        ("pair", pair, range(PAIRS)),
-        ("variant", variant, train.VARIANTS),
-    ):
-        if unknown := [one for one in given or () if one not in all_of_it]:
-            raise typer.BadParameter(f"--{option} {unknown[0]!r} is none of {list(all_of_it)}.")
-    out.mkdir(parents=True, exist_ok=True)
-    file = out / "runs.jsonl"
+    searches.check({"pair": (pair, range(PAIRS)), "variant": (variant, train.VARIANTS)})
     wanted = [
         {"variant": name, "pair": number, "seed": seed, "steps": steps}
         for number in pair or range(PAIRS)
         for name in variant or train.VARIANTS
     ]
-    lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    done = [{key: line[key] for key in wanted[0]} for line in lines]
-    missing = [one for one in wanted if one not in done]
-    for number, one in enumerate(missing, start=1):
-        print(f"run {number} of {len(missing)}: {one}", file=sys.stderr, flush=True)
+
+    def run(one):
         place = list(train.VARIANTS).index(one["variant"])
         folder = out / f"variant_{place}_pair_{one['pair']}_seed_{seed}_steps_{steps}"
         found, seconds = run_once(**one, out=folder)
-        lines.append({**one, "figures": found, "seconds": round(seconds)})
-        with file.open("a") as open_file:
-            open_file.write(json.dumps(lines[-1]) + "\n")
+        return {"figures": found, "seconds": round(seconds)}
+
+    lines = searches.completed(out / "runs.jsonl", wanted, run)
     text = as_csv(table(lines))
     table_to.parent.mkdir(parents=True, exist_ok=True)
     write_text(table_to, text)

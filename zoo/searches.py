@@ -1,0 +1,48 @@
+"""Runs of a search for settings, each kept as a line of JSON as soon as it is done."""
+
+import json
+import sys
+
+import typer
+
+
+def check(given):
+    """Refuses what an option cannot be.
+
+    Args:
+        given: `{name of the option: (values or None, all that there are)}`.
+
+    Raises:
+        typer.BadParameter: If a value is none of them.
+    """
+    for option, (values, known) in given.items():
+        if unknown := [one for one in values or () if one not in known]:
+            raise typer.BadParameter(f"--{option} {unknown[0]!r} is none of {list(known)}.")
+
+
+def completed(file, wanted, run):
+    """All runs of a file, after those that were missing.
+
+    Args:
+        file: Path of the runs; a last line that a killed search left half written is dropped.
+        wanted: Dicts of what tells a run from others, all of the same keys.
+        run: Function of such a dict that gives what was found, a dict.
+
+    Returns:
+        Dicts of the runs: what was wanted and what was found.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        file.write_text(whole, encoding="utf-8")
+    lines = [json.loads(line) for line in whole.splitlines()]
+    missing = [
+        one for one in wanted if one not in [{key: line[key] for key in one} for line in lines]
+    ]
+    for number, one in enumerate(missing, start=1):
+        print(f"run {number} of {len(missing)}: {one}", file=sys.stderr, flush=True)
+        lines.append({**one, **run(one)})
+        with file.open("a", encoding="utf-8") as appended:
+            appended.write(json.dumps(lines[-1]) + "\n")
+    return lines
