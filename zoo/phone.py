@@ -2,16 +2,13 @@
 also where the phone lies in another way."""
 
 import numpy as np
-from scipy.fft import rfft
-from scipy.spatial.distance import cdist
 from scipy.spatial.transform import Rotation
 
 from keras_dml import evaluation, inference
-from keras_dml._backend import keras
-from keras_dml.layers import ChannelNormalization, Covariance, GravityFrame, LogEig, TangentVector
+from keras_dml.layers import GravityFrame
 from keras_dml.training import People, folds, measure, trials
 from keras_dml.training.pooled import BOOTSTRAP
-from zoo import discriminants, fronts, nested, people
+from zoo import nested, people
 
 RATE_HZ = 25
 WINDOW, STRIDE = 250, 125  # 10 s; 5 s from one training window to the next
@@ -21,9 +18,6 @@ GROUPS, GROUPS_SEED = 6, 7
 TURN_SEED = 0
 TEMPOS = (0.85, 0.92, 1.0, 1.08, 1.16)
 LAG = 3  # steps by which the vertical is compared with the horizontal: 0.12 s
-# Of the closed form: pooled EER 4.0 %, single pairs 8.0 %. In an exploration on five folds 16
-# discriminants had 6.1 % pooled at one tempo, and 5.9, 4.9 and 3.3 % (16, 32, 64) at five tempos.
-LAGS, DISCRIMINANTS = (0, 2, 4, 8, 16), 64
 ENROLLED = (1, 3)  # walks
 
 
@@ -215,78 +209,6 @@ def front(horizontal):
     return [GravityFrame(horizontal, lag=LAG, name="gravity_frame")]
 
 
-def log_euclidean(walkers):
-    """The log-Euclidean distance of the covariances in the frame of gravity.
-
-    Args:
-        walkers: People whose statistics normalize the channels.
-    """
-    frame, normalization = front("axes"), ChannelNormalization()
-    normalization.adapt(fronts.outputs(frame, walkers.signals))
-    rest = [normalization, Covariance("oas"), LogEig(), TangentVector()]
-    return of_model(keras.Sequential([keras.Input((None, 3)), *frame, *rest]))
-
-
-def linear_discriminants(walkers, tempos=TEMPOS):
-    """Linear discriminants of lagged correlations in the frame of gravity, in closed form.
-
-    Args:
-        walkers: People to fit.
-        tempos: See `at_tempos`.
-    """
-    windows = at_tempos(walkers, tempos).windows(WINDOW, STRIDE)
-    count = min(DISCRIMINANTS, len(set(windows.subjects)) - 1)
-    model = discriminants.fitted(
-        np.stack(windows.signals),
-        windows.subjects,
-        LAGS,
-        count,
-        adapt_to=walkers.signals,
-        front=front("both"),
-    )
-    between = of_model(model)
-    return lambda probes, enrolled: 1 + between(probes, enrolled)  # the negative cosine, from 0
-
-
-def spectra(walkers=None):
-    """The cosine between the log power spectra of vertical and horizontal magnitude; nothing is
-    fitted."""
-    frame = front("magnitude")
-
-    def logs(windows):
-        channels = np.asarray(fronts.applied(frame, np.stack(windows)))  # (windows, time, 2)
-        channels = channels - channels.mean(axis=1, keepdims=True)
-        tapered = channels * np.hanning(channels.shape[1])[:, None]
-        power = np.log(np.abs(rfft(tapered, axis=1)) ** 2 + 1)
-        return (power - power.mean(axis=1, keepdims=True)).reshape(len(windows), -1)
-
-    return lambda probes, enrolled: cdist(logs(probes), logs(enrolled), "cosine")
-
-
-CLOSED_FORMS = {
-    "linear discriminants": (
-        "of lagged correlations in the frame of gravity, in closed form, on the same people and "
-        "tempos",
-        linear_discriminants,
-    ),
-    "log-Euclidean": ("covariance in the frame of gravity, nothing trained", log_euclidean),
-    "spectra": (
-        "cosine of log power spectra of vertical and horizontal magnitude, nothing trained",
-        spectra,
-    ),
-}
-
-
-def closed_form(name, walkers):
-    """A closed form of `CLOSED_FORMS` on all groups, fitted without each one's people.
-
-    Returns:
-        List of `Group`.
-    """
-    fit = CLOSED_FORMS[name][1]
-    return measured([fit(walkers.without(group)) for group in groups(walkers)], walkers)
-
-
 def _row(protocol, claims):
     """A row of a card's `figures`: pooled EER with its interval over people."""
     found = evaluation.verification(
@@ -313,17 +235,3 @@ def _ranks(subjects, numbers):
         own = subjects == subject
         rank[own] = np.unique(numbers[own], return_inverse=True)[1]
     return rank
-
-
-def main():
-    """Prints the figures of the closed forms."""
-    walkers = walks()
-    for name in CLOSED_FORMS:
-        print(name)
-        found = closed_form(name, walkers)
-        print(measure.summary_of_headline(measurement(found).headline))
-        print(measure.summary(rows(found)), flush=True)
-
-
-if __name__ == "__main__":
-    main()

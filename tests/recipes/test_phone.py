@@ -10,7 +10,7 @@ import typer
 from keras_dml import inference
 from keras_dml.models.sequence_encoder import SIZES
 from keras_dml.training import People
-from zoo import fronts, phone, recipe, sequences
+from zoo import fronts, phone, phone_baselines, recipe, sequences
 from zoo.evidence import Trained
 from zoo.phone_gait_qp_wl import evidence, search, train
 
@@ -151,11 +151,11 @@ def test_each_group_is_measured_by_its_own_method():
     assert own[-1] == "all earlier walks enrolled, probes turned" and len(own) == 8
 
 
-@pytest.mark.parametrize("name", phone.CLOSED_FORMS)
+@pytest.mark.parametrize("name", phone_baselines.CLOSED_FORMS)
 def test_closed_forms_tell_walkers_apart_however_the_phone_lies(name, monkeypatch):
     monkeypatch.setattr(phone, "GROUPS", 2)
     monkeypatch.setattr(phone, "STRIDE", 250)
-    found = phone.closed_form(name, walkers())
+    found = phone_baselines.closed_form(name, walkers())
     for turn in (False, True):
         scores = phone.scores(found, turn)
         genuine = phone.measurement(found).trials.genuine
@@ -299,7 +299,9 @@ def test_groups_are_measured_by_encoders_that_have_not_seen_them(tmp_path, monke
     assert any("turned" in row["protocol"] for row in figures)
     found = evidence.evidence(Trained(encoder, [encoder] * phone.GROUPS))
     assert found.measured.headline["people"] == 12
-    monkeypatch.setattr(phone, "CLOSED_FORMS", {"spectra": phone.CLOSED_FORMS["spectra"]})
+    monkeypatch.setattr(
+        phone_baselines, "CLOSED_FORMS", {"spectra": phone_baselines.CLOSED_FORMS["spectra"]}
+    )
     card = found.card(recipe.about_model("phone_gait_qp_wl"))
     assert [one["name"] for one in card["baselines"]] == ["turned", "spectra"]
     assert card["thresholds"] == []

@@ -3,7 +3,7 @@
 import functools
 
 from keras_dml.training import pooled
-from zoo import phone
+from zoo import phone, phone_baselines
 from zoo.evidence import Evidence
 
 TURNED = "this model, each probe turned about any axis beside enrolled walks as recorded"
@@ -19,7 +19,7 @@ def evidence(trained):
 def others(found, walkers):
     """The model itself on probes that are turned, and closed forms as recorded."""
     closed = {
-        name: (what, pooled.NO_NETWORK, phone.scores(phone.closed_form(name, walkers)))
-        for name, (what, _) in phone.CLOSED_FORMS.items()
+        name: (what, pooled.NO_NETWORK, phone.scores(phone_baselines.closed_form(name, walkers)))
+        for name, (what, _) in phone_baselines.CLOSED_FORMS.items()
     }
     return {"turned": (TURNED, pooled.SAME_MODEL, phone.scores(found, turn=True)), **closed}
