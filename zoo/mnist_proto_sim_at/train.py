@@ -5,19 +5,26 @@ trained the same way and the model trained without attacks stand beside it. From
 `python -m zoo.mnist_proto_sim_at.train --help`.
 """
 
+import functools
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from keras_dml import zoo as published
 from keras_dml._backend import keras
 from keras_dml.models import AdversarialTraining, PrototypicalClassifier, lenet, thresholding_cnn
 from keras_dml.training.golden import synthetic_images
-from zoo import classifiers, recipe, tasks, under_attack
+from zoo import augment, classifiers, precision, recipe, tasks, under_attack
 from zoo.mnist_proto_sim import train as clean
 
 TRAINED = 0.33  # a little above what is measured, to hold it with a margin; about.json names it
-STEPS, LEARNING_RATE = 5500, 1e-3
+STEPS, LEARNING_RATE = 8000, 1e-3
+GRAY_BAND = 0.2  # all below 0.4 is black and all above 0.6 white: 0.3 moves gray pixels alone
+# 1,000 of 5,000 training images held out, after 2,500 steps, under APGD on the margin, from two
+# starts and from the end of 500 squares: 93.8 % with these distortions, 92.9 with shifts by one
+# pixel alone; without either more steps fit the images of training only.
+DISTORTION = {"turn": np.deg2rad(8), "stretch": 0.08, "shear": 0.08, "shift": 1.0}
 # On 2,000 training images held out, six epochs: ten steps a batch leave 97.8 % under PGD-40 in 24
 # minutes of one core; the forty of Monteiro2020 would take four times as long.
 ATTACK_STEPS = 10
@@ -26,32 +33,51 @@ RAMP_STEPS = 700
 Images = Annotated[int, typer.Option(help="Test images that are attacked, the first ones.")]
 
 examples = clean.examples
+encoder = functools.partial(thresholding_cnn, gray_band=GRAY_BAND)
 
 
-def trained(run, encoder):
+def vary(batch, rng):
+    """Digits distorted a little."""
+    return augment.distort(batch, rng, **DISTORTION)
+
+
+def classifier(network):
+    """The untrained model.
+
+    Args:
+        network: Function that builds the encoder.
+    """
+    return PrototypicalClassifier(
+        network(), 10, hidden=(clean.HIDDEN,), dropout=0.0, class_names=clean.DIGITS
+    )
+
+
+def trained(run, network, trained_in):
     """A classifier, trained on the 60,000 training images under attack.
 
     Args:
         run: `zoo.recipe.Run`.
-        encoder: Function that builds the encoder.
+        network: Function that builds the encoder.
+        trained_in: Precision of its training.
     """
     keras.utils.set_random_seed(run.seed)
-    model = PrototypicalClassifier(
-        encoder(), 10, hidden=(clean.HIDDEN,), dropout=0.0, class_names=clean.DIGITS
-    )
+    with precision.layers_in(trained_in):
+        model = classifier(network)
     trainer = AdversarialTraining(
         model, epsilon=TRAINED, steps=ATTACK_STEPS, ramp_steps=RAMP_STEPS, seed=run.seed
     )
-    batches = clean.batches(*examples("train"), seed=run.seed)
+    batches = clean.batches(*examples("train"), vary=vary, seed=run.seed)
     run.fit(trainer, batches, classifiers.optimization(LEARNING_RATE))
-    model.save(run.out / "model.keras")
-    return model
+    kept = classifier(network)
+    kept.set_weights(model.get_weights())
+    kept.save(run.out / "model.keras")
+    return kept
 
 
-def beside(run, x, y):
+def beside(run, x, y, trained_in):
     """How many images other models have right under the union of the same attacks, by name."""
     others = {
-        "lenet": lambda: trained(run.part("lenet"), lenet),
+        "lenet": lambda: trained(run.part("lenet"), lenet, trained_in),
         "undefended": lambda: published.load("mnist_proto_sim"),
     }
     found = {}
@@ -63,18 +89,23 @@ def beside(run, x, y):
 
 
 @recipe.command(STEPS)
-def main(run, attacked: Images = 10_000):
+def main(
+    run,
+    attacked: Images = 10_000,
+    trained_in: precision.Option = precision.Precision.float32,
+):
     """Trains on the 60,000 training images under attack and attacks the 10,000 test images."""
-    model = trained(run, thresholding_cnn)
+    model = trained(run, encoder, trained_in)
     x, y = examples("test")
     right = under_attack.measured(model, x[:attacked], y[:attacked], run.out)
     figures = classifiers.accuracies(model, x, y) + tasks.known_classes(model, x, y)
     figures = run.keep(figures + under_attack.figures(right))
     first = min(attacked, under_attack.FIRST)
-    facts = beside(run, x[:first], y[:first])
+    facts = beside(run, x[:first], y[:first], trained_in)
     print(facts, flush=True)
     facts |= {"attacked": f"{attacked:,}", "first": f"{first:,}"}
     if run.publishes:
+        run.options = {"precision": trained_in.value}
         run.publish(model, synthetic_images(), figures, curves=None, **facts)
 
 
