@@ -80,7 +80,8 @@ def export_model(name, out, quantizations):
         made = export.tflite(model, path, form, calibrating)
         change = of_distance = None
         if judge is not None:
-            change = judge.by_file(path, form) - by_keras
+            figure = judge.by_file(path, form)
+            change = None if figure is None else figure - by_keras
             of_distance = None if another is None else by_keras - by_own
         rows.append(report.Row(name, made, change, metric, of_distance))
     return rows
