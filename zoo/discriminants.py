@@ -17,6 +17,8 @@ from keras_dml.layers import (
 from zoo import fronts
 
 COMPONENTS = 150  # of the features, before the discriminants
+# A correlation that is zero by construction, as of principal axes, varies by its rounding alone.
+LEAST_VARIANCE = 1e-6
 SHRINKAGE = 0.1  # of the covariance within a person toward a multiple of the identity
 
 
@@ -83,10 +85,9 @@ def linear(features, people, count):
 
     Returns:
         Shapes `(features, count)` and `(count,)`; the discriminants are in (shrunk) standard
-        deviations within a person.
+        deviations within a person, and weigh features that do not vary by 0.
     """
-    found = discriminant_analysis(features, people, count, StandardScaler())
-    bias, *rows = found.transform(
-        np.vstack([np.zeros_like(features[0]), np.eye(features.shape[1])])
-    )
+    varies = features.var(axis=0) > LEAST_VARIANCE
+    found = discriminant_analysis(features * varies, people, count, StandardScaler())
+    bias, *rows = found.transform(np.vstack([np.zeros(len(varies)), np.diag(varies)]))
     return np.array(rows) - bias, bias

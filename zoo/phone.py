@@ -7,6 +7,7 @@ from scipy.spatial.transform import Rotation
 from keras_dml import evaluation, inference
 from keras_dml.layers import GravityFrame
 from keras_dml.training import People, folds, measure, trials
+from keras_dml.training.golden import synthetic_recordings
 from keras_dml.training.pooled import BOOTSTRAP
 from zoo import nested, people
 
@@ -192,6 +193,36 @@ def rows(found):
 def scores(found, turn=False):
     """Scores of the trials of `measurement`, as recorded or with each probe turned."""
     return trials.joined([group.trials(turn) for group in found]).scores
+
+
+def caption(walkers):
+    """Caption of the curves of all groups together."""
+    return (
+        f"{len(set(walkers.subjects))} people in groups, each by a model that never saw anybody of "
+        "the group: single windows of 10 s of the later half of a person's walks against "
+        "everybody's earlier ones."
+    )
+
+
+def publish(run, model, walkers, measured, folds):
+    """Publishes a model that has seen all people, with figures and models of the groups.
+
+    Args:
+        run: `zoo.recipe.Run`.
+        model: The model.
+        walkers: `walks`.
+        measured: `Measurement` of the groups.
+        folds: Models of the groups.
+    """
+    golden = synthetic_recordings(3, (WINDOW, 375, 100), (3.0, 1.0, 4.0))
+    run.publish(
+        model,
+        [signal + [0, 0, GRAVITY] for signal in golden],
+        measured,
+        data={"train_subjects": sorted(set(walkers.subjects))},
+        recordings=any_way(walkers),
+        folds=folds,
+    )
 
 
 def of_model(model):

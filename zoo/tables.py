@@ -12,7 +12,7 @@ from keras_dml.zoo import catalog, headline
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE, ZOO_PAGE = ROOT / "README.md", ROOT / "zoo" / "README.md"
 EER, TAR, ACCURACY = "eer", "tar_at_far_0.01", "accuracy"
-LICENSE = re.compile(r"CC BY[-A-Z]*(?: \d\.\d)?|MIT")
+LICENSE = re.compile(r"CC BY[-A-Z]*(?: \d\.\d)?|MIT|research purposes")
 # What each card began with before it had a headline: by the papers' protocols, ± standard error.
 BEFORE = {
     "gait_qp_wl": "EER 1.1 % ± 0.3",

@@ -26,8 +26,8 @@ class Bounds:
 
 # About twice what trained encoders of this package measured (gait: 0.0017, 0.048 and 0.10, with
 # changes in AUC of .001 and less); a wrong slice or lost weights make 1. Similarities of LeNets
-# measured 8e-7, 4e-5, 2e-3 to 6e-3 and 4e-5; one that is int8 itself 5e-2. In float32, discriminants
-# of 2,350 steps (eyes) are 4e-5 from float64 by Keras as by LiteRT; networks and shorter ones 1e-6.
+# measured 8e-7, 4e-5, 2e-3 to 6e-3 and 4e-5; one that is int8 itself 5e-2. In float32
+# discriminants of 2,350 steps (eyes) are 4e-5 from float64, by Keras as by LiteRT; others 1e-6.
 BOUNDS = {
     None: Bounds(1e-4, 1e-5, 1e-4),
     "float16": Bounds(5e-3, 1e-5, 5e-3),

@@ -44,3 +44,11 @@ def test_a_discriminants_unit_is_the_deviation_within_a_person(rng):
     found = (features @ kernel + bias).reshape(40, 50, 3)
     np.testing.assert_allclose(found.std(axis=1).mean(axis=0), 1, rtol=0, atol=0.15)
     assert np.abs(found.mean(axis=(0, 1))).max() < 1e-6
+
+
+def test_what_varies_by_rounding_alone_has_no_weight(rng):
+    people = np.repeat(np.arange(20), 30)
+    features = rng.normal(size=(20, 6))[people] + rng.normal(size=(600, 6))
+    rounding = 1e-8 * rng.normal(size=(600, 1))
+    kernel, _ = discriminants.linear(np.hstack([features, 0.5 + rounding]), people, 3)
+    assert (kernel[-1] == 0).all() and (np.abs(kernel[:-1]).max(axis=1) > 0).all()

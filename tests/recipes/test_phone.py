@@ -1,6 +1,7 @@
 """A phone in the pocket: its frame, its groups of people, and how its settings are chosen."""
 
 import csv
+import functools
 import json
 
 import numpy as np
@@ -9,7 +10,7 @@ import typer
 
 from keras_dml import inference
 from keras_dml.models.sequence_encoder import SIZES
-from keras_dml.training import People
+from keras_dml.training import People, measure
 from zoo import fronts, phone, phone_baselines, recipe, sequences
 from zoo.evidence import Trained
 from zoo.phone_gait_qp_wl import evidence, search, train
@@ -297,11 +298,15 @@ def test_groups_are_measured_by_encoders_that_have_not_seen_them(tmp_path, monke
     assert len(published[0]["folds"]) == phone.GROUPS
     figures = json.loads((tmp_path / "figures.json").read_text())
     assert any("turned" in row["protocol"] for row in figures)
-    found = evidence.evidence(Trained(encoder, [encoder] * phone.GROUPS))
-    assert found.measured.headline["people"] == 12
     monkeypatch.setattr(
         phone_baselines, "CLOSED_FORMS", {"spectra": phone_baselines.CLOSED_FORMS["spectra"]}
     )
+    found = evidence.evidence(Trained(encoder, [encoder] * phone.GROUPS))
+    assert found.measured.headline["people"] == 12
+    of_files = evidence.over_folds(
+        [functools.partial(measure.pairwise_distances, encoder)] * phone.GROUPS
+    )
+    np.testing.assert_allclose(of_files.trials.scores, found.measured.trials.scores, rtol=1e-4)
     card = found.card(recipe.about_model("phone_gait_qp_wl"))
     assert [one["name"] for one in card["baselines"]] == ["turned", "spectra"]
     assert card["thresholds"] == []

@@ -15,15 +15,10 @@ import pathlib
 import typer
 
 from keras_dml.training import measure
-from keras_dml.training.golden import synthetic_recordings
 from zoo import augment, nested, phone, recipe, sequences
 
 STEPS = 1500
 SEARCH = pathlib.Path(__file__).parent / "figures" / "search.csv"
-CAPTION = (
-    "{people} people in groups, each by a model that never saw anybody of the group: single "
-    "windows of 10 s of the later half of a person's walks against everybody's earlier ones."
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,28 +169,12 @@ def main(run):
         encoders.append(trained(part, walkers.without(group), settings_of(variant)))
     found = phone.measured([phone.of_model(encoder) for encoder in encoders], walkers)
     measured = measure.Measurement(phone.rows(found), phone.measurement(found).trials)
-    run.save(measured, CAPTION.format(people=len(set(walkers.subjects))))
+    run.save(measured, phone.caption(walkers))
     if run.publishes:
         final = run.part("final")
         encoder = trained(final, walkers, settings_of(of_all))
         run.minutes = final.minutes
-        publish(run, encoder, walkers, measured, encoders)
-
-
-def publish(run, encoder, walkers, measured, encoders):
-    """Publishes an encoder that is trained on all people, with figures and encoders of the
-    groups."""
-    run.publish(
-        encoder,
-        [
-            signal + [0, 0, phone.GRAVITY]
-            for signal in synthetic_recordings(3, (phone.WINDOW, 375, 100), (3.0, 1.0, 4.0))
-        ],
-        measured,
-        data={"train_subjects": sorted(set(walkers.subjects))},
-        recordings=phone.any_way(walkers),
-        folds=encoders,
-    )
+        phone.publish(run, encoder, walkers, measured, encoders)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,54 @@
+"""What the cards of walks with a phone in the pocket rest on."""
+
+import functools
+
+from keras_dml.training import pooled
+from zoo import phone, phone_baselines
+from zoo.evidence import Evidence
+
+TURNED = "this model, each probe turned about any axis beside enrolled walks as recorded"
+
+
+def evidence(methods, beside):
+    """Twenty-six people, each by the method of the group that has not seen them.
+
+    Args:
+        methods: For each group a function of two lists of windows that gives distances.
+        beside: Names of `phone_baselines.CLOSED_FORMS`.
+    """
+    walkers = phone.walks()
+    found = phone.measured(methods, walkers)
+    return Evidence(
+        phone.measurement(found), functools.partial(_others, found, walkers, list(beside))
+    )
+
+
+def over_folds(distances):
+    """`Measurement` of the headline over the groups.
+
+    Args:
+        distances: For each group a function of a list of windows that gives the distances between
+            all of them.
+    """
+    methods = [functools.partial(_between, one) for one in distances]
+    return phone.measurement(phone.measured(methods, phone.walks()))
+
+
+def _others(found, walkers, names):
+    """The method itself on probes that are turned, and closed forms as recorded."""
+    closed = {
+        name: (
+            phone_baselines.CLOSED_FORMS[name][0],
+            pooled.NO_NETWORK,
+            phone.scores(phone_baselines.closed_form(name, walkers)),
+        )
+        for name in names
+    }
+    return {"turned": (TURNED, pooled.SAME_MODEL, phone.scores(found, turn=True)), **closed}
+
+
+def _between(distances, probes, enrolled):
+    """Distances of probes to enrolled windows; those of the cosine are counted from 0."""
+    between = distances([*probes, *enrolled])
+    between = between - between.diagonal().min()
+    return between[: len(probes), len(probes) :]

@@ -1,0 +1,1 @@
+"""Who is walking, from a phone in the trouser pocket, without a network."""

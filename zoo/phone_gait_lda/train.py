@@ -1,0 +1,41 @@
+"""Fits `phone_gait_lda`: who is walking, from ten seconds of a phone in the trouser pocket, in
+closed form.
+
+Linear discriminants between people of lagged correlations in the frame of gravity, and nothing
+else. The figures are cross-validated over the groups of `phone_gait_qp_wl`; the model that is
+published is fitted to all people. From the checkout: `python -m zoo.phone_gait_lda.train --help`.
+"""
+
+import time
+
+import typer
+
+from keras_dml.training import measure
+from zoo import phone, phone_baselines, recipe
+
+
+def examples(_):
+    """Windows of all walks and their people, whatever the split: groups divide the people."""
+    windows = phone.walks().windows(phone.WINDOW)
+    return windows.signals, windows.subjects
+
+
+@recipe.command(steps=1)
+def main(run):
+    """Cross-validates over six groups of people; with --publish also fits the final model to
+    all."""
+    walkers = phone.walks()
+    groups = phone.groups(walkers)
+    folds = [phone_baselines.discriminants_of(walkers.without(group)) for group in groups]
+    found = phone.measured([phone_baselines.cosine_distances(fold) for fold in folds], walkers)
+    measured = measure.Measurement(phone.rows(found), phone.measurement(found).trials)
+    run.save(measured, phone.caption(walkers))
+    if run.publishes:
+        start = time.monotonic()
+        model = phone_baselines.discriminants_of(walkers)
+        run.minutes = (time.monotonic() - start) / 60
+        phone.publish(run, model, walkers, measured, folds)
+
+
+if __name__ == "__main__":
+    typer.run(main)
