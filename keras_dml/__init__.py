@@ -23,6 +23,7 @@ _SUBPACKAGES = (
     "losses",
     "models",
     "potato",
+    "recordings",
     "reports",
     "samplers",
     "training",

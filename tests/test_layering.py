@@ -11,7 +11,7 @@ PACKAGE = ROOT / "keras_dml"
 
 # A unit may import the units of earlier rows and itself, never a neighbor of its own row.
 ROWS = [
-    ["contract", "geometry", "images", "labels"],
+    ["contract", "geometry", "images", "labels", "recordings"],
     ["distances"],
     ["inputs"],
     ["layers"],

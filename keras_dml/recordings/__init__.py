@@ -1,0 +1,20 @@
+"""Recordings in files of one's own: csv, npy, parquet and wav, and folders of them by person.
+
+`read` gives one file as numbers `(time, channels)` with the names of its channels and its rate;
+`folder` lists the files of people. Neither loads a backend.
+"""
+
+from keras_dml import _lazy
+
+_HOME = {
+    "Listed": "_folder",
+    "Listing": "_folder",
+    "Recording": "_recording",
+    "folder": "_folder",
+    "is_same_rate": "_times",
+    "read": "_read",
+    "suffixes": "_read",
+}
+
+__all__ = [*_HOME]
+__getattr__, __dir__ = _lazy.attach(__name__, _HOME)

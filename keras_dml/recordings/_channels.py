@@ -1,0 +1,88 @@
+"""Which columns of a file are the channels."""
+
+import difflib
+import re
+
+_UNIT = re.compile(r"\s*[(\[]\s*([^()\[\]]*?)\s*[)\]]\s*$")
+
+
+def split(name):
+    """A column's name without its unit in brackets, and the unit: `"x (g)"` gives `("x", "g")`."""
+    match = _UNIT.search(name)
+    if match is None or not match.start():
+        return name.strip(), None
+    return name[: match.start()].strip(), match[1] or None
+
+
+def distinct(wanted):
+    """Names of columns as a tuple.
+
+    Raises:
+        ValueError: If there are none, or one is empty or there twice.
+    """
+    names = tuple(str(name).strip() for name in ([wanted] if isinstance(wanted, str) else wanted))
+    if not names or not all(names) or len(set(names)) < len(names):
+        raise ValueError(f"`channels` must be names of columns, each once. Received {wanted!r}.")
+    return names
+
+
+def among(path, names, wanted, where):
+    """Indices of the columns that are asked for.
+
+    Args:
+        path: The file, for errors.
+        names: Names of all columns.
+        wanted: Names asked for: as they stand, in other case, or without their unit in brackets.
+        where: Place of the names in the file.
+
+    Raises:
+        ValueError: If a name is none of the columns, or two of them.
+    """
+    found = [_one(path, names, name, where) for name in wanted]
+    if len(set(found)) < len(found):
+        raise ValueError(
+            f"{path}, {where}: {', '.join(wanted)} name one column twice. Name each once."
+        )
+    return found
+
+
+def numbered(path, count, wanted):
+    """Indices and names of the columns of a file that names none.
+
+    Args:
+        path: The file, for errors.
+        count: Number of columns.
+        wanted: Numbers of the columns from 1, as texts, or names of all columns; None: all.
+
+    Raises:
+        ValueError: If they are neither.
+    """
+    numbers = [str(i) for i in range(1, count + 1)]
+    wanted = numbers if wanted is None else wanted
+    if set(wanted) <= set(numbers):
+        return [numbers.index(name) for name in wanted], tuple(wanted)
+    if len(wanted) == count:
+        return list(range(count)), tuple(wanted)
+    raise ValueError(
+        f"{path} has {count} channels without names, and {len(wanted)} were asked for: "
+        f"{', '.join(wanted)}. Name all {count} in their order, or pick some by their numbers from "
+        f"1 to {count}."
+    )
+
+
+def _one(path, names, wanted, where):
+    for same in (str, str.strip, str.casefold, lambda name: split(name)[0].casefold()):
+        found = [i for i, name in enumerate(names) if same(name) == same(wanted)]
+        if len(found) > 1:
+            raise ValueError(
+                f"{path}, {where}: {len(found)} columns are named {wanted!r}. Give each a name of "
+                "its own."
+            )
+        if found:
+            return found[0]
+    near = difflib.get_close_matches(wanted, names, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(
+        f"{path}, {where}: there is no column {wanted!r}.{hint} Its columns are "
+        f"{', '.join(names)}: name those that are the channels, in the order of the model's."
+    )

@@ -1,0 +1,102 @@
+"""The files of people are found in folders or by a table."""
+
+import unicodedata
+
+import pytest
+
+from keras_dml import recordings
+
+
+def touched(root, *names):
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+    return root
+
+
+def listed(path):
+    return [(one.person, one.session, one.path.name) for one in recordings.folder(path).recordings]
+
+
+def test_people_are_folders_and_sessions_are_folders_in_them(tmp_path):
+    touched(tmp_path, "bob/monday/1.csv", "bob/2.wav", "alice/b.npy", "alice/a.CSV")
+    assert listed(tmp_path) == [
+        ("alice", None, "a.CSV"),
+        ("alice", None, "b.npy"),
+        ("bob", None, "2.wav"),
+        ("bob", "monday", "1.csv"),
+    ]
+    assert recordings.folder(tmp_path).people == ("alice", "bob")
+
+
+def test_other_files_are_left_out_and_told(tmp_path):
+    touched(tmp_path, "alice/1.csv", "alice/notes.txt", "README.md", "alice/.DS_Store", ".a/1.csv")
+    skipped = recordings.folder(tmp_path).skipped
+    assert [path.name for path in skipped] == ["README.md", "notes.txt"]
+    assert listed(tmp_path) == [("alice", None, "1.csv")]
+
+
+def test_a_name_is_one_however_its_accents_are_stored(tmp_path):
+    touched(tmp_path, unicodedata.normalize("NFD", "zoë") + "/1.csv")
+    assert recordings.folder(tmp_path).people == (unicodedata.normalize("NFC", "zoë"),)
+
+
+def test_a_link_to_a_folder_of_a_person_counts(tmp_path):
+    touched(tmp_path, "elsewhere/1.csv")
+    (tmp_path / "walks").mkdir()
+    (tmp_path / "walks" / "alice").symlink_to(tmp_path / "elsewhere")
+    assert listed(tmp_path / "walks") == [("alice", None, "1.csv")]
+
+
+@pytest.mark.parametrize("names", [[], ["1.csv"], ["alice/1.txt"]])
+def test_a_folder_without_people_is_refused_with_an_example(tmp_path, names):
+    with pytest.raises(ValueError, match="holds no recordings of people.*alice/walk1.csv"):
+        recordings.folder(touched(tmp_path, *names))
+
+
+def test_files_that_lie_too_deep_are_refused(tmp_path):
+    touched(tmp_path, "alice/monday/morning/1.csv")
+    with pytest.raises(ValueError, match="morning lies too deep"):
+        recordings.folder(tmp_path)
+
+
+def table(root, text):
+    touched(root, "files/a.csv", "files/b.csv")
+    (root / "people.csv").write_text(text)
+    return root / "people.csv"
+
+
+def test_a_table_names_files_people_and_sessions(tmp_path):
+    path = table(tmp_path, "person,path,session,age\nbob,files/b.csv,2,30\nalice,files/a.csv,,\n")
+    assert listed(path) == [("alice", None, "a.csv"), ("bob", "2", "b.csv")]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("path,name\nfiles/a.csv,a\n", "line 1: the columns path, person and, if"),
+        ("path,person,person\nfiles/a.csv,a,b\n", "line 1: the columns"),
+        ("path,person\nfiles/a.csv,\n", "line 2: the person is empty"),
+        ("path,person\n,a\n", "line 2: the path is empty"),
+        ("path,person\nfiles/a.csv,a\nfiles/a.csv,b\n", "line 3: files/a.csv stands in line 2 too"),
+        ("path,person\nfiles/a.csv\n", "line 2 has 1 fields"),
+        ("path,person\n", "holds no recordings of people"),
+    ],
+)
+def test_a_table_is_refused_by_its_line(tmp_path, text, message):
+    with pytest.raises(ValueError) as caught:
+        recordings.folder(table(tmp_path, text))
+    assert message in str(caught.value) and "people.csv" in str(caught.value)
+
+
+def test_a_missing_file_is_named_by_its_line(tmp_path):
+    with pytest.raises(FileNotFoundError, match="line 2: there is no file .*files/c.csv"):
+        recordings.folder(table(tmp_path, "path,person\nfiles/c.csv,a\n"))
+    with pytest.raises(FileNotFoundError, match="There is no folder"):
+        recordings.folder(tmp_path / "gone")
+
+
+def test_a_file_that_is_no_table_is_refused(tmp_path):
+    touched(tmp_path, "walk.wav")
+    with pytest.raises(ValueError, match="neither a folder of people nor a table"):
+        recordings.folder(tmp_path / "walk.wav")

@@ -1,0 +1,362 @@
+"""Recordings of one's own are read as they are, or refused by file, line and column."""
+
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+import scipy.io.wavfile
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keras_dml import recordings
+
+NUMBERS = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9.5]])
+XYZ = "x,y,z\n1,2,3\n4,5,6\n7,8,9.5\n"
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Writes a file and gives its path."""
+
+    def write(content, name="walk.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def refused(path, *arguments, **options):
+    """The message of the refusal, which names the file."""
+    with pytest.raises(ValueError) as caught:
+        recordings.read(path, *arguments, **options)
+    assert str(path) in str(caught.value)
+    return str(caught.value).replace(str(path), "FILE")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        XYZ,
+        XYZ.replace(",", ";"),
+        XYZ.replace(",", "\t"),
+        XYZ.replace("\n", "\r\n"),
+        "\ufeff" + XYZ,
+        "\n" + XYZ.replace("\n", "\n\n"),
+        XYZ.replace("x,y,z", '"x", y ,z'),
+        XYZ.rstrip("\n"),
+    ],
+)
+def test_a_csv_is_read_however_it_was_written(written, text):
+    walk = recordings.read(written(text))
+    np.testing.assert_array_equal(walk.values, NUMBERS)
+    assert walk.values.dtype == np.float32
+    assert (walk.channels, walk.units, walk.rate_hz) == (("x", "y", "z"), (None,) * 3, None)
+
+
+@given(st.data())
+def test_every_csv_of_numbers_comes_back(tmp_path_factory, data):
+    columns = data.draw(st.integers(1, 5))
+    floats = st.floats(width=32, allow_nan=False, allow_infinity=False)
+    rows = st.lists(floats, min_size=columns, max_size=columns)
+    values = np.array(data.draw(st.lists(rows, min_size=1, max_size=20)), np.float32)
+    path = tmp_path_factory.mktemp("drawn") / "walk.csv"
+    lines = [",".join(f"c{i}" for i in range(columns))]
+    lines += [",".join(repr(float(one)) for one in row) for row in values]
+    path.write_text("\n".join(lines))
+    np.testing.assert_array_equal(recordings.read(path).values, values)
+
+
+@given(st.binary(max_size=200), st.sampled_from([".csv", ".npy", ".wav", ".parquet"]))
+def test_any_bytes_are_read_or_refused_by_the_name_of_the_file(tmp_path_factory, content, kind):
+    path = tmp_path_factory.mktemp("drawn") / f"walk{kind}"
+    path.write_bytes(content)
+    try:
+        found = recordings.read(path)
+    except ValueError as error:
+        assert str(path) in str(error)
+    else:
+        assert np.isfinite(found.values).all() and len(found.values)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "columns"),
+    [(["z", "x"], [2, 0]), (["Z"], [2]), ("y", [1]), ([" x "], [0])],
+)
+def test_channels_are_those_asked_for_in_their_order(written, wanted, columns):
+    walk = recordings.read(written(XYZ), wanted)
+    np.testing.assert_array_equal(walk.values, NUMBERS[:, columns])
+    assert walk.channels == tuple(name.strip() for name in ([wanted] if wanted == "y" else wanted))
+
+
+def test_units_in_brackets_are_told_and_need_not_be_asked_for(written):
+    path = written(XYZ.replace("x,y,z", "x (m/s^2),y [g],z"))
+    assert recordings.read(path).units == ("m/s^2", "g", None)
+    assert recordings.read(path).channels == ("x", "y", "z")
+    walk = recordings.read(path, ["y", "x (m/s^2)"])
+    assert walk.units == ("g", "m/s^2")
+    np.testing.assert_array_equal(walk.values, NUMBERS[:, [1, 0]])
+
+
+def test_columns_that_are_no_channels_may_hold_anything(written):
+    path = written("x,activity\n1,walk\n2,\n")
+    np.testing.assert_array_equal(recordings.read(path, ["x"]).values, [[1], [2]])
+    assert "line 2, column 'activity': 'walk' is no number. Name the columns" in refused(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "FILE is empty"),
+        ("\n\n", "FILE is empty"),
+        ("x,y\n", "FILE holds no steps"),
+        ("x,y\n1,2\n3\n", "FILE, line 3 has 1 fields, line 1 names 2"),
+        ("x,y\n1,2\n\n3,4,5\n", "FILE, line 4 has 3 fields"),
+        ("x,y\n1,2\n,\n", "FILE, line 3, column 'x': '' is no number. Every step needs"),
+        ("x,y\n1,2\n3,NaN\n", "FILE, line 3: channel 'y' is nan"),
+        ("x,y\n1,2\ninf,4\n", "FILE, line 3: channel 'x' is inf"),
+        ("x,y\n1,2\n1e39,4\n", "FILE, line 3: channel 'x' is 1e+39"),
+        ("x;y\n1;2\n3;4,5\n", "FILE, line 3, column 'y': '4,5' is no number. Write decimals"),
+        ("1,2\n3,4\n", "FILE, line 1: names of the columns are expected"),
+        ("x,,z\n1,2,3\n", "FILE, line 1: column 2 has no name"),
+        ("x,y,x\n1,2,3\n", "FILE, line 1: column 3 has the name 'x' of another"),
+        ("time\n1\n", "FILE, line 1: only times are named"),
+        ('x,y\n1,"2\n3,4\n', "FILE, line 3: no CSV"),
+        ("Länge,y\n1,2\n".encode("latin-1"), "FILE, line 1: byte 1 is no text in UTF-8"),
+        ("x,y\n1,2\n3,µ\n".encode("latin-1"), "FILE, line 3: byte 10 is no text in UTF-8"),
+        (XYZ.encode("utf-16"), "FILE, line 1: byte 0 is no text in UTF-8"),
+    ],
+)
+def test_what_is_no_recording_is_refused_by_its_line(written, text, message):
+    assert refused(written(text)).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        (["x", "gz"], "there is no column 'gz'. Did you mean 'z'? Its columns are x, y, z"),
+        (["x", "X"], "x, X name one column twice"),
+    ],
+)
+def test_channels_that_are_not_there_are_refused_with_those_that_are(written, wanted, message):
+    assert refused(written(XYZ), wanted).startswith(f"FILE, line 1: {message}")
+
+
+def test_channels_that_differ_by_case_alone_are_told_apart_by_their_names(written):
+    path = written("x,X\n1,2\n")
+    assert recordings.read(path, ["X"]).values == 2
+    assert "2 columns are named 'x'" in refused(written("x (g),x (V)\n1,2\n"), ["x"])
+
+
+@pytest.mark.parametrize("wanted", [[], [""], ["x", "x"]])
+def test_names_that_are_none_are_refused(written, wanted):
+    with pytest.raises(ValueError, match="`channels` must be names of columns, each once"):
+        recordings.read(written(XYZ), wanted)
+
+
+def timed(name, times):
+    return f"{name},x\n" + "".join(f"{time},{i}\n" for i, time in enumerate(times))
+
+
+@pytest.mark.parametrize(
+    ("name", "times", "rate"),
+    [
+        ("t", [0.0, 0.02, 0.04], 50),
+        ("Time (s)", [0.0, 0.02, 0.04], 50),
+        ("time_ms", [100, 120, 140], 50),
+        ("timestamp [us]", [0, 20_000, 40_000], 50),
+        ("seconds_elapsed", [5.0, 5.01, 5.02], 100),
+        ("seconds", [0, 2, 4], 0.5),
+        ("time", [1.7e9, 1.7e9 + 0.25, 1.7e9 + 0.5], 4),
+        ("time", [1_700_000_000_000, 1_700_000_000_020, 1_700_000_000_040], 50),
+        ("time", [1_700_000_000_000_000_000, 1_700_000_000_020_000_000], 50),
+        ("Timestamp", ["2026-01-31T12:00:00.000Z", "2026-01-31T12:00:00.020Z"], 50),
+        ("datetime", ["2026-01-31 12:00:00.5", "2026-01-31 12:00:01"], 2),
+        ("t", [0.0, 0.019, 0.041, 0.06], 50),
+        ("t", [3.0], None),
+    ],
+)
+def test_the_rate_is_that_of_the_times_which_are_no_channel(written, name, times, rate):
+    walk = recordings.read(written(timed(name, times)))
+    assert walk.channels == ("x",)
+    assert walk.rate_hz == (rate if rate is None else pytest.approx(rate, rel=1e-6, abs=0))
+
+
+def test_a_column_of_times_with_a_unit_goes_before_one_without(written):
+    text = "time,seconds_elapsed,x\n1700000000000000000,0.0,1\n1700000000020000000,0.02,2\n"
+    walk = recordings.read(written(text))
+    assert walk.channels == ("x",) and walk.rate_hz == pytest.approx(50, rel=1e-9, abs=0)
+
+
+def test_times_may_be_asked_for_as_a_channel(written):
+    walk = recordings.read(written(timed("t", [0, 10, 0])), ["t", "x"])
+    assert walk.values.shape == (3, 2) and walk.rate_hz is None
+
+
+@pytest.mark.parametrize(
+    ("name", "times", "message"),
+    [
+        ("t", [0, 0.02, 0.02], "FILE, line 4: the time in column 't' does not rise, from 0.02 to"),
+        ("t", [0, 0.02, 0.01], "FILE, line 4: the time in column 't' does not rise"),
+        ("t", [0, 0.02, 0.04, 0.10, 0.12], "FILE, line 5: the steps are irregular, 0.06 s before"),
+        ("t", [0, 20, 40], "FILE: column 't' rises by 20 a row and does not say of what"),
+        ("t", [0, "nan", 0.04], "FILE, line 3: the time in 't' is nan"),
+        ("t", [0, "later", 0.04], "FILE, line 3, column 't': 'later' is no number"),
+        ("t", ["12:00", "12:01"], "FILE, line 2: the time '12:00' in column 't' is neither"),
+        (
+            "t",
+            ["2026-01-31T12:00:00Z", "2026-01-31T12:00:01"],
+            "FILE, line 3: the time '2026-01-31T12:00:01' in column 't' is neither",
+        ),
+    ],
+)
+def test_times_that_give_no_rate_are_refused(written, name, times, message):
+    assert refused(written(timed(name, times))).startswith(message)
+
+
+def test_the_rate_that_is_given_goes_before_that_of_a_clock_which_is_near(written):
+    path = written(timed("t", np.arange(5) / 50.4))
+    assert recordings.read(path, rate_hz=50).rate_hz == 50
+    assert recordings.read(written(XYZ, "untimed.csv"), rate_hz=50).rate_hz == 50
+    assert "FILE has 100 Hz by what was given, and 50.4 Hz by its times" in refused(
+        path, rate_hz=100
+    )
+
+
+@pytest.mark.parametrize("rate", [0, -1, np.nan, np.inf, "50"])
+def test_rates_that_are_none_are_refused(written, rate):
+    with pytest.raises(ValueError, match="`rate_hz` must be a positive number"):
+        recordings.read(written(XYZ), rate_hz=rate)
+
+
+def test_a_rate_is_the_same_within_two_percent():
+    assert recordings.is_same_rate(49.2, 50) and recordings.is_same_rate(50.9, 50)
+    assert not recordings.is_same_rate(48.9, 50)
+
+
+def saved(tmp_path, array, name="walk.npy"):
+    np.save(tmp_path / name, array, allow_pickle=True)
+    return tmp_path / name
+
+
+def test_an_array_is_read_and_its_channels_are_named_by_the_caller(tmp_path):
+    path = saved(tmp_path, NUMBERS)
+    walk = recordings.read(path, rate_hz=100)
+    np.testing.assert_array_equal(walk.values, NUMBERS)
+    assert (walk.channels, walk.rate_hz) == (("1", "2", "3"), 100)
+    assert recordings.read(path, ["x", "y", "z"]).channels == ("x", "y", "z")
+    np.testing.assert_array_equal(recordings.read(path, ["3", "1"]).values, NUMBERS[:, [2, 0]])
+    assert "3 channels without names, and 2 were asked for: x, y" in refused(path, ["x", "y"])
+    assert recordings.read(saved(tmp_path, NUMBERS[:, 0])).values.shape == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.array([{}]), "Python objects"),
+        (np.array(["1"]), "real numbers"),
+        (np.ones((3, 2), complex), "real numbers"),
+        (np.ones((2, 3, 4)), "shape (2, 3, 4); a recording has (time, channels)"),
+        (np.ones((0, 3)), "FILE"),
+        (np.array([[1, np.nan]]), "row 0: channel '2' is nan"),
+    ],
+)
+def test_arrays_that_are_no_recording_are_refused(tmp_path, array, message):
+    assert message in refused(saved(tmp_path, array))
+
+
+def test_an_array_with_channels_first_is_refused(tmp_path):
+    path = saved(tmp_path, np.ones((3, 200)))
+    assert "channels first" in refused(path, ["x", "y", "z"])
+
+
+def test_a_cut_array_is_refused_before_its_size_is_believed(tmp_path):
+    path = saved(tmp_path, np.ones((100, 3)))
+    path.write_bytes(path.read_bytes()[:-1])
+    assert "is no .npy file" in refused(path)
+    path.write_bytes(path.read_bytes().replace(b"(100, 3), ", b"(9**9,9)}#"))
+    assert "is no .npy file" in refused(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "full"), [(np.int16, 2**15), (np.int32, 2**31), (np.float32, 1), (np.uint8, None)]
+)
+def test_sound_has_full_scale_one_and_the_rate_of_its_header(tmp_path, kind, full):
+    wave = np.sin(np.arange(400) / 10)
+    stored = 128 + 127 * wave if full is None else wave * (full - 1 if full > 1 else 1)
+    path = tmp_path / "voice.wav"
+    scipy.io.wavfile.write(path, 16_000, stored.astype(kind))
+    voice = recordings.read(path, rate_hz=16_000)
+    assert (voice.channels, voice.rate_hz) == (("sound",), 16_000)
+    np.testing.assert_allclose(voice.values[:, 0], wave, rtol=0, atol=0.02)
+    assert "FILE has 8000 Hz by what was given, and 16000 Hz by its header" in refused(
+        path, rate_hz=8_000
+    )
+
+
+def test_one_of_two_channels_of_sound_is_picked_by_its_number(tmp_path):
+    path = tmp_path / "voice.wav"
+    scipy.io.wavfile.write(path, 8_000, np.stack([np.ones(9), np.zeros(9)], 1).astype(np.float32))
+    assert recordings.read(path, ["2"]).values.max() == 0
+    assert "2 channels without names, and 1 were asked for: sound" in refused(path, ["sound"])
+
+
+def test_cut_or_foreign_sound_is_refused(tmp_path):
+    path = tmp_path / "voice.wav"
+    scipy.io.wavfile.write(path, 8_000, np.ones(100, np.int16))
+    whole = path.read_bytes()
+    for content in (whole[:-10], whole[:30], b"", b"text", whole.replace(b"WAVE", b"AVI ")):
+        path.write_bytes(content)
+        assert "no whole WAVE file" in refused(path)
+
+
+def parquet(tmp_path, **columns):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table(columns), tmp_path / "walk.parquet")
+    return tmp_path / "walk.parquet"
+
+
+def test_a_parquet_file_is_read_by_its_columns(tmp_path):
+    times = np.array([0, 20, 40], "datetime64[ms]")
+    path = parquet(tmp_path, timestamp_ns=times, x=[1, 2, 3], y=np.float32([4, 5, 6]))
+    walk = recordings.read(path)
+    np.testing.assert_array_equal(walk.values, [[1, 4], [2, 5], [3, 6]])
+    assert walk.channels == ("x", "y") and walk.rate_hz == pytest.approx(50, rel=1e-9, abs=0)
+    assert recordings.read(path, ["Y"]).values.shape == (3, 1)
+    assert "its schema: there is no column 'z'" in refused(path, ["z"])
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"x": [1.0, None]}, "FILE, row 1: column 'x' is empty"),
+        ({"x": [1.0, np.nan]}, "FILE, row 1: channel 'x' is nan"),
+        ({"x": ["a", "b"]}, "FILE: column 'x' holds string"),
+        ({"x": [[1.0], [2.0]]}, "FILE: column 'x' holds list"),
+        ({"x": np.array([], np.float64)}, "FILE holds no steps"),
+        ({"t": [0.0, 0.0], "x": [1, 2]}, "FILE, row 1: the time in column 't' does not rise"),
+    ],
+)
+def test_parquet_files_that_are_no_recording_are_refused(tmp_path, columns, message):
+    assert refused(parquet(tmp_path, **columns)).startswith(message)
+
+
+def test_without_pyarrow_the_extra_is_named(written, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r'pip install "keras-dml\[parquet\]"'):
+        recordings.read(written(b"PAR1", "walk.parquet"))
+
+
+def test_files_of_another_kind_are_refused(written, tmp_path):
+    assert "ends in '.txt'; recordings are read from .csv, .npy" in refused(written("", "a.txt"))
+    assert "no file" in refused(tmp_path)
+    with pytest.raises(FileNotFoundError, match="There is no file"):
+        recordings.read(tmp_path / "gone.csv")
+
+
+def test_the_end_of_a_name_may_be_in_capitals(written):
+    path = written(XYZ, "WALK.CSV")
+    assert recordings.read(str(path)).path == pathlib.Path(path)
