@@ -10,10 +10,29 @@ import typer
 import typer.core
 
 from keras_dml import __version__
-from keras_dml.cli import _streams, card, datasets, demo, export, list_models, reproduce
+from keras_dml.cli import (
+    _statuses,
+    _streams,
+    calibrate,
+    card,
+    datasets,
+    demo,
+    enroll,
+    export,
+    identify,
+    list_models,
+    merge,
+    people,
+    remove,
+    reproduce,
+    verify,
+)
 
 # Types of the library's errors; their messages are written for users.
 USER_ERRORS = (ImportError, OSError, RuntimeError, TypeError, ValueError)
+
+
+GALLERIES = "People of your own"  # head of the commands on galleries
 
 
 class _Commands(typer.core.TyperGroup):
@@ -39,6 +58,8 @@ app.command("card")(card.run)
 app.command("datasets")(datasets.run)
 app.command("export")(export.run)
 app.add_typer(reproduce.app, name="reproduce")
+for command in (enroll, verify, identify, calibrate, people, remove, merge):
+    app.command(command.__name__.rpartition(".")[2], rich_help_panel=GALLERIES)(command.run)
 
 
 def _version(wanted: bool):
@@ -64,7 +85,8 @@ def _options(
 def main(arguments=None):
     """Runs the command line.
 
-    Exit status: 0 done, 1 refused or failed, 2 wrong use, 130 stopped, 141 output no longer read.
+    Exit status: 0 done, 1 refused or failed, 2 wrong use, 130 stopped, 141 output no longer read;
+    of the commands on galleries 0 accepted or done, 1 rejected, 2 failed.
 
     Args:
         arguments: Words of the command line; those of this process when None.
@@ -86,7 +108,7 @@ def main(arguments=None):
             str(error) if isinstance(error, USER_ERRORS) else f"{type(error).__name__}: {error}"
         )
         _print_error(f"Error: {message or type(error).__name__}\n(--debug shows where.)")
-        sys.exit(1)
+        sys.exit(_statuses.of(error))
 
 
 def _without_warnings():

@@ -1,7 +1,11 @@
-"""Shell completion: names of models, and paths, which Typer completes in some shells only."""
+"""Shell completion: names of models and people, and paths, which Typer completes in some shells
+only.
+"""
 
 import os
 import pathlib
+
+import typer
 
 from keras_dml import zoo
 
@@ -14,6 +18,17 @@ def model_names(incomplete: str):
 def models(incomplete: str):
     """Names of models and paths of files, for commands that take either."""
     return [*model_names(incomplete), *paths(incomplete)]
+
+
+def people(context: typer.Context, incomplete: str):
+    """Names of the people of the gallery that is named before, which begin with the typed text."""
+    from keras_dml import gallery
+
+    try:
+        names = gallery.people(context.params["gallery"])
+    except Exception:  # no gallery, or one that is in use: the command says it
+        return []
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def paths(incomplete: str):

@@ -43,3 +43,66 @@ def folder(name, help):
         help: Line of the option on the help page.
     """
     return typer.Option(name, metavar="DIR", help=help, autocompletion=_completion.paths)
+
+
+Gallery = Annotated[
+    str,
+    typer.Argument(help="File of a gallery.", show_default=False, autocompletion=_completion.paths),
+]
+Person = Annotated[
+    str,
+    typer.Argument(help="Name of a person.", show_default=False, autocompletion=_completion.people),
+]
+Files = Annotated[
+    list[str],
+    typer.Argument(
+        help="Recordings: csv, npy, parquet or wav files, or folders of them.",
+        show_default=False,
+        autocompletion=_completion.paths,
+    ),
+]
+GalleryModel = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="MODEL",
+        help="The model of the people: of `keras-dml list`, a .keras file, or the folder of one. A "
+        "gallery remembers it.",
+        show_default=False,
+        autocompletion=_completion.models,
+    ),
+]
+Channels = Annotated[
+    str | None,
+    typer.Option(
+        "--channels",
+        metavar="X,Y,...",
+        help="Columns of the files that are the model's channels, in its order; numbers from 1 in "
+        "npy and wav.",
+        show_default="the names of the model's",
+    ),
+]
+RateHz = Annotated[
+    float | None,
+    typer.Option(
+        "--rate-hz",
+        metavar="HZ",
+        help="Steps a second, for files that do not say it.",
+        show_default="by the column of times, or the header of a wav",
+    ),
+]
+Far = Annotated[
+    float | None,
+    typer.Option(
+        "--far",
+        metavar="RATE",
+        help="False accept rate of the threshold, one that was calibrated.",
+        show_default="the smallest",
+    ),
+]
+Threshold = Annotated[
+    float | None,
+    typer.Option(
+        "--threshold", metavar="DISTANCE", help="A distance of your own.", show_default=False
+    ),
+]

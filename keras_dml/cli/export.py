@@ -1,23 +1,13 @@
 """`keras-dml export NAME --to tflite`: a model as a file for servers or devices."""
 
-import contextlib
 import dataclasses
 import enum
 import pathlib
-import re
 from typing import Annotated
 
 import typer
 
-from keras_dml.cli import _completion, _options
-
-# Options of the command by the arguments of `keras_dml.export` that its errors name.
-OPTIONS = {
-    r"`?representative=`?": "--representative FILE.npz",
-    r"`?quantization=None`?( \(float32\))?": "--quantization float32",
-    r"`?quantization=\"(\w+)\"`?": r"--quantization \1",
-    r"`distance=`": "`distance=` in Python",
-}
+from keras_dml.cli import _completion, _options, _words
 
 
 class Format(enum.StrEnum):
@@ -91,7 +81,7 @@ def run(
     out = pathlib.Path(out)
     with (
         _console.stoppable(f"Stopped; {out} is as it was. Run the command again."),
-        _options_in_errors(),
+        _words.of_commands(_words.EXPORT),
     ):
         recordings = None if representative is None else read_recordings(representative)
         with _console.stage(f"load {name}"):
@@ -118,18 +108,6 @@ def run(
         ("signatures", ", ".join(export.signatures.described(model))),
     ]
     _console.table((), facts, header=False)
-
-
-@contextlib.contextmanager
-def _options_in_errors():
-    """Names options of the command in place of Python arguments in error messages."""
-    try:
-        yield
-    except ValueError as error:
-        text = str(error)
-        for argument, option in OPTIONS.items():
-            text = re.sub(argument, option, text)
-        raise ValueError(text) from error
 
 
 def read_recordings(path):

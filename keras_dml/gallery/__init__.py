@@ -13,6 +13,8 @@ _HOME = {
     "Enrollment": "_results",
     "Identification": "_results",
     "Threshold": "_results",
+    "people": "_without_model",
+    "remove": "_without_model",
 }
 
 __all__ = [*_HOME]

@@ -1,13 +1,16 @@
 """The Tab key completes commands, names of models and paths; every example of a help page runs."""
 
+import contextlib
 import os
 import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from keras_dml.cli import _completion
+from keras_dml.gallery._store import Store
 
 PAGES = (
     [],
@@ -20,6 +23,13 @@ PAGES = (
     ["reproduce"],
     ["reproduce", "potato"],
     ["reproduce", "prototypes"],
+    ["enroll"],
+    ["verify"],
+    ["identify"],
+    ["calibrate"],
+    ["people"],
+    ["remove"],
+    ["merge"],
 )
 
 
@@ -67,6 +77,16 @@ def test_paths_are_those_of_the_typed_folder(tmp_path, monkeypatch):
     assert _completion.models("model") == ["model.keras"]
 
 
+def test_names_of_people_are_those_of_the_gallery(tmp_path):
+    with contextlib.closing(Store(tmp_path / "family.db")) as store:
+        for name in ("alice", "alan", "bob"):
+            store.add(name, np.zeros((1, 2)))
+    for command in ("enroll", "verify", "remove"):
+        assert completed(f"keras-dml {command} {tmp_path}/family.db al") == ["alan", "alice"]
+    assert completed(f"keras-dml verify {tmp_path}/gone.db al") == []
+    assert not (tmp_path / "gone.db").exists()
+
+
 def test_completion_is_installed_by_one_option(tmp_path):
     named = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}  # no shell runs this
     done = subprocess.run(
@@ -85,7 +105,7 @@ def test_completion_is_installed_by_one_option(tmp_path):
 def test_the_example_of_a_page_is_a_command_that_runs(command, zoo_folder, monkeypatch, page):
     """The work itself is not done: each command's own tests do it."""
     from keras_dml import export
-    from keras_dml.cli import _demo_stages, _reproduce_potato, _reproduce_prototypes
+    from keras_dml.cli import _answers, _demo_stages, _reproduce_potato, _reproduce_prototypes
 
     class Reached(Exception):
         pass
@@ -96,6 +116,7 @@ def test_the_example_of_a_page_is_a_command_that_runs(command, zoo_folder, monke
     for module in (_demo_stages, _reproduce_potato, _reproduce_prototypes):
         monkeypatch.setattr(module, "show", reached)
     monkeypatch.setattr(export, "tflite", reached)
+    monkeypatch.setattr(_answers, "answered", reached)
     monkeypatch.chdir(zoo_folder)
     _, out, _ = command(*page, "--help")
     example = re.search(r"Example: keras-dml (.*?)(\n\s*\n|╭|$)", out, re.DOTALL)[1]

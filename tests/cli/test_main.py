@@ -1,18 +1,22 @@
 """What a person gets who asks for something: help, a version, one clear error."""
 
+import contextlib
 import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import keras_dml
 from keras_dml import zoo
+from keras_dml.gallery._store import Store
+
+COMMANDS = ("demo", "gait", "list", "card", "datasets", "export")
+OF_GALLERIES = ("enroll", "verify", "identify", "calibrate", "people", "remove", "merge")
 
 
-@pytest.mark.parametrize(
-    "words", [[], ["demo"], ["gait"], ["list"], ["card"], ["datasets"], ["export"]]
-)
+@pytest.mark.parametrize("words", [[], *([name] for name in COMMANDS + OF_GALLERIES)])
 def test_every_command_has_a_page_of_help_with_an_example(command, words):
     path = ["demo", "gait"] if words == ["gait"] else words
     code, out, _ = command(*path, "--help")
@@ -27,7 +31,11 @@ def test_no_command_is_answered_with_the_help(command):
 
 
 @pytest.mark.parametrize(
-    "words", [["dmeo"], ["card"], ["list", "--all"], ["datasets", "x"], ["export", "x"]]
+    "words",
+    [
+        *(["dmeo"], ["card"], ["list", "--all"], ["datasets", "x"], ["export", "x"]),
+        *(["enroll", "a.db", "alice"], ["verify", "a.db"], ["identify", "a.db", "--top", "0"]),
+    ],
 )
 def test_wrong_use_exits_with_2(command, words):
     assert command(*words)[0] == 2
@@ -106,10 +114,14 @@ def test_a_card_says_what_its_figures_are(command, zoo_folder):
     assert said in command("card", "gait_qp_wl")[1]
 
 
-def test_reading_commands_load_no_keras(zoo_folder):
+def test_reading_commands_load_no_keras(zoo_folder, tmp_path):
+    db = str(tmp_path / "family.db")
+    with contextlib.closing(Store(db)) as store:
+        store.add("alice", np.zeros((1, 2)))
+    listed = [["list"], ["card", "gait_qp_wl"], ["datasets"], ["people", db]]
     code = (
         "import sys; from keras_dml import cli\n"
-        "for words in (['list'], ['card', 'gait_qp_wl'], ['datasets']):\n"
+        f"for words in {[*listed, ['remove', db, 'alice']]}:\n"
         "    try: cli.main(words)\n"
         "    except SystemExit: pass\n"
         "print(*({'keras', 'tensorflow', 'jax'} & set(sys.modules)), file=sys.stderr)"

@@ -1,0 +1,20 @@
+"""What surrounds the work of a command on a gallery: errors in its words, and notes."""
+
+import contextlib
+import warnings
+
+from keras_dml.cli import _console, _statuses, _words
+
+
+@contextlib.contextmanager
+def answered():
+    """Errors of the block are told in words of the command line and exit with 2, and warnings of
+    the library are notes."""
+    with (
+        _statuses.deciding(),
+        _words.of_commands(_words.GALLERY),
+        warnings.catch_warnings(record=True, action="always", category=UserWarning) as told,
+    ):
+        yield
+    for text in dict.fromkeys(str(warning.message) for warning in told):
+        _console.note(_console.plain(f"Note: {text}"))

@@ -1,0 +1,188 @@
+"""Galleries and the recordings of files, for the commands on them."""
+
+import contextlib
+import pathlib
+import warnings
+
+from keras_dml import inputs, recordings, zoo
+from keras_dml.cli import _console
+from keras_dml.gallery import Gallery
+from keras_dml.progress import track
+
+UNITS_NOT_SAID = {"[-1, 1]", "1"}  # that of sound, which its files have by nature, and none
+
+
+@contextlib.contextmanager
+def opened(path, model=None, *, may_be_new=False):
+    """Opens a gallery.
+
+    Args:
+        path: Path of the gallery.
+        model: Its model: name, path of the file or folder, or the `keras.Model`; None: the one that
+            it names.
+        may_be_new: Whether it is made if there is none.
+
+    Yields:
+        The `Gallery`.
+    """
+    if not may_be_new and not pathlib.Path(path).exists():
+        raise FileNotFoundError(
+            f"There is no gallery {path!r}. Make one: keras-dml enroll {path} PERSON FILES "
+            "--model MODEL."
+        )
+    with _console.stage(f"open {path}"):
+        gallery = Gallery(path, _named(model) if isinstance(model, str) else model)
+    with gallery:
+        yield gallery
+
+
+def _named(name):
+    """The name of a model of the zoo, or an absolute path: the gallery keeps it."""
+    path = pathlib.Path(name).expanduser()
+    return name if name in zoo.list_models() or not path.exists() else str(path.resolve())
+
+
+class Reader:
+    """Reads files as a gallery's model takes them.
+
+    Args:
+        gallery: `Gallery`.
+        channels: Columns of the files, parted by commas; None: those that the model names.
+        rate_hz: Steps a second of files that do not say it; None: unknown.
+    """
+
+    def __init__(self, gallery, channels, rate_hz):
+        self._taken = inputs.of(gallery.model)
+        self._contract = self._taken.contract
+        named = self._contract and self._contract.channels
+        self._channels = named if channels is None else channels.split(",")
+        self._rate_hz, self._unsaid = rate_hz, {}
+
+    def read(self, path):
+        """The recordings in a file: one, or windows as long as the model takes at most.
+
+        Raises:
+            FileNotFoundError: If there is no such file.
+            ValueError: If the model does not take it; the message names the file.
+        """
+        found = recordings.read(path, self._channels, self._rate_hz)
+        if self._contract is not None:
+            self._check_rate(found)
+            self._check_units(found)
+        windows = self._windows(found.values)
+        for window in windows:
+            self._check(path, window)
+        return windows
+
+    def say_what_files_do_not(self):
+        """Notes what none of the files that were read says, so that nobody has checked it."""
+        for text in self._unsaid:
+            _console.note(_console.plain(f"Note: {text}"))
+
+    def _check_rate(self, found):
+        expected = self._contract.rate_hz
+        if expected is None:
+            return
+        if found.rate_hz is None:
+            self._unsaid[
+                f"the files do not say their rate; the model takes {expected:g} Hz. --rate-hz "
+                "says it."
+            ] = True
+        elif not recordings.is_same_rate(found.rate_hz, expected):
+            raise ValueError(
+                f"{found.path} has {found.rate_hz:.6g} Hz, the model takes {expected:g} Hz. "
+                "Resample it, for example by `scipy.signal.resample_poly`; sound by ffmpeg -i FILE "
+                f"-ar {expected:g} new.wav."
+            )
+
+    def _check_units(self, found):
+        if len(found.units) != len(self._contract.units):
+            return  # the number of channels is refused with those expected
+        for name, said, taken in zip(
+            found.channels, found.units, self._contract.units, strict=True
+        ):
+            if said is not None and _plain_unit(said) != _plain_unit(taken):
+                raise ValueError(
+                    f"{found.path} says that channel {name!r} is in {said}, the model takes "
+                    f"{taken}. Convert it; if they are one unit, write it as the model does."
+                )
+        units = dict.fromkeys(self._contract.units)
+        if None in found.units and not {*units} <= UNITS_NOT_SAID:
+            self._unsaid[
+                f"the files do not say their units; the model takes {', '.join(units)}."
+            ] = True
+
+    def _windows(self, values):
+        longest = self._contract and self._contract.max_steps
+        if longest is None or len(values) <= longest:
+            return [values]
+        cut = [values[start : start + longest] for start in range(0, len(values), longest)]
+        return cut if len(cut[-1]) >= self._contract.min_steps else cut[:-1]
+
+    def _check(self, path, window):
+        try:
+            with warnings.catch_warnings(action="ignore", category=UserWarning):
+                self._taken.read([window])  # `embed` warns once for all
+        except ValueError as error:
+            raise ValueError(str(error).replace(f"{self._taken.name} 0", str(path), 1)) from None
+
+
+def _plain_unit(unit):
+    for written, plain in (("\u00b2", "^2"), ("\u00b0", "deg"), ("\u00b5", "u"), ("\u03bc", "u")):
+        unit = unit.replace(written, plain)
+    return unit.replace("m/s2", "m/s^2").replace(" ", "").casefold()
+
+
+def files(given):
+    """Files of recordings, those in folders that are given included.
+
+    Raises:
+        FileNotFoundError: If there is no such file or folder.
+        ValueError: If a folder has none.
+    """
+    found = []
+    for path in map(pathlib.Path, given):
+        if not path.is_dir():
+            found.append(path)
+            continue
+        within = sorted(
+            one for one in path.rglob("*") if one.suffix.lower() in recordings.suffixes()
+        )
+        if not within:
+            raise ValueError(
+                f"{path} holds no recordings: files that end in {', '.join(recordings.suffixes())}."
+            )
+        found += within
+    missing = next((path for path in found if not path.exists()), None)
+    if missing is not None:
+        raise FileNotFoundError(f"There is no file {str(missing)!r}.")
+    return found
+
+
+def observed(gallery, given, channels, rate_hz):
+    """Recordings of files that are decided on together; one that the model does not take is an
+    error."""
+    reader = Reader(gallery, channels, rate_hz)
+    found = [window for path in track(files(given), "reading") for window in reader.read(path)]
+    reader.say_what_files_do_not()
+    return found
+
+
+def taken(reader, paths):
+    """Recordings of those files that the model takes.
+
+    Returns:
+        `(recordings, indices, refused)`: arrays, the index of the file of each, and why a file has
+        none, by its index.
+    """
+    found, indices, refused = [], [], {}
+    for i, path in enumerate(track(paths, "reading")):
+        try:
+            windows = reader.read(path)
+        except ValueError as error:
+            refused[i] = str(error)
+            continue
+        found += windows
+        indices += len(windows) * [i]
+    reader.say_what_files_do_not()
+    return found, indices, refused

@@ -1,0 +1,38 @@
+"""Errors of the library in the words of the command line."""
+
+import contextlib
+import re
+
+EXPORT = {
+    r"`?representative=`?": "--representative FILE.npz",
+    r"`?quantization=None`?( \(float32\))?": "--quantization float32",
+    r"`?quantization=\"(\w+)\"`?": r"--quantization \1",
+    r"`distance=`": "`distance=` in Python",
+}
+GALLERY = {
+    r"`people\(\)`": "`keras-dml people`",
+    r"call `(enroll|calibrate)`": r"run `keras-dml \1`",
+    r"Call `purge` when": "Run `keras-dml people` when",
+    r"give `threshold`": "give --threshold",
+    r"`Gallery\(path, model=\"gait_qp_wl\"\)`": "--model gait_qp_wl",
+    r"`(far|threshold)`": r"--\1",
+    r"`channels`": "--channels",
+    r"`rate_hz`": "--rate-hz",
+    r"`person`": "PERSON",
+}
+
+
+@contextlib.contextmanager
+def of_commands(words):
+    """Names options of a command in place of Python arguments in error messages.
+
+    Args:
+        words: What to write for each pattern.
+    """
+    try:
+        yield
+    except (KeyError, TypeError, ValueError) as error:
+        text = str(error.args[0]) if isinstance(error, KeyError) else str(error)
+        for argument, option in words.items():
+            text = re.sub(argument, option, text)
+        raise ValueError(text) from error

@@ -1,0 +1,57 @@
+"""`keras-dml calibrate GALLERY FOLDER`: the threshold for a false accept rate."""
+
+import dataclasses
+from typing import Annotated
+
+import typer
+
+from keras_dml.cli import _completion, _options
+
+
+def run(
+    gallery: _options.Gallery,
+    folder: Annotated[
+        str,
+        typer.Argument(
+            help="Recordings of people: FOLDER/PERSON/FILES or FOLDER/PERSON/SESSION/FILES, or a "
+            "csv with the columns path, person.",
+            show_default=False,
+            autocompletion=_completion.paths,
+        ),
+    ],
+    far: Annotated[
+        float,
+        typer.Option("--far", metavar="RATE", help="False accept rate: the promise to keep."),
+    ] = 0.01,
+    model: _options.GalleryModel = None,
+    channels: _options.Channels = None,
+    rate_hz: _options.RateHz = None,
+    as_json: _options.AsJson = False,
+):
+    """Calibrate a gallery: set the threshold that accepts at most a rate of false claims.
+
+    Give people whom the model has not seen in its training, several recordings each; they are not
+    enrolled by this. Few people support no small rate: the interval says what these do.
+
+    Exit status: 0 the threshold is set, 2 it is not.
+
+    Example: keras-dml calibrate family.db volunteers/ --far 0.01
+    """
+    from keras_dml import recordings
+    from keras_dml.cli import _answers, _console, _galleries
+
+    with _answers.answered():
+        listing = recordings.folder(folder)
+        paths = [one.path for one in listing.recordings]
+        with _galleries.opened(gallery, model, may_be_new=True) as opened:
+            reader = _galleries.Reader(opened, channels, rate_hz)
+            values, indices, refused = _galleries.taken(reader, paths)
+            left_out = [f"{path} is no recording." for path in listing.skipped]
+            for text in [*left_out, *refused.values()]:
+                _console.note(_console.plain(f"Left out: {text}"))
+            people = [listing.recordings[i].person for i in indices]
+            found = opened.calibrate(values, people, far)
+    if as_json:
+        _console.json_object({**dataclasses.asdict(found), "left_out": len(refused)})
+    else:
+        _console.echo(_console.plain(found))

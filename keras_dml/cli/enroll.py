@@ -1,0 +1,54 @@
+"""`keras-dml enroll GALLERY PERSON FILES...`: recordings of a person, stored as embeddings."""
+
+from keras_dml.cli import _options, _statuses
+
+
+def run(
+    gallery: _options.Gallery,
+    person: _options.Person,
+    files: _options.Files,
+    model: _options.GalleryModel = None,
+    channels: _options.Channels = None,
+    rate_hz: _options.RateHz = None,
+    as_json: _options.AsJson = False,
+):
+    """Enroll recordings of a person, known or new, in a gallery, which is made if there is none.
+
+    A recording is refused, with the reason, if the model does not take it, or if it is further from
+    the person's others than the thresholds allow. The file of a gallery holds names, embeddings and
+    thresholds, no recordings: personal data all the same.
+
+    Exit status: 0 all are enrolled, 1 some were refused, 2 nothing was done.
+
+    Example: keras-dml enroll family.db alice alice/*.csv --model gait_qp_wl
+    """
+    from keras_dml.cli import _answers, _console, _galleries
+
+    with _answers.answered():
+        paths = _galleries.files(files)  # before a gallery is made for them
+        with _galleries.opened(gallery, model, may_be_new=True) as opened:
+            reader = _galleries.Reader(opened, channels, rate_hz)
+            recordings, indices, refused = _galleries.taken(reader, paths)
+            kept, total = set(), opened.people().get(person, 0)
+            if recordings:
+                found = opened.enroll(person, recordings)
+                kept, total = {indices[i] for i in found.kept}, found.enrolled
+                for i, reason in found.refused.items():
+                    refused.setdefault(indices[i], f"{paths[indices[i]]}: {reason}")
+    if as_json:
+        _console.json_object(
+            {
+                "person": person,
+                "kept": [str(paths[i]) for i in sorted(kept)],
+                "refused": {str(paths[i]): refused[i] for i in sorted(refused)},
+                "enrolled": total,
+            }
+        )
+    else:
+        _console.echo(
+            f"{_console.plain(person)}: {len(kept)} of {len(paths)} files enrolled, {total} "
+            "recordings in all"
+        )
+        for i in sorted(refused):
+            _console.echo(_console.plain(f"refused: {refused[i]}"))
+    _statuses.answer(not refused)

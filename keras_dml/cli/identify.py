@@ -1,0 +1,51 @@
+"""`keras-dml identify GALLERY FILES...`: who is it, or a stranger?"""
+
+from typing import Annotated
+
+import typer
+
+from keras_dml.cli import _options, _statuses
+
+
+def run(
+    gallery: _options.Gallery,
+    files: _options.Files,
+    top: Annotated[int, typer.Option("--top", min=1, help="Number of nearest people to show.")] = 5,
+    far: _options.Far = None,
+    threshold: _options.Threshold = None,
+    model: _options.GalleryModel = None,
+    channels: _options.Channels = None,
+    rate_hz: _options.RateHz = None,
+    as_json: _options.AsJson = False,
+):
+    """Identify the person of recordings: the nearest one enrolled, or a stranger.
+
+    Several files are of one moment and decided on together. Nobody within the threshold, which
+    `keras-dml calibrate` sets: a stranger. With n people enrolled a stranger is taken for one of
+    them up to n times as often as the threshold's rate says.
+
+    Exit status: 0 somebody who is enrolled, 1 a stranger, 2 no decision.
+
+    Example: keras-dml identify family.db new.csv
+    """
+    from keras_dml.cli import _answers, _console, _galleries
+
+    with _answers.answered(), _galleries.opened(gallery, model) as opened:
+        recordings = _galleries.observed(opened, files, channels, rate_hz)
+        found = opened.identify(recordings, top, far=far, threshold=threshold)
+    if as_json:
+        candidates = [{"person": one.person, "score": one.score} for one in found.candidates]
+        _console.json_object(
+            {
+                "person": found.person,
+                "candidates": candidates,
+                "threshold": found.threshold,
+                "people": found.people,
+            }
+        )
+    else:
+        _console.echo(f"[bold]{_console.plain(found.person or 'a stranger')}[/bold]")
+        rows = [(one.person, f"{one.score:.4g}") for one in found.candidates]
+        _console.table(("nearest", "distance"), rows)
+        _console.echo(f"threshold {found.threshold:.4g}, {found.people} people enrolled")
+    _statuses.answer(found.person is not None)

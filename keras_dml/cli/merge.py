@@ -1,0 +1,44 @@
+"""`keras-dml merge GALLERY OTHER`: the people of two galleries in one."""
+
+from typing import Annotated
+
+import typer
+
+from keras_dml.cli import _completion, _options
+
+
+def run(
+    gallery: _options.Gallery,
+    other: Annotated[
+        str,
+        typer.Argument(
+            help="Gallery of the same model, which is not changed.",
+            show_default=False,
+            autocompletion=_completion.paths,
+        ),
+    ],
+    model: _options.GalleryModel = None,
+    as_json: _options.AsJson = False,
+):
+    """Merge the people of another gallery into one, such as those of two phones.
+
+    Recordings that are in both are kept once, and the thresholds stay those of the first. Merging
+    again, or after it was stopped, does no harm.
+
+    Exit status: 0 merged, 2 nothing was done.
+
+    Example: keras-dml merge family.db phone.db
+    """
+    from keras_dml.cli import _answers, _console, _galleries
+
+    with _answers.answered(), _galleries.opened(gallery, model) as opened:
+        with _galleries.opened(other, opened.model) as second:
+            added = opened.merge(second)
+        people = len(opened.people())
+    if as_json:
+        _console.json_object({"added": added, "people": people})
+    elif added:
+        _console.table(("person", "recordings added"), list(added.items()))
+        _console.echo(f"{people} people enrolled")
+    else:
+        _console.echo(f"Nothing to add: {people} people enrolled")

@@ -1,0 +1,21 @@
+"""`keras-dml people GALLERY`: who is enrolled."""
+
+from keras_dml.cli import _options
+
+
+def run(gallery: _options.Gallery, as_json: _options.AsJson = False):
+    """List the people of a gallery, with the number of their recordings.
+
+    Example: keras-dml people family.db
+    """
+    from keras_dml import gallery as galleries
+    from keras_dml.cli import _answers, _console
+
+    with _answers.answered():
+        found = galleries.people(gallery)
+    if as_json:
+        _console.json_object(found)
+    elif found:
+        _console.table(("person", "recordings"), list(found.items()))
+    else:
+        _console.echo("Nobody is enrolled.")

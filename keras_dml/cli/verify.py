@@ -1,0 +1,36 @@
+"""`keras-dml verify GALLERY PERSON FILES...`: are the recordings a person's?"""
+
+from keras_dml.cli import _options, _statuses
+
+
+def run(
+    gallery: _options.Gallery,
+    person: _options.Person,
+    files: _options.Files,
+    far: _options.Far = None,
+    threshold: _options.Threshold = None,
+    model: _options.GalleryModel = None,
+    channels: _options.Channels = None,
+    rate_hz: _options.RateHz = None,
+    as_json: _options.AsJson = False,
+):
+    """Verify that recordings are a person's: accepted or rejected.
+
+    Several files are of one moment and decided on together. The score is a distance, smaller is
+    closer; up to the threshold, which `keras-dml calibrate` sets, it is accepted.
+
+    Exit status: 0 accepted, 1 rejected, 2 no decision.
+
+    Example: keras-dml verify family.db alice new.csv
+    """
+    from keras_dml.cli import _answers, _console, _galleries
+
+    with _answers.answered(), _galleries.opened(gallery, model) as opened:
+        recordings = _galleries.observed(opened, files, channels, rate_hz)
+        found = opened.verify(person, recordings, far=far, threshold=threshold)
+    if as_json:
+        names = ("accepted", "person", "score", "threshold", "denied")
+        _console.json_object({name: getattr(found, name) for name in names})
+    else:
+        _console.echo(_console.plain(found))
+    _statuses.answer(found.accepted)

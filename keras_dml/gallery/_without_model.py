@@ -1,0 +1,52 @@
+"""What needs no model: a list of people, and to remove one, also when the model is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+
+from keras_dml.gallery._store import Store
+
+
+def people(path: str | os.PathLike) -> dict[str, int]:
+    """Number of enrolled recordings by person, in the order of the names; loads no model.
+
+    Args:
+        path: Path of a gallery's file.
+
+    Raises:
+        FileNotFoundError: If there is none.
+        ValueError: If the file is no gallery, or is damaged.
+        OSError: If it cannot be used.
+    """
+    with _opened(path) as store:
+        return store.people()
+
+
+def remove(path: str | os.PathLike, person: str) -> None:
+    """Removes a person and all that is stored of them, as `Gallery.remove`; loads no model.
+
+    Args:
+        path: Path of a gallery's file.
+        person: Name of the person.
+
+    Raises:
+        FileNotFoundError: If there is no gallery.
+        KeyError: If nobody of this name is enrolled.
+        ValueError: If the file is no gallery, or is damaged.
+        TimeoutError: If they were removed, but another process kept the log from being cut.
+        OSError: If it cannot be used.
+    """
+    with _opened(path) as store:
+        if not store.remove(person):
+            raise KeyError(
+                f"Nobody named {person!r} is in {path}, which has {len(store.people())} people: "
+                "`people()` lists them."
+            )
+
+
+def _opened(path):
+    if not pathlib.Path(path).exists():
+        raise FileNotFoundError(f"There is no gallery {str(path)!r}.")
+    return contextlib.closing(Store(path))

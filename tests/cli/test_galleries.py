@@ -1,0 +1,348 @@
+"""People enrolled, verified, identified, calibrated on, listed, removed and merged by commands."""
+
+import contextlib
+import json
+import re
+
+import numpy as np
+import pytest
+
+from keras_dml import gallery as galleries
+from keras_dml._backend import keras
+from keras_dml.cli import _console
+from keras_dml.layers import InputContract, QuantileLayer
+
+RATE_HZ, STEPS = 50, 40
+NAMES = ("alice", "bob")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """Folder of a model of one's own: quantile functions of the channels as they are."""
+    signal = keras.Input((None, 3))
+    taken = InputContract(["x", "y", "z"], "g", RATE_HZ, min_steps=10, max_steps=100)(signal)
+    folder = tmp_path_factory.mktemp("own") / "phone"
+    folder.mkdir()
+    keras.Model(signal, QuantileLayer(6)(taken), name="phone").save(folder / "model.keras")
+    return folder
+
+
+class Walks:
+    """Writes walks of people, whose channels lie at other levels, as CSV files."""
+
+    def __init__(self, root):
+        self._root, self._rng = root, np.random.default_rng(0)
+        self._levels = {}
+
+    def file(self, person, name="new.csv", steps=STEPS, header="t,x (g),y (g),z (g)"):
+        level = self._levels.setdefault(person, self._rng.normal(scale=10, size=3))
+        times = np.arange(steps)[:, None] / RATE_HZ
+        values = np.hstack([times, self._rng.normal(level, 1, (steps, 3))])
+        path = self._root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = [",".join(f"{value:.4f}" for value in row) for row in values]
+        path.write_text("\n".join([header, *lines]))
+        return path
+
+    def folder(self, people, name="walks", count=4):
+        for person in people:
+            for i in range(count):
+                self.file(person, f"{name}/{person}/{i}.csv")
+        return self._root / name
+
+
+@pytest.fixture
+def walks(tmp_path):
+    return Walks(tmp_path)
+
+
+@pytest.fixture
+def family(command, model, walks, tmp_path):
+    """A gallery of Alice and Bob with a threshold, set on volunteers."""
+    root, db = walks.folder(NAMES), tmp_path / "family.db"
+    volunteers = walks.folder([f"volunteer {i}" for i in range(12)], "volunteers")
+    assert command("calibrate", db, volunteers, "--far", "0.05", "--model", model)[0] == 0
+    for name in NAMES:
+        assert command("enroll", db, name, root / name)[0] == 0
+    return db
+
+
+@pytest.fixture
+def notes(monkeypatch):
+    """What a command notes on stderr, but for the stages of its work."""
+    told = []
+    monkeypatch.setattr(_console, "note", told.append)
+    monkeypatch.setattr(_console, "stage", lambda *_: contextlib.nullcontext())
+    return told
+
+
+def answered(command, *words):
+    """Exit status and the object that the command prints for programs."""
+    code, out, err = command(*words, "--json")
+    assert "Traceback" not in err and code in (0, 1), err
+    return code, json.loads(out)
+
+
+def failed(command, *words):
+    """What a command says that fails: with status 2, in one message, on stderr alone."""
+    code, out, err = command(*words)
+    assert (code, out) == (2, "") and "Traceback" not in err
+    return re.search(r"Error: (.*)\n\(--debug", err, re.DOTALL)[1]
+
+
+def test_files_are_enrolled_and_the_model_is_remembered(command, model, walks, tmp_path):
+    db, files = tmp_path / "family.db", [walks.file("alice", f"{i}.csv") for i in range(2)]
+    code, out, _ = command("enroll", db, "alice", *files, "--model", model)
+    assert code == 0 and "alice: 2 of 2 files enrolled, 2 recordings in all" in out
+    again = walks.file("alice", "3.csv")
+    assert answered(command, "enroll", db, "alice", again) == (
+        0,
+        {"person": "alice", "kept": [str(again)], "refused": {}, "enrolled": 3},
+    )
+
+
+def test_the_gallery_is_opened_from_another_folder(command, model, walks, tmp_path, monkeypatch):
+    monkeypatch.chdir(model.parent)
+    assert command("enroll", tmp_path / "a.db", "al", walks.file("al"), "--model", "phone")[0] == 0
+    monkeypatch.chdir(tmp_path)
+    assert command("verify", "a.db", "al", walks.file("al"), "--threshold", "100")[0] == 0
+
+
+def test_recordings_that_are_refused_are_named_with_the_reason(command, model, walks, tmp_path):
+    db = tmp_path / "family.db"
+    good, short = walks.file("alice"), walks.file("alice", "short.csv", steps=9)
+    broken = walks.file("alice", "broken.csv")
+    broken.write_text("x,y\n1,2\n")
+    code, found = answered(command, "enroll", db, "alice", good, short, broken, "--model", model)
+    assert code == 1 and found["kept"] == [str(good)]
+    assert f"{short} has 9 steps, the model's contract" in found["refused"][str(short)]
+    assert f"{broken}, line 1: there is no column 'z'" in found["refused"][str(broken)]
+    code, out, _ = command("enroll", db, "alice", short)
+    assert code == 1 and f"refused: {short} has 9 steps" in out
+
+
+def test_a_recording_of_somebody_else_is_not_enrolled(command, family, walks):
+    stranger = walks.file("nobody")
+    code, found = answered(command, "enroll", family, "alice", stranger)
+    assert code == 1 and found["enrolled"] == 4
+    assert "from the nearest other recording of 'alice'" in found["refused"][str(stranger)]
+
+
+def test_people_are_accepted_and_others_rejected(command, family, walks):
+    code, found = answered(command, "verify", family, "alice", walks.file("alice"))
+    assert code == 0 and found["accepted"] and found["score"] <= found["threshold"]
+    code, found = answered(command, "verify", family, "alice", walks.file("bob"))
+    assert code == 1 and not found["accepted"] and found["score"] > found["threshold"]
+    code, out, _ = command("verify", family, "alice", walks.file("alice"))
+    assert code == 0 and out.startswith("alice accepted: ")
+    code, out, _ = command("verify", family, "alice", walks.file("bob"))
+    assert code == 1 and out.startswith("alice rejected: ")
+
+
+def test_people_are_found_and_strangers_are_none(command, family, walks):
+    code, found = answered(command, "identify", family, walks.file("bob"), "--top", "1")
+    assert (code, found["person"], found["people"]) == (0, "bob", 2)
+    assert [one["person"] for one in found["candidates"]] == ["bob"]
+    code, found = answered(command, "identify", family, walks.file("nobody"))
+    assert (code, found["person"], len(found["candidates"])) == (1, None, 2)
+    code, out, _ = command("identify", family, walks.file("nobody"))
+    assert code == 1 and out.startswith("a stranger\n") and "2 people enrolled" in out
+
+
+def test_several_files_are_decided_on_together(command, family, walks, model):
+    files = [walks.file("alice", f"new{i}.csv") for i in range(3)]
+    score = answered(command, "verify", family, "alice", *files)[1]["score"]
+    alone = [answered(command, "verify", family, "alice", one)[1]["score"] for one in files]
+    assert score == pytest.approx(np.mean(alone), rel=1e-5, abs=0)
+
+
+def test_a_long_recording_is_cut_into_windows_that_the_model_takes(command, family, walks):
+    long = walks.file("alice", "long.csv", steps=205)  # 100, 100 and 5 steps, too few
+    code, found = answered(command, "enroll", family, "alice", long)
+    assert code == 0 and found["enrolled"] == 4 + 2
+    assert answered(command, "verify", family, "alice", long)[0] == 0
+
+
+def test_the_threshold_is_told_with_its_interval(command, model, walks, notes, tmp_path):
+    volunteers = walks.folder([f"v{i}" for i in range(8)], "volunteers")
+    (volunteers / "notes.txt").touch()
+    walks.file("v0", "volunteers/v0/short.csv", steps=5)
+    words = ("calibrate", tmp_path / "family.db", volunteers, "--far", "0.1", "--model", model)
+    code, out, _ = command(*words)
+    assert code == 0 and "for FAR 10 % (95 % interval" in out and "8 people" in out
+    assert [note.partition(": ")[0] for note in notes] == ["Left out", "Left out"]
+    assert "notes.txt is no recording" in notes[0] and "has 5 steps" in notes[1]
+    found = answered(command, *words)[1]
+    assert (found["far"], found["people"], found["left_out"]) == (0.1, 8, 1)
+    assert found["far_ci95"][0] <= 0.1 <= found["far_ci95"][1]
+
+
+def test_a_table_of_paths_serves_as_the_folder(command, model, walks, tmp_path):
+    root = walks.folder([f"v{i}" for i in range(6)], "volunteers")
+    lines = [f"{path.relative_to(tmp_path)},{path.parent.name}" for path in root.glob("*/*.csv")]
+    (tmp_path / "table.csv").write_text("\n".join(["path,person", *lines]))
+    words = ("calibrate", tmp_path / "a.db", tmp_path / "table.csv", "--far", "0.1")
+    assert answered(command, *words, "--model", model)[1]["people"] == 6
+
+
+def test_people_are_listed_and_removed_without_their_model(command, family, monkeypatch):
+    from keras_dml.gallery import _gallery
+
+    def loaded(*_):
+        raise AssertionError("the model was loaded")
+
+    monkeypatch.setattr(_gallery, "GalleryModel", loaded)
+    assert answered(command, "people", family) == (0, {"alice": 4, "bob": 4})
+    code, out, _ = command("people", family)
+    assert code == 0 and [line.split() for line in out.splitlines()][1:] == [
+        ["alice", "4"],
+        ["bob", "4"],
+    ]
+    assert answered(command, "remove", family, "bob") == (0, {"removed": "bob", "people": 1})
+    assert answered(command, "people", family)[1] == {"alice": 4}
+    code, out, _ = command("remove", family, "alice")
+    assert (code, out) == (0, "alice removed, 0 people left\n")
+    assert command("people", family)[1] == "Nobody is enrolled.\n"
+
+
+def test_two_galleries_are_merged_once(command, model, family, walks, tmp_path):
+    other = tmp_path / "phone.db"
+    walks.file("carol", "carol/1.csv")
+    command("enroll", other, "carol", tmp_path / "carol", "--model", model)
+    command("enroll", other, "alice", walks.file("alice"))
+    assert answered(command, "merge", family, other) == (
+        0,
+        {"added": {"alice": 1, "carol": 1}, "people": 3},
+    )
+    code, out, _ = command("merge", family, other)
+    assert code == 0 and out == "Nothing to add: 3 people enrolled\n"
+    assert galleries.people(other) == {"alice": 1, "carol": 1}
+
+
+def test_no_output_holds_an_embedding(command, family, walks):
+    """Those of the model are the recording's quantiles: none of its numbers may be printed."""
+    with galleries.Gallery(family) as opened:
+        numbers = {f"{abs(value):.3f}" for value in opened._store.templates()[2].ravel()}
+    probe = walks.file("alice")
+    for words in (
+        ("verify", family, "alice", probe),
+        ("identify", family, probe),
+        ("people", family),
+        ("enroll", family, "alice", probe),
+        ("remove", family, "bob"),
+    ):
+        _, out, err = command(*words, "--json")
+        printed = {f"{abs(float(one)):.3f}" for one in re.findall(r"-?\d+\.\d+", out + err)}
+        assert len(printed & numbers) <= 1  # one of them may be equal by chance
+
+
+def test_what_files_do_not_say_is_told(command, family, walks, notes):
+    silent = walks.file("alice", header="row,x,y,z")
+    assert command("verify", family, "alice", silent)[0] == 0
+    rate, units = notes
+    assert rate.startswith("Note: the files do not say their rate; the model takes 50 Hz. --rate")
+    assert units == "Note: the files do not say their units; the model takes g."
+    notes.clear()
+    command("verify", family, "alice", silent, "--rate-hz", "50")
+    assert notes == [units]
+    notes.clear()
+    command("verify", family, "alice", walks.file("alice"))
+    assert notes == []
+
+
+def test_channels_of_other_names_are_given_in_the_order_of_the_model_s(command, family, walks):
+    other = walks.file("alice", header="t,ax,ay,az")
+    assert "there is no column 'x'" in failed(command, "verify", family, "alice", other)
+    code, found = answered(command, "verify", family, "alice", other, "--channels", "ax,ay,az")
+    assert code == 0 and found["accepted"]
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "message"),
+    [
+        ("t,x (m/s²),y (g),z (g)", (), "says that channel 'x' is in m/s², the model takes g"),
+        ("time_ms,x,y,z", (), "has 50000 Hz, the model takes 50 Hz. Resample it"),
+        ("row,x,y,z", ("--rate-hz", "100"), "has 100 Hz, the model takes 50 Hz"),
+        ("row,x,y,z", ("--rate-hz", "0"), "--rate-hz must be a positive number"),
+        ("row,x,y,z", ("--channels", "x,,z"), "--channels must be names of columns"),
+        ("row,x,y,z", ("--channels", "x,y"), "has 2 channels, the model takes 3: x, y, z"),
+        ("row,x,y,z", ("--far", "0.3"), "--far must be a rate that was calibrated: 0.05"),
+        ("row,x,y,z", ("--threshold", "nan"), "--threshold must be a number"),
+    ],
+)
+def test_recordings_and_options_that_do_not_fit_are_no_decision(
+    command, family, walks, header, options, message
+):
+    path = walks.file("alice", header=header)
+    for words in (("verify", family, "alice", path), ("identify", family, path)):
+        assert message in failed(command, *words, *options)
+
+
+def test_what_is_missing_is_said_with_the_command_that_helps(command, model, walks, tmp_path):
+    db, probe = tmp_path / "family.db", walks.file("alice")
+    for words in (("verify", db, "alice", probe), ("identify", db, probe), ("merge", db, db)):
+        assert f"There is no gallery {str(db)!r}. Make one: keras-dml enroll" in failed(
+            command, *words
+        )
+    for words in (("people", db), ("remove", db, "alice")):
+        assert f"There is no gallery {str(db)!r}." in failed(command, *words)
+    assert "--model gait_qp_wl" in failed(command, "enroll", db, "alice", probe)
+    gone = tmp_path / "gone.csv"
+    assert "There is no file" in failed(command, "enroll", db, "alice", gone, "--model", model)
+    assert "There is no folder" in failed(command, "calibrate", db, gone, "--model", model)
+    assert not db.exists()
+    command("enroll", db, "alice", probe, "--model", model)
+    assert "run `keras-dml calibrate` with recordings of people" in failed(
+        command, "verify", db, "alice", probe
+    )
+    message = failed(command, "verify", db, "bob", probe, "--threshold", "1")
+    assert message.startswith("Nobody named 'bob' is enrolled in")
+    assert "`keras-dml people` lists them" in message
+    assert "`keras-dml people` lists them" in failed(command, "remove", db, "bob")
+    command("remove", db, "alice")
+    assert "run `keras-dml enroll` first" in failed(
+        command, "identify", db, probe, "--threshold", "1"
+    )
+
+
+def test_names_and_folders_that_are_none_are_refused(command, family, walks, tmp_path):
+    assert "PERSON must be a name of 1 to 200 printable characters" in failed(
+        command, "enroll", family, "two\nlines", walks.file("alice")
+    )
+    (tmp_path / "empty").mkdir()
+    assert "holds no recordings: files that end in .csv" in failed(
+        command, "verify", family, "alice", tmp_path / "empty"
+    )
+
+
+def test_a_file_that_is_no_gallery_is_refused_and_left(command, walks, tmp_path, model):
+    file = tmp_path / "thesis.db"
+    file.write_text("years of work " * 100)
+    for words in (("people", file), ("remove", file, "a"), ("identify", file, walks.file("a"))):
+        assert "is no gallery of keras-dml" in failed(command, *words)
+    assert file.read_text() == "years of work " * 100
+
+
+def test_too_few_claims_for_a_rate_are_refused(command, model, walks, tmp_path):
+    folder = walks.folder(["a", "b"], "few", count=2)
+    words = ("calibrate", tmp_path / "a.db", folder, "--far", "0.0001", "--model", model)
+    assert failed(command, *words).startswith("A threshold for FAR 0.01 % needs at least")
+
+
+def test_another_magnitude_is_noted(command, walks, tmp_path, notes):
+    signal = keras.Input((None, 3))
+    taken = InputContract(["x", "y", "z"], "g", RATE_HZ, stddev_range=[[0.01, 0.02]] * 3)(signal)
+    keras.Model(signal, QuantileLayer(6)(taken), name="still").save(tmp_path / "still.keras")
+    words = ("enroll", tmp_path / "a.db", "alice", walks.file("alice"))
+    assert command(*words, "--model", tmp_path / "still.keras")[0] == 0
+    (note,) = notes
+    assert note.startswith("Note: Most recordings have another magnitude than those of training")
+
+
+def test_ctrl_c_ends_an_enrollment_that_did_not_happen(command, family, walks, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(galleries.Gallery, "enroll", stopped)
+    assert command("enroll", family, "alice", walks.file("alice"))[0] == 130
+    assert galleries.people(family)["alice"] == 4
