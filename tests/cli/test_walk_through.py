@@ -1,0 +1,66 @@
+"""From files to decisions by commands alone: speakers whom the zoo's model has never heard."""
+
+import json
+
+import numpy as np
+import pytest
+
+from keras_dml import zoo
+from keras_dml.cli import _demo_recordings
+
+MODEL = "vowels_qp_wl"
+ENROLLED, OBSERVED = 8, 6  # utterances of one vowel
+
+
+@pytest.fixture(scope="module")
+def speakers():
+    """Utterances to enroll and utterances observed later, by speaker."""
+    found = _demo_recordings.vowels(zoo.card(MODEL)["data"]["train_subjects"])
+    sides = ((found.enrolled, found.enrolled_people), (found.probes, found.probe_people))
+    return [
+        {name: [x for x, own in zip(*side, strict=True) if own == name] for name in found.people}
+        for side in sides
+    ]
+
+
+def write(folder, utterances):
+    """Writes utterances as CSV files, as an app would that keeps what a phone has heard."""
+    card = zoo.card(MODEL)["input"]
+    folder.mkdir(parents=True)
+    for i, frames in enumerate(utterances):
+        times = np.arange(len(frames))[:, None] / card["rate_hz"]
+        lines = [",".join(map(repr, row)) for row in np.hstack([times, frames]).tolist()]
+        header = ",".join(["time_s", *card["channels"]])
+        (folder / f"{i}.csv").write_text("\n".join([header, *lines]))
+
+
+def test_a_person_gets_from_files_to_decisions_by_commands(
+    command, speakers, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    earlier, later = speakers
+    known, strangers = list(earlier)[:2], list(earlier)[2:]
+    for name in earlier:
+        write(tmp_path / "voices" / name, earlier[name][:ENROLLED])
+        write(tmp_path / "new" / name, later[name][:OBSERVED])
+
+    def told(*words, status=0):
+        code, out, err = command(*words, "--json")
+        assert code == status, err
+        return json.loads(out)
+
+    for name in known:
+        found = told("enroll", "family.db", name, f"voices/{name}", "--model", MODEL)
+        assert len(found["kept"]) == found["enrolled"] == ENROLLED and not found["refused"]
+    threshold = told("calibrate", "family.db", "voices", "--far", "0.05")
+    low, high = threshold["far_ci95"]
+    assert threshold["people"] == 4 and low <= 0.05 <= high
+    assert told("people", "family.db") == dict.fromkeys(known, ENROLLED)
+    for name in known:
+        assert told("verify", "family.db", name, f"new/{name}")["accepted"]
+        assert told("identify", "family.db", f"new/{name}")["person"] == name
+    for name in strangers:
+        assert told("identify", "family.db", f"new/{name}", status=1)["person"] is None
+        assert not told("verify", "family.db", known[0], f"new/{name}", status=1)["accepted"]
+    assert told("remove", "family.db", known[0]) == {"removed": known[0], "people": 1}
+    assert told("identify", "family.db", f"new/{known[0]}", status=1)["person"] is None
