@@ -20,7 +20,9 @@ class Gallery(Decisions):
 
     What a method returned is kept, also if the process is killed in the next instant; a call that
     was interrupted left nothing. Several processes may use the file at once. It holds embeddings,
-    names and thresholds, in clear: personal data, which belong on an encrypted disk.
+    names and thresholds: personal data. With a key the embeddings are encrypted (AES-256-GCM);
+    names, numbers of recordings, dates and thresholds are not, so enroll people under numbers where
+    their names must not be read.
 
     A score is the mean over the recordings observed of the least distance to those enrolled of a
     person (Abdelwahab2019, section 6); smaller is closer. Nothing is enrolled but by `enroll`.
@@ -29,11 +31,15 @@ class Gallery(Decisions):
         path: Path of the gallery's file; a new one is created, readable by its owner alone.
         model: A `keras.Model` whose head names a distance, the name of a zoo model, or the path of
             a model file. None: the model that the gallery names, if it is of the zoo.
+        key: What encrypts the embeddings: 32 random bytes; the path of a file of them, raw or in
+            base64 (`openssl rand -base64 32 > family.key`); or `"keyring:NAME"`, what
+            `keyring set keras-dml NAME` was given. None: what the environment variable
+            KERAS_DML_GALLERY_KEY holds; without it nothing is encrypted.
 
     Raises:
         TypeError: If `model` is neither a model nor a name.
-        ValueError: If the file is no gallery, is damaged, or is another model's; or a new gallery
-            is given no model.
+        ValueError: If the file is no gallery, is damaged, is another model's or of another key; or
+            a new gallery is given no model.
         OSError: If the file cannot be used.
 
     Example:
@@ -53,10 +59,10 @@ class Gallery(Decisions):
         (None, None)
     """
 
-    def __init__(self, path, model=None):
+    def __init__(self, path, model=None, *, key=None):
         _check_path(path, model)
         found = None if model is None else GalleryModel(model)  # before a file is made for it
-        self._store = Store(path)
+        self._store = Store(path, key)
         try:
             self._model = self._checked_model(found)
         except BaseException:

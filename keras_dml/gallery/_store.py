@@ -1,22 +1,25 @@
-"""A gallery's people, embeddings and thresholds in one SQLite file."""
+"""A gallery's people, embeddings and thresholds, in a SQLite file or on a PostgreSQL server."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
 import json
-import os
-import pathlib
-import sqlite3
-import threading
+import uuid
 
 import numpy as np
 
+from keras_dml.gallery import _encryption, _key
+from keras_dml.gallery._encryption import Keys, NoKeys
 from keras_dml.gallery._results import Threshold
+from keras_dml.gallery._sqlite import SQLiteFile
 
 APPLICATION = 0x6B646D6C  # "kdml", the file's application id
-VERSION = 1
-BUSY_SECONDS = 30.0  # a writer waits for another
+APPLICATION_OF_KEYS = 0x6B646D6B  # "kdmk"
+KEYS_SCHEMA = (_encryption.TABLE,)
+URLS = ("postgresql://", "postgres://")
+# A new table is one more statement, in SQLite's words; `_postgres` translates them.
 SCHEMA = (
     "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
     "CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT",
@@ -26,105 +29,111 @@ SCHEMA = (
     "CREATE INDEX templates_of_person ON templates (person)",
     "CREATE TABLE thresholds (far REAL PRIMARY KEY, found TEXT NOT NULL) STRICT",
 )
+ENCRYPTION = "encryption"  # row of `about`: the mark of an encrypted gallery, or null
 NUMBERS = np.dtype("<f4")
 
 
+def is_url(path):
+    """Whether a gallery is on a server."""
+    return str(path).startswith(URLS)
+
+
 class Store:
-    """Reads and writes the file. Every method is one transaction: it is done whole or not at all,
+    """Reads and writes a gallery. Every method is one transaction: it is done whole or not at all,
     and what has returned survives a killed process.
 
-    Removed rows are overwritten with zeros, and the log of changes is cut after a removal.
-
     Args:
-        path: Path of the file; created if it does not exist.
+        path: Path of the file, created if it does not exist; or the URL of a database.
+        key: See `_key.read_key`.
+        keys: Path of the file of the people's keys, of an encrypted gallery on a server.
 
     Raises:
-        ValueError: If there is another file, a gallery of another version, or a damaged one.
+        ValueError: If something else is there, a gallery of another version, a damaged one, or one
+            of another key.
+        OSError: If it cannot be used.
     """
 
-    def __init__(self, path):
-        self.path = pathlib.Path(path)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))  # new: for its owner alone
-        self._lock = threading.RLock()
-        self._connection = sqlite3.connect(
-            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
-        try:
-            with self._explained():
-                self._open()
-        except BaseException:
-            self.close()
-            raise
+    def __init__(self, path, key=None, keys=None):
+        self._key = _key.read_key(key)
+        _key.check_keys(self._key, keys, is_url(path))
+        self._keys = NoKeys()
+        with contextlib.ExitStack() as opened:
+            self._database = opened.enter_context(contextlib.closing(_database(path)))
+            self._apart = None
+            if keys is not None:
+                file = SQLiteFile(keys, KEYS_SCHEMA, APPLICATION_OF_KEYS, "file of keys")
+                self._apart = opened.enter_context(contextlib.closing(file))
+            with self._database.reading() as run:
+                self._unlock(run)
+            self._opened = opened.pop_all()
 
-    def _open(self):
-        run = self._connection.execute
-        run("PRAGMA trusted_schema = OFF")
-        run("PRAGMA cell_size_check = ON")
-        if not self._is_empty():
-            self._check_kind()
-        run("PRAGMA journal_mode = WAL")
-        run("PRAGMA synchronous = FULL")
-        run("PRAGMA secure_delete = ON")
-        run("PRAGMA foreign_keys = ON")
-        with self._writing():
-            if self._is_empty():  # else another process was first
-                run(f"PRAGMA application_id = {APPLICATION}")
-                run(f"PRAGMA user_version = {VERSION}")
-                for statement in SCHEMA:
-                    run(statement)
-        self._check_kind()
+    @property
+    def path(self):
+        """Path of the file, or the URL without its password."""
+        return self._database.path
 
-    def _is_empty(self):
-        return not self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-
-    def _check_kind(self):
-        run = self._connection.execute
-        kind, version = (
-            run(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
-        )
-        if kind != APPLICATION:
-            raise ValueError(
-                f"{self.path} is a database, but no gallery of keras-dml. Name another file."
-            )
-        if version != VERSION:
-            raise ValueError(
-                f"{self.path} is a gallery of version {version}; this release reads {VERSION}. "
-                "Open it with the release that wrote it."
-            )
-        found = run("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid").fetchall()
-        if sorted(sql for (sql,) in found) != sorted(SCHEMA):
-            raise ValueError(
-                f"{self.path} holds tables, views or triggers that are not a gallery's. Somebody "
-                "has changed it: do not use it."
-            )
+    @property
+    def is_server(self):
+        """Whether it may hold more than fits in memory: `candidates` finds who is near."""
+        return self._database.is_server
 
     def close(self):
-        """Closes the file."""
-        self._connection.close()
+        """Closes the file or the connection."""
+        self._opened.close()
 
     def about(self):
         """What the gallery says of itself, `{name: value}`."""
-        with self._explained():
-            rows = self._connection.execute("SELECT name, value FROM about").fetchall()
-        return {name: json.loads(value) for name, value in rows}
+        with self._database.reading() as run:
+            found = _about(run)
+        return {name: value for name, value in found.items() if name != ENCRYPTION}
 
-    def describe(self, about):
-        """Writes what is said of a gallery that says nothing yet, and returns what it says."""
-        with self._writing() as run:
-            if not run("SELECT count(*) FROM about").fetchone()[0]:
-                rows = [(name, json.dumps(value)) for name, value in about.items()]
-                self._connection.executemany("INSERT INTO about VALUES (?, ?)", rows)
+    def describe(self, about, index=None):
+        """Writes what is said of a gallery that says nothing yet, and returns what it says.
+
+        Args:
+            about: `{name: value}`.
+            index: Function that gives the `Index` of the model's embeddings, which a server needs.
+        """
+        with self._database.writing() as run:
+            if not _about(run):
+                mark = None if self._key is None else uuid.uuid4().hex
+                if mark is not None:
+                    Keys(self._key, mark, self._apart).begin(run)
+                for name, value in (about | {ENCRYPTION: mark}).items():
+                    run("INSERT INTO about VALUES (?, ?)", (name, json.dumps(value)))
+            self._unlock(run)
+            if self.is_server:
+                self._database.index_by(run, index)
         return self.about()
+
+    def _unlock(self, run):
+        """Checks the key of a gallery that is described."""
+        about = _about(run)
+        if not about:
+            return
+        mark = about.get(ENCRYPTION)
+        _key.check_given(self.path, mark, self._key)
+        if mark is not None:
+            keys = Keys(self._key, mark, self._apart)
+            with self._decrypting():
+                keys.check(run)
+            self._keys = keys
+
+    @contextlib.contextmanager
+    def _decrypting(self):
+        try:
+            yield
+        except _encryption.DecryptionError as error:
+            raise ValueError(f"{self.path} cannot be decrypted: {error}.") from None
 
     def people(self):
         """Number of enrolled recordings by person, in the order of the names."""
         query = (
-            "SELECT people.name, coalesce(sum(templates.enrolled), 0) FROM people LEFT JOIN "
-            "templates ON templates.person = people.id GROUP BY people.id ORDER BY people.name"
+            "SELECT people.name, count(*) FILTER (WHERE templates.enrolled = 1) FROM people LEFT "
+            "JOIN templates ON templates.person = people.id GROUP BY people.id ORDER BY people.name"
         )
-        with self._explained():
-            return dict(self._connection.execute(query).fetchall())
+        with self._database.reading() as run:
+            return dict(run(query).fetchall())
 
     def add(self, person, embeddings, enrolled=True):
         """Adds embeddings of a person.
@@ -137,11 +146,10 @@ class Store:
         Returns:
             Recordings of the person enrolled now.
         """
-        blobs = [_blob(one) for one in embeddings]
-        with self._writing() as run:
-            row = self._row_of(person)
-            self._insert([(row, int(enrolled), blob) for blob in blobs])
-            count = "SELECT sum(enrolled) FROM templates WHERE person = ?"
+        with self._database.writing() as run:
+            row, key = self._person(run, person)
+            self._insert(run, row, key, [(enrolled, _blob(one)) for one in embeddings])
+            count = "SELECT count(*) FROM templates WHERE person = ? AND enrolled = 1"
             return run(count, (row,)).fetchone()[0]
 
     def add_all(self, people, enrolled, embeddings):
@@ -150,42 +158,70 @@ class Store:
         Returns:
             Number of embeddings added by person.
         """
-        added = {}
-        known = "SELECT 1 FROM templates WHERE person = ? AND enrolled = ? AND embedding = ?"
-        with self._writing() as run:
-            for person, own, embedding in zip(people, enrolled, embeddings, strict=True):
-                found = (self._row_of(person), int(own), _blob(embedding))
-                if run(known, found).fetchone() is None:
-                    self._insert([found])
-                    added[person] = added.get(person, 0) + 1
+        given, added = {}, {}
+        for person, own, embedding in zip(people, enrolled, embeddings, strict=True):
+            given.setdefault(person, {})[bool(own), _blob(embedding)] = None  # a set in order
+        with self._database.writing() as run:
+            for person, blobs in given.items():
+                row, key = self._person(run, person)
+                query = "SELECT enrolled, embedding FROM templates WHERE person = ?"
+                rows = run(query, (row,)).fetchall()
+                with self._decrypting():
+                    known = {(bool(own), key.open(sealed, own)) for own, sealed in rows}
+                new = [one for one in blobs if one not in known]
+                if new:
+                    self._insert(run, row, key, new)
+                    added[person] = len(new)
         return added
 
-    def _row_of(self, person):
-        """Number of a person's row, which is added if there is none."""
-        run = self._connection.execute
-        run("INSERT INTO people (name) VALUES (?) ON CONFLICT DO NOTHING", (person,))
-        return run("SELECT id FROM people WHERE name = ?", (person,)).fetchone()[0]
+    def _person(self, run, name):
+        """Number and key of a person, who is added if there is none of this name."""
+        run("INSERT INTO people (name) VALUES (?) ON CONFLICT DO NOTHING", (name,))
+        (row,) = run("SELECT id FROM people WHERE name = ?", (name,)).fetchone()
+        with self._decrypting():
+            keys = self._keys.of(run, {row: name})
+        if not keys:  # a new person, or one whose removal was broken off after their key was gone
+            run("DELETE FROM templates WHERE person = ?", (row,))
+            keys = {row: self._keys.new(run, row, name)}
+        return row, keys[row]
 
-    def _insert(self, rows):
+    def _insert(self, run, row, key, blobs):
         created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        self._connection.executemany(
-            "INSERT INTO templates (person, enrolled, embedding, created) VALUES (?, ?, ?, ?)",
-            [(*row, created) for row in rows],
+        insert = (
+            "INSERT INTO templates (person, enrolled, embedding, created) VALUES (?, ?, ?, ?)"
+            " RETURNING id"
         )
+        for enrolled, blob in blobs:
+            values = (row, int(enrolled), key.seal(blob, enrolled), created)
+            (template,) = run(insert, values).fetchone()
+            if self.is_server and enrolled:
+                self._database.index(run, template, row, np.frombuffer(blob, NUMBERS))
 
-    def templates(self):
-        """All embeddings.
+    def templates(self, people=None):
+        """Embeddings of all people, or of some.
+
+        Args:
+            people: Names; those of nobody are passed over. None: everybody.
 
         Returns:
-            Names of their people, whether they are enrolled, and the embeddings, float32 of shape
-            `(count, numbers)`, flat.
+            Names of their people, in order, whether they are enrolled, and the embeddings, float32
+            of shape `(count, numbers)`, flat. People whose key was destroyed have none.
         """
         query = (
-            "SELECT people.name, templates.enrolled, templates.embedding FROM templates JOIN "
-            "people ON people.id = templates.person ORDER BY people.name, templates.id"
+            "SELECT people.id, people.name, templates.enrolled, templates.embedding FROM templates "
+            "JOIN people ON people.id = templates.person"
         )
-        with self._explained():
-            rows = self._connection.execute(query).fetchall()
+        if people is not None:
+            query += f" WHERE people.name IN ({', '.join('?' * len(people)) or 'NULL'})"
+        with self._database.reading() as run:
+            rows = run(f"{query} ORDER BY people.name, templates.id", people or ()).fetchall()
+            with self._decrypting():
+                keys = self._keys.of(run, {row: name for row, name, *_ in rows})
+                rows = [
+                    (name, own, keys[row].open(sealed, own))
+                    for row, name, own, sealed in rows
+                    if row in keys
+                ]
         if len({len(blob) for _, _, blob in rows}) > 1:
             raise ValueError(f"{self.path} holds embeddings of several sizes: it is damaged.")
         names, enrolled, blobs = zip(*rows, strict=True) if rows else ((), (), ())
@@ -193,83 +229,63 @@ class Store:
         flat = np.frombuffer(b"".join(blobs), NUMBERS).reshape(len(blobs), numbers)
         return list(names), np.array(enrolled, bool), flat
 
+    def candidates(self, embeddings):
+        """People near to embeddings, of a gallery on a server, and the number of all."""
+        return self._database.candidates(embeddings)
+
     def changes(self):
         """A number that is another one after any change, by this or another process."""
-        with self._explained():
-            (others,) = self._connection.execute("PRAGMA data_version").fetchone()
-        return others, self._connection.total_changes
+        return self._database.changes()
 
     def remove(self, person):
         """Removes a person and all that is stored of them; whether there was one."""
-        with self._writing() as run:
-            found = run("DELETE FROM people WHERE name = ?", (person,)).rowcount
-        self._cut_log()
+        with self._database.writing() as run:
+            found = run("SELECT id FROM people WHERE name = ?", (person,)).fetchone()
+            if found:
+                self._keys.destroy(run, *found)
+                run("DELETE FROM people WHERE id = ?", found)
+        self._database.forget()
         return bool(found)
 
     def purge(self):
-        """Writes the file anew without free space, and cuts the log."""
-        with self._explained():
-            self._connection.execute("VACUUM")
-        self._cut_log()
+        """Writes all anew without free space.
 
-    def _cut_log(self):
-        with self._explained():
-            busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        if busy:
-            raise TimeoutError(
-                f"What was removed from {self.path} is gone from it, but its log could not be cut: "
-                f"another process has been reading for {BUSY_SECONDS:g} seconds. Call `purge` when "
-                "it has ended."
-            )
+        Returns:
+            Where removed templates may still be, sentences.
+        """
+        return self._database.purge()
 
     def thresholds(self):
         """The thresholds that were set, by false accept rate."""
-        with self._explained():
-            rows = self._connection.execute("SELECT far, found FROM thresholds ORDER BY far")
-            return {far: _threshold(json.loads(found)) for far, found in rows}
+        with self._database.reading() as run:
+            rows = run("SELECT far, found FROM thresholds ORDER BY far").fetchall()
+        return {far: _threshold(json.loads(found)) for far, found in rows}
 
     def set_threshold(self, found):
         """Keeps a `Threshold`, in place of an earlier one of the same rate."""
-        values = json.dumps({name: getattr(found, name) for name in found.__dataclass_fields__})
-        with self._writing() as run:
-            run("INSERT OR REPLACE INTO thresholds VALUES (?, ?)", (found.far, values))
-
-    @contextlib.contextmanager
-    def _writing(self):
-        with self._lock, self._explained():
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection.execute
-            except BaseException:
-                self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
-
-    @contextlib.contextmanager
-    def _explained(self):
-        try:
-            yield
-        except sqlite3.DatabaseError as error:
-            raise _ERRORS.get(type(error), OSError)(_said(self.path, error)) from None
+        with self._database.writing() as run:
+            run(
+                "INSERT INTO thresholds VALUES (?, ?) ON CONFLICT (far) DO UPDATE SET found = "
+                "excluded.found",
+                (found.far, json.dumps(dataclasses.asdict(found))),
+            )
 
 
-_ERRORS = {
-    sqlite3.DatabaseError: ValueError,
-    sqlite3.IntegrityError: ValueError,
-    sqlite3.ProgrammingError: ValueError,
-}
+def _database(path):
+    if not is_url(path):
+        return SQLiteFile(path, SCHEMA + KEYS_SCHEMA, APPLICATION)
+    from keras_dml.gallery._postgres import PostgresDatabase  # needs an extra
+
+    return PostgresDatabase(path, SCHEMA)
+
+
+def _about(run):
+    rows = run("SELECT name, value FROM about").fetchall()
+    return {name: json.loads(value) for name, value in rows}
 
 
 def _blob(embedding):
     return np.ascontiguousarray(embedding, NUMBERS).tobytes()
-
-
-def _said(path, error):
-    if isinstance(error, sqlite3.ProgrammingError):
-        return f"The gallery {path} is closed: open it again."
-    if isinstance(error, sqlite3.OperationalError):
-        return f"{path} cannot be used: {error}. Nothing was changed."
-    return f"{path} is no gallery of keras-dml, or it is damaged: {error}."
 
 
 def _threshold(values):

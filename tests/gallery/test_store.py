@@ -76,7 +76,7 @@ def test_a_gallery_that_somebody_has_changed_is_refused(path, statement):
     other.execute(statement)
     other.commit()
     other.close()
-    with pytest.raises(ValueError, match="that are not a gallery's"):
+    with pytest.raises(ValueError, match="that no gallery has"):
         Store(path)
 
 

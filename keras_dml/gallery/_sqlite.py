@@ -1,0 +1,171 @@
+"""A SQLite file that several processes use at once, and that keeps nothing of what was removed."""
+
+import contextlib
+import os
+import pathlib
+import sqlite3
+import threading
+
+VERSION = 1
+BUSY_SECONDS = 30.0  # a writer waits for another
+
+
+class SQLiteFile:
+    """A database of known tables. What was written and has returned survives a killed process.
+
+    Removed rows are overwritten with zeros, and the log of changes is cut after a removal.
+
+    Args:
+        path: Path of the file; created if it does not exist, for its owner alone.
+        schema: Statements that make its tables.
+        application: Number that tells such files from those of other programs.
+        what: What such a file is called in error messages.
+
+    Raises:
+        ValueError: If another file is there, one of another version, or a damaged one.
+        OSError: If it cannot be used.
+    """
+
+    is_server = False
+
+    def __init__(self, path, schema, application, what="gallery"):
+        self.path = pathlib.Path(path)
+        self._schema, self._application, self._what = schema, application, what
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))  # new: for its owner alone
+        self._lock = threading.RLock()
+        self._connection = sqlite3.connect(
+            self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            with self._explained():
+                self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self):
+        run = self._connection.execute
+        run("PRAGMA trusted_schema = OFF")
+        run("PRAGMA cell_size_check = ON")
+        if not self._is_empty():
+            self._check_kind()
+        run("PRAGMA journal_mode = WAL")
+        run("PRAGMA synchronous = FULL")
+        run("PRAGMA secure_delete = ON")
+        run("PRAGMA foreign_keys = ON")
+        with self.writing():
+            if self._is_empty():  # else another process was first
+                run(f"PRAGMA application_id = {self._application}")
+                run(f"PRAGMA user_version = {VERSION}")
+                for statement in self._schema:
+                    run(statement)
+        self._check_kind()
+
+    def _is_empty(self):
+        return not self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+
+    def _check_kind(self):
+        run = self._connection.execute
+        kind, version = (
+            run(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+        )
+        if kind != self._application:
+            raise ValueError(
+                f"{self.path} is a database, but no {self._what} of keras-dml. Name another file."
+            )
+        if version != VERSION:
+            raise ValueError(
+                f"{self.path} is a {self._what} of version {version}; this release reads "
+                f"{VERSION}. Open it with the release that wrote it."
+            )
+        found = run("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid").fetchall()
+        if sorted(sql for (sql,) in found) != sorted(self._schema):
+            raise ValueError(
+                f"{self.path} holds tables, views or triggers that no {self._what} has. "
+                "Somebody has changed it: do not use it."
+            )
+
+    def close(self):
+        """Closes the file."""
+        self._connection.close()
+
+    @contextlib.contextmanager
+    def writing(self):
+        """A change, done whole or not at all.
+
+        Yields:
+            A function of a statement and the values of its marks, which returns a cursor.
+        """
+        with self._transaction("BEGIN IMMEDIATE") as run:
+            yield run
+
+    @contextlib.contextmanager
+    def reading(self):
+        """A view of one moment; yields what `writing` does."""
+        with self._transaction("BEGIN") as run:
+            yield run
+
+    @contextlib.contextmanager
+    def _transaction(self, begin):
+        with self._lock, self._explained():
+            self._connection.execute(begin)
+            try:
+                yield self._connection.execute
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+    def changes(self):
+        """A number that is another one after any change, by this or another process."""
+        with self._lock, self._explained():
+            (others,) = self._connection.execute("PRAGMA data_version").fetchone()
+            return others, self._connection.total_changes
+
+    def purge(self):
+        """Writes the file anew without free space, and cuts the log.
+
+        Returns:
+            Where removed templates may still be, sentences: nowhere.
+        """
+        with self._lock, self._explained():
+            self._connection.execute("VACUUM")
+        self.forget()
+        return ()
+
+    def forget(self):
+        """Cuts the log, which holds what was removed.
+
+        Raises:
+            TimeoutError: If another process reads it all the time.
+        """
+        with self._lock, self._explained():
+            busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise TimeoutError(
+                f"What was removed from {self.path} is gone from it, but its log could not be cut: "
+                f"another process has been reading for {BUSY_SECONDS:g} seconds. Call `purge` when "
+                "it has ended."
+            )
+
+    @contextlib.contextmanager
+    def _explained(self):
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            raise _ERRORS.get(type(error), OSError)(self._said(error)) from None
+
+    def _said(self, error):
+        if isinstance(error, sqlite3.ProgrammingError):
+            return f"{self.path} is closed: open it again."
+        if isinstance(error, sqlite3.OperationalError):
+            return f"{self.path} cannot be used: {error}. Nothing was changed."
+        return f"{self.path} is no {self._what} of keras-dml, or it is damaged: {error}."
+
+
+_ERRORS = {
+    sqlite3.DatabaseError: ValueError,
+    sqlite3.IntegrityError: ValueError,
+    sqlite3.ProgrammingError: ValueError,
+}

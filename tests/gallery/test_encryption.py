@@ -1,0 +1,280 @@
+"""Galleries with a key: what is encrypted, who is refused, and that no key is ever said."""
+
+import base64
+import logging
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import traceback
+
+import numpy as np
+import pytest
+
+from keras_dml.gallery import _key
+from keras_dml.gallery._store import Store
+
+KEY, OTHER = bytes(range(32)), bytes(range(32, 64))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "people.db"
+
+
+def embeddings(count, seed=0):
+    return np.random.default_rng(seed).random((count, 2, 3), "float32")
+
+
+def opened(path, key=KEY):
+    store = Store(path, key)
+    store.describe({"model": "m", "fingerprint": "f"})
+    return store
+
+
+@pytest.fixture
+def filled(path):
+    store = opened(path)
+    store.add("alice", embeddings(2, 1))
+    store.add("bob", embeddings(2, 2))
+    store.add("bob", embeddings(1, 3), enrolled=False)
+    store.close()
+    return path
+
+
+def changed(path, statement, *values):
+    connection = sqlite3.connect(path)
+    connection.execute(statement, values)
+    connection.commit()
+    connection.close()
+
+
+def test_no_number_of_a_template_is_in_the_files(filled):
+    store = opened(filled)
+    store.add("carol", embeddings(1, 4))  # in the log too
+    names, _, flat = store.templates()
+    assert names == ["alice"] * 2 + ["bob"] * 3 + ["carol"]
+    np.testing.assert_array_equal(flat[:2], embeddings(2, 1).reshape(2, 6))
+    written = b"".join(file.read_bytes() for file in filled.parent.iterdir())
+    store.close()
+    assert b"alice" in written  # names are in clear, as documented
+    for row in flat:
+        assert row.tobytes()[:8] not in written and row.tobytes()[-8:] not in written
+    assert KEY not in written and base64.b64encode(KEY) not in written
+
+
+@pytest.mark.parametrize("keep", ["bytes", "raw", "base64", "environment", "keyring"])
+def test_a_key_comes_from_many_places(filled, tmp_path, monkeypatch, keep):
+    place, text = tmp_path / "family.key", base64.b64encode(KEY).decode()
+    key = {"bytes": KEY, "environment": None, "keyring": "keyring:family"}.get(keep, place)
+    if keep == "environment":
+        monkeypatch.setenv(_key.ENVIRONMENT, text)
+    elif keep == "keyring":
+        kept = {("keras-dml", "family"): text}
+        fake = type(sys)("keyring")
+        fake.get_password = lambda service, name: kept.get((service, name))
+        monkeypatch.setitem(sys.modules, "keyring", fake)
+    else:
+        place.write_bytes(KEY if keep == "raw" else f"{text}\n".encode())
+    store = Store(filled, key)
+    assert store.people() == {"alice": 2, "bob": 2}
+    store.close()
+
+
+def test_another_key_is_refused_at_opening(filled):
+    with pytest.raises(ValueError, match="the key is not the one that it was made with"):
+        Store(filled, OTHER)
+
+
+def test_an_encrypted_gallery_without_its_key_is_refused(filled):
+    with pytest.raises(ValueError, match="is encrypted: give its key, by `key` or by KERAS_DML_"):
+        Store(filled)
+
+
+def test_a_key_for_a_gallery_without_is_refused(path, monkeypatch):
+    opened(path, None).close()
+    with pytest.raises(ValueError, match="is not encrypted, but a key was given"):
+        Store(path, KEY)
+    monkeypatch.setenv(_key.ENVIRONMENT, base64.b64encode(KEY).decode())
+    with pytest.raises(ValueError, match="is not encrypted, but a key was given"):
+        Store(path)
+
+
+def test_two_who_make_one_gallery_with_two_keys_do_not_both_succeed(path):
+    first, second = Store(path, KEY), Store(path, OTHER)
+    first.describe({"model": "m"})
+    with pytest.raises(ValueError, match="the key is not the one"):
+        second.describe({"model": "m"})
+    plain = Store(path, KEY)
+    plain.close(), first.close(), second.close()
+
+
+@pytest.mark.parametrize(
+    ("key", "error", "said"),
+    [
+        (b"short", ValueError, "`key` is no key: 32 random bytes"),
+        (b"", ValueError, "openssl rand -base64 32"),
+        ("/nowhere/family.key", FileNotFoundError, "names no file that can be read"),
+        ("a\0b", FileNotFoundError, "names no file that can be read"),
+        (".", FileNotFoundError, "names no file that can be read"),
+        (7, TypeError, "`key` must be 32 bytes, the path of a file, or 'keyring:NAME'"),
+    ],
+)
+def test_what_is_no_key_is_refused_before_a_file_is_made(path, key, error, said):
+    with pytest.raises(error, match=said):
+        Store(path, key)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("text", ["", "secret", base64.b64encode(b"x" * 31).decode()])
+def test_an_environment_variable_that_holds_no_key_is_no_plain_gallery(path, monkeypatch, text):
+    monkeypatch.setenv(_key.ENVIRONMENT, text)
+    with pytest.raises(ValueError, match="What KERAS_DML_GALLERY_KEY holds is no key"):
+        Store(path)
+
+
+def test_a_keyring_without_the_password_is_refused(path, monkeypatch):
+    fake = type(sys)("keyring")
+    fake.get_password = lambda service, name: None
+    monkeypatch.setitem(sys.modules, "keyring", fake)
+    with pytest.raises(LookupError, match="keyring set keras-dml NAME"):
+        Store(path, "keyring:family")
+
+
+@pytest.mark.parametrize(
+    ("module", "said"), [("cryptography", "keras-dml.encryption"), ("keyring", "pip install")]
+)
+def test_a_missing_package_is_named(path, monkeypatch, module, said):
+    for name in [one for one in sys.modules if one.split(".")[0] == module]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=said):
+        Store(path, KEY if module == "cryptography" else "keyring:family")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE people SET name = 'mallory' WHERE name = 'bob'",  # a renamed person
+        "UPDATE templates SET person = 1",  # templates moved to another person
+        "UPDATE templates SET enrolled = 1 - enrolled",  # what was marked as not theirs, enrolled
+        "UPDATE templates SET embedding = substr(embedding, 1, 20)",  # cut
+        "UPDATE templates SET embedding = CAST('0' || substr(embedding, 2) AS BLOB)",
+        "UPDATE templates SET embedding = zeroblob(24)",  # in clear
+        "UPDATE keys SET wrapped = (SELECT wrapped FROM keys WHERE person = 1) WHERE person = 2",
+    ],
+)
+def test_what_was_changed_or_moved_is_refused(filled, statement):
+    changed(filled, statement)
+    store = Store(filled, KEY)
+    with pytest.raises(ValueError, match="cannot be decrypted: what is encrypted was changed"):
+        store.templates()
+    store.close()
+
+
+def test_a_gallery_s_key_rows_are_of_no_use_in_another(filled, tmp_path):
+    other = tmp_path / "other.db"
+    opened(other).close()
+    connection = sqlite3.connect(other)
+    connection.execute(f"ATTACH '{filled}' AS victim")
+    for table in ("people", "templates"):
+        connection.execute(f"INSERT INTO {table} SELECT * FROM victim.{table}")
+    connection.execute(
+        "INSERT INTO keys SELECT (SELECT gallery FROM keys), person, wrapped FROM victim.keys"
+        " WHERE person > 0"
+    )
+    connection.commit()
+    connection.close()
+    store = Store(other, KEY)
+    with pytest.raises(ValueError, match="cannot be decrypted"):
+        store.templates()
+    store.close()
+
+
+def test_a_person_without_key_is_forgotten_and_may_come_anew(filled):
+    changed(filled, "DELETE FROM keys WHERE person = 2")
+    store = Store(filled, KEY)
+    assert set(store.templates()[0]) == {"alice"}
+    assert store.add("bob", embeddings(1, 5)) == 1
+    names, _, flat = store.templates()
+    assert names == ["alice", "alice", "bob"]
+    np.testing.assert_array_equal(flat[2], embeddings(1, 5).ravel())
+    store.close()
+
+
+def test_of_a_removed_person_neither_key_nor_template_stays(filled):
+    connection = sqlite3.connect(filled)
+    query = "SELECT wrapped FROM keys WHERE person = 2 UNION SELECT embedding FROM templates"
+    secrets = [blob for (blob,) in connection.execute(f"{query} WHERE person = 2")]
+    connection.close()
+    store = Store(filled, KEY)
+    store.remove("bob")
+    written = b"".join(file.read_bytes() for file in filled.parent.iterdir())
+    assert len(secrets) == 4 and not [one for one in secrets if one[:16] in written]
+    store.close()
+
+
+def test_embeddings_that_are_here_already_are_known_although_encrypted_anew(filled):
+    store = Store(filled, KEY)
+    assert store.add_all(*store.templates()) == {}
+    assert store.people() == {"alice": 2, "bob": 2}
+    store.close()
+
+
+def test_a_plain_gallery_is_encrypted_by_merging_it(path, tmp_path):
+    plain, sealed = opened(tmp_path / "plain.db", None), opened(path)
+    plain.add("alice", embeddings(2))
+    assert sealed.add_all(*plain.templates()) == {"alice": 2}
+    np.testing.assert_array_equal(sealed.templates()[2], plain.templates()[2])
+    plain.close(), sealed.close()
+
+
+def test_the_same_template_is_never_encrypted_the_same(path):
+    store = opened(path)
+    store.add("alice", embeddings(1))
+    store.add("alice", embeddings(1))
+    store.close()
+    rows = sqlite3.connect(path).execute("SELECT embedding FROM templates").fetchall()
+    assert len(set(rows)) == 2
+
+
+def test_neither_key_nor_template_is_said_anywhere(filled, tmp_path, caplog, capfd):
+    caplog.set_level(logging.DEBUG)
+    secret = base64.b64encode(KEY).decode()
+    said = []
+
+    def attempt(function, *args):
+        try:
+            function(*args)
+        except Exception as error:
+            said.append("".join(traceback.format_exception(error)))
+
+    short = base64.b64encode(KEY[:-1])
+    attempt(Store, filled, OTHER)
+    attempt(Store, filled, secret)  # the key itself, given where a path is expected
+    attempt(Store, filled, short)
+    attempt(Store, filled, [KEY])
+    attempt(Store, tmp_path / "new.db", str(KEY))
+    store = Store(filled, KEY)
+    attempt(store.add, None, embeddings(1))
+    changed(filled, "UPDATE templates SET embedding = zeroblob(24)")
+    attempt(store.templates)
+    assert len(said) == 7
+    person = store._keys.new(lambda *_: None, 9, "carol")
+    said += [repr(one) for one in (store, vars(store), store._keys, vars(store._keys), person)]
+    said += [repr(vars(person)), str(store._keys), caplog.text, *capfd.readouterr()]
+    store.close()
+    numbers = [f"{value:.5f}"[2:] for value in embeddings(1).ravel()]
+    for text in said:
+        for part in (secret[:12], secret[-12:], repr(KEY)[2:40], KEY.hex()[:16], short.decode()):
+            assert part not in text
+        assert not [number for number in numbers if number in text]
+
+
+def test_the_library_that_encrypts_is_not_loaded_without_a_key(tmp_path):
+    code = (
+        "import sys; from keras_dml.gallery._store import Store; "
+        f"Store({str(tmp_path / 'plain.db')!r}).close(); assert 'cryptography' not in sys.modules"
+    )
+    root = pathlib.Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=root)
