@@ -367,3 +367,45 @@ def test_embeddings_that_are_no_real_numbers_are_refused(rng, distance):
             distance(one, x)
         with pytest.raises(TypeError, match="`y` must hold"):
             distance(x, one)
+
+
+def some(name, rng, count):
+    if name in OF_SPD:
+        return matrices.spd(rng, count, 4).astype("float32")
+    if name == "wasserstein":
+        return embeddings(rng, count, power=1.7)
+    return rng.normal(size=(count, 6)).astype("float32")
+
+
+@pytest.mark.parametrize(
+    "distance", [*(kind() for kind in KINDS.values()), distances.Wasserstein(2)]
+)
+def test_lower_bounds_are_not_above_the_distance(rng, distance):
+    x, y = some(distance.name, rng, 5), some(distance.name, rng, 40)
+    bounds = distance.lower_bounds(y)
+    if bounds is None:
+        assert distance.name not in ("wasserstein", "affine_invariant", "log_euclidean")
+        return
+    found, exact = bounds(x), numpy(distance(x, y))
+    assert found.shape == exact.shape
+    assert (found <= exact * (1 + 1e-4)).all() and (found > 0.2 * exact).all()
+
+
+@pytest.mark.parametrize("name", ["cosine", "euclidean", "log_euclidean", "wasserstein"])
+def test_vectors_of_an_index_rank_as_the_distance_does(rng, name):
+    distance = distances.get(name)
+    x, y = some(name, rng, 5), some(name, rng, 40)
+    queries, entries = (np.asarray(distance.index_vectors(side)) for side in (x, y))
+    order = {"l1": 1, "l2": 2}[distance.index_metric]
+    found = np.linalg.norm(queries[:, None] - entries[None], order, axis=-1)
+    exact = numpy(distance(x, y))
+    if name == "wasserstein":  # the upper bound of the distance
+        assert (found >= exact * (1 - 1e-5)).all() and (found <= 2 * exact).all()
+    else:
+        np.testing.assert_array_equal(found.argsort(axis=1), exact.argsort(axis=1))
+
+
+def test_a_custom_distance_has_neither_bounds_nor_vectors(rng):
+    own = distances.get(lambda x, y: x @ y.T)
+    x = rng.normal(size=(3, 2))
+    assert own.lower_bounds(x) is None and own.index_vectors(x) is None

@@ -30,6 +30,7 @@ class Distance:
         device_distance: Name of the distance that a TFLite file computes instead, on tangent
             vectors, since no device has an eigendecomposition; None: this distance itself.
         device_tolerance: Largest error of `on_device`, as a fraction of the largest distance.
+        index_metric: Metric of `index_vectors`, "l1" or "l2".
     """
 
     name = None
@@ -41,6 +42,7 @@ class Distance:
     is_learned = False
     device_distance = None
     device_tolerance = 0.0
+    index_metric = "l2"
 
     def __init_subclass__(cls, **kwargs):
         """Resets `squared` for a subclass that overrides `pairwise` alone."""
@@ -138,6 +140,28 @@ class Distance:
 
         Returns:
             A function from queries `(n, ...)` to float64 `(n, m)`, or None.
+        """
+
+    def index_vectors(self, embeddings):
+        """Vectors that an index of a database ranks nearly as the distance ranks embeddings.
+
+        Args:
+            embeddings: NumPy array, shape `(n, ...)`.
+
+        Returns:
+            NumPy array, shape `(n, numbers)`, to be compared in `index_metric`; None if there is no
+            such thing.
+        """
+
+    def lower_bounds(self, gallery):
+        """A NumPy function of numbers that the distances to the gallery are not below, but for
+        rounding, and that cost less; None if there is none.
+
+        Args:
+            gallery: NumPy array, shape `(m, ...)`.
+
+        Returns:
+            A function from queries `(n, ...)` to `(n, m)`, or None.
         """
 
     def get_config(self):

@@ -1,6 +1,7 @@
 """Learned similarities as distances."""
 
 from keras_dml.distances.base import Distance, register
+from keras_dml.distances.vector import Cosine
 
 __all__ = ["NegativeSimilarity"]
 
@@ -29,6 +30,10 @@ class NegativeSimilarity(Distance):
 
     def pairwise(self, x, y):
         return -self.layer(x, y, training=False)
+
+    def index_vectors(self, embeddings):
+        """Candidates are those of the cosine; how well that serves, the similarity decides."""
+        return Cosine().index_vectors(embeddings)
 
     def bytes_per_pair(self, embedding):
         return 4  # the hidden units of a pair are not kept

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from keras_dml._backend import ops
 from keras_dml._backend.values import concrete
+from keras_dml.distances import _rows
 from keras_dml.distances.base import Distance, register
 from keras_dml.geometry import spd
 
@@ -35,6 +37,10 @@ class SPDDistance(Distance):
         """The identity: the zero matrix is not definite."""
         return np.eye(like.shape[-1], dtype=like.dtype)
 
+    def index_vectors(self, embeddings):
+        """Logarithms as vectors: their distance is the log-Euclidean one."""
+        return ops.convert_to_numpy(spd.vectorize(spd.log(embeddings)))
+
 
 @register("affine_invariant")
 class AffineInvariant(SPDDistance):
@@ -52,6 +58,10 @@ class AffineInvariant(SPDDistance):
     def pairwise(self, x, y):
         return spd.affine_invariant_pairwise(x, y)
 
+    def lower_bounds(self, gallery):
+        """The log-Euclidean distance, which is never above."""
+        return LogEuclidean().lower_bounds(gallery)
+
 
 @register("log_euclidean")
 class LogEuclidean(SPDDistance):
@@ -63,6 +73,13 @@ class LogEuclidean(SPDDistance):
 
     def pairwise(self, x, y):
         return spd.log_euclidean_pairwise(x, y)
+
+    def lower_bounds(self, gallery):
+        """The distance itself, with the logarithms of the gallery taken once."""
+        vectors = self.index_vectors(gallery)
+        return lambda queries: np.stack(
+            [_rows.l2(vectors, one) for one in self.index_vectors(queries)]
+        )
 
 
 @register("stein")

@@ -22,6 +22,10 @@ class Cosine(Distance):
         entries = _unit(gallery).T
         return lambda queries: -_unit(queries) @ entries
 
+    def index_vectors(self, embeddings):
+        """Vectors of length 1: their Euclidean distance falls as the cosine rises."""
+        return _unit(embeddings)
+
 
 @register("euclidean")
 class Euclidean(Distance):
@@ -49,6 +53,9 @@ class Euclidean(Distance):
             return np.subtract(squares, product, out=product)
 
         return distances
+
+    def index_vectors(self, embeddings):
+        return embeddings
 
 
 def _unit(x):

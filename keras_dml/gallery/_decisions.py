@@ -13,7 +13,8 @@ from keras_dml.gallery._results import Candidate, Decision, Identification, Thre
 
 
 class Decisions:
-    """The part of a gallery that compares; it needs `_store`, `_model` and `_templates()`."""
+    """The part of a gallery that compares: what is enrolled comes from `_templates`, all of it,
+    from `_near` or from `_read`."""
 
     def verify(self, person: str, recordings, *, far=None, threshold=None) -> Decision:
         """Whether recordings are a person's.
@@ -32,7 +33,7 @@ class Decisions:
             ValueError: If the model does not take a recording, or there is no threshold.
         """
         limit = self._limit(far, threshold)
-        known = self._templates()
+        known = self._read([person])
         self._check_enrolled(person, known)
         scores, denied = known.scores(self._model, self._embedded(recordings), [person])
         accepted = bool(scores[0] <= limit) and not denied[0]
@@ -56,14 +57,13 @@ class Decisions:
                 threshold.
         """
         top, limit = whole("top", top, minimum=1), self._limit(far, threshold)
-        known = self._templates()
+        probes = self._embedded(recordings)
+        known, people = self._near(probes)
         self._check_anybody(known)
-        scores, denied = known.scores(self._model, self._embedded(recordings), known.names)
-        scores = np.where(denied, np.inf, scores)
-        order = np.argsort(scores, kind="stable")[:top]
-        nearest = tuple(Candidate(known.names[i], float(scores[i])) for i in order)
+        found = known.nearest(self._model, probes, top)
+        nearest = tuple(Candidate(person, score) for person, score in found)
         person = nearest[0].person if nearest[0].score <= limit else None
-        return Identification(person, nearest, limit, len(known.names))
+        return Identification(person, nearest, limit, people)
 
     def reject(self, person: str, recordings) -> None:
         """Marks recordings as not this person's: what is nearer to them than to those enrolled is
@@ -77,7 +77,7 @@ class Decisions:
             KeyError: If nobody of this name is enrolled.
             ValueError: If the model does not take a recording.
         """
-        self._check_enrolled(person, self._templates())
+        self._check_enrolled(person, self._read([person]))
         self._store.add(person, self._embedded(recordings), enrolled=False)
 
     def calibrate(self, recordings, people, far: float = 0.01) -> Threshold:
@@ -190,4 +190,4 @@ class Decisions:
 
     def _check_enrolled(self, person, known):
         if person not in known.names:
-            raise KeyError(self._unknown(person, known.names))
+            raise KeyError(self._unknown(person, self.people()))

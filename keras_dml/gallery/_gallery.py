@@ -76,7 +76,7 @@ class Gallery(Decisions):
             raise ValueError(f"{self.path} names no model: give the one of its people.")
         found = GalleryModel(about["model"]) if found is None else found
         mine = {"model": found.name, "fingerprint": found.fingerprint}
-        about = self._store.describe(mine)
+        about = self._store.describe(mine, found.index)
         if about["fingerprint"] != found.fingerprint:
             raise ValueError(
                 f"The people of {self.path} are enrolled under the model {about['model']!r} of "
@@ -149,8 +149,7 @@ class Gallery(Decisions):
     def _apart(self, person, z):
         """Why some embeddings do not belong to the others of a person, by row."""
         limits = [one.value for one in self.thresholds.values()]
-        known = self._templates()
-        own = known.enrolled_of(person)
+        own = self._read([person]).enrolled_of(person)
         others = np.concatenate([own, z]) if len(own) else z
         if not limits or len(others) < 2:
             return {}
@@ -210,16 +209,26 @@ class Gallery(Decisions):
     def _templates(self):
         changes = self._store.changes()
         if self._known is None or self._changes != changes:
-            names, enrolled, flat = self._store.templates()
-            shape = self._model.embedding_shape
-            if names and flat.shape[1] != np.prod(shape):
-                raise ValueError(
-                    f"{self.path} holds embeddings of {flat.shape[1]} numbers, and its model gives "
-                    f"{np.prod(shape)}: it is damaged."
-                )
-            self._known = Templates(names, enrolled, flat.reshape(len(names), *shape))
-            self._changes = changes
+            self._known, self._changes = self._read(), changes
         return self._known
+
+    def _near(self, probes):
+        """Embeddings among which the nearest are, and the number of people they are of."""
+        if not self._store.is_server:
+            known = self._templates()
+            return known, len(known.names)
+        names, people = self._store.candidates(probes)
+        return self._read(names), people
+
+    def _read(self, people=None):
+        names, enrolled, flat = self._store.templates(people)
+        shape = self._model.embedding_shape
+        if names and flat.shape[1] != np.prod(shape):
+            raise ValueError(
+                f"{self.path} holds embeddings of {flat.shape[1]} numbers, and its model gives "
+                f"{np.prod(shape)}: it is damaged."
+            )
+        return Templates(names, enrolled, flat.reshape(len(names), *shape))
 
     def _unknown(self, person, names):
         return (

@@ -10,6 +10,29 @@ from keras_dml._backend import ops
 from keras_dml.zoo import reading
 
 
+class Index:
+    """What a database needs to rank embeddings nearly as their distance does.
+
+    Args:
+        distance: `keras_dml.distances.Distance`.
+        shape: Shape of an embedding.
+        numbers: Size of its vector.
+
+    Attributes:
+        metric: "l1" or "l2".
+        numbers: Size of a vector.
+    """
+
+    def __init__(self, distance, shape, numbers):
+        self._distance, self._shape = distance, shape
+        self.metric, self.numbers = distance.index_metric, numbers
+
+    def vectors(self, embeddings):
+        """Vectors of embeddings, which may be flat, shape `(n, numbers)`."""
+        embeddings = np.reshape(embeddings, (-1, *self._shape))
+        return np.asarray(self._distance.index_vectors(embeddings), np.float32)
+
+
 class GalleryModel:
     """A model, with the mark that tells it from any other.
 
@@ -34,6 +57,13 @@ class GalleryModel:
     def embedding_shape(self):
         """Shape of one embedding."""
         return tuple(self._taken.model.output_shape[1:])
+
+    def index(self):
+        """`Index` of the embeddings; None if the distance has no vectors for one."""
+        shape = self.embedding_shape
+        some = self.distance.degenerate(np.zeros(shape, np.float32))[None]
+        vectors = self.distance.index_vectors(some)
+        return None if vectors is None else Index(self.distance, shape, vectors.shape[1])
 
     def listed(self, recordings):
         """Recordings as a list; one alone is a list of one."""

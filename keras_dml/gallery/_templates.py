@@ -1,6 +1,10 @@
-"""All embeddings of a gallery in memory, and the scores of probes against them."""
+"""Embeddings of a gallery in memory, and the scores of probes against them."""
 
 import numpy as np
+
+FIRST, MOST = 64, 512  # people that are compared at once, at first and later
+ROUNDING = 1e-4  # fraction by which a lower bound may be above the distance
+UNKNOWN = object()
 
 
 class Templates:
@@ -23,20 +27,65 @@ class Templates:
         first = np.ones(len(owners), bool)
         first[1:] = owners[1:] != owners[:-1]
         self._starts = np.flatnonzero(first)
+        self._lower = UNKNOWN
         self.names = tuple(owners[self._starts])
-        codes = {name: code for code, name in enumerate(self.names)}
-        self._marked_of = np.array([codes.get(name, -1) for name in people[self._marked]], int)
+        self._codes = {name: code for code, name in enumerate(self.names)}
+        self._marked_of = np.array(
+            [self._codes.get(name, -1) for name in people[self._marked]], int
+        )
 
     def enrolled_of(self, person):
         """Embeddings enrolled of a person, shape `(count, ...)`; none of one who is unknown."""
-        if person not in self.names:
+        if person not in self._codes:
             return self._embeddings[:0]
-        code = self.names.index(person)
+        code = self._codes[person]
         return self._embeddings[self._own[self._starts[code] : self._end(code)]]
 
     def _end(self, code):
         last = code + 1 == len(self.names)
         return len(self._own) if last else self._starts[code + 1]
+
+    def nearest(self, model, probes, top):
+        """The people of the least scores, exactly.
+
+        Where the distance has lower bounds, people are compared in the order of theirs, until the
+        next one's is above the score of the last of the nearest.
+
+        Args:
+            model: `GalleryModel`.
+            probes: Embeddings of recordings observed, shape `(probes, ...)`.
+            top: Number of people.
+
+        Returns:
+            `(name, score)` of each, nearest first; infinity for one to whom a probe was denied.
+        """
+        order, least = self._order(model, probes)
+        scores = np.full(len(order), np.inf)
+        start, count = 0, max(FIRST, 2 * top)
+        while start < len(order):
+            last = np.sort(scores)[min(top, len(scores)) - 1]
+            if least[order[start]] > last + ROUNDING * abs(last):
+                break
+            codes = np.sort(order[start : start + count])
+            found, denied = self.scores(model, probes, [self.names[code] for code in codes])
+            scores[codes] = np.where(denied, np.inf, found)
+            start, count = start + count, max(count, MOST)
+        nearest = np.argsort(scores, kind="stable")[:top]
+        return [(self.names[code], float(scores[code])) for code in nearest]
+
+    def _order(self, model, probes):
+        """Numbers of the people by ascending lower bounds of their scores, and these."""
+        bounds = self._bounds(model.distance) if len(self.names) > FIRST else None
+        if bounds is None:
+            return np.arange(len(self.names)), np.full(len(self.names), -np.inf)
+        nearest = np.minimum.reduceat(bounds(probes), self._starts, axis=1)  # (probes, names)
+        least = nearest.mean(axis=0)
+        return np.argsort(least), least
+
+    def _bounds(self, distance):
+        if self._lower is UNKNOWN:
+            self._lower = distance.lower_bounds(self._embeddings[self._own])
+        return self._lower
 
     def scores(self, model, probes, names):
         """Mean over the probes of the least distance to those enrolled, by person.
@@ -50,10 +99,10 @@ class Templates:
             Scores, shape `(names,)`, and whether a probe is nearer to one that is marked as not the
             person's than to those enrolled.
         """
-        if len(names) == len(self.names):
+        if tuple(names) == self.names:
             rows, starts = self._own, self._starts
         else:
-            codes = [self.names.index(name) for name in names]
+            codes = [self._codes[name] for name in names]
             parts = [self._own[self._starts[code] : self._end(code)] for code in codes]
             rows = np.concatenate(parts)
             starts = np.cumsum([0, *map(len, parts[:-1])])
@@ -66,7 +115,7 @@ class Templates:
         if len(self._marked):
             distances = model.distances(probes, self._embeddings[self._marked])
             for i, name in enumerate(names):
-                marked = distances[:, self._marked_of == self.names.index(name)]
+                marked = distances[:, self._marked_of == self._codes[name]]
                 if marked.shape[1]:
                     denied[i] = (marked.min(axis=1) < nearest[:, i]).any()
         return denied
