@@ -9,7 +9,7 @@ import numpy as np
 from keras_dml.gallery._decisions import Decisions
 from keras_dml.gallery._model import GalleryModel
 from keras_dml.gallery._results import Enrollment
-from keras_dml.gallery._store import Store
+from keras_dml.gallery._store import Store, is_url
 from keras_dml.gallery._templates import Templates
 
 LONGEST_NAME = 200  # characters
@@ -18,29 +18,36 @@ LONGEST_NAME = 200  # characters
 class Gallery(Decisions):
     """People enrolled under one model: who is it, is it the one who is claimed, or a stranger?
 
+    They are kept in a SQLite file, read into memory and compared exactly; or in a database of a
+    PostgreSQL server with pgvector (extra `postgres`), whose index names the 200 nearest templates,
+    which are compared exactly. Nothing else differs.
+
     What a method returned is kept, also if the process is killed in the next instant; a call that
     was interrupted left nothing. Several processes may use the file at once. It holds embeddings,
     names and thresholds: personal data. With a key the embeddings are encrypted (AES-256-GCM);
     names, numbers of recordings, dates and thresholds are not, so enroll people under numbers where
-    their names must not be read.
+    their names must not be read; and neither is a server's index, so keep its disk encrypted.
 
     A score is the mean over the recordings observed of the least distance to those enrolled of a
     person (Abdelwahab2019, section 6); smaller is closer. Nothing is enrolled but by `enroll`.
 
     Args:
-        path: Path of the gallery's file; a new one is created, readable by its owner alone.
+        path: Path of the gallery's file; a new one is created, readable by its owner alone. Or
+            `"postgresql://user:password@host:port/database"`, one gallery a database.
         model: A `keras.Model` whose head names a distance, the name of a zoo model, or the path of
             a model file. None: the model that the gallery names, if it is of the zoo.
         key: What encrypts the embeddings: 32 random bytes; the path of a file of them, raw or in
             base64 (`openssl rand -base64 32 > family.key`); or `"keyring:NAME"`, what
             `keyring set keras-dml NAME` was given. None: what the environment variable
             KERAS_DML_GALLERY_KEY holds; without it nothing is encrypted.
+        keys: On a server and with a key, path of the file of the people's keys: apart from the
+            server and its backups, so that who is removed is forgotten there too.
 
     Raises:
         TypeError: If `model` is neither a model nor a name.
         ValueError: If the file is no gallery, is damaged, is another model's or of another key; or
             a new gallery is given no model.
-        OSError: If the file cannot be used.
+        OSError: If the file or the server cannot be used.
 
     Example:
         >>> import tempfile
@@ -59,10 +66,10 @@ class Gallery(Decisions):
         (None, None)
     """
 
-    def __init__(self, path, model=None, *, key=None):
+    def __init__(self, path, model=None, *, key=None, keys=None):
         _check_path(path, model)
         found = None if model is None else GalleryModel(model)  # before a file is made for it
-        self._store = Store(path, key)
+        self._store = Store(path, key, keys)
         try:
             self._model = self._checked_model(found)
         except BaseException:
@@ -88,7 +95,7 @@ class Gallery(Decisions):
 
     @property
     def path(self):
-        """Path of the file."""
+        """Path of the file, or the URL without its password."""
         return self._store.path
 
     @property
@@ -102,7 +109,7 @@ class Gallery(Decisions):
         return self._store.thresholds()
 
     def close(self):
-        """Closes the file; the gallery cannot be used afterwards."""
+        """Closes the file or the connection; the gallery cannot be used afterwards."""
         self._store.close()
 
     def __enter__(self):
@@ -187,7 +194,11 @@ class Gallery(Decisions):
         return self._store.add_all(*other._store.templates())
 
     def remove(self, person: str) -> None:
-        """Removes a person and all that is stored of them; no byte of it stays in the files.
+        """Removes a person and all that is stored of them.
+
+        No byte of it stays in a file. On a server their key is destroyed, if the gallery has one,
+        and the rows are; what they held is gone from the disk after `purge`, which says where else
+        it may be.
 
         Raises:
             KeyError: If nobody of this name is enrolled.
@@ -196,9 +207,14 @@ class Gallery(Decisions):
         if not self._store.remove(person):
             raise KeyError(self._unknown(person, self.people()))
 
-    def purge(self) -> None:
-        """Writes the file anew without free space."""
-        self._store.purge()
+    def purge(self) -> tuple[str, ...]:
+        """Writes all anew without free space, as after many removals.
+
+        Returns:
+            Where removed templates may still be, sentences; none of a file. A server keeps a log of
+            changes, with the vectors of its index in clear, until it is written over.
+        """
+        return self._store.purge()
 
     def _listed(self, recordings):
         listed = self._model.listed(recordings)
@@ -238,6 +254,8 @@ class Gallery(Decisions):
 
 
 def _check_path(path, model):
+    if is_url(path):
+        return
     path = pathlib.Path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder; name a file in it, such as {path}/people.db.")

@@ -11,6 +11,7 @@ from keras_dml.layers import QuantileLayer
 from keras_dml.models import PrototypicalClassifier
 
 CHANNELS = 3
+FILES = ["file", "encrypted file"]
 
 
 @pytest.fixture(scope="module")
@@ -38,16 +39,9 @@ def people():
     return People()
 
 
-@pytest.fixture(params=["file", "encrypted file"])
-def opening(request, tmp_path):
-    """Where the gallery is, and how it is opened: arguments of `Gallery`."""
-    key = {"key": bytes(32)} if request.param == "encrypted file" else {}
-    return {"path": tmp_path / "family.db", **key}
-
-
 @pytest.fixture
-def gallery(model, people, opening):
-    with Gallery(model=model, **opening) as opened:
+def gallery(model, people, place):
+    with Gallery(model=model, **place) as opened:
         for name in ("alice", "bob", "carol"):
             opened.enroll(name, people(name))
         yield opened
@@ -97,16 +91,16 @@ def test_a_threshold_keeps_its_rate_on_the_people_it_was_set_on(gallery, people)
     assert low <= 0.02 <= high and found.tar > 0.9
 
 
-def test_what_was_enrolled_is_there_when_the_file_is_opened_again(gallery, model, people, opening):
+def test_what_was_enrolled_is_there_when_the_file_is_opened_again(gallery, model, people, place):
     threshold = calibrated(gallery, people)
-    with Gallery(model=model, **opening) as again:
+    with Gallery(model=model, **place) as again:
         assert again.people() == {"alice": 4, "bob": 4, "carol": 4}
         assert list(again.thresholds.values()) == [threshold]
         assert again.identify(people("bob")).person == "bob"
 
 
-def test_another_process_s_people_are_seen(gallery, model, people, opening):
-    with Gallery(model=model, **opening) as other:
+def test_another_process_s_people_are_seen(gallery, model, people, place):
+    with Gallery(model=model, **place) as other:
         other.identify(people("alice"), threshold=1e9)
         gallery.enroll("dora", people("dora"))
         assert other.identify(people("dora"), threshold=1e9).person == "dora"
@@ -142,14 +136,15 @@ def test_what_is_marked_as_not_a_person_s_is_no_longer_accepted(gallery, people)
     assert gallery.people()["alice"] == 4
 
 
-def test_of_a_person_who_is_removed_no_byte_stays(gallery, model, people, opening):
+@pytest.mark.parametrize("place", FILES, indirect=True)
+def test_of_a_person_who_is_removed_no_byte_stays(gallery, model, people, place):
     import keras_dml
 
     secret = people("mallory", 3)
     gallery.enroll("mallory", secret)
     z = keras_dml.embed(model, secret)[:, :CHANNELS]  # the last row are levels, the same for all
     written = [one.tobytes() for one in z.astype("<f4")]
-    is_plain = "key" not in opening
+    is_plain = "key" not in place
     assert any(_found(gallery.path, one) for one in written) == is_plain
     gallery.remove("mallory")
     assert "mallory" not in gallery.people()
@@ -246,11 +241,11 @@ def test_people_who_make_no_claims_of_both_kinds_set_no_threshold(gallery, peopl
         gallery.calibrate(people("x"), list(names))
 
 
-def test_another_model_is_refused(gallery, opening):
+def test_another_model_is_refused(gallery, place):
     signal = keras.Input((None, CHANNELS))
     other = keras.Model(signal, QuantileLayer(9)(signal), name="other")
     with pytest.raises(ValueError, match="Embeddings of two models cannot be compared"):
-        Gallery(model=other, **opening)
+        Gallery(model=other, **place)
 
 
 @pytest.mark.parametrize("method", ["verify", "reject"])

