@@ -1,7 +1,8 @@
-"""People enrolled under one model, kept in a file: who is it, is it the one who is claimed, or a
-stranger?
+"""People enrolled under one model, kept in a file or on a server: who is it, is it the one who is
+claimed, or a stranger?
 
-A `Gallery` is one SQLite file of embeddings. It needs the model only where a recording is embedded.
+A `Gallery` is a SQLite file of embeddings, or a database of PostgreSQL with pgvector. It needs the
+model only where a recording is embedded.
 """
 
 from keras_dml import _lazy

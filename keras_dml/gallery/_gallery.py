@@ -8,14 +8,14 @@ import numpy as np
 
 from keras_dml.gallery._decisions import Decisions
 from keras_dml.gallery._model import GalleryModel
+from keras_dml.gallery._names import check_name
 from keras_dml.gallery._results import Enrollment
+from keras_dml.gallery._sharing import Sharing
 from keras_dml.gallery._store import Store, is_url
 from keras_dml.gallery._templates import Templates
 
-LONGEST_NAME = 200  # characters
 
-
-class Gallery(Decisions):
+class Gallery(Decisions, Sharing):
     """People enrolled under one model: who is it, is it the one who is claimed, or a stranger?
 
     They are kept in a SQLite file, read into memory and compared exactly; or in a database of a
@@ -83,7 +83,7 @@ class Gallery(Decisions):
             raise ValueError(f"{self.path} names no model: give the one of its people.")
         found = GalleryModel(about["model"]) if found is None else found
         mine = {"model": found.name, "fingerprint": found.fingerprint}
-        about = self._store.describe(mine, found.index)
+        self._about = about = self._store.describe(mine, found.index)
         if about["fingerprint"] != found.fingerprint:
             raise ValueError(
                 f"The people of {self.path} are enrolled under the model {about['model']!r} of "
@@ -139,7 +139,7 @@ class Gallery(Decisions):
         Raises:
             ValueError: If the name is none, or there are no recordings.
         """
-        _check_name(person)
+        check_name(person)
         listed = self._listed(recordings)
         refused = self._model.refused(listed)
         taken = [i for i in range(len(listed)) if i not in refused]
@@ -168,30 +168,6 @@ class Gallery(Decisions):
             f"more than the threshold of {max(limits):.4g}"
             for row in np.flatnonzero(nearest > max(limits))
         }
-
-    def merge(self, other: Gallery) -> dict[str, int]:
-        """Adds the people of another gallery of the same model; embeddings that are here already
-        are not added twice. Thresholds stay those of this gallery.
-
-        Args:
-            other: The other gallery, which is not changed.
-
-        Returns:
-            Number of recordings added by person.
-
-        Raises:
-            TypeError: If it is no gallery.
-            ValueError: If it is another model's.
-        """
-        if not isinstance(other, Gallery):
-            raise TypeError(f"`other` must be a Gallery. Received {type(other).__name__}.")
-        if other._model.fingerprint != self._model.fingerprint:
-            raise ValueError(
-                f"{other.path} is a gallery of {other._model.name!r}, {self.path} one of "
-                f"{self._model.name!r}: embeddings of two models cannot be compared. Enroll the "
-                "recordings again."
-            )
-        return self._store.add_all(*other._store.templates())
 
     def remove(self, person: str) -> None:
         """Removes a person and all that is stored of them.
@@ -263,14 +239,4 @@ def _check_path(path, model):
         raise ValueError(
             f"{path} is a new gallery: say which model its people are enrolled under, "
             '`Gallery(path, model="gait_qp_wl")`.'
-        )
-
-
-def _check_name(person):
-    if not isinstance(person, str):
-        raise TypeError(f"`person` must be a name, a string. Received {type(person).__name__}.")
-    if not person.strip() or len(person) > LONGEST_NAME or not person.isprintable():
-        raise ValueError(
-            f"`person` must be a name of 1 to {LONGEST_NAME} printable characters. Received "
-            f"{person[:LONGEST_NAME]!r}."
         )

@@ -88,6 +88,10 @@ class GalleryModel:
         """Embeddings, shape `(recordings, ...)`."""
         return inference.embed(self.model, recordings)
 
+    def check(self, embeddings):
+        """Refuses embeddings that are not of this model by a `ValueError`."""
+        self.distance.check("embeddings", embeddings, self.model)
+
     def distances(self, probes, stored):
         """Distances of embeddings of probes to stored ones, shape `(probes, stored)`."""
         return inference.distance(self.model, probes, stored)

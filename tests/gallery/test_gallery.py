@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from keras_dml._backend import keras
-from keras_dml.gallery import Gallery
+from keras_dml.gallery import Gallery, _exported
 from keras_dml.layers import QuantileLayer
 from keras_dml.models import PrototypicalClassifier
 
@@ -171,6 +171,39 @@ def test_two_galleries_become_one_and_nothing_is_there_twice(gallery, model, peo
     assert gallery.identify(people("dora"), threshold=1e9).person == "dora"
 
 
+def test_exported_templates_make_the_same_gallery(gallery, model, people, tmp_path):
+    gallery.reject("alice", people("bob", 1))
+    path = tmp_path / "family.npz"
+    gallery.export_templates(path)
+    with Gallery(tmp_path / "other.db", model) as other:
+        assert other.merge(path) == {"alice": 5, "bob": 4, "carol": 4}
+        assert other.merge(str(path)) == {} and other.people() == gallery.people()
+        probe = people("carol")
+        found, expected = (one.identify(probe, threshold=1.0) for one in (other, gallery))
+        assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("about", "person", "shape", "said"),
+    [
+        ({"fingerprint": "other"}, "zoe", None, "Enroll the recordings again"),
+        ({}, "a\nb", None, "must be a name"),
+        ({}, "zoe", (5,), "embeddings of another size"),
+        ({}, "zoe", (CHANNELS + 1, 8), "holds no quantile embedding"),
+    ],
+)
+@pytest.mark.parametrize("place", FILES[:1], indirect=True)
+def test_a_stranger_s_templates_are_refused(gallery, tmp_path, about, person, shape, said):
+    path, z = tmp_path / "strange.npz", gallery._templates().enrolled_of("bob")[:1]
+    if shape is not None:
+        z = np.zeros((1, *shape), "float32")
+    _exported.write(path, gallery._about | about, [person], [True], z)
+    before = gallery.people()
+    with pytest.raises(ValueError, match=said):
+        gallery.merge(path)
+    assert gallery.people() == before
+
+
 def test_galleries_of_two_models_are_not_merged(gallery, tmp_path):
     signal = keras.Input((None, CHANNELS))
     other = keras.Model(signal, QuantileLayer(9)(signal), name="other")
@@ -231,8 +264,8 @@ def test_no_candidates_cannot_be_asked_for(gallery, people):
 
 
 def test_only_a_gallery_is_merged(gallery):
-    with pytest.raises(TypeError, match="`other` must be a Gallery. Received str"):
-        gallery.merge("family.db")
+    with pytest.raises(TypeError, match="`other` must be a Gallery, or the path of exported"):
+        gallery.merge(3)
 
 
 @pytest.mark.parametrize("names", ["aaaa", "abcd"])

@@ -1,0 +1,14 @@
+"""Names of people."""
+
+LONGEST = 200  # characters
+
+
+def check_name(person):
+    """Refuses what is no name, `TypeError` or `ValueError`."""
+    if not isinstance(person, str):
+        raise TypeError(f"`person` must be a name, a string. Received {type(person).__name__}.")
+    if not person.strip() or len(person) > LONGEST or not person.isprintable():
+        raise ValueError(
+            f"`person` must be a name of 1 to {LONGEST} printable characters. Received "
+            f"{person[:LONGEST]!r}."
+        )

@@ -1,0 +1,72 @@
+"""What galleries give to each other and to devices."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from keras_dml.gallery import _exported
+from keras_dml.gallery._names import check_name
+
+
+class Sharing:
+    """The part of a gallery that other galleries and devices read; it needs `_store`, `_model` and
+    `_about`."""
+
+    def export_templates(self, path) -> None:
+        """Writes all embeddings to a file, for `merge` or for a device.
+
+        The file is a `.npz` of `header` (JSON: format, version, model, fingerprint), `people`,
+        `enrolled` and `embeddings`. It is for its owner alone and not encrypted.
+
+        Args:
+            path: Path of the file; another one there is replaced.
+
+        Raises:
+            ValueError: If no file can be there.
+            OSError: If it cannot be written.
+        """
+        people, enrolled, flat = self._store.templates()
+        z = flat.reshape(len(people), *self._model.embedding_shape)
+        _exported.write(path, self._about, people, enrolled, z)
+
+    def merge(self, other) -> dict[str, int]:
+        """Adds the people of another gallery of the same model; embeddings that are here already
+        are not added twice. Thresholds stay those of this gallery.
+
+        Args:
+            other: The other gallery, which is not changed; or the path of a file that
+                `export_templates` has written.
+
+        Returns:
+            Number of recordings added by person.
+
+        Raises:
+            TypeError: If it is neither.
+            ValueError: If it is another model's, or the file is no such file.
+        """
+        if isinstance(other, Sharing):
+            place, about, given = other.path, other._about, other._store.templates()
+        elif isinstance(other, str | os.PathLike):
+            about, *given = _exported.read(other)
+            place = other
+        else:
+            raise TypeError(
+                "`other` must be a Gallery, or the path of exported templates. Received "
+                f"{type(other).__name__}."
+            )
+        if about["fingerprint"] != self._model.fingerprint:
+            raise ValueError(
+                f"{place} is a gallery of {about['model']!r}, {self.path} one of "
+                f"{self._model.name!r}: embeddings of two models cannot be compared. Enroll the "
+                "recordings again."
+            )
+        people, _, embeddings = given
+        shape = self._model.embedding_shape
+        if people and embeddings[0].size != np.prod(shape):
+            raise ValueError(f"{place} holds embeddings of another size: it is damaged.")
+        self._model.check(embeddings.reshape(len(people), *shape))
+        for person in dict.fromkeys(people):
+            check_name(person)
+        return self._store.add_all(*given)

@@ -1,0 +1,139 @@
+"""Templates as a file: what is in it, whom it is for, and what a stranger's may be."""
+
+import io
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+from keras_dml.gallery import _exported
+
+ABOUT = {"model": "gait", "fingerprint": "f" * 64}
+PEOPLE = ["alice", "李小龍", "alice"]
+ENROLLED = np.array([True, True, False])
+EMBEDDINGS = np.random.default_rng(0).random((3, 2, 4), "float32")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "family.npz"
+
+
+def write(path, **changed):
+    given = {"about": ABOUT, "people": PEOPLE, "enrolled": ENROLLED, "embeddings": EMBEDDINGS}
+    _exported.write(path, **given | changed)
+
+
+def test_what_was_written_is_read(path):
+    write(path)
+    about, people, enrolled, embeddings = _exported.read(path)
+    assert about == {"format": "keras-dml templates", "version": 1, **ABOUT}
+    assert people == PEOPLE and enrolled.tolist() == ENROLLED.tolist()
+    np.testing.assert_array_equal(embeddings, EMBEDDINGS)
+
+
+def test_numpy_alone_reads_the_file(path):
+    write(path)
+    with np.load(path, allow_pickle=False) as file:
+        assert sorted(file) == ["embeddings", "enrolled", "header", "people"]
+        assert json.loads(file["header"].item())["model"] == "gait"
+
+
+def test_nobody_is_a_file_too(path):
+    write(path, people=[], enrolled=ENROLLED[:0], embeddings=EMBEDDINGS[:0])
+    assert _exported.read(path)[1] == []
+
+
+@pytest.mark.parametrize("mode", [None, 0o644])
+def test_the_file_is_for_its_owner_alone_also_in_place_of_another(path, mode):
+    if mode is not None:
+        path.write_bytes(b"before")
+        path.chmod(mode)
+    write(path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
+def test_what_cannot_be_written_leaves_the_file_before(path):
+    write(path)
+    before = path.read_bytes()
+    with pytest.raises(ValueError):
+        write(path, embeddings=[["no", "numbers"]])
+    assert path.read_bytes() == before
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
+def test_a_file_that_is_not_there_says_so(path):
+    with pytest.raises(FileNotFoundError):
+        _exported.read(path)
+
+
+class Trap:
+    def __reduce__(self):
+        return exec, ("raise SystemExit('a pickle was loaded')",)
+
+
+def arrays(**changed):
+    header = json.dumps({"format": "keras-dml templates", "version": 1, **ABOUT})
+    given = {"header": header, "people": PEOPLE, "enrolled": ENROLLED, "embeddings": EMBEDDINGS}
+    file = io.BytesIO()
+    np.savez(file, **given | changed)
+    return file.getvalue()
+
+
+def packed():
+    file = io.BytesIO()
+    np.savez_compressed(file, header="{}", embeddings=np.zeros((2, 10**6), "float32"))
+    return file.getvalue()
+
+
+def claimed(shape):
+    """A file whose embeddings are said to be of a shape, and are not there."""
+    file, array = io.BytesIO(arrays()), io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        array, {"descr": "<f4", "fortran_order": False, "shape": shape}
+    )
+    with zipfile.ZipFile(file) as old:
+        members = {one: old.read(one) for one in old.namelist()}
+    members["embeddings.npy"] = array.getvalue()
+    new = io.BytesIO()
+    with zipfile.ZipFile(new, "w") as written:
+        for name, content in members.items():
+            written.writestr(name, content)
+    return new.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "damaged"),
+        (b"PK\x03\x04 and nothing", "damaged"),
+        (arrays()[:-40], "damaged"),
+        (arrays()[:200], "damaged"),
+        (packed(), "it is packed"),
+        (pickle.dumps(Trap()), "damaged"),
+        (arrays(people=np.array([Trap()] * 3, object)), "damaged"),
+        (arrays(header="no JSON"), "damaged"),
+        (arrays(header="[]"), "names no model"),
+        (arrays(header=json.dumps({"format": "songs", **ABOUT})), "the format 'songs'"),
+        (
+            arrays(header=json.dumps({"format": "keras-dml templates", "version": 2, **ABOUT})),
+            "this release reads 1",
+        ),
+        (arrays(people=PEOPLE[:2]), "other shapes"),
+        (arrays(enrolled=np.ones((3, 1), bool)), "other shapes"),
+        (arrays(embeddings=np.float32(1)), "damaged"),
+        (arrays(embeddings=np.ones(3, "float32")), "other shapes"),
+        (arrays(embeddings=EMBEDDINGS.astype("float64")), "other types"),
+        (arrays(enrolled=np.ones(3)), "other types"),
+        (arrays(embeddings=np.full((3, 2), np.nan, "float32")), "NaN"),
+        (claimed((10**15, 4)), "damaged"),
+        (claimed((3, 4)), "damaged"),
+    ],
+)
+def test_what_is_no_such_file_is_refused(path, content, said):
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"is no file of templates of keras-dml.*{said}"):
+        _exported.read(path)
