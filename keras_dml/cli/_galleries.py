@@ -25,19 +25,24 @@ def opened(path, model=None, *, may_be_new=False):
     Yields:
         The `Gallery`.
     """
-    if not may_be_new and not pathlib.Path(path).exists():
+    if not (may_be_new or is_url(path) or pathlib.Path(path).exists()):
         raise FileNotFoundError(
             f"There is no gallery {path!r}. Make one: keras-dml enroll {path} PERSON FILES "
             "--model MODEL."
         )
     with _console.stage(f"open {path}"):
-        gallery = Gallery(path, _named(model) if isinstance(model, str) else model)
+        gallery = Gallery(path, named(model) if isinstance(model, str) else model)
     with gallery:
         yield gallery
 
 
-def _named(name):
-    """The name of a model of the zoo, or an absolute path: the gallery keeps it."""
+def is_url(path):
+    """Whether a gallery is on a server."""
+    return "://" in path
+
+
+def named(name):
+    """The name of a model of the zoo, or an absolute path, which a gallery keeps."""
     path = pathlib.Path(name).expanduser()
     return name if name in zoo.list_models() or not path.exists() else str(path.resolve())
 

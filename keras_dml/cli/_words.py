@@ -10,6 +10,7 @@ EXPORT = {
     r"`distance=`": "`distance=` in Python",
 }
 GALLERY = {
+    r"`keras_dml.export.tflite`": "`keras-dml export --help`",
     r"`people\(\)`": "`keras-dml people`",
     r"call `(enroll|calibrate)`": r"run `keras-dml \1`",
     r"Call `purge` when": "Run `keras-dml people` when",

@@ -1,4 +1,4 @@
-"""`keras-dml export NAME --to tflite`: a model as a file for servers or devices."""
+"""`keras-dml export NAME --to tflite`: a model, or a gallery, as files for servers or devices."""
 
 import dataclasses
 import enum
@@ -30,13 +30,16 @@ def run(
     name: Annotated[
         str,
         typer.Argument(
-            help="A model of `keras-dml list`, or a .keras file.", autocompletion=_completion.models
+            help="A model of `keras-dml list`, a .keras file, or a gallery.",
+            autocompletion=_completion.models,
         ),
     ],
     to: Annotated[Format, typer.Option("--to", help="What to write.")],
     quantization: Annotated[
         Quantization | None,
-        typer.Option(help="Weights of the TFLite file.", show_default="dynamic"),
+        typer.Option(
+            help="Weights of the TFLite file.", show_default="dynamic, float16 of a gallery"
+        ),
     ] = None,
     representative: Annotated[
         pathlib.Path | None,
@@ -53,15 +56,18 @@ def run(
             "--out",
             metavar="PATH",
             help="What to write to.",
-            show_default="NAME.tflite",
+            show_default="NAME.tflite, the folder NAME_device of a gallery",
             autocompletion=_completion.paths,
         ),
     ] = None,
+    far: _options.Far = None,
     as_json: _options.AsJson = False,
 ):
     """Export a model for a server or a device, and compare the file's outputs with Keras's.
 
     The file has the signatures embed and distance; that of a classifier also score and classify.
+    Of a gallery a folder is written that decides on the device: the model, the people's embeddings
+    and threshold, and decide.py, which needs NumPy and LiteRT alone.
 
     Example: keras-dml export gait_qp_wl --to tflite --quantization float16
     """
@@ -73,8 +79,16 @@ def run(
             "images, as the device will see them. --quantization dynamic needs none."
         )
     from keras_dml import _files
-    from keras_dml.cli import _console
+    from keras_dml.cli import _console, _export_gallery
 
+    if _export_gallery.is_gallery(name):
+        if to is Format.savedmodel:
+            raise typer.BadParameter("a gallery is written for a device, --to tflite.")
+        weights = _weights(quantization, "float16")
+        _export_gallery.write(name, out, weights, representative, far, as_json)
+        return
+    if far is not None:
+        raise typer.BadParameter("--far is the rate of a gallery's threshold; this is a model.")
     out = str(_default_path(name, to)) if out is None else out
     check_place = _files.replaceable_file if to is Format.tflite else _files.replaceable_saved_model
     check_place(out)
@@ -86,15 +100,15 @@ def run(
         recordings = None if representative is None else read_recordings(representative)
         with _console.stage(f"load {name}"):
             from keras_dml import export, zoo
+            from keras_dml.cli import _galleries
 
-            model = zoo.load(name)
+            model = zoo.load(_galleries.named(name))
         with _console.stage(f"write {out} and compare it with Keras"):
             if to is Format.savedmodel:
                 written = export.saved_model(model, out)
             else:
-                weights = None if quantization is Quantization.float32 else quantization
-                chosen = "dynamic" if quantization is None else weights and weights.value
-                written = export.tflite(model, out, chosen, recordings)
+                weights = _weights(quantization, "dynamic")
+                written = export.tflite(model, out, weights, recordings)
     if as_json:
         _console.json_object({**dataclasses.asdict(written), "path": str(written.path)})
         return
@@ -108,6 +122,13 @@ def run(
         ("signatures", ", ".join(export.signatures.described(model))),
     ]
     _console.table((), facts, header=False)
+
+
+def _weights(quantization, default):
+    """Quantization as the library names it."""
+    if quantization is None:
+        return default
+    return None if quantization is Quantization.float32 else quantization.value
 
 
 def read_recordings(path):

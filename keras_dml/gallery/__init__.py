@@ -11,9 +11,11 @@ _HOME = {
     "Gallery": "_gallery",
     "Candidate": "_results",
     "Decision": "_results",
+    "DeviceGallery": "_device",
     "Enrollment": "_results",
     "Identification": "_results",
     "Threshold": "_results",
+    "export_tflite": "_device",
     "people": "_without_model",
     "remove": "_without_model",
 }

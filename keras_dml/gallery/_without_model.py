@@ -47,6 +47,6 @@ def remove(path: str | os.PathLike, person: str) -> None:
 
 
 def _opened(path):
-    if not pathlib.Path(path).exists():
+    if "://" not in str(path) and not pathlib.Path(path).exists():
         raise FileNotFoundError(f"There is no gallery {str(path)!r}.")
     return contextlib.closing(Store(path))

@@ -7,6 +7,7 @@ import pytest
 
 from keras_dml import zoo
 from keras_dml.cli import _demo_recordings
+from keras_dml.gallery import _decide
 
 MODEL = "vowels_qp_wl"
 ENROLLED, OBSERVED = 8, 6  # utterances of one vowel
@@ -62,5 +63,11 @@ def test_a_person_gets_from_files_to_decisions_by_commands(
     for name in strangers:
         assert told("identify", "family.db", f"new/{name}", status=1)["person"] is None
         assert not told("verify", "family.db", known[0], f"new/{name}", status=1)["accepted"]
+    written = told("export", "family.db", "--to", "tflite", "--out", "watch")
+    assert written["people"] == 2 and written["model"]["quantization"] == "float16"
+    device = _decide.Gallery("watch")
+    for name in earlier:
+        person = device.identify(*later[name][:OBSERVED])
+        assert person == (name if name in known else None)
     assert told("remove", "family.db", known[0]) == {"removed": known[0], "people": 1}
     assert told("identify", "family.db", f"new/{known[0]}", status=1)["person"] is None

@@ -1,0 +1,105 @@
+"""Decides whose a recording is, with NumPy and ai-edge-litert alone. This file lies beside
+`model.tflite`, `gallery.npz` and `golden.npz`, and needs nothing else.
+
+    python decide.py RECORDING.npy           whose it is; exit 0, or 1 for a stranger
+    python decide.py RECORDING.npy PERSON    whether it is the person's; exit 0, or 1 if rejected
+    python decide.py                         whether this device decides as the gallery did
+"""
+
+import pathlib
+import sys
+
+import numpy as np
+from ai_edge_litert.interpreter import Interpreter
+
+HERE = pathlib.Path(__file__).parent
+
+
+class Gallery:
+    """People, their threshold and the model, in a folder."""
+
+    def __init__(self, folder=HERE):
+        file = Interpreter(str(pathlib.Path(folder, "model.tflite")), num_threads=1)
+        self._embed, self._distance = map(file.get_signature_runner, ("embed", "distance"))
+        with np.load(pathlib.Path(folder, "gallery.npz"), allow_pickle=False) as arrays:
+            self._templates, self._owner, self._enrolled = (
+                arrays[name] for name in ("templates", "owner", "enrolled")
+            )
+            self._compared_by = str(arrays["distance"])
+            self.people, self.threshold = arrays["people"].tolist(), float(arrays["threshold"])
+
+    def scores(self, *recordings):
+        """By person the mean over the recordings of the least distance to those enrolled; infinite
+        where one is nearer to a recording that is marked as not the person's."""
+        distances = np.stack([self._distances(recording) for recording in recordings])
+        found = {}
+        for i, person in enumerate(self.people):
+            owned = self._owner == i
+            own = distances[:, owned & self._enrolled].min(axis=1)
+            marked = distances[:, owned & ~self._enrolled].min(axis=1, initial=np.inf)
+            found[person] = np.inf if (marked < own).any() else float(own.mean())
+        return found
+
+    def verify(self, person, *recordings):
+        """Whether recordings of one moment are a person's."""
+        return self.scores(*recordings)[person] <= self.threshold
+
+    def identify(self, *recordings):
+        """Whose recordings of one moment are; None: a stranger's."""
+        scores = self.scores(*recordings)
+        person = min(scores, key=scores.get)
+        return person if scores[person] <= self.threshold else None
+
+    def _distances(self, recording):
+        given = np.asarray(recording, np.float32)[None]
+        inputs = self._embed.get_input_details()
+        name = next(name for name in inputs if name != "length")
+        shape = inputs[name]["shape_signature"]
+        fits = given.ndim == len(shape) and all(np.isin(shape, -1) | (shape == given.shape))
+        if not (fits and given.size and np.isfinite(given).all()):  # LiteRT would not say it
+            wanted = ", ".join("any" if size < 0 else str(size) for size in shape[1:])
+            raise ValueError(f"A recording is finite, of shape ({wanted}); not {given.shape[1:]}.")
+        length = {"length": np.int32(given.shape[1])} if "length" in inputs else {}
+        probe = self._embed(**{name: given}, **length)["embedding"]
+        if self._compared_by == "affine_invariant":
+            return affine_invariant(probe[0], self._templates)
+        return self._distance(embedding=probe, gallery=self._templates)["distance"]
+
+
+def affine_invariant(tangent, templates):
+    """Distances of a matrix, of which the file gives the logarithm's upper triangle, to others: no
+    operator of a device gives eigenvalues."""
+    rows, columns = np.triu_indices(templates.shape[-1])
+    log = np.zeros(templates.shape[1:])
+    log[rows, columns] = log[columns, rows] = tangent / np.where(rows == columns, 1, np.sqrt(2))
+    values, vectors = np.linalg.eigh(log)
+    whitening = vectors * np.exp(-values / 2) @ vectors.T
+    between = np.linalg.eigvalsh(whitening @ templates @ whitening)
+    return np.sqrt((np.log(np.maximum(between, np.finfo(np.float32).tiny)) ** 2).sum(axis=-1))
+
+
+def checked(folder=HERE):
+    """Largest difference of the golden probe's scores from the gallery's, and what is allowed."""
+    with np.load(pathlib.Path(folder, "golden.npz"), allow_pickle=False) as golden:
+        found = Gallery(folder).scores(golden["recording"])
+        found = np.array([found[person] for person in golden["people"].tolist()])
+        return float(np.abs(found - golden["scores"]).max()), float(golden["tolerance"])
+
+
+def main(recording=None, person=None):
+    if recording is None:
+        found, allowed = checked()
+        print(f"scores differ by {found:.3g} from the gallery's, {allowed:.3g} is allowed")
+        return found <= allowed
+    gallery, recording = Gallery(), np.load(recording, allow_pickle=False)
+    if person is None:
+        person = gallery.identify(recording)
+        print(person or "a stranger")
+        return person is not None
+    accepted = gallery.verify(person, recording)
+    print("accepted" if accepted else "rejected")
+    return accepted
+
+
+if __name__ == "__main__":
+    sys.exit(0 if main(*sys.argv[1:]) else 1)

@@ -1,0 +1,216 @@
+"""A gallery as a folder for a device that decides by itself: NumPy and LiteRT are all it needs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+
+from keras_dml import _files, export, inputs
+from keras_dml.export import litert, parity, trials
+
+MODEL, PEOPLE, GOLDEN, ABOUT, DECIDE = (
+    "model.tflite", "gallery.npz", "golden.npz", "gallery.json", "decide.py",
+)  # fmt: skip
+AFFINE_INVARIANT = "affine_invariant"  # decide.py computes it
+SCRIPT = pathlib.Path(__file__).with_name("_decide.py")
+MARGIN = 2.0  # another device rounds otherwise
+LEAST_TOLERANCE = 1e-4  # of the largest score
+
+
+@dataclasses.dataclass(frozen=True)
+class DeviceGallery:
+    """A gallery that was written for a device.
+
+    Attributes:
+        path: The folder.
+        people: Number of people.
+        templates: Number of embeddings.
+        far: False accept rate of its threshold.
+        threshold: Scores up to it are accepted.
+        difference: Largest difference of the golden probe's scores from the gallery's, as a
+            fraction of the largest.
+        bytes: Size of all files together.
+        model: `keras_dml.export.Export` of the model's file.
+    """
+
+    path: pathlib.Path
+    people: int
+    templates: int
+    far: float
+    threshold: float
+    difference: float
+    bytes: int
+    model: export.Export
+
+
+def export_tflite(
+    gallery,
+    folder: str | os.PathLike,
+    quantization: str | None = "float16",
+    *,
+    far: float | None = None,
+    representative=None,
+) -> DeviceGallery:
+    """Writes a gallery as a folder for a device that decides by itself.
+
+    - `model.tflite`: the model, of builtin operators, see `keras_dml.export.tflite`; its signature
+      `distance` compares a probe with the templates.
+    - `gallery.npz`: `templates` (n, ...), `owner` (n,) index of each one's person, `enrolled` (n,)
+      whether it is the person's or marked as not theirs, `people` names, `threshold`, `distance`.
+    - `decide.py`: verifies and identifies; runs in an environment of NumPy and ai-edge-litert.
+    - `golden.npz`: a probe with the gallery's scores; `python decide.py` compares.
+    - `gallery.json`: threshold and rule in words, what the model takes, for other languages.
+
+    The folder holds embeddings and names in clear, personal data. `decide.py` is run in a process
+    of its own on the golden probe before the folder is put in place.
+
+    Args:
+        gallery: An open `Gallery`.
+        folder: The folder to write; one that this function wrote is replaced.
+        quantization: What the weights become, see `keras_dml.export.tflite`. The templates are
+            Keras's, so that a file that drifts decides otherwise: float16 by a thousandth.
+        far: False accept rate of the threshold, one that was calibrated; None: the smallest.
+        representative: Recordings for `"int8"`.
+
+    Returns:
+        `DeviceGallery`.
+
+    Raises:
+        ValueError: If nobody is enrolled, there is no threshold, a device cannot compute the
+            distance that the threshold is one of, the files do not decide as the gallery, or
+            something else is at `folder`; also see `keras_dml.export.tflite`.
+        RuntimeError: If Keras does not run on TensorFlow, or LiteRT cannot run the file.
+        OSError: If the folder cannot be written.
+        ImportError: If LiteRT is not installed.
+    """
+    litert.require()
+    found, people = _threshold(gallery, far), _people(gallery)
+    with _files.staged(folder, _place) as candidate:
+        candidate.mkdir(mode=0o700)  # personal data: for its owner alone, as the gallery
+        written = export.tflite(gallery.model, candidate / MODEL, quantization, representative)
+        np.savez(candidate / PEOPLE, **people, threshold=found.value)
+        shutil.copyfile(SCRIPT, candidate / DECIDE)
+        golden = _golden(gallery, len(people["people"]))
+        scale = np.abs(golden["scores"]).max()
+        difference = _difference(candidate, golden, _bound(quantization) * scale)
+        tolerance = max(MARGIN * difference, LEAST_TOLERANCE * scale)
+        np.savez(candidate / GOLDEN, **golden, tolerance=tolerance)
+        about = json.dumps(_about(gallery, found, people), indent=2, ensure_ascii=False)
+        (candidate / ABOUT).write_text(about, encoding="utf-8")
+        size = _files.size(candidate)
+    path = pathlib.Path(folder)
+    return DeviceGallery(
+        path=path,
+        people=len(people["people"]),
+        templates=len(people["templates"]),
+        far=found.far,
+        threshold=found.value,
+        difference=float(difference / scale),
+        bytes=size,
+        model=dataclasses.replace(written, path=path / MODEL),
+    )
+
+
+def _place(path):
+    members = (MODEL, PEOPLE, GOLDEN, ABOUT, DECIDE, "__pycache__", "__pycache__/*")
+    return _files.replaceable_folder(path, "gallery for a device", ABOUT, members)
+
+
+def _threshold(gallery, far):
+    gallery._limit(far, None)  # refuses a rate that was not calibrated
+    known = gallery.thresholds
+    return known[min(known) if far is None else far]
+
+
+def _people(gallery):
+    """The arrays of `gallery.npz`, those of people with at least one recording enrolled."""
+    gallery._check_anybody(gallery._templates())
+    distance = gallery._model.distance
+    _check_distance(distance)
+    names, enrolled, flat = gallery._store.templates()
+    names = np.array(names, dtype=object)
+    people = sorted(set(names[enrolled]))
+    known = np.isin(names, people)
+    return {
+        "templates": flat[known].reshape(-1, *gallery._model.embedding_shape),
+        "owner": np.array([people.index(name) for name in names[known]], np.int32),
+        "enrolled": enrolled[known],
+        "people": np.array(people, dtype=str),
+        "distance": distance.name or "",
+    }
+
+
+def _check_distance(distance):
+    """Refuses a distance that neither an exported file nor NumPy computes."""
+    if distance.device_distance is not None and distance.name != AFFINE_INVARIANT:
+        raise ValueError(
+            f"The gallery's model compares by the distance {distance.name!r}, and its file for a "
+            f"device by {distance.device_distance!r}, for which the threshold was not set."
+        )
+
+
+def _golden(gallery, count):
+    """A probe, and its scores as the gallery gives them: noise in the model's units, since no
+    recording of a person is kept."""
+    typical, _ = trials.examples(inputs.of(gallery.model))
+    probe = max(typical, key=len)
+    nearest = gallery.identify([probe], top=count, threshold=0.0).candidates
+    compared = [one for one in nearest if np.isfinite(one.score)]
+    if not compared:
+        raise ValueError(
+            f"{gallery.path} decides nothing that a device could be tested by: a probe of noise is "
+            "nearest to recordings marked as not theirs, for everybody. Enroll more recordings."
+        )
+    return {
+        "recording": probe,
+        "people": np.array([one.person for one in compared], dtype=str),
+        "scores": np.array([one.score for one in compared]),
+    }
+
+
+def _difference(folder, golden, allowed):
+    """Largest difference of the scores that the written files give, in a process of its own."""
+    np.savez(folder / GOLDEN, **golden, tolerance=allowed)
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import decide; print(*decide.checked())"
+    done = subprocess.run(
+        [sys.executable, "-B", "-P", "-c", code, str(folder)], capture_output=True, text=True
+    )
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
+        raise RuntimeError(f"{DECIDE} cannot decide by the written files: {reason}.")
+    found = float(done.stdout.split()[0])
+    if not found <= allowed:
+        raise parity.ParityError(
+            f"The files do not decide as the gallery: scores of a probe differ by {found:.3g}, "
+            f"more than {allowed:.3g}. Nothing was written. quantization=None (float32) is exact."
+        )
+    return found
+
+
+def _bound(quantization):
+    """Largest difference of scores, as a fraction of the largest."""
+    bounds = parity.BOUNDS[quantization]
+    return MARGIN * max(bounds.embedding, bounds.similarity, LEAST_TOLERANCE)
+
+
+def _about(gallery, threshold, people):
+    contract = inputs.of(gallery.model).contract
+    rule = (
+        "accept where the mean, over the recordings observed, of the least distance to those "
+        f"enrolled of the person is at most {threshold.value:.6g}, unless one is nearer to a "
+        "recording marked as not the person's"
+    )
+    counts = np.bincount(people["owner"][people["enrolled"]])
+    return {
+        "people": dict(zip(people["people"].tolist(), counts.tolist(), strict=True)),
+        "threshold": {**dataclasses.asdict(threshold), "rule": rule},
+        "model": {"name": gallery._model.name, "fingerprint": gallery._model.fingerprint},
+        "takes": None if contract is None else contract.as_dict(),
+    }

@@ -1,0 +1,85 @@
+"""`keras-dml export GALLERY`: the right folder, or nothing."""
+
+import json
+import pathlib
+
+import numpy as np
+import pytest
+
+from keras_dml import gallery as galleries
+from keras_dml.export import Export
+from keras_dml.gallery import DeviceGallery, Gallery
+
+
+@pytest.fixture
+def family(zoo_folder, tmp_path):
+    """A gallery of an untrained model."""
+    with Gallery(tmp_path / "family.db", "gait_qp_wl") as opened:
+        opened.enroll("alice", [np.ones((20, 6)) * np.arange(20)[:, None]])
+    return tmp_path / "family.db"
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """What the exporter was asked for, instead of an export."""
+    asked = []
+
+    def export_tflite(gallery, folder, quantization, *, far, representative):
+        asked.append((gallery.path.name, folder, quantization, far, representative))
+        model = Export(folder / "model.tflite", "tflite", quantization, 163_000, 0.001, 0.8, 512)
+        return DeviceGallery(folder, 1, 1, 0.01, 9.5, 0.002, 170_000, model)
+
+    monkeypatch.setattr(galleries, "export_tflite", export_tflite)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ([], (pathlib.Path("family_device"), "float16", None, None)),
+        (["--out", "watch"], (pathlib.Path("watch"), "float16", None, None)),
+        (["--quantization", "float32"], (pathlib.Path("family_device"), None, None, None)),
+        (["--far", "0.05"], (pathlib.Path("family_device"), "float16", 0.05, None)),
+    ],
+)
+def test_a_gallery_is_written_for_a_device(command, family, calls, options, expected):
+    code, out, _ = command("export", family, "--to", "tflite", *options)
+    assert code == 0 and calls == [("family.db", *expected)]
+    assert "9.5 for FAR 1 %" in out and "within 0.2 % of the gallery's" in out
+    assert f"python {expected[0]}/decide.py RECORDING.npy" in " ".join(out.split())
+
+
+def test_programs_get_the_same_figures(command, family, calls):
+    out = command("export", family, "--to", "tflite", "--json")[1]
+    found = json.loads(out)
+    assert found["path"] == "family_device" and found["model"]["bytes"] == 163_000
+    assert (found["people"], found["far"], found["threshold"]) == (1, 0.01, 9.5)
+
+
+def test_options_that_do_not_fit_are_wrong_use(command, family, calls):
+    code, _, err = command("export", family, "--to", "savedmodel")
+    assert code == 2 and "--to tflite" in err
+    code, _, err = command("export", "gait_qp_wl", "--to", "tflite", "--far", "0.01")
+    assert code == 2 and "gallery" in err and calls == []
+
+
+def test_a_gallery_without_a_threshold_is_refused(command, family, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = command("export", family, "--to", "tflite")
+    assert (code, out) == (1, "") and "run `keras-dml calibrate`" in err
+    assert not (tmp_path / "family_device").exists()
+
+
+def test_a_folder_of_a_model_is_exported_by_its_path(command, zoo_folder, monkeypatch):
+    from keras_dml import export
+
+    asked = []
+
+    def tflite(model, path, quantization, representative):
+        asked.append((model.count_params() > 0, path))
+        return Export(pathlib.Path(path), "tflite", quantization, 1, 0.0, 1.0, 9)
+
+    monkeypatch.setattr(export, "tflite", tflite)
+    monkeypatch.chdir(zoo_folder.parent)
+    assert command("export", "models/gait_qp_wl", "--to", "tflite")[0] == 0
+    assert asked == [(True, pathlib.Path("gait_qp_wl.tflite"))]

@@ -1,0 +1,262 @@
+"""A gallery decides on a device as it does here, with NumPy and LiteRT alone."""
+
+import importlib.metadata
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from keras_dml import gallery as galleries
+from keras_dml import layers, models
+from keras_dml._backend import keras
+from keras_dml.export import parity
+from keras_dml.gallery import Gallery, _decide, _device
+
+pytestmark = pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="TensorFlow writes the files"
+)
+CHANNELS, NAMES = 3, ("alice", "bob", "zoë")
+NEEDS = ("numpy", "ai-edge-litert")
+
+
+def compared_by(head):
+    """A model whose embeddings are compared by the distance of its head."""
+    keras.utils.set_random_seed(1)
+    signal = keras.Input((None, CHANNELS))
+    taken = layers.InputContract(["x", "y", "z"], "g", 50, min_steps=8)(signal)
+    x = layers.MaskedConv1D(6, 3, padding="same")(taken)
+    return keras.Model(signal, head(x), name="small")
+
+
+def classifier():
+    encoder = compared_by(layers.SequencePooling())
+    return models.PrototypicalClassifier(encoder, 2, hidden=(8,))
+
+
+def covariances():
+    keras.utils.set_random_seed(1)
+    return models.spdnet((CHANNELS, 2), output="spd", estimator="oas")
+
+
+MODELS = {
+    "affine_invariant": covariances,
+    "cosine": lambda: compared_by(layers.StatisticsPooling()),
+    "learned_similarity": classifier,
+    "wasserstein": lambda: compared_by(layers.QuantileLayer(6)),
+}
+
+
+@pytest.fixture(scope="module", params=sorted(MODELS))
+def model(request):
+    return MODELS[request.param]()
+
+
+def walks(name, count=3, steps=20, seed=0):
+    rng = np.random.default_rng([seed, *name.encode()])
+    level = np.random.default_rng([*name.encode()]).normal(scale=3, size=CHANNELS)
+    return [rng.normal(level, 1, (steps + i, CHANNELS)).astype(np.float32) for i in range(count)]
+
+
+def filled(path, model, far=0.1):
+    opened = Gallery(path, model)
+    people = [f"volunteer {i}" for i in range(8)]
+    opened.calibrate([one for name in people for one in walks(name)], np.repeat(people, 3), far)
+    for name in NAMES:
+        z = opened._model.embed(walks(name))
+        opened._store.add(name, z)  # whatever the thresholds of an untrained model say
+    opened._store.add("bob", opened._model.embed(walks("alice", 1)), enrolled=False)
+    return opened
+
+
+def decided(folder):
+    """Decisions of the files in this process."""
+    return _decide.Gallery(folder)
+
+
+@pytest.mark.parametrize(("quantization", "error"), [(None, 1e-4), ("float16", 1e-2)])
+def test_the_files_decide_as_the_gallery(model, tmp_path, quantization, error):
+    with filled(tmp_path / "family.db", model) as gallery:
+        written = galleries.export_tflite(gallery, tmp_path / "watch", quantization)
+        device = decided(tmp_path / "watch")
+        assert written.people == 3 and written.templates == 10 and written.far == 0.1
+        assert device.threshold == gallery.thresholds[0.1].value
+        for seed in range(1, 4):
+            for name in (*NAMES, "nobody"):
+                check_one(gallery, device, walks(name, 2, seed=seed), error)
+
+
+def check_one(gallery, device, observed, error):
+    """Scores are within an error of the gallery's, a fraction of the largest, and the decisions the
+    same wherever the threshold is further away than that."""
+    found = device.scores(*observed)
+    expected = {name: gallery.verify(name, observed) for name in NAMES}
+    error *= max(abs(one.score) for one in expected.values())
+    for name, decision in expected.items():
+        if decision.denied:
+            assert found[name] == np.inf and not device.verify(name, *observed)
+            continue
+        np.testing.assert_allclose(found[name], decision.score, rtol=0, atol=error)
+        if abs(decision.score - decision.threshold) > error:
+            assert device.verify(name, *observed) == decision.accepted
+    nearest = gallery.identify(observed)
+    scores = [one.score for one in nearest.candidates]
+    if abs(scores[0] - nearest.threshold) > error and scores[1] - scores[0] > 2 * error:
+        assert device.identify(*observed) == nearest.person
+
+
+@pytest.fixture(scope="module")
+def watch(tmp_path_factory):
+    """The folder of a gallery for a device, its recordings' paths by name, and what is written."""
+    folder = tmp_path_factory.mktemp("watch")
+    with filled(folder / "family.db", MODELS["wasserstein"]()) as gallery:
+        written = galleries.export_tflite(gallery, folder / "device", None)
+        decisions = {}
+        for name in (*NAMES, "nobody"):
+            (one,) = walks(name, 1, seed=5)
+            np.save(folder / f"{name}.npy", one)
+            decisions[name] = gallery.identify(one).person, gallery.verify("alice", one).accepted
+    return folder, written, decisions
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """A folder of NumPy, ai-edge-litert and what these two require, and nothing else."""
+    folder, wanted, seen = tmp_path_factory.mktemp("bare"), [*NEEDS], set()
+    while wanted:
+        name = wanted.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        try:
+            found = importlib.metadata.distribution(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue  # of another Python or system
+        wanted += [
+            re.match(r"[\w.-]+", one)[0] for one in found.requires or () if "extra ==" not in one
+        ]
+        for top in {file.parts[0] for file in found.files} - {".."}:
+            link = folder / top
+            if not link.exists():
+                link.symlink_to(found.locate_file(top))
+    return folder
+
+
+def run_bare(bare, *words):
+    """Runs Python with these packages alone."""
+    code = (
+        "import runpy, sys; sys.path.insert(0, sys.argv[1]); sys.argv = sys.argv[2:]\n"
+        "try: import keras, tensorflow\n"
+        "except ImportError: runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    command = [sys.executable, "-I", "-S", "-c", code, bare, *words]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    return done.returncode, done.stdout.strip(), done.stderr
+
+
+def test_numpy_and_litert_alone_decide_as_the_gallery(watch, bare):
+    folder, _, decisions = watch
+    decide = folder / "device" / "decide.py"
+    code, out, err = run_bare(bare, decide)
+    assert code == 0 and "from the gallery's" in out, err
+    for name, (person, is_alice) in decisions.items():
+        recording = folder / f"{name}.npy"
+        assert run_bare(bare, decide, recording)[:2] == (
+            int(person is None),
+            person or "a stranger",
+        )
+        said = "accepted" if is_alice else "rejected"
+        assert run_bare(bare, decide, recording, "alice")[:2] == (int(not is_alice), said)
+
+
+def test_what_is_written_says_what_it_takes_and_by_which_rule(watch):
+    folder, written, _ = watch
+    about = json.loads((folder / "device" / "gallery.json").read_text())
+    assert about["people"] == dict.fromkeys(NAMES, 3)
+    assert about["takes"]["channels"] == ["x", "y", "z"] and about["takes"]["rate_hz"] == 50
+    assert about["threshold"]["far"] == 0.1 and len(about["threshold"]["far_ci95"]) == 2
+    assert f"is at most {written.threshold:.6g}" in about["threshold"]["rule"]
+    assert len(about["model"]["fingerprint"]) == 64
+    assert {path.name for path in written.path.iterdir()} == {
+        *("model.tflite", "gallery.npz", "golden.npz", "gallery.json", "decide.py")
+    }
+    assert written.bytes == sum(path.stat().st_size for path in written.path.iterdir())
+    assert written.model.path == written.path / "model.tflite"
+
+
+def test_a_device_that_computes_otherwise_is_found_by_the_golden_probe(watch, tmp_path):
+    folder, *_ = watch
+    for path in (folder / "device").iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    found, allowed = _decide.checked(tmp_path)
+    assert found <= allowed
+    with np.load(tmp_path / "gallery.npz") as arrays:
+        changed = dict(arrays) | {"templates": np.roll(arrays["templates"], 1, axis=1)}
+    np.savez(tmp_path / "gallery.npz", **changed)
+    found, allowed = _decide.checked(tmp_path)
+    assert found > allowed
+
+
+@pytest.mark.parametrize(
+    "recording",
+    [
+        np.zeros((20, CHANNELS + 1)),
+        np.zeros(20),
+        np.zeros((0, CHANNELS)),
+        np.full((20, CHANNELS), np.nan),
+    ],
+)
+def test_the_device_refuses_what_is_no_recording(watch, recording):
+    with pytest.raises(ValueError, match=r"finite, of shape \(any, 3\)"):
+        decided(watch[0] / "device").scores(recording)
+
+
+def test_another_folder_is_left_and_an_earlier_export_is_replaced(watch, tmp_path):
+    folder, *_ = watch
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "gallery.json").write_text("years")
+    (tmp_path / "thesis" / "chapter1.txt").write_text("years")
+    with Gallery(folder / "family.db", MODELS["wasserstein"]()) as gallery:
+        with pytest.raises(ValueError, match="left as it is"):
+            galleries.export_tflite(gallery, tmp_path / "thesis", None)
+        again = galleries.export_tflite(gallery, folder / "device", None)
+    assert (tmp_path / "thesis" / "chapter1.txt").read_text() == "years"
+    assert again.people == 3 and _decide.checked(folder / "device")[0] < np.inf
+    assert (folder / "device").stat().st_mode & 0o077 == 0
+
+
+def test_without_people_or_a_threshold_nothing_is_written(tmp_path):
+    with Gallery(tmp_path / "family.db", MODELS["cosine"]()) as gallery:
+        with pytest.raises(ValueError, match="No threshold is set"):
+            galleries.export_tflite(gallery, tmp_path / "watch")
+    with filled(tmp_path / "other.db", MODELS["cosine"]()) as gallery:
+        with pytest.raises(ValueError, match="`far` must be a rate that was calibrated: 0.1"):
+            galleries.export_tflite(gallery, tmp_path / "watch", far=0.5)
+        for name in NAMES:
+            gallery.remove(name)
+        with pytest.raises(ValueError, match="Nobody is enrolled"):
+            galleries.export_tflite(gallery, tmp_path / "watch")
+    assert not (tmp_path / "watch").exists()
+
+
+def test_a_distance_that_no_device_computes_is_refused(tmp_path):
+    model = covariances()
+    model.distance = "stein"
+    with filled(tmp_path / "family.db", model) as gallery:
+        with pytest.raises(ValueError, match="by the distance 'stein', and its file for a device"):
+            galleries.export_tflite(gallery, tmp_path / "watch")
+
+
+def test_files_that_decide_otherwise_are_not_kept(tmp_path, monkeypatch):
+    def another(gallery, count):
+        golden = original(gallery, count)
+        return golden | {"scores": 2 * golden["scores"]}
+
+    original = _device._golden
+    monkeypatch.setattr(_device, "_golden", another)
+    with filled(tmp_path / "family.db", MODELS["cosine"]()) as gallery:
+        with pytest.raises(parity.ParityError, match="do not decide as the gallery"):
+            galleries.export_tflite(gallery, tmp_path / "watch")
+    assert [path.name for path in tmp_path.iterdir() if "watch" in path.name] == []
