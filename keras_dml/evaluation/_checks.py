@@ -129,16 +129,16 @@ def check_distance_matrix(distances, probe_ids, gallery_ids):
     return distances, probe_ids, gallery_ids
 
 
-def person_codes(people, genuine, shape):
-    """The two people of each trial as integers 0, 1, ..., each of shape `(trials,)`.
+def both_people(people, shape):
+    """The two people of each trial as flat arrays of names.
 
     Args:
-        people: `(probe_ids, claimed_ids)`, or None, which is returned.
-        genuine: Checked booleans, shape `(trials,)`.
+        people: `(probe_ids, claimed_ids)`.
         shape: Shape of the scores as given, to which the ids broadcast.
+
+    Raises:
+        TypeError, ValueError: They are no pair, are invalid, see `ids`, or do not broadcast.
     """
-    if people is None:
-        return None
     if len(people) != 2:
         raise ValueError(
             f"`people` must be the pair (probe_ids, claimed_ids). Received {len(people)} entries."
@@ -152,6 +152,20 @@ def person_codes(people, genuine, shape):
             f"of `scores`, {shape}. Received {pair[0].shape} and {pair[1].shape}; for a matrix of "
             "probes by claims give `(probe_ids[:, None], claimed_ids[None, :])`."
         ) from None
+    return probe, claimed
+
+
+def person_codes(people, genuine, shape):
+    """The two people of each trial as integers 0, 1, ..., each of shape `(trials,)`.
+
+    Args:
+        people: `(probe_ids, claimed_ids)`, or None, which is returned.
+        genuine: Checked booleans, shape `(trials,)`.
+        shape: Shape of the scores as given, to which the ids broadcast.
+    """
+    if people is None:
+        return None
+    probe, claimed = both_people(people, shape)
     contradictions = int(((probe == claimed) != genuine).sum())
     if contradictions:
         raise ValueError(

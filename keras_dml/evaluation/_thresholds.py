@@ -52,6 +52,14 @@ class FarThreshold:
         )
 
 
+def check_far(far):
+    """Raise unless a false accept rate is a fraction above 0 and below 1."""
+    if not 0.0 < far < 1.0:
+        raise ValueError(
+            f"`far` must be a fraction above 0 and below 1, as 0.01 for 1 %. Received {far!r}."
+        )
+
+
 def min_imposters(far):
     """Smallest number of imposter trials of which one is at most the fraction `far`."""
     return math.ceil(1.0 / far - 1e-9)
@@ -97,10 +105,7 @@ def threshold_at_far(scores, genuine, far):
     >>> threshold_at_far(scores, np.arange(22) < 2, far=0.05).value
     0.1
     """
-    if not 0.0 < far < 1.0:
-        raise ValueError(
-            f"`far` must be a fraction above 0 and below 1, as 0.01 for 1 %. Received {far!r}."
-        )
+    check_far(far)
     scores, genuine = check_trials(scores, genuine)
     imposters = scores[~genuine]
     if imposters.size < min_imposters(far):

@@ -11,6 +11,8 @@ GENUINE = np.array([True, True, False, False])
 POINTS = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])
 CLASSES = np.array([0, 0, 0, 1, 1, 1])
 TABLE = np.abs(POINTS - POINTS.T)
+PAIRS = np.array([[0, 0, 1, 2], [1, 2, 2, 0]])
+TWELVE = np.nonzero(~np.eye(12, dtype=bool))
 
 
 def few_shot(x, y, shots=1):
@@ -23,6 +25,9 @@ OF_NUMBERS = {
     "equal_error_rate": (lambda x: evaluation.equal_error_rate(x, GENUINE), SCORES),
     "threshold_at_far": (lambda x: evaluation.threshold_at_far(x, GENUINE, far=0.5), SCORES),
     "accept_rates": (lambda x: evaluation.accept_rates(x, GENUINE, 0.5, bootstrap=2), SCORES),
+    "false_accepts": (lambda x: evaluation.false_accepts(x, PAIRS, 0.5), SCORES),
+    "certificate": (lambda x: evaluation.certificate(x, TWELVE, 0.9), np.repeat(SCORES, 33)),
+    "promise": (lambda x: evaluation.promise(x, TWELVE, 0.9), np.repeat(SCORES, 33)),
     "eer_difference": (
         lambda x: evaluation.eer_difference(SCORES, x, GENUINE, bootstrap=2),
         SCORES,
@@ -59,6 +64,9 @@ OF_NAMES = {
     "clustering": lambda y: evaluation.clustering(y, CLASSES),
     "clusters": lambda y: evaluation.clustering(CLASSES, y),
     "embedding_clustering": lambda y: evaluation.embedding_clustering(POINTS, y),
+    "imposters of people": lambda y: evaluation.false_accepts(
+        POINTS[:, 0], (y, np.roll(y, 3)), 0.5
+    ),
     "people": lambda y: evaluation.verification(
         TABLE, CLASSES[:, None] == CLASSES, people=(y[:, None], y[None]), bootstrap=2
     ),

@@ -1,0 +1,162 @@
+"""The threshold of a false accept rate, with what so few people support."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from keras_dml.evaluation import _tail
+from keras_dml.evaluation._bootstrap import RULE_OF_THREE
+from keras_dml.evaluation._false_accepts import of_pairs, said_interval, said_rate
+from keras_dml.evaluation._imposter_pairs import ImposterPairs
+from keras_dml.evaluation._thresholds import check_far
+
+COUNTED = "counted over people"
+EXTRAPOLATED = "extrapolated by a generalized Pareto tail"
+REACH = 10  # a tail is followed to a tenth of the rate that is supported
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What people support of a false accept rate; printing it says so in words.
+
+    Attributes:
+        far: Rate that was asked for.
+        threshold: Accepted where `score <= threshold`.
+        ci95: 95 % interval of the false accept rate of as many other people; where it is
+            extrapolated, of the modeled rate over drawn people.
+        people: Number of people.
+        trials: Number of imposter trials.
+        independent: Number of independent pairs of people that these trials are worth.
+        method: Whether the threshold was counted over people, or extrapolated by a model.
+    """
+
+    far: float
+    threshold: float
+    ci95: tuple[float, float]
+    people: int
+    trials: int
+    independent: float
+    method: str
+
+    @property
+    def strictest(self):
+        """The lowest rate that these people support, a fraction."""
+        return strictest(self.independent)
+
+    def people_needed(self, far):
+        """About how many people another rate would need, who differ as these do; more seldom than
+        that many are too few."""
+        return needed(far, self.people, self.independent)
+
+    def __str__(self):
+        stricter = self.far / 10
+        return (
+            f"threshold {self.threshold:.4g} for FAR {100 * self.far:g} % {said_interval(self)}, "
+            f"{self.method}: {self.people} people, {self.trials:,} imposter trials worth "
+            f"{self.independent:.0f} independent pairs of people, which support FAR "
+            f"{said_rate(self.strictest)} and more; {100 * stricter:g} % would need about "
+            f"{self.people_needed(stricter):,} people"
+        )
+
+
+def certificate(scores, people, far, *, extrapolate=False):
+    """The threshold that accepts a fraction of the imposters, and what so few people support.
+
+    Trials that share a person are not independent, and everybody is in many trials. The variance
+    between people says how many independent pairs of people N the trials are worth: from n / 2
+    pairs that share nobody to all n (n - 1) / 2. The interval is Clopper's and Pearson's of N / 2
+    pairs (Clopper1934): the rates of these and of as many other people differ by twice the
+    variance. It holds for a threshold chosen from the same scores: that which accepts k of N has a
+    rate distributed as `Beta(k, N - k + 1)` whatever the scores are, which the interval contains.
+
+    Were nobody of N accepted, the rate could still be 3 / N (rule of three, Jovanovic1997). A lower
+    rate is beyond what the people support, and refused. It would take `3 n / (far N)` people or
+    fewer, for N grows at least as n does.
+
+    Args:
+        scores: Distances of imposter trials, any shape; smaller is closer. Give the trials of
+            everybody who claims to be everybody else, or everybody else of a group.
+        people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
+            broadcasts to that of `scores`.
+        far: False accept rate, above 0 and below 1.
+        extrapolate: Whether a rate beyond what the people support, to a tenth of it, is read off a
+            generalized Pareto tail of the lowest tenth of the scores, as ISO/IEC 5152:2024 reads rates
+            off extreme values. No trial shows such a rate: that is a model, not a promise. In
+            splits of walkers and voices its intervals held in 88 to 99 %, not 95.
+
+    Returns:
+        `Certificate`.
+
+    Raises:
+        TypeError: If the scores are not real numbers, or names are of several kinds.
+        ValueError: If `far` is none, there is no trial, a score is not finite, a trial is of one
+            person alone, or the rate is beyond what the people support: the message says how many
+            people it would take.
+
+    >>> import numpy as np
+    >>> people = np.arange(40)
+    >>> scores = np.random.default_rng(0).normal(size=(40, 40))
+    >>> apart = people[:, None] != people
+    >>> found = certificate(scores[apart], np.nonzero(apart), 0.05)
+    >>> round(found.threshold, 2), found.people, found.people_needed(0.005)
+    (-1.57, 40, 36)
+    >>> certificate(scores[apart], np.nonzero(apart), 0.001)
+    Traceback (most recent call last):
+    ValueError: FAR 0.1 % is beyond what these 40 people support, ...
+    """
+    check_far(far)
+    pairs = ImposterPairs(scores, people)
+    finest = min(1.0, RULE_OF_THREE / len(pairs.members))  # were all pairs independent
+    found = of_pairs(pairs, pairs.threshold(max(far, finest)))
+    least = strictest(found.independent)
+    if far >= least:
+        return _certificate(pairs, far, found, found.threshold, found.ci95, COUNTED)
+    model = _model(pairs, least) if extrapolate and far * REACH >= least else None
+    if model is None:
+        raise ValueError(_refusal(far, found, extrapolate))
+    threshold = model.threshold(far)
+    interval = _tail.far_interval(pairs, threshold, model.start)
+    return _certificate(pairs, far, found, threshold, interval, EXTRAPOLATED)
+
+
+def _certificate(pairs, far, found, threshold, interval, method):
+    return Certificate(
+        far=float(far),
+        threshold=threshold,
+        ci95=interval,
+        people=pairs.people,
+        trials=pairs.trials,
+        independent=found.independent,
+        method=method,
+    )
+
+
+def _model(pairs, least):
+    start = pairs.threshold(max(_tail.FRACTION, least))
+    return _tail.tail(pairs.scores, pairs.weights, start)
+
+
+def _refusal(far, found, extrapolate):
+    count = needed(far, found.people, found.independent)
+    instead = (
+        f"a tail is followed to a {REACH}th of that"
+        if extrapolate
+        else "`extrapolate=True` gives what a model of the tail says, which is no promise"
+    )
+    return (
+        f"FAR {100 * far:g} % is beyond what these {found.people} people support, "
+        f"{said_rate(strictest(found.independent))}: their {found.trials:,} imposter trials are "
+        f"worth {found.independent:.0f} independent pairs of people. It would take about "
+        f"{count:,} people. Give more people, or a larger `far`; {instead}."
+    )
+
+
+def strictest(independent):
+    """The lowest rate that so many independent pairs of people support."""
+    return min(1.0, RULE_OF_THREE / independent)
+
+
+def needed(far, people, independent):
+    """People whom a rate needs, where some are worth so many independent pairs."""
+    return math.ceil(RULE_OF_THREE * people / (far * independent) * (1 - 1e-9))

@@ -1,0 +1,106 @@
+"""How often a threshold takes one person for another, and what so few people say about it."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass
+
+import numpy as np
+
+from keras_dml.evaluation._imposter_pairs import (
+    ImposterPairs,
+    independent_pairs,
+    interval_of_others,
+)
+
+
+@dataclass(frozen=True)
+class FalseAccepts:
+    """False accept rate of a threshold, with its interval over people.
+
+    Attributes:
+        threshold: Accepted where `score <= threshold`.
+        rate: Fraction of imposter trials accepted, the mean over pairs of people.
+        ci95: 95 % interval of the rate of as many other people.
+        people: Number of people.
+        trials: Number of imposter trials.
+        independent: Number of independent pairs of people that these trials are worth.
+    """
+
+    threshold: float
+    rate: float
+    ci95: tuple[float, float]
+    people: int
+    trials: int
+    independent: float
+
+    def __str__(self):
+        return (
+            f"FAR {100 * self.rate:.3g} % {said_interval(self)} at threshold {self.threshold:.4g}"
+        )
+
+
+def false_accepts(scores, people, threshold):
+    """The rate at which a threshold takes people for others, with its interval over people.
+
+    Every pair of people counts alike, however many trials it has, and the interval is wide enough
+    for the rate of as many other people. Where somebody is falsely accepted, it is Clopper's and
+    Pearson's of as many independent pairs as the trials are worth, see `certificate`; where nobody
+    is, it ends at 3 / (n / 2): n people are at least n / 2 pairs that share nobody.
+
+    Args:
+        scores: Distances of imposter trials, any shape; smaller is closer. Give the trials of
+            everybody who claims to be everybody else, or everybody else of a group.
+        people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
+            broadcasts to that of `scores`.
+        threshold: Threshold, in units of the scores.
+
+    Returns:
+        `FalseAccepts`.
+
+    Raises:
+        TypeError: If the scores are not real numbers, or names are of several kinds.
+        ValueError: If there is no trial, a score is not finite, a trial is of one person alone, or
+            `threshold` is not a number.
+
+    >>> rng = np.random.default_rng(0)
+    >>> people = np.arange(20)
+    >>> scores = rng.normal(size=(20, 20))
+    >>> apart = people[:, None] != people
+    >>> probes, claims = np.nonzero(apart)
+    >>> print(false_accepts(scores[apart], (probes, claims), -2.0))
+    FAR 2.37 % [0.34 to 7.8 %] at threshold -2
+    >>> false_accepts(scores[apart], (probes, claims), -9.0).ci95
+    (0.0, 0.3)
+    """
+    if not isinstance(threshold, numbers.Real) or np.isnan(threshold):
+        raise ValueError(f"`threshold` must be a number, a distance. Received {threshold!r}.")
+    return of_pairs(ImposterPairs(scores, people), threshold)
+
+
+def of_pairs(pairs, threshold):
+    """`false_accepts` of `ImposterPairs`."""
+    accepted = pairs.accepted(threshold)
+    independent = independent_pairs(accepted, pairs.members, pairs.people)
+    rate = float(accepted.mean())
+    return FalseAccepts(
+        threshold=float(threshold),
+        rate=rate,
+        ci95=interval_of_others(rate, independent),
+        people=pairs.people,
+        trials=pairs.trials,
+        independent=independent,
+    )
+
+
+def said_interval(found):
+    """The interval in percent and brackets."""
+    low, high = (100 * bound for bound in found.ci95)
+    return f"[{low:.2g} to {high:.2g} %]"
+
+
+def said_rate(rate):
+    """A rate in percent, rounded up: what is said to be supported is."""
+    digits = 1 - math.floor(math.log10(100 * rate))
+    return f"{math.ceil(100 * rate * 10**digits - 1e-9) / 10**digits:g} %"

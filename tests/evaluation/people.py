@@ -1,0 +1,21 @@
+"""Imposter trials of people who resemble others more, and less."""
+
+import numpy as np
+
+
+def claims(rng, people, resemblance=0.4, recordings=3):
+    """Scores of everybody's recordings who claims to be everybody else, and the two people of each.
+
+    Args:
+        rng: `numpy.random.Generator`.
+        people: Number of people.
+        resemblance: Fraction of the variance that belongs to single people: some are near to all.
+        recordings: Of each person.
+    """
+    person, pair = rng.normal(size=people), rng.normal(size=(people, people))
+    pair = (pair + pair.T) / np.sqrt(2)
+    mean = np.sqrt(resemblance / 2) * (person[:, None] + person)
+    mean = mean + np.sqrt(0.6 * (1 - resemblance)) * pair
+    noise = rng.normal(scale=np.sqrt(0.4 * (1 - resemblance)), size=(recordings, people, people))
+    apart = np.broadcast_to(~np.eye(people, dtype=bool), noise.shape)
+    return (mean + noise)[apart], np.nonzero(apart)[1:]

@@ -1,0 +1,114 @@
+"""What so few people support of a false accept rate."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import genpareto
+
+from keras_dml.evaluation import certificate, false_accepts
+from keras_dml.evaluation._false_accepts import said_rate
+from keras_dml.evaluation._tail import tail
+from tests.evaluation.people import claims
+
+
+def trials(people=40, resemblance=0.4, seed=0):
+    return claims(np.random.default_rng(seed), people, resemblance)
+
+
+@given(st.integers(0, 1000), st.sampled_from([0.1, 0.2, 0.5]))
+def test_the_threshold_is_the_largest_that_keeps_the_rate_on_these_people(seed, far):
+    scores, people = trials(25, 0.2, seed)
+    found = certificate(scores, people, far)
+    assert false_accepts(scores, people, found.threshold).rate <= far + 1e-9
+    beyond = scores[scores > found.threshold].min()
+    assert false_accepts(scores, people, beyond).rate > far
+    assert found.ci95[0] < far < found.ci95[1] and found.strictest <= far
+
+
+def test_a_rate_beyond_what_the_people_support_is_refused_with_the_number_it_would_take():
+    scores, people = trials()
+    supported = certificate(scores, people, 0.1).strictest
+    with pytest.raises(ValueError, match=r"0\.1 % is beyond what these 40 people support") as said:
+        certificate(scores, people, 0.001)
+    count = int(str(said.value).split("take about ")[1].split(" ")[0].replace(",", ""))
+    assert 0.001 < supported and count > 40
+
+
+def test_as_many_people_as_were_said_to_be_needed_are_enough():
+    scores, people = trials(20)
+    with pytest.raises(ValueError, match="beyond what these 20") as said:
+        certificate(scores, people, 0.01)
+    count = int(str(said.value).split("take about ")[1].split(" ")[0])
+    for seed in range(5):
+        assert certificate(*trials(count, seed=seed), 0.01).strictest <= 0.01
+
+
+def test_where_the_smallest_scores_are_all_alike_nothing_is_known_of_the_dependence():
+    scores, people = trials()
+    with pytest.raises(ValueError, match="worth 20 independent pairs .* about 600 people"):
+        certificate(np.round(scores) * 0, people, 0.01)
+
+
+def test_people_who_say_little_support_less():
+    strictest = [certificate(*trials(n), 0.3).strictest for n in (15, 30, 60)]
+    assert strictest[0] > strictest[1] > strictest[2]
+
+
+def test_it_says_what_it_knows():
+    found = certificate(*trials(), 0.05)
+    said = str(found)
+    assert said.startswith(f"threshold {found.threshold:.4g} for FAR 5 % [")
+    assert "counted over people: 40 people, 4,680 imposter trials worth" in said
+    assert f"0.5 % would need about {found.people_needed(0.005)} people" in said
+
+
+def test_a_tail_is_followed_only_where_it_was_asked_for_and_says_so():
+    scores, people = trials()
+    counted = certificate(scores, people, 0.05, extrapolate=True)
+    assert counted.method == "counted over people"
+    far = counted.strictest / 5
+    found = certificate(scores, people, far, extrapolate=True)
+    assert found.method == "extrapolated by a generalized Pareto tail"
+    assert found.threshold < counted.threshold and found.ci95[0] <= far <= found.ci95[1]
+    with pytest.raises(ValueError, match="`extrapolate=True` gives what a model of the tail says"):
+        certificate(scores, people, far)
+    with pytest.raises(ValueError, match="a tail is followed to a 10th of that"):
+        certificate(scores, people, far / 10, extrapolate=True)
+
+
+def test_an_extrapolated_rate_is_near_the_true_one():
+    true = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        scores, people = claims(rng, 40, 0.1)
+        found = certificate(scores, people, 0.002, extrapolate=True)
+        assert found.method.startswith("extrapolated")
+        true.append(false_accepts(*claims(rng, 100, 0.1), found.threshold).rate)
+    assert 0.001 < np.mean(true) < 0.004
+
+
+@pytest.mark.parametrize("shape", [-0.3, 0.0, 0.2])
+def test_moments_find_the_tail_that_was_drawn_from(shape):
+    excess = genpareto.rvs(shape, scale=2.0, size=20_000, random_state=0)
+    found = tail(-excess, np.full(excess.size, 1 / excess.size), 0.0)
+    assert (found.shape, found.scale) == pytest.approx((shape, 2.0), abs=0.1)
+    assert found.far(found.threshold(0.01)) == pytest.approx(0.01)
+
+
+def test_equal_scores_have_no_tail():
+    scores = np.array([-1.0, -1.0, 0.0, 0.0])
+    assert tail(scores, np.full(4, 0.25), -1.0) is None
+
+
+@pytest.mark.parametrize("far", [0.0, 1.0, -0.1, float("nan")])
+def test_what_is_no_rate_is_refused(far):
+    with pytest.raises(ValueError, match="`far` must be a fraction above 0 and below 1"):
+        certificate(*trials(), far)
+
+
+@pytest.mark.parametrize(
+    "rate, said", [(0.004561, "0.46 %"), (0.0046, "0.46 %"), (0.0101, "1.1 %"), (1.0, "100 %")]
+)
+def test_a_rate_that_is_said_to_be_supported_is_rounded_up(rate, said):
+    assert said_rate(rate) == said

@@ -1,0 +1,105 @@
+"""How often a threshold takes people for others, and what people say about it."""
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+from keras_dml.evaluation import false_accepts
+from keras_dml.evaluation._imposter_pairs import (
+    ImposterPairs,
+    independent_pairs,
+    interval_of_others,
+)
+from tests.evaluation.people import claims
+
+
+def test_every_pair_of_people_counts_alike():
+    scores = [0.0, 0.0, 0.0, 9.0, 9.0]
+    people = ["a", "b", "a", "a", "c"], ["b", "a", "b", "c", "b"]
+    found = false_accepts(scores, people, 1.0)
+    assert found.rate == pytest.approx(1 / 3)  # of three pairs; of the trials it is 3 / 5
+    assert (found.people, found.trials) == (3, 5)
+
+
+def test_where_nobody_is_accepted_the_bound_is_that_of_people_who_share_nobody():
+    scores, people = claims(np.random.default_rng(0), 30)
+    found = false_accepts(scores, people, -99.0)
+    assert (found.rate, found.ci95, found.independent) == (0.0, (0.0, 3 / 15), 15)
+    assert str(found) == "FAR 0 % [0 to 20 %] at threshold -99"
+
+
+def test_where_everybody_is_accepted_the_interval_ends_at_one():
+    scores, people = claims(np.random.default_rng(0), 10)
+    found = false_accepts(scores, people, 99.0)
+    assert found.rate == 1.0 and 0.2 < found.ci95[0] < 0.3 and found.ci95[1] == 1.0
+
+
+def test_the_interval_is_that_of_clopper_and_pearson_for_half_the_pairs():
+    low, high = interval_of_others(0.04, 200)
+    assert (low, high) == pytest.approx((beta.ppf(0.025, 4, 97), beta.ppf(0.975, 5, 96)))
+
+
+def test_the_fewer_people_bear_the_errors_the_fewer_pairs_they_are_worth():
+    found = []
+    for resemblance in (0.0, 0.4, 0.8):
+        rng = np.random.default_rng(0)
+        worth = []
+        for _ in range(20):
+            scores, people = claims(rng, 30, resemblance)
+            worth.append(false_accepts(scores, people, np.quantile(scores, 0.1)).independent)
+        found.append(np.mean(worth))
+    assert 30 / 2 < found[2] < found[1] < found[0] < 30 * 29 / 2
+
+
+def test_the_variance_is_that_of_drawing_other_people():
+    """And rather too large: fewer independent pairs are claimed than the draws are worth."""
+    rng, rates, worth = np.random.default_rng(0), [], []
+    for _ in range(400):
+        scores, people = claims(rng, 20)
+        found = false_accepts(scores, people, -1.2)
+        rates.append(found.rate)
+        worth.append(found.independent)
+    rate = np.mean(rates)
+    true = rate * (1 - rate) / np.var(rates)
+    assert 0.5 * true < np.median(worth) < 1.1 * true
+
+
+@pytest.mark.parametrize("resemblance", [0.1, 0.4])
+def test_as_many_other_people_have_a_rate_within_the_interval(resemblance):
+    rng, inside = np.random.default_rng(0), []
+    for _ in range(300):
+        scores, people = claims(rng, 24, resemblance)
+        low, high = false_accepts(scores, people, np.quantile(scores, 0.1)).ci95
+        others, theirs = claims(rng, 24, resemblance)
+        rate = false_accepts(others, theirs, np.quantile(scores, 0.1)).rate
+        inside.append(low <= rate <= high)
+    assert np.mean(inside) >= 0.94
+
+
+def test_two_people_are_one_pair():
+    pairs = ImposterPairs([0.0, 1.0], (["a", "b"], ["b", "a"]))
+    assert independent_pairs(pairs.accepted(0.5), pairs.members, pairs.people) == 1
+    assert pairs.is_complete
+
+
+@pytest.mark.parametrize("threshold", [float("nan"), "0.3", None])
+def test_a_threshold_that_is_no_number_is_refused(threshold):
+    with pytest.raises(ValueError, match="`threshold` must be a number"):
+        false_accepts([0.0], (["a"], ["b"]), threshold)
+
+
+def test_a_claim_to_be_oneself_is_refused():
+    with pytest.raises(ValueError, match=r"Received 1 of 2 .*`scores\[probes != claims\]`"):
+        false_accepts([0.0, 1.0], (["a", "b"], ["b", "b"]), 0.5)
+
+
+def test_no_trial_is_refused():
+    with pytest.raises(ValueError, match="`scores` is empty"):
+        false_accepts([], ([], []), 0.5)
+
+
+def test_people_who_are_no_pair_or_of_another_shape_are_refused():
+    with pytest.raises(ValueError, match="must be the pair"):
+        false_accepts([0.0], (["a"],), 0.5)
+    with pytest.raises(ValueError, match="of shapes that broadcast"):
+        false_accepts([0.0], (["a", "b"], ["b", "a"]), 0.5)
