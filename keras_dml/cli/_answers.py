@@ -1,6 +1,7 @@
 """What surrounds the work of a command on a gallery: errors in its words, and notes."""
 
 import contextlib
+import math
 import warnings
 
 from keras_dml.cli import _console, _statuses, _words
@@ -18,3 +19,8 @@ def answered():
         yield
     for text in dict.fromkeys(str(warning.message) for warning in told):
         _console.note(_console.plain(f"Note: {text}"))
+
+
+def number(value):
+    """A number as JSON has it: None for infinity, the score of a person who is denied."""
+    return value if math.isfinite(value) else None

@@ -6,7 +6,7 @@ import warnings
 
 from keras_dml import inputs, recordings, zoo
 from keras_dml.cli import _console
-from keras_dml.gallery import Gallery
+from keras_dml.gallery import Gallery, exists
 from keras_dml.progress import track
 
 UNITS_NOT_SAID = {"[-1, 1]", "1"}  # that of sound, which its files have by nature, and none
@@ -25,7 +25,7 @@ def opened(path, model=None, *, may_be_new=False):
     Yields:
         The `Gallery`.
     """
-    if not (may_be_new or is_url(path) or pathlib.Path(path).exists()):
+    if not (may_be_new or exists(path)):
         raise FileNotFoundError(
             f"There is no gallery {path!r}. Make one: keras-dml enroll {path} PERSON FILES "
             "--model MODEL."
@@ -34,11 +34,6 @@ def opened(path, model=None, *, may_be_new=False):
         gallery = Gallery(path, named(model) if isinstance(model, str) else model)
     with gallery:
         yield gallery
-
-
-def is_url(path):
-    """Whether a gallery is on a server."""
-    return "://" in path
 
 
 def named(name):

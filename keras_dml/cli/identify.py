@@ -34,12 +34,14 @@ def run(
         recordings = _galleries.observed(opened, files, channels, rate_hz)
         found = opened.identify(recordings, top, far=far, threshold=threshold)
     if as_json:
-        candidates = [{"person": one.person, "score": one.score} for one in found.candidates]
+        candidates = [
+            {"person": one.person, "score": _answers.number(one.score)} for one in found.candidates
+        ]
         _console.json_object(
             {
                 "person": found.person,
                 "candidates": candidates,
-                "threshold": found.threshold,
+                "threshold": _answers.number(found.threshold),
                 "people": found.people,
             }
         )

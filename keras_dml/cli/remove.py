@@ -21,4 +21,4 @@ def run(gallery: _options.Gallery, person: _options.Person, as_json: _options.As
     if as_json:
         _console.json_object({"removed": person, "people": left})
     else:
-        _console.echo(f"{_console.plain(person)} removed, {left} people left")
+        _console.echo(f"{_console.plain(person)} removed, {left} left")

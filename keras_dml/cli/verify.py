@@ -29,8 +29,15 @@ def run(
         recordings = _galleries.observed(opened, files, channels, rate_hz)
         found = opened.verify(person, recordings, far=far, threshold=threshold)
     if as_json:
-        names = ("accepted", "person", "score", "threshold", "denied")
-        _console.json_object({name: getattr(found, name) for name in names})
+        _console.json_object(
+            {
+                "accepted": found.accepted,
+                "person": found.person,
+                "score": _answers.number(found.score),
+                "threshold": _answers.number(found.threshold),
+                "denied": found.denied,
+            }
+        )
     else:
         _console.echo(_console.plain(found))
     _statuses.answer(found.accepted)

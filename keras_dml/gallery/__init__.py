@@ -15,6 +15,7 @@ _HOME = {
     "Enrollment": "_results",
     "Identification": "_results",
     "Threshold": "_results",
+    "exists": "_without_model",
     "export_tflite": "_device",
     "people": "_without_model",
     "remove": "_without_model",

@@ -1,9 +1,11 @@
 """Decides whose a recording is, with NumPy and ai-edge-litert alone. This file lies beside
 `model.tflite`, `gallery.npz` and `golden.npz`, and needs nothing else.
 
-    python decide.py RECORDING.npy           whose it is; exit 0, or 1 for a stranger
-    python decide.py RECORDING.npy PERSON    whether it is the person's; exit 0, or 1 if rejected
-    python decide.py                         whether this device decides as the gallery did
+    python decide.py RECORDING.npy ...           whose it is; exit 0, or 1 for a stranger
+    python decide.py PERSON RECORDING.npy ...    whether it is the person's; exit 0, or 1 if not
+    python decide.py                             whether this device decides as the gallery did
+
+Several recordings are of one moment and decided on together. An error exits with 2.
 """
 
 import pathlib
@@ -86,20 +88,26 @@ def checked(folder=HERE):
         return float(np.abs(found - golden["scores"]).max()), float(golden["tolerance"])
 
 
-def main(recording=None, person=None):
-    if recording is None:
+def main(words):
+    if not words:
         found, allowed = checked()
         print(f"scores differ by {found:.3g} from the gallery's, {allowed:.3g} is allowed")
         return found <= allowed
-    gallery, recording = Gallery(), np.load(recording, allow_pickle=False)
+    person = None if words[0].endswith(".npy") else words[0]
+    files = words if person is None else words[1:]
+    gallery, recordings = Gallery(), [np.load(file, allow_pickle=False) for file in files]
     if person is None:
-        person = gallery.identify(recording)
+        person = gallery.identify(*recordings)
         print(person or "a stranger")
         return person is not None
-    accepted = gallery.verify(person, recording)
+    accepted = gallery.verify(person, *recordings)
     print("accepted" if accepted else "rejected")
     return accepted
 
 
 if __name__ == "__main__":
-    sys.exit(0 if main(*sys.argv[1:]) else 1)
+    try:
+        sys.exit(0 if main(sys.argv[1:]) else 1)
+    except (KeyError, OSError, ValueError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -46,7 +46,13 @@ def remove(path: str | os.PathLike, person: str) -> None:
             )
 
 
+def exists(path: str | os.PathLike) -> bool:
+    """Whether there is a file that may be a gallery, and not an empty one; of a URL always."""
+    file = pathlib.Path(path)
+    return "://" in str(path) or (file.exists() and file.stat().st_size > 0)
+
+
 def _opened(path):
-    if "://" not in str(path) and not pathlib.Path(path).exists():
+    if not exists(path):
         raise FileNotFoundError(f"There is no gallery {str(path)!r}.")
     return contextlib.closing(Store(path))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from keras_dml import gallery as galleries
+from keras_dml import recordings
 from keras_dml._backend import keras
 from keras_dml.cli import _console
 from keras_dml.layers import InputContract, QuantileLayer
@@ -201,8 +202,18 @@ def test_people_are_listed_and_removed_without_their_model(command, family, monk
     assert answered(command, "remove", family, "bob") == (0, {"removed": "bob", "people": 1})
     assert answered(command, "people", family)[1] == {"alice": 4}
     code, out, _ = command("remove", family, "alice")
-    assert (code, out) == (0, "alice removed, 0 people left\n")
+    assert (code, out) == (0, "alice removed, 0 left\n")
     assert command("people", family)[1] == "Nobody is enrolled.\n"
+
+
+def test_a_person_who_is_denied_has_no_score_in_json(command, family, walks):
+    impostor = walks.file("alice")
+    with galleries.Gallery(family) as opened:
+        opened.reject("alice", [recordings.read(impostor).values])
+    _, found = answered(command, "identify", family, impostor)
+    assert {one["person"]: one["score"] for one in found["candidates"]}["alice"] is None
+    code, found = answered(command, "verify", family, "alice", impostor, "--threshold", "inf")
+    assert code == 1 and found["denied"] and found["threshold"] is None
 
 
 def test_two_galleries_are_merged_once(command, model, family, walks, tmp_path):
@@ -318,6 +329,10 @@ def test_names_and_folders_that_are_none_are_refused(command, family, walks, tmp
 def test_a_file_that_is_no_gallery_is_refused_and_left(command, walks, tmp_path, model):
     file = tmp_path / "thesis.db"
     file.write_text("years of work " * 100)
+    (tmp_path / "empty.db").touch()
+    for words in (("people",), ("remove", "a"), ("verify", "a", walks.file("a"))):
+        assert "There is no gallery" in failed(command, words[0], tmp_path / "empty.db", *words[1:])
+    assert not (tmp_path / "empty.db").stat().st_size
     for words in (("people", file), ("remove", file, "a"), ("identify", file, walks.file("a"))):
         assert "is no gallery of keras-dml" in failed(command, *words)
     assert file.read_text() == "years of work " * 100

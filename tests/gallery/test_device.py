@@ -168,7 +168,9 @@ def test_numpy_and_litert_alone_decide_as_the_gallery(watch, bare):
             person or "a stranger",
         )
         said = "accepted" if is_alice else "rejected"
-        assert run_bare(bare, decide, recording, "alice")[:2] == (int(not is_alice), said)
+        assert run_bare(bare, decide, "alice", recording)[:2] == (int(not is_alice), said)
+    code, out, err = run_bare(bare, decide, "nobody", folder / "bob.npy")
+    assert (code, out) == (2, "") and "KeyError: 'nobody'" in err
 
 
 def test_what_is_written_says_what_it_takes_and_by_which_rule(watch):
