@@ -17,7 +17,7 @@ def is_gallery(name):
         return opened.read(len(SQLITE)) == SQLITE
 
 
-def write(path, out, quantization, representative, far, as_json):
+def write(path, out, quantization, representative, far, key, keys, as_json):
     """Writes a gallery for a device, and prints what was written.
 
     Args:
@@ -26,6 +26,8 @@ def write(path, out, quantization, representative, far, as_json):
         quantization: Weights of the model's file.
         representative: Path of recordings for int8, or None.
         far: Rate of the threshold, or None.
+        key: As in `Gallery`.
+        keys: As in `Gallery`.
         as_json: Whether to print a JSON object.
     """
     from keras_dml import gallery as galleries
@@ -38,7 +40,7 @@ def write(path, out, quantization, representative, far, as_json):
         _words.of_commands(_words.EXPORT | _words.GALLERY),
     ):
         recordings = None if representative is None else read_recordings(representative)
-        with _galleries.opened(path) as gallery:
+        with _galleries.opened(path, key=key, keys=keys) as gallery:
             with _console.stage(f"write {out} and compare its decisions with the gallery's"):
                 written = galleries.export_tflite(
                     gallery, out, quantization, far=far, representative=recordings

@@ -13,7 +13,7 @@ UNITS_NOT_SAID = {"[-1, 1]", "1"}  # that of sound, which its files have by natu
 
 
 @contextlib.contextmanager
-def opened(path, model=None, *, may_be_new=False):
+def opened(path, model=None, *, may_be_new=False, key=None, keys=None):
     """Opens a gallery.
 
     Args:
@@ -21,6 +21,8 @@ def opened(path, model=None, *, may_be_new=False):
         model: Its model: name, path of the file or folder, or the `keras.Model`; None: the one that
             it names.
         may_be_new: Whether it is made if there is none.
+        key: As in `Gallery`.
+        keys: As in `Gallery`.
 
     Yields:
         The `Gallery`.
@@ -31,7 +33,8 @@ def opened(path, model=None, *, may_be_new=False):
             "--model MODEL."
         )
     with _console.stage(f"open {path}"):
-        gallery = Gallery(path, named(model) if isinstance(model, str) else model)
+        model = named(model) if isinstance(model, str) else model
+        gallery = Gallery(path, model, key=key, keys=keys)
     with gallery:
         yield gallery
 

@@ -47,7 +47,11 @@ def folder(name, help):
 
 Gallery = Annotated[
     str,
-    typer.Argument(help="File of a gallery.", show_default=False, autocompletion=_completion.paths),
+    typer.Argument(
+        help="File of a gallery, or URL of a PostgreSQL database.",
+        show_default=False,
+        autocompletion=_completion.paths,
+    ),
 ]
 Person = Annotated[
     str,
@@ -104,5 +108,26 @@ Threshold = Annotated[
     float | None,
     typer.Option(
         "--threshold", metavar="DISTANCE", help="A distance of your own.", show_default=False
+    ),
+]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        metavar="FILE",
+        help="Key of an encrypted gallery, or of a new one to be encrypted: a file (`openssl rand "
+        "-base64 32 > FILE`), or keyring:NAME.",
+        show_default="what KERAS_DML_GALLERY_KEY holds",
+        autocompletion=_completion.paths,
+    ),
+]
+Keys = Annotated[
+    str | None,
+    typer.Option(
+        "--keys",
+        metavar="FILE",
+        help="Keys of the people of an encrypted gallery on a server, which are kept apart from it.",
+        show_default=False,
+        autocompletion=_completion.paths,
     ),
 ]

@@ -26,6 +26,8 @@ def run(
     model: _options.GalleryModel = None,
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
+    key: _options.Key = None,
+    keys: _options.Keys = None,
     as_json: _options.AsJson = False,
 ):
     """Calibrate a gallery: set the threshold that accepts at most a rate of false claims.
@@ -43,7 +45,7 @@ def run(
     with _answers.answered():
         listing = recordings.folder(folder)
         paths = [one.path for one in listing.recordings]
-        with _galleries.opened(gallery, model, may_be_new=True) as opened:
+        with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
             reader = _galleries.Reader(opened, channels, rate_hz)
             values, indices, refused = _galleries.taken(reader, paths)
             left_out = [f"{path} is no recording." for path in listing.skipped]

@@ -10,6 +10,8 @@ def run(
     model: _options.GalleryModel = None,
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
+    key: _options.Key = None,
+    keys: _options.Keys = None,
     as_json: _options.AsJson = False,
 ):
     """Enroll recordings of a person, known or new, in a gallery, which is made if there is none.
@@ -26,7 +28,7 @@ def run(
 
     with _answers.answered():
         paths = _galleries.files(files)  # before a gallery is made for them
-        with _galleries.opened(gallery, model, may_be_new=True) as opened:
+        with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
             reader = _galleries.Reader(opened, channels, rate_hz)
             recordings, indices, refused = _galleries.taken(reader, paths)
             kept, total = set(), opened.people().get(person, 0)

@@ -61,6 +61,8 @@ def run(
         ),
     ] = None,
     far: _options.Far = None,
+    key: _options.Key = None,
+    keys: _options.Keys = None,
     as_json: _options.AsJson = False,
 ):
     """Export a model for a server or a device, and compare the file's outputs with Keras's.
@@ -85,10 +87,12 @@ def run(
         if to is Format.savedmodel:
             raise typer.BadParameter("a gallery is written for a device, --to tflite.")
         weights = _weights(quantization, "float16")
-        _export_gallery.write(name, out, weights, representative, far, as_json)
+        _export_gallery.write(name, out, weights, representative, far, key, keys, as_json)
         return
     if far is not None:
         raise typer.BadParameter("--far is the rate of a gallery's threshold; this is a model.")
+    if key is not None or keys is not None:
+        raise typer.BadParameter("--key and --keys open a gallery; this is a model.")
     out = str(_default_path(name, to)) if out is None else out
     check_place = _files.replaceable_file if to is Format.tflite else _files.replaceable_saved_model
     check_place(out)

@@ -16,6 +16,8 @@ def run(
     model: _options.GalleryModel = None,
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
+    key: _options.Key = None,
+    keys: _options.Keys = None,
     as_json: _options.AsJson = False,
 ):
     """Identify the person of recordings: the nearest one enrolled, or a stranger.
@@ -30,7 +32,7 @@ def run(
     """
     from keras_dml.cli import _answers, _console, _galleries
 
-    with _answers.answered(), _galleries.opened(gallery, model) as opened:
+    with _answers.answered(), _galleries.opened(gallery, model, key=key, keys=keys) as opened:
         recordings = _galleries.observed(opened, files, channels, rate_hz)
         found = opened.identify(recordings, top, far=far, threshold=threshold)
     if as_json:

@@ -18,6 +18,18 @@ def run(
         ),
     ],
     model: _options.GalleryModel = None,
+    other_key: Annotated[
+        str | None,
+        typer.Option(
+            "--other-key",
+            metavar="FILE",
+            help="Key of OTHER.",
+            show_default=False,
+            autocompletion=_completion.paths,
+        ),
+    ] = None,
+    key: _options.Key = None,
+    keys: _options.Keys = None,
     as_json: _options.AsJson = False,
 ):
     """Merge the people of another gallery into one, such as those of two phones.
@@ -31,8 +43,8 @@ def run(
     """
     from keras_dml.cli import _answers, _console, _galleries
 
-    with _answers.answered(), _galleries.opened(gallery, model) as opened:
-        with _galleries.opened(other, opened.model) as second:
+    with _answers.answered(), _galleries.opened(gallery, model, key=key, keys=keys) as opened:
+        with _galleries.opened(other, opened.model, key=other_key) as second:
             added = opened.merge(second)
         people = len(opened.people())
     if as_json:

@@ -3,7 +3,12 @@
 from keras_dml.cli import _options
 
 
-def run(gallery: _options.Gallery, as_json: _options.AsJson = False):
+def run(
+    gallery: _options.Gallery,
+    key: _options.Key = None,
+    keys: _options.Keys = None,
+    as_json: _options.AsJson = False,
+):
     """List the people of a gallery, with the number of their recordings.
 
     Example: keras-dml people family.db
@@ -12,7 +17,7 @@ def run(gallery: _options.Gallery, as_json: _options.AsJson = False):
     from keras_dml.cli import _answers, _console
 
     with _answers.answered():
-        found = galleries.people(gallery)
+        found = galleries.people(gallery, key=key, keys=keys)
     if as_json:
         _console.json_object(found)
     elif found:

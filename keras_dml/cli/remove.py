@@ -3,7 +3,13 @@
 from keras_dml.cli import _options
 
 
-def run(gallery: _options.Gallery, person: _options.Person, as_json: _options.AsJson = False):
+def run(
+    gallery: _options.Gallery,
+    person: _options.Person,
+    key: _options.Key = None,
+    keys: _options.Keys = None,
+    as_json: _options.AsJson = False,
+):
     """Remove a person and all that is stored of them; no byte of it stays in the gallery's files.
 
     It needs no model. Copies of the file, such as backups, are yours to delete.
@@ -16,8 +22,8 @@ def run(gallery: _options.Gallery, person: _options.Person, as_json: _options.As
     from keras_dml.cli import _answers, _console
 
     with _answers.answered():
-        galleries.remove(gallery, person)
-        left = len(galleries.people(gallery))
+        galleries.remove(gallery, person, key=key, keys=keys)
+        left = len(galleries.people(gallery, key=key, keys=keys))
     if as_json:
         _console.json_object({"removed": person, "people": left})
     else:

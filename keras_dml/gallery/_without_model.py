@@ -9,27 +9,31 @@ import pathlib
 from keras_dml.gallery._store import Store
 
 
-def people(path: str | os.PathLike) -> dict[str, int]:
+def people(path: str | os.PathLike, *, key=None, keys=None) -> dict[str, int]:
     """Number of enrolled recordings by person, in the order of the names; loads no model.
 
     Args:
-        path: Path of a gallery's file.
+        path: Path of a gallery's file, or the URL of a database.
+        key: As in `Gallery`.
+        keys: As in `Gallery`.
 
     Raises:
         FileNotFoundError: If there is none.
         ValueError: If the file is no gallery, or is damaged.
         OSError: If it cannot be used.
     """
-    with _opened(path) as store:
+    with _opened(path, key, keys) as store:
         return store.people()
 
 
-def remove(path: str | os.PathLike, person: str) -> None:
+def remove(path: str | os.PathLike, person: str, *, key=None, keys=None) -> None:
     """Removes a person and all that is stored of them, as `Gallery.remove`; loads no model.
 
     Args:
-        path: Path of a gallery's file.
+        path: Path of a gallery's file, or the URL of a database.
         person: Name of the person.
+        key: As in `Gallery`.
+        keys: As in `Gallery`.
 
     Raises:
         FileNotFoundError: If there is no gallery.
@@ -38,7 +42,7 @@ def remove(path: str | os.PathLike, person: str) -> None:
         TimeoutError: If they were removed, but another process kept the log from being cut.
         OSError: If it cannot be used.
     """
-    with _opened(path) as store:
+    with _opened(path, key, keys) as store:
         if not store.remove(person):
             raise KeyError(
                 f"Nobody named {person!r} is in {path}, which has {len(store.people())} people: "
@@ -52,7 +56,7 @@ def exists(path: str | os.PathLike) -> bool:
     return "://" in str(path) or (file.exists() and file.stat().st_size > 0)
 
 
-def _opened(path):
+def _opened(path, key, keys):
     if not exists(path):
         raise FileNotFoundError(f"There is no gallery {str(path)!r}.")
-    return contextlib.closing(Store(path))
+    return contextlib.closing(Store(path, key, keys))

@@ -361,3 +361,33 @@ def test_ctrl_c_ends_an_enrollment_that_did_not_happen(command, family, walks, m
     monkeypatch.setattr(galleries.Gallery, "enroll", stopped)
     assert command("enroll", family, "alice", walks.file("alice"))[0] == 130
     assert galleries.people(family)["alice"] == 4
+
+
+def test_an_encrypted_gallery_opens_by_its_key_alone(command, model, walks, tmp_path):
+    root, db, key = walks.folder(NAMES), tmp_path / "family.db", tmp_path / "family.key"
+    key.write_bytes(bytes(range(32)))
+    another = tmp_path / "another.key"
+    another.write_bytes(bytes(32))
+    for name in NAMES:
+        words = (db, name, root / name, "--model", model, "--key", key)
+        assert command("enroll", *words)[0] == 0
+    new = walks.file("bob")
+    verified = ("verify", db, "bob", new, "--threshold", "5")
+    for refused in (("people", db), ("remove", db, "bob"), verified):
+        assert "--key" in failed(command, *refused)
+        assert "not the one" in failed(command, *refused, "--key", another)
+    assert answered(command, *verified, "--key", key)[1]["accepted"]
+    assert command("remove", db, "bob", "--key", key)[0] == 0
+    assert answered(command, "people", db, "--key", key) == (0, {"alice": 4})
+
+
+def test_encrypted_people_are_merged_with_both_keys(command, model, walks, tmp_path):
+    root, dbs, keys = walks.folder(NAMES), [], []
+    for number, name in enumerate(NAMES):
+        dbs.append(tmp_path / f"{number}.db")
+        keys.append(tmp_path / f"{number}.key")
+        keys[-1].write_bytes(bytes([number] * 32))
+        words = (dbs[-1], name, root / name, "--model", model, "--key", keys[-1])
+        assert command("enroll", *words)[0] == 0
+    assert command("merge", *dbs, "--key", keys[0], "--other-key", keys[1])[0] == 0
+    assert answered(command, "people", dbs[0], "--key", keys[0])[1] == dict.fromkeys(NAMES, 4)
