@@ -126,7 +126,7 @@ Keys = Annotated[
     typer.Option(
         "--keys",
         metavar="FILE",
-        help="Keys of the people of an encrypted gallery on a server, which are kept apart from it.",
+        help="Keys of the people of an encrypted gallery on a server, kept apart from it.",
         show_default=False,
         autocompletion=_completion.paths,
     ),
