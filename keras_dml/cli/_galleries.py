@@ -137,7 +137,7 @@ def _plain_unit(unit):
 
 
 def files(given):
-    """Files of recordings, those in folders that are given included.
+    """Files of recordings, those in folders that are given included, but for hidden ones.
 
     Raises:
         FileNotFoundError: If there is no such file or folder.
@@ -148,9 +148,12 @@ def files(given):
         if not path.is_dir():
             found.append(path)
             continue
-        within = sorted(
-            one for one in path.rglob("*") if one.suffix.lower() in recordings.suffixes()
+        shown = (
+            one
+            for one in path.rglob("*")
+            if not any(part.startswith(".") for part in one.relative_to(path).parts)
         )
+        within = sorted(one for one in shown if one.suffix.lower() in recordings.suffixes())
         if not within:
             raise ValueError(
                 f"{path} holds no recordings: files that end in {', '.join(recordings.suffixes())}."

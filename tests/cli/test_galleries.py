@@ -102,6 +102,16 @@ def test_files_are_enrolled_and_the_model_is_remembered(command, model, walks, t
     )
 
 
+def test_a_folder_gives_its_recordings_but_for_hidden_files(command, model, walks, tmp_path):
+    walks.file("alice", "alice/monday/1.csv")
+    walks.file("alice", "alice/2.CSV")
+    (tmp_path / "alice" / "._2.csv").write_bytes(b"of the system")
+    (tmp_path / "alice" / "notes.txt").touch()
+    words = ("enroll", tmp_path / "family.db", "alice", tmp_path / "alice", "--model", model)
+    code, found = answered(command, *words)
+    assert code == 0 and found["enrolled"] == 2
+
+
 def test_the_gallery_is_opened_from_another_folder(command, model, walks, tmp_path, monkeypatch):
     monkeypatch.chdir(model.parent)
     assert command("enroll", tmp_path / "a.db", "al", walks.file("al"), "--model", "phone")[0] == 0
