@@ -81,9 +81,9 @@ def certificate(scores, people, far, *, extrapolate=False):
             broadcasts to that of `scores`.
         far: False accept rate, above 0 and below 1.
         extrapolate: Whether a rate beyond what the people support, to a tenth of it, is read off a
-            generalized Pareto tail of the lowest tenth of the scores, as ISO/IEC 5152:2024 reads
-            rates off extreme values. No trial shows such a rate: that is a model, not a promise. In
-            splits of walkers and voices its intervals held in 88 to 99 %, not 95.
+            generalized Pareto tail of the lowest tenth of the scores, as ISO/IEC 5152:2024 does by
+            extreme values. No trial shows such a rate: that is a model, not a promise. Of splits of
+            walkers and voices its intervals held in 88 to 99 %, not in 95.
 
     Returns:
         `Certificate`.

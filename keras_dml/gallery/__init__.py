@@ -13,6 +13,7 @@ _HOME = {
     "Decision": "_results",
     "DeviceGallery": "_device",
     "Enrollment": "_results",
+    "GroupRate": "_results",
     "Identification": "_results",
     "Threshold": "_results",
     "exists": "_without_model",

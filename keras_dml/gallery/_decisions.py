@@ -9,6 +9,7 @@ import numpy as np
 
 from keras_dml import evaluation
 from keras_dml._arrays import whole
+from keras_dml.gallery._calibration import calibrated, everybodys_claims
 from keras_dml.gallery._results import Candidate, Decision, Identification, Threshold
 
 
@@ -80,52 +81,36 @@ class Decisions:
         self._check_enrolled(person, self._read([person]))
         self._store.add(person, self._embedded(recordings), enrolled=False)
 
-    def calibrate(self, recordings, people, far: float = 0.01) -> Threshold:
+    def calibrate(
+        self, recordings, people, far: float = 0.01, *, groups=None, extrapolate=False
+    ) -> Threshold:
         """Sets the threshold that accepts at most a fraction of false claims.
 
         Each recording claims to be of everybody in turn: of its own person, by the other recordings
         of that person, and of every other one. Give people whom the model has never seen, with
-        several recordings each; they need not be enrolled, and are not by this.
+        several recordings each, as many as you enroll: the nearest of more is nearer. They need not
+        be enrolled, and are not by this.
 
         Args:
             recordings: List of recordings.
             people: Person of each.
             far: False accept rate, above 0 and below 1.
+            groups: Group of each person, `{person: group}`, such as of age or sensor, for the rate
+                at which people of one group are taken for each other; those without one have None.
+            extrapolate: See `keras_dml.evaluation.certificate`.
 
         Returns:
-            `Threshold`, which the gallery keeps: with intervals over these people, for a rate that
-            few people cannot show is not shown by many recordings.
+            `Threshold`, which the gallery keeps: with intervals over people, for a rate that few
+            people cannot show is not shown by many recordings.
 
         Raises:
-            ValueError: If there is one person only, nobody has two recordings, or the claims are
-                too few to show the rate.
+            ValueError: If there is one person only, nobody has two recordings, nobody has a group,
+                or the people are too few to support the rate: the message says how many it takes.
         """
         listed, people = self._named(recordings, people)
-        names, counts = np.unique(people, return_counts=True)
-        if len(names) < 2 or counts.max() < 2:
-            raise ValueError(
-                "A threshold is set by claims of two people or more, with several recordings each. "
-                f"Received {len(names)} people, of whom one has at most {counts.max()} recordings."
-            )
         z = self._model.embed(listed)
-        scores = self._model.distances(z, z)
-        np.fill_diagonal(scores, np.inf)
-        scores = np.stack([scores[:, people == name].min(axis=1) for name in names], axis=1)
-        probes, claims = np.repeat(people, len(names)), np.tile(names, len(listed))
-        shown = np.isfinite(scores.ravel())  # a person's only recording has nothing to claim by
-        scores, probes, claims = (one[shown] for one in (scores.ravel(), probes, claims))
-        genuine = probes == claims
-        value = evaluation.threshold_at_far(scores, genuine, far).value
-        rates = evaluation.accept_rates(scores, genuine, value, people=(probes, claims))
-        found = Threshold(
-            far=float(far),
-            value=float(value),
-            far_ci95=tuple(map(float, rates.far_ci95)),
-            tar=float(rates.tar),
-            tar_ci95=tuple(map(float, rates.tar_ci95)),
-            people=len(names),
-            trials=rates.imposter,
-        )
+        claims = everybodys_claims(self._model.distances(z, z), people)
+        found = calibrated(*claims, far, groups=groups, extrapolate=extrapolate)
         self._store.set_threshold(found)
         return found
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from typing import NamedTuple
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +29,23 @@ class Enrollment:
         return "\n".join([said, *reasons])
 
 
+class GroupRate(NamedTuple):
+    """False accept rate between people of one group, with its 95 % interval."""
+
+    group: str
+    far: float
+    low: float
+    high: float
+    people: int
+
+    def __str__(self):
+        low, high = 100 * self.low, 100 * self.high
+        return (
+            f"{self.group}: FAR {100 * self.far:.3g} % [{low:.2g} to {high:.2g} %] between "
+            f"{self.people} people"
+        )
+
+
 @dataclasses.dataclass(frozen=True)
 class Threshold:
     """A distance up to which a claim is accepted, and what it lets pass.
@@ -34,11 +53,15 @@ class Threshold:
     Attributes:
         far: False accept rate that was asked for.
         value: The threshold, in the model's distances.
-        far_ci95: 95 % interval of its false accept rate, over the people that it was set on.
+        far_ci95: 95 % interval of the false accept rate of as many other people, see
+            `keras_dml.evaluation.certificate`.
         tar: Fraction of the genuine claims that it accepts.
         tar_ci95: 95 % interval of that fraction.
         people: Number of these people.
         trials: Number of their imposter trials.
+        strictest: The lowest rate that these people support.
+        method: Whether the rate was counted over people, or extrapolated by a model.
+        groups: `GroupRate` of each group, where groups were given.
     """
 
     far: float
@@ -48,14 +71,27 @@ class Threshold:
     tar_ci95: tuple[float, float]
     people: int
     trials: int
+    strictest: float
+    method: str
+    groups: tuple[GroupRate, ...] = ()
+
+    def __post_init__(self):
+        groups = tuple(GroupRate(*group) for group in self.groups)  # lists, where they were kept
+        object.__setattr__(self, "groups", groups)
+
+    def people_needed(self, far):
+        """About how many people another rate would need, who differ as these do."""
+        return math.ceil(self.people * self.strictest / far * (1 - 1e-9))
 
     def __str__(self):
         low, high = (100 * bound for bound in self.far_ci95)
-        return (
+        said = (
             f"threshold {self.value:.4g} for FAR {100 * self.far:g} % (95 % interval {low:.2g} to "
-            f"{high:.2g} %, {self.people} people, {self.trials:,} imposter trials), TAR "
-            f"{100 * self.tar:.1f} %"
+            f"{high:.2g} %, {self.method}: {self.people} people, {self.trials:,} imposter trials), "
+            f"TAR {100 * self.tar:.1f} %; FAR {10 * self.far:g} % would need about "
+            f"{self.people_needed(self.far / 10):,} people"
         )
+        return "\n".join([said, *map(str, self.groups)])
 
 
 @dataclasses.dataclass(frozen=True)

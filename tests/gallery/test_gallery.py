@@ -29,8 +29,14 @@ class People:
         self._rng = np.random.default_rng(seed)
         self._levels = {}
 
+    def level(self, name):
+        return self._levels.setdefault(name, self._rng.normal(scale=10, size=CHANNELS))
+
+    def is_like(self, name, level):
+        self._levels[name] = level + self._rng.normal(scale=0.5, size=CHANNELS)
+
     def __call__(self, name, count=4, steps=30):
-        level = self._levels.setdefault(name, self._rng.normal(scale=10, size=CHANNELS))
+        level = self.level(name)
         return [self._rng.normal(level, 1, (steps, CHANNELS)) for _ in range(count)]
 
 
@@ -47,10 +53,10 @@ def gallery(model, people, place):
         yield opened
 
 
-def calibrated(gallery, people, far=0.05):
-    names = [f"volunteer {i}" for i in range(12)]
+def calibrated(gallery, people, far=0.05, volunteers=24, **options):
+    names = [f"volunteer {i}" for i in range(volunteers)]
     recordings = [one for name in names for one in people(name)]
-    return gallery.calibrate(recordings, np.repeat(names, 4), far)
+    return gallery.calibrate(recordings, np.repeat(names, 4), far, **options)
 
 
 def test_people_are_verified_and_others_are_not(gallery, people):
@@ -84,11 +90,46 @@ def test_the_score_is_the_mean_over_recordings_of_the_least_distance(gallery, mo
 
 
 def test_a_threshold_keeps_its_rate_on_the_people_it_was_set_on(gallery, people):
-    found = calibrated(gallery, people, far=0.02)
-    assert gallery.thresholds == {0.02: found}
-    assert found.people == 12 and found.trials == 12 * 4 * 11
+    found = calibrated(gallery, people, far=0.05)
+    assert gallery.thresholds == {0.05: found}
+    assert found.people == 24 and found.trials == 24 * 4 * 23
     low, high = found.far_ci95
-    assert low <= 0.02 <= high and found.tar > 0.9
+    assert low <= 0.05 <= high and found.tar > 0.9
+
+
+def test_a_threshold_says_what_its_people_support(gallery, people):
+    found = calibrated(gallery, people, far=0.05)
+    assert found.strictest <= 0.05 < found.people_needed(0.005)
+    assert "counted over people: 24 people, 2,208 imposter trials" in str(found)
+    assert f"FAR 0.5 % would need about {found.people_needed(0.005)} people" in str(found)
+    with pytest.raises(ValueError, match=r"FAR 0\.1 % is beyond what these 24 people support"):
+        calibrated(gallery, people, far=0.001)
+    assert list(gallery.thresholds) == [0.05]
+
+
+def test_a_threshold_that_a_model_gave_says_so(gallery, people):
+    far = calibrated(gallery, people).strictest / 3
+    assert "extrapolated by" in str(calibrated(gallery, people, far, extrapolate=True))
+
+
+def test_the_rate_within_each_group_is_told_and_kept(gallery, model, people):
+    """Volunteers of a group resemble each other: their rate is above that of all."""
+    level = people.level("volunteer 0")
+    for i in range(1, 8):
+        people.is_like(f"volunteer {i}", level)
+    groups = {f"volunteer {i}": "twins" if i < 8 else "others" for i in range(23)}
+    found = calibrated(gallery, people, far=0.2, groups=groups)
+    others, twins = found.groups
+    assert (twins.group, twins.people, others.people) == ("twins", 8, 15)
+    assert others.low < others.far < others.high < twins.far == twins.high == 1
+    assert str(found).splitlines()[1:] == [str(others), str(twins)]
+    with Gallery(gallery.path, model) as again:
+        assert again.thresholds == {0.2: found}
+
+
+def test_groups_of_nobody_are_refused(gallery, people):
+    with pytest.raises(ValueError, match="Received a group of none of the 24 people"):
+        calibrated(gallery, people, groups={"somebody else": "children"})
 
 
 def test_what_was_enrolled_is_there_when_the_file_is_opened_again(gallery, model, people, place):

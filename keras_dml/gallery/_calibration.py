@@ -1,0 +1,94 @@
+"""The threshold of a gallery, from claims of people who are not in it."""
+
+import numpy as np
+
+from keras_dml import evaluation
+from keras_dml.gallery._results import GroupRate, Threshold
+
+
+def check_people(people):
+    """Raise unless there are two people, and somebody has two recordings.
+
+    Args:
+        people: Person of each recording, shape `(recordings,)`.
+
+    Returns:
+        Their names in order.
+    """
+    names, counts = np.unique(people, return_counts=True)
+    if len(names) < 2 or counts.max() < 2:
+        raise ValueError(
+            "A threshold is set by claims of two people or more, with several recordings each. "
+            f"Received {len(names)} people, of whom one has at most {counts.max()} recordings."
+        )
+    return names
+
+
+def everybodys_claims(distances, people):
+    """Every recording as everybody's: its own person's by the other recordings of that person.
+
+    Args:
+        distances: Between all recordings, shape `(recordings, recordings)`.
+        people: Person of each recording, shape `(recordings,)`.
+
+    Returns:
+        `(scores, probes, claims)`, each of shape `(claims,)`: the least distance to a recording of
+        the person claimed, the probe's person, and the one claimed. A person's only recording makes
+        no claim of its own.
+    """
+    names = check_people(people)
+    distances = np.array(distances)
+    np.fill_diagonal(distances, np.inf)
+    scores = np.stack([distances[:, people == name].min(axis=1) for name in names], axis=1)
+    probes, claimed = (x.ravel() for x in np.broadcast_arrays(people[:, None], names))
+    shown = np.isfinite(scores.ravel())
+    return scores.ravel()[shown], probes[shown], claimed[shown]
+
+
+def calibrated(scores, probes, claimed, far, *, groups=None, extrapolate=False):
+    """The `Threshold` that accepts at most a fraction of the false claims.
+
+    Args:
+        scores: Output of `everybodys_claims`, as the next two.
+        probes: Person of each claim's recording.
+        claimed: Person of each claim.
+        far: False accept rate, above 0 and below 1.
+        groups: `{person: group}`, or None.
+        extrapolate: See `keras_dml.evaluation.certificate`.
+    """
+    genuine = probes == claimed
+    people = probes[~genuine], claimed[~genuine]
+    shown = evaluation.certificate(scores[~genuine], people, far, extrapolate=extrapolate)
+    value = shown.threshold
+    rates = evaluation.accept_rates(scores, genuine, value, people=(probes, claimed))
+    return Threshold(
+        far=shown.far,
+        value=value,
+        far_ci95=shown.ci95,
+        tar=rates.tar,
+        tar_ci95=tuple(map(float, rates.tar_ci95)),
+        people=shown.people,
+        trials=shown.trials,
+        strictest=shown.strictest,
+        method=shown.method,
+        groups=() if groups is None else _by_group(scores[~genuine], people, value, groups),
+    )
+
+
+def _by_group(scores, people, value, groups):
+    """`GroupRate` of the claims within each group that has two people or more."""
+    members = [np.array([groups.get(name) for name in side], object) for side in people]
+    known = sorted({group for group in members[0] if group is not None}, key=str)
+    if not known:
+        raise ValueError(
+            "`groups` must name the group of each person, {person: group}. Received a group of "
+            f"none of the {len(set(people[0]))} people."
+        )
+    found = []
+    for group in known:
+        within = (members[0] == group) & (members[1] == group)
+        if within.any():
+            own = tuple(side[within] for side in people)
+            rates = evaluation.false_accepts(scores[within], own, value)
+            found.append(GroupRate(str(group), rates.rate, *rates.ci95, rates.people))
+    return tuple(found)
