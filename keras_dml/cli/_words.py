@@ -17,6 +17,7 @@ GALLERY = {
     r"give `threshold`": "give --threshold",
     r"`Gallery\(path, model=\"gait_qp_wl\"\)`": "--model gait_qp_wl",
     r"`(far|threshold)`": r"--\1",
+    r"`extrapolate=True`": "--extrapolate",
     r"by `key`": "by --key",
     r"give `(keys?)`": r"give --\1",
     r"`(keys?)`": r"--\1",

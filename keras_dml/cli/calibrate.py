@@ -23,6 +23,14 @@ def run(
         float,
         typer.Option("--far", metavar="RATE", help="False accept rate: the promise to keep."),
     ] = 0.01,
+    extrapolate: Annotated[
+        bool,
+        typer.Option(
+            "--extrapolate",
+            help="Set a stricter threshold than the people support by a model of the lowest "
+            "distances: no promise.",
+        ),
+    ] = False,
     model: _options.GalleryModel = None,
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
@@ -33,7 +41,8 @@ def run(
     """Calibrate a gallery: set the threshold that accepts at most a rate of false claims.
 
     Give people whom the model has not seen in its training, several recordings each; they are not
-    enrolled by this. Few people support no small rate: the interval says what these do.
+    enrolled by this. Few people support no small rate: one that they do not is refused, with the
+    number of people that it would take.
 
     Exit status: 0 the threshold is set, 2 it is not.
 
@@ -52,7 +61,7 @@ def run(
             for text in [*left_out, *refused.values()]:
                 _console.note(_console.plain(f"Left out: {text}"))
             people = [listing.recordings[i].person for i in indices]
-            found = opened.calibrate(values, people, far)
+            found = opened.calibrate(values, people, far, extrapolate=extrapolate)
     if as_json:
         _console.json_object({**dataclasses.asdict(found), "left_out": len(refused)})
     else:
