@@ -6,12 +6,14 @@ Distributions (quantile functions):
 - `quantile.wasserstein` (also `wasserstein`): p-Wasserstein distances and their bounds
 - `quantile.pairwise`: all 1-Wasserstein distances of two sets in one pass
 - `quantile.barycenter`: mixtures and Wasserstein barycenters
+- `quantile.plan`: the parts of a Wasserstein distance by segments and by steps
 - `quantile.divergences`: Kullback-Leibler and Jensen-Shannon divergences, for comparison
 - `quantile.order`: positions of order statistics
 
 Symmetric positive definite (SPD) matrices; `spd` itself exports the functions:
 
 - `spd.distance`: affine-invariant, log-Euclidean, Stein and Bures-Wasserstein distances
+- `spd.difference`: the symmetric matrix whose norm is a distance
 - `spd.mean`: Karcher and log-Euclidean means, geodesics
 - `spd.functions`: matrix logarithm, exponential, powers, rectification and their derivatives
 - `spd.polynomial`: the same from matrix products, for devices without an eigensolver

@@ -78,7 +78,7 @@ def karcher_mean(x, weights=None, tolerance=1e-9, max_steps=50):
     """
     x = _definite(x)
     weights = _normalized(weights, len(x))
-    mean = _spectral(np.exp, np.einsum("i,ijk->jk", weights, _spectral(_log, x)))
+    mean = spectral(np.exp, np.einsum("i,ijk->jk", weights, spectral(_log, x)))
     step = last = None
     for count in range(max_steps + 1):
         # A Cholesky factor for the root of the mean: the same iteration, up to an orthogonal change
@@ -93,7 +93,7 @@ def karcher_mean(x, weights=None, tolerance=1e-9, max_steps=50):
         if last is not None:  # as the last step changed the tangent (Barzilai1988)
             slope = np.clip(np.vdot(step, last - tangent) / np.vdot(step, step), 1, steepest)
         step, last = tangent / slope, tangent
-        mean = factor @ _spectral(np.exp, step) @ factor.T
+        mean = factor @ spectral(np.exp, step) @ factor.T
         mean = (mean + mean.T) / 2
         if norm <= tolerance:  # with this step the error is a fraction of the tolerance
             return mean
@@ -106,7 +106,8 @@ def karcher_mean(x, weights=None, tolerance=1e-9, max_steps=50):
     return mean
 
 
-def _spectral(function, x):
+def spectral(function, x):
+    """A function of the eigenvalues of symmetric matrices, shape `(..., n, n)`. NumPy."""
     values, vectors = np.linalg.eigh((x + np.swapaxes(x, -1, -2)) / 2)
     return (vectors * function(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
 

@@ -1,0 +1,72 @@
+"""The symmetric matrix whose norm is the distance of two SPD matrices, on any backend in float64.
+
+Its squared entries part the squared distance among pairs of channels. It changes its sign when the
+matrices are exchanged, and turns with them when both are turned, so that the parts do not depend on
+the basis in which a network holds its channels.
+"""
+
+import numpy as np
+
+from keras_dml.geometry.spd.mean import spectral
+
+
+def log_euclidean_difference(x, y):
+    """`log(y) - log(x)`, whose norm is the log-Euclidean distance (Kim2020, Eq. 4).
+
+    Args:
+        x: Positive definite matrix, shape `(n, n)`.
+        y: Positive definite matrix, same shape.
+
+    Returns:
+        Symmetric matrix, shape `(n, n)`, without unit.
+
+    Example:
+        >>> log_euclidean_difference(np.eye(2), np.diag([np.e, 1.0])).round(4)
+        array([[1., 0.],
+               [0., 0.]])
+    """
+    return logarithm(y) - logarithm(x)
+
+
+def affine_invariant_difference(x, y):
+    """`2 log(m^(-1/2) y m^(-1/2))` at the midpoint m of the geodesic between the two, whose norm is
+    the affine-invariant distance (Kim2020, Eq. 5).
+
+    Args:
+        x: Positive definite matrix, shape `(n, n)`.
+        y: Positive definite matrix, same shape.
+
+    Returns:
+        Symmetric matrix, shape `(n, n)`, without unit.
+
+    Example:
+        >>> affine_invariant_difference(np.eye(2), np.diag([np.e, 1.0])).round(4)
+        array([[1., 0.],
+               [0., 0.]])
+    """
+    x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    root, inverse = spectral(np.sqrt, x), spectral(_inverse_sqrt, x)
+    middle = root @ spectral(np.sqrt, inverse @ y @ inverse) @ root
+    inverse = spectral(_inverse_sqrt, middle)
+    return 2 * spectral(np.log, inverse @ y @ inverse)
+
+
+def _inverse_sqrt(values):
+    return values**-0.5
+
+
+def logarithm(x):
+    """Matrix logarithm in float64.
+
+    Args:
+        x: Symmetric matrices, shape `(..., n, n)`. Eigenvalues below the rounding of the dtype in
+            which they are given count as rounding, as in `spd.log`.
+
+    Returns:
+        Symmetric matrices, shape `(..., n, n)`.
+    """
+    epsilon = np.finfo(np.asarray(x).dtype).eps
+    return spectral(
+        lambda values: np.log(np.maximum(values, epsilon * values[..., -1:])),
+        np.asarray(x, np.float64),
+    )
