@@ -10,10 +10,16 @@ import importlib
 
 __version__ = "0.1.0"
 
-_HOME = {"Gallery": "gallery", "embed": "inference", "distance": "inference"}
+_HOME = {
+    "Gallery": "gallery",
+    "distance": "inference",
+    "embed": "inference",
+    "explain": "explanations",
+}
 _SUBPACKAGES = (
     "distances",
     "evaluation",
+    "explanations",
     "export",
     "gallery",
     "geometry",

@@ -20,6 +20,7 @@ ROWS = [
     ["samplers", "evaluation", "potato"],
     ["zoo"],
     ["inference"],
+    ["explanations"],
     ["export", "reports"],
     ["gallery"],
     ["training"],
@@ -29,7 +30,12 @@ ROWS = [
 RANK = {unit: row for row, units in enumerate(ROWS) for unit in units}
 # Import nothing of the package; all but `edge` may import them.
 LEAVES = {"_arrays", "_backend", "_files", "_lazy", "progress"}
-LAZY_NAMES = {"Gallery": "gallery", "embed": "inference", "distance": "inference"}
+LAZY_NAMES = {
+    "Gallery": "gallery",
+    "distance": "inference",
+    "embed": "inference",
+    "explain": "explanations",
+}
 EDGE_NEEDS = {"numpy", "ai_edge_litert"}
 READS_DATA_FOLDER = {"zoo/recordings.py"}
 

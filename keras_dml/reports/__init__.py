@@ -8,6 +8,7 @@ _HOME = {
     "Picture": "page",
     "Section": "page",
     "write_page": "page",
+    "explanation": "explanation_plots",
     "loss_comparison": "loss_plots",
     "loss_curves": "loss_plots",
     "loss_people": "loss_plots",
@@ -24,6 +25,7 @@ _HOME = {
     "verification_table": "verification_plots",
 }
 _SUBMODULES = (
+    "explanation_plots",
     "loss_plots",
     "page",
     "protocol_plots",

@@ -1,0 +1,15 @@
+"""Why two recordings are far apart: a distance as a sum of parts, with the moments and channels
+that they come from."""
+
+from keras_dml import _lazy
+
+_HOME = {
+    "explain": "_explain",
+    "explain_nearest": "_explain",
+    "Explanation": "_result",
+    "Moment": "_result",
+    "Timeline": "_result",
+}
+
+__all__ = [*_HOME]
+__getattr__, __dir__ = _lazy.attach(__name__, _HOME)

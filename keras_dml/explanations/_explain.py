@@ -1,0 +1,108 @@
+"""Explains the distance of two recordings."""
+
+import numpy as np
+
+from keras_dml import distances, inference, inputs
+from keras_dml._backend import ops
+from keras_dml.explanations import _matrices, _quantile, _vectors
+from keras_dml.explanations._result import Explanation
+from keras_dml.geometry import spd
+from keras_dml.geometry.spd.difference import (
+    affine_invariant_difference,
+    log_euclidean_difference,
+)
+from keras_dml.layers import TangentMap, TangentVector
+from keras_dml.zoo import reading
+
+
+def explain(model, a, b) -> Explanation:
+    """Explains the distance of two recordings by parts that sum to it.
+
+    - Quantile embeddings: by filter and segment of the quantile functions, and by the moments of
+      both recordings. The transport plan between the activations of a filter has a cost; its
+      potentials (Villani2009, Theorem 5.10) say how much of it each activation carries, and an
+      activation stands for some steps of its recording. Each recording carries one half.
+    - SPD matrices, compared by the log-Euclidean distance or the affine-invariant one, and tangent
+      vectors of them: by pairs of channels. Each of the two distances is the norm of a symmetric
+      matrix (`geometry.spd.difference`), whose squared entries, over the distance, are the parts.
+    - Other vectors, compared by Euclidean distance or by cosine: by dimension, of which none has a
+      meaning of its own.
+
+    Measured on walks of 40 people whom `gait_qp_wl` was not trained on, a fifth of each masked
+    (`tests/bench/explanations.py`, which cuts and interpolates too): without the largest moments
+    the score of a false claim falls by 11.2 %, without as long ones elsewhere by 3.2 % (difference
+    8.0, 95 % interval 6.2 to 9.8); without those that are alike the score of a true claim rises by
+    68 %, elsewhere by 36 % (32, 24 to 42). Whatever is missing raises the score of a true claim:
+    without its largest moments it rises less than elsewhere, by 11.4 % for 23.4 %, so these are not
+    what changes it most.
+
+    Args:
+        model: A `keras.Model` whose head names its distance, or the name of a zoo model.
+        a: Recording, as `keras_dml.embed` takes it.
+        b: Another one.
+
+    Returns:
+        `Explanation`.
+
+    Raises:
+        TypeError: If `model` is not a model, or a recording does not hold real numbers.
+        ValueError: If the model does not take a recording, or its distance is no sum of such parts.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> a, b = rng.normal(scale=0.1, size=(2, 20, 12))
+        >>> found = explain("vowels_qp_wl", a, b)
+        >>> found.parts.shape, bool(np.isclose(found.parts.sum(), found.distance))
+        ((64, 17), True)
+    """
+    model = reading.load(model) if isinstance(model, str) else model
+    z = inference.embed(model, [a, b], progress=False)
+    return _between(model, dict(zip("ab", z, strict=True)), {"a": a, "b": b})
+
+
+def explain_nearest(model, recording, embeddings, name="probe") -> Explanation:
+    """Explains the distance of a recording to the nearest of several embeddings, whose own
+    recordings were not kept.
+
+    Args:
+        model: As in `explain`.
+        recording: The recording.
+        embeddings: Embeddings of the same model, shape `(count, ...)`, at least one.
+        name: What the recording is called. It carries half of a Wasserstein distance; the moments
+            of the other half are not known.
+
+    Returns:
+        `Explanation`.
+
+    Raises:
+        TypeError: As in `explain`.
+        ValueError: As in `explain`, or the embeddings are not this model's.
+    """
+    model = reading.load(model) if isinstance(model, str) else model
+    z = inference.embed(model, [recording], progress=False)
+    nearest = np.argmin(inference.distance(model, z, embeddings)[0])
+    return _between(model, {name: z[0], "enrolled": embeddings[nearest]}, {name: recording})
+
+
+def _between(model, embeddings, recordings):
+    metric = inference.head_distance(model)
+    x, y = embeddings.values()
+    encoder = inputs.encoder(model)
+    if isinstance(metric, distances.Wasserstein):
+        return _quantile.explained(encoder, metric.p, embeddings, recordings)
+    if isinstance(metric, distances.LogEuclidean):
+        return _matrices.explained(encoder, log_euclidean_difference(x, y))
+    if isinstance(metric, distances.AffineInvariant):
+        return _matrices.explained(encoder, affine_invariant_difference(x, y))
+    x, y = x.astype(np.float64), y.astype(np.float64)
+    if isinstance(metric, distances.Euclidean):
+        if isinstance(encoder.layers[-1], (TangentMap, TangentVector)):
+            return _matrices.explained(encoder, ops.convert_to_numpy(spd.unvectorize(y - x)))
+        return _vectors.euclidean(x, y)
+    if isinstance(metric, distances.Cosine):
+        return _vectors.cosine(x, y)
+    raise ValueError(
+        f"The distance {metric.name or type(metric).__name__!r} of {model.name!r} is no sum of "
+        "parts that come from moments, channels or dimensions. Those that are: wasserstein, "
+        "log_euclidean, affine_invariant, euclidean, cosine."
+    )

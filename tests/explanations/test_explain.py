@@ -1,0 +1,250 @@
+"""Distances as sums of parts, with the moments and channels they come from."""
+
+import pathlib
+
+import numpy as np
+import pytest
+
+import keras_dml
+from keras_dml import distances, layers, models
+from keras_dml._backend import keras
+from keras_dml.explanations import explain, explain_nearest
+
+ZOO = pathlib.Path(__file__).parents[2] / "zoo"
+CHANNELS = 3
+NAMES = ("x", "y", "z")
+CONTRACT = {"channels": list(NAMES), "units": "g", "rate_hz": 50.0}
+
+
+def recordings(seed=0, steps=(60, 45)):
+    """Of channels at other levels, and mixed otherwise."""
+    rng = np.random.default_rng(seed)
+    mixed = [rng.normal(i, 1 + i, (count, CHANNELS)) for i, count in enumerate(steps)]
+    return [one @ rng.normal(size=(CHANNELS, CHANNELS)) for one in mixed]
+
+
+def quantiles(p=1, **options):
+    """Quantile functions of the channels as they are, at 50 Hz."""
+    signal = keras.Input((None, CHANNELS))
+    x = layers.InputContract(**CONTRACT)(signal)
+    return keras.Model(signal, layers.QuantileLayer(8, p=p, **options)(x))
+
+
+class Compared(keras.layers.Layer):
+    """Passes matrices on and names their distance."""
+
+    def __init__(self, distance):
+        super().__init__()
+        self.distance = distances.get(distance)
+
+    def call(self, inputs):
+        return inputs
+
+
+def covariances(*after):
+    """Layers behind the covariances of standardized channels."""
+    before = [
+        layers.InputContract(**CONTRACT),
+        layers.InstanceStandardization(),
+        layers.Covariance("oas"),
+    ]
+    return keras.Sequential([keras.Input((None, CHANNELS)), *before, *after])
+
+
+def pooled():
+    return keras.Sequential([keras.Input((None, CHANNELS)), layers.SequencePooling()])
+
+
+def squares():
+    """Vectors compared by Euclidean distance."""
+    return keras.Sequential(
+        [
+            keras.Input((None, CHANNELS)),
+            layers.SequencePooling("mean"),
+            Compared("euclidean"),
+        ]
+    )
+
+
+KINDS = {
+    "1-Wasserstein": quantiles,
+    "2-Wasserstein": lambda: quantiles(2),
+    "an encoder": lambda: models.sequence_encoder(CHANNELS, knots=5),
+    "affine-invariant": lambda: covariances(layers.ReEig(1e-4), layers.BiMap(2)),
+    "log-Euclidean": lambda: covariances(Compared("log_euclidean")),
+    "tangent vectors": lambda: covariances(layers.LogEig(), layers.TangentVector()),
+    "a tangent map": lambda: covariances(layers.TangentMap(2)),
+    "cosine": pooled,
+    "Euclidean": squares,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parts_moments_and_channels_sum_to_the_distance(kind):
+    model, (a, b) = KINDS[kind](), recordings()
+    found = explain(model, a, b)
+    z = keras_dml.embed(model, [a, b])
+    expected = keras_dml.distance(model, z[:1], z[1:])[0, 0]
+    np.testing.assert_allclose(found.distance, expected, rtol=1e-5)
+    np.testing.assert_allclose(found.parts.sum(), found.distance, rtol=1e-6)
+    assert found.parts.shape == tuple(map(len, found.labels))
+    for name, recording in zip("ab", (a, b), strict=True):
+        if found.timelines:
+            line = found.timelines[name]
+            assert line.parts.shape == (len(recording),)
+            np.testing.assert_allclose(line.parts.sum(), found.distance / 2, rtol=1e-6)
+    if found.channels:
+        np.testing.assert_allclose(sum(found.channels.values()), found.distance, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_explanation_is_the_same_from_either_side(kind):
+    model, (a, b) = KINDS[kind](), recordings()
+    found, swapped = explain(model, a, b), explain(model, b, a)
+    np.testing.assert_allclose(swapped.parts, found.parts, rtol=1e-4, atol=1e-5)
+    for name, other in ("ab", "ba"):
+        if found.timelines:
+            mine, theirs = found.timelines[name].parts, swapped.timelines[other].parts
+            np.testing.assert_allclose(mine, theirs, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "cosine"])
+def test_a_recording_is_not_apart_from_itself(kind):
+    a, _ = recordings()
+    found = explain(KINDS[kind](), a, a)
+    assert found.distance < 1e-6 and not found.parts.round(6).any()
+    assert "distance" in str(found)
+
+
+def test_the_moment_that_differs_is_named_in_seconds_and_by_its_recording():
+    a, b = (np.random.default_rng(seed).normal(size=(100, CHANNELS)) for seed in (0, 1))
+    b[40:50] += 8
+    found = explain(quantiles(), a, b)
+    first = found.moments[0]
+    assert (first.recording, first.start, first.end) == ("b", 40, 50)
+    assert first.part > 0.4 * found.distance
+    assert str(found).splitlines()[1].startswith("moments: 0.80 to 1.00 s of b ")
+    parts = [one.part for one in found.moments]
+    assert parts == sorted(parts, reverse=True)
+
+
+def test_a_moment_that_makes_recordings_alike_has_a_negative_part():
+    """Both recordings are loud for a while, the first for longer."""
+    a, b = (np.random.default_rng(seed).normal(size=(100, CHANNELS)) for seed in (0, 1))
+    a[40:60], b[10:20] = a[40:60] + 8, b[10:20] + 8
+    found = explain(quantiles(), a, b)
+    assert found.moments[0].recording == "a" and found.moments[0].start >= 40
+    assert found.alike[0].recording == "b"
+    assert 10 <= found.alike[0].start < found.alike[0].end <= 20
+    assert found.alike[0].part < 0 and "moments that are alike: " in str(found)
+
+
+def test_a_recording_that_was_not_kept_carries_the_other_half():
+    model, (a, b) = quantiles(), recordings()
+    z = keras_dml.embed(model, [b, b + 3])
+    both, alone = explain(model, a, b), explain_nearest(model, a, z)
+    np.testing.assert_allclose(alone.parts, both.parts)
+    np.testing.assert_allclose(alone.timelines["probe"].parts, both.timelines["a"].parts)
+    assert list(alone.timelines) == ["probe"]
+
+
+@pytest.mark.parametrize("padding", ["same", "valid"])
+def test_an_activation_stands_for_steps_and_saw_their_neighbors(padding):
+    """The moments of an encoder are where its activations change."""
+    model = keras.Sequential(
+        [
+            keras.Input((None, CHANNELS)),
+            layers.FirstDifference(),
+            layers.MaskedConv1D(4, 5, padding=padding),
+            layers.MaskedAveragePooling1D(2),
+            layers.MaskedConv1D(4, 3),
+            layers.MaskedAveragePooling1D(2),
+            layers.QuantileLayer(6),
+        ]
+    )
+    a, b = recordings(steps=(61, 50))
+    line = explain(model, a, b).timelines["a"]
+    seen = keras.Model(model.inputs, model.layers[-2].output)
+    before, stride = np.asarray(seen([a[None]]))[0], 4
+    first = 2 if padding == "valid" else 0
+    for step in (0, 17, 40, 60):
+        moved = a.copy()
+        moved[step] += 1
+        changed = np.flatnonzero(np.abs(np.asarray(seen([moved[None]]))[0] - before).max(1) > 1e-6)
+        starts = first + stride * changed
+        assert (step >= starts - line.before).all()
+        assert (step < starts + stride + line.after).all()
+    assert len(np.unique(line.parts)) <= len(before) + 1
+    runs = np.flatnonzero(np.diff(line.parts)) + 1
+    assert not ((runs - first) % stride)[runs < first + stride * len(before)].any()
+
+
+def test_moments_are_left_out_where_the_network_moves_time_in_an_unknown_way():
+    model = keras.Sequential(
+        [
+            keras.Input((None, CHANNELS)),
+            keras.layers.UpSampling1D(3),
+            layers.QuantileLayer(6),
+        ]
+    )
+    found = explain(model, *recordings())
+    assert not found.timelines and not found.moments and found.parts.sum() > 0
+
+
+def test_channels_that_differ_are_found_through_the_maps_of_a_network():
+    """A square map turns the channels, which moves no part."""
+    plain, turned = covariances(layers.BiMap(3)), covariances(layers.BiMap(3))
+    plain.layers[-1].set_weights([np.eye(3)])
+    a, b = (np.random.default_rng(seed).normal(size=(500, CHANNELS)) for seed in (0, 1))
+    b[:, 1] = b[:, 0] + b[:, 1]
+    found = explain(plain, a, b)
+    assert tuple(found.channels) == NAMES
+    assert found.largest(1).keys() == {"x, y"}
+    np.testing.assert_allclose(explain(turned, a, b).parts, found.parts, rtol=0, atol=1e-3)
+
+
+def test_units_that_cannot_be_traced_to_channels_are_said_to_be_units():
+    model = covariances(layers.RiemannianBatchNormalization(), layers.ReEig(1e-4))
+    found = explain(model, *recordings())
+    assert tuple(found.channels) == ("unit 0", "unit 1", "unit 2") and "units" in found.meaning
+
+
+def test_matrices_as_inputs_have_channels_too():
+    model = models.spdnet((4, 3))
+    x = np.random.default_rng(0).normal(size=(2, 4, 9))
+    found = explain(model, *(x @ x.swapaxes(1, 2)))
+    assert tuple(found.channels) == ("channel 0", "channel 1", "channel 2", "channel 3")
+
+
+def test_dimensions_are_said_to_have_no_meaning():
+    assert "no meaning of its own" in str(explain(pooled(), *recordings()))
+
+
+def test_a_distance_without_parts_is_refused():
+    with pytest.raises(ValueError, match="'stein' of .* no sum of parts.*wasserstein"):
+        explain(covariances(Compared("stein")), *recordings())
+
+
+def test_embeddings_of_another_model_and_bad_recordings_are_refused():
+    a, b = recordings()
+    with pytest.raises(ValueError, match="Recording 1 has 2 channels"):
+        explain(quantiles(), a, b[:, :2])
+    other = keras_dml.embed(
+        keras.Sequential([keras.Input((None, 3)), layers.QuantileLayer(7)]), [b]
+    )
+    with pytest.raises(ValueError, match="must hold embeddings of"):
+        explain_nearest(quantiles(), a, other)
+
+
+@pytest.mark.parametrize("name", ["vowels_qp_wl", "eeg_spdnet_rpl", "gait_lda"])
+def test_models_of_the_zoo_explain_their_distances(name):
+    model = keras_dml.zoo.load(name)
+    golden = np.load(ZOO / name / "golden.npz")
+    a, b = golden["recording_0"], golden["recording_1"]
+    found = explain(name, a, b)
+    z = keras_dml.embed(model, [a, b])
+    np.testing.assert_allclose(
+        found.distance, keras_dml.distance(model, z[:1], z[1:])[0, 0], rtol=1e-4
+    )
+    assert bool(found.moments) == (name == "vowels_qp_wl")
+    assert len(found.channels) == (64 if name == "eeg_spdnet_rpl" else 0)
