@@ -1,0 +1,115 @@
+"""Whether the moments that an explanation names made the score: walks with these moments taken out,
+beside the same walks with as long ones taken out elsewhere.
+
+python -m tests.bench.explanations
+
+One probe of each person whom `gait_qp_wl` was not trained on claims to be of another person, and of
+their own. The score is the least distance to the enrolled recordings of the claimed person; the
+moments are those of the probe, explained against the nearest of these.
+"""
+
+import argparse
+
+import numpy as np
+
+import keras_dml
+from keras_dml._backend import ops
+from zoo import gait
+
+FRACTION = 0.2  # of the steps of a probe that are taken out
+ELSEWHERE = 8  # random places
+CASES = (("imposter", "moments"), ("genuine", "alike"), ("genuine", "moments"))
+
+
+def masked(model, signal, masks):
+    """Embeddings of a recording whose steps are missing: no activation stands for them."""
+    batch, valid = np.stack([signal] * len(masks)).astype(np.float32), ~np.stack(masks)
+    return ops.convert_to_numpy(model.call(ops.convert_to_tensor(batch), mask=valid))
+
+
+def cut(model, signal, masks):
+    """Embeddings of a recording without some steps, the rest joined."""
+    return keras_dml.embed(model, [signal[~out] for out in masks], progress=False)
+
+
+def interpolated(model, signal, masks):
+    """Embeddings of a recording with some steps on lines between their neighbors."""
+    steps = np.arange(len(signal))
+    columns = [[np.interp(steps, steps[~out], x[~out]) for x in signal.T] for out in masks]
+    return keras_dml.embed(model, [np.transpose(one) for one in columns], progress=False)
+
+
+NAMES = {"moments": "what keeps apart", "alike": "what makes alike"}
+WAYS = {"a mask": masked, "cutting": cut, "interpolation": interpolated}
+
+
+def named(found, which):
+    """Steps of the first moments of recording `a`, a fifth of it or just above if they are as
+    long."""
+    out = np.zeros(len(found.timelines["a"].recording), bool)
+    for moment in getattr(found, which):
+        if moment.recording == "a" and out.mean() < FRACTION:
+            out[moment.start : moment.end] = True
+    return out
+
+
+def claims(walks, kind, rng, count):
+    """Probes of the last sessions of people, one a person, and the recordings they are compared
+    with, those of earlier sessions."""
+    people, sessions = np.array(walks.subjects), np.array(walks.sessions)
+    last = {name: sessions[people == name].max() for name in set(walks.subjects)}
+    enrolled = {
+        name: np.flatnonzero((people == name) & (sessions < end)) for name, end in last.items()
+    }
+    known = sorted(name for name, rows in enrolled.items() if len(rows))
+    for name in rng.permutation(known)[:count]:
+        probe = rng.choice(np.flatnonzero((people == name) & (sessions == last[name])))
+        others = [other for other in known if other != name]
+        claimed = name if kind == "genuine" else rng.choice(others)
+        yield walks.signals[probe], [walks.signals[row] for row in enrolled[claimed]]
+
+
+def changes(model, probe, enrolled, which, rng):
+    """Changes of the score, as fractions of it: by way, `(1 + ELSEWHERE,)`, the named moments
+    first."""
+    stored = keras_dml.embed(model, enrolled, progress=False)
+    score = keras_dml.distance(model, keras_dml.embed(model, [probe]), stored)
+    out = named(keras_dml.explain(model, probe, enrolled[score.argmin()]), which)
+    shifts = rng.integers(1, len(probe), ELSEWHERE)
+    masks = [out, *(np.roll(out, shift) for shift in shifts)]
+    found = {}
+    for name, way in WAYS.items():
+        z = way(model, probe, masks)
+        found[name] = keras_dml.distance(model, z, stored).min(axis=1) / score.min() - 1
+    return found
+
+
+def interval(values, rng):
+    """Mean and 95 % bootstrap interval over recordings, each of another person."""
+    means = rng.choice(values, (10_000, len(values))).mean(axis=1)
+    return values.mean(), *np.quantile(means, [0.025, 0.975])
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--pairs", type=int, default=40, help="claims of each kind")
+    given = options.parse_args()
+    rng = np.random.default_rng(0)
+    model, walks = keras_dml.zoo.load("gait_qp_wl"), gait.walks("test").windows(gait.WINDOW)
+    print("| claims | taken out | by | change | elsewhere | difference | of absolute changes |")
+    print("|---|---|---|---|---|---|---|")
+    for kind, which in CASES:
+        chosen = claims(walks, kind, np.random.default_rng(1), given.pairs)
+        found = [changes(model, *claim, which, rng) for claim in chosen]
+        for way in WAYS:
+            table = 100 * np.array([one[way] for one in found])  # (claims, 1 + ELSEWHERE), percent
+            cells = [f"{len(found)} {kind}", NAMES[which], way]
+            cells += [f"{table[:, 0].mean():+.1f} %", f"{table[:, 1:].mean():+.1f} %"]
+            for values in (table, np.abs(table)):
+                mean, low, high = interval(values[:, 0] - values[:, 1:].mean(axis=1), rng)
+                cells.append(f"{mean:+.1f} % ({low:+.1f} to {high:+.1f})")
+            print("|", " | ".join(cells), "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()
