@@ -7,6 +7,7 @@ import pathlib
 import numpy as np
 
 from keras_dml.gallery._decisions import Decisions
+from keras_dml.gallery._explanations import Explanations
 from keras_dml.gallery._model import GalleryModel
 from keras_dml.gallery._names import check_name
 from keras_dml.gallery._results import Enrollment
@@ -15,7 +16,7 @@ from keras_dml.gallery._store import Store, is_url
 from keras_dml.gallery._templates import Templates
 
 
-class Gallery(Decisions, Sharing):
+class Gallery(Decisions, Explanations, Sharing):
     """People enrolled under one model: who is it, is it the one who is claimed, or a stranger?
 
     They are kept in a SQLite file, read into memory and compared exactly; or in a database of a

@@ -1,0 +1,42 @@
+"""Why a recording is near to a person of a gallery, or far."""
+
+import numpy as np
+import pytest
+
+from keras_dml._backend import keras
+from keras_dml.gallery import Gallery
+from keras_dml.layers import QuantileLayer
+
+
+@pytest.fixture
+def gallery(tmp_path):
+    signal = keras.Input((None, 2))
+    model = keras.Model(signal, QuantileLayer(6)(keras.layers.Identity()(signal)))
+    with Gallery(tmp_path / "family.db", model) as opened:
+        opened.enroll("alice", recordings(4))
+        yield opened
+
+
+def recordings(count, seed=0):
+    rng = np.random.default_rng(seed)
+    return [rng.normal(i, 1, (40, 2)) for i in range(count)]
+
+
+def test_the_parts_sum_to_the_score_and_the_moments_are_those_of_the_probe(gallery):
+    (probe,) = recordings(1, seed=1)
+    probe[20:28] += 9
+    decision = gallery.verify("alice", probe, threshold=1.0)
+    found = gallery.explain(decision.person, probe)
+    np.testing.assert_allclose(found.distance, decision.score, rtol=1e-6)
+    np.testing.assert_allclose(found.parts.sum(), decision.score, rtol=1e-6)
+    np.testing.assert_allclose(found.timelines["probe"].parts.sum(), decision.score / 2, rtol=1e-6)
+    first = found.moments[0]
+    assert (first.recording, first.start, first.end) == ("probe", 20, 28)
+    assert "steps 20 to 28 of probe" in str(found)
+
+
+def test_one_recording_of_a_known_person_is_explained(gallery):
+    with pytest.raises(ValueError, match="Received 2: explain each by itself"):
+        gallery.explain("alice", recordings(2))
+    with pytest.raises(KeyError, match="Nobody named 'bob'"):
+        gallery.explain("bob", recordings(1))
