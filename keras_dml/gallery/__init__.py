@@ -15,6 +15,7 @@ _HOME = {
     "Enrollment": "_results",
     "GroupRate": "_results",
     "Identification": "_results",
+    "MeanTemplate": "_mean_template",
     "Threshold": "_results",
     "exists": "_without_model",
     "export_tflite": "_device",

@@ -9,14 +9,15 @@ import numpy as np
 from keras_dml.gallery._decisions import Decisions
 from keras_dml.gallery._explanations import Explanations
 from keras_dml.gallery._model import GalleryModel
-from keras_dml.gallery._names import check_name
+from keras_dml.gallery._names import check_name, recording_id
+from keras_dml.gallery._recordings import Recordings
 from keras_dml.gallery._results import Enrollment
 from keras_dml.gallery._sharing import Sharing
 from keras_dml.gallery._store import Store, is_url
 from keras_dml.gallery._templates import Templates
 
 
-class Gallery(Decisions, Explanations, Sharing):
+class Gallery(Decisions, Explanations, Recordings, Sharing):
     """People enrolled under one model: who is it, is it the one who is claimed, or a stranger?
 
     They are kept in a SQLite file, read into memory and compared exactly; or in a database of a
@@ -152,7 +153,8 @@ class Gallery(Decisions, Explanations, Sharing):
         kept = tuple(i for i in taken if i not in refused)
         if not kept:
             return Enrollment(person, kept, refused, self.people().get(person, 0))
-        return Enrollment(person, kept, refused, self._store.add(person, z))
+        ids = tuple(recording_id(one.tobytes()) for one in z.astype("<f4"))
+        return Enrollment(person, kept, refused, self._store.add(person, z), ids)
 
     def _apart(self, person, z):
         """Why some embeddings do not belong to the others of a person, by row."""

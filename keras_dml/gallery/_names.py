@@ -1,6 +1,14 @@
-"""Names of people."""
+"""Names of people and ids of recordings."""
+
+import hashlib
 
 LONGEST = 200  # characters
+DIGITS = 16  # of an id
+
+
+def recording_id(stored):
+    """Id of an enrolled recording: the beginning of SHA-256 of its embedding's bytes, as stored."""
+    return hashlib.sha256(stored).hexdigest()[:DIGITS]
 
 
 def check_name(person):

@@ -16,12 +16,14 @@ class Enrollment:
         kept: Indices of the recordings that are enrolled now.
         refused: Why each other one is not, by its index.
         enrolled: Recordings of the person in the gallery, these included.
+        ids: Id of each recording kept, for `Gallery.forget`.
     """
 
     person: str
     kept: tuple[int, ...]
     refused: dict[int, str]
     enrolled: int
+    ids: tuple[str, ...] = ()
 
     def __str__(self):
         said = f"{self.person}: {len(self.kept)} recordings enrolled, {self.enrolled} in all"

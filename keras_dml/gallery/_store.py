@@ -12,6 +12,7 @@ import numpy as np
 
 from keras_dml.gallery import _encryption, _key
 from keras_dml.gallery._encryption import Keys, NoKeys
+from keras_dml.gallery._removal import Removal
 from keras_dml.gallery._results import Threshold
 from keras_dml.gallery._sqlite import SQLiteFile
 
@@ -38,7 +39,7 @@ def is_url(path):
     return str(path).startswith(URLS)
 
 
-class Store:
+class Store(Removal):
     """Reads and writes a gallery. Every method is one transaction: it is done whole or not at all,
     and what has returned survives a killed process.
 
@@ -236,24 +237,6 @@ class Store:
     def changes(self):
         """A number that is another one after any change, by this or another process."""
         return self._database.changes()
-
-    def remove(self, person):
-        """Removes a person and all that is stored of them; whether there was one."""
-        with self._database.writing() as run:
-            found = run("SELECT id FROM people WHERE name = ?", (person,)).fetchone()
-            if found:
-                self._keys.destroy(run, *found)
-                run("DELETE FROM people WHERE id = ?", found)
-        self._database.forget()
-        return bool(found)
-
-    def purge(self):
-        """Writes all anew without free space.
-
-        Returns:
-            Where removed templates may still be, sentences.
-        """
-        return self._database.purge()
 
     def thresholds(self):
         """The thresholds that were set, by false accept rate."""

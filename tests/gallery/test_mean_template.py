@@ -1,0 +1,146 @@
+"""Mean templates: one embedding in the place of several."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import keras_dml
+from keras_dml import distances
+from keras_dml._backend import keras
+from keras_dml.gallery import Gallery, MeanTemplate
+from keras_dml.geometry import spd
+from keras_dml.geometry.quantile import wasserstein
+from keras_dml.layers import QuantileLayer, SequencePooling
+
+KNOTS = np.linspace(0, 1, 6) ** 1.3
+
+
+def quantiles(count, rng):
+    values = np.sort(rng.normal(size=(count, 3, len(KNOTS))), axis=-1)
+    return np.concatenate([values, np.broadcast_to(KNOTS, (count, 1, len(KNOTS)))], axis=1)
+
+
+def matrices(count, rng):
+    x = rng.normal(size=(count, 4, 12))
+    return x @ x.swapaxes(1, 2) / 12
+
+
+def vectors(count, rng):
+    return rng.normal(size=(count, 7))
+
+
+KINDS = {
+    "wasserstein": (distances.Wasserstein(2), quantiles),
+    "log_euclidean": (distances.LogEuclidean(), matrices),
+    "euclidean": (distances.Euclidean(), vectors),
+    "cosine": (distances.Cosine(), vectors),
+}
+kinds = pytest.mark.parametrize("kind", KINDS)
+seeds = st.integers(0, 10_000)
+
+
+def made(kind, count, seed):
+    distance, embeddings = KINDS[kind]
+    return distance, embeddings(count, np.random.default_rng(seed)).astype("f4")
+
+
+def assert_same(found, expected):
+    assert found.weight == expected.weight
+    scale = np.abs(expected.mean).max()
+    np.testing.assert_allclose(found.mean, expected.mean, rtol=0, atol=1e-6 * scale)
+
+
+@kinds
+@given(seed=seeds, gone=st.sets(st.integers(0, 5), max_size=5), order=st.permutations(range(6)))
+def test_what_is_forgotten_was_never_enrolled_in_any_order(kind, seed, gone, order):
+    distance, z = made(kind, 6, seed)
+    found = MeanTemplate.of(distance, z[list(order)])
+    for i in gone:
+        found = found.forget(z[i])
+    assert_same(found, MeanTemplate.of(distance, z[[i for i in range(6) if i not in gone]]))
+
+
+@kinds
+@given(seed=seeds, cuts=st.sets(st.integers(1, 6), min_size=2, max_size=2))
+def test_merging_is_exact_associative_and_commutative(kind, seed, cuts):
+    distance, z = made(kind, 7, seed)
+    a, b, c = (MeanTemplate.of(distance, part) for part in np.split(z, sorted(cuts)))
+    whole = MeanTemplate.of(distance, z)
+    for found in (a.merge(b).merge(c), a.merge(b.merge(c)), c.merge(a).merge(b)):
+        assert_same(found, whole)
+    assert_same(a.merge(b).forget(b.embedding) if b.weight == 1 else a, a)
+
+
+@kinds
+def test_the_template_is_an_embedding_with_the_least_sum_of_squares(kind):
+    distance, z = made(kind, 5, 0)
+    if kind == "cosine":
+        z /= np.linalg.norm(z, axis=1, keepdims=True)
+    template = MeanTemplate.of(distance, z).embedding
+    assert template.shape == z.shape[1:] and template.dtype == np.float32
+
+    def cost(point):
+        found = keras_dml.distance(distance, z, point[None]).ravel().astype(float)
+        if kind == "wasserstein":  # by filter, as the barycenter has it
+            one = [wasserstein.distance(z[:, [k]], point[[k]], KNOTS, 2) for k in range(3)]
+            return float(np.sum(np.square(one)))
+        return (found if kind == "cosine" else found**2).sum()
+
+    for other in made(kind, 4, 1)[1]:
+        near = 0.98 * template + 0.02 * other if kind != "log_euclidean" else None
+        if near is None:
+            near = np.asarray(spd.geodesic(template, other, 0.02))
+        assert cost(near) > cost(template)
+
+
+def test_distances_without_such_a_mean_are_refused_with_the_way_out():
+    with pytest.raises(ValueError, match="'wasserstein' of order 1 has no mean.*keep all"):
+        MeanTemplate.of(distances.Wasserstein(1), made("wasserstein", 2, 0)[1])
+    with pytest.raises(ValueError, match="'affine_invariant' has no mean"):
+        MeanTemplate.of("affine_invariant", made("log_euclidean", 2, 0)[1])
+
+
+def test_templates_that_do_not_fit_and_the_last_recording_are_refused():
+    one = MeanTemplate.of("euclidean", np.ones((1, 3)))
+    with pytest.raises(ValueError, match="Mean templates of one model merge"):
+        one.merge(MeanTemplate.of("euclidean", np.ones((1, 4))))
+    with pytest.raises(ValueError, match="Mean templates of one model merge"):
+        one.merge(MeanTemplate.of("cosine", np.ones((1, 3))))
+    with pytest.raises(ValueError, match="remove it as a whole"):
+        one.forget(np.ones(3))
+    with pytest.raises(ValueError, match="Received none"):
+        MeanTemplate.of("euclidean", np.ones((0, 3)))
+
+
+@pytest.mark.parametrize(
+    "head",
+    [lambda: QuantileLayer(4, p=2), lambda: SequencePooling("mean")],
+    ids=["p = 2", "cosine"],
+)
+def test_a_gallery_gives_the_template_of_the_recordings_that_are_left(head, tmp_path):
+    signal = keras.Input((None, 2))
+    model = keras.Model(signal, head()(keras.layers.Identity()(signal)))
+    recordings = list(np.random.default_rng(0).normal(2, 1, size=(5, 20, 2)))
+    with Gallery(tmp_path / "a.db", model) as first, Gallery(tmp_path / "b.db", model) as second:
+        ids = first.enroll("alice", recordings[:3]).ids
+        second.enroll("alice", recordings[3:])
+        merged = first.mean_template("alice").merge(second.mean_template("alice"))
+        first.merge(second)
+        assert_same(first.mean_template("alice"), merged)
+        z = keras_dml.embed(model, recordings)
+        first.forget("alice", ids[1])
+        assert_same(first.mean_template("alice"), merged.forget(z[1]))
+        assert_same(
+            first.mean_template("alice"),
+            MeanTemplate.of(model.layers[-1].distance, z[[0, 2, 3, 4]]),
+        )
+
+
+def test_a_gallery_of_sets_gives_no_template(tmp_path):
+    signal = keras.Input((None, 2))
+    model = keras.Model(signal, QuantileLayer(4)(keras.layers.Identity()(signal)))
+    with Gallery(tmp_path / "a.db", model) as gallery:
+        gallery.enroll("alice", np.zeros((20, 2)))
+        with pytest.raises(ValueError, match="of order 1 has no mean"):
+            gallery.mean_template("alice")

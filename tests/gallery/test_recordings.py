@@ -1,0 +1,116 @@
+"""Single recordings of people: their ids, and how one is forgotten."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import keras_dml
+from keras_dml._backend import keras
+from keras_dml.gallery import Gallery
+from keras_dml.layers import QuantileLayer
+
+NAMES = ("alice", "bob")
+RECORDINGS = np.random.default_rng(0).normal(size=(6, 20, 2))
+PROBES = np.random.default_rng(1).normal(size=(3, 20, 2))
+
+
+@pytest.fixture(scope="module")
+def model():
+    signal = keras.Input((None, 2))
+    return keras.Model(signal, QuantileLayer(4)(keras.layers.Identity()(signal)), name="channels")
+
+
+@pytest.fixture
+def gallery(model, place):
+    with Gallery(model=model, **place) as opened:
+        yield opened
+
+
+def state(gallery):
+    """What a gallery knows, whatever the order in which it learned it."""
+    known = gallery.people()
+    scores = {
+        name: [gallery.verify(name, one, threshold=0.0).score for one in PROBES] for name in known
+    }
+    return known, {name: sorted(gallery.recordings(name)) for name in known}, scores
+
+
+def test_ids_are_those_of_the_recordings_kept_in_every_gallery(gallery, model, tmp_path):
+    bad = np.zeros((5, 3))
+    found = gallery.enroll("alice", [RECORDINGS[0], bad, RECORDINGS[1]])
+    assert found.kept == (0, 2) and len(set(found.ids)) == 2
+    assert gallery.recordings("alice") == found.ids
+    with Gallery(tmp_path / "other.db", model) as other:
+        assert other.enroll("alicia", RECORDINGS[1]).ids == found.ids[1:]
+    assert gallery.enroll("bob", [bad]).ids == ()
+
+
+def test_a_recording_that_is_forgotten_was_never_enrolled(gallery, model, tmp_path):
+    ids = gallery.enroll("alice", list(RECORDINGS[:3])).ids
+    gallery.forget("alice", ids[1])
+    with Gallery(tmp_path / "never.db", model) as never:
+        never.enroll("alice", [RECORDINGS[0], RECORDINGS[2]])
+        assert state(gallery) == state(never)
+
+
+@pytest.mark.parametrize("place", ["file"], indirect=True)
+def test_of_a_recording_that_is_forgotten_no_byte_stays(gallery, model):
+    ids = gallery.enroll("alice", list(RECORDINGS[:3])).ids
+    written = keras_dml.embed(model, RECORDINGS[1:2])[0, :2].astype("<f4").tobytes()
+
+    def found():
+        files = gallery.path.parent.glob(f"{gallery.path.name}*")
+        return any(written[:16] in one.read_bytes() for one in files)
+
+    assert found()
+    gallery.forget("alice", ids[1])
+    assert not found()
+
+
+def test_with_the_last_recording_the_person_is_gone(gallery):
+    (own,) = gallery.enroll("alice", RECORDINGS[0]).ids
+    gallery.reject("alice", RECORDINGS[1])
+    gallery.forget("alice", own)
+    assert gallery.people() == {}
+    gallery.enroll("alice", RECORDINGS[0])
+    assert not gallery.verify("alice", RECORDINGS[1], threshold=1e9).denied
+
+
+def test_what_is_not_there_cannot_be_forgotten(gallery):
+    (own,) = gallery.enroll("alice", RECORDINGS[0]).ids
+    gallery.enroll("bob", RECORDINGS[1])
+    with pytest.raises(KeyError, match="'bob' has no recording"):
+        gallery.forget("bob", own)
+    with pytest.raises(KeyError, match="Nobody named 'carol'"):
+        gallery.forget("carol", own)
+    assert gallery.people() == {"alice": 1, "bob": 1}
+
+
+steps = st.lists(st.tuples(st.sampled_from(NAMES), st.integers(0, 5)), max_size=6, unique=True)
+
+
+@settings(max_examples=8)
+@given(kept=steps, gone=steps, order=st.randoms(use_true_random=False))
+def test_the_order_of_enrolling_forgetting_and_merging_does_not_matter(
+    model, tmp_path_factory, kept, gone, order
+):
+    """Some recordings are enrolled and forgotten amid others, on two devices that merge."""
+    folder = tmp_path_factory.mktemp("devices")
+    gone = [one for one in gone if one not in kept]
+    with (
+        Gallery(folder / "first.db", model) as first,
+        Gallery(folder / "second.db", model) as second,
+        Gallery(folder / "plain.db", model) as plain,
+    ):
+        waiting = [*kept, *gone]
+        order.shuffle(waiting)
+        for name, i in waiting:
+            device = order.choice([first, second])
+            (own,) = device.enroll(name, RECORDINGS[i]).ids
+            if (name, i) in gone:
+                device.forget(name, own)
+        first.merge(second)
+        for name, i in kept:
+            plain.enroll(name, RECORDINGS[i])
+        assert state(first) == state(plain)
