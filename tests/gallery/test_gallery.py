@@ -112,7 +112,7 @@ def test_a_threshold_that_a_model_gave_says_so(gallery, people):
     assert "extrapolated by" in str(calibrated(gallery, people, far, extrapolate=True))
 
 
-def test_the_rate_within_each_group_is_told_and_kept(gallery, model, people):
+def test_the_rate_within_each_group_is_told_and_kept(gallery, model, people, place):
     """Volunteers of a group resemble each other: their rate is above that of all."""
     level = people.level("volunteer 0")
     for i in range(1, 8):
@@ -123,7 +123,7 @@ def test_the_rate_within_each_group_is_told_and_kept(gallery, model, people):
     assert (twins.group, twins.people, others.people) == ("twins", 8, 15)
     assert others.low < others.far < others.high < twins.far == twins.high == 1
     assert str(found).splitlines()[1:] == [str(others), str(twins)]
-    with Gallery(gallery.path, model) as again:
+    with Gallery(model=model, **place) as again:
         assert again.thresholds == {0.2: found}
 
 
