@@ -9,12 +9,15 @@ from keras_dml import _lazy
 
 _HOME = {
     "Gallery": "_gallery",
+    "Boundary": "_boundary",
     "Candidate": "_results",
     "Decision": "_results",
     "DeviceGallery": "_device",
     "Enrollment": "_results",
     "GroupRate": "_results",
+    "Heard": "_listening",
     "Identification": "_results",
+    "Listening": "_listening",
     "MeanTemplate": "_mean_template",
     "Threshold": "_results",
     "exists": "_without_model",

@@ -8,6 +8,7 @@ import numpy as np
 
 from keras_dml.gallery._decisions import Decisions
 from keras_dml.gallery._explanations import Explanations
+from keras_dml.gallery._listens import Listens
 from keras_dml.gallery._model import GalleryModel
 from keras_dml.gallery._names import check_name, recording_id
 from keras_dml.gallery._recordings import Recordings
@@ -17,7 +18,7 @@ from keras_dml.gallery._store import Store, is_url
 from keras_dml.gallery._templates import Templates
 
 
-class Gallery(Decisions, Explanations, Recordings, Sharing):
+class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
     """People enrolled under one model: who is it, is it the one who is claimed, or a stranger?
 
     They are kept in a SQLite file, read into memory and compared exactly; or in a database of a

@@ -29,6 +29,7 @@ SCHEMA = (
     " STRICT",
     "CREATE INDEX templates_of_person ON templates (person)",
     "CREATE TABLE thresholds (far REAL PRIMARY KEY, found TEXT NOT NULL) STRICT",
+    "CREATE TABLE boundaries (far REAL PRIMARY KEY, found TEXT NOT NULL) STRICT",
 )
 ENCRYPTION = "encryption"  # row of `about`: the mark of an encrypted gallery, or null
 NUMBERS = np.dtype("<f4")
@@ -251,6 +252,21 @@ class Store(Removal):
                 "INSERT INTO thresholds VALUES (?, ?) ON CONFLICT (far) DO UPDATE SET found = "
                 "excluded.found",
                 (found.far, json.dumps(dataclasses.asdict(found))),
+            )
+
+    def boundaries(self):
+        """What was kept of the boundaries, a dict each, by false match rate."""
+        with self._database.reading() as run:
+            rows = run("SELECT far, found FROM boundaries ORDER BY far").fetchall()
+        return {far: json.loads(found) for far, found in rows}
+
+    def set_boundary(self, found):
+        """Keeps a `Boundary`, in place of an earlier one of the same rate."""
+        with self._database.writing() as run:
+            run(
+                "INSERT INTO boundaries VALUES (?, ?) ON CONFLICT (far) DO UPDATE SET found = "
+                "excluded.found",
+                (found.far, json.dumps(vars(found))),
             )
 
 

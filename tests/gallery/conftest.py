@@ -1,4 +1,5 @@
-"""Where galleries are kept in the tests: in files, and in databases of a real server."""
+"""Where galleries are kept in the tests, in files and in databases of a real server; a model of the
+channels as they are, and people."""
 
 import contextlib
 import importlib.util
@@ -7,6 +8,10 @@ import shutil
 import tempfile
 
 import pytest
+
+from keras_dml._backend import keras
+from keras_dml.layers import QuantileLayer
+from tests.gallery.people import CHANNELS, People
 
 PLACES = ("file", "encrypted file", "server", "encrypted server")
 KEY = bytes(range(32))
@@ -47,3 +52,16 @@ def place(request, tmp_path):
         if request.param.endswith("server"):
             found["keys"] = tmp_path / "people.keys"
     return found
+
+
+@pytest.fixture(scope="module")
+def model():
+    """Quantile functions of the channels as they are."""
+    signal = keras.Input((None, CHANNELS))
+    x = keras.layers.Identity()(signal)
+    return keras.Model(signal, QuantileLayer(6)(x), name="channels")
+
+
+@pytest.fixture
+def people():
+    return People()

@@ -9,40 +9,9 @@ from keras_dml._backend import keras
 from keras_dml.gallery import Gallery, _exported
 from keras_dml.layers import QuantileLayer
 from keras_dml.models import PrototypicalClassifier
+from tests.gallery.people import CHANNELS
 
-CHANNELS = 3
 FILES = ["file", "encrypted file"]
-
-
-@pytest.fixture(scope="module")
-def model():
-    """Quantile functions of the channels as they are."""
-    signal = keras.Input((None, CHANNELS))
-    x = keras.layers.Identity()(signal)
-    return keras.Model(signal, QuantileLayer(6)(x), name="channels")
-
-
-class People:
-    """Recordings of people whose channels lie at other levels."""
-
-    def __init__(self, seed=0):
-        self._rng = np.random.default_rng(seed)
-        self._levels = {}
-
-    def level(self, name):
-        return self._levels.setdefault(name, self._rng.normal(scale=10, size=CHANNELS))
-
-    def is_like(self, name, level):
-        self._levels[name] = level + self._rng.normal(scale=0.5, size=CHANNELS)
-
-    def __call__(self, name, count=4, steps=30):
-        level = self.level(name)
-        return [self._rng.normal(level, 1, (steps, CHANNELS)) for _ in range(count)]
-
-
-@pytest.fixture
-def people():
-    return People()
 
 
 @pytest.fixture

@@ -1,0 +1,165 @@
+"""A claim that is listened to until it is decided."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from keras_dml import inputs
+from keras_dml._arrays import real
+
+ANSWERS = {True: "accepted", False: "rejected", None: "not yet"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Heard:
+    """What is known of a claim after so many steps.
+
+    Attributes:
+        accepted: Whether it is accepted; None: not decided yet.
+        person: The person claimed.
+        score: Mean over the windows heard of the least distance to those enrolled; None before the
+            first window is full.
+        threshold: Largest score that is accepted after so many windows; None before.
+        steps: Steps of these windows.
+        seconds: Their time, where the model knows its rate; else None.
+        denied: Whether a window is nearest to one that was marked as not this person's.
+    """
+
+    accepted: bool | None
+    person: str
+    score: float | None
+    threshold: float | None
+    steps: int
+    seconds: float | None
+    denied: bool = False
+
+    @property
+    def answer(self):
+        """`"accepted"`, `"rejected"` or `"not yet"`."""
+        return ANSWERS[self.accepted]
+
+    def __str__(self):
+        said = f"{self.person} {self.answer} after {self.steps:,} steps"
+        if self.seconds is not None:
+            said += f" ({self.seconds:.3g} s)"
+        if self.score is not None:
+            said += f": {self.score:.4g}, threshold {self.threshold:.4g}"
+        return said + (", nearest to a window marked as another person's" if self.denied else "")
+
+
+class Listening:
+    """A claim that is listened to until it is decided; `Gallery.listen` gives it.
+
+    It keeps less than a window of the recording, and the sum of the scores. Chunks may be of any
+    size: the windows lie side by side from the first step, however it comes. Once it is decided it
+    stays so, and what comes later is not looked at.
+
+    Args:
+        gallery: The `Gallery`.
+        person: The person claimed.
+        boundary: `Boundary`.
+
+    Attributes:
+        heard: `Heard`, the last answer.
+    """
+
+    def __init__(self, gallery, person, boundary):
+        self._gallery, self._person, self._boundary = gallery, person, boundary
+        self._taken = signals_of(gallery.model)
+        self._rest = np.empty((0, self._taken.shape[1]), np.float32)
+        self._sum, self._windows = 0.0, 0
+        self.heard = self._said(None)
+
+    @property
+    def boundary(self):
+        """`Boundary` by which it is decided."""
+        return self._boundary
+
+    def add(self, chunk) -> Heard:
+        """Listens to the next steps.
+
+        Args:
+            chunk: Array of shape `(time, channels)`, of any number of steps, none included.
+
+        Returns:
+            `Heard`.
+
+        Raises:
+            TypeError: If the chunk does not hold real numbers.
+            ValueError: If it has another shape, is not finite, or the model does not take a window;
+                it is left out then, and others may follow.
+            KeyError: If the person was removed meanwhile.
+        """
+        chunk = self._checked(chunk)
+        if self.heard.accepted is not None:
+            return self.heard
+        window, left = self._boundary.window, self._boundary.windows - self._windows
+        steps = np.concatenate([self._rest, chunk[: left * window - len(self._rest)]])
+        full = len(steps) // window
+        if full:
+            windows = steps[: full * window].reshape(full, window, -1)
+            for score, denied in self._scores(windows):
+                self._sum, self._windows = self._sum + score, self._windows + 1
+                self.heard = self._decided(denied)
+                if self.heard.accepted is not None:
+                    break
+        self._rest = steps[full * window :].copy()
+        return self.heard
+
+    def _scores(self, windows):
+        """Score of each window, and whether it is nearest to one marked as another's."""
+        embedded = self._gallery._embedded(list(windows))
+        known = self._gallery._templates()
+        self._gallery._check_enrolled(self._person, known)
+        found = [known.scores(self._gallery._model, z[None], [self._person]) for z in embedded]
+        return [(float(score[0]), bool(denied[0])) for score, denied in found]
+
+    def _decided(self, denied):
+        mean = self._sum / self._windows
+        accepted = False if denied else self._boundary.decide(mean, self._windows)
+        return self._said(accepted, mean, denied)
+
+    def _said(self, accepted, mean=None, denied=False):
+        steps = self._windows * self._boundary.window
+        contract = self._taken.contract
+        rate = None if contract is None else contract.rate_hz
+        return Heard(
+            accepted=accepted,
+            person=self._person,
+            score=mean,
+            threshold=None if mean is None else float(self._boundary.limits(self._windows)[0]),
+            steps=steps,
+            seconds=None if rate is None else steps / rate,
+            denied=denied,
+        )
+
+    def _checked(self, chunk):
+        chunk = real("`chunk`", chunk, np.float32)
+        channels = self._taken.shape[1]
+        if chunk.ndim != 2 or chunk.shape[1] != channels:
+            raise ValueError(
+                f"`chunk` must have shape (time, channels), with {channels} channels. Received "
+                f"shape {chunk.shape}."
+            )
+        if not np.isfinite(chunk).all():
+            raise ValueError(
+                "`chunk` holds NaN or infinity. Interpolate such steps, or leave the chunk out."
+            )
+        return chunk
+
+
+def signals_of(model):
+    """What a model takes, if that is recordings, which can be listened to.
+
+    Raises:
+        ValueError: If it takes something else.
+    """
+    taken = inputs.of(model)
+    if not isinstance(taken, inputs.Signals):
+        raise ValueError(
+            f"Only recordings (time, channels) can be listened to while they grow. The model takes "
+            f"{type(taken).__name__.lower()} of shape {taken.axes}."
+        )
+    return taken

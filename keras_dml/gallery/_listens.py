@@ -1,0 +1,125 @@
+"""The part of a gallery that listens to a claim until it is decided."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from keras_dml._arrays import whole
+from keras_dml.gallery._boundary import Boundary, boundary
+from keras_dml.gallery._calibration import check_people
+from keras_dml.gallery._listening import Listening, signals_of
+
+
+class Listens:
+    """What `listen` needs; beside `Decisions`, it needs `_store`, `_model` and `_templates()`."""
+
+    @property
+    def boundaries(self) -> dict[float, Boundary]:
+        """`Boundary` by false match rate, those that `calibrate_listening` has set."""
+        return {far: Boundary(**found) for far, found in self._store.boundaries().items()}
+
+    def listen(self, person: str, *, far=None) -> Listening:
+        """Listens to a claim that is decided as soon as it can be.
+
+        Args:
+            person: The person claimed.
+            far: False match rate of the boundary, one that was set; None: the smallest.
+
+        Returns:
+            `Listening`: give its `add` the recording as it comes.
+
+        Raises:
+            KeyError: If nobody of this name is enrolled.
+            ValueError: If no boundary is set, or none for the rate.
+        """
+        known = self.boundaries
+        if not known:
+            raise ValueError(
+                "No boundary is set: call `calibrate_listening` with recordings of people whom the "
+                "model has never seen."
+            )
+        if far is not None and far not in known:
+            rates = ", ".join(f"{rate:g}" for rate in known)
+            raise ValueError(f"`far` must be a rate that was set: {rates}. Received far={far!r}.")
+        self._check_enrolled(person, self._templates())
+        return Listening(self, person, known[min(known) if far is None else far])
+
+    def calibrate_listening(
+        self, recordings, people, far: float = 0.05, *, window=None
+    ) -> Boundary:
+        """Sets the boundary at which `listen` accepts at most a fraction of false claims, at
+        whatever moment it stops, of people never used.
+
+        Each recording is heard window by window as everybody's in turn: as its own person's,
+        enrolled by the other recordings of that person, and as every other one's, enrolled by all
+        of theirs. Nothing is assumed of the scores; 2 / far people, less two, can promise a rate.
+
+        Args:
+            recordings: List of recordings, each as long as a claim may last: the shortest one says
+                after how many windows `listen` rejects. As many of each person as you enroll.
+            people: Person of each.
+            far: False match rate, above 0 and below 1.
+            window: Steps of a window, the shortest time to a decision; None: as many as the model
+                takes, where it takes one length only.
+
+        Returns:
+            `Boundary`, which the gallery keeps, with the time to a decision.
+
+        Raises:
+            ValueError: If there is one person only, nobody has two recordings, the people are too
+                few to promise the rate, a recording is shorter than a window, or the model takes
+                no recordings.
+        """
+        listed, people = self._named(recordings, people)
+        check_people(people)
+        window = _window(signals_of(self.model), window)
+        found = boundary(*self._trajectories(listed, people, window), far, window)
+        self._store.set_boundary(found)
+        return found
+
+    def _trajectories(self, recordings, people, window):
+        """Scores of the windows of everybody's claims, shape `(claims, windows)`, and the people of
+        both sides."""
+        count = _windows_of_all(recordings, window)
+        z = self._model.embed(recordings)
+        names = np.unique(people)
+        scores, probes, claims = [], [], []
+        for i, recording in enumerate(recordings):
+            windows = [recording[k * window : (k + 1) * window] for k in range(count)]
+            distances = self._model.distances(self._model.embed(windows), z)
+            distances[:, i] = np.inf
+            for name in names:
+                nearest = distances[:, people == name].min(axis=1)
+                if np.isfinite(nearest).all():  # a person's only recording has nothing to claim by
+                    scores.append(nearest)
+                    probes.append(people[i])
+                    claims.append(name)
+        return np.stack(scores).astype(np.float64), np.array(probes), np.array(claims)
+
+
+def _window(taken, window):
+    if not taken.has_any_length:
+        steps = taken.shape[0]
+        if window not in (None, steps):
+            raise ValueError(
+                f"The model takes windows of {steps} steps. Received window={window!r}."
+            )
+        return steps
+    if window is None:
+        raise ValueError(
+            "The model takes recordings of any length: give `window`, the steps after which it may "
+            "decide for the first time."
+        )
+    return whole("window", window, minimum=1)
+
+
+def _windows_of_all(recordings, window):
+    """Number of windows of the shortest recording."""
+    steps = np.array([len(recording) for recording in recordings])
+    if steps.min() < window:
+        i = int(steps.argmin())
+        raise ValueError(
+            f"Recording {i} has {steps[i]} steps, fewer than a window of {window}. Leave it out, "
+            "or give a shorter `window`."
+        )
+    return int(steps.min() // window)

@@ -1,0 +1,265 @@
+"""Claims that are listened to until they are decided."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keras_dml._backend import keras
+from keras_dml.evaluation import false_accepts
+from keras_dml.gallery import Gallery
+from keras_dml.gallery._boundary import Boundary, boundary
+from keras_dml.layers import InputContract, QuantileLayer
+from keras_dml.models import PrototypicalClassifier
+from tests.gallery.people import CHANNELS, People
+
+WINDOW, WINDOWS, VOLUNTEERS, FAR = 10, 4, 24, 0.1
+
+
+@pytest.fixture(scope="module")
+def people():
+    return People()
+
+
+@pytest.fixture(scope="module")
+def once(model, people, tmp_path_factory):
+    """The path of a gallery that listens, and a recording of one of its people."""
+    path = tmp_path_factory.mktemp("listening") / "family.db"
+    with Gallery(path, model) as opened:
+        for name in ("alice", "bob"):
+            opened.enroll(name, people(name))
+        names = np.repeat([f"volunteer {i}" for i in range(VOLUNTEERS)], 2)
+        recordings = [people(name, 1, WINDOW * WINDOWS + 5)[0] for name in names]
+        opened.calibrate_listening(recordings, names, FAR, window=WINDOW)
+    return path, people("alice", 1, 90)[0]
+
+
+@pytest.fixture
+def gallery(model, once, tmp_path):
+    shutil.copy(once[0], tmp_path)
+    with Gallery(tmp_path / once[0].name, model) as opened:
+        yield opened
+
+
+def heard(gallery, person, recording, sizes=(7,)):
+    """Answers to a recording that comes in chunks of some sizes in turn."""
+    listening, answers, start = gallery.listen(person), [], 0
+    while start < len(recording):
+        size = sizes[len(answers) % len(sizes)]
+        answers.append(listening.add(recording[start : start + size]))
+        start += size
+    return answers
+
+
+def test_the_person_is_accepted_as_soon_as_it_is_sure(gallery, people):
+    answers = heard(gallery, "alice", people("alice", 1, 100)[0])
+    assert answers[0].answer == "not yet" and answers[0].score is None
+    assert answers[-1].accepted and answers[-1].steps == WINDOW
+    assert answers[-1].score <= answers[-1].threshold
+    assert str(answers[-1]).startswith("alice accepted after 10 steps: ")
+
+
+def test_somebody_else_is_rejected_at_the_latest_after_all_windows(gallery, people):
+    last = heard(gallery, "alice", people("bob", 1, 100)[0])[-1]
+    assert last.accepted is False and last.answer == "rejected"
+    assert WINDOW <= last.steps <= WINDOW * WINDOWS
+
+
+def test_a_claim_in_between_is_decided_by_the_time(gallery, people):
+    found = gallery.boundaries[FAR]
+    between = (found.value + found.reject_above) / 2 + 2 * found.spread
+    wide = Boundary(**{**vars(found), "spread": between, "reject_above": 1e9})
+    assert [wide.decide(wide.value, k) for k in range(1, 5)] == [None, None, None, False]
+    accepted = [wide.limits(k)[0] for k in range(1, 5)]
+    assert accepted == sorted(accepted)  # an early mean must be nearer
+
+
+@given(st.lists(st.integers(0, 37), min_size=1, max_size=5).filter(any), st.booleans())
+def test_the_size_of_chunks_changes_nothing(model, once, sizes, own):
+    path, recording = once
+    person = "alice" if own else "bob"
+    with Gallery(path, model) as gallery:
+        whole = heard(gallery, person, recording, [len(recording)])[-1]
+        last = heard(gallery, person, recording, sizes)[-1]
+    assert (last.accepted, last.steps) == (whole.accepted, whole.steps)
+    np.testing.assert_allclose(last.score, whole.score, rtol=1e-4)
+
+
+def test_what_comes_after_the_decision_is_not_looked_at(gallery, people):
+    listening = gallery.listen("alice")
+    decided = listening.add(people("alice", 1, 100)[0])
+    assert decided.accepted
+    assert listening.add(people("bob", 1, 1000)[0]) == decided == listening.heard
+
+
+def test_less_than_a_window_is_kept(gallery, people):
+    listening = gallery.listen("alice")
+    listening.add(people("bob", 1, 9)[0])
+    listening.add(people("bob", 1, 3)[0])
+    assert len(listening._rest) == 2 and listening._rest.base is None
+
+
+def test_the_boundary_is_there_when_the_file_is_opened_again(gallery, model, people):
+    with Gallery(gallery.path, model) as again:
+        assert again.boundaries == gallery.boundaries
+        assert list(again.boundaries) == [FAR]
+        assert again.listen("alice", far=FAR).add(people("alice", 1, 100)[0]).accepted
+
+
+def test_the_boundary_says_what_it_promises_and_how_long_it_takes(gallery):
+    found = gallery.boundaries[FAR]
+    assert (found.people, found.trials) == (VOLUNTEERS, 2 * VOLUNTEERS * (VOLUNTEERS - 1))
+    assert found.windows == WINDOWS and found.seen < FAR and found.tar == 1.0
+    assert found.steps_to_accept == WINDOW <= found.steps_to_reject <= WINDOW * WINDOWS
+    assert str(found).startswith("FAR at most 10 % whenever it stops (")
+    assert str(found).endswith("10 to accept, 10 to reject, 40 at most")
+    json.dumps(vars(found), allow_nan=False)
+
+
+def drawn(rng, people, windows=6):
+    """Window scores of claims whose windows resemble each other, two recordings a person."""
+    pair = rng.normal(4, 1, (people, people)) + rng.normal(0, 1, people)
+    np.fill_diagonal(pair, 0)
+    pair = pair[np.repeat(np.arange(people), 2)]
+    claim = pair + rng.normal(0, 0.5, pair.shape)
+    scores = claim[..., None] + rng.normal(0, 1, (*pair.shape, windows))
+    probes, claims = np.indices(pair.shape)
+    return scores.reshape(-1, windows), probes.ravel() // 2, claims.ravel()
+
+
+def decisions(found, scores):
+    """What `listen` answers to claims at its end, and after how many windows."""
+    answers, times = [], []
+    for trial in scores:
+        means = np.cumsum(trial) / np.arange(1, len(trial) + 1)
+        steps = (found.decide(mean, k) for k, mean in enumerate(means, start=1))
+        answer, time = next((a, k) for k, a in enumerate(steps, start=1) if a is not None)
+        answers.append(answer)
+        times.append(time)
+    return np.array(answers), np.array(times)
+
+
+def test_the_promise_holds_for_people_never_used_at_the_moment_it_stops():
+    """And for those it was set on, whose figures it states."""
+    rng, rates, missed = np.random.default_rng(0), [], []
+    for _ in range(30):
+        found = boundary(*drawn(rng, 24), 0.15, 1)
+        scores, probes, claims = drawn(rng, 24)
+        accepted, _ = decisions(found, scores)
+        apart = probes != claims
+        people = probes[apart], claims[apart]
+        rates.append(false_accepts(-accepted[apart].astype(float), people, -0.5).rate)
+        missed.append(1 - accepted[~apart].mean())
+    assert np.mean(rates) <= 0.15 and 0 < np.mean(missed) < 0.5
+
+
+def test_the_stated_rates_and_times_are_those_of_the_people_it_was_set_on():
+    scores, probes, claims = drawn(np.random.default_rng(1), 30)
+    found = boundary(scores, probes, claims, 0.2, 5)
+    accepted, times = decisions(found, scores)
+    own = probes == claims
+    assert accepted[own].mean() == pytest.approx(found.tar)
+    assert accepted[~own].mean() <= found.seen
+    assert 5 * np.median(times[own & accepted]) == found.steps_to_accept
+    assert 5 * np.median(times[~own & ~accepted]) == found.steps_to_reject
+
+
+def test_one_window_is_a_threshold():
+    scores, probes, claims = drawn(np.random.default_rng(0), 30)
+    found = boundary(scores[:, :1], probes, claims, 0.2, 5)
+    assert found.spread == 0 and found.limits(1)[0] == found.value
+    assert found.decide(found.value, 1) is True and found.decide(found.value + 0.1, 1) is False
+
+
+def test_too_few_people_are_refused(gallery, people):
+    with pytest.raises(ValueError, match="24 people cannot promise FAR 5 % .* that takes 38"):
+        scores, probes, claims = drawn(np.random.default_rng(0), 24)
+        boundary(scores, probes, claims, 0.05, 5)
+
+
+def test_a_window_that_was_marked_as_another_s_is_rejected(gallery, people):
+    twin = people("alice", 1, WINDOW)
+    gallery.reject("alice", twin)
+    denied = gallery.listen("alice").add(twin[0])
+    assert denied.accepted is False and denied.denied and "another person's" in str(denied)
+
+
+def test_seconds_are_told_where_the_model_knows_its_rate(people, tmp_path):
+    signal = keras.Input((None, CHANNELS))
+    x = InputContract(channels=list("xyz"), units="g", rate_hz=20)(signal)
+    model = keras.Model(signal, QuantileLayer(6)(x), name="timed")
+    with Gallery(tmp_path / "timed.db", model) as gallery:
+        gallery.enroll("alice", people("alice"))
+        names = np.repeat(np.arange(VOLUNTEERS), 2)
+        recordings = [people(str(name), 1, 40)[0] for name in names]
+        gallery.calibrate_listening(recordings, names, FAR, window=WINDOW)
+        answer = gallery.listen("alice").add(people("alice", 1, 100)[0])
+    assert answer.seconds == 0.5 and "after 10 steps (0.5 s)" in str(answer)
+
+
+def test_a_model_of_one_length_says_the_window(people, tmp_path):
+    signal = keras.Input((WINDOW, CHANNELS))
+    model = keras.Model(signal, QuantileLayer(6)(signal), name="fixed")
+    with Gallery(tmp_path / "fixed.db", model) as gallery:
+        names = np.repeat(np.arange(VOLUNTEERS), 2)
+        recordings = [people(str(name), 1, WINDOW)[0] for name in names]
+        assert gallery.calibrate_listening(recordings, names, FAR).window == WINDOW
+        with pytest.raises(ValueError, match="windows of 10 steps. Received window=5"):
+            gallery.calibrate_listening(recordings, names, FAR, window=5)
+
+
+def test_without_a_boundary_nobody_is_listened_to(model, people, tmp_path):
+    with Gallery(tmp_path / "new.db", model) as gallery:
+        gallery.enroll("alice", people("alice"))
+        with pytest.raises(ValueError, match="call `calibrate_listening`"):
+            gallery.listen("alice")
+
+
+def test_a_rate_that_was_not_set_is_refused(gallery):
+    with pytest.raises(ValueError, match=r"must be a rate that was set: 0\.1. Received far=0\.05"):
+        gallery.listen("alice", far=0.05)
+
+
+def test_nobody_unknown_is_listened_to(gallery, people):
+    with pytest.raises(KeyError, match="Nobody named 'zoe'"):
+        gallery.listen("zoe")
+    listening = gallery.listen("bob")
+    gallery.remove("bob")
+    with pytest.raises(KeyError, match="Nobody named 'bob'"):
+        listening.add(people("bob", 1, 50)[0])
+
+
+@pytest.mark.parametrize(
+    "chunk, said",
+    [
+        (np.zeros((5, CHANNELS + 1)), r"with 3 channels. Received shape \(5, 4\)"),
+        (np.zeros(5), r"Received shape \(5,\)"),
+        (np.full((5, CHANNELS), np.nan), "`chunk` holds NaN or infinity"),
+    ],
+)
+def test_a_bad_chunk_is_left_out(gallery, people, chunk, said):
+    listening = gallery.listen("alice")
+    listening.add(people("alice", 1, 5)[0])
+    with pytest.raises(ValueError, match=said):
+        listening.add(chunk)
+    assert listening.add(people("alice", 1, 5)[0]).accepted
+
+
+def test_recordings_shorter_than_a_window_are_refused(gallery, people):
+    short = [*people("x"), *people("y", 2), people("y", 1, 4)[0]]
+    with pytest.raises(ValueError, match="Recording 6 has 4 steps, fewer than a window of 10"):
+        gallery.calibrate_listening(short, list("xxxxyyy"), 0.5, window=WINDOW)
+    with pytest.raises(ValueError, match="give `window`"):
+        gallery.calibrate_listening(people("x") + people("y"), list("xxxxyyyy"), 0.5)
+
+
+def test_images_cannot_be_listened_to(tmp_path):
+    image = keras.Input((4, 4, 1))
+    encoder = keras.Model(image, keras.layers.Flatten()(image))
+    with Gallery(tmp_path / "images.db", PrototypicalClassifier(encoder, 2)) as gallery:
+        images = [np.zeros((4, 4, 1), "float32")] * 4
+        with pytest.raises(ValueError, match="The model takes images of shape"):
+            gallery.calibrate_listening(images, list("xxyy"), 0.5)
