@@ -1,0 +1,221 @@
+"""Identification among many people: in a file exactly, on a server by its index, beside faiss's
+flat search (`pip install faiss-cpu`).
+
+python -m tests.bench.gallery_scale
+python -m tests.bench.gallery_scale --server --minutes 10
+
+People are mixtures of the embeddings of synthetic recordings under the model: valid embeddings of
+its size, one a person. Half of the probes are an enrolled person's, moved towards somebody else's
+by a twentieth to a third of the way; the others are strangers, for whom bounds save least. Times
+are those of `identify` after the recording is embedded.
+"""
+
+import argparse
+import contextlib
+import os
+import pathlib
+import shutil
+import tempfile
+import time
+
+import numpy as np
+
+from keras_dml.gallery import Gallery
+from keras_dml.gallery._templates import Templates
+from tests.bench import timing
+
+MODEL = "gait_qp_wl"
+BASES, MIXED = 400, 8  # recordings, and how many of them a person is a mixture of
+GOAL_MS, GOAL_RECALL = 30, 0.99
+CHUNK = 1000  # people loaded in one transaction
+SERVER = "-c shared_buffers=2GB -c max_wal_size=8GB -c maintenance_work_mem=1GB"
+
+
+class Searched(Gallery):
+    """A gallery whose probes are embedded already."""
+
+    def _embedded(self, recordings):
+        return recordings
+
+
+class People:
+    """Embeddings of as many people as one likes.
+
+    Args:
+        gallery: Gallery with the model.
+    """
+
+    def __init__(self, gallery):
+        rng = np.random.default_rng(0)
+        walks = 0.05 * rng.normal(size=(BASES, 200, 6)).cumsum(axis=1)
+        walks += rng.normal(size=(BASES, 1, 6))
+        recordings = list(walks * [1, 1, 1, 200, 200, 200])  # g and deg/s
+        start = time.perf_counter()
+        self._bases = gallery._model.embed(recordings)
+        self.embedding_ms = 1e3 * (time.perf_counter() - start) / BASES
+
+    def __call__(self, count, seed):
+        """Embeddings of other people for each seed."""
+        rng = np.random.default_rng(seed)
+        weights = np.zeros((count, BASES), "float32")
+        mixed = rng.integers(0, BASES, (count, MIXED))
+        np.put_along_axis(weights, mixed, rng.gamma(0.5, size=(count, MIXED)), axis=1)
+        weights /= weights.sum(axis=1, keepdims=True)
+        values = self._bases[:, :-1].reshape(BASES, -1)
+        z = np.empty((count, *self._bases.shape[1:]), "float32")
+        z[:, :-1] = (weights @ values).reshape(z[:, :-1].shape)
+        z[:, -1] = self._bases[0, -1]  # the knots
+        return z
+
+
+def probes_of(people, enrolled, count):
+    rng = np.random.default_rng(1)
+    strangers = people(count, seed=10**6)
+    own = enrolled[rng.integers(0, len(enrolled), count // 2)]
+    moved = rng.uniform(0.05, 0.33, (len(own), 1, 1)).astype("float32")
+    return np.concatenate(
+        [(1 - moved) * own + moved * strangers[: len(own)], strangers[len(own) :]]
+    )
+
+
+def milliseconds(function, probes):
+    """Median and 99th percentile of one call a probe, and what the calls gave."""
+    for probe in probes[:5]:
+        function(probe)
+    seconds, found = [], []
+    for probe in probes:
+        start = time.perf_counter()
+        found.append(function(probe))
+        seconds.append(time.perf_counter() - start)
+    return (*(1e3 * np.percentile(seconds, [50, 99])), found)
+
+
+def nearest(gallery):
+    return lambda probe: gallery.identify(probe[None], 5, threshold=0.0).candidates[0].person
+
+
+def load(gallery, people, seconds, count):
+    """Enrolls up to a number of people within a time; their embeddings and the rate."""
+    kept, start = [], time.perf_counter()
+    while len(kept) * CHUNK < count and time.perf_counter() - start < seconds:
+        z = people(min(CHUNK, count - len(kept) * CHUNK), seed=len(kept))
+        names = [f"{len(kept):04d}-{i:04d}" for i in range(len(z))]
+        gallery._store.add_all(names, np.ones(len(z), bool), z)
+        kept.append(z)
+    z = np.concatenate(kept)
+    return z, len(z) / (time.perf_counter() - start)
+
+
+def name_of(row):
+    return f"{row // CHUNK:04d}-{row % CHUNK:04d}"
+
+
+def show(what, p50, p99, more=""):
+    print(f"  {what:<42} p50 {p50:8.2f} ms  p99 {p99:8.2f} ms  {more}".rstrip())
+
+
+def beside_faiss(gallery, enrolled, probes, exact):
+    try:
+        import faiss
+    except ImportError:
+        print("  faiss is not installed: pip install faiss-cpu")
+        return
+    faiss.omp_set_num_threads(1)
+    index = gallery._model.index()
+    vectors, queries = index.vectors(enrolled), index.vectors(probes)
+    for name, metric in (("L1", faiss.METRIC_L1), ("L2", faiss.METRIC_L2)):
+        flat = faiss.IndexFlat(vectors.shape[1], metric)
+        flat.add(vectors)
+        p50, p99, found = milliseconds(lambda one, flat=flat: flat.search(one[None], 5), queries)
+        same = np.mean(
+            [name_of(rows[0, 0]) == name for (_, rows), name in zip(found, exact, strict=True)]
+        )
+        show(f"faiss, flat {name}", p50, p99, f"the same nearest person: {same:.3f}")
+
+
+def in_a_file(folder, given):
+    with Searched(folder / "people.db", MODEL) as gallery:
+        people = People(gallery)
+        enrolled, rate = load(gallery, people, np.inf, given.people)
+        megabytes = (folder / "people.db").stat().st_size / 1e6
+        print(
+            f"{len(enrolled):,} people in a file: {rate:,.0f} enrolled a second, "
+            f"{megabytes:.0f} MB; embedding takes {people.embedding_ms:.1f} ms a recording"
+        )
+        probes = probes_of(people, enrolled, given.probes)
+        p50, p99, found = milliseconds(nearest(gallery), probes)
+        known = gallery._templates()
+        exact = [exhaustive(gallery, known, probe) for probe in probes[:: len(probes) // 20]]
+        same = np.mean([a == b for a, b in zip(found[:: len(probes) // 20], exact, strict=True)])
+        show("identify", p50, p99, f"goal {GOAL_MS} ms: {timing.verdict(p99, GOAL_MS)}")
+        print(f"  the same nearest person as by all distances, of {len(exact)} probes: {same:.3f}")
+        beside_faiss(gallery, enrolled, probes, found)
+    return same == 1
+
+
+def exhaustive(gallery, known, probe):
+    scores, _ = known.scores(gallery._model, probe[None], known.names)
+    return known.names[scores.argmin()]
+
+
+def on_a_server(folder, given):
+    from tests.gallery.postgres import Server
+
+    server = Server(folder / "server", given.options)
+    try:
+        with Searched(server.database(), MODEL) as gallery:
+            people = People(gallery)
+            enrolled, rate = load(gallery, people, 60 * given.minutes, given.most)
+            print(f"{len(enrolled):,} people on a server ({given.options}): {rate:,.0f} a second")
+            for name, size in sizes(gallery.path).items():
+                print(f"  {name:<42} {size / len(enrolled):12,.0f} bytes a person")
+            probes = probes_of(people, enrolled, given.probes)
+            p50, p99, found = milliseconds(nearest(gallery), probes)
+            names = [name_of(row) for row in range(len(enrolled))]
+            known = Templates(names, np.ones(len(names), bool), enrolled)
+            p50_exact, p99_exact, exact = milliseconds(
+                lambda probe: known.nearest(gallery._model, probe[None], 5)[0][0], probes
+            )
+            recall = np.mean([a == b for a, b in zip(found, exact, strict=True)])
+            verdict = "met" if recall >= GOAL_RECALL else "MISSED"
+            show("identify", p50, p99, f"recall@1 {recall:.3f}, goal {GOAL_RECALL}: {verdict}")
+            show("the same people in memory, exactly", p50_exact, p99_exact)
+            beside_faiss(gallery, enrolled, probes, exact)
+    finally:
+        server.kill()
+    return recall >= GOAL_RECALL
+
+
+def sizes(url):
+    import psycopg
+
+    query = (
+        "SELECT pg_table_size('keras_dml.templates'), pg_table_size('keras_dml.nearest'), "
+        "pg_relation_size('keras_dml.nearest_vectors'), "
+        "pg_total_relation_size('keras_dml.people')"
+    )
+    with psycopg.connect(url) as connection:
+        found = connection.execute(query).fetchone()
+    return dict(zip(("exact templates", "vectors", "their index", "names"), found, strict=True))
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--people", type=int, default=10_000, help="in the file")
+    options.add_argument("--probes", type=int, default=300)
+    options.add_argument("--server", action="store_true", help="a server in place of a file")
+    options.add_argument("--minutes", type=float, default=10, help="of loading the server")
+    options.add_argument("--most", type=int, default=1_000_000, help="people on the server")
+    options.add_argument("--options", default=SERVER, help="of the server")
+    given = options.parse_args()
+    timing.one_thread()
+    print(f"{MODEL}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="kdml-scale-"))
+    with contextlib.ExitStack() as ended:
+        ended.callback(shutil.rmtree, folder, ignore_errors=True)
+        kept = (on_a_server if given.server else in_a_file)(folder, given)
+    raise SystemExit(0 if kept else 1)
+
+
+if __name__ == "__main__":
+    main()
