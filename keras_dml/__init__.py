@@ -29,6 +29,7 @@ _SUBPACKAGES = (
     "losses",
     "models",
     "potato",
+    "quality",
     "recordings",
     "reports",
     "samplers",

@@ -21,6 +21,7 @@ ROWS = [
     ["zoo"],
     ["inference"],
     ["explanations"],
+    ["quality"],
     ["export", "reports"],
     ["gallery"],
     ["training"],

@@ -8,7 +8,6 @@ import numpy as np
 from keras_dml import evaluation
 from keras_dml.evaluation import protocol
 from keras_dml.training import folds, measure, trials
-from zoo import nested
 
 FOLDS, FOLDS_SEED = 6, 7
 
@@ -60,7 +59,7 @@ def trials_over_folds(windows, distances):
         windows: Windows of everybody.
         distances: For each fold a function of a list of recordings that gives the distances between
             all of them, by a model that has not seen the people of the fold. Divided by the
-            `nested.unit` of those outside of the fold, all folds stand under one threshold.
+            `measure.unit` of those outside of the fold, all folds stand under one threshold.
     """
     return trials.joined([trials_of(*fold) for fold in _of_folds(windows, distances)])
 
@@ -92,7 +91,7 @@ def _of_folds(windows, distances):
     for fold, between in zip(groups(windows), distances, strict=True):
         tested = windows.of(fold)
         between = functools.partial(_from_zero, between)
-        unit = nested.unit(between, windows.without(fold))
+        unit = measure.unit(between, windows.without(fold))
         yield between(tested.signals) / unit, tested
 
 

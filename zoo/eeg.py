@@ -82,7 +82,7 @@ def over_folds(everybody, distances):
 def measured(between, known, tested):
     """`Measurement` of distances between the recordings of some people, in units of those between
     others."""
-    distances = between(tested.signals) / nested.unit(between, known)
+    distances = between(tested.signals) / measure.unit(between, known)
     return measure.of_people(distances, tested.halves())
 
 

@@ -15,8 +15,8 @@ from keras_dml import inference
 from keras_dml._backend import ops
 from keras_dml._files import write_text
 from keras_dml.layers import LaggedCorrelation
-from keras_dml.training import People, pooled
-from zoo import across_films, baselines, discriminants, eyes, fronts, gait
+from keras_dml.training import People, discriminants, fronts, pooled
+from zoo import across_films, baselines, eyes, gait
 from zoo.compare import as_csv
 from zoo.eye_lda import train as lda
 

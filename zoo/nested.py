@@ -1,8 +1,6 @@
-"""Settings chosen on people who are not measured, and one unit for the distances of all folds."""
+"""Settings chosen on people who are not measured."""
 
 import numpy as np
-
-FOR_UNIT = 5  # recordings of a person whose distances to those of others are the unit
 
 
 def choose(grid, groups, validate):
@@ -41,26 +39,3 @@ def name(candidate, group):
     """Name of the run that trains with some settings and without some people."""
     settings = (f"{key}_{value:g}" for key, value in candidate.items())
     return "_".join(["without", *map(str, group), *settings])
-
-
-def unit(between, known):
-    """Median distance between recordings of different people.
-
-    Args:
-        between: Function of a list of recordings that gives the distances between all of them.
-        known: `keras_dml.training.People`, those that the distance was made on.
-
-    Raises:
-        ValueError: If it is not above 0, as that of negative cosines may be.
-    """
-    subjects = np.array(known.subjects)
-    rows = [np.flatnonzero(subjects == name)[:FOR_UNIT] for name in np.unique(subjects)]
-    some = known.take(np.concatenate(rows))
-    owners = np.array(some.subjects)
-    found = np.median(between(some.signals)[owners[:, None] != owners])
-    if not found > 0:
-        raise ValueError(
-            f"The median distance between two people must be above 0 to be a unit. Received "
-            f"{found:g}. Add a constant to distances that begin below 0."
-        )
-    return found

@@ -9,7 +9,7 @@ from keras_dml.layers import GravityFrame
 from keras_dml.training import People, folds, measure, trials
 from keras_dml.training.golden import synthetic_recordings
 from keras_dml.training.pooled import BOOTSTRAP
-from zoo import nested, people
+from zoo import people
 
 RATE_HZ = 25
 WINDOW, STRIDE = 250, 125  # 10 s; 5 s from one training window to the next
@@ -33,33 +33,6 @@ def walks():
     for records in people.read("gaitauth_walks/uniform50").values():
         found += people.collect(records, lambda record: int(record["walk"]))
     return People([signal[::2] for signal in found.signals], found.subjects, found.sessions)
-
-
-def at_tempos(walkers, tempos=TEMPOS):
-    """The same walks faster and slower; each tempo but 1 makes further people.
-
-    Args:
-        walkers: `keras_dml.training.People`.
-        tempos: 1.1 is a tenth faster.
-    """
-    found = People([], [], [])
-    for tempo in tempos:
-        mark = "" if tempo == 1 else f" x{tempo:g}"
-        found += People(
-            [at_tempo(signal, tempo) for signal in walkers.signals],
-            [f"{subject}{mark}" for subject in walkers.subjects],
-            walkers.sessions,
-        )
-    return found
-
-
-def at_tempo(signal, tempo):
-    """A recording `(time, channels)` read faster, by lines between its steps."""
-    if tempo == 1:
-        return signal
-    times = np.arange(0, len(signal) - 1 + 1e-9, tempo)
-    steps = np.arange(len(signal))
-    return np.stack([np.interp(times, steps, x) for x in signal.T], axis=1).astype(np.float32)
 
 
 def blocks(walkers):
@@ -115,7 +88,7 @@ class Group:
         numbered, self.windows = tested.windows(WINDOW), blocks(tested).windows(WINDOW)
         self.rank = _ranks(numbered.subjects, numbered.sessions)
         known = walkers.without(group).windows(WINDOW)
-        unit = nested.unit(lambda signals: between(signals, signals), known)
+        unit = measure.unit(lambda signals: between(signals, signals), known)
         signals = self.windows.signals
         probes = {False: signals, True: list(turned(signals, np.random.default_rng(seed)))}
         self.distances = {turn: between(own, signals) / unit for turn, own in probes.items()}

@@ -9,8 +9,8 @@ from scipy.spatial.distance import cdist
 
 from keras_dml._backend import keras
 from keras_dml.layers import ChannelNormalization, Covariance, LogEig, TangentVector
-from keras_dml.training import measure
-from zoo import discriminants, fronts, phone
+from keras_dml.training import discriminants, fronts, measure
+from zoo import phone
 
 # In an exploration on five folds 16 discriminants had a pooled EER of 6.1 % at one tempo, and 5.9,
 # 4.9 and 3.3 % (16, 32, 64) at five tempos.
@@ -34,9 +34,9 @@ def discriminants_of(walkers, tempos=phone.TEMPOS):
 
     Args:
         walkers: People to fit.
-        tempos: See `phone.at_tempos`.
+        tempos: See `keras_dml.training.People.at_tempos`.
     """
-    windows = phone.at_tempos(walkers, tempos).windows(phone.WINDOW, phone.STRIDE)
+    windows = walkers.at_tempos(tempos).windows(phone.WINDOW, phone.STRIDE)
     return discriminants.fitted(
         np.stack(windows.signals),
         windows.subjects,

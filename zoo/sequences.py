@@ -9,8 +9,7 @@ from keras_dml._backend import keras
 from keras_dml.losses import NPairLoss, WassersteinLoss
 from keras_dml.models import sequence_encoder
 from keras_dml.samplers import NPairSampler
-from keras_dml.training import Optimization, measure
-from zoo import fronts
+from keras_dml.training import Optimization, fronts, measure
 
 # Abdelwahab2019, section 5.3: what aggregates, and what trains it. QP-CLS classifies the training
 # people; its head is left out of the encoder that is returned.

@@ -25,6 +25,7 @@ from keras_dml.cli import (
     people,
     remove,
     reproduce,
+    train,
     verify,
 )
 
@@ -57,6 +58,7 @@ app.command("list")(list_models.run)
 app.command("card")(card.run)
 app.command("datasets")(datasets.run)
 app.command("export")(export.run)
+app.command("train")(train.run)
 app.add_typer(reproduce.app, name="reproduce")
 for command in (enroll, verify, identify, calibrate, people, remove, merge):
     app.command(command.__name__.rpartition(".")[2], rich_help_panel=GALLERIES)(command.run)

@@ -19,13 +19,16 @@ def run(name: _options.ModelName, as_json: _options.AsJson = False):
     _console.echo(f"[bold]{_console.plain(name)}[/bold]: {_console.plain(card['task'])}")
     _console.table((), _facts(card), header=False)
     _console.echo(f"\n[bold]Headline[/bold]\n{_console.plain(headline.words(card))}")
-    _console.table(*headline.table(card))
-    _console.echo("\n[bold]Further figures[/bold] (value ± standard error)")
-    if "figures_are" in card:
-        _console.echo(_console.plain(card["figures_are"]))
-    _console.table(
-        ("protocol", "n", "fraction", "setting", "metric", "value", "trials"), _figures(card)
-    )
+    columns, rows = headline.table(card)
+    if rows:
+        _console.table(columns, rows)
+    if card["figures"]:
+        _console.echo("\n[bold]Further figures[/bold] (value ± standard error)")
+        if "figures_are" in card:
+            _console.echo(_console.plain(card["figures_are"]))
+        _console.table(
+            ("protocol", "n", "fraction", "setting", "metric", "value", "trials"), _figures(card)
+        )
     if card["thresholds"]:
         _console.echo("\n[bold]Thresholds[/bold]")
         _console.table(

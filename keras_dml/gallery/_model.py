@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 
-from keras_dml import distances, inference, inputs
+from keras_dml import distances, inference, inputs, quality
 from keras_dml._backend import ops
 from keras_dml.zoo import reading
 
@@ -51,6 +51,7 @@ class GalleryModel:
         self._taken = inputs.of(self.model)
         self.name = model if isinstance(model, str) else self.model.name
         self.distance = inference.head_distance(self.model)
+        self._gate = quality.of(self.model)
         self.fingerprint = _fingerprint(self._taken.model, self.distance)
 
     @property
@@ -82,7 +83,11 @@ class GalleryModel:
             except (TypeError, ValueError) as error:
                 name = self._taken.name
                 reasons[i] = str(error).replace(f"{name} 0", f"{name} {i}", 1)
-        return reasons
+        if self._gate is None:
+            return reasons
+        passed = [i for i in range(len(recordings)) if i not in reasons]
+        unfit = self._gate.refused([recordings[i] for i in passed])
+        return reasons | {passed[i]: reason for i, reason in unfit.items()}
 
     def embed(self, recordings):
         """Embeddings, shape `(recordings, ...)`."""

@@ -15,7 +15,7 @@ class LinearDiscriminants(keras.layers.Layer):
 
     A discriminant d becomes `limit * tanh(d / limit)`: the bound limits the weight of unusual
     recordings. A new layer gives zeros; set the weights in closed form
-    (`sklearn.discriminant_analysis`, as `zoo/discriminants.py` does), or train them.
+    (`keras_dml.training.discriminants`), or train them.
 
     Input shape: `(batch, features)`. Output shape: `(batch, units)`; float32 or wider under any
     policy.

@@ -19,7 +19,7 @@ MODEL, GOLDEN, PAGE, FIGURES = "model.keras", "golden.npz", "README.md", "figure
 RELATIVE_TOLERANCE = 1e-5  # float32 through sixteen layers, on another processor or backend
 
 
-def publish(folder, model, card, golden_recordings, curves=None):
+def publish(folder, model, card, golden_recordings, curves=None, beside=()):
     """Writes a trained model into its folder of the zoo.
 
     The card's `model`, `embedding` and `golden` are read from the model; all else is given. What is
@@ -36,6 +36,7 @@ def publish(folder, model, card, golden_recordings, curves=None):
             whose embeddings the golden file keeps. They are published: give synthetic ones
             (`keras_dml.training.golden`), unless license and people allow to pass theirs on.
         curves: Path of an image for the page, such as the error curves of `Measurement.save`.
+        beside: Paths of further files, which the folder gets under their names.
 
     Returns:
         The card as written.
@@ -46,7 +47,7 @@ def publish(folder, model, card, golden_recordings, curves=None):
     """
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    files = [MODEL, GOLDEN, PAGE, lookup.CARD]
+    files = [*(path.name for path in beside), MODEL, GOLDEN, PAGE, lookup.CARD]
     if curves is not None:
         (folder / FIGURES).mkdir(exist_ok=True)
         files.insert(0, f"{FIGURES}/{curves.name}")
@@ -78,6 +79,8 @@ def publish(folder, model, card, golden_recordings, curves=None):
             shown.add(files[0])
             (tmp_dir / FIGURES).mkdir()
             shutil.copy(curves, tmp_dir / FIGURES)
+        for path in beside:
+            shutil.copy(path, tmp_dir)
         _write_texts(tmp_dir, card, sorted(shown))
         reading.check(tmp_dir)
         _put(tmp_dir, targets)

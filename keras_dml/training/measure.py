@@ -15,6 +15,7 @@ from keras_dml.training.runs import write_json
 
 FIGURES, TRIALS, CURVES = "figures.json", "trials.npz", "roc_det"
 HEADLINE = "headline.json"
+FOR_UNIT = 5  # recordings of a person whose distances to those of others are the unit
 FRACTION_OF_CARDS = 1.0  # identification among all test people; smaller galleries are easier
 
 
@@ -108,6 +109,29 @@ def pairwise_distances(model, recordings):
     """
     embeddings = inference.embed(model, recordings)
     return inference.distance(model, embeddings, embeddings)
+
+
+def unit(between, known):
+    """Median distance between recordings of different people.
+
+    Args:
+        between: Function of a list of recordings that gives the distances between all of them.
+        known: `keras_dml.training.People`, those that the distance was made on.
+
+    Raises:
+        ValueError: If it is not above 0, as that of negative cosines may be.
+    """
+    subjects = np.array(known.subjects)
+    rows = [np.flatnonzero(subjects == name)[:FOR_UNIT] for name in np.unique(subjects)]
+    some = known.take(np.concatenate(rows))
+    owners = np.array(some.subjects)
+    found = np.median(between(some.signals)[owners[:, None] != owners])
+    if not found > 0:
+        raise ValueError(
+            f"The median distance between two people must be above 0 to be a unit. Received "
+            f"{found:g}. Add a constant to distances that begin below 0."
+        )
+    return found
 
 
 def figures(distances, subjects, sessions):

@@ -23,7 +23,7 @@ def render(card, images=()):
         f"## Input\n\n{_input(card)}",
         f"## Embedding\n\n{_embedding(card)}",
         _headline(card),
-        f"## Further figures\n\n{page_tables.figures(card)}",
+        f"## Further figures\n\n{page_tables.figures(card)}" if card["figures"] else "",
         "\n\n".join(f"![{_caption(path)}]({path})" for path in images),
         page_tables.thresholds(card),
         page_tables.exports(card),
@@ -40,8 +40,9 @@ def _sentence(card):
 
 
 def _headline(card):
-    table = page_tables.markdown(*headline.table(card))
-    return f"## Headline\n\n{headline.words(card)}\n\n{table}"
+    columns, rows = headline.table(card)
+    table = f"\n\n{page_tables.markdown(columns, rows)}" if rows else ""
+    return f"## Headline\n\n{headline.words(card)}{table}"
 
 
 def _use(card):
@@ -49,10 +50,15 @@ def _use(card):
         "import keras_dml",
         "from keras_dml import zoo",
         "",
-        f'model = zoo.load("{card["name"]}")',
+        f'model = zoo.load("{_place(card)}")',
         *(_use_of_classifier(card) if catalog.is_classifier(card) else _use_of_encoder(card)),
     ]
     return "```python\n" + "\n".join(lines) + "\n```"
+
+
+def _place(card):
+    """The name of a model of the zoo, the path of another one."""
+    return f"./{card['name']}" if card.get("is_own") else card["name"]
 
 
 def _use_of_encoder(card):

@@ -2,6 +2,10 @@
 
 from keras_dml.zoo import catalog
 
+_OWN = (
+    "Each threshold is set on these people, none of whom the file has seen, and held fixed in its "
+    "intervals; the headline's TAR finds it anew in each replicate."
+)
 HEADS = "sim: the similarity to the prototypes; dol: the auxiliary dense output layer."
 
 
@@ -78,10 +82,10 @@ def thresholds(card):
         )
         for row in card["thresholds"]
     ]
+    carried = card["thresholds"][0].get("carried")
     section = (
-        "## Thresholds\n\nA score is the least distance to the recordings enrolled. Each threshold "
-        "is set on these people, none of whom the file has seen, and held fixed in its intervals; "
-        f"the headline's TAR finds it anew in each replicate.\n\n{markdown(columns, rows)}"
+        "## Thresholds\n\nA score is the least distance to the recordings enrolled. "
+        f"{carried or _OWN}\n\n{markdown(columns, rows)}"
     )
     within = [
         f"Between {part['confounder']}, the threshold of {100 * row['far']:g} % has "

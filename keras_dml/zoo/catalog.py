@@ -136,6 +136,8 @@ def figures_in_words(card):
 
 
 def _headline_in_words(headline):
+    if "unmeasured" in headline:
+        return headline["unmeasured"]
     row = next(row for row in headline["rows"] if row["metric"] in ("eer", "accuracy"))
     counted = (
         f"{headline['images']:,} images"

@@ -5,6 +5,7 @@ from keras_dml.zoo import catalog
 _REPEATS = {
     "blocks": "Recordings of a person are blocks of one sitting; other days are not measured.",
     "days": "Recordings of a person are of other days.",
+    "sessions": "Those enrolled are of earlier sessions than the probe.",
 }
 _LOWER_IS_BETTER = ("eer",)
 _KINDS = {
@@ -57,6 +58,8 @@ def words(card):
         card: A card.
     """
     headline = card["headline"]
+    if "unmeasured" in headline:
+        return headline["unmeasured"]
     trials = headline["trials"][0].upper() + headline["trials"][1:]
     unit = headline.get("unit", "people" if "people" in headline else "images")
     if "people" not in headline:
@@ -90,8 +93,10 @@ def table(card):
         card: A card.
 
     Returns:
-        Headings and rows of cells.
+        Headings and rows of cells; none where nothing was measured.
     """
+    if "unmeasured" in card["headline"]:
+        return [], []
     rows = card["headline"]["rows"]
     columns = ["method", *(catalog.metric_in_words(row["metric"]) for row in rows)]
     difference = bool(card["baselines"])

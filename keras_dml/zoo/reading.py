@@ -20,7 +20,9 @@ MAX_TOLERANCE = (
     0.1  # of the golden embedding's size; for another model the relative error exceeds 1
 )
 MAX_MESSAGE = 300  # characters of what Keras says, which may quote the whole file
-OWN_CARD = {"model": schema.CARD["model"], "golden?": schema.CARD["golden"]}
+OWN_CARD = {key: schema.CARD[key.removesuffix("?")] for key in ("model", "golden?")} | {
+    "quality?": schema.QUALITY
+}
 _AGAIN = "Install the package again, or run the model's recipe."
 _COPY = "Copy it again from where it was saved, or save it again by `model.save`."
 _AS_CLASS = (
@@ -32,6 +34,7 @@ _REGISTER = (
     "keras.saving.register_keras_serializable."
 )
 _CARDS = weakref.WeakKeyDictionary()  # of models that were loaded, and of their encoders
+_FOLDERS = weakref.WeakKeyDictionary()  # of the files of these models
 # Before these words Keras quotes the whole configuration, behind them stands the cause.
 _WRAPPED = ("Exception encountered: ", "Error encountered during deserialization: ")
 
@@ -62,6 +65,7 @@ def load(name):
         _check_parameters(model, file, described["model"]["parameters"])
         encoder = inputs.encoder(model)
         _CARDS[model] = _CARDS[encoder] = described
+        _FOLDERS[model] = _FOLDERS[encoder] = file.parent
         contract = _contract(described)
         if contract is not None:
             inputs.declare(encoder, contract)
@@ -71,6 +75,11 @@ def load(name):
 def card_of(model):
     """The card of a model that `load` has read, or of its encoder; None where it has none."""
     return _CARDS.get(model)
+
+
+def folder_of(model):
+    """The folder that a model with a card was read from; None where it has none."""
+    return _FOLDERS.get(model)
 
 
 def check(name):

@@ -1,73 +1,24 @@
 """Schema of a card: the keys that others rely on. Further keys are allowed."""
 
-import re
 import sys
 
-
-def number(value):
-    """a number"""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def above_zero(value):
-    """a number above 0"""
-    return number(value) and not value <= 0
-
-
-def number_or_null(value):
-    """a number or null"""
-    return value is None or number(value)
-
-
-def whole(value):
-    """a whole number, at least 0"""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def whole_or_null(value):
-    """a whole number or null"""
-    return value is None or whole(value)
-
-
-def text(value):
-    """a text that is not empty"""
-    return isinstance(value, str) and bool(value.strip())
-
-
-def text_or_null(value):
-    """a text that is not empty, or null"""
-    return value is None or text(value)
-
-
-def interval(value):
-    """an interval [low, high]"""
-    return isinstance(value, list) and len(value) == 2 and all(map(number, value))
-
-
-def repeats(value):
-    """one of: days, blocks"""
-    return value in ("days", "blocks")
-
-
-def kind_of_baseline(value):
-    """one of: no network, instead, same model"""
-    return value in ("no network", "instead", "same model")
-
-
-def file_name(value):
-    """the name of a file in the card's folder"""
-    return text(value) and not set("/\\") & set(value) and value not in (".", "..")
-
-
-def digest(value):
-    """a SHA-256 in 64 hexadecimal digits"""
-    return isinstance(value, str) and re.fullmatch(r"[0-9a-f]{64}", value) is not None
-
-
-def mapping(value):
-    """an object"""
-    return isinstance(value, dict)
-
+from keras_dml.zoo.values import (
+    above_zero,
+    boolean,
+    digest,
+    file_name,
+    interval,
+    kind_of_baseline,
+    mapping,
+    number,
+    number_or_null,
+    numbers_or_null,
+    repeats,
+    text,
+    text_or_null,
+    whole,
+    whole_or_null,
+)
 
 LARGEST = sys.float_info.max
 
@@ -132,6 +83,7 @@ HEADLINE_OF_PEOPLE = {
     "unit?": text,
     "rows": [POOLED],
 }
+UNMEASURED = {"unmeasured": text}  # too few people for a figure, in words
 HEADLINE_OF_IMAGES = {"trials": text, "images": whole, "unit?": text, "rows": [POOLED]}
 # Another method on the same trials; `difference` is the model's figure less that method's, with the
 # p of McNemar's exact test where both answer about images.
@@ -142,7 +94,8 @@ BASELINE = {
     "rows": [POOLED],
     "difference": {**POOLED, "mcnemar_p?": number},
 }
-# `within` is the rate between people of one group of a known confounder.
+# `within` is the rate between people of one group of a known confounder. `carried` says how a
+# threshold came from models of other people; without it, it is the file's own.
 THRESHOLD = {
     "far": number,
     "value": number,
@@ -153,6 +106,7 @@ THRESHOLD = {
     "score": text,
     "enrolled": whole,
     "people": whole,
+    "carried?": text,
     "within?": [{"confounder": text, "far": number, "far_ci95": interval, "trials": whole}],
 }
 EXPORT = {
@@ -164,6 +118,9 @@ EXPORT = {
     "change_of_distance?": number,
 }
 
+# What recordings of training are usually like; `sha256` is that of the potato's file.
+QUALITY = {"is_sound": boolean, "stddev": numbers_or_null, "sha256?": digest}
+
 CARD = {
     "name": text,
     "task": text,
@@ -172,7 +129,7 @@ CARD = {
     "input": (RECORDINGS, IMAGES),
     "embedding": {"shape": [whole], "distance": text, "p?": number_or_null},
     "data": (OF_PEOPLE, OF_CLASSES),
-    "headline": (HEADLINE_OF_PEOPLE, HEADLINE_OF_IMAGES),
+    "headline": (HEADLINE_OF_PEOPLE, HEADLINE_OF_IMAGES, UNMEASURED),
     "baselines": [BASELINE],
     "figures": [FIGURE],
     "figures_are?": text,
@@ -180,6 +137,8 @@ CARD = {
     "exports": [({**EXPORT, "auc_change": number}, {**EXPORT, "accuracy_change": number})],
     "golden": {"input": file_name, "atol": above_zero},
     "limits": [text],
+    "quality?": QUALITY,
+    "is_own?": boolean,
     "recipe": {
         "command": text,
         "seed": whole,
@@ -278,7 +237,8 @@ def _contradictions(card):
             yield "card.input.length must be [least, greatest or null], the least at least 1"
     if not number(card["embedding"].get("p", 1)):
         yield "card.embedding.p must be a number, the order of the distance"
-    if not {"eer", "accuracy"} & _metrics(card["headline"]):
+    measured = "unmeasured" not in card["headline"]
+    if measured and not {"eer", "accuracy"} & _metrics(card["headline"]):
         yield "card.headline.rows must hold the metric eer or accuracy"
     for i, baseline in enumerate(card["baselines"]):
         if baseline["difference"]["metric"] not in _metrics(baseline):
@@ -286,7 +246,7 @@ def _contradictions(card):
     both = set(data.get("train_subjects", ())) & set(data.get("test_subjects", ()))
     if both:
         yield f"card.data names {len(both)} people in train_subjects and in test_subjects"
-    for key in ("figures", "limits"):
+    for key in ("figures", "limits") if measured else ("limits",):
         if not card[key]:
             yield f"card.{key} must not be empty"
 

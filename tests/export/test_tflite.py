@@ -8,8 +8,8 @@ import keras_dml
 from keras_dml import distances, export, layers
 from keras_dml._backend import keras, ops
 from keras_dml.export import _calibration, _flatbuffer, litert, operators, parity
+from keras_dml.training import discriminants
 from tests.export.conftest import CHANNELS, build, sample
-from zoo import discriminants
 
 QUANTIZATIONS = [None, "float16", "dynamic", "int8"]
 EDGE_BYTES = 180_000

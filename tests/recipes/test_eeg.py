@@ -7,8 +7,8 @@ import pytest
 
 from keras_dml._backend import keras
 from keras_dml.layers import Covariance
-from keras_dml.training import People, folds
-from zoo import eeg, nested, recipe
+from keras_dml.training import People, folds, measure
+from zoo import eeg, recipe
 
 
 @pytest.fixture(scope="module")
@@ -53,4 +53,4 @@ def test_the_unit_takes_the_scale_out_of_distances(everybody):
     once, tested = eeg.measured(between, everybody, everybody.of("ab")), everybody.of("ab")
     scaled = eeg.measured(lambda signals: 7.0 * between(signals), everybody, tested)
     np.testing.assert_allclose(scaled.trials.scores, once.trials.scores, rtol=1e-6)
-    assert nested.unit(between, everybody) > np.median(between(everybody.of("a").signals))
+    assert measure.unit(between, everybody) > np.median(between(everybody.of("a").signals))

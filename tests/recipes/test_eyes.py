@@ -5,8 +5,8 @@ import pytest
 import typer
 
 from keras_dml.models.sequence_encoder import SIZES
-from keras_dml.training import People
-from zoo import across_films, compare, eye_baselines, eyes, fronts, recipe, sequences
+from keras_dml.training import People, fronts
+from zoo import across_films, compare, eye_baselines, eyes, recipe, sequences
 from zoo.eye_lda import train as lda
 from zoo.eye_qp_wl import search, train
 

@@ -1,9 +1,7 @@
 """Nested choices: each group's settings come from its partner alone."""
 
-import numpy as np
 import pytest
 
-from keras_dml.training import People
 from zoo import nested
 
 GRID = [{"margin": 1.0}, {"margin": 3.0}]
@@ -29,17 +27,6 @@ def test_a_groups_settings_are_the_best_on_its_partner():
 def test_an_odd_number_of_groups_is_refused():
     with pytest.raises(ValueError, match="pair up. Received 3"):
         nested.choose(GRID, "abc", None)
-
-
-def test_the_unit_is_the_median_between_different_people():
-    known = People([0.0, 1.0, 4.0], ["a", "a", "b"], [1, 2, 1])
-    assert nested.unit(distances, known) == 3.5
-    with pytest.raises(ValueError, match="above 0 to be a unit. Received -3.5"):
-        nested.unit(lambda signals: -distances(signals), known)
-
-
-def distances(signals):
-    return np.abs(np.subtract.outer(signals, signals))
 
 
 def test_runs_of_other_settings_have_other_names():

@@ -10,8 +10,8 @@ import typer
 
 from keras_dml import inference
 from keras_dml.models.sequence_encoder import SIZES
-from keras_dml.training import People, measure
-from zoo import fronts, phone, phone_baselines, recipe, sequences
+from keras_dml.training import People, fronts, measure
+from zoo import phone, phone_baselines, recipe, sequences
 from zoo.evidence import Trained
 from zoo.phone_gait_qp_wl import evidence, search, train
 
@@ -71,16 +71,6 @@ def test_walks_are_read_at_their_rate_and_numbered(monkeypatch):
     found = phone.walks()
     assert (found.subjects, found.sessions) == (["ID02", "ID02", "ID04"], [0, 1, 0])
     np.testing.assert_array_equal(found.signals[0], [[0, 1, 2], [6, 7, 8]])
-
-
-def test_a_faster_walk_is_shorter_and_another_persons():
-    signal = np.sin(np.arange(400) / 5)[:, None].astype("float32")
-    found = phone.at_tempos(People([signal], ["a"], [7]), (0.8, 1.0, 1.25))
-    assert found.subjects == ["a x0.8", "a", "a x1.25"] and found.sessions == [7, 7, 7]
-    assert [len(one) for one in found.signals] == [499, 400, 320]
-    np.testing.assert_array_equal(found.signals[1], signal)
-    expected = np.sin(1.25 * np.arange(320) / 5)
-    np.testing.assert_allclose(found.signals[2][:, 0], expected, rtol=0, atol=0.01)
 
 
 def test_the_later_half_of_a_persons_walks_is_the_second_block():

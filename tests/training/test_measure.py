@@ -46,3 +46,14 @@ def test_a_proportion_has_its_binomial_error():
     row = measure.proportion("classification", "accuracy", 0.9, 100, head="sim")
     assert row["stderr"] == pytest.approx(0.03) and row["head"] == "sim"
     assert "head sim" in measure.summary([row]) and "(100 trials)" in measure.summary([row])
+
+
+def test_the_unit_is_the_median_between_different_people():
+    known = People([0.0, 1.0, 4.0], ["a", "a", "b"], [1, 2, 1])
+    assert measure.unit(distances, known) == 3.5
+    with pytest.raises(ValueError, match="above 0 to be a unit. Received -3.5"):
+        measure.unit(lambda signals: -distances(signals), known)
+
+
+def distances(signals):
+    return np.abs(np.subtract.outer(signals, signals))

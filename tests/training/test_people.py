@@ -39,6 +39,16 @@ def test_halves_are_the_first_and_the_last_sessions_of_each_person():
     assert people.halves().sessions == [2, 2, 1, 2, 1, 1]
 
 
+def test_a_faster_walk_is_shorter_and_another_persons():
+    signal = np.sin(np.arange(400) / 5)[:, None].astype("float32")
+    found = People([signal], ["a"], [7]).at_tempos((0.8, 1.0, 1.25))
+    assert found.subjects == ["a x0.8", "a", "a x1.25"] and found.sessions == [7, 7, 7]
+    assert [len(one) for one in found.signals] == [499, 400, 320]
+    np.testing.assert_array_equal(found.signals[1], signal)
+    expected = np.sin(1.25 * np.arange(320) / 5)
+    np.testing.assert_allclose(found.signals[2][:, 0], expected, rtol=0, atol=0.01)
+
+
 def test_folds_hold_everybody_once():
     names = [f"person {i}" for i in range(17)]
     parts = folds(names * 3, 4, seed=7)

@@ -10,8 +10,9 @@ import time
 import numpy as np
 import typer
 
+from keras_dml.training import discriminants
 from keras_dml.training.golden import synthetic_recordings
-from zoo import across_films, discriminants, eyes, recipe
+from zoo import across_films, eyes, recipe
 
 LAGS, DISCRIMINANTS = (0, 1, 2, 4, 8, 16, 32), 24
 STRIDE = eyes.WINDOW // 2

@@ -10,7 +10,8 @@ import time
 import numpy as np
 import typer
 
-from zoo import discriminants, gait, recipe, sequences
+from keras_dml.training import discriminants
+from zoo import gait, recipe, sequences
 
 # Of three folds of the people of `train` and `validation`, the mean of both feet: pooled EER 1.1 %,
 # single pairs 2.7 %, paper's protocol 1.0 %; right feet as recorded, not mirrored, 1.6, 3.0 and

@@ -28,7 +28,7 @@ class Settings:
     Attributes:
         horizontal: See `keras_dml.layers.GravityFrame`; None for x, y and z as recorded.
         turned: Whether each window of a pair is turned about any axis, by itself.
-        tempos: See `zoo.phone.at_tempos`.
+        tempos: See `keras_dml.training.People.at_tempos`.
         filtering: See `zoo.augment.filter_pairs`.
         gain: Largest change of an axis's gain between two windows, a fraction.
         noise: Standard deviation of noise, in m/s2.
@@ -93,7 +93,7 @@ def trained(run, walkers, settings):
         walkers: `phone.walks`, or those of some people.
         settings: `Settings`.
     """
-    walks = phone.at_tempos(walkers, settings.tempos).at_least(phone.WINDOW, 2)
+    walks = walkers.at_tempos(settings.tempos).at_least(phone.WINDOW, 2)
     batches = {
         "pairs": min(settings.pairs, len(set(walks.subjects))),
         "length": phone.WINDOW,

@@ -3,8 +3,8 @@
 import functools
 
 from keras_dml.training import measure, pooled, trials
+from keras_dml.training.discriminants import discriminant_analysis
 from zoo import baselines
-from zoo.discriminants import discriminant_analysis
 from zoo.evidence import Evidence
 from zoo.vowels_qp_wl import train
 

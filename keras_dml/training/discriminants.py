@@ -7,15 +7,16 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from keras_dml._backend import keras
+from keras_dml._backend import keras, ops
 from keras_dml.layers import (
     ChannelNormalization,
     LaggedCorrelation,
     LinearDiscriminants,
     SequencePooling,
 )
-from zoo import fronts
+from keras_dml.training import fronts
 
+BATCH = 256  # windows
 COMPONENTS = 150  # of the features, before the discriminants
 # A correlation that is zero by construction, as of principal axes, varies by its rounding alone.
 LEAST_VARIANCE = 1e-6
@@ -48,13 +49,35 @@ def fitted(windows, people, lags, count, adapt_to=None, front=(), means=False):
     if means:
         mean = SequencePooling("mean", name="means")(normalized)
         statistics = keras.layers.Concatenate(name="statistics")([statistics, mean])
+    normalization.adapt(fronts.outputs(front, list(windows) if adapt_to is None else adapt_to))
+    return of_features(keras.Model(signal, statistics), windows, people, count)
+
+
+def of_features(model, windows, people, count):
+    """A model that gives linear discriminants of another one's features.
+
+    Args:
+        model: A functional `keras.Model` that gives vectors.
+        windows: Training signals, shape `(windows, time, channels)`, or a list of equal lengths.
+        people: Person of each window.
+        count: Number of discriminants, less than there are people.
+
+    Returns:
+        A `keras.Model`.
+    """
     head = LinearDiscriminants(count, name="embedding")
-    model = keras.Model(signal, head(statistics), name="linear_discriminants")
-    known = list(windows) if adapt_to is None else adapt_to
-    normalization.adapt(fronts.outputs(front, known))
-    features = keras.Model(signal, statistics).predict(windows, verbose=0)
-    head.set_weights(linear(features, people, count))
-    return model
+    whole = keras.Model(model.input, head(model.output), name="linear_discriminants")
+    head.set_weights(linear(_outputs(model, windows), people, count))
+    return whole
+
+
+def _outputs(model, windows):
+    """What `predict` gives, without compiling a function that is called once."""
+    parts = [
+        ops.convert_to_numpy(model(np.stack(windows[i : i + BATCH]), training=False))
+        for i in range(0, len(windows), BATCH)
+    ]
+    return np.concatenate(parts)
 
 
 def discriminant_analysis(features, people, count, *scaling):

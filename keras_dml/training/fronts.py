@@ -3,6 +3,8 @@ of such layers."""
 
 import numpy as np
 
+BATCH = 256  # recordings of one length
+
 
 def applied(layers, x):
     """Layers one after the other on a tensor."""
@@ -20,4 +22,7 @@ def outputs(layers, recordings):
     """
     if not layers:
         return recordings
-    return [np.asarray(applied(layers, np.asarray(x, np.float32)[None]))[0] for x in recordings]
+    size = BATCH if len({len(x) for x in recordings}) == 1 else 1
+    batches = (recordings[i : i + size] for i in range(0, len(recordings), size))
+    parts = (np.asarray(applied(layers, np.stack(some).astype(np.float32))) for some in batches)
+    return [one for part in parts for one in part]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from zoo import augment
+from keras_dml.training import augment
 
 
 def test_a_turned_sensor_measures_the_same_lengths_in_both_triplets(rng):

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 import keras_dml
-from keras_dml.training import measure
-from zoo import discriminants
+from keras_dml.training import discriminants, measure
 
 LAGS, UNITS = (0, 2), 4
 

@@ -1,0 +1,159 @@
+"""`keras-dml train FOLDER --out DIR`: a model of recordings of one's own."""
+
+import enum
+import pathlib
+from typing import Annotated
+
+import typer
+
+from keras_dml.cli import _completion, _options
+
+SHOWN = 10  # recordings that were left out
+
+
+class Kind(enum.StrEnum):
+    """What is recorded."""
+
+    sequences = "sequences"
+    covariances = "covariances"
+    sound = "sound"
+
+
+def run(
+    folder: Annotated[
+        pathlib.Path,
+        typer.Argument(
+            help="Folder with a folder a person, or a table: a csv of paths.",
+            show_default=False,
+            autocompletion=_completion.paths,
+        ),
+    ],
+    out: Annotated[
+        pathlib.Path, _options.folder("--out", "Folder of the model; its name is the model's.")
+    ],
+    kind: Annotated[
+        Kind | None,
+        typer.Option(
+            help="What is recorded: motion, many channels such as EEG, or sound.",
+            show_default="by channels and rate",
+        ),
+    ] = None,
+    rate_hz: Annotated[
+        float | None,
+        typer.Option(
+            metavar="HZ",
+            help="Steps a second.",
+            show_default="by the column of times, or the header of a wav",
+        ),
+    ] = None,
+    window: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="What is compared at a time.",
+            show_default="10 of motion, 2 of covariances, 4 of sound, or as recordings are",
+        ),
+    ] = None,
+    channels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="X,Y,...",
+            help="Columns of the files; numbers from 1 in npy and wav.",
+            show_default="all but times",
+        ),
+    ] = None,
+    units: Annotated[
+        str | None,
+        typer.Option(
+            metavar="G,G,...",
+            help="Unit of each channel, or one for all.",
+            show_default="by the header, as in `x (g)`",
+        ),
+    ] = None,
+    minutes: Annotated[float, typer.Option(help="Time for all, about.")] = 10.0,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Steps of each training of a network, 0 for none: the same steps give the same "
+            "model, the same minutes may not.",
+            show_default="what the minutes allow",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of weights, batches and groups.")] = 0,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a training that was stopped.")
+    ] = False,
+    as_json: _options.AsJson = False,
+):
+    """Train on recordings of your own: FOLDER/person/walk.csv, or FOLDER/person/session/walk.csv.
+
+    Methods in closed form come first, then a network, within the time. All are measured on people
+    whom they have not seen; the best becomes the model, for enroll, verify and export.
+
+    Example: keras-dml train walks --channels x,y,z --rate-hz 50 --out phone
+    """
+    from keras_dml import training
+    from keras_dml.cli import _console
+
+    stopped = f"Stopped. The same command with --resume goes on with what is in {out}."
+    with _console.stoppable(stopped), _console.text_hidden(as_json):
+        done = training.train_folder(
+            folder,
+            channels=_listed(channels),
+            rate_hz=rate_hz,
+            units=_units(units),
+            out=out,
+            window=window,
+            kind=None if kind is None else kind.value,
+            minutes=minutes,
+            steps=steps,
+            seed=seed,
+            resume=resume,
+        )
+        _show(done)
+    if as_json:
+        _console.json_object(_as_json(done), indent=2)
+
+
+def _show(done):
+    from keras_dml.cli import _console
+    from keras_dml.training import leaderboard
+    from keras_dml.zoo import headline
+
+    if done.refused:
+        _console.echo(f"[bold]{len(done.refused)} left out[/bold]")
+        listed = list(done.refused.items())
+        _console.table((), listed[:SHOWN], header=False)
+        if len(listed) > SHOWN:
+            _console.echo(f"and {len(listed) - SHOWN} more; --json lists all")
+        _console.echo()
+    if done.leaderboard:
+        _console.table(leaderboard.COLUMNS, leaderboard.cells(done.leaderboard))
+    _console.echo(f"\n{_console.plain(headline.words(done.card))}")
+    for limit in done.card["limits"]:
+        _console.echo(f"- {_console.plain(limit)}")
+    minutes = done.card["recipe"]["minutes"]
+    _console.echo(
+        f"\n[bold]{_console.plain(done.method)} written to {_console.plain(done.folder)}[/bold] "
+        f"in {minutes:g} minutes; its page is README.md"
+    )
+
+
+def _as_json(done):
+    return {
+        "model": str(done.folder),
+        "method": done.method,
+        "leaderboard": done.leaderboard,
+        "refused": done.refused,
+        "card": done.card,
+    }
+
+
+def _listed(text):
+    return None if text is None else [one.strip() for one in text.split(",")]
+
+
+def _units(text):
+    listed = _listed(text)
+    return listed[0] if listed and len(listed) == 1 else listed

@@ -1,0 +1,243 @@
+"""`train`: from recordings of people to a model in a folder as those of the zoo."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+import pathlib
+import tempfile
+import time
+
+import numpy as np
+
+from keras_dml import layers, models, progress, quality, training
+from keras_dml._arrays import whole
+from keras_dml._files import path_with_name
+from keras_dml.training import leaderboard
+from keras_dml.training.golden import synthetic_recordings
+from keras_dml.training.own import across, checks, kinds
+from keras_dml.training.own import task as tasks
+from keras_dml.training.own.budget import steps_within
+from keras_dml.training.own.card import Made, build, few
+from keras_dml.training.own.gates import potato_of
+from keras_dml.training.own.methods import Run
+from keras_dml.training.own.unfinished import FOLDER, Unfinished, digest
+from keras_dml.zoo import lookup
+
+CAPTION = "Later recordings against earlier ones, by models that never saw these people."
+FINAL = "final"
+
+
+@dataclasses.dataclass(frozen=True)
+class Trained:
+    """What a training made.
+
+    Attributes:
+        folder: Folder of the model, as `keras_dml.zoo.load` takes it.
+        method: Name of the method that became the model.
+        leaderboard: A dict a method, the best first: `method`, `what`, `chosen`, `eer`, `auc`,
+            `tar_at_far_0.01` with their intervals `..._ci95` over people, `seconds`; empty where
+            too few people are at hand.
+        card: The card as written.
+        refused: Why recordings were left out, by their names.
+    """
+
+    folder: pathlib.Path
+    method: str
+    leaderboard: list
+    card: dict
+    refused: dict
+
+    def __str__(self):
+        return leaderboard.text(self.leaderboard) or self.card["headline"]["unmeasured"]
+
+
+def train(
+    recordings,
+    people,
+    sessions=None,
+    *,
+    channels,
+    rate_hz,
+    out,
+    units="as recorded",
+    window=None,
+    kind=None,
+    minutes=10.0,
+    steps=None,
+    seed=0,
+    resume=False,
+    names=None,
+) -> Trained:
+    """Trains on recordings of one's own, and writes what tells people apart best into a folder.
+
+    Recordings that are flat, clipped, interrupted, of another unit, or there twice are left out.
+    Methods in closed form come first, then a network of the kind, within the time. All are measured
+    on groups of people whom they have not seen, later recordings against earlier ones: of the last
+    session where there are sessions. The best one is made anew of all people. With fewer than four
+    people the model is one that learns nothing of them, and no rate is given.
+
+    Args:
+        recordings: Arrays of shape `(time, channels)`.
+        people: Person of each recording.
+        sessions: Session of each, such as the day, which sort in the order of time; None for none.
+        channels: Names of the channels, in order.
+        rate_hz: Steps a second.
+        out: Folder of the model, new, empty or of an earlier one; its name is that of the model.
+        units: Unit of each channel, or one text for all.
+        window: Seconds that are compared; None: 10 for `"sequences"`, 2 for `"covariances"`,
+            4 for `"sound"`, or the length that 95 % of the recordings have.
+        kind: `"sequences"` of motion, `"covariances"` of many channels such as EEG, `"sound"`;
+            None: by the channels and the rate.
+        minutes: Time for all, about; networks that it is too short for are left out, with a word.
+        steps: Steps of each training of a network in place of `minutes`: the same steps and seed
+            give the same model.
+        seed: Seed of weights, batches and groups of people.
+        resume: Whether to go on with a training that was stopped in this folder: with the same
+            arguments it ends as if it had not been.
+        names: Name of each recording in what is said of it, such as its file.
+
+    Returns:
+        `Trained`.
+
+    Raises:
+        TypeError, ValueError: If an argument is none of these, no recording is fit, or a training
+            that was stopped is of other recordings.
+        OSError: If the folder cannot be written.
+    """
+    start = time.monotonic()
+    _check_positive("minutes", minutes)
+    _check_positive("rate_hz", rate_hz)
+    seed = whole("seed", seed, 0)
+    steps = None if steps is None else whole("steps", steps, 0)
+    folder = _checked_folder(out)
+    channels, units = checks.check_channels(channels, units)
+    recordings, people, sessions, names = checks.check_lists(recordings, people, sessions, names)
+    kind = tasks.kind_of(kind, len(channels), rate_hz)
+    found, kept, usual, refused = checks.accepted(
+        recordings, people, sessions, names, channels, kind == tasks.SOUND
+    )
+    length = tasks.window_of(window, kind, rate_hz, [len(signal) for signal in found.signals])
+    found, short = checks.long_enough(found, length, kept)
+    refused |= short
+    if not found.signals:
+        raise ValueError(f"No recording has a whole window. {checks.shown(short)}")
+    found, repeats = tasks.in_sides(found)
+    gravity = tasks.has_gravity(found.signals)
+    task = tasks.Task(channels, units, float(rate_hz), kind, length, gravity, repeats, seed)
+    methods = kinds.methods(task)
+    folder.mkdir(parents=True, exist_ok=True)
+    work = Unfinished(folder, digest(task, found, {"steps": steps}), resume)
+    made = _made(
+        task, found, methods, work, steps, lambda: 60 * minutes - (time.monotonic() - start)
+    )
+    if refused:
+        made.notes.append(
+            f"{len(refused)} of {len(recordings)} recordings were not fit and left out."
+        )
+    written = _write(folder, made, usual, work.steps, start)
+    rows = leaderboard.rows(made.scored, made.method)
+    leaderboard.save(rows, folder)
+    work.remove()
+    return Trained(folder, made.method.name, rows, written, refused)
+
+
+def _made(task, people, methods, work, steps, seconds_left):
+    """The best method's model of all people, with what was measured and what is to be said."""
+    parts = across.divided(task, people)
+    if not parts:
+        method = kinds.untrained(methods)
+        counted = len(set(people.subjects)), len(tasks.measurable(people, task.window))
+        return Made(task, people, method, method.model(task, people), [], [], few(*counted))
+    scored = [_scored(task, method, parts, work) for method in methods if not method.is_network]
+    notes = []
+    for network in (method for method in methods if method.is_network):
+        if work.steps is None:
+            found = steps
+            if found is None:
+                found = steps_within(seconds_left(), network, task, people, len(parts) + 1)
+            work.begin(found)
+        if work.steps:
+            scored.append(_scored(task, network, parts, work))
+        else:
+            reason = "as was asked" if steps == 0 else "the time is too short for it"
+            notes.append(f"The network {network.name} was left out, {reason}.")
+    method = across.best(scored).method
+    return Made(task, people, method, method.model(task, people, _run(work, FINAL)), scored, notes)
+
+
+def _scored(task, method, parts, work):
+    start, found = time.monotonic(), []
+    numbered = enumerate(parts, start=1)
+    for number, part in progress.track(numbered, f"{method.name}, groups", len(parts)):
+        model = method.model(task, part.known, _run(work, f"fold_{number}"))
+        found.append(across.scored(model, part))
+    return across.Scored(method, tuple(found), time.monotonic() - start)
+
+
+def _run(work, name):
+    return Run(work.part(name), work.steps, work.resume)
+
+
+def _write(folder, made, usual, steps, start):
+    """Publishes the model with its contract, gate, card and page."""
+    task, windows = made.task, made.task.to_fit(made.people).signals
+    contract = layers.InputContract(
+        task.channels, task.units, task.rate_hz, min_steps=task.window, name="input_contract"
+    )
+    if not usual.is_sound:
+        contract.adapt(windows)
+    model = models.with_contract(made.model, contract)
+    steps_of = np.concatenate(windows)
+    mean, stddev = steps_of.mean(axis=0), steps_of.std(axis=0)
+    examples = synthetic_recordings(len(mean), (task.window, task.window * 3 // 2), stddev)
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        potato, beside = potato_of(task, made.people, made.model), []
+        if potato is not None:
+            beside = [scratch / quality.FILE]
+            potato.save(beside[0])
+        gate = quality.described(usual, *beside)
+        minutes = (time.monotonic() - start) / 60
+        found = build(made, gate, _command(task, steps), minutes)
+        curves = None
+        if made.scored:
+            curves = leaderboard.curves(made.scored, scratch, CAPTION)
+        card = {"name": folder.name, **found}
+        golden = [example + mean for example in examples]
+        return training.publish(folder, model, card, golden, curves, beside)
+
+
+def _checked_folder(out):
+    """The folder of the model, once it is known that nothing else is overwritten."""
+    folder = path_with_name(pathlib.Path(out).expanduser().resolve(), "folder")
+    if folder.is_dir():
+        is_known = (folder / lookup.CARD).is_file() or (folder / FOLDER).is_dir()
+        if any(folder.iterdir()) and not is_known:
+            raise ValueError(
+                f"{str(folder)!r} holds files and no model, so it is left as it is. Give a folder "
+                "that does not exist or is empty, or that of an earlier model, which is replaced."
+            )
+    elif folder.exists():
+        raise ValueError(f"{str(folder)!r} is a file; give a folder.")
+    return folder
+
+
+def _command(task, steps):
+    """The call that trains the same model again from the same recordings."""
+    given = {
+        "channels": list(task.channels),
+        "rate_hz": task.rate_hz,
+        "window": task.seconds,
+        "kind": task.kind,
+        "steps": steps or 0,
+        "seed": task.seed,
+    }
+    words = ", ".join(f"{name}={value!r}" for name, value in given.items())
+    return f"keras_dml.training.train(recordings, people, sessions, out=..., {words})"
+
+
+def _check_positive(name, value):
+    if not isinstance(value, numbers.Real) or not 0 < value < math.inf:
+        raise ValueError(f"`{name}` must be a positive number. Received {name}={value!r}.")

@@ -1,0 +1,250 @@
+"""The card of a model of one's own: what it takes, what was measured, and what so few people
+support."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from keras_dml import evaluation, quality
+from keras_dml._backend import keras
+from keras_dml.training import _card, pooled
+from keras_dml.training.own import across
+from keras_dml.training.own.methods import Method
+from keras_dml.training.own.task import Task
+from keras_dml.training.people import People
+
+FARS = (0.05, 0.01, 0.001)
+SHOWN = 6  # channels
+RULE_OF_THREE = 3  # errors that may hide behind none, at 95 %
+BUILDER = "recordings of one's own"
+LICENCE = (
+    "The recordings are your own, and so are the weights; what people agreed to holds for both."
+)
+CARRIED = (
+    "This file has seen all people at hand, so each threshold is carried over: it is that of the "
+    "groups' models, in units of the median distance between two people whom a model knows, times "
+    "the unit of this file. Its rates are measured in the same way, on people whom neither the "
+    "model nor the threshold had seen. Calibrate on people whom this file does not know where you "
+    "can."
+)
+CONSENT = (
+    "Not recorded here. Enroll and train only with people who have agreed to be recognized, and "
+    "tell them how to withdraw: a model that has seen somebody must be trained again without them."
+)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Made:
+    """A model and what is known of it.
+
+    Attributes:
+        task: `keras_dml.training.own.task.Task`.
+        people: `keras_dml.training.People` trained on, in sides.
+        method: `keras_dml.training.own.methods.Method` of the model.
+        model: The `keras.Model`.
+        scored: `across.Scored` of each method; empty where the people are too few.
+        notes: Sentences of what happened on the way.
+        unmeasured: Why there is no figure, in words; None where there are some.
+    """
+
+    task: Task
+    people: People
+    method: Method
+    model: keras.Model
+    scored: list
+    notes: list
+    unmeasured: str | None = None
+
+
+def few(people, measurable):
+    """Why no rate is given, in words."""
+    return (
+        f"No error rate is given: {people} people are at hand, {measurable} of them with "
+        f"recordings to enroll and to observe, and at least {across.FEWEST} are needed to measure "
+        "one. Nothing promises that this model tells people apart; record more of them."
+    )
+
+
+def support(people):
+    """What error rates a number of people supports, by the rule of three.
+
+    Args:
+        people: Number of people measured.
+
+    Returns:
+        Dict of `people`, `least_rate`, the least rate that they can show at 95 % without any error,
+        and `people_needed` for rates by their text.
+    """
+    return {
+        "people": people,
+        "least_rate": min(1.0, RULE_OF_THREE / people),
+        "people_needed": {f"{far:g}": round(RULE_OF_THREE / far) for far in FARS},
+    }
+
+
+def support_in_words(found):
+    """`26 people without a single error would show a rate of at most 11.5 %; 1 % takes 300 ...`."""
+    needed = ", ".join(
+        f"{100 * float(far):g} % takes {count:,}" for far, count in found["people_needed"].items()
+    )
+    return (
+        f"{found['people']} people without a single error would show an error rate of at most "
+        f"{100 * found['least_rate']:.1f} % (rule of three, 95 %); {needed} people."
+    )
+
+
+def build(made, gate, command, minutes):
+    """The card without what `publish` reads from the model.
+
+    Args:
+        made: `Made`.
+        gate: The card's `quality`.
+        command: How to train it again.
+        minutes: Minutes of training.
+
+    Returns:
+        Dict by `keras_dml.zoo.schema.CARD`, but for the name.
+    """
+    task, scored = made.task, made.scored
+    about = {
+        "task": f"tell people apart by {_listed(task.channels)}: a model of one's own",
+        "paper": made.method.paper,
+        "input": {
+            "channels": list(task.channels),
+            "units": list(task.units),
+            "rate_hz": task.rate_hz,
+            "dtype": "float32",
+            "length": [task.window, None],
+        },
+        "data": {
+            "builder": BUILDER,
+            "licence": LICENCE,
+            "train_subjects": sorted(set(made.people.subjects)),
+            "test_subjects": [],
+            "consent": CONSENT,
+        },
+        "limits": [*_limits(task, scored), *made.notes],
+        quality.CARD_KEY: gate,
+        "is_own": True,
+        "recipe": _card.training_record(command, seed=task.seed, minutes=minutes),
+    }
+    if not scored:
+        unmeasured = {"headline": {"unmeasured": made.unmeasured}, "figures": [], "baselines": []}
+        return about | unmeasured
+    own = across.chosen_trials(scored)
+    return {
+        **about,
+        "headline": {"trials": _trials(task), "repeats": task.repeats, **pooled.headline(own)},
+        "figures": [_figure(one) for one in scored],
+        "figures_are": _figures_are(scored),
+        "baselines": [_baseline(own, one) for one in scored if one.method != made.method],
+        "thresholds": thresholds(made),
+        "support": support(int(np.unique(own.probes).size)),
+    }
+
+
+def thresholds(made):
+    """The card's `thresholds`, carried over from the models of the groups to that of all people.
+
+    Args:
+        made: `Made`.
+    """
+    one = next(one for one in made.scored if one.method == made.method)
+    carried = {far: across.threshold(one, far) for far in FARS}
+    carried = {far: found for far, found in carried.items() if found is not None}
+    if not carried:
+        return []
+    unit = across.unit(made.model, across.for_unit(made.task, made.people))
+    return [
+        {
+            "far": far,
+            "value": float(value * unit - across.offset(made.model)),
+            "trials": rates.imposter,
+            "far_ci95": list(map(float, rates.far_ci95)),
+            "tar": float(rates.tar),
+            "tar_ci95": list(map(float, rates.tar_ci95)),
+            "score": pooled.SCORE,
+            "enrolled": int(np.median(one.joined.enrolled)),
+            "people": int(np.unique(one.joined.probes).size),
+            "carried": CARRIED,
+        }
+        for far, (value, rates) in carried.items()
+    ]
+
+
+def _trials(task):
+    last = (
+        "a person's last session against the nearest of everybody's earlier ones"
+        if task.repeats == "sessions"
+        else "the later half of a person's recordings against the nearest of everybody's earlier"
+    )
+    return (
+        f"every window of {task.seconds:.3g} s of {last}, within groups of people, by a model that "
+        "saw nobody of the group; each group by the method that is best on the other groups, all "
+        "groups together, distances in units of the median between two people whom the model knows"
+    )
+
+
+def _figure(one):
+    found = one.joined
+    measured = evaluation.verification(
+        found.scores, found.genuine, people=found.people, bootstrap=pooled.BOOTSTRAP
+    )
+    low, high = measured.intervals["eer"]
+    return {
+        "protocol": one.method.name,
+        "n": 1,
+        "metric": "eer",
+        "value": float(measured.eer),
+        "stderr": float(high - low) / (2 * 1.96),
+        "ci95": [float(low), float(high)],
+        "trials": len(found.scores),
+        "people": int(np.unique(found.probes).size),
+        "folds": [_eer(part) for part in one.parts],
+    }
+
+
+def _eer(part):
+    return float(evaluation.verification(part.scores, part.genuine).eer)
+
+
+def _figures_are(scored):
+    listed = "; ".join(f"{one.method.name}: {one.method.what}" for one in scored)
+    return (
+        "All methods that were tried, each on the same groups of people, the EER of all groups "
+        f"under one threshold; the range is that of single groups. {listed}."
+    )
+
+
+def _baseline(own, one):
+    kind = pooled.INSTEAD if one.method.is_network else pooled.NO_NETWORK
+    return pooled.baseline(own, one.method.name, one.method.what, kind, one.joined.scores)
+
+
+def _limits(task, scored):
+    found = []
+    if scored:
+        measured = int(np.unique(scored[0].joined.probes).size)
+        found.append(support_in_words(support(measured)))
+        found.append(
+            f"Imposters are the others of a group of {measured // len(scored[0].parts)} or so: "
+            "other people may be nearer, and strangers of other places may be further."
+        )
+    if task.repeats == "blocks":
+        found.append(
+            "Recordings of a person are of one sitting, or are not told apart by session: other "
+            "days are not measured. Give folders person/session/recording to measure them."
+        )
+    found.append(
+        f"Figures and thresholds are of windows of {task.seconds:.3g} s: cut longer recordings, or "
+        "calibrate on recordings as long as those that are compared."
+    )
+    found.append("The card names the people: keep the folder as you keep their recordings.")
+    return found
+
+
+def _listed(channels):
+    shown = [*channels[: SHOWN - 1], "..."] if len(channels) > SHOWN else channels
+    return ", ".join(shown)

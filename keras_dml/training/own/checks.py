@@ -1,0 +1,177 @@
+"""Which recordings are fit to train on; each other one is refused by its name and a reason."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+import numpy as np
+
+from keras_dml.quality import Usual
+from keras_dml.training.people import People
+
+SHOWN = 5  # refusals in an error
+
+
+def accepted(recordings, people, sessions, names, channels, is_sound):
+    """The recordings that are fit.
+
+    Args:
+        recordings: Arrays of shape `(time, channels)`.
+        people: Person of each.
+        sessions: Session of each, or None.
+        names: Name of each, for reasons.
+        channels: Names of the channels.
+        is_sound: Whether they are sound.
+
+    Returns:
+        `People`, with the sessions of each person numbered in their order; their names;
+        `quality.Usual`; and the reasons of the others by their names.
+
+    Raises:
+        ValueError: If none is fit.
+    """
+    usual, refused = Usual(tuple(channels), is_sound), {}
+    kept = _kept(usual, recordings, range(len(recordings)), names, refused)
+    if kept:
+        usual = usual.measured([recordings[i] for i in kept])
+        kept = _kept(usual, recordings, kept, names, refused)
+    kept = _once(recordings, people, kept, names, refused)
+    if not kept:
+        raise ValueError(f"None of the {len(recordings)} recordings can be used. {shown(refused)}")
+    found = People(
+        [np.asarray(recordings[i], np.float32) for i in kept],
+        [people[i] for i in kept],
+        numbered([people[i] for i in kept], [sessions[i] for i in kept]),
+    )
+    return found, [names[i] for i in kept], usual, refused
+
+
+def long_enough(people, window, names):
+    """The recordings with a whole window, and the reasons of the others by their names.
+
+    Args:
+        people: `keras_dml.training.People`.
+        window: Steps.
+        names: Name of each recording.
+    """
+    lengths = np.array([len(signal) for signal in people.signals])
+    reasons = {
+        names[i]: f"it has {lengths[i]:,} steps, a window has {window:,}"
+        for i in np.flatnonzero(lengths < window)
+    }
+    return people.take(lengths >= window), reasons
+
+
+def _kept(usual, recordings, rows, names, refused):
+    kept = []
+    for row in rows:
+        reason = usual.reason(recordings[row])
+        if reason is None:
+            kept.append(row)
+        else:
+            refused[names[row]] = reason
+    return kept
+
+
+def _once(recordings, people, rows, names, refused):
+    """Without repeats: in enrollment and probe they would agree, under two people neither is
+    known."""
+    first, kept = {}, []
+    for row in rows:
+        values = np.ascontiguousarray(recordings[row], np.float32)
+        digest = hashlib.sha256(values.tobytes() + str(values.shape).encode()).digest()
+        same = first.setdefault(digest, row)
+        if same == row:
+            kept.append(row)
+            continue
+        refused[names[row]] = f"it is the same as {names[same]}"
+        if people[same] != people[row] and same in kept:
+            kept.remove(same)
+            refused[names[same]] = (
+                f"it is the same as {names[row]}, of another person: which of them is it?"
+            )
+    return kept
+
+
+def numbered(people, sessions):
+    """Place of each session among those of its person, from 1; None is the first of all.
+
+    Args:
+        people: Person of each recording.
+        sessions: Session of each, texts or numbers.
+    """
+    own = {}
+    for name, session in zip(people, sessions, strict=True):
+        own.setdefault(name, set()).add(session)
+    order = {
+        name: {session: i for i, session in enumerate(sorted(found, key=_natural), start=1)}
+        for name, found in own.items()
+    }
+    return [order[name][session] for name, session in zip(people, sessions, strict=True)]
+
+
+def _natural(session):
+    """Session 10 comes after session 2."""
+    parts = re.split(r"(\d+)", "" if session is None else str(session).casefold())
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
+def shown(refused):
+    """Reasons in a sentence, those of the first few recordings.
+
+    Args:
+        refused: Reasons by name.
+    """
+    listed = [f"{name}: {reason}" for name, reason in refused.items()]
+    more = len(listed) - SHOWN
+    return "; ".join(listed[:SHOWN]) + (f"; and {more} more" if more > 0 else "") + "."
+
+
+def check_lists(recordings, people, sessions, names):
+    """The lists, as many entries in each.
+
+    Returns:
+        Lists of recordings, people as texts, sessions (None where there are none) and names.
+
+    Raises:
+        TypeError: If the recordings are no list.
+        ValueError: If the lists have not one entry a recording, a name is there twice, or a person
+            has no name that can be shown.
+    """
+    recordings, people = list(recordings), [str(one) for one in people]
+    count = len(recordings)
+    if not count:
+        raise ValueError("`recordings` is empty; give recordings of several people.")
+    sessions = [None] * count if sessions is None else list(sessions)
+    names = [f"recording {i}" for i in range(count)] if names is None else list(map(str, names))
+    for what, values in (("people", people), ("sessions", sessions), ("names", names)):
+        if len(values) != count:
+            raise ValueError(
+                f"`{what}` must have one entry a recording, {count}. Received {len(values)}."
+            )
+    if len(set(names)) < count:
+        raise ValueError("`names` must tell the recordings apart; one is there twice.")
+    bad = next((one for one in people if not one.strip() or not one.isprintable()), None)
+    if bad is not None:
+        raise ValueError(f"A person's name must be printable characters. Received {bad!r}.")
+    return recordings, people, sessions, names
+
+
+def check_channels(channels, units):
+    """Names and units of the channels, as tuples.
+
+    Raises:
+        ValueError: If there are none, one is there twice, or the units are not as many.
+    """
+    channels = (channels,) if isinstance(channels, str) else tuple(channels)
+    if not channels or len(set(channels)) < len(channels):
+        raise ValueError(
+            f"`channels` must name the channels in order, each once. Received {channels!r}."
+        )
+    units = (units,) * len(channels) if isinstance(units, str) else tuple(units)
+    if len(units) != len(channels):
+        raise ValueError(
+            f"`units` must have one entry a channel, {len(channels)}. Received {len(units)}."
+        )
+    return channels, units

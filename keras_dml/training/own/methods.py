@@ -1,0 +1,114 @@
+"""What tells people apart: methods in closed form and networks, of the kinds of recordings."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from keras_dml import training
+from keras_dml._backend import keras
+
+
+class Run(NamedTuple):
+    """Where and how long a network is trained.
+
+    Attributes:
+        folder: Folder of its checkpoint.
+        steps: Training steps.
+        resume: Whether to go on from the checkpoint.
+    """
+
+    folder: pathlib.Path
+    steps: int
+    resume: bool
+
+
+class Learner(NamedTuple):
+    """A network that is about to learn.
+
+    Attributes:
+        encoder: The `keras.Model` that is wanted.
+        model: What `fit` takes, which may be the encoder itself.
+        batches: A sampler.
+        optimization: `keras_dml.training.Optimization`.
+        compiled: Further arguments of `compile`.
+        callbacks: Callbacks of `fit`.
+    """
+
+    encoder: keras.Model
+    model: keras.Model
+    batches: keras.utils.PyDataset
+    optimization: training.Optimization
+    compiled: dict
+    callbacks: tuple = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """A way to tell people apart.
+
+    Attributes:
+        name: As the zoo names methods: `lda`, `qp_wl`.
+        what: What it is, in a few words.
+        paper: What it rests on, for the card.
+        fit: Function of a `Task` and the `People` known that gives a model; None for a network.
+        learner: Function of a `Task`, the `People` known and a number of steps that gives a
+            `Learner`; None for a closed form.
+        learns: Whether anything is fitted to who is who.
+    """
+
+    name: str
+    what: str
+    paper: str
+    fit: Callable | None = None
+    learner: Callable | None = None
+    learns: bool = True
+
+    @property
+    def is_network(self):
+        """Whether it is trained step by step."""
+        return self.learner is not None
+
+    def model(self, task, known, run=None):
+        """A model of some people.
+
+        Args:
+            task: `Task`.
+            known: `keras_dml.training.People`, whole recordings.
+            run: `Run` of a network.
+        """
+        keras.utils.set_random_seed(task.seed)
+        if not self.is_network:
+            return self.fit(task, known)
+        learner = self.learner(task, known, run.steps)
+        training.fit(
+            learner.model,
+            learner.batches,
+            steps=run.steps,
+            optimization=learner.optimization,
+            folder=run.folder,
+            resume=run.resume,
+            callbacks=learner.callbacks,
+            **learner.compiled,
+        )
+        return learner.encoder
+
+
+def optimization(learning_rate, steps):
+    """Adam for a training of so many steps: the warm-up is a fifth of it at most, the average
+    over a tenth of it.
+
+    Args:
+        learning_rate: Largest learning rate.
+        steps: Training steps.
+    """
+    return training.Optimization(
+        learning_rate,
+        warm_up=min(100, steps // 5),
+        start=0.01,
+        average=float(np.clip(1 - 10 / steps, 0.5, 0.99)),
+    )

@@ -1,0 +1,97 @@
+"""The folder of a training that is not finished: what was asked for, the steps that were found, and
+checkpoints. Whoever goes on gets the same model."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import pathlib
+import shutil
+
+import numpy as np
+
+from keras_dml import _files
+from keras_dml.training.runs import write_json
+
+FOLDER, PLAN = "unfinished", "plan.json"
+_place = functools.partial(
+    _files.replaceable_folder,
+    what="training that was not finished",
+    mark=PLAN,
+    members=(PLAN, "fold_*", "fold_*/*", "final", "final/*"),
+)
+
+
+def digest(task, people, asked):
+    """What a training depends on, as a digest.
+
+    Args:
+        task: `keras_dml.training.own.task.Task`.
+        people: `keras_dml.training.People`.
+        asked: Further settings, plain numbers and texts by name.
+    """
+    found = hashlib.sha256(json.dumps([dataclasses.asdict(task), asked]).encode())
+    owners = zip(people.subjects, people.sessions, strict=True)
+    for signal, owner in zip(people.signals, owners, strict=True):
+        found.update(f"{owner}{signal.shape}".encode())
+        found.update(np.ascontiguousarray(signal).tobytes())
+    return found.hexdigest()
+
+
+class Unfinished:
+    """The folder of a training.
+
+    Args:
+        out: Folder of the model.
+        made_of: `digest`.
+        resume: Whether to go on with what is there; else it is deleted.
+
+    Raises:
+        ValueError: If something else lies there, it is damaged, or of other recordings or settings.
+    """
+
+    def __init__(self, out, made_of, resume):
+        self.path, self._made_of = _place(pathlib.Path(out) / FOLDER), made_of
+        self.resume = resume and (self.path / PLAN).is_file()
+        if not self.resume:
+            shutil.rmtree(self.path, ignore_errors=True)
+        self._plan = self._read() if self.resume else None
+
+    @property
+    def steps(self):
+        """Steps of each training; None before `begin`."""
+        return None if self._plan is None else self._plan["steps"]
+
+    def begin(self, steps):
+        """Notes the steps of each training."""
+        self._plan = {"of": self._made_of, "steps": steps}
+        with _files.staged(self.path, _place) as candidate:
+            candidate.mkdir()
+            write_json(candidate / PLAN, self._plan)
+
+    def part(self, name):
+        """Folder of one of the trainings."""
+        return self.path / name
+
+    def remove(self):
+        """Deletes the folder, once the model is written."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def _read(self):
+        path = self.path / PLAN
+        try:
+            plan = json.loads(path.read_text(encoding="utf-8"))
+            steps, of = int(plan["steps"]), plan["of"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{path} is damaged ({error}). Delete the folder {self.path}, or train without "
+                "`resume`."
+            ) from error
+        if of != self._made_of:
+            raise ValueError(
+                f"{self.path} is of other recordings or settings. Give the same ones, or train "
+                "without `resume`, which begins anew."
+            )
+        return {"of": of, "steps": steps}

@@ -1,0 +1,65 @@
+"""`keras-dml train`, as a person runs it."""
+
+import json
+
+import pytest
+
+from keras_dml import training
+from keras_dml.cli import _console
+from tests.training.own.conftest import recordings_of
+from tests.training.own.test_files import write
+
+
+@pytest.fixture
+def walks(tmp_path):
+    folder = tmp_path / "walks"
+    for i, (recording, person) in enumerate(zip(*recordings_of(4), strict=True)):
+        write(folder / person / f"{i}.csv", recording)
+    (folder / "person 0" / "0.csv").write_text("x,y,z\n1,2,three\n")
+    return folder
+
+
+def test_a_folder_becomes_a_model_with_a_leaderboard(command, walks, tmp_path):
+    out = tmp_path / "phone"
+    code, printed, _ = command("train", walks, "--out", out, "--window", "2", "--steps", "0")
+    assert code == 0
+    assert "1 left out" in printed and "person 0/0.csv" in printed and "no number" in printed
+    assert "lda" in printed and "log_euclidean" in printed and "EER" in printed
+    assert "4 people without a single error" in printed and "written to" in printed
+    assert (out / "model.keras").is_file() and not (out / "unfinished").exists()
+
+
+def test_programs_read_one_object(command, walks, tmp_path, monkeypatch):
+    asked = {}
+    real = training.train_folder
+
+    def recorded(folder, **options):
+        asked.update(options)
+        return real(folder, **options | {"channels": ["x", "y", "z"]})
+
+    monkeypatch.setattr(training, "train_folder", recorded)
+    out = tmp_path / "phone"
+    words = ("--channels", "x, y,z", "--units", "g", "--window", "2", "--steps", "0", "--json")
+    code, printed, _ = command("train", walks, "--out", out, "--minutes", "3", *words)
+    found = json.loads(printed)
+    assert code == 0 and found["model"] == str(out) and list(found["refused"]) == ["person 0/0.csv"]
+    assert found["leaderboard"][0]["chosen"] and found["card"]["input"]["units"] == ["g"] * 3
+    assert asked["channels"] == ["x", "y", "z"] and asked["units"] == "g"
+    assert asked["minutes"] == 3 and asked["kind"] is None and not asked["resume"]
+
+
+def test_a_folder_that_is_not_there_is_refused_in_a_line(command, tmp_path):
+    code, printed, error = command("train", tmp_path / "none", "--out", tmp_path / "phone")
+    assert code == 1 and not printed and "There is no folder" in error
+    assert not (tmp_path / "phone").exists()
+
+
+def test_a_stopped_training_says_how_to_go_on(command, tmp_path, monkeypatch):
+    def stopped(folder, **options):
+        raise KeyboardInterrupt
+
+    said = []
+    monkeypatch.setattr(training, "train_folder", stopped)
+    monkeypatch.setattr(_console, "note", said.append)
+    assert command("train", tmp_path, "--out", tmp_path / "phone")[0] == 130
+    assert "The same command with --resume goes on" in said[0]

@@ -1,0 +1,87 @@
+"""Recordings of made-up people, and a network that learns in a moment."""
+
+import numpy as np
+import pytest
+
+from keras_dml import training
+from keras_dml._backend import keras
+from keras_dml.layers import ChannelNormalization, MaskedConv1D, QuantileLayer
+from keras_dml.losses import WassersteinLoss
+from keras_dml.samplers import NPairSampler
+from keras_dml.training.own import kinds, sequences
+from keras_dml.training.own.methods import Learner, Method, optimization
+
+RATE_HZ, WINDOW, STEPS = 20, 2.0, 120
+CHANNELS = ("x", "y", "z")
+
+
+def recordings_of(people, each=4, seed=0, channels=3, steps=STEPS):
+    """Smooth noise, whose channels move together in a way of each person's own."""
+    rng = np.random.default_rng(seed)
+    found, owners = [], []
+    for person in range(people):
+        mixing = np.eye(channels) + rng.normal(size=(channels, channels))
+        for _ in range(each):
+            white = rng.normal(size=(steps + 6, channels))
+            smooth = np.apply_along_axis(np.convolve, 0, white, np.hanning(7), "valid")
+            found.append((smooth @ mixing).astype("float32"))
+            owners.append(f"person {person}")
+    return found, owners
+
+
+def small_network(task, known, steps):
+    """One convolution and a quantile layer."""
+    batches = NPairSampler(
+        known.signals, known.subjects, pairs=2, steps=2, length=task.window, seed=task.seed
+    )
+    normalization = ChannelNormalization(name="normalization")
+    normalization.adapt(known.signals)
+    signal = keras.Input((None, len(task.channels)), name="signal")
+    x = MaskedConv1D(4, 3)(normalization(signal))
+    model = keras.Model(signal, QuantileLayer(3, name="embedding")(x), name="small")
+    return Learner(model, model, batches, optimization(1e-2, steps), {"loss": WassersteinLoss()})
+
+
+@pytest.fixture
+def with_small_network(monkeypatch):
+    """The network of sequences is a small one, and the closed form the fastest."""
+    network = Method("qp_wl", "a small network", sequences.QP_WL_PAPER, learner=small_network)
+    of_sequences = sequences.methods
+    monkeypatch.setitem(
+        kinds._METHODS,
+        "sequences",
+        lambda task: [of_sequences(task)[0], network],
+    )
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory):
+    """What `train` gives for six people, without a network; one recording is flat."""
+    recordings, people = recordings_of(6)
+    recordings.append(np.zeros((STEPS, 3)))
+    return training.train(
+        recordings,
+        [*people, "person 0"],
+        channels=CHANNELS,
+        units="g",
+        rate_hz=RATE_HZ,
+        window=WINDOW,
+        steps=0,
+        out=tmp_path_factory.mktemp("own") / "phone",
+        names=[f"walk {i}" for i in range(len(recordings))],
+    )
+
+
+@pytest.fixture
+def train(tmp_path):
+    """`train` of made-up people, with few steps."""
+
+    def run(people=4, **options):
+        recordings, owners = recordings_of(people)
+        given = {"channels": CHANNELS, "rate_hz": RATE_HZ, "window": WINDOW, "steps": 0}
+        given |= {"out": tmp_path / "phone"} | options
+        sessions = given.pop("sessions", None)
+        recordings = given.pop("recordings", recordings)
+        return training.train(recordings, given.pop("owners", owners), sessions, **given)
+
+    return run

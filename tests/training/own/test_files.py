@@ -1,0 +1,68 @@
+"""Folders of recordings: read, and of one kind."""
+
+import numpy as np
+import pytest
+
+from keras_dml import zoo
+from keras_dml.training import train_folder
+from keras_dml.training.own import files
+from tests.training.own.conftest import recordings_of
+
+HEADER = "time_s,x (g),y (g),z (g)"
+
+
+def write(path, recording, rate_hz=20, header=HEADER):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    times = np.arange(len(recording)) / rate_hz
+    np.savetxt(path, np.c_[times, recording], delimiter=",", header=header, comments="", fmt="%.5f")
+
+
+@pytest.fixture
+def walks(tmp_path):
+    """Three people's walks in two sessions, and files that are none."""
+    folder = tmp_path / "walks"
+    recordings, people = recordings_of(3)
+    for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):
+        write(folder / person / f"day {i % 2}" / f"walk {i}.csv", recording)
+    write(folder / "person 0" / "day 1" / "fast.csv", recordings[0], rate_hz=40)
+    write(folder / "person 0" / "day 1" / "other.csv", recordings[0], header="time_s,a,b,c")
+    write(folder / "person 0" / "day 1" / "unit.csv", recordings[0], header="time_s,x,y,z")
+    (folder / "person 0" / "day 1" / "broken.csv").write_text(f"{HEADER}\n0,1,2,\n")
+    (folder / "person 0" / "notes.txt").write_text("of the recordings")
+    return folder
+
+
+def test_what_most_files_have_is_taken_and_others_are_named(walks):
+    found = files.read(walks)
+    assert (found.channels, found.units, found.rate_hz) == (("x", "y", "z"), ("g",) * 3, 20.0)
+    assert len(found.recordings) == 12 and set(found.sessions) == {"day 0", "day 1"}
+    assert found.names[0] == "person 0/day 0/walk 0.csv"
+    reasons = {name.rpartition("/")[2]: reason for name, reason in found.refused.items()}
+    assert set(reasons) == {"fast.csv", "other.csv", "unit.csv", "broken.csv", "notes.txt"}
+    assert reasons["fast.csv"] == "it has 40 Hz, most have 20: resample it"
+    assert "its channels are a, b, c, most have x, y, z" in reasons["other.csv"]
+    assert "its units are None, None, None, most have g, g, g" in reasons["unit.csv"]
+    assert reasons["broken.csv"].startswith("line 2, column 'z (g)'")
+
+
+def test_channels_and_rate_may_be_said(walks):
+    found = files.read(walks, channels=["z", "x"], rate_hz=20)
+    assert found.channels == ("z", "x") and found.recordings[0].shape == (120, 2)
+    assert "40 Hz by its times" in found.refused["person 0/day 1/fast.csv"]
+    with pytest.raises(ValueError, match="No recording of .* can be read. .*no column 'w'"):
+        files.read(walks, channels=["w"])
+
+
+def test_a_rate_that_nobody_says_is_asked_for(tmp_path):
+    folder = tmp_path / "ann"
+    folder.mkdir()
+    np.save(folder / "walk.npy", np.ones((9, 2)))
+    with pytest.raises(ValueError, match="does not say its rate, nor does another one"):
+        files.read(tmp_path)
+    assert files.read(tmp_path, rate_hz=50).channels == ("1", "2")
+
+
+def test_a_folder_becomes_a_model(walks, tmp_path):
+    found = train_folder(walks, out=tmp_path / "phone", window=2, steps=0)
+    assert found.card["input"]["units"] == ["g"] * 3 and len(found.refused) == 5
+    assert zoo.load(str(found.folder)).input_shape == (None, None, 3)

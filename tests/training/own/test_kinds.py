@@ -1,0 +1,109 @@
+"""The methods of each kind tell made-up people apart, and their networks take a step."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from keras_dml.training import People
+from keras_dml.training.own import across, budget, kinds, sequences, sound, task
+from keras_dml.training.own.task import Task
+from tests.training.own.conftest import recordings_of
+
+CHANNELS = {task.SEQUENCES: 3, task.COVARIANCES: 9, task.SOUND: 1}
+
+
+def of_kind(kind):
+    """A task of that kind, and recordings of five people."""
+    channels = CHANNELS[kind]
+    if kind == task.SOUND:
+        signals, subjects = voices(5)
+        rate, window = 8000, 8000
+    else:
+        signals, subjects = recordings_of(5, channels=channels)
+        rate, window = 20, 60
+    names = tuple(map(str, range(channels)))
+    made = Task(names, ("1",) * channels, rate, kind, window)
+    return made, People(signals, subjects, [1, 1, 2, 2] * 5)
+
+
+def voices(people, seed=0):
+    """Noise through two filters of each person's own, by turns, as vowels are."""
+    rng = np.random.default_rng(seed)
+    signals, subjects = [], []
+    for person in range(people):
+        vowels = rng.normal(size=(2, 24)) * np.hanning(24)
+        for _ in range(4):
+            turns = [np.convolve(rng.normal(size=500), vowels[i % 2], "same") for i in range(18)]
+            signals.append(0.1 * np.concatenate(turns)[:, None].astype("float32"))
+            subjects.append(f"person {person}")
+    return signals, subjects
+
+
+@pytest.mark.parametrize("kind", task.KINDS)
+def test_closed_forms_tell_people_apart(kind):
+    made, people = of_kind(kind)
+    part = across.Part(people, across.for_unit(made, people), made.to_measure(people))
+    for method in kinds.methods(made):
+        if not method.is_network:
+            found = across.scored(method.model(made, people), part)
+            gap = found.scores[~found.genuine].mean() - found.scores[found.genuine].mean()
+            assert gap > 0.1, method.name
+
+
+def test_the_frame_of_gravity_is_another_input_where_there_is_gravity():
+    made, _ = of_kind(task.SEQUENCES)
+    names = [method.name for method in kinds.methods(dataclasses.replace(made, has_gravity=True))]
+    assert names == ["log_euclidean", "lda", "gravity_log_euclidean", "gravity_lda", "qp_wl"]
+    assert kinds.untrained(kinds.methods(made)).name == "log_euclidean"
+
+
+def test_a_frame_of_gravity_does_not_see_how_the_sensor_lies(rng):
+    made, people = of_kind(task.SEQUENCES)
+    made = dataclasses.replace(made, has_gravity=True)
+    signals = [x + [0, 0, 9.81] for x in people.signals]
+    known = People(signals, people.subjects, people.sessions)
+    model = kinds.untrained(kinds.methods(made)).model(made, known)
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    turn *= np.sign(np.linalg.det(turn))
+    window = known.signals[0][None, :60].astype("float32")
+    np.testing.assert_allclose(model(window), model(window @ turn), rtol=0, atol=1e-3)
+
+
+def test_lags_are_those_of_the_rate_and_few_where_channels_are_many():
+    made = Task(("x",), ("g",), 100.0, task.SEQUENCES, 500)
+    assert sequences.lags(made, 6) == (0, 4, 8, 16, 32, 64)
+    assert sequences.lags(dataclasses.replace(made, window=60), 6) == (0, 4, 8, 16)
+    assert sequences.lags(made, 60) == (0,)
+    assert sequences.lags(dataclasses.replace(made, rate_hz=1.0, window=8), 6) == (0, 1)
+
+
+def test_sound_of_a_rate_without_whole_frames_is_refused():
+    made, _ = of_kind(task.SOUND)
+    with pytest.raises(ValueError, match="multiple of 200 Hz. Resample it to 16000"):
+        sound.methods(dataclasses.replace(made, rate_hz=11_025.0))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", task.KINDS)
+def test_a_network_takes_a_step(kind):
+    made, people = of_kind(kind)
+    network = next(method for method in kinds.methods(made) if method.is_network)
+    learner = network.learner(made, people, 10)
+    learner.model.compile(
+        learner.optimization.optimizer(10), run_eagerly=True, jit_compile=False, **learner.compiled
+    )
+    before = [np.array(one) for one in learner.encoder.trainable_weights]
+    loss = learner.model.train_on_batch(*learner.batches[0])
+    assert np.isfinite(loss).all()
+    after = [np.array(one) for one in learner.encoder.trainable_weights]
+    assert any((one != other).any() for one, other in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "start", "step", "steps"),
+    [(600, 10, 0.1, 732), (600, 10, 0.001, 2000), (60, 5, 0.5, 0), (0, 5, 0.5, 0)],
+)
+def test_steps_fill_the_time(monkeypatch, seconds, start, step, steps):
+    monkeypatch.setattr(budget, "_times", lambda *_: (start, step))
+    assert budget.steps_within(seconds, None, None, None, 6) == steps

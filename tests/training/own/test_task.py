@@ -1,0 +1,86 @@
+"""Kinds, windows, sides and groups of recordings of one's own."""
+
+import numpy as np
+import pytest
+
+from keras_dml.training import People
+from keras_dml.training.own import across, task
+from keras_dml.training.own.task import Task
+from tests.training.own.conftest import recordings_of
+
+SMALL = Task(("x", "y", "z"), ("g",) * 3, 20.0, task.SEQUENCES, 40)
+
+
+def test_the_kind_is_told_by_channels_and_rate():
+    assert task.kind_of(None, 1, 16_000) == task.SOUND
+    assert task.kind_of(None, 64, 256) == task.COVARIANCES
+    assert task.kind_of(None, 1, 100) == task.kind_of(None, 6, 50_000) == task.SEQUENCES
+    assert task.kind_of(task.SOUND, 6, 100) == task.SOUND
+
+
+def test_a_window_is_that_of_the_kind_unless_recordings_are_shorter():
+    assert task.window_of(None, task.SEQUENCES, 50, [1800] * 20) == 500
+    assert task.window_of(None, task.SEQUENCES, 50, [300] * 19 + [20]) == 300
+    assert task.window_of(4, task.SEQUENCES, 50, [300]) == 200
+
+
+def test_gravity_is_told_by_the_mean_of_each_recording(rng):
+    noise = [rng.normal(size=(90, 3)) for _ in range(12)]
+    directions = [one / np.linalg.norm(one) for one in rng.normal(size=(12, 3))]
+    for gravity in (1.0, 9.81):
+        assert task.has_gravity(
+            [0.3 * gravity * x + gravity * up for x, up in zip(noise, directions, strict=True)]
+        )
+    assert not task.has_gravity(noise)
+    assert not task.has_gravity([x + 5 * up for x, up in zip(noise, directions, strict=True)])
+    assert not task.has_gravity([np.ones((9, 6))])
+
+
+def test_where_people_have_sessions_the_last_one_is_observed():
+    people = People([np.zeros((50, 1))] * 5, ["a", "a", "b", "b", "c"], [1, 2, 1, 3, 1])
+    found, repeats = task.in_sides(people)
+    assert repeats == "sessions" and found.sessions == people.sessions
+    assert task.measurable(found, 40) == ["a", "b"]
+
+
+def test_without_sessions_later_recordings_are_observed_and_a_single_one_is_cut():
+    signals = [np.full((n, 1), float(i)) for i, n in enumerate((50, 60, 50, 101))]
+    people = People(signals, ["a", "a", "a", "b"], [1, 1, 1, 1])
+    found, repeats = task.in_sides(people)
+    assert repeats == "blocks"
+    assert [len(x) for x in found.signals] == [50, 60, 50, 50, 51]
+    assert found.sessions == [1, 2, 2, 1, 2]
+
+
+def test_windows_of_a_person_are_thinned_evenly():
+    people = People(list(range(10)), ["a"] * 9 + ["b"], [1] * 10)
+    assert task.thinned(people, people.subjects, 3).signals == [0, 4, 8, 9]
+
+
+def test_groups_are_measured_by_models_that_never_saw_them():
+    signals, subjects = recordings_of(7)
+    people = task.in_sides(People(signals, subjects, [1] * len(signals)))[0]
+    lonely = People([signals[0][:45]], ["lonely"], [1])
+    parts = across.divided(SMALL, people + lonely)
+    assert len(parts) == 3
+    tested = [set(part.tested.subjects) for part in parts]
+    assert set().union(*tested) == set(subjects) and sum(map(len, tested)) == 7
+    for part, own in zip(parts, tested, strict=True):
+        assert set(part.known.subjects) == {*subjects, "lonely"} - own
+        assert not set(part.windows.subjects) & own
+        assert {len(x) for x in part.tested.signals} == {40}
+
+
+def test_fewer_than_four_people_make_no_groups():
+    signals, subjects = recordings_of(3)
+    people = task.in_sides(People(signals, subjects, [1] * len(signals)))[0]
+    assert across.divided(SMALL, people) == []
+
+
+@pytest.mark.parametrize("window", [0, -1, float("inf"), None, "2"])
+def test_a_window_must_be_seconds(window):
+    if window is None:
+        assert task.window_of(window, task.SOUND, 8000, [80_000]) == 32_000
+    else:
+        with pytest.raises(ValueError, match="`window` must be a number of seconds"):
+            task.window_of(window, task.SOUND, 8000, [80_000])

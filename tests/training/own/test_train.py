@@ -1,0 +1,196 @@
+"""From recordings of one's own to a folder as those of the zoo."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import keras_dml
+from keras_dml import quality, training, zoo
+from keras_dml._backend import ops
+from keras_dml.training.own import _train
+from keras_dml.zoo import schema
+from tests.training.own.conftest import STEPS, WINDOW, recordings_of
+
+
+def weights(folder):
+    model = zoo.load(str(folder))
+    return [ops.convert_to_numpy(one) for one in model.weights]
+
+
+def test_the_folder_is_one_of_the_zoo(made):
+    folder = str(made.folder)
+    model = zoo.load(folder)
+    assert zoo.check(folder) < 1e-5
+    assert not schema.problems(made.card) and made.card["name"] == "phone"
+    recordings, people = recordings_of(6)
+    z = keras_dml.embed(model, recordings, rate_hz=20)
+    scores = keras_dml.distance(model, z, z)
+    np.fill_diagonal(scores, np.inf)
+    nearest = np.array(people)[scores.argmin(axis=1)]
+    assert (nearest == people).mean() > 0.8
+    assert 'zoo.load("./phone")' in (made.folder / "README.md").read_text()
+
+
+def test_the_leaderboard_has_all_methods_the_chosen_one_first(made):
+    rows = json.loads((made.folder / "leaderboard.json").read_text())
+    assert rows == made.leaderboard
+    assert [row["chosen"] for row in rows] == [True] + [False] * (len(rows) - 1)
+    assert {row["method"] for row in rows} == {"log_euclidean", "lda"}
+    assert rows == sorted(rows, key=lambda row: row["eer"])
+    lines = (made.folder / "leaderboard.csv").read_text().splitlines()
+    assert len(lines) == 1 + len(rows) and lines[0].startswith("method,what,chosen,")
+    assert f"{rows[0]['method']} *" in str(made)
+    others = [one["name"] for one in made.card["baselines"]]
+    assert others == [row["method"] for row in rows[1:]]
+
+
+def test_a_gallery_takes_the_model_and_refuses_unfit_recordings_in_words(made, tmp_path):
+    recordings, _ = recordings_of(1)
+    flat, loose = recordings[1].copy(), recordings[2].copy()
+    flat[:, 1] = 0.5
+    loose[40:, 2] = 1.5
+    with keras_dml.Gallery(tmp_path / "people.db", model=str(made.folder)) as gallery:
+        found = gallery.enroll("ann", [recordings[0], flat, loose])
+    assert found.kept == (0,)
+    assert "channel y is flat: it stands at 0.5" in found.refused[1]
+    assert "channel z is stuck from step 40 on for 79 steps" in found.refused[2]
+
+
+def test_recordings_that_are_left_out_are_named(made):
+    assert list(made.refused) == ["walk 24"] and "flat" in made.refused["walk 24"]
+    assert "1 of 25 recordings were not fit and left out." in made.card["limits"]
+
+
+def test_people_say_what_they_support(made):
+    assert made.card["support"] == {
+        "people": 6,
+        "least_rate": 0.5,
+        "people_needed": {"0.05": 60, "0.01": 300, "0.001": 3000},
+    }
+    assert any("1 % takes 300" in limit for limit in made.card["limits"])
+
+
+def test_a_threshold_says_that_it_was_carried_over(made):
+    assert made.card["thresholds"]
+    assert all("has seen all people" in row["carried"] for row in made.card["thresholds"])
+    page = (made.folder / "README.md").read_text()
+    assert "carried over" in page and "none of whom the file has seen" not in page
+
+
+def test_too_few_people_get_a_model_and_no_rate(train):
+    found = train(people=3)
+    assert found.method == "log_euclidean" and found.leaderboard == []
+    assert found.card["headline"] == {"unmeasured": str(found)}
+    assert "No error rate is given: 3 people" in str(found)
+    assert found.card["thresholds"] == [] and found.card["figures"] == []
+    assert "No error rate is given" in (found.folder / "README.md").read_text()
+    assert zoo.check(str(found.folder)) < 1e-5
+
+
+def test_one_person_is_enough_for_a_model(train):
+    found = train(people=1)
+    assert quality.of(zoo.load(str(found.folder))).potato is None
+
+
+@pytest.mark.slow
+def test_a_training_that_was_stopped_ends_as_if_it_had_not(
+    train, tmp_path, monkeypatch, with_small_network
+):
+    whole = train(steps=4, out=tmp_path / "whole" / "phone")
+    fit, done = training.fit, []
+    unfinished = tmp_path / "phone" / "unfinished"
+
+    def stopped(*given, **options):
+        if len(done) == 1:
+            raise KeyboardInterrupt
+        done.append(options["folder"].name)
+        return fit(*given, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "fit", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            train(steps=4)
+    assert done == ["fold_1"] and (unfinished / "fold_1").is_dir()
+    with pytest.raises(ValueError, match="other recordings or settings"):
+        train(steps=4, seed=1, resume=True)
+    found = train(steps=4, resume=True)
+    assert not unfinished.exists() and "steps=4" in found.card["recipe"]["command"]
+    of_network = [
+        {**row, "seconds": 0}
+        for one in (whole, found)
+        for row in one.leaderboard
+        if row["method"] == "qp_wl"
+    ]
+    assert of_network[0] == of_network[1]
+    for one, other in zip(weights(whole.folder), weights(found.folder), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_network_that_the_minutes_are_too_short_for_is_left_out(train, monkeypatch):
+    asked = []
+    monkeypatch.setattr(_train, "steps_within", lambda *given: asked.append(given[0]) or 0)
+    found = train(steps=None, minutes=2)
+    assert 0 < asked[0] < 120
+    assert [row["method"] for row in found.leaderboard] != [] and found.method != "qp_wl"
+    assert any("qp_wl was left out, the time is too short" in one for one in found.card["limits"])
+
+
+def test_what_lies_in_the_folder_is_left_as_it_is(train, tmp_path):
+    (tmp_path / "README.md").write_text("of something else")
+    with pytest.raises(ValueError, match="holds files and no model"):
+        train(out=tmp_path)
+    assert (tmp_path / "README.md").read_text() == "of something else"
+    with pytest.raises(ValueError, match="is a file"):
+        train(out=tmp_path / "README.md")
+
+
+def test_a_model_is_replaced_by_the_next_one(train):
+    first = train(people=3)
+    again = train(people=2)
+    assert len(again.card["data"]["train_subjects"]) == 2 and again.folder == first.folder
+    assert zoo.check(str(again.folder)) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "walks"}, "`kind` must be one of"),
+        ({"rate_hz": 0}, "`rate_hz` must be a positive number"),
+        ({"minutes": float("nan")}, "`minutes` must be a positive number"),
+        ({"steps": -1}, "`steps` must be at least 0"),
+        ({"window": "long"}, "`window` must be a number of seconds"),
+        ({"window": 0.1}, "tells nobody apart"),
+        ({"window": 60.0}, "a window has 1,200"),
+        ({"channels": ("x", "x", "y")}, "each once"),
+        ({"units": ("g", "g")}, "one entry a channel, 3"),
+        ({"owners": ["ann"]}, "`people` must have one entry a recording, 16"),
+        ({"recordings": [], "owners": []}, "`recordings` is empty"),
+        ({"names": ["a"] * 16}, "one is there twice"),
+        ({"owners": ["ann", "\n"] * 8}, "printable"),
+        ({"recordings": [np.zeros((STEPS, 3))] * 16}, "None of the 16 recordings can be used"),
+    ],
+)
+def test_what_is_wrong_is_said_before_any_work(train, tmp_path, options, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        train(**options)
+    assert not (tmp_path / "phone").exists()
+
+
+def test_a_window_is_no_longer_than_nearly_all_recordings(train):
+    found = train(people=2, window=None)
+    assert found.card["input"]["length"] == [STEPS, None]
+    assert WINDOW * 20 < STEPS
+
+
+def test_a_gate_of_another_file_is_refused(made, tmp_path):
+    folder = tmp_path / "phone"
+    shutil.copytree(made.folder, folder)
+    assert quality.of(zoo.load(str(folder))).potato is not None
+    (folder / quality.FILE).write_bytes(b"another")
+    with pytest.raises(ValueError, match="not the file that the card beside it describes"):
+        quality.of(zoo.load(str(folder)))
+    (folder / quality.FILE).unlink()
+    with pytest.raises(FileNotFoundError):
+        quality.of(zoo.load(str(folder)))
