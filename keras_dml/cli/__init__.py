@@ -18,9 +18,11 @@ from keras_dml.cli import (
     datasets,
     demo,
     enroll,
+    explain,
     export,
     identify,
     list_models,
+    listen,
     merge,
     people,
     remove,
@@ -60,7 +62,7 @@ app.command("datasets")(datasets.run)
 app.command("export")(export.run)
 app.command("train")(train.run)
 app.add_typer(reproduce.app, name="reproduce")
-for command in (enroll, verify, identify, calibrate, people, remove, merge):
+for command in (enroll, verify, identify, listen, explain, calibrate, people, remove, merge):
     app.command(command.__name__.rpartition(".")[2], rich_help_panel=GALLERIES)(command.run)
 
 

@@ -61,6 +61,19 @@ class Reader:
         self._channels = named if channels is None else channels.split(",")
         self._rate_hz, self._unsaid = rate_hz, {}
 
+    def values(self, path):
+        """The recording in a file as it is, shape `(time, channels)`.
+
+        Raises:
+            FileNotFoundError: If there is no such file.
+            ValueError: If it has other channels, rate or units than the model's.
+        """
+        found = recordings.read(path, self._channels, self._rate_hz)
+        if self._contract is not None:
+            self._check_rate(found)
+            self._check_units(found)
+        return found.values
+
     def read(self, path):
         """The recordings in a file: one, or windows as long as the model takes at most.
 
@@ -68,11 +81,7 @@ class Reader:
             FileNotFoundError: If there is no such file.
             ValueError: If the model does not take it; the message names the file.
         """
-        found = recordings.read(path, self._channels, self._rate_hz)
-        if self._contract is not None:
-            self._check_rate(found)
-            self._check_units(found)
-        windows = self._windows(found.values)
+        windows = self._windows(self.values(path))
         for window in windows:
             self._check(path, window)
         return windows

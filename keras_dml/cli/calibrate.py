@@ -31,6 +31,17 @@ def run(
             "distances: no promise.",
         ),
     ] = False,
+    window: Annotated[
+        int | None,
+        typer.Option(
+            "--window",
+            metavar="STEPS",
+            min=1,
+            help="Set the boundary of `keras-dml listen` instead, which may decide after so many "
+            "steps for the first time.",
+            show_default=False,
+        ),
+    ] = None,
     model: _options.GalleryModel = None,
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
@@ -43,6 +54,9 @@ def run(
     Give people whom the model has not seen in its training, several recordings each; they are not
     enrolled by this. Few people support no small rate: one that they do not is refused, with the
     number of people that it would take.
+
+    With --window whole recordings are heard as claims that grow: give such as last as long as a
+    claim may.
 
     Exit status: 0 the threshold is set, 2 it is not.
 
@@ -61,7 +75,10 @@ def run(
             for text in [*left_out, *refused.values()]:
                 _console.note(_console.plain(f"Left out: {text}"))
             people = [listing.recordings[i].person for i in indices]
-            found = opened.calibrate(values, people, far, extrapolate=extrapolate)
+            if window is None:
+                found = opened.calibrate(values, people, far, extrapolate=extrapolate)
+            else:
+                found = opened.calibrate_listening(values, people, far, window=window)
     if as_json:
         _console.json_object({**dataclasses.asdict(found), "left_out": len(refused)})
     else:

@@ -407,3 +407,48 @@ def test_encrypted_people_are_merged_with_both_keys(command, model, walks, tmp_p
         assert command("enroll", *words)[0] == 0
     assert command("merge", *dbs, "--key", keys[0], "--other-key", keys[1])[0] == 0
     assert answered(command, "people", dbs[0], "--key", keys[0])[1] == dict.fromkeys(NAMES, 4)
+
+
+@pytest.fixture
+def listening(command, family, walks):
+    """A gallery that listens, by a boundary of windows of ten steps."""
+    volunteers = walks.folder([f"other {i}" for i in range(24)], "others", count=2)
+    words = ("calibrate", family, volunteers, "--far", "0.1", "--window", "10")
+    code, out, _ = command(*words)
+    assert code == 0 and "FAR at most 10 % whenever it stops" in out
+    return family
+
+
+def test_a_claim_is_heard_until_it_is_decided(command, listening, walks):
+    code, found = answered(command, "listen", listening, "alice", walks.file("alice"))
+    assert (code, found["accepted"]) == (0, True)
+    assert found["steps"] <= STEPS and found["seconds"] == found["steps"] / RATE_HZ
+    code, out, _ = command("listen", listening, "alice", walks.file("bob"))
+    assert code == 1 and out.startswith("alice rejected after")
+
+
+def test_a_file_is_followed_line_by_line(command, listening, walks):
+    whole = walks.file("alice")
+    expected = answered(command, "listen", listening, "alice", whole)
+    text = whole.read_text()
+    whole.write_text(text + "\n9.9,1")  # a line that is being written
+    assert answered(command, "listen", listening, "alice", whole, "--follow", "0.3") == expected
+    whole.write_text(text[: text.index("\n") + 1])
+    assert "ended undecided" in failed(
+        command, "listen", listening, "alice", whole, "--follow", "0.3"
+    )
+
+
+def test_who_listens_without_a_boundary_is_told_how_to_set_one(command, family, walks):
+    said = failed(command, "listen", family, "alice", walks.file("alice"))
+    assert "run `keras-dml calibrate --window STEPS`" in said
+
+
+def test_a_distance_is_explained_by_parts_that_sum_to_it(command, family, walks, tmp_path):
+    new = walks.file("bob")
+    _, found = answered(command, "explain", family, "alice", new)
+    assert sum(found["parts"].values()) == pytest.approx(found["distance"], rel=1e-4)
+    score = answered(command, "verify", family, "alice", new)[1]["score"]
+    assert found["distance"] == pytest.approx(score, rel=1e-4)
+    code, out, _ = command("explain", family, "alice", new, "--out", tmp_path / "why")
+    assert code == 0 and out.startswith("distance") and (tmp_path / "why.svg").exists()

@@ -13,7 +13,10 @@ from keras_dml import zoo
 from keras_dml.gallery._store import Store
 
 COMMANDS = ("demo", "gait", "list", "card", "datasets", "export")
-OF_GALLERIES = ("enroll", "verify", "identify", "calibrate", "people", "remove", "merge")
+OF_GALLERIES = (
+    *("enroll", "verify", "identify", "listen", "explain"),
+    *("calibrate", "people", "remove", "merge"),
+)
 
 
 @pytest.mark.parametrize("words", [[], *([name] for name in COMMANDS + OF_GALLERIES)])

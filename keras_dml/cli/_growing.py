@@ -1,0 +1,53 @@
+"""A recording in a file that may still grow."""
+
+import pathlib
+import tempfile
+import time
+
+WAIT_SECONDS = 0.2
+
+
+def chunks(read, path, follow):
+    """The steps of a file, and of one that is followed those that come later.
+
+    Args:
+        read: Function of a path that gives the recording there, shape `(time, channels)`.
+        path: The file.
+        follow: Seconds to wait for further steps before it ends; None: not to wait. Only a csv can
+            be followed: it is read line by line.
+
+    Yields:
+        Arrays `(time, channels)`, one behind the other.
+
+    Raises:
+        ValueError: If a file of another kind is to be followed.
+    """
+    path = pathlib.Path(path)
+    if follow is None:
+        yield read(path)
+        return
+    if path.suffix.lower() != ".csv":
+        raise ValueError(f"{path} cannot be followed: only a csv is read while it grows.")
+    seen, changed = 0, time.monotonic()
+    while time.monotonic() - changed < follow:
+        steps = _whole_lines(read, path)
+        if len(steps) > seen:
+            yield steps[seen:]
+            seen, changed = len(steps), time.monotonic()
+        time.sleep(WAIT_SECONDS)
+
+
+def _whole_lines(read, path):
+    """What stands in the lines of a csv that are finished, as many as have come; () before the
+    first step."""
+    text = path.read_bytes()
+    text = text[: text.rfind(b"\n") + 1]
+    if text.count(b"\n") < 3:  # names and two steps, which make a rate
+        return ()
+    with tempfile.TemporaryDirectory() as folder:
+        finished = pathlib.Path(folder, path.name)
+        finished.write_bytes(text)
+        try:
+            return read(finished)
+        except ValueError as error:
+            raise ValueError(str(error).replace(str(finished), str(path))) from None

@@ -1,0 +1,74 @@
+"""`keras-dml explain GALLERY PERSON FILE`: why a recording is near to a person, or far."""
+
+from typing import Annotated
+
+import typer
+
+from keras_dml.cli import _completion, _options
+
+
+def run(
+    gallery: _options.Gallery,
+    person: _options.Person,
+    file: Annotated[
+        str,
+        typer.Argument(help="A recording.", show_default=False, autocompletion=_completion.paths),
+    ],
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            metavar="PATH",
+            help="Picture to write, PATH.svg and PATH.png.",
+            show_default=False,
+            autocompletion=_completion.paths,
+        ),
+    ] = None,
+    model: _options.GalleryModel = None,
+    channels: _options.Channels = None,
+    rate_hz: _options.RateHz = None,
+    key: _options.Key = None,
+    keys: _options.Keys = None,
+    as_json: _options.AsJson = False,
+):
+    """Explain the distance of a recording to a person, by parts that sum to it: the moments of the
+    recording, its channels, and what the model computes of them.
+
+    An explanation tells of the embedding enrolled as much as that itself: it is personal data.
+
+    Exit status: 0 explained, 2 not.
+
+    Example: keras-dml explain family.db alice new.csv --out why
+    """
+    from keras_dml.cli import _answers, _console, _galleries
+
+    with (
+        _answers.answered(),
+        _galleries.opened(gallery, model, key=key, keys=keys) as opened,
+    ):
+        (recording, *others) = _galleries.observed(opened, [file], channels, rate_hz)
+        if others:
+            _console.note("Note: of a longer recording the first window is explained.")
+        found = opened.explain(person, recording)
+        written = [] if out is None else _draw(found, out)
+    if as_json:
+        _console.json_object(
+            {
+                "distance": found.distance,
+                "moments": [vars(moment) for moment in found.moments],
+                "alike": [vars(moment) for moment in found.alike],
+                "channels": found.channels,
+                "parts": found.largest(found.parts.size),
+                "written": written,
+            }
+        )
+        return
+    _console.echo(_console.plain(found))
+    for path in written:
+        _console.echo(f"written: {_console.plain(path)}")
+
+
+def _draw(found, out):
+    from keras_dml import reports
+
+    return [str(path) for path in reports.save(reports.explanation(found), out)]

@@ -1,0 +1,75 @@
+"""`keras-dml listen GALLERY PERSON FILE`: decides on a claim as soon as it can be."""
+
+import dataclasses
+from typing import Annotated
+
+import typer
+
+from keras_dml.cli import _completion, _options, _statuses
+
+
+def run(
+    gallery: _options.Gallery,
+    person: _options.Person,
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="A recording; with --follow a csv that is being written.",
+            show_default=False,
+            autocompletion=_completion.paths,
+        ),
+    ],
+    follow: Annotated[
+        float | None,
+        typer.Option(
+            "--follow",
+            metavar="SECONDS",
+            min=0.0,
+            help="Wait for further lines, at most so long for the next.",
+            show_default="do not wait",
+        ),
+    ] = None,
+    far: _options.Far = None,
+    model: _options.GalleryModel = None,
+    channels: _options.Channels = None,
+    rate_hz: _options.RateHz = None,
+    key: _options.Key = None,
+    keys: _options.Keys = None,
+    as_json: _options.AsJson = False,
+):
+    """Listen to a recording until it is decided whether it is a person's.
+
+    The false match rate is at most that of the boundary at whatever moment it stops. `keras-dml
+    calibrate --window STEPS` sets the boundary.
+
+    Exit status: 0 accepted, 1 rejected, 2 not decided when the recording ended, or an error.
+
+    Example: keras-dml listen family.db alice walk.csv --follow 5
+    """
+    from keras_dml.cli import _answers, _console, _galleries, _growing
+
+    with (
+        _answers.answered(),
+        _galleries.opened(gallery, model, key=key, keys=keys) as opened,
+    ):
+        reader, listening = (
+            _galleries.Reader(opened, channels, rate_hz),
+            opened.listen(person, far=far),
+        )
+        for chunk in _growing.chunks(reader.values, file, follow):
+            if listening.add(chunk).accepted is not None:
+                break
+        reader.say_what_files_do_not()
+        heard = listening.heard
+        if heard.accepted is None:
+            raise ValueError(
+                f"{file} ended undecided: {heard}. Give a longer recording, of up to "
+                f"{listening.boundary.window * listening.boundary.windows:,} steps."
+            )
+    if as_json:
+        found = dataclasses.asdict(heard)
+        found |= {name: _answers.number(found[name]) for name in ("score", "threshold")}
+        _console.json_object(found)
+    else:
+        _console.echo(_console.plain(heard))
+    _statuses.answer(heard.accepted)
