@@ -91,12 +91,13 @@ def test_the_wheel_carries_all_modules(contents):
             assert ("/".join(parts) in contents) != bool(is_test), parts
 
 
-def test_the_wheel_carries_what_the_builders_and_the_demo_read(contents):
+def test_the_wheel_carries_what_the_builders_the_demo_and_the_server_read(contents):
     for name in ("README.md", "CITATIONS.bib", "TAGS.txt", "checksums.tsv", "croissant.json"):
         for path in (ROOT / "tfds_builders").glob(f"*/{name}"):
             assert path.relative_to(ROOT).as_posix() in contents
-    for path in (ROOT / "keras_dml" / "cli" / "demo_data").iterdir():
-        assert path.relative_to(ROOT).as_posix() in contents
+    for folder in ("cli/demo_data", "cli/_serve/page"):
+        for path in (ROOT / "keras_dml" / folder).iterdir():
+            assert path.relative_to(ROOT).as_posix() in contents
 
 
 def test_the_wheel_carries_three_files_of_each_zoo_model(contents):

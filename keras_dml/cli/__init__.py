@@ -27,6 +27,7 @@ from keras_dml.cli import (
     people,
     remove,
     reproduce,
+    serve,
     train,
     verify,
 )
@@ -62,7 +63,8 @@ app.command("datasets")(datasets.run)
 app.command("export")(export.run)
 app.command("train")(train.run)
 app.add_typer(reproduce.app, name="reproduce")
-for command in (enroll, verify, identify, listen, explain, calibrate, people, remove, merge):
+COMMANDS = (enroll, verify, identify, listen, explain, calibrate, people, remove, merge, serve)
+for command in COMMANDS:
     app.command(command.__name__.rpartition(".")[2], rich_help_panel=GALLERIES)(command.run)
 
 

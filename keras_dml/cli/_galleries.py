@@ -86,8 +86,13 @@ class Reader:
             self._check(path, window)
         return windows
 
+    @property
+    def unsaid(self):
+        """What none of the files that were read says, so that nobody has checked it: sentences."""
+        return tuple(self._unsaid)
+
     def say_what_files_do_not(self):
-        """Notes what none of the files that were read says, so that nobody has checked it."""
+        """Notes it."""
         for text in self._unsaid:
             _console.note(_console.plain(f"Note: {text}"))
 
@@ -184,6 +189,13 @@ def observed(gallery, given, channels, rate_hz):
 
 
 def taken(reader, paths):
+    """What `sorted_out` gives, with the progress of the work and notes."""
+    found = sorted_out(reader, track(paths, "reading"))
+    reader.say_what_files_do_not()
+    return found
+
+
+def sorted_out(reader, paths):
     """Recordings of those files that the model takes.
 
     Returns:
@@ -191,7 +203,7 @@ def taken(reader, paths):
         none, by its index.
     """
     found, indices, refused = [], [], {}
-    for i, path in enumerate(track(paths, "reading")):
+    for i, path in enumerate(paths):
         try:
             windows = reader.read(path)
         except ValueError as error:
@@ -199,5 +211,4 @@ def taken(reader, paths):
             continue
         found += windows
         indices += len(windows) * [i]
-    reader.say_what_files_do_not()
     return found, indices, refused

@@ -27,6 +27,12 @@ GALLERY = {
     r"`rate_hz`": "--rate-hz",
     r"`person`": "PERSON",
 }
+SERVER = {
+    r"call `(enroll|calibrate)`": r"run `keras-dml \1`",
+    r"Call `purge` when": "Run `keras-dml people` when",
+    r"`people\(\)`": "GET /people",
+    r"--rate-hz": "`rate_hz`",
+}
 
 
 @contextlib.contextmanager
@@ -39,7 +45,16 @@ def of_commands(words):
     try:
         yield
     except (KeyError, TypeError, ValueError) as error:
-        text = str(error.args[0]) if isinstance(error, KeyError) else str(error)
-        for argument, option in words.items():
-            text = re.sub(argument, option, text)
-        raise ValueError(text) from error
+        raise ValueError(replaced(text_of(error), words)) from error
+
+
+def text_of(error):
+    """Message of an error."""
+    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+
+
+def replaced(text, words):
+    """A text with what `words` says in the place of each pattern."""
+    for argument, option in words.items():
+        text = re.sub(argument, option, text)
+    return text

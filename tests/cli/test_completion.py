@@ -30,6 +30,7 @@ PAGES = (
     ["people"],
     ["remove"],
     ["merge"],
+    ["serve"],
 )
 
 

@@ -15,7 +15,7 @@ from keras_dml.gallery._store import Store
 COMMANDS = ("demo", "gait", "list", "card", "datasets", "export")
 OF_GALLERIES = (
     *("enroll", "verify", "identify", "listen", "explain"),
-    *("calibrate", "people", "remove", "merge"),
+    *("calibrate", "people", "remove", "merge", "serve"),
 )
 
 

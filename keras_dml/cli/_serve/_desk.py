@@ -1,0 +1,126 @@
+"""A gallery as the server asks it: files in, answers out."""
+
+import contextlib
+import io
+import threading
+import warnings
+
+from keras_dml import reports
+from keras_dml.cli import _answers, _galleries
+from keras_dml.cli._serve import _schemas, _uploads
+
+
+class Desk:
+    """Answers one question after the other, whichever threads ask.
+
+    Args:
+        gallery: `Gallery`, open.
+        told: `_errors.Told`, which gives errors their words.
+    """
+
+    def __init__(self, gallery, told):
+        self._gallery, self._told = gallery, told
+        self._lock = threading.Lock()
+
+    def people(self):
+        """Who is enrolled."""
+        with self._lock:
+            found = self._gallery.people()
+        return [_schemas.Person(person=person, recordings=count) for person, count in found.items()]
+
+    def thresholds(self):
+        """Those that are set, the strictest first."""
+        with self._lock:
+            found = self._gallery.thresholds
+        fields = [name for name in _schemas.Threshold.model_fields if name != "value"]
+        return [
+            _schemas.Threshold(
+                value=_answers.number(one.value), **{name: getattr(one, name) for name in fields}
+            )
+            for _, one in sorted(found.items())
+        ]
+
+    def enroll(self, person, sent):
+        """Enrolls recordings of files."""
+        with self._reading(sent) as (reader, files, notes):
+            paths = list(files)
+            recordings, indices, refused = _galleries.sorted_out(reader, paths)
+            kept, total = set(), self._gallery.people().get(person, 0)
+            if recordings:
+                found = self._gallery.enroll(person, recordings)
+                kept, total = {indices[i] for i in found.kept}, found.enrolled
+                for i, reason in found.refused.items():
+                    refused.setdefault(indices[i], reason)
+        return _schemas.Enrollment(
+            person=person,
+            kept=[files[paths[i]] for i in sorted(kept)],
+            refused=[
+                _schemas.Refused(file=files[paths[i]], reason=self._told.words(refused[i], files))
+                for i in sorted(refused)
+            ],
+            enrolled=total,
+            notes=notes,
+        )
+
+    def verify(self, person, sent, limits):
+        """Whether recordings are a person's."""
+        with self._reading(sent) as (reader, files, notes):
+            found = self._gallery.verify(person, _windows(reader, files), **limits)
+        return _schemas.Decision(
+            accepted=found.accepted,
+            person=found.person,
+            score=_answers.number(found.score),
+            threshold=_answers.number(found.threshold),
+            denied=found.denied,
+            notes=notes,
+        )
+
+    def identify(self, sent, top, limits):
+        """Who it is."""
+        with self._reading(sent) as (reader, files, notes):
+            found = self._gallery.identify(_windows(reader, files), top, **limits)
+        return _schemas.Identification(
+            person=found.person,
+            candidates=[
+                _schemas.Candidate(person=one.person, score=_answers.number(one.score))
+                for one in found.candidates
+            ],
+            threshold=_answers.number(found.threshold),
+            people=found.people,
+            notes=notes,
+        )
+
+    def explain(self, person, sent):
+        """Picture, as bytes of SVG, of what made the distance of the first recording sent."""
+        with self._reading(sent) as (reader, files, _):
+            found = self._gallery.explain(person, _windows(reader, files)[0])
+            figure, drawn = reports.explanation(found), io.BytesIO()
+            with reports.style.house_style():
+                figure.savefig(drawn, format="svg", metadata={"Date": None})
+        return drawn.getvalue()
+
+    def remove(self, person):
+        """Removes a person."""
+        with self._lock:
+            self._gallery.remove(person)
+            return _schemas.Removed(removed=person, people=len(self._gallery.people()))
+
+    @contextlib.contextmanager
+    def _reading(self, sent):
+        """The reader of sent files, the files, and a list that holds what is to be noted once the
+        block has ended."""
+        notes = []
+        with self._lock, _uploads.kept(sent.files) as files:
+            reader = _galleries.Reader(self._gallery, sent.channels or None, sent.rate_hz)
+            with warnings.catch_warnings(record=True, action="always", category=UserWarning) as met:
+                try:
+                    yield reader, files, notes
+                except (KeyError, ImportError, TypeError, ValueError) as error:
+                    error.files = files  # whose paths are gone when it is told
+                    raise
+            texts = [*reader.unsaid, *(str(one.message) for one in met)]
+            notes += [self._told.words(text, files) for text in dict.fromkeys(texts)]
+
+
+def _windows(reader, files):
+    return [window for path in files for window in reader.read(path)]

@@ -1,0 +1,81 @@
+"""What the interface answers, as its OpenAPI description has it. No answer holds an embedding."""
+
+from pydantic import BaseModel, Field
+
+
+class Person(BaseModel):
+    """Somebody who is enrolled."""
+
+    person: str
+    recordings: int
+
+
+class Refused(BaseModel):
+    """A file that was not enrolled, and why."""
+
+    file: str
+    reason: str
+
+
+class Enrollment(BaseModel):
+    """What became of the files."""
+
+    person: str
+    kept: list[str] = Field(description="Files of which a recording is enrolled.")
+    refused: list[Refused]
+    enrolled: int = Field(description="Recordings of the person in all.")
+    notes: list[str]
+
+
+class Decision(BaseModel):
+    """Whether a claim is accepted."""
+
+    accepted: bool
+    person: str
+    score: float | None = Field(description="A distance, smaller is closer; null if denied.")
+    threshold: float | None = Field(description="Accepted up to it; null if it is infinite.")
+    denied: bool = Field(description="Whether it is nearest to one marked as another person's.")
+    notes: list[str]
+
+
+class Candidate(BaseModel):
+    """A person, and how far the recordings are from theirs."""
+
+    person: str
+    score: float | None
+
+
+class Identification(BaseModel):
+    """Who it is; `person` is null for a stranger."""
+
+    person: str | None
+    candidates: list[Candidate]
+    threshold: float | None
+    people: int
+    notes: list[str]
+
+
+class Removed(BaseModel):
+    """Who was removed, and how many people are left."""
+
+    removed: str
+    people: int
+
+
+class Threshold(BaseModel):
+    """A distance up to which a claim is accepted, and what it lets pass."""
+
+    far: float
+    value: float | None
+    far_ci95: tuple[float, float]
+    tar: float
+    tar_ci95: tuple[float, float]
+    people: int
+    trials: int
+    method: str
+
+
+class Problem(BaseModel):
+    """Why there is no other answer."""
+
+    error: str

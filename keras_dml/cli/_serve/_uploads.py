@@ -1,0 +1,74 @@
+"""Files that were sent, for as long as they are read."""
+
+import contextlib
+import pathlib
+import shutil
+import tempfile
+
+from keras_dml import recordings
+
+MOST_FILES = 20
+MOST_NUMBERS = 10**7  # of a Parquet file, which a few bytes can say
+LONGEST_NAME = 100
+
+
+@contextlib.contextmanager
+def kept(uploads):
+    """Writes files into a folder for this user alone, which is removed after the block.
+
+    Args:
+        uploads: `starlette.datastructures.UploadFile`s.
+
+    Yields:
+        The name that each was sent under, by its path here.
+
+    Raises:
+        ValueError: If they are none, too many, or one is of a kind that is not read.
+    """
+    if not 0 < len(uploads) <= MOST_FILES:
+        raise ValueError(f"Send 1 to {MOST_FILES} files. Received {len(uploads)}.")
+    names = [_shown(upload.filename or "", number) for number, upload in enumerate(uploads, 1)]
+    with tempfile.TemporaryDirectory(prefix="keras-dml-") as folder:
+        paths = [pathlib.Path(folder, f"{i}{_suffix(name)}") for i, name in enumerate(names)]
+        for path, name, upload in zip(paths, names, uploads, strict=True):
+            with path.open("wb") as file:
+                shutil.copyfileobj(upload.file, file)
+            if path.suffix == ".parquet":
+                _check_parquet(path, name)
+        yield dict(zip(paths, names, strict=True))
+
+
+def _shown(name, number):
+    last = name.replace("\\", "/").rpartition("/")[2]
+    visible = "".join(letter for letter in last if letter.isprintable())
+    return visible[-LONGEST_NAME:] or f"file {number}"  # its end says the kind
+
+
+def _suffix(name):
+    suffix = pathlib.PurePosixPath(name).suffix.lower()
+    if suffix not in recordings.suffixes():
+        raise ValueError(
+            f"{name} is no recording: send files that end in {', '.join(recordings.suffixes())}."
+        )
+    return suffix
+
+
+def _check_parquet(path, name):
+    """Refuses a file that unpacks to more than its size lets one expect."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        return  # `recordings.read` says what to install
+    try:
+        found = parquet.read_metadata(path)
+    except (pyarrow.ArrowException, OSError):
+        return  # and what is wrong with it
+    columns = [found.schema.column(i) for i in range(found.num_columns)]
+    if any("BYTE_ARRAY" in one.physical_type or one.max_repetition_level for one in columns):
+        raise ValueError(f"{name} has columns of texts or lists. Send columns of numbers alone.")
+    if found.num_rows * found.num_columns > MOST_NUMBERS:
+        raise ValueError(
+            f"{name} holds {found.num_rows:,} rows of {found.num_columns} columns; up to "
+            f"{MOST_NUMBERS:,} numbers are taken. Send shorter recordings."
+        )

@@ -1,0 +1,134 @@
+"""Chromium without a window, told what to do over a pipe (its DevTools protocol)."""
+
+import contextlib
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+OPTIONS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--remote-debugging-pipe",
+    "about:blank",
+)
+# It reads from 3 and writes to 4; the pipes may be either, so both move away first.
+LAUNCH = """
+import os, sys
+for fd, other in zip(sys.argv[1:3], (100, 101)):
+    os.dup2(int(fd), other)
+os.dup2(100, 3), os.dup2(101, 4)
+os.execvp(sys.argv[3], sys.argv[3:])
+"""
+
+
+class Browser:
+    """One page.
+
+    Args:
+        width: Width of the window in CSS pixels.
+
+    Attributes:
+        complaints: What the page's console has said of errors, and of what its policy forbids.
+    """
+
+    def __init__(self, width):
+        self._width, self._numbers, self._session = width, itertools.count(1), None
+        self.complaints = []
+
+    def __enter__(self):
+        with contextlib.ExitStack() as stack:
+            profile = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+            asked, self._ask = os.pipe()
+            self._answers, answered = os.pipe()
+            command = ["chromium", f"--user-data-dir={profile}", *OPTIONS]
+            pipes = (str(asked), str(answered))
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", LAUNCH, *pipes, *command],
+                pass_fds=(asked, answered),
+                stderr=subprocess.DEVNULL,
+            )
+            stack.callback(self._end)
+            os.close(asked)
+            os.close(answered)
+            self._reader = stack.enter_context(os.fdopen(self._answers, "rb"))
+            self._buffer = b""
+            self._attach()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_):
+        self._stack.close()
+
+    def _end(self):
+        os.close(self._ask)
+        self._process.kill()
+        self._process.wait()
+
+    def _attach(self):
+        (page,) = (
+            one for one in self._call("Target.getTargets")["targetInfos"] if one["type"] == "page"
+        )
+        attached = self._call("Target.attachToTarget", targetId=page["targetId"], flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log"):
+            self._call(f"{domain}.enable")
+        shape = {"width": self._width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+        self._call("Emulation.setDeviceMetricsOverride", **shape)
+
+    def open(self, address):
+        """Opens an address and waits until it is there."""
+        self._call("Page.navigate", url=address)
+        self._read(lambda message: message.get("method") == "Page.loadEventFired")
+
+    def run(self, body):
+        """What a body of an asynchronous function in JavaScript returns."""
+        found = self._call(
+            "Runtime.evaluate",
+            expression=f"(async () => {{ {body} }})()",
+            awaitPromise=True,
+            returnByValue=True,
+        )
+        if "exceptionDetails" in found:
+            raise AssertionError(found["exceptionDetails"])
+        return found["result"].get("value")
+
+    def picture(self):
+        """The whole page as base64 of a PNG."""
+        return self._call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
+
+    def _call(self, method, **parameters):
+        number = next(self._numbers)
+        message = {"id": number, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._ask, json.dumps(message).encode() + b"\0")
+        answer = self._read(lambda message: message.get("id") == number)
+        if "error" in answer:
+            raise AssertionError(answer["error"])
+        return answer["result"]
+
+    def _read(self, wanted):
+        while True:
+            while b"\0" not in self._buffer:
+                chunk = os.read(self._answers, 2**16)
+                if not chunk:
+                    raise AssertionError("Chromium has ended")
+                self._buffer += chunk
+            line, _, self._buffer = self._buffer.partition(b"\0")
+            message = json.loads(line)
+            self._note(message)
+            if wanted(message):
+                return message
+
+    def _note(self, message):
+        if message.get("method") == "Log.entryAdded":
+            entry = message["params"]["entry"]
+            if entry["level"] == "error" and entry["source"] != "network":
+                self.complaints.append(entry["text"])
+        if message.get("method") == "Runtime.exceptionThrown":
+            self.complaints.append(message["params"]["exceptionDetails"]["text"])

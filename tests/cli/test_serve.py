@@ -1,0 +1,463 @@
+"""A gallery served over HTTP: what it answers, what it refuses, and what it never tells."""
+
+import concurrent.futures
+import importlib.util
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import urllib.parse
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+from keras_dml import gallery as galleries
+from keras_dml._backend import keras
+from keras_dml.cli._serve import _app, _guard, _listening, _uploads
+from keras_dml.layers import InputContract, QuantileLayer
+from tests.cli.browser import Browser
+
+HERE = "http://127.0.0.1:8000"
+TOKEN = b"0123456789abcdef"
+NAMES = ("alice", "bob/<b>&")
+RATE_HZ, STEPS = 50, 40
+FOREIGN = (
+    {"Origin": "http://evil.example"},
+    {"Origin": "null"},
+    {"Origin": "http://127.0.0.1:9"},
+    {"Origin": "file://127.0.0.1:8000"},
+    {"Sec-Fetch-Site": "same-site"},
+)
+
+
+def walk(person, seed=0, header="t,x (g),y (g),z (g)", steps=STEPS):
+    """A walk as the bytes of a CSV file; channels of people lie at other levels."""
+    rng = np.random.default_rng([*person.encode(), seed])
+    level = np.random.default_rng([*person.encode()]).normal(scale=10, size=3)
+    times = np.arange(steps)[:, None] / RATE_HZ
+    rows = np.hstack([times, rng.normal(level, 1, (steps, 3))])
+    return "\n".join([header, *(",".join(f"{one:.4f}" for one in row) for row in rows)]).encode()
+
+
+def files(*contents, name="new.csv"):
+    return [("files", (name, content)) for content in contents]
+
+
+@pytest.fixture(scope="module")
+def model():
+    signal = keras.Input((None, 3))
+    taken = InputContract(["x", "y", "z"], "g", RATE_HZ, min_steps=10, max_steps=100)(signal)
+    return keras.Model(signal, QuantileLayer(6)(keras.layers.Identity()(taken)), name="phone")
+
+
+@pytest.fixture
+def gallery(model, tmp_path):
+    with galleries.Gallery(tmp_path / "secret-folder" / "family.db", model) as opened:
+        rng = np.random.default_rng(0)
+        levels = rng.normal(scale=10, size=(24, 1, 3))
+        volunteers = [rng.normal(level, 1, (STEPS, 3)) for level in levels for _ in range(2)]
+        opened.calibrate(volunteers, np.repeat(np.arange(24), 2), far=0.02)
+        yield opened
+
+
+@pytest.fixture
+def client(gallery):
+    return TestClient(_app.application(gallery, "127.0.0.1"), base_url=HERE)
+
+
+@pytest.fixture
+def family(client):
+    for name in NAMES:
+        answer = post(client, name, "recordings", *(walk(name, i) for i in range(3)))
+        assert answer.json()["enrolled"] == 3
+    return client
+
+
+def post(client, person, what, *contents, **fields):
+    path = f"/people/{urllib.parse.quote(person, safe='')}/{what}"
+    return client.post(path, files=files(*contents), data=fields)
+
+
+def test_people_are_enrolled_listed_and_removed(family):
+    assert family.get("/people").json() == [{"person": name, "recordings": 3} for name in NAMES]
+    removed = family.delete(f"/people/{urllib.parse.quote(NAMES[1], safe='')}")
+    assert removed.json() == {"removed": NAMES[1], "people": 1}
+    assert family.get("/people").json() == [{"person": "alice", "recordings": 3}]
+
+
+def test_the_decisions_are_those_of_the_gallery(family, gallery):
+    for person in NAMES:
+        found = post(family, "alice", "verify", walk(person, 9)).json()
+        values = np.loadtxt(io.BytesIO(walk(person, 9)), delimiter=",", skiprows=1)[:, 1:]
+        expected = gallery.verify("alice", values)
+        assert found["accepted"] == expected.accepted == (person == "alice")
+        assert found["score"] == pytest.approx(expected.score, rel=1e-5)
+        assert found["threshold"] == expected.threshold
+
+
+def test_a_person_is_identified_and_a_stranger_is_none(family):
+    found = family.post("/identify", files=files(walk(NAMES[1], 9)), data={"top": "1"}).json()
+    assert (found["person"], found["people"]) == (NAMES[1], 2)
+    assert [one["person"] for one in found["candidates"]] == [NAMES[1]]
+    assert family.post("/identify", files=files(walk("nobody"))).json()["person"] is None
+
+
+def test_thresholds_are_told_and_chosen(family, gallery):
+    (told,) = family.get("/thresholds").json()
+    assert (told["far"], told["value"]) == (0.02, gallery.thresholds[0.02].value)
+    assert post(family, "alice", "verify", walk("alice"), far="0.02").json()["accepted"]
+    assert not post(family, "alice", "verify", walk("alice", 9), threshold="0").json()["accepted"]
+    infinite = post(family, "alice", "verify", walk("nobody"), threshold="inf").json()
+    assert infinite["accepted"] and infinite["threshold"] is None
+
+
+def test_arrays_tables_and_their_rates_are_read(family):
+    array = io.BytesIO()
+    np.save(array, np.loadtxt(io.BytesIO(walk("alice", 9)), delimiter=",", skiprows=1)[:, 1:])
+    sent = files(array.getvalue(), name="new.npy")
+    found = family.post("/people/alice/verify", files=sent).json()
+    assert found["accepted"] and any("`rate_hz` says it" in note for note in found["notes"])
+    found = family.post("/people/alice/verify", files=sent, data={"rate_hz": "50"}).json()
+    assert not any("rate" in note for note in found["notes"])
+    other = walk("alice", 9, header="t,ax,ay,az")
+    assert post(family, "alice", "verify", other, channels="ax,ay,az").json()["accepted"]
+
+
+def test_recordings_that_do_not_fit_are_refused_by_name(family):
+    good, short, strange = walk("alice", 7), walk("alice", steps=5), walk("nobody")
+    sent = [
+        ("files", (name, content))
+        for name, content in {"a.csv": good, "b.csv": short, "c.csv": strange}.items()
+    ]
+    found = family.post("/people/alice/recordings", files=sent).json()
+    assert (found["kept"], found["enrolled"]) == (["a.csv"], 4)
+    reasons = {one["file"]: one["reason"] for one in found["refused"]}
+    assert reasons["b.csv"].startswith("b.csv has 5 steps")
+    assert "from the nearest other recording of 'alice'" in reasons["c.csv"]
+
+
+def test_a_decision_is_explained_by_a_picture(family):
+    answer = post(family, "alice", "explanation", walk(NAMES[1], 9))
+    assert answer.headers["content-type"] == "image/svg+xml" and b"<svg" in answer.content
+
+
+def test_many_who_ask_at_once_are_answered_one_after_the_other(family, gallery):
+    def enrolled_or_verified(seed):
+        what = ("recordings", "verify")[seed % 2]
+        return post(family, "alice", what, walk("alice", seed)).status_code
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert {*pool.map(enrolled_or_verified, range(10, 26))} == {200}
+    assert gallery.people()["alice"] == 3 + 8
+
+
+def test_the_interface_describes_itself(family):
+    described = family.get("/openapi.json").json()
+    assert {*described["paths"]} == {
+        "/people",
+        "/people/{person}",
+        "/people/{person}/recordings",
+        "/people/{person}/verify",
+        "/people/{person}/explanation",
+        "/identify",
+        "/thresholds",
+    }
+    fields = described["components"]["schemas"]["Decision"]["properties"]
+    assert {"accepted", "score", "threshold"} <= {*fields}
+
+
+@pytest.mark.parametrize(
+    ("request_", "status", "message"),
+    [
+        (("alice", "verify", b"x,y,z\n1,2\n"), 422, "new.csv, line 2 has 2 fields"),
+        (("alice", "verify", b""), 422, "new.csv is empty"),
+        (
+            ("nobody", "verify", walk("alice")),
+            404,
+            "Nobody named 'nobody' is enrolled in family.db",
+        ),
+        (("two\nlines", "recordings", walk("alice")), 404, "Not Found"),
+        (("bell\a", "recordings", walk("alice")), 422, "must be a name of 1 to 200"),
+        ((200 * "long", "recordings", walk("alice")), 422, "must be a name of 1 to 200"),
+    ],
+)
+def test_an_error_is_told_without_the_server_s_paths(family, tmp_path, request_, status, message):
+    answer = post(family, *request_)
+    assert answer.status_code == status and message in answer.json()["error"]
+    for told in ("secret-folder", str(tmp_path), "/tmp", "Traceback"):
+        assert told not in answer.text
+
+
+def test_fields_that_are_none_are_refused(family):
+    assert "far" in post(family, "alice", "verify", walk("alice"), far="often").json()["error"]
+    assert (
+        "must be a rate that was calibrated"
+        in (post(family, "alice", "verify", walk("alice"), far="0.5").json()["error"])
+    )
+    assert "files" in family.post("/identify", data={"top": "1"}).json()["error"]
+    assert family.post("/people/alice/verify", content=b"{").status_code == 422
+    assert family.get("/nothing").json() == {"error": "Not Found"}
+    assert family.delete("/people").status_code == 405
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/x.csv", "..\\x.csv", "a\r\nb: c.csv", 999 * "n" + ".csv"]
+)
+def test_the_name_of_a_file_leads_nowhere(family, name):
+    answer = family.post("/identify", files=files(b"x\n", name=name))
+    assert answer.status_code == 422
+    assert len(answer.json()["error"]) < 500 and "etc" not in answer.text
+
+
+@pytest.mark.parametrize("name", ["model.keras", "page.html", "csv", "x.csv.exe"])
+def test_other_files_are_refused(family, name):
+    answer = family.post("/identify", files=files(walk("alice"), name=name))
+    assert answer.status_code == 422 and "send files that end in .csv" in answer.json()["error"]
+
+
+def test_sent_files_are_removed(family, tmp_path, monkeypatch):
+    monkeypatch.setattr(_uploads.tempfile, "tempdir", str(tmp_path / "sent"))
+    (tmp_path / "sent").mkdir()
+    for content in (walk("alice"), b"no recording"):
+        family.post("/identify", files=files(content))
+    assert not [*(tmp_path / "sent").iterdir()]
+
+
+def test_too_much_is_refused(family):
+    large = files(b"0" * (_guard.MOST_BYTES + 1))
+    assert family.post("/identify", files=large).status_code == 413
+    chunks = (b"0" * 10**6 for _ in range(_guard.MOST_BYTES // 10**6 + 1))
+    form = {"Content-Type": "multipart/form-data; boundary=x"}
+    answer = family.post("/identify", content=_parts(chunks), headers=form)
+    assert answer.status_code == 413 and "20 MB" in answer.json()["error"]
+    many = files(*(_uploads.MOST_FILES + 1) * [walk("alice")])
+    assert "Send 1 to 20 files. Received 21" in family.post("/identify", files=many).text
+
+
+def _parts(chunks):
+    yield b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.csv"\r\n\r\n'
+    yield from chunks
+    yield b"\r\n--x--\r\n"
+
+
+def test_a_small_file_of_many_numbers_is_refused_before_it_is_unpacked(family):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    def sent(**columns):
+        written = io.BytesIO()
+        parquet.write_table(pyarrow.table(columns), written)
+        return family.post("/identify", files=files(written.getvalue(), name="a.parquet"))
+
+    zeros = np.zeros(_uploads.MOST_NUMBERS // 3 + 1, np.int8)
+    assert "up to 10,000,000 numbers" in sent(x=zeros, y=zeros, z=zeros).json()["error"]
+    assert "columns of texts or lists" in sent(x=["a"], y=[0.0], z=[0.0]).json()["error"]
+    fitting = {name: np.random.default_rng(0).normal(size=STEPS) for name in "xyz"}
+    assert sent(**fitting).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8000", "10.0.0.1", "["])
+def test_another_name_is_not_answered_to(family, host):
+    """A name of somebody else's that leads to this machine (DNS rebinding)."""
+    answer = family.get("/people", headers={"Host": host})
+    assert answer.status_code == 421 and "alice" not in answer.text
+
+
+@pytest.mark.parametrize("host", ["localhost:8000", "[::1]:8000", "127.0.0.1:9000", "LOCALHOST"])
+def test_its_own_names_are(family, host):
+    assert family.get("/people", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("headers", FOREIGN)
+def test_pages_of_other_sites_are_refused(family, headers):
+    answer = family.post("/people/alice/recordings", files=files(walk("alice")), headers=headers)
+    assert answer.status_code == 403
+    assert family.delete("/people/alice", headers=headers).status_code == 403
+    assert family.get("/people").json()[0] == {"person": "alice", "recordings": 3}
+    assert family.get("/people", headers={"Origin": HERE}).status_code == 200
+
+
+def test_the_token_is_asked_for_where_there_is_one(gallery, monkeypatch):
+    client = TestClient(_app.application(gallery, "0.0.0.0", TOKEN), base_url="http://10.0.0.1:80")
+    compared = []
+    same = _guard.hmac.compare_digest
+    monkeypatch.setattr(
+        _guard.hmac, "compare_digest", lambda *pair: compared.append(pair) or same(*pair)
+    )
+    right = f"Bearer {TOKEN.decode()}"
+    for given in (None, "Bearer", "Bearer \u00e9", right.replace("Bearer", "Basic"), f"{right}0"):
+        headers = {} if given is None else {"Authorization": given.encode("latin-1")}
+        answer = client.get("/people", headers=headers)
+        assert answer.status_code == 401 and answer.headers["WWW-Authenticate"] == "Bearer"
+    assert len(compared) == 5  # in constant time
+    known = {"Authorization": right}
+    assert client.get("/people", headers=known).json() == []
+    assert client.get("/").status_code == client.get("/openapi.json").status_code == 200
+    assert client.get("/people", headers={**known, "Host": "evil.example"}).status_code == 421
+
+
+def test_every_answer_carries_the_headers_of_a_page_that_loads_nothing_else(family):
+    for path in ("/", "/docs", "/page.js", "/people", "/nothing", "/openapi.json"):
+        answer = family.get(path)
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-store"
+        assert "access-control-allow-origin" not in answer.headers
+    for path in _app.STATIC:
+        assert not re.search(
+            r"https?://(?!127\.0\.0\.1)|style=|onclick|innerHTML", family.get(path).text
+        )
+
+
+def test_no_log_has_a_name_and_no_error_a_reason_that_nobody_foresaw(family, gallery, monkeypatch):
+    lines = []
+    monkeypatch.setattr(_guard, "log", lines.append)
+
+    def failing(*_, **__):
+        raise RuntimeError("alice's template is 1.234")
+
+    post(family, "alice", "verify", walk("alice"))
+    family.get("/people/alice/elsewhere")
+    monkeypatch.setattr(type(gallery), "verify", failing)
+    answer = post(family, "alice", "verify", walk("alice"))
+    assert answer.status_code == 500 and "1.234" not in answer.text
+    assert re.fullmatch(r"POST /people/\{person(:path)?\}/verify 200 \d+ ms", lines[0])
+    assert "RuntimeError in" in "".join(lines) and "alice" not in "".join(lines)
+
+
+def test_what_is_wrong_with_the_gallery_s_file_is_not_told(family, gallery, monkeypatch):
+    def failing(*_):
+        raise OSError("/home/alice/family.db cannot be used: disk I/O error")
+
+    monkeypatch.setattr(type(gallery), "people", failing)
+    lines = []
+    monkeypatch.setattr(_guard, "log", lines.append)
+    answer = family.get("/people")
+    assert answer.status_code == 503 and "alice" not in answer.text
+    assert lines[0].endswith("disk I/O error")
+
+
+def test_no_answer_holds_an_embedding(family, gallery):
+    """Those of the model are the recording's quantiles: none of its numbers may be sent."""
+    numbers = {f"{abs(value):.3f}" for value in gallery._store.templates()[2].ravel()}
+    probe = walk("alice", 9)
+    told = [post(family, "alice", what, probe).text for what in ("verify", "recordings")]
+    told += [family.post("/identify", files=files(probe)).text, family.get("/people").text]
+    sent = {f"{abs(float(one)):.3f}" for one in re.findall(r"-?\d+\.\d+", "".join(told))}
+    assert len(sent & numbers) <= 1  # one of them may be equal by chance
+
+
+def test_only_this_machine_is_listened_to_without_a_token(command, tmp_path, gallery):
+    for host in ("0.0.0.0", "::", "192.0.2.1"):
+        code, _, err = command("serve", gallery.path, "--host", host)
+        assert code == 2 and "give --token-file FILE" in err
+    short = tmp_path / "short.token"
+    short.write_text("secret")
+    code, _, err = command("serve", gallery.path, "--token-file", short)
+    assert code == 2 and "at least 16 letters" in err and "secret'" not in err
+    assert "There is no gallery" in command("serve", tmp_path / "gone.db", "--port", "0")[2]
+    with _listening.to("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        assert (
+            f"Cannot listen at 127.0.0.1, port {port}"
+            in (command("serve", gallery.path, "--port", port)[2])
+        )
+
+
+def test_the_extra_is_named_where_it_is_missing(command, gallery, monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    code, _, err = command("serve", gallery.path)
+    assert code == 2 and 'pip install "keras-dml[serve]"' in err
+
+
+def test_other_commands_do_not_load_the_server():
+    code = "import sys, keras_dml.cli; print({'fastapi', 'uvicorn', 'pydantic'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "set()\n", done.stderr
+
+
+def test_it_serves_until_it_is_stopped(command, gallery, monkeypatch):
+    served = []
+    monkeypatch.setattr(_listening, "serve", lambda application, listener: served.append(listener))
+    from keras_dml.gallery import _gallery
+
+    monkeypatch.setattr(
+        _gallery.Gallery,
+        "_checked_model",
+        lambda self, found: found,  # the model is no zoo's
+    )
+    code, out, _ = command("serve", gallery.path, "--port", "0")
+    assert code == 0 and re.fullmatch(r"http://127\.0\.0\.1:\d+/ \(Ctrl-C ends it\)\n", out)
+    assert len(served) == 1
+
+
+@pytest.fixture
+def browser():
+    if shutil.which("chromium") is None:
+        end = pytest.fail if os.environ.get("KERAS_DML_REQUIRE_BROWSER") else pytest.skip
+        end("Chromium is not installed")
+    with Browser(width=400) as opened:
+        yield opened
+
+
+@pytest.fixture
+def address(gallery):
+    with _listening.to("127.0.0.1", 0) as listener:
+        server = _listening.server(_app.application(gallery, "127.0.0.1", TOKEN))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        yield _listening.address(listener)
+        server.should_exit = True
+        thread.join()
+
+
+ACT = """
+const wait = async (done) => { while (!done()) await new Promise((go) => setTimeout(go, 20)); };
+const put = (...texts) => {
+  const data = new DataTransfer();
+  texts.forEach((text, i) => data.items.add(new File([text], `${i}.csv`)));
+  by("drop").dispatchEvent(new DragEvent("drop", {dataTransfer: data, cancelable: true}));
+};
+const click = async (id) => {
+  by(id).click();
+  await wait(() => !document.body.hasAttribute("aria-busy"));
+  return by("answer").innerText;
+};
+"""
+UNLABELED = """
+return [...document.querySelectorAll("input, select, button, img")].filter(
+  (one) => !(one.labels && one.labels.length) && !one.innerText && !one.alt).map((one) => one.id)
+"""
+
+
+@pytest.mark.slow
+def test_a_person_drops_a_file_and_sees_a_decision(browser, address, gallery):
+    def act(body):
+        return browser.run(ACT + body)
+
+    def dropped(*walks):
+        return f"put(...{[one.decode() for one in walks]!r});"
+
+    browser.open(address)
+    act("await wait(() => !by('access').hidden);")
+    act(f"by('token').value = {TOKEN.decode()!r}; by('access').requestSubmit();")
+    act("await wait(() => by('access').hidden);")
+
+    act(dropped(*(walk(NAMES[1], i) for i in range(3))))
+    act(f"by('person').value = {NAMES[1]!r}; await click('enroll');")
+    assert gallery.people() == {NAMES[1]: 3}
+    assert act("return by('people').tBodies[0].innerText").startswith(NAMES[1])
+
+    accepted = act(f"{dropped(walk(NAMES[1], 9))} return await click('verify');")
+    assert accepted == f"Accepted: it is {NAMES[1]}"
+    assert act("await by('picture').decode(); return by('picture').naturalWidth") > 100
+    assert act(f"{dropped(walk('nobody'))} return await click('identify');") == "A stranger"
+
+    assert act("return document.documentElement.scrollWidth - innerWidth") <= 0
+    assert act(UNLABELED) == []
+    assert browser.complaints == []
