@@ -11,10 +11,11 @@ from keras_dml.gallery._explanations import Explanations
 from keras_dml.gallery._listens import Listens
 from keras_dml.gallery._model import GalleryModel
 from keras_dml.gallery._names import check_name, recording_id
+from keras_dml.gallery._places import is_url
 from keras_dml.gallery._recordings import Recordings
 from keras_dml.gallery._results import Enrollment
 from keras_dml.gallery._sharing import Sharing
-from keras_dml.gallery._store import Store, is_url
+from keras_dml.gallery._store import Store
 from keras_dml.gallery._templates import Templates
 
 

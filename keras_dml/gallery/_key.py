@@ -24,9 +24,8 @@ def read_key(key):
     Raises:
         ImportError: If `cryptography`, or the keyring, is not installed.
         TypeError: If it is none of these.
-        ValueError: If what is there is no key.
+        ValueError: If what is there is no key, or the keyring has no such password.
         FileNotFoundError: If there is no such file.
-        LookupError: If the keyring has no such password.
     """
     if key is None:
         found = os.environ.get(ENVIRONMENT)
@@ -62,7 +61,7 @@ def _from_keyring(name):
         raise ImportError("A key in the system's keyring needs: pip install keyring.") from None
     found = keyring.get_password(SERVICE, name)
     if found is None:
-        raise LookupError(
+        raise ValueError(
             f"The keyring has no such password: set it by `keyring set {SERVICE} NAME`."
         )
     return found

@@ -20,9 +20,14 @@ CHANGES = (  # one row, which a writer locks
     "CREATE TABLE changes (number bigint NOT NULL)",
     "INSERT INTO changes VALUES (0)",
 )
+UNSAMPLED = (  # ANALYZE would copy some of the values into a table that no purge rewrites
+    "ALTER TABLE templates ALTER COLUMN embedding SET STATISTICS 0",
+    "ALTER TABLE people ALTER COLUMN name SET STATISTICS 0",
+)
 INDEX = (
     "CREATE TABLE nearest (template bigint PRIMARY KEY REFERENCES templates ON DELETE CASCADE,"
     " person bigint NOT NULL, vector halfvec({numbers}) NOT NULL)",
+    "ALTER TABLE nearest ALTER COLUMN vector SET STATISTICS 0",
     "CREATE INDEX nearest_vectors ON nearest USING hnsw (vector halfvec_{metric}_ops)",
 )
 FIND_VECTOR = (
@@ -59,6 +64,7 @@ def made(schema):
         f"COMMENT ON SCHEMA {NAMESPACE} IS '{MARK}'",
         *translated,
         *CHANGES,
+        *UNSAMPLED,
     ]
 
 

@@ -53,6 +53,7 @@ class SQLiteFile:
         run("PRAGMA journal_mode = WAL")
         run("PRAGMA synchronous = FULL")
         run("PRAGMA secure_delete = ON")
+        run("PRAGMA temp_store = MEMORY")  # no copies elsewhere on the disk
         run("PRAGMA foreign_keys = ON")
         with self.writing():
             if self._is_empty():  # else another process was first

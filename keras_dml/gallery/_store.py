@@ -12,14 +12,13 @@ import numpy as np
 
 from keras_dml.gallery import _encryption, _key
 from keras_dml.gallery._encryption import Keys, NoKeys
+from keras_dml.gallery._places import database, is_url
 from keras_dml.gallery._removal import Removal
 from keras_dml.gallery._results import Threshold
 from keras_dml.gallery._sqlite import SQLiteFile
 
-APPLICATION = 0x6B646D6C  # "kdml", the file's application id
 APPLICATION_OF_KEYS = 0x6B646D6B  # "kdmk"
 KEYS_SCHEMA = (_encryption.TABLE,)
-URLS = ("postgresql://", "postgres://")
 # A new table is one more statement, in SQLite's words; `_postgres` translates them.
 SCHEMA = (
     "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
@@ -33,11 +32,6 @@ SCHEMA = (
 )
 ENCRYPTION = "encryption"  # row of `about`: the mark of an encrypted gallery, or null
 NUMBERS = np.dtype("<f4")
-
-
-def is_url(path):
-    """Whether a gallery is on a server."""
-    return str(path).startswith(URLS)
 
 
 class Store(Removal):
@@ -60,7 +54,9 @@ class Store(Removal):
         _key.check_keys(self._key, keys, is_url(path))
         self._keys = NoKeys()
         with contextlib.ExitStack() as opened:
-            self._database = opened.enter_context(contextlib.closing(_database(path)))
+            self._database = opened.enter_context(
+                contextlib.closing(database(path, SCHEMA, KEYS_SCHEMA))
+            )
             self._apart = None
             if keys is not None:
                 file = SQLiteFile(keys, KEYS_SCHEMA, APPLICATION_OF_KEYS, "file of keys")
@@ -268,14 +264,6 @@ class Store(Removal):
                 "excluded.found",
                 (found.far, json.dumps(vars(found))),
             )
-
-
-def _database(path):
-    if not is_url(path):
-        return SQLiteFile(path, SCHEMA + KEYS_SCHEMA, APPLICATION)
-    from keras_dml.gallery._postgres import PostgresDatabase  # needs an extra
-
-    return PostgresDatabase(path, SCHEMA)
 
 
 def _about(run):

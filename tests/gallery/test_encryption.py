@@ -137,7 +137,7 @@ def test_a_keyring_without_the_password_is_refused(path, monkeypatch):
     fake = type(sys)("keyring")
     fake.get_password = lambda service, name: None
     monkeypatch.setitem(sys.modules, "keyring", fake)
-    with pytest.raises(LookupError, match="keyring set keras-dml NAME"):
+    with pytest.raises(ValueError, match="keyring set keras-dml NAME"):
         Store(path, "keyring:family")
 
 

@@ -1,6 +1,7 @@
 """People enrolled, verified, identified, denied and removed."""
 
 import pathlib
+import sqlite3
 
 import numpy as np
 import pytest
@@ -231,6 +232,23 @@ def test_later_recordings_are_measured_against_everybody(gallery, people):
     assert found.intervals["eer"][0] == 0
 
 
+@pytest.mark.parametrize("place", FILES[:1], indirect=True)
+def test_people_without_recordings_and_strange_names_in_a_file_do_no_harm(gallery, people):
+    connection = sqlite3.connect(gallery.path)
+    connection.execute("INSERT INTO people (name) VALUES ('none'), ('a' || char(10) || 'b')")
+    connection.commit()
+    connection.close()
+    assert gallery.people()["none"] == 0
+    found = gallery.identify(people("alice"), threshold=1e9)
+    assert found.person == "alice" and found.people == 3
+    with pytest.raises(KeyError, match="Nobody named 'none'"):
+        gallery.verify("none", people("alice"), threshold=1e9)
+    for name in gallery.people():
+        gallery.remove(name)
+    with pytest.raises(ValueError, match="Nobody is enrolled"):
+        gallery.identify(people("alice"), threshold=1e9)
+
+
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 201, "\x00"])
 def test_what_is_no_name_is_refused(gallery, people, name):
     with pytest.raises(ValueError, match="`person` must be a name"):
@@ -254,6 +272,13 @@ def test_a_new_gallery_without_its_model_leaves_no_file(tmp_path, model, error, 
 def test_a_folder_is_no_gallery(tmp_path, model):
     with pytest.raises(ValueError, match="is a folder; name a file in it"):
         Gallery(tmp_path, model)
+
+
+def test_a_url_of_something_else_is_no_path(tmp_path, model, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="begins with postgresql.psycopg://") as found:
+        Gallery("postgresql+psycopg://me:secret@host/db", model)
+    assert "secret" not in str(found.value) and not any(tmp_path.iterdir())
 
 
 def test_a_closed_gallery_says_so(gallery):

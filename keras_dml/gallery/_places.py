@@ -1,0 +1,39 @@
+"""Where a gallery is: in a file or on a server."""
+
+from keras_dml.gallery._sqlite import SQLiteFile
+
+URLS = ("postgresql://", "postgres://")
+APPLICATION = 0x6B646D6C  # "kdml", the file's application id
+
+
+def is_url(path):
+    """Whether a gallery is on a server.
+
+    Raises:
+        ValueError: If the path is a URL of something else.
+    """
+    kind, separator, _ = str(path).partition("://")
+    if separator and f"{kind}{separator}" not in URLS:
+        raise ValueError(
+            f"A gallery is a file, or a database at {URLS[0]}user:password@host:port/database. "
+            f"Received a URL that begins with {kind}{separator}"
+        )
+    return bool(separator)
+
+
+def database(path, schema, of_keys):
+    """The database of a path or URL.
+
+    Args:
+        path: Path of a file, or URL.
+        schema: Statements that make the tables.
+        of_keys: Those that make the table of keys, which a file alone has.
+
+    Raises:
+        ImportError: If it is a URL and the driver is not installed.
+    """
+    if not is_url(path):
+        return SQLiteFile(path, schema + of_keys, APPLICATION)
+    from keras_dml.gallery._postgres import PostgresDatabase  # needs an extra
+
+    return PostgresDatabase(path, schema)
