@@ -17,8 +17,8 @@ from zoo import phone
 LAGS, DISCRIMINANTS = (0, 2, 4, 8, 16), 64
 
 
-def log_euclidean(walkers):
-    """The log-Euclidean distance of the covariances in the frame of gravity.
+def log_euclidean_model(walkers):
+    """A model that trains nothing: the covariances in the frame of gravity, by their logarithms.
 
     Args:
         walkers: People whose statistics normalize the channels.
@@ -26,7 +26,12 @@ def log_euclidean(walkers):
     frame, normalization = phone.front("axes"), ChannelNormalization()
     normalization.adapt(fronts.outputs(frame, walkers.signals))
     rest = [normalization, Covariance("oas"), LogEig(), TangentVector()]
-    return phone.of_model(keras.Sequential([keras.Input((None, 3)), *frame, *rest]))
+    return keras.Sequential([keras.Input((None, 3)), *frame, *rest])
+
+
+def log_euclidean(walkers):
+    """The log-Euclidean distance of the covariances in the frame of gravity; see above."""
+    return phone.of_model(log_euclidean_model(walkers))
 
 
 def discriminants_of(walkers, tempos=phone.TEMPOS):

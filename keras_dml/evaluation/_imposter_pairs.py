@@ -101,19 +101,22 @@ def independent_pairs(accepted, members, people):
     sum over the pairs of person i of what they exceed p by, `V = sum(R_i^2) / pairs^2` is the
     variance between people, expected to be too large rather than too small, since each pair's own
     part is in both its people (Efron1981). So many independent pairs have this variance:
-    `p (1 - p) / V`, less for the freedom of few people (Korn1998). Of a U-statistic of two people
-    it is at least that of `people / 2` pairs.
+    `p (1 - p) / V`, less where few people make it uncertain (Korn1998), by the freedom that is left
+    where few bear the errors: `sum(R_i^2)^2 / sum(R_i^4)` (Satterthwaite1946). Of a U-statistic of
+    two people it is at least that of `people / 2` pairs.
     """
     rate = accepted.mean()
     least, most = people / 2, max(len(accepted), people / 2)
     if rate in (0, 1):  # nothing is seen of how people differ
         return least
     beyond = np.bincount(members.ravel(), np.repeat(accepted - rate, 2), minlength=people)
-    variance = np.square(beyond).sum() / len(accepted) ** 2
-    freedom = (norm.isf(OUTSIDE / 2) / student.isf(OUTSIDE / 2, people - 1)) ** 2
-    if variance * most <= freedom * rate * (1 - rate):
-        return float(most)
-    return float(max(least, freedom * rate * (1 - rate) / variance))
+    squares = np.square(beyond)
+    if not squares.any():
+        return most
+    freedom = min(people - 1, squares.sum() ** 2 / np.square(squares).sum())
+    certain = (norm.isf(OUTSIDE / 2) / student.isf(OUTSIDE / 2, freedom)) ** 2
+    variance = squares.sum() / len(accepted) ** 2
+    return float(np.clip(certain * rate * (1 - rate) / variance, least, most))
 
 
 def interval_of_others(rate, independent):

@@ -1,0 +1,240 @@
+"""Whether false accept rates keep their promise: people are divided at random into those that a
+threshold is set on and others, and the others' rate is compared with what was printed.
+
+python -m tests.bench.far_promise --out build/far_promise
+
+Walkers (`gait_lda`), walkers with a phone in the pocket (log-Euclidean distances, nothing trained)
+and callers (`voice_logcov_lda`), none of whom a model has seen. Embeddings are computed once and
+kept in `--out`; what was stopped goes on. The recordings are where `KERAS_DML_DATA` points.
+"""
+
+import dataclasses
+import functools
+import hashlib
+import pathlib
+from collections.abc import Callable
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from keras_dml import evaluation, inference, zoo
+from keras_dml._files import staged
+from keras_dml.gallery._boundary import boundary
+from keras_dml.gallery._calibration import everybodys_claims
+from keras_dml.gallery._model import GalleryModel
+from zoo import gait, phone, phone_baselines, telephone
+
+LEVEL = 0.95  # of the intervals
+
+
+@dataclasses.dataclass(frozen=True)
+class Set:
+    """People whom a model has never seen.
+
+    Attributes:
+        walkers: Function that gives their recordings.
+        model: Function of these that gives a model.
+        rate_hz: Rate of the recordings.
+        probe: Steps of the recordings that set a threshold; None: as they are.
+        window: Steps of a window that is listened to.
+        windows: Windows of a claim; shorter recordings are left out.
+        far: Rate of the threshold, and the rate that `listen` promises.
+    """
+
+    walkers: Callable
+    model: Callable
+    rate_hz: float
+    probe: int | None
+    window: int
+    windows: int
+    far: tuple[float, float]
+
+
+SETS = {
+    "gait": Set(
+        functools.partial(gait.walks, "test"),
+        lambda walkers: zoo.load("gait_lda"),
+        100,
+        gait.WINDOW,
+        128,
+        8,
+        (0.05, 0.1),
+    ),
+    "phone": Set(
+        phone.walks,
+        lambda walkers: phone_baselines.log_euclidean_model(walkers),
+        phone.RATE_HZ,
+        phone.WINDOW,
+        100,
+        8,
+        (0.1, 0.2),
+    ),
+    "voice": Set(
+        telephone.lines,
+        lambda walkers: zoo.load("voice_logcov_lda"),
+        16_000,
+        None,
+        32_000,
+        4,
+        (0.05, 0.1),
+    ),
+}
+
+
+def embedded(model, name, signals, folder):
+    """Embeddings, from a file where there is one.
+
+    Args:
+        model: `GalleryModel`.
+        name: Begins the file's name.
+        signals: Recordings.
+        folder: Folder of the file.
+    """
+    steps = [len(signal) for signal in signals]
+    digest = hashlib.sha256(f"{model.fingerprint} {steps}".encode()).hexdigest()[:12]
+    path = folder / f"{name}_{digest}.npy"
+    if not path.exists():
+        with staged(path) as part, part.open("wb") as file:
+            np.save(file, inference.embed(model.model, signals))
+    return np.load(path)
+
+
+def of_thresholds(name, chosen, folder):
+    """Imposter claims as `Gallery.calibrate` makes them: scores, and the people of both sides."""
+    walkers = chosen.walkers()
+    model = GalleryModel(chosen.model(walkers))
+    if chosen.probe is not None:
+        walkers = walkers.windows(chosen.probe)
+    z = embedded(model, f"{name}_probes", walkers.signals, folder)
+    scores, probes, claims = everybodys_claims(model.distances(z, z), np.array(walkers.subjects))
+    apart = probes != claims
+    return scores[apart], probes[apart], claims[apart]
+
+
+def of_listening(name, chosen, folder):
+    """All claims as `Gallery.calibrate_listening` makes them: scores of their windows, shape
+    `(claims, windows)`, and the people of both sides."""
+    long = chosen.walkers().at_least(chosen.window * chosen.windows, 2)
+    model = GalleryModel(chosen.model(chosen.walkers()))
+    cut = [signal[: chosen.window * chosen.windows] for signal in long.signals]
+    parts = [part for signal in cut for part in np.split(signal, chosen.windows)]
+    whole = embedded(model, f"{name}_recordings", long.signals, folder)
+    windows = embedded(model, f"{name}_windows", parts, folder)
+    subjects, scores = np.array(long.subjects), []
+    distances = model.distances(windows, whole).reshape(len(whole), chosen.windows, len(whole))
+    distances[np.arange(len(whole)), :, np.arange(len(whole))] = np.inf
+    names = np.unique(subjects)
+    scores = np.stack([distances[:, :, subjects == one].min(axis=2) for one in names], axis=1)
+    probes, claims = np.broadcast_arrays(subjects[:, None], names)
+    scores = scores.reshape(-1, chosen.windows).astype(np.float64)
+    return scores, probes.ravel(), claims.ravel()
+
+
+def halves(names, splits, seed):
+    """Random halves of people: those that a threshold is set on, and the others."""
+    rng = np.random.default_rng(seed)
+    for _ in range(splits):
+        drawn = rng.permutation(names)
+        yield drawn[: len(names) // 2], drawn[len(names) // 2 :]
+
+
+def among(trials, people):
+    """The trials in which both people are of some."""
+    scores, probes, claims = trials
+    rows = np.isin(probes, people) & np.isin(claims, people)
+    return scores[rows], probes[rows], claims[rows]
+
+
+def threshold_keeps(trials, far, splits, seed):
+    """Rates of the others under `evaluation.certificate`, with the interval it printed; refused
+    splits have none."""
+    found = []
+    for known, others in halves(np.unique(trials[1]), splits, seed):
+        scores, *people = among(trials, known)
+        try:
+            shown = evaluation.certificate(scores, people, far)
+        except ValueError:
+            continue
+        scores, *people = among(trials, others)
+        rate = evaluation.false_accepts(scores, people, shown.threshold).rate
+        found.append((rate, *shown.ci95))
+    return np.array(found).reshape(-1, 3)
+
+
+def accepted(found, scores):
+    """Whether claims are accepted at the moment a boundary stops them, and after how many windows
+    they stop."""
+    heard = np.arange(1, scores.shape[1] + 1)
+    mean = np.cumsum(scores, axis=1) / heard
+    limits = np.array([found.limits(k) for k in heard])
+    accepts, rejects = mean <= limits[:, 0], mean > limits[:, 1]
+    rejects[:, -1] = True
+    first = (accepts | rejects).argmax(axis=1)
+    return accepts[np.arange(len(first)), first], first + 1
+
+
+def listening_keeps(trials, chosen, splits, seed):
+    """The same under a `Boundary` at the moment it stops, with TAR and steps to accept of the
+    others."""
+    found = []
+    for known, others in halves(np.unique(trials[1]), splits, seed):
+        shown = boundary(*among(trials, known), chosen.far[1], chosen.window)
+        scores, probes, claims = among(trials, others)
+        answers, windows = accepted(shown, scores)
+        apart, own = probes != claims, (probes == claims) & np.isfinite(scores).all(axis=1)
+        people = probes[apart], claims[apart]
+        rate = evaluation.false_accepts(-answers[apart].astype(float), people, -0.5).rate
+        steps = chosen.window * windows[own & answers]
+        median = np.median(steps) if len(steps) else np.nan
+        found.append((rate, *shown.far_ci95, answers[own].mean(), median))
+    return np.array(found)
+
+
+def said(rates):
+    """How many rates are inside of their intervals, and what they are."""
+    rate, low, high = rates[:, :3].T
+    inside = int(((low <= rate) & (rate <= high)).sum())
+    verdict = "kept" if inside >= LEVEL * len(rates) else "NOT KEPT"
+    return (
+        f"others' FAR inside the interval in {inside} of {len(rates)} splits "
+        f"({100 * inside / len(rates):.1f} %, {verdict}); mean {100 * rate.mean():.2f} %, median "
+        f"interval {100 * np.median(low):.2g} to {100 * np.median(high):.2g} %"
+    )
+
+
+def main(
+    out: Annotated[pathlib.Path, typer.Option(help="Folder of the embeddings.")] = pathlib.Path(
+        "build/far_promise"
+    ),
+    only: Annotated[list[str] | None, typer.Option(help="Sets, instead of all.")] = None,
+    splits: Annotated[int, typer.Option(help="Random splits of the people.")] = 200,
+    seed: Annotated[int, typer.Option(help="Of the splits.")] = 0,
+):
+    """Prints the share of splits in which the others' rate is what was promised."""
+    out.mkdir(parents=True, exist_ok=True)
+    for name in only or SETS:
+        chosen = SETS[name]
+        trials = of_thresholds(name, chosen, out)
+        people = len(np.unique(trials[1]))
+        rates = threshold_keeps(trials, chosen.far[0], splits, seed)
+        print(
+            f"{name}, calibrate, {people // 2} of {people} people, FAR {100 * chosen.far[0]:g} %: "
+            f"{said(rates)}; {splits - len(rates)} splits refused",
+            flush=True,
+        )
+        trials = of_listening(name, chosen, out)
+        people = len(np.unique(trials[1]))
+        rates = listening_keeps(trials, chosen, splits, seed)
+        kept = int((rates[:, 0] <= chosen.far[1]).sum())
+        print(
+            f"{name}, listen, {people // 2} of {people} people, FAR at most "
+            f"{100 * chosen.far[1]:g} %: {said(rates)}; at most what was promised in {kept} of "
+            f"{splits}; TAR {100 * rates[:, 3].mean():.1f} %, accepted after "
+            f"{np.nanmedian(rates[:, 4]) / chosen.rate_hz:.3g} s",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    typer.run(main)
