@@ -95,7 +95,8 @@ BASELINE = {
     "difference": {**POOLED, "mcnemar_p?": number},
 }
 # `within` is the rate between people of one group of a known confounder. `carried` says how a
-# threshold came from models of other people; without it, it is the file's own.
+# threshold came from models of other people; without it, it is the file's own. `method` is whether
+# its rate was counted or extrapolated.
 THRESHOLD = {
     "far": number,
     "value": number,
@@ -107,6 +108,7 @@ THRESHOLD = {
     "enrolled": whole,
     "people": whole,
     "carried?": text,
+    "method?": text,
     "within?": [{"confounder": text, "far": number, "far_ci95": interval, "trials": whole}],
 }
 EXPORT = {

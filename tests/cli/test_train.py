@@ -25,7 +25,7 @@ def test_a_folder_becomes_a_model_with_a_leaderboard(command, walks, tmp_path):
     assert code == 0
     assert "1 left out" in printed and "person 0/0.csv" in printed and "no number" in printed
     assert "lda" in printed and "log_euclidean" in printed and "EER" in printed
-    assert "4 people without a single error" in printed and "written to" in printed
+    assert "4 people in groups are worth" in printed and "written to" in printed
     assert (out / "model.keras").is_file() and not (out / "unfinished").exists()
 
 

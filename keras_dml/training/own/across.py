@@ -168,14 +168,15 @@ def threshold(one, far):
         far: False accept rate wanted.
 
     Returns:
-        The threshold in units, and `evaluation.AcceptRates`; None where the people are too few.
+        `evaluation.Certificate`, extrapolated where the people do not support the rate, and
+        `evaluation.AcceptRates`; None where not even a model of the tail reaches the rate.
     """
     try:
-        value = _threshold(one.joined, far)
+        certified = evaluation.certificate(*_false_claims(one), far, extrapolate=True)
         limits = [_threshold(trials.joined(_others(one.parts, i)), far) for i in _numbers(one)]
-    except ValueError:  # too few imposters, or ties that no threshold parts
+    except ValueError:  # beyond what the people support, or ties that no threshold parts
         return None
-    if not min(limits) > 0:
+    if not min(certified.threshold, *limits) > 0:
         return None
     decided = trials.joined(
         [
@@ -183,9 +184,31 @@ def threshold(one, far):
             for part, limit in zip(one.parts, limits, strict=True)
         ]
     )
-    return value, evaluation.accept_rates(
+    return certified, evaluation.accept_rates(
         decided.scores, decided.genuine, 1.0, people=decided.people, bootstrap=pooled.BOOTSTRAP
     )
+
+
+def independent_pairs(one, far):
+    """How many independent pairs of people the trials of a method are worth, at the threshold of a
+    false accept rate.
+
+    Args:
+        one: `Scored`.
+        far: False accept rate, at least one over the number of imposter trials; else half the
+            people are taken, pairs that share nobody.
+    """
+    try:
+        value = _threshold(one.joined, far)
+    except ValueError:  # too few trials, or ties
+        return len(set(one.joined.claims.tolist())) / 2
+    return evaluation.false_accepts(*_false_claims(one), value).independent
+
+
+def _false_claims(one):
+    joined = one.joined
+    false = ~joined.genuine
+    return joined.scores[false], tuple(side[false] for side in joined.people)
 
 
 def _threshold(found, far):

@@ -4,6 +4,7 @@ support."""
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 
@@ -25,9 +26,9 @@ LICENCE = (
 CARRIED = (
     "This file has seen all people at hand, so each threshold is carried over: it is that of the "
     "groups' models, in units of the median distance between two people whom a model knows, times "
-    "the unit of this file. Its rates are measured in the same way, on people whom neither the "
-    "model nor the threshold had seen. Calibrate on people whom this file does not know where you "
-    "can."
+    "the unit of this file. Its TAR is that of people whom neither model nor threshold had seen; "
+    "the interval of its FAR covers theirs and what so many people support. Calibrate on people "
+    "whom this file does not know where you can."
 )
 CONSENT = (
     "Not recorded here. Enroll and train only with people who have agreed to be recognized, and "
@@ -67,31 +68,43 @@ def few(people, measurable):
     )
 
 
-def support(people):
-    """What error rates a number of people supports, by the rule of three.
+def support(one):
+    """What false accept rates the people support.
 
     Args:
-        people: Number of people measured.
+        one: `across.Scored` of the method that is chosen.
 
     Returns:
-        Dict of `people`, `least_rate`, the least rate that they can show at 95 % without any error,
-        and `people_needed` for rates by their text.
+        Dict of `people`, `independent`, the number of independent pairs of people that their trials
+        are worth, `strictest`, the lowest rate that these support (rule of three, 95 %), and
+        `people_needed` for lower ones, about, by their text.
     """
+    people = int(np.unique(one.joined.probes).size)
+    pairs = across.independent_pairs(one, FARS[0])
+    strictest = min(1.0, RULE_OF_THREE / pairs)
     return {
         "people": people,
-        "least_rate": min(1.0, RULE_OF_THREE / people),
-        "people_needed": {f"{far:g}": round(RULE_OF_THREE / far) for far in FARS},
+        "independent": round(pairs, 1),
+        "strictest": strictest,
+        "people_needed": {
+            f"{far:g}": math.ceil(strictest / far * people) for far in FARS if far < strictest
+        },
     }
 
 
 def support_in_words(found):
-    """`26 people without a single error would show a rate of at most 11.5 %; 1 % takes 300 ...`."""
+    """`26 people ... support a false accept rate of 7.5 % and more. Lower ones take ...`"""
     needed = ", ".join(
-        f"{100 * float(far):g} % takes {count:,}" for far, count in found["people_needed"].items()
+        f"{100 * float(far):g} % about {count:,}" for far, count in found["people_needed"].items()
+    )
+    beyond = (
+        f" Lower ones take more people ({needed}); thresholds for them are read off a model of the "
+        "tail, which is no promise."
     )
     return (
-        f"{found['people']} people without a single error would show an error rate of at most "
-        f"{100 * found['least_rate']:.1f} % (rule of three, 95 %); {needed} people."
+        f"{found['people']} people in groups are worth {found['independent']:.0f} independent "
+        f"pairs and support a false accept rate of {100 * found['strictest']:.1f} % and more."
+        f"{beyond if needed else ''}"
     )
 
 
@@ -134,14 +147,16 @@ def build(made, gate, command, minutes):
         unmeasured = {"headline": {"unmeasured": made.unmeasured}, "figures": [], "baselines": []}
         return about | unmeasured
     own = across.chosen_trials(scored)
+    supported = support(_own(made))
     return {
         **about,
+        "limits": [support_in_words(supported), *about["limits"]],
         "headline": {"trials": _trials(task), "repeats": task.repeats, **pooled.headline(own)},
         "figures": [_figure(one) for one in scored],
         "figures_are": _figures_are(scored),
         "baselines": [_baseline(own, one) for one in scored if one.method != made.method],
         "thresholds": thresholds(made),
-        "support": support(int(np.unique(own.probes).size)),
+        "support": supported,
     }
 
 
@@ -151,7 +166,7 @@ def thresholds(made):
     Args:
         made: `Made`.
     """
-    one = next(one for one in made.scored if one.method == made.method)
+    one = _own(made)
     carried = {far: across.threshold(one, far) for far in FARS}
     carried = {far: found for far, found in carried.items() if found is not None}
     if not carried:
@@ -160,18 +175,27 @@ def thresholds(made):
     return [
         {
             "far": far,
-            "value": float(value * unit - across.offset(made.model)),
-            "trials": rates.imposter,
-            "far_ci95": list(map(float, rates.far_ci95)),
+            "value": float(certified.threshold * unit - across.offset(made.model)),
+            "trials": certified.trials,
+            "far_ci95": [
+                float(min(certified.ci95[0], rates.far_ci95[0])),
+                float(max(certified.ci95[1], rates.far_ci95[1])),
+            ],
             "tar": float(rates.tar),
             "tar_ci95": list(map(float, rates.tar_ci95)),
             "score": pooled.SCORE,
             "enrolled": int(np.median(one.joined.enrolled)),
-            "people": int(np.unique(one.joined.probes).size),
+            "people": certified.people,
+            "method": certified.method,
             "carried": CARRIED,
         }
-        for far, (value, rates) in carried.items()
+        for far, (certified, rates) in carried.items()
     ]
+
+
+def _own(made):
+    """`across.Scored` of the method that is chosen."""
+    return next(one for one in made.scored if one.method == made.method)
 
 
 def _trials(task):
@@ -227,7 +251,6 @@ def _limits(task, scored):
     found = []
     if scored:
         measured = int(np.unique(scored[0].joined.probes).size)
-        found.append(support_in_words(support(measured)))
         found.append(
             f"Imposters are the others of a group of {measured // len(scored[0].parts)} or so: "
             "other people may be nearer, and strangers of other places may be further."

@@ -40,14 +40,16 @@ def test_of_equal_methods_the_first_is_best():
 
 def test_a_carried_threshold_keeps_its_rate_on_people_it_has_not_seen():
     one = scored("one", (1.5,) * 60)
-    value, rates = across.threshold(one, 0.05)
+    certified, rates = across.threshold(one, 0.05)
+    value = certified.threshold
     assert rates.far == pytest.approx(0.05, abs=0.01) and rates.tar > 0.6
     assert (one.joined.scores[~one.joined.genuine] <= value).mean() <= 0.05
+    assert certified.ci95[0] < 0.05 < certified.ci95[1] and certified.people == 240
     scaled = dataclasses.replace(
         one, parts=tuple(dataclasses.replace(p, scores=7 * p.scores) for p in one.parts)
     )
     again, same = across.threshold(scaled, 0.05)
-    assert again == pytest.approx(7 * value) and same.far == rates.far
+    assert again.threshold == pytest.approx(7 * value) and same.far == rates.far
 
 
 def test_a_threshold_that_people_do_not_show_is_none():
