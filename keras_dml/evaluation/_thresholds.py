@@ -84,7 +84,7 @@ def threshold_at_far(scores, genuine, far):
     For the `thresholds` of a model card: `dataclasses.asdict(threshold_at_far(...))` has its keys.
     The interval is that of Clopper and Pearson for the rate of false accepts, from the imposters
     accepted at this threshold. It takes trials as independent; trials that share people carry
-    less information, so give one trial for each pair of people.
+    less information, so give one trial for each pair of people, or use `certificate`.
 
     Args:
         scores: Distances of the trials, any shape; smaller is closer.

@@ -63,6 +63,25 @@ class Listening:
 
     Attributes:
         heard: `Heard`, the last answer.
+
+    Example:
+        >>> import tempfile
+        >>> rng = np.random.default_rng(0)
+        >>> def utterance(offset, steps=40):
+        ...     return rng.normal(offset, 0.1, (steps, 12))
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> gallery = keras_dml.Gallery(f"{folder.name}/family.db", model="vowels_qp_wl")
+        >>> gallery.enroll("alice", [utterance(0.0), utterance(0.0)]).enrolled
+        2
+        >>> volunteers = [name for name in range(1, 21) for _ in range(2)]
+        >>> found = gallery.calibrate_listening(
+        ...     [utterance(name / 5) for name in volunteers], volunteers, far=0.1, window=20
+        ... )
+        >>> listening = gallery.listen("alice")
+        >>> listening.add(utterance(0.0, 15)).answer, listening.add(utterance(0.0, 15)).answer
+        ('not yet', 'accepted')
+        >>> gallery.close(), folder.cleanup()
+        (None, None)
     """
 
     def __init__(self, gallery, person, boundary):
