@@ -62,7 +62,7 @@ def walks(tmp_path):
 def family(command, model, walks, tmp_path):
     """A gallery of Alice and Bob with a threshold, set on volunteers."""
     root, db = walks.folder(NAMES), tmp_path / "family.db"
-    volunteers = walks.folder([f"volunteer {i}" for i in range(24)], "volunteers", count=2)
+    volunteers = walks.folder([f"volunteer {i}" for i in range(60)], "volunteers", count=2)
     assert command("calibrate", db, volunteers, "--far", FAR, "--model", model)[0] == 0
     for name in NAMES:
         assert command("enroll", db, name, root / name)[0] == 0
@@ -176,25 +176,25 @@ def test_a_long_recording_is_cut_into_windows_that_the_model_takes(command, fami
 
 
 def test_the_threshold_is_told_with_its_interval(command, model, walks, notes, tmp_path):
-    volunteers = walks.folder([f"v{i}" for i in range(8)], "volunteers")
+    volunteers = walks.folder([f"v{i}" for i in range(16)], "volunteers", count=2)
     (volunteers / "notes.txt").touch()
     walks.file("v0", "volunteers/v0/short.csv", steps=5)
     words = ("calibrate", tmp_path / "family.db", volunteers, "--far", "0.5", "--model", model)
     code, out, _ = command(*words)
-    assert code == 0 and "for FAR 50 % (95 % interval" in out and "8 people" in out
+    assert code == 0 and "for FAR 50 % (95 % interval" in out and "16 people" in out
     assert [note.partition(": ")[0] for note in notes] == ["Left out", "Left out"]
     assert "notes.txt is no recording" in notes[0] and "has 5 steps" in notes[1]
     found = answered(command, *words)[1]
-    assert (found["far"], found["people"], found["left_out"]) == (0.5, 8, 1)
+    assert (found["far"], found["people"], found["left_out"]) == (0.5, 16, 1)
     assert found["far_ci95"][0] <= 0.5 <= found["far_ci95"][1]
 
 
 def test_a_table_of_paths_serves_as_the_folder(command, model, walks, tmp_path):
-    root = walks.folder([f"v{i}" for i in range(6)], "volunteers")
+    root = walks.folder([f"v{i}" for i in range(16)], "volunteers", count=2)
     lines = [f"{path.relative_to(tmp_path)},{path.parent.name}" for path in root.glob("*/*.csv")]
     (tmp_path / "table.csv").write_text("\n".join(["path,person", *lines]))
     words = ("calibrate", tmp_path / "a.db", tmp_path / "table.csv", "--far", "0.6")
-    assert answered(command, *words, "--model", model)[1]["people"] == 6
+    assert answered(command, *words, "--model", model)[1]["people"] == 16
 
 
 def test_people_are_listed_and_removed_without_their_model(command, family, monkeypatch):

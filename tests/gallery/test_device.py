@@ -60,7 +60,7 @@ def walks(name, count=3, steps=20, seed=0):
     return [rng.normal(level, 1, (steps + i, CHANNELS)).astype(np.float32) for i in range(count)]
 
 
-def filled(path, model, far=0.7):
+def filled(path, model, far=0.8):
     opened = Gallery(path, model)
     people = [f"volunteer {i}" for i in range(8)]
     opened.calibrate([one for name in people for one in walks(name)], np.repeat(people, 3), far)
@@ -81,8 +81,8 @@ def test_the_files_decide_as_the_gallery(model, tmp_path, quantization, error):
     with filled(tmp_path / "family.db", model) as gallery:
         written = galleries.export_tflite(gallery, tmp_path / "watch", quantization)
         device = decided(tmp_path / "watch")
-        assert written.people == 3 and written.templates == 10 and written.far == 0.7
-        assert device.threshold == gallery.thresholds[0.7].value
+        assert written.people == 3 and written.templates == 10 and written.far == 0.8
+        assert device.threshold == gallery.thresholds[0.8].value
         for seed in range(1, 4):
             for name in (*NAMES, "nobody"):
                 check_one(gallery, device, walks(name, 2, seed=seed), error)
@@ -178,7 +178,7 @@ def test_what_is_written_says_what_it_takes_and_by_which_rule(watch):
     about = json.loads((folder / "device" / "gallery.json").read_text())
     assert about["people"] == dict.fromkeys(NAMES, 3)
     assert about["takes"]["channels"] == ["x", "y", "z"] and about["takes"]["rate_hz"] == 50
-    assert about["threshold"]["far"] == 0.7 and len(about["threshold"]["far_ci95"]) == 2
+    assert about["threshold"]["far"] == 0.8 and len(about["threshold"]["far_ci95"]) == 2
     assert f"is at most {written.threshold:.6g}" in about["threshold"]["rule"]
     assert len(about["model"]["fingerprint"]) == 64
     assert {path.name for path in written.path.iterdir()} == {
@@ -234,7 +234,7 @@ def test_without_people_or_a_threshold_nothing_is_written(tmp_path):
         with pytest.raises(ValueError, match="No threshold is set"):
             galleries.export_tflite(gallery, tmp_path / "watch")
     with filled(tmp_path / "other.db", MODELS["cosine"]()) as gallery:
-        with pytest.raises(ValueError, match="`far` must be a rate that was calibrated: 0.7"):
+        with pytest.raises(ValueError, match="`far` must be a rate that was calibrated: 0.8"):
             galleries.export_tflite(gallery, tmp_path / "watch", far=0.1)
         for name in NAMES:
             gallery.remove(name)

@@ -76,7 +76,7 @@ def test_a_threshold_says_that_it_was_carried_over(train):
     found = train(people=30)
     (row, *_), folder = found.card["thresholds"], found.folder
     assert row["far"] == 0.05 and "has seen all people" in row["carried"]
-    assert row["method"] == "counted over people"
+    assert row["method"] in ("counted over people", "extrapolated by a generalized Pareto tail")
     page = (folder / "README.md").read_text()
     assert "carried over" in page and "none of whom the file has seen" not in page
     assert "30 people in groups are worth" in page
