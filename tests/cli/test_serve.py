@@ -23,6 +23,7 @@ from tests.cli.browser import Browser
 
 HERE = "http://127.0.0.1:8000"
 TOKEN = b"0123456789abcdef"
+PEOPLE = 40
 NAMES = ("alice", "bob/<b>&")
 RATE_HZ, STEPS = 50, 40
 FOREIGN = (
@@ -58,9 +59,9 @@ def model():
 def gallery(model, tmp_path):
     with galleries.Gallery(tmp_path / "secret-folder" / "family.db", model) as opened:
         rng = np.random.default_rng(0)
-        levels = rng.normal(scale=10, size=(24, 1, 3))
+        levels = rng.normal(scale=10, size=(PEOPLE, 1, 3))
         volunteers = [rng.normal(level, 1, (STEPS, 3)) for level in levels for _ in range(2)]
-        opened.calibrate(volunteers, np.repeat(np.arange(24), 2), far=0.02)
+        opened.calibrate(volunteers, np.repeat(np.arange(PEOPLE), 2), far=0.02)
         yield opened
 
 
