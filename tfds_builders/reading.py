@@ -21,9 +21,9 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core import constants
 
 import tfds_builders
-from tfds_builders.common.archive import Source
 from tfds_builders.common.checks import fingerprint
 from tfds_builders.common.disk import full_disk_reported, remove_empty
+from tfds_builders.common.source import Source
 
 log = logging.getLogger("tfds_builders")
 FORMAT = "array_record"

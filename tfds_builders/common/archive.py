@@ -8,192 +8,25 @@ every form gives its members in any order.
 
 from __future__ import annotations
 
-import abc
 import bz2
-import contextlib
-import functools
 import gzip
 import io
 import lzma
 import mmap
 import os
 import pathlib
-import re
 import stat
 import tarfile
 import weakref
 import zipfile
-from collections.abc import Iterator
 from typing import BinaryIO
 
 from tfds_builders.common import names as member_names
 from tfds_builders.common.errors import ArchiveError, shown
-from tfds_builders.common.limits import (
-    FREE_BYTES,
-    Limits,
-    bomb,
-    bounded,
-    damage,
-    gunzip,
-    not_a_file,
-    spooled,
-    too_big,
-)
+from tfds_builders.common.limits import FREE_BYTES, Limits, bomb, not_a_file, spooled
+from tfds_builders.common.source import Source
 
 _HEAD = 512
-_NAMES_SHOWN = 5
-
-
-class Source(abc.ABC):
-    """A folder or an archive; listed, and a compressed tar unpacked, at the first use.
-
-    Attributes:
-        title: Its name, for messages.
-        path: The file or folder on disk; None for an archive within an archive.
-        limits: What it may hold.
-    """
-
-    def __init__(
-        self, title: str, limits: Limits, depth: int = 0, path: pathlib.Path | None = None
-    ):
-        self.title, self.limits, self.depth, self.path = title, limits, depth, path
-
-    @functools.cached_property
-    def _sizes(self) -> dict[str, int]:
-        with damage(self.title):
-            sizes = self._list()
-        member_names.check_distinct(sizes, self.title)
-        return sizes
-
-    def __reduce__(self):
-        """Another process opens the path anew, and lists it whole; see `only`."""
-        if self.path is None:
-            raise TypeError(
-                f"{self.title} lies in an archive, and so cannot be opened by other processes. "
-                "Unpack the outer one."
-            )
-        return open_source, (self.path.absolute(), self.limits)
-
-    def close(self) -> None:  # noqa: B027 - a folder has nothing to close
-        """Lets go of the file; a closed source cannot be read."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Relative names of all files, in the order of the alphabet."""
-        return tuple(sorted(self._sizes))
-
-    @property
-    def listed(self) -> str:
-        """Its first names, for messages."""
-        names = self.names
-        more = f" and {len(names) - _NAMES_SHOWN:,} more" * (len(names) > _NAMES_SHOWN)
-        return f"{', '.join(names[:_NAMES_SHOWN]) or 'nothing'}{more}"
-
-    def only(self, pattern: str) -> Source:
-        """Forgets all files but those whose name, without folders, fits a pattern: what lies beside
-        them then changes no fingerprint."""
-        self._sizes = {
-            name: size
-            for name, size in self._sizes.items()
-            if re.fullmatch(pattern, name.rsplit("/", 1)[-1])
-        }
-        return self
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """Bytes of each file, as the archive's directory states them."""
-        return dict(self._sizes)
-
-    def read(self, name: str) -> bytes:
-        """Returns the bytes of one member.
-
-        Raises:
-            ArchiveError: When the member is damaged or above the limit.
-        """
-        with self._opened(name) as stream:
-            return bounded(stream, self.limits.member_bytes, f"{self.title}: {name}")
-
-    def open(self, name: str) -> BinaryIO:
-        """Returns one member as a file; a member that ends in `.gz` is unzipped."""
-        content = self.read(name)
-        if name.lower().endswith(".gz"):
-            content = gunzip(content, f"{self.title}: {name}", self.limits)
-        return io.BytesIO(content)
-
-    def view(self, name: str) -> bytes | mmap.mmap:
-        """Returns the bytes of one member; an unpacked file is mapped, so that parts of it can be
-        read without the whole.
-
-        Raises:
-            ArchiveError: When the member is damaged or above the limit.
-        """
-        return self.read(name)
-
-    def nested(self, name: str) -> Source:
-        """Opens a member that is an archive itself."""
-        title = f"{self.title}: {name}"
-        if self.depth + 1 >= self.limits.nesting:
-            raise ArchiveError(
-                f"{title}: more than {self.limits.nesting} archives within each other."
-            )
-        with self._opened(name) as stream:
-            file = spooled(stream, self.limits.total_bytes, title)
-        return open_archive(file, title, self.limits, depth=self.depth + 1)
-
-    @contextlib.contextmanager
-    def _opened(self, name: str) -> Iterator[BinaryIO]:
-        if name not in self._sizes:
-            raise ArchiveError(f"{self.title} holds no {name}.")
-        with damage(f"{self.title}: {name}"), self._stream(name) as stream:
-            yield stream
-
-    def index(self, pattern: str) -> dict[tuple[str, ...], str]:
-        """Returns the members whose last part of the name fits a pattern, by the pattern's groups.
-
-        Raises:
-            ArchiveError: When two members in different folders have the same key.
-        """
-        found: dict[tuple[str, ...], str] = {}
-        for name in self.names:
-            match = re.fullmatch(pattern, name.rsplit("/", 1)[-1])
-            if match and found.setdefault(match.groups(), name) is not name:
-                raise ArchiveError(
-                    f"{self.title} holds the same recording twice: {found[match.groups()]} and "
-                    f"{name}. Keep one of the two folders."
-                )
-        return found
-
-    @abc.abstractmethod
-    def _list(self) -> dict[str, int]:
-        """Returns name and size of each file; refuses what is unsafe or above the limits."""
-
-    @abc.abstractmethod
-    def _stream(self, name: str) -> contextlib.AbstractContextManager[BinaryIO]:
-        """Opens one member."""
-
-    def _within(self, sizes: Iterator[tuple[str, int]]) -> dict[str, int]:
-        kept: dict[str, int] = {}
-        total = 0
-        for name, size in sizes:
-            if name in kept:
-                raise ArchiveError(
-                    f"{self.title} holds {shown(name)} twice. Get the archive again."
-                )
-            if not member_names.is_junk(name):
-                kept[name] = size
-            total += size
-            if size > self.limits.member_bytes and not self._may_nest(name):
-                raise too_big(f"{self.title}: {name}", self.limits.member_bytes)
-            if total > self.limits.total_bytes or len(kept) > self.limits.members:
-                raise ArchiveError(
-                    f"{self.title} holds more than {self.limits.members:,} files or "
-                    f"{self.limits.total_bytes:,} bytes: this is not the archive of this data set."
-                )
-        return kept
-
-    @staticmethod
-    def _may_nest(name: str) -> bool:
-        return name.lower().endswith((".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2"))
 
 
 class _Folder(Source):

@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import logging
 
-from tfds_builders.common.archive import Source
+from tfds_builders.common.source import Source
 
 log = logging.getLogger("tfds_builders")
 

@@ -15,13 +15,13 @@ import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
 from tfds_builders.common.about import About
-from tfds_builders.common.archive import Source
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.recordings import RecordingsMixin
 from tfds_builders.common.repeats import Contents, Repeats
+from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
 from tfds_builders.gazebase_gaze.blocks import block_means
 from tfds_builders.parsers import gazebase

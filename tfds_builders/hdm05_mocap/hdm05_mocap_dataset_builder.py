@@ -10,12 +10,12 @@ import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
 from tfds_builders.common.about import About
-from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.find import find_config
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.source import Source
 from tfds_builders.common.spd import JITTER, covariance
 from tfds_builders.hdm05_mocap import packs
 from tfds_builders.hdm05_mocap.clips import (

@@ -11,13 +11,13 @@ import tensorflow_datasets as tfds
 
 from tfds_builders.common import audio, people
 from tfds_builders.common.about import About
-from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, shown
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.progress import track
+from tfds_builders.common.source import Source
 from tfds_builders.hyke_voice.splits import SPLITS, split_voices
 
 log = logging.getLogger("tfds_builders")

@@ -10,13 +10,13 @@ import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
 from tfds_builders.common.about import About
-from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, find_config
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.source import Source
 from tfds_builders.parsers import vowels
 
 _LIMITS = Limits(members=100, member_bytes=8 << 20, total_bytes=64 << 20)

@@ -13,13 +13,13 @@ import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
 from tfds_builders.common.about import About
-from tfds_builders.common.archive import Source
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, FormatError
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.recordings import RecordingsMixin
 from tfds_builders.common.repeats import Contents, Repeats
+from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
 from tfds_builders.ltmm_gait.activity import minute_figures, most_active
 from tfds_builders.parsers import wfdb16

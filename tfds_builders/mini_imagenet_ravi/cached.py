@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tfds_builders.common.archive import Source
 from tfds_builders.common.errors import FormatError, MissingArchiveError
+from tfds_builders.common.source import Source
 from tfds_builders.mini_imagenet_ravi.classes import CLASSES, IMAGES_A_CLASS, SIDE
 from tfds_builders.mini_imagenet_ravi.wanted import CACHE, GET
 from tfds_builders.parsers import image_cache

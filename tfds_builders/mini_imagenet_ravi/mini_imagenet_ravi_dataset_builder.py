@@ -11,12 +11,12 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from tfds_builders.common.about import About
-from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import FormatError, MissingArchiveError
 from tfds_builders.common.find import find
 from tfds_builders.common.progress import track
+from tfds_builders.common.source import Source
 from tfds_builders.mini_imagenet_ravi import cached
 from tfds_builders.mini_imagenet_ravi.classes import CLASSES, IMAGES_A_CLASS, SIDE
 from tfds_builders.mini_imagenet_ravi.wanted import GET, IMAGES, LISTS, PICKLES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfds_builders.common.archive import Source
+from tfds_builders.common.source import Source
 
 NAME = "data_subjects_info.csv"
 

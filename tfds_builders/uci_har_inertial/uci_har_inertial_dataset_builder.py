@@ -12,7 +12,6 @@ import tensorflow_datasets as tfds
 
 from tfds_builders.common import people
 from tfds_builders.common.about import About
-from tfds_builders.common.archive import Source
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError
@@ -20,6 +19,7 @@ from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.source import Source
 from tfds_builders.parsers import har
 from tfds_builders.uci_har_inertial.overlap import joined, runs
 

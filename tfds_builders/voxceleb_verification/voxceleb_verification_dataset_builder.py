@@ -13,9 +13,9 @@ import tensorflow_datasets as tfds
 
 from tfds_builders.common import audio, people
 from tfds_builders.common.about import About
-from tfds_builders.common.archive import Source
 from tfds_builders.common.checks import origins
 from tfds_builders.common.recordings import RecordingsMixin
+from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers.speakers import GENDERS, Speaker
 from tfds_builders.parsers.trials import speaker_of
