@@ -51,6 +51,7 @@ def small(monkeypatch):
     monkeypatch.setattr(trunks, "SIDE", 32)
     monkeypatch.setattr(trunks, "COARSE", 2)
     monkeypatch.setattr(trunks, "WIDTHS", (2, 3, 4, 5))
+    monkeypatch.setattr(train, "NETWORKS", 2)
     monkeypatch.setattr(train, "WAYS", 2)
     monkeypatch.setattr(train, "EXAMPLES", 3)
     monkeypatch.setattr(classifiers, "STEPS_PER_EPOCH", 2)
@@ -62,13 +63,29 @@ def letters(rng):
     return Drawings(images, np.repeat([0, 1, 2], 4), np.repeat("Ao", 12), np.arange(12) % 4)
 
 
-def test_the_embedding_is_the_unit_vectors_of_all_networks(rng, small):
+def test_the_embedding_is_the_unit_vectors_of_all_networks_over_shifted_views(rng, small):
     parts = [trunks.trunk("one"), trunks.trunk("other")]
     x = rng.random((5, 32, 32, 1)).astype("float32")
-    alone = [np.asarray(one(x)) for one in parts]
-    expected = [z / np.linalg.norm(z, axis=1, keepdims=True) for z in alone]
+    expected = []
+    for one in parts:
+        seen = [unit(np.asarray(one(shifted(x, *view)))) for view in trunks.VIEWS]
+        expected.append(unit(np.sum(seen, axis=0)))
     found = trunks.side_by_side(parts)(x)
-    np.testing.assert_allclose(found, np.concatenate(expected, axis=1), rtol=1e-5)
+    np.testing.assert_allclose(found, np.concatenate(expected, axis=1), rtol=1e-4, atol=1e-6)
+
+
+def unit(z):
+    return z / np.linalg.norm(z, axis=1, keepdims=True)
+
+
+def shifted(images, down, right):
+    """Images moved by some pixels; white comes in where they were."""
+    moved = np.roll(images, (down, right), axis=(1, 2))
+    rows, columns = np.indices(images.shape[1:3])
+    side = images.shape[1]
+    inside = (0 <= rows - down) & (rows - down < side)
+    inside &= (0 <= columns - right) & (columns - right < side)
+    return moved * inside[..., None].astype("float32")
 
 
 def test_the_similarity_of_the_networks_together_is_the_sum_of_theirs(rng):
@@ -117,6 +134,6 @@ def test_the_published_classifier_knows_the_characters_as_they_stand(drawings):
     assert published.class_names == ["Ao 3", "Be 7", "Be 8"] and published.aux_head is None
     z = np.asarray(published.embed(drawings.images))
     np.testing.assert_allclose(published.prototypes[1], z[4:8].mean(axis=0), rtol=1e-5)
-    alone = model.embed(drawings.images)
+    alone = trunks.side_by_side([encoder])(drawings.images)
     twice = 2 * np.asarray(model.similarity(alone, alone))
     np.testing.assert_allclose(published.similarity(z, z), twice, rtol=1e-4, atol=1e-6)

@@ -17,7 +17,7 @@ from zoo import augment, classifiers, images, precision, recipe
 from zoo.omniglot_proto_sim import trunks
 
 STEPS, LEARNING_RATE = 5500, 2e-3  # of a network
-NETWORKS = 2
+NETWORKS = 3
 WAYS, EXAMPLES = 48, 5  # classes in a batch, and drawings of each
 MIXED = 0.3  # batches of characters of all alphabets; the others are of one, as in use
 HIDDEN = 32
