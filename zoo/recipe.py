@@ -11,7 +11,7 @@ import typer
 
 from keras_dml import inputs, layers, models, training
 from keras_dml.training import measure
-from zoo import evidence
+from zoo import evidence, page
 
 Steps = Annotated[int, typer.Option(help="Training steps.")]
 Seed = Annotated[int, typer.Option(help="Seed of the initial weights and the batches.")]
@@ -68,15 +68,17 @@ class Run:
         ).minutes
 
     def keep(self, figures):
-        """Prints rows of figures, writes them to `figures.json` and returns them."""
+        """Prints rows of figures, writes them to `figures.json` and a page, and returns them."""
         training.write_json(self.out / measure.FIGURES, figures)
+        page.write(self, figures)
         print(measure.summary(figures), flush=True)
         return figures
 
     def save(self, measured, caption):
-        """Prints the figures of a `Measurement`, and writes them with its trials and curves."""
+        """Prints the figures of a `Measurement`; writes them, its trials, its curves and a page."""
         measured.save(self.out, caption)
-        self.keep(measured.figures)
+        page.write(self, measured.figures, measured.headline, caption)
+        print(measure.summary(measured.figures), flush=True)
         print(measure.summary_of_headline(measured.headline), flush=True)
 
     def publish(

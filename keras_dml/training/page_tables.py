@@ -10,7 +10,19 @@ HEADS = "sim: the similarity to the prototypes; dol: the auxiliary dense output 
 
 
 def figures(card):
-    """Figures of a card below what they are; columns that no row fills are left out."""
+    """Figures of a card below what they are."""
+    said = [card["figures_are"]] if "figures_are" in card else []
+    if any(row.get("head") == "dol" for row in card["figures"]):
+        said.append(HEADS)
+    return "\n\n".join([*said, markdown(*figure_table(card))])
+
+
+def figure_table(card):
+    """Columns and rows of a card's figures; columns that no row fills are left out.
+
+    Args:
+        card: A card, or its `figures` and `headline` alone.
+    """
     columns = (
         "protocol",
         "n",
@@ -37,11 +49,7 @@ def figures(card):
         for row in card["figures"]
     ]
     used = [i for i in range(len(columns)) if any(row[i] != "–" for row in rows)]
-    shown = markdown([columns[i] for i in used], [[row[i] for i in used] for row in rows])
-    said = [card["figures_are"]] if "figures_are" in card else []
-    if any(row.get("head") == "dol" for row in card["figures"]):
-        said.append(HEADS)
-    return "\n\n".join([*said, shown])
+    return [columns[i] for i in used], [[row[i] for i in used] for row in rows]
 
 
 def _range(row):

@@ -4,11 +4,13 @@ import json
 import pathlib
 from typing import Annotated
 
+import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from keras_dml import inputs, models
+from keras_dml.training import People, measure
 from zoo import recipe
 
 
@@ -68,6 +70,24 @@ def test_a_part_of_a_run_has_a_folder_and_minutes_of_its_own(tmp_path):
     assert part.out == tmp_path / "fold_1" and part.out.is_dir() and part.minutes == 0
     figures = [{"protocol": "p", "n": 1, "metric": "m", "value": 0.5, "stderr": 0.1, "trials": 4}]
     assert part.keep(figures) == json.loads((part.out / "figures.json").read_text())
+
+
+def test_a_run_leaves_a_page_of_its_figures_and_curves(tmp_path, rng):
+    subjects = [name for name in "abcdef" for _ in range(14)]
+    people = People([rng.normal(size=(9, 2)) for _ in subjects], subjects, 6 * (7 * [0] + 7 * [1]))
+    x = rng.normal(size=(84, 1)) + np.repeat(3.0 * np.arange(6), 14)[:, None]
+    measured = measure.of_people(np.abs(x - x.T), people)
+    run = recipe.Run("some_model", tmp_path, tmp_path, steps=70, seed=5)
+    run.save(measured, "Everybody's last session.")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "http:" not in text and "https:" not in text and "<script" not in text
+    assert "data:image/svg+xml" in text and "Everybody&#39;s last session." in text
+    assert (
+        "EER" in text
+        and "42 probes of 6 people" in text
+        and "zoo.some_model.train" in text
+        and "70" in text
+    )
 
 
 def test_a_published_model_carries_the_contract_of_its_card(rng):
