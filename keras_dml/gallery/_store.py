@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import datetime
 import json
+import secrets
 import uuid
 
 import numpy as np
@@ -32,6 +33,7 @@ SCHEMA = (
 )
 ENCRYPTION = "encryption"  # row of `about`: the mark of an encrypted gallery, or null
 NUMBERS = np.dtype("<f4")
+NUMBER_BITS = 62  # of a person's number
 
 
 class Store(Removal):
@@ -173,8 +175,13 @@ class Store(Removal):
         return added
 
     def _person(self, run, name):
-        """Number and key of a person, who is added if there is none of this name."""
-        run("INSERT INTO people (name) VALUES (?) ON CONFLICT DO NOTHING", (name,))
+        """Number and key of a person, who is added if there is none of this name.
+
+        Numbers are random: a killed server gives those of a sequence again, and the key that the
+        lost enrollment has left in the file of keys would be taken for that of somebody else.
+        """
+        new = "INSERT INTO people (id, name) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
+        run(new, (1 + secrets.randbits(NUMBER_BITS), name))
         (row,) = run("SELECT id FROM people WHERE name = ?", (name,)).fetchone()
         with self._decrypting():
             keys = self._keys.of(run, {row: name})

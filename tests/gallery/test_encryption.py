@@ -15,6 +15,7 @@ from keras_dml.gallery import _key
 from keras_dml.gallery._store import Store
 
 KEY, OTHER = bytes(range(32)), bytes(range(32, 64))
+ALICE, BOB = (f"(SELECT id FROM people WHERE name = '{name}')" for name in ("alice", "bob"))
 
 
 @pytest.fixture
@@ -156,12 +157,13 @@ def test_a_missing_package_is_named(path, monkeypatch, module, said):
     "statement",
     [
         "UPDATE people SET name = 'mallory' WHERE name = 'bob'",  # a renamed person
-        "UPDATE templates SET person = 1",  # templates moved to another person
+        f"UPDATE templates SET person = {ALICE}",  # templates moved to another person
         "UPDATE templates SET enrolled = 1 - enrolled",  # what was marked as not theirs, enrolled
         "UPDATE templates SET embedding = substr(embedding, 1, 20)",  # cut
         "UPDATE templates SET embedding = CAST('0' || substr(embedding, 2) AS BLOB)",
         "UPDATE templates SET embedding = zeroblob(24)",  # in clear
-        "UPDATE keys SET wrapped = (SELECT wrapped FROM keys WHERE person = 1) WHERE person = 2",
+        f"UPDATE keys SET wrapped = (SELECT wrapped FROM keys WHERE person = {ALICE}) "
+        f"WHERE person = {BOB}",
     ],
 )
 def test_what_was_changed_or_moved_is_refused(filled, statement):
@@ -192,7 +194,7 @@ def test_a_gallery_s_key_rows_are_of_no_use_in_another(filled, tmp_path):
 
 
 def test_a_person_without_key_is_forgotten_and_may_come_anew(filled):
-    changed(filled, "DELETE FROM keys WHERE person = 2")
+    changed(filled, f"DELETE FROM keys WHERE person = {BOB}")
     store = Store(filled, KEY)
     assert set(store.templates()[0]) == {"alice"}
     assert store.add("bob", embeddings(1, 5)) == 1
@@ -204,8 +206,8 @@ def test_a_person_without_key_is_forgotten_and_may_come_anew(filled):
 
 def test_of_a_removed_person_neither_key_nor_template_stays(filled):
     connection = sqlite3.connect(filled)
-    query = "SELECT wrapped FROM keys WHERE person = 2 UNION SELECT embedding FROM templates"
-    secrets = [blob for (blob,) in connection.execute(f"{query} WHERE person = 2")]
+    query = f"SELECT wrapped FROM keys WHERE person = {BOB} UNION SELECT embedding FROM templates"
+    secrets = [blob for (blob,) in connection.execute(f"{query} WHERE person = {BOB}")]
     connection.close()
     store = Store(filled, KEY)
     store.remove("bob")
