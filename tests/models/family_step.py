@@ -96,6 +96,10 @@ def spd(loss, distance):
     return Case(matrices, lambda: loss(1.0, distance=distance), (4, 4))
 
 
+def image_case(build, **options):
+    return Case(build, triplet("all"), IMAGE, **options)
+
+
 SIGNAL, IMAGE = (24, CHANNELS), (16, 16, 1)
 SOUND, LONG_SOUND = (3000, 1), (27000, 1)  # longer than one window of 1.6 s at 16 kHz
 CASES = {
@@ -137,10 +141,21 @@ CASES = {
     "ge2e": Case(
         lambda: models.ge2e(units=8, depth=1, bands=8), losses.NPairLoss, LONG_SOUND, pairs=True
     ),
-    "conv4": Case(
-        lambda: models.conv4((16, 16, 1), width=2, embedding=3),
-        triplet("hard"),
-        IMAGE,
+    "conv4": image_case(lambda: models.conv4(IMAGE, width=2, embedding=3), state="first"),
+    "lenet": image_case(lambda: models.lenet(IMAGE, embedding=3)),
+    "thresholding_cnn": image_case(
+        lambda: models.thresholding_cnn(IMAGE, width=2, embedding=3, gray_band=0.2)
+    ),
+    "resnet12": image_case(
+        lambda: models.resnet12(IMAGE, widths=(2, 3), dropout=0.0), state="first"
+    ),
+    "wide_resnet": image_case(
+        lambda: models.wide_resnet(10, 1, IMAGE, dropout=0.0, mean=0.5, stddev=0.5), state="first"
+    ),
+    "eye velocity": Case(
+        lambda: models.eye_velocity_part("slow", 512, 3, narrower=32),
+        keras.losses.SparseCategoricalCrossentropy,
+        (512, 2),
         state="first",
     ),
     "in chunks": Case(in_chunks, triplet("hard"), state="first"),
