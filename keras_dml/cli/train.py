@@ -119,7 +119,7 @@ def run(
 def _show(done):
     from keras_dml.cli import _console
     from keras_dml.training import leaderboard
-    from keras_dml.zoo import headline
+    from keras_dml.zoo import catalog, headline
 
     if done.refused:
         _console.echo(f"[bold]{len(done.refused)} left out[/bold]")
@@ -130,6 +130,8 @@ def _show(done):
         _console.echo()
     if done.leaderboard:
         _console.table(leaderboard.COLUMNS, leaderboard.cells(done.leaderboard))
+        figures = ", ".join(catalog.figures_in_words(done.card))
+        _console.echo(f"\n{_console.plain(done.card['name'])}: {_console.plain(figures)}")
     _console.echo(f"\n{_console.plain(headline.words(done.card))}")
     for limit in done.card["limits"]:
         _console.echo(f"- {_console.plain(limit)}")

@@ -8,7 +8,7 @@ import io
 from keras_dml import evaluation, reports
 from keras_dml._files import write_text
 from keras_dml.training import pooled
-from keras_dml.training.own import across
+from keras_dml.training.own import choice
 from keras_dml.training.runs import write_json
 from keras_dml.zoo import catalog
 
@@ -24,7 +24,7 @@ def rows(scored, chosen):
         scored: List of `across.Scored`.
         chosen: The `Method` that becomes the model.
     """
-    return [_row(one, one.method == chosen) for one in sorted(scored, key=across.rank)]
+    return [_row(one, one.method == chosen) for one in sorted(scored, key=choice.rank)]
 
 
 def _row(one, is_chosen):
@@ -63,6 +63,15 @@ def text(found):
     return "\n".join("  ".join(line).rstrip() for line in padded)
 
 
+def expected(card):
+    """What to expect of the model, the choice of its method included, as a line of text.
+
+    Args:
+        card: Card of a model of one's own, with a figure.
+    """
+    return f"{card['name']}: {', '.join(catalog.figures_in_words(card))}. {card['choice']}"
+
+
 def save(found, folder):
     """Writes the leaderboard as CSV and JSON.
 
@@ -89,7 +98,7 @@ def curves(scored, folder, caption):
         caption: What the trials are.
     """
     found = {}
-    for one in sorted(scored, key=across.rank):
+    for one in sorted(scored, key=choice.rank):
         joined = one.joined
         found[one.method.name] = evaluation.verification(joined.scores, joined.genuine)
     reports.save(reports.verification_curves(found, caption=caption), folder / CURVES)

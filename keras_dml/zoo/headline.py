@@ -52,7 +52,7 @@ def _unbeaten(baseline):
 
 
 def words(card):
-    """The trials of a headline and what its intervals are.
+    """The trials of a headline, how its method was chosen and what its intervals are.
 
     Args:
         card: A card.
@@ -75,9 +75,10 @@ def words(card):
             f"{_REPEATS[headline['repeats']]}"
         )
     wilson = "Wilson's, of differences those " if unit == "images" else ""
+    chosen = f" {card['choice']}" if "choice" in card else ""
     return (
-        f"{trials}. {counted} In brackets: 95 % intervals, {wilson}of a bootstrap over {unit}; "
-        f"without any error, the bound by the rule of three.{_tests(card)}"
+        f"{trials}. {counted}{chosen} In brackets: 95 % intervals, {wilson}of a bootstrap over "
+        f"{unit}; without any error, the bound by the rule of three.{_tests(card)}"
     )
 
 

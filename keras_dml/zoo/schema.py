@@ -132,6 +132,7 @@ CARD = {
     "embedding": {"shape": [whole], "distance": text, "p?": number_or_null},
     "data": (OF_PEOPLE, OF_CLASSES),
     "headline": (HEADLINE_OF_PEOPLE, HEADLINE_OF_IMAGES, UNMEASURED),
+    "choice?": text,  # how the method was chosen, where the headline measures that too
     "baselines": [BASELINE],
     "figures": [FIGURE],
     "figures_are?": text,

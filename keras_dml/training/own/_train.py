@@ -16,7 +16,7 @@ from keras_dml._arrays import whole
 from keras_dml._files import path_with_name
 from keras_dml.training import leaderboard
 from keras_dml.training.golden import synthetic_recordings
-from keras_dml.training.own import across, checks, kinds
+from keras_dml.training.own import across, checks, choice, kinds
 from keras_dml.training.own import task as tasks
 from keras_dml.training.own.budget import steps_within
 from keras_dml.training.own.card import Made, build, few
@@ -50,7 +50,9 @@ class Trained:
     refused: dict
 
     def __str__(self):
-        return leaderboard.text(self.leaderboard) or self.card["headline"]["unmeasured"]
+        if not self.leaderboard:
+            return self.card["headline"]["unmeasured"]
+        return f"{leaderboard.text(self.leaderboard)}\n\n{leaderboard.expected(self.card)}"
 
 
 def train(
@@ -75,8 +77,10 @@ def train(
     Recordings that are flat, clipped, interrupted, of another unit, or there twice are left out.
     Methods in closed form come first, then a network of the kind, within the time. All are measured
     on groups of people whom they have not seen, later recordings against earlier ones: of the last
-    session where there are sessions. The best one is made anew of all people. With fewer than four
-    people the model is one that learns nothing of them, and no rate is given.
+    session where there are sessions. The best one is made anew of all people. The card's headline
+    measures the choice too: for each group the method is chosen by models that saw nobody of it,
+    from six people on. With fewer than four people the model is one that learns nothing of them,
+    and no rate is given.
 
     Args:
         recordings: Arrays of shape `(time, channels)`.
@@ -145,35 +149,50 @@ def train(
 
 def _made(task, people, methods, work, steps, seconds_left):
     """The best method's model of all people, with what was measured and what is to be said."""
-    parts = across.divided(task, people)
-    if not parts:
+    groups = across.divided(task, people)
+    if not groups:
         method = kinds.untrained(methods)
         counted = len(set(people.subjects)), len(tasks.measurable(people, task.window))
         return Made(task, people, method, method.model(task, people), [], [], few(*counted))
-    scored = [_scored(task, method, parts, work) for method in methods if not method.is_network]
+    scored = [
+        _scored(task, people, groups, method, work) for method in methods if not method.is_network
+    ]
     notes = []
     for network in (method for method in methods if method.is_network):
         if work.steps is None:
             found = steps
             if found is None:
-                found = steps_within(seconds_left(), network, task, people, len(parts) + 1)
+                trainings = len(_left_out(groups, network)) + 1
+                found = steps_within(seconds_left(), network, task, people, trainings)
             work.begin(found)
         if work.steps:
-            scored.append(_scored(task, network, parts, work))
+            scored.append(_scored(task, people, groups, network, work))
         else:
             reason = "as was asked" if steps == 0 else "the time is too short for it"
             notes.append(f"The network {network.name} was left out, {reason}.")
-    method = across.best(scored).method
+    method = choice.best(scored).method
     return Made(task, people, method, method.model(task, people, _run(work, FINAL)), scored, notes)
 
 
-def _scored(task, method, parts, work):
-    start, found = time.monotonic(), []
-    numbered = enumerate(parts, start=1)
-    for number, part in progress.track(numbered, f"{method.name}, groups", len(parts)):
-        model = method.model(task, part.known, _run(work, f"fold_{number}"))
-        found.append(across.scored(model, part))
-    return across.Scored(method, tuple(found), time.monotonic() - start)
+def _left_out(groups, method):
+    """Indices of the groups that each model of a method is made without."""
+    alone = [(i,) for i in range(len(groups))]
+    return alone + choice.pairs(len(groups), method.is_network)
+
+
+def _scored(task, people, groups, method, work):
+    start, parts, apart = time.monotonic(), [], {}
+    for left_out in progress.track(_left_out(groups, method), f"{method.name}, groups"):
+        tested = [groups[i] for i in left_out]
+        known = across.known(people, tested)
+        name = "_".join(["fold", *(str(i + 1) for i in left_out)])
+        model = method.model(task, known, _run(work, name))
+        found = across.scored(model, across.for_unit(task, known), tested)
+        if len(left_out) == 1:
+            parts += found
+        else:
+            apart |= zip([left_out, left_out[::-1]], found, strict=True)
+    return across.Scored(method, tuple(parts), time.monotonic() - start, apart)
 
 
 def _run(work, name):

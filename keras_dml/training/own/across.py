@@ -4,7 +4,6 @@ it."""
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple
 
 from keras_dml import evaluation, inference
 from keras_dml.training import measure, pooled, trials
@@ -15,20 +14,6 @@ FOLDS = 5
 FEWEST = 4  # people with a figure: two to train on, two to tell apart
 
 
-class Part(NamedTuple):
-    """A group of people that is measured.
-
-    Attributes:
-        known: `People` to train on, whole recordings: all others.
-        windows: Some windows of `known`, whose distances are the unit.
-        tested: Windows of the people of the group.
-    """
-
-    known: object
-    windows: object
-    tested: object
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scored:
     """A method on all groups.
@@ -37,16 +22,26 @@ class Scored:
         method: `keras_dml.training.own.methods.Method`.
         parts: `Trials` of each group, distances in units of each group's model.
         seconds: Time that it took.
+        apart: `Trials` of a group by a model that saw neither it nor another group, by the indices
+            of both, the group's own first; empty where the groups are too few.
     """
 
     method: object
     parts: tuple
     seconds: float
+    apart: dict = dataclasses.field(default_factory=dict)
 
     @property
     def joined(self):
         """`Trials` of all groups."""
         return trials.joined(list(self.parts))
+
+    def without(self, group):
+        """`Trials` of other groups by their indices, by models that saw nobody of a group; where
+        the groups are too few for such models, by those that did."""
+        if not self.apart:
+            return {i: part for i, part in enumerate(self.parts) if i != group}
+        return {i: part for (i, other), part in self.apart.items() if other == group}
 
 
 def divided(task, people):
@@ -59,17 +54,23 @@ def divided(task, people):
         people: `keras_dml.training.People` in sides.
 
     Returns:
-        List of `Part`; empty where too few people can be measured.
+        List of `People`, windows of each group; empty where too few people can be measured.
     """
     names = measurable(people, task.window)
     if len(names) < FEWEST:
         return []
-    found = []
-    for group in folds(names, min(FOLDS, len(names) // 2), task.seed):
-        known = people.without(group)
-        tested = task.to_measure(people.of(group))
-        found.append(Part(known, for_unit(task, known), tested))
-    return found
+    groups = folds(names, min(FOLDS, len(names) // 2), task.seed)
+    return [task.to_measure(people.of(group)) for group in groups]
+
+
+def known(people, groups):
+    """The recordings of those who are in none of some groups.
+
+    Args:
+        people: `keras_dml.training.People`, all at hand.
+        groups: List of groups, see `divided`.
+    """
+    return people.without({name for group in groups for name in group.subjects})
 
 
 def for_unit(task, people):
@@ -78,21 +79,21 @@ def for_unit(task, people):
     return thinned(windows, windows.subjects, measure.FOR_UNIT)
 
 
-def scored(model, part):
-    """The trials of a group by a model.
+def scored(model, windows, groups):
+    """The trials of groups by a model that saw nobody of them.
 
     Args:
         model: A `keras.Model`.
-        part: `Part`.
+        windows: Some windows of people whom the model knows.
+        groups: List of groups, see `divided`.
 
     Returns:
-        `keras_dml.training.trials.Trials`, distances in units of the median between two people whom
-        the model knows.
+        List of `keras_dml.training.trials.Trials`, distances in units of the median between two
+        people whom the model knows.
     """
-    found = trials.by_model(model, part.tested)
-    return dataclasses.replace(
-        found, scores=(found.scores + offset(model)) / unit(model, part.windows)
-    )
+    shift, scale = offset(model), unit(model, windows)
+    found = [trials.by_model(model, group) for group in groups]
+    return [dataclasses.replace(one, scores=(one.scores + shift) / scale) for one in found]
 
 
 def offset(model):
@@ -111,60 +112,16 @@ def _between(model, signals):
     return inference.distance(model, z, z)
 
 
-def best(methods):
-    """The method of the lowest EER, of equal ones that of the largest AUC, then the first.
-
-    Args:
-        methods: List of `Scored`.
-    """
-    return min(methods, key=rank)
-
-
-def best_elsewhere(methods):
-    """For each group the method that is best on the other groups.
-
-    Args:
-        methods: List of `Scored`.
-    """
-    return [
-        min(methods, key=lambda one: _rank(trials.joined(_others(one.parts, i))))
-        for i in _numbers(methods[0])
-    ]
-
-
-def chosen_trials(methods):
-    """`Trials` of all groups, each by the method that is best on the others: what choosing gives.
-
-    Args:
-        methods: List of `Scored`.
-    """
-    found = best_elsewhere(methods)
-    return trials.joined([one.parts[i] for i, one in enumerate(found)])
-
-
-def rank(one):
-    """By what methods are sorted: the EER, then the AUC.
-
-    Args:
-        one: `Scored`.
-    """
-    return _rank(one.joined)
-
-
-def _rank(found):
-    figures = evaluation.verification(found.scores, found.genuine)
-    return figures.eer, -figures.auc
-
-
-def threshold(one, far):
+def threshold(one, chosen, far):
     """A threshold for a false accept rate in units of the groups, and the rates that such ones
     keep.
 
-    The rates are those of people whom neither the model nor the threshold has seen: each group's
-    trials are decided by the threshold of the other groups.
+    The rates are those of people whom neither model nor threshold nor choice has seen: each group's
+    trials are decided by the threshold of the other groups, see `Scored.without`.
 
     Args:
-        one: `Scored`.
+        one: `Scored` of the method whose threshold is wanted.
+        chosen: For each group the `Scored` whose rates are wanted, see `choice.best_elsewhere`.
         far: False accept rate wanted.
 
     Returns:
@@ -173,15 +130,15 @@ def threshold(one, far):
     """
     try:
         certified = evaluation.certificate(*_false_claims(one), far, extrapolate=True)
-        limits = [_threshold(trials.joined(_others(one.parts, i)), far) for i in _numbers(one)]
+        limits = [_limit(each.without(i), far) for i, each in enumerate(chosen)]
     except ValueError:  # beyond what the people support, or ties that no threshold parts
         return None
     if not min(certified.threshold, *limits) > 0:
         return None
     decided = trials.joined(
         [
-            dataclasses.replace(part, scores=part.scores / limit)
-            for part, limit in zip(one.parts, limits, strict=True)
+            dataclasses.replace(each.parts[i], scores=each.parts[i].scores / limits[i])
+            for i, each in enumerate(chosen)
         ]
     )
     return certified, evaluation.accept_rates(
@@ -211,13 +168,9 @@ def _false_claims(one):
     return joined.scores[false], tuple(side[false] for side in joined.people)
 
 
+def _limit(parts, far):
+    return _threshold(trials.joined(list(parts.values())), far)
+
+
 def _threshold(found, far):
     return evaluation.threshold_at_far(found.scores, found.genuine, far).value
-
-
-def _numbers(one):
-    return range(len(one.parts))
-
-
-def _others(parts, i):
-    return [part for j, part in enumerate(parts) if j != i]

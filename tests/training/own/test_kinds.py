@@ -43,10 +43,10 @@ def voices(people, seed=0):
 @pytest.mark.parametrize("kind", task.KINDS)
 def test_closed_forms_tell_people_apart(kind):
     made, people = of_kind(kind)
-    part = across.Part(people, across.for_unit(made, people), made.to_measure(people))
+    windows, tested = across.for_unit(made, people), made.to_measure(people)
     for method in kinds.methods(made):
         if not method.is_network:
-            found = across.scored(method.model(made, people), part)
+            (found,) = across.scored(method.model(made, people), windows, [tested])
             gap = found.scores[~found.genuine].mean() - found.scores[found.genuine].mean()
             assert gap > 0.1, method.name
 

@@ -61,14 +61,16 @@ def test_groups_are_measured_by_models_that_never_saw_them():
     signals, subjects = recordings_of(7)
     people = task.in_sides(People(signals, subjects, [1] * len(signals)))[0]
     lonely = People([signals[0][:45]], ["lonely"], [1])
-    parts = across.divided(SMALL, people + lonely)
-    assert len(parts) == 3
-    tested = [set(part.tested.subjects) for part in parts]
-    assert set().union(*tested) == set(subjects) and sum(map(len, tested)) == 7
-    for part, own in zip(parts, tested, strict=True):
-        assert set(part.known.subjects) == {*subjects, "lonely"} - own
-        assert not set(part.windows.subjects) & own
-        assert {len(x) for x in part.tested.signals} == {40}
+    everybody = people + lonely
+    groups = across.divided(SMALL, everybody)
+    assert len(groups) == 3
+    own = [set(group.subjects) for group in groups]
+    assert set().union(*own) == set(subjects) and sum(map(len, own)) == 7
+    for group, names in zip(groups, own, strict=True):
+        known = across.known(everybody, [group])
+        assert set(known.subjects) == {*subjects, "lonely"} - names
+        assert {len(x) for x in group.signals} == {40}
+    assert set(across.known(everybody, groups).subjects) == {"lonely"}
 
 
 def test_fewer_than_four_people_make_no_groups():

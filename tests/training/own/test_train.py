@@ -42,8 +42,18 @@ def test_the_leaderboard_has_all_methods_the_chosen_one_first(made):
     lines = (made.folder / "leaderboard.csv").read_text().splitlines()
     assert len(lines) == 1 + len(rows) and lines[0].startswith("method,what,chosen,")
     assert f"{rows[0]['method']} *" in str(made)
+    assert "phone: EER" in str(made) and str(made).endswith(made.card["choice"])
     others = [one["name"] for one in made.card["baselines"]]
     assert others == [row["method"] for row in rows[1:]]
+
+
+def test_the_headline_says_how_its_methods_were_chosen(made, train):
+    page = (made.folder / "README.md").read_text()
+    assert "by models that saw nobody of it" in made.card["choice"]
+    assert made.card["choice"] in page and "looks better than it is" in page
+    few = train(people=4)
+    assert "by a model that saw this one's people" in few.card["choice"]
+    assert few.card["choice"] in (few.folder / "README.md").read_text()
 
 
 def test_a_gallery_takes_the_model_and_refuses_unfit_recordings_in_words(made, tmp_path):

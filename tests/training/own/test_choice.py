@@ -1,0 +1,89 @@
+"""Methods are chosen by models that saw nobody of the people who are then measured."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from keras_dml.training import People
+from keras_dml.training.own import _train, across, choice, sequences, task
+from keras_dml.training.own.methods import Method
+from keras_dml.training.own.unfinished import Unfinished
+from tests.training.own.conftest import recordings_of
+from tests.training.own.scores import scored
+from tests.training.own.test_task import SMALL
+
+
+def names_of(methods):
+    return [one.method.name for one in choice.best_elsewhere(methods)]
+
+
+@pytest.mark.parametrize("groups", [3, 4, 5])
+def test_each_group_is_chosen_for_by_all_others_and_by_two_of_networks(groups):
+    closed, network = choice.pairs(groups, False), choice.pairs(groups, True)
+    assert len(closed) == groups * (groups - 1) / 2 and set(network) <= set(closed)
+    assert len(network) == groups
+    counts = np.bincount(np.ravel(network), minlength=groups)
+    assert (counts == 2).all()
+
+
+def test_two_groups_leave_nobody_to_train_on():
+    assert choice.pairs(2, False) == choice.pairs(2, True) == []
+
+
+def test_the_method_of_a_group_is_best_by_models_without_it():
+    """The second method does better where its models have seen the group."""
+    pairs = list(itertools.permutations(range(3), 2))
+    first = scored("first", (1, 1, 1), dict.fromkeys(pairs, 1))
+    second = scored("second", (9, 9, 9), dict.fromkeys(pairs, 0.5))
+    assert names_of([first, second]) == names_of([second, first]) == ["first"] * 3
+    assert choice.best([first, second]) is second
+    joined = choice.chosen_trials([first, second])
+    np.testing.assert_array_equal(joined.scores, first.joined.scores)
+
+
+def test_a_network_is_compared_on_the_groups_that_it_is_measured_on():
+    """Without group 0 it is measured on groups 1 and 3, where it is better; elsewhere alike."""
+    pairs = itertools.permutations(range(4), 2)
+    closed = scored("lda", (1,) * 4, {(i, j): 2 - i % 2 for i, j in pairs})
+    ring = [each for pair in choice.pairs(4, True) for each in (pair, pair[::-1])]
+    network = scored("qp_wl", (1,) * 4, {pair: 1.5 for pair in ring}, learner=print)
+    assert sorted(network.without(0)) == [1, 3] and sorted(closed.without(0)) == [1, 2, 3]
+    assert names_of([closed, network]) == ["qp_wl", "lda", "qp_wl", "lda"]
+
+
+def test_of_two_groups_the_method_is_the_best_on_the_other():
+    first, second = scored("first", (9, 0.5)), scored("second", (0, 2))
+    assert names_of([first, second]) == ["second", "first"]
+    joined = choice.chosen_trials([first, second])
+    np.testing.assert_array_equal(joined.scores[:96], second.parts[0].scores)
+    said = choice.in_words([first, second])
+    assert "that saw this one's people" in said and "From 6 people on" in said
+    assert "second in 1, first in 1" in said
+
+
+def test_of_equal_methods_the_first_is_best():
+    one, other = scored("one", (2, 2)), scored("other", (2, 2))
+    assert choice.best([one, other]) is one and choice.best([other, one]) is other
+
+
+def test_nobody_of_a_group_is_known_to_the_models_that_choose_for_it(tmp_path):
+    """Each model notes whom it was made of; what is measured by it is of others."""
+    signals, subjects = recordings_of(7)
+    people = task.in_sides(People(signals, subjects, [1] * len(signals)))[0]
+    groups, knew = across.divided(SMALL, people), []
+    closed = Method("closed", "a method", "none", lambda task, known: _noting(knew, known))
+    found = _train._scored(SMALL, people, groups, closed, Unfinished(tmp_path, "", False))
+    own = [set(group.subjects) for group in groups]
+    assert [set(part.probes) for part in found.parts] == own
+    everybody = set(subjects)
+    alone, in_pairs = [everybody - one for one in own], choice.pairs(3, False)
+    assert knew == alone + [everybody - own[i] - own[j] for i, j in in_pairs]
+    assert set(found.apart) == {*in_pairs, *(pair[::-1] for pair in in_pairs)}
+    for (i, _), part in found.apart.items():
+        assert set(part.probes) == set(part.claims) == own[i]
+
+
+def _noting(knew, known):
+    knew.append(set(known.subjects))
+    return sequences.log_euclidean(SMALL, known, in_frame=False)
