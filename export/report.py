@@ -53,18 +53,9 @@ class Row:
 
     def card(self):
         """Entry of a card's `exports`."""
-        made = self.export
-        entry = {
-            "format": made.format,
-            "quantization": made.quantization,
-            "bytes": made.bytes,
-            "latency_ms": round(made.latency_ms, 3),
-            "drift": float(f"{made.drift:.2g}"),
-            f"{self.measure}_change": round(self.change, 5) + 0.0,
-        }
-        if self.of_distance is not None:
-            entry["change_of_distance"] = round(self.of_distance, 5)
-        return entry
+        from keras_dml import training
+
+        return training.export_row(self.export, self.measure, self.change, self.of_distance)
 
 
 def _what(made):

@@ -95,11 +95,13 @@ def _thresholds(card):
 
 
 def _exports(card):
+    from keras_dml.zoo import catalog
+
     for row in card["exports"]:
         yield (
             row["format"],
             row.get("quantization") or "float32",
             f"{row['bytes']:,}",
             f"{row['latency_ms']:.2g}",
-            f"{row.get('auc_change', row.get('accuracy_change')):+.4f}",
+            catalog.change_in_words(row),
         )

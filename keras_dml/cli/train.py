@@ -140,6 +140,8 @@ def _show(done):
         f"\n[bold]{_console.plain(done.method)} written to {_console.plain(done.folder)}[/bold] "
         f"in {minutes:g} minutes; its page is README.md"
     )
+    if done.not_exported:
+        _console.echo(_console.plain(done.not_exported))
 
 
 def _as_json(done):
@@ -148,6 +150,7 @@ def _as_json(done):
         "method": done.method,
         "leaderboard": done.leaderboard,
         "refused": done.refused,
+        "not_exported": done.not_exported,
         "card": done.card,
     }
 

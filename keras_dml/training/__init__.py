@@ -14,6 +14,7 @@ _HOME = {
     "Runs": "runs",
     "Trained": "own._train",
     "build_card": "_card",
+    "export_row": "_card",
     "figure_files": "_publish",
     "fit": "_fit",
     "folds": "people",

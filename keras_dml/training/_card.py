@@ -69,6 +69,28 @@ def training_record(command, *, seed, minutes):
     }
 
 
+def export_row(made, figure, change, of_distance=None):
+    """An entry of a card's `exports`.
+
+    Args:
+        made: `keras_dml.export.Export`.
+        figure: By what the model is measured, `"auc"` or `"accuracy"`.
+        change: Change of that figure by the file; None where it is not known.
+        of_distance: Change by the distance that a device compares by, where it is another one.
+    """
+    row = {
+        "format": made.format,
+        "quantization": made.quantization,
+        "bytes": made.bytes,
+        "latency_ms": round(made.latency_ms, 3),
+        "drift": float(f"{made.drift:.2g}"),
+        f"{figure}_change": None if change is None else round(float(change), 5) + 0.0,
+    }
+    if of_distance is not None:
+        row["change_of_distance"] = round(float(of_distance), 5)
+    return row
+
+
 def versions():
     """Versions of what a model depends on, for the card's `recipe`."""
     found = {"python": platform.python_version()}

@@ -122,13 +122,14 @@ def exports(card):
             f"{row['bytes']:,}",
             f"{row['latency_ms']:.2g}",
             f"{row['drift']:.2g}",
-            f"{row[change]:+.4f}",
+            catalog.change_in_words(row),
         )
         for row in card["exports"]
     ]
     title = f"change in {catalog.metric_in_words(change.removesuffix('_change'))}"
     columns = ("format", "numbers", "bytes", "latency (ms)", "drift", title)
-    section = f"## Exports\n\n{markdown(columns, rows)}"
+    said = f"{card['exports_are']}\n\n" if "exports_are" in card else ""
+    section = f"## Exports\n\n{said}{markdown(columns, rows)}"
     moved = next((row[_MOVED] for row in card["exports"] if _MOVED in row), None)
     if moved is None:
         return section

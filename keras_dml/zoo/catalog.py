@@ -196,6 +196,16 @@ def value_in_words(row):
     return f"{row['value']:.4g} ± {row['stderr']:.2g}"
 
 
+def change_in_words(row):
+    """`-0.0004`: change of the figure by an export; a dash where it is not known.
+
+    Args:
+        row: Entry of a card's `exports`.
+    """
+    change = row.get("auc_change", row.get("accuracy_change"))
+    return "–" if change is None else f"{change:+.4f}"
+
+
 def _head(row):
     head = row.get("head")
     return head if head is None or LESS in head else f"{head} head"

@@ -137,7 +137,10 @@ CARD = {
     "figures": [FIGURE],
     "figures_are?": text,
     "thresholds": [THRESHOLD],
-    "exports": [({**EXPORT, "auc_change": number}, {**EXPORT, "accuracy_change": number})],
+    "exports": [
+        ({**EXPORT, "auc_change": number_or_null}, {**EXPORT, "accuracy_change": number_or_null})
+    ],
+    "exports_are?": text,
     "golden": {"input": file_name, "atol": above_zero},
     "limits": [text],
     "quality?": QUALITY,

@@ -6,8 +6,14 @@ import pytest
 
 from keras_dml import training
 from keras_dml.cli import _console
+from keras_dml.training.own import exports
 from tests.training.own.conftest import recordings_of
 from tests.training.own.test_files import write
+
+
+@pytest.fixture(autouse=True)
+def without_exports(monkeypatch):
+    monkeypatch.setattr(exports, "QUANTIZATIONS", {})
 
 
 @pytest.fixture
@@ -28,6 +34,17 @@ def test_a_folder_becomes_a_model_with_a_leaderboard(command, walks, tmp_path):
     assert "The method of each group is the one that is best" in " ".join(printed.split())
     assert "4 people in groups are worth" in printed and "written to" in printed
     assert (out / "model.keras").is_file() and not (out / "unfinished").exists()
+
+
+def test_where_a_file_for_devices_is_missing_a_line_says_why(command, walks, tmp_path, monkeypatch):
+    def missing():
+        raise ImportError('LiteRT is not installed: pip install "keras-dml[edge]".')
+
+    monkeypatch.setattr(exports, "QUANTIZATIONS", {"float32": None})
+    monkeypatch.setattr(exports.export.litert, "require", missing)
+    words = ("--window", "2", "--steps", "0")
+    code, printed, _ = command("train", walks, "--out", tmp_path / "phone", *words)
+    assert code == 0 and "phone_float32.tflite was not written. LiteRT is not" in printed
 
 
 def test_programs_read_one_object(command, walks, tmp_path, monkeypatch):

@@ -16,7 +16,7 @@ from keras_dml._arrays import whole
 from keras_dml._files import path_with_name
 from keras_dml.training import leaderboard
 from keras_dml.training.golden import synthetic_recordings
-from keras_dml.training.own import across, checks, choice, kinds
+from keras_dml.training.own import across, checks, choice, exports, kinds
 from keras_dml.training.own import task as tasks
 from keras_dml.training.own.budget import steps_within
 from keras_dml.training.own.card import Made, build, few
@@ -41,6 +41,7 @@ class Trained:
             too few people are at hand.
         card: The card as written.
         refused: Why recordings were left out, by their names.
+        not_exported: Why a file for devices is missing, in words; None where they are written.
     """
 
     folder: pathlib.Path
@@ -48,6 +49,7 @@ class Trained:
     leaderboard: list
     card: dict
     refused: dict
+    not_exported: str | None = None
 
     def __str__(self):
         if not self.leaderboard:
@@ -80,7 +82,7 @@ def train(
     session where there are sessions. The best one is made anew of all people. The card's headline
     measures the choice too: for each group the method is chosen by models that saw nobody of it,
     from six people on. With fewer than four people the model is one that learns nothing of them,
-    and no rate is given.
+    and no rate is given. TFLite files of it are written beside it (extra `edge`).
 
     Args:
         recordings: Arrays of shape `(time, channels)`.
@@ -140,11 +142,13 @@ def train(
         made.notes.append(
             f"{len(refused)} of {len(recordings)} recordings were not fit and left out."
         )
-    written = _write(folder, made, usual, work.steps, start)
+    exports.remove(folder)
+    _write(folder, made, usual, work.steps, start)
     rows = leaderboard.rows(made.scored, made.method)
     leaderboard.save(rows, folder)
+    written, not_exported = exports.write(folder, task, found)
     work.remove()
-    return Trained(folder, made.method.name, rows, written, refused)
+    return Trained(folder, made.method.name, rows, written, refused, not_exported)
 
 
 def _made(task, people, methods, work, steps, seconds_left):
@@ -225,7 +229,7 @@ def _write(folder, made, usual, steps, start):
             curves = leaderboard.curves(made.scored, scratch, CAPTION)
         card = {"name": folder.name, **found}
         golden = [example + mean for example in examples]
-        return training.publish(folder, model, card, golden, curves, beside)
+        training.publish(folder, model, card, golden, curves, beside)
 
 
 def _checked_folder(out):

@@ -8,7 +8,7 @@ from keras_dml._backend import keras
 from keras_dml.layers import ChannelNormalization, MaskedConv1D, QuantileLayer
 from keras_dml.losses import WassersteinLoss
 from keras_dml.samplers import NPairSampler
-from keras_dml.training.own import kinds, sequences
+from keras_dml.training.own import exports, kinds, sequences
 from keras_dml.training.own.methods import Learner, Method, optimization
 
 RATE_HZ, WINDOW, STEPS = 20, 2.0, 120
@@ -73,8 +73,14 @@ def made(tmp_path_factory):
 
 
 @pytest.fixture
-def train(tmp_path):
-    """`train` of made-up people, with few steps."""
+def without_exports(monkeypatch):
+    """Nothing is converted, which takes seconds."""
+    monkeypatch.setattr(exports, "QUANTIZATIONS", {})
+
+
+@pytest.fixture
+def train(tmp_path, without_exports):
+    """`train` of made-up people, with few steps and without exports."""
 
     def run(people=4, **options):
         recordings, owners = recordings_of(people)

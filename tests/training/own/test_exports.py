@@ -1,0 +1,90 @@
+"""Files for devices beside a model of one's own."""
+
+import importlib.util
+import json
+
+import numpy as np
+import pytest
+
+from keras_dml import export, zoo
+from keras_dml._backend import tensorflow
+from keras_dml.export import litert, operators
+from keras_dml.training import People
+from keras_dml.training.own import exports, task
+from tests.training.own.conftest import CHANNELS, WINDOW, recordings_of
+from tests.training.own.test_task import SMALL
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("ai_edge_litert") is None or not tensorflow.is_backend(),
+    reason="needs LiteRT and the TensorFlow backend",
+)
+
+
+@pytest.fixture
+def people():
+    signals, subjects = recordings_of(4)
+    return task.in_sides(People(signals, subjects, [1] * len(signals)))[0]
+
+
+@pytest.mark.parametrize("numbers", ["float32", "float16"])
+def test_files_of_builtin_operators_lie_beside_the_model(made, numbers):
+    file = exports.path(made.folder, numbers)
+    operators.check_builtin(file)
+    window = recordings_of(6)[0][0][: round(WINDOW * 20)]
+    by_keras = zoo.load(str(made.folder))(window[None])
+    found = litert.embed(file, [window])
+    np.testing.assert_allclose(found, by_keras, rtol=0, atol=1e-2 * np.abs(by_keras).max())
+    contract = export.contract(file)
+    assert contract["channels"] == list(CHANNELS) and contract["rate_hz"] == 20
+    values = [row["value"] for row in made.card["thresholds"]]
+    assert [row["value"] for row in contract.get("thresholds", [])] == values
+
+
+def test_card_and_page_have_a_line_for_each(made):
+    assert made.not_exported is None
+    card = json.loads((made.folder / "card.json").read_text())
+    assert card == made.card
+    rows = card["exports"]
+    assert [row["quantization"] for row in rows] == [None, "float16"]
+    assert [row["bytes"] for row in rows] == [
+        exports.path(made.folder, numbers).stat().st_size for numbers in exports.QUANTIZATIONS
+    ]
+    assert rows[0]["drift"] < 1e-4 and all(abs(row["auc_change"]) < 0.01 for row in rows)
+    page = (made.folder / "README.md").read_text()
+    assert "## Exports" in page and "| tflite | float16 |" in page
+    assert card["exports_are"] in page
+
+
+def test_without_the_extra_it_is_said_how_to_get_it(train, monkeypatch):
+    monkeypatch.setattr(exports, "QUANTIZATIONS", {"float32": None})
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    found = train(people=2)
+    assert 'pip install "keras-dml[edge]"' in found.not_exported
+    assert "\n" not in found.not_exported and "phone_float32.tflite" in found.not_exported
+    assert found.card["exports"] == [] and "exports_are" not in found.card
+    assert zoo.load(str(found.folder)) is not None
+
+
+def test_files_of_an_earlier_model_do_not_stay(train, tmp_path, monkeypatch):
+    monkeypatch.setattr(exports, "QUANTIZATIONS", {"float32": None})
+    file = exports.path(train(people=2).folder, "float32")
+    assert file.is_file()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    train(people=3)
+    assert not file.exists()
+
+
+def test_of_one_person_the_change_is_not_known(train, monkeypatch):
+    monkeypatch.setattr(exports, "QUANTIZATIONS", {"float32": None})
+    found = train(people=1)
+    assert found.card["exports"][0]["auc_change"] is None
+    assert "| – |" in (found.folder / "README.md").read_text().split("## Exports")[1]
+
+
+def test_windows_are_as_many_of_each_side(people):
+    lonely = People([np.zeros((40, 3), "float32")], ["lonely"], [1])
+    found = exports._windows(SMALL, people + lonely)
+    sides = list(zip(found.subjects, found.sessions, strict=True))
+    assert "lonely" not in found.subjects
+    assert {sides.count(side) for side in sides} == {exports.A_SIDE}
+    assert exports._windows(SMALL, lonely).subjects == ["lonely"]
