@@ -158,19 +158,22 @@ def _made(task, people, methods, work, steps, seconds_left):
         method = kinds.untrained(methods)
         counted = len(set(people.subjects)), len(tasks.measurable(people, task.window))
         return Made(task, people, method, method.model(task, people), [], [], few(*counted))
+    closed_left = seconds_left if steps is None else lambda: math.inf
     scored = [
-        _scored(task, people, groups, method, work) for method in methods if not method.is_network
+        _scored(task, people, groups, method, work, closed_left)
+        for method in methods
+        if not method.is_network
     ]
     notes = []
     for network in (method for method in methods if method.is_network):
         if work.steps is None:
             found = steps
             if found is None:
-                trainings = len(_left_out(groups, network)) + 1
+                trainings = len(groups) + len(choice.pairs(len(groups), is_long=True)) + 1
                 found = steps_within(seconds_left(), network, task, people, trainings)
             work.begin(found)
         if work.steps:
-            scored.append(_scored(task, people, groups, network, work))
+            scored.append(_scored(task, people, groups, network, work, seconds_left))
         else:
             reason = "as was asked" if steps == 0 else "the time is too short for it"
             notes.append(f"The network {network.name} was left out, {reason}.")
@@ -178,24 +181,25 @@ def _made(task, people, methods, work, steps, seconds_left):
     return Made(task, people, method, method.model(task, people, _run(work, FINAL)), scored, notes)
 
 
-def _left_out(groups, method):
-    """Indices of the groups that each model of a method is made without."""
+def _scored(task, people, groups, method, work, seconds_left):
+    """A method on all groups, and what chooses it for each."""
+    start = time.monotonic()
+
+    def measured(left_out, what):
+        for indices in progress.track(left_out, f"{method.name}, {what}"):
+            tested = [groups[i] for i in indices]
+            known = across.known(people, tested)
+            name = "_".join(["fold", *(str(i + 1) for i in indices)])
+            model = method.model(task, known, _run(work, name))
+            yield indices, across.scored(model, across.for_unit(task, known), tested)
+
     alone = [(i,) for i in range(len(groups))]
-    return alone + choice.pairs(len(groups), method.is_network)
-
-
-def _scored(task, people, groups, method, work):
-    start, parts, apart = time.monotonic(), [], {}
-    for left_out in progress.track(_left_out(groups, method), f"{method.name}, groups"):
-        tested = [groups[i] for i in left_out]
-        known = across.known(people, tested)
-        name = "_".join(["fold", *(str(i + 1) for i in left_out)])
-        model = method.model(task, known, _run(work, name))
-        found = across.scored(model, across.for_unit(task, known), tested)
-        if len(left_out) == 1:
-            parts += found
-        else:
-            apart |= zip([left_out, left_out[::-1]], found, strict=True)
+    parts = [found for _, (found,) in measured(alone, "groups")]
+    taken = time.monotonic() - start
+    pairs = choice.pairs(len(groups), method.is_network or choice.is_long(taken, seconds_left()))
+    apart = {}
+    for pair, found in measured(pairs, "choice"):
+        apart |= zip([pair, pair[::-1]], found, strict=True)
     return across.Scored(method, tuple(parts), time.monotonic() - start, apart)
 
 

@@ -10,11 +10,12 @@ from keras_dml import evaluation
 from keras_dml.training import trials
 
 FEWEST_GROUPS = 3  # without two of them there is somebody left to train on
+SHARE = 0.25  # of the time that is left, for the choice of one closed form
 
 NESTED = (
     "The method of each group is the one that is best on the other groups by models that saw "
-    "nobody of it (a network by two of these groups): what is measured is choosing and training "
-    "together. It was {chosen}."
+    "nobody of it (a method that takes long on two of them): what is measured is choosing and "
+    "training together. It was {chosen}."
 )
 NOT_NESTED = (
     "The method of each group is the one that is best on the other group, by a model that saw this "
@@ -22,14 +23,14 @@ NOT_NESTED = (
 )
 
 
-def pairs(groups, is_network):
+def pairs(groups, is_long):
     """Pairs of groups that further models are trained without, whose figures on one group choose
     the method for the other.
 
     Args:
         groups: Number of groups.
-        is_network: Whether the models are networks, which take long: then the pairs are those of
-            neighbors in a ring, two for each group.
+        is_long: Whether the models take long, as networks do: then the pairs are those of neighbors
+            in a ring, two for each group.
 
     Returns:
         List of pairs of indices, the lower one first; empty where nobody would be left.
@@ -37,7 +38,18 @@ def pairs(groups, is_network):
     if groups < FEWEST_GROUPS:
         return []
     found = itertools.combinations(range(groups), 2)
-    return [(i, j) for i, j in found if not is_network or j - i in (1, groups - 1)]
+    return [(i, j) for i, j in found if not is_long or j - i in (1, groups - 1)]
+
+
+def is_long(seconds, left):
+    """Whether models without all pairs of groups would take too much of the time.
+
+    Args:
+        seconds: Seconds that the models without single groups took: those without pairs take up to
+            twice as long.
+        left: Seconds that are left.
+    """
+    return 2 * seconds > SHARE * left
 
 
 def best(methods):

@@ -1,6 +1,7 @@
 """Methods are chosen by models that saw nobody of the people who are then measured."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -73,7 +74,9 @@ def test_nobody_of_a_group_is_known_to_the_models_that_choose_for_it(tmp_path):
     people = task.in_sides(People(signals, subjects, [1] * len(signals)))[0]
     groups, knew = across.divided(SMALL, people), []
     closed = Method("closed", "a method", "none", lambda task, known: _noting(knew, known))
-    found = _train._scored(SMALL, people, groups, closed, Unfinished(tmp_path, "", False))
+    found = _train._scored(
+        SMALL, people, groups, closed, Unfinished(tmp_path, "", False), lambda: math.inf
+    )
     own = [set(group.subjects) for group in groups]
     assert [set(part.probes) for part in found.parts] == own
     everybody = set(subjects)
@@ -82,6 +85,17 @@ def test_nobody_of_a_group_is_known_to_the_models_that_choose_for_it(tmp_path):
     assert set(found.apart) == {*in_pairs, *(pair[::-1] for pair in in_pairs)}
     for (i, _), part in found.apart.items():
         assert set(part.probes) == set(part.claims) == own[i]
+
+
+@pytest.mark.parametrize(("seconds", "pairs"), [(math.inf, 6), (0, 4)])
+def test_a_closed_form_that_takes_long_is_chosen_by_two_groups(tmp_path, seconds, pairs):
+    signals, subjects = recordings_of(8)
+    people = task.in_sides(People(signals, subjects, [1] * len(signals)))[0]
+    closed = Method("closed", "a method", "none", lambda task, known: _noting([], known))
+    work = Unfinished(tmp_path, "", False)
+    groups = across.divided(SMALL, people)
+    found = _train._scored(SMALL, people, groups, closed, work, lambda: seconds)
+    assert len(found.parts) == 4 and len(found.apart) == 2 * pairs
 
 
 def _noting(knew, known):
