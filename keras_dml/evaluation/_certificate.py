@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from keras_dml.evaluation import _tail
 from keras_dml.evaluation._bootstrap import RULE_OF_THREE
-from keras_dml.evaluation._false_accepts import of_pairs, said_interval, said_rate
+from keras_dml.evaluation._false_accepts import (
+    needed,
+    of_pairs,
+    said_interval,
+    said_rate,
+    strictest,
+)
 from keras_dml.evaluation._imposter_pairs import ImposterPairs
 from keras_dml.evaluation._thresholds import check_far
 
@@ -151,13 +156,3 @@ def _refusal(far, found, extrapolate):
         f"worth {found.independent:.0f} independent pairs of people. It would take about "
         f"{count:,} people. Give more people, or a larger `far`; {instead}."
     )
-
-
-def strictest(independent):
-    """The lowest rate that so many independent pairs of people support."""
-    return min(1.0, RULE_OF_THREE / independent)
-
-
-def needed(far, people, independent):
-    """People whom a rate needs, where some are worth so many independent pairs."""
-    return math.ceil(RULE_OF_THREE * people / (far * independent) * (1 - 1e-9))

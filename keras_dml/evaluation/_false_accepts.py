@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from keras_dml.evaluation._bootstrap import RULE_OF_THREE
 from keras_dml.evaluation._imposter_pairs import (
     ImposterPairs,
     independent_pairs,
@@ -34,6 +35,15 @@ class FalseAccepts:
     people: int
     trials: int
     independent: float
+
+    @property
+    def strictest(self):
+        """The lowest rate that these people support, a fraction."""
+        return strictest(self.independent)
+
+    def people_needed(self, far):
+        """About how many people another rate would need, see `Certificate.people_needed`."""
+        return needed(far, self.people, self.independent)
 
     def __str__(self):
         return (
@@ -104,3 +114,13 @@ def said_rate(rate):
     """A rate in percent, rounded up: what is said to be supported is."""
     digits = 1 - math.floor(math.log10(100 * rate))
     return f"{math.ceil(100 * rate * 10**digits - 1e-9) / 10**digits:g} %"
+
+
+def strictest(independent):
+    """The lowest rate that so many independent pairs of people support."""
+    return min(1.0, RULE_OF_THREE / independent)
+
+
+def needed(far, people, independent):
+    """People whom a rate needs, where some are worth so many independent pairs."""
+    return math.ceil(RULE_OF_THREE * people / (far * independent) * (1 - 1e-9))

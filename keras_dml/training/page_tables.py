@@ -1,5 +1,7 @@
 """Tables of a model's page: figures, thresholds and exports, in Markdown."""
 
+import math
+
 from keras_dml.zoo import catalog
 
 _OWN = (
@@ -95,16 +97,32 @@ def thresholds(card):
         "## Thresholds\n\nA score is the least distance to the recordings enrolled. "
         f"{carried or _OWN}\n\n{markdown(columns, rows)}"
     )
+    certified = [_certified(row) for row in card["thresholds"] if "certificate" in row]
     within = [
         f"Between {part['confounder']}, the threshold of {100 * row['far']:g} % has "
         f"FAR {catalog.with_interval(part['far'], part['far_ci95'])} ({part['trials']:,} trials)."
         for row in card["thresholds"]
         for part in row.get("within", ())
     ]
-    section = "\n\n".join([section, *within])
+    section = "\n\n".join([section, *certified, *within])
     if catalog.is_classifier(card):
         return f"{section}\n\nA distance is the negative of the sim head's similarity."
     return section
+
+
+def _certified(row):
+    """What the people of a threshold support, in a sentence."""
+    found = row["certificate"]
+    needed = " and ".join(
+        f"{100 * float(far):g} % takes about {count:,} people"
+        for far, count in found["people_needed"].items()
+    )
+    return (
+        f"Certificate of FAR {100 * row['far']:g} %: the {row['people']} people are worth "
+        f"{found['independent']:.0f} independent pairs; the rate of as many others is "
+        f"{catalog.percents(found['ci95'])} (95 %). They support "
+        f"{math.ceil(1000 * found['strictest']) / 10:g} % and more{'; ' if needed else ''}{needed}."
+    )
 
 
 _MOVED = "change_of_distance"

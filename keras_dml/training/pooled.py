@@ -100,14 +100,43 @@ def thresholds(trials, groups=None):
 
     Returns:
         Dicts of `far`, `value`, `trials`, `far_ci95`, `tar`, `tar_ci95`, `score` in words,
-        `enrolled`, `people` and `within`, a list of the FAR in one group by confounder.
+        `enrolled`, `people`, `certificate`, see `certificate`, and `within`, a list of the FAR in
+        one group by confounder.
     """
     imposters = int((~trials.genuine).sum())
     return [_threshold(trials, far, groups or {}) for far in FARS if imposters >= np.rint(1 / far)]
 
 
+def certificate(found, far):
+    """What people support of a threshold's false accept rate, for a card.
+
+    Args:
+        found: `evaluation.FalseAccepts` or `evaluation.Certificate` of the threshold.
+        far: False accept rate that was wanted.
+
+    Returns:
+        Dict of `ci95`, the interval of the rate of as many other people, `independent`, how many
+        independent pairs of people the trials are worth, `strictest`, the lowest rate that these
+        support, and `people_needed`, about how many people this rate or a tenth of it would take
+        where it is lower, by its text.
+    """
+    return {
+        "ci95": list(map(float, found.ci95)),
+        "independent": round(float(found.independent), 1),
+        "strictest": float(found.strictest),
+        "people_needed": {
+            f"{rate:g}": found.people_needed(rate)
+            for rate in (far, far / 10)
+            if rate < found.strictest
+        },
+    }
+
+
 def _threshold(trials, far, groups):
     value = evaluation.threshold_at_far(trials.scores, trials.genuine, far).value
+    false = ~trials.genuine
+    claims = tuple(side[false] for side in trials.people)
+    certified = evaluation.false_accepts(trials.scores[false], claims, value)
     found = _accepted(trials, value, np.ones(len(trials.scores), bool))
     return {
         "far": far,
@@ -119,6 +148,7 @@ def _threshold(trials, far, groups):
         "score": SCORE,
         "enrolled": int(np.median(trials.enrolled)),
         "people": int(np.unique(trials.probes).size),
+        "certificate": certificate(certified, far),
         "within": [
             _within(trials, value, confounder, group) for confounder, group in groups.items()
         ],

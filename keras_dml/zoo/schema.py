@@ -94,6 +94,15 @@ BASELINE = {
     "rows": [POOLED],
     "difference": {**POOLED, "mcnemar_p?": number},
 }
+# What the people of a threshold support: the interval of the rate of as many other people, how many
+# independent pairs of people the trials are worth, the lowest rate that these support, and about
+# how many people lower ones would take, by their text.
+CERTIFICATE = {
+    "ci95": interval,
+    "independent": number,
+    "strictest": number,
+    "people_needed": mapping,
+}
 # `within` is the rate between people of one group of a known confounder. `carried` says how a
 # threshold came from models of other people; without it, it is the file's own. `method` is whether
 # its rate was counted or extrapolated.
@@ -109,6 +118,7 @@ THRESHOLD = {
     "people": whole,
     "carried?": text,
     "method?": text,
+    "certificate?": CERTIFICATE,
     "within?": [{"confounder": text, "far": number, "far_ci95": interval, "trials": whole}],
 }
 EXPORT = {

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keras_dml.evaluation import verification
+from keras_dml.evaluation import certificate, false_accepts, verification
 from keras_dml.training import pooled, trials
 
 
@@ -58,6 +58,28 @@ def test_a_threshold_has_both_rates_with_intervals_and_what_was_enrolled(claims)
     assert row["tar_ci95"][0] < row["tar"] < row["tar_ci95"][1]
     assert (row["people"], row["enrolled"], row["trials"]) == (12, 3, 264)
     assert row["score"] == "least distance to the recordings enrolled"
+
+
+def test_a_threshold_is_certified_by_its_people(claims):
+    (row,) = pooled.thresholds(claims)
+    found, false = row["certificate"], ~claims.genuine
+    expected = false_accepts(
+        claims.scores[false], [side[false] for side in claims.people], row["value"]
+    )
+    assert found["ci95"] == list(expected.ci95)
+    assert found["ci95"][0] < (claims.scores[false] <= row["value"]).mean() < found["ci95"][1]
+    assert 6 <= found["independent"] <= 66  # of twelve people
+    assert found["strictest"] == expected.strictest > 0.01
+    assert found["people_needed"]["0.01"] == expected.people_needed(0.01)
+    assert found["people_needed"]["0.001"] > 9 * found["people_needed"]["0.01"] > 9 * 12
+
+
+def test_a_rate_that_is_supported_has_what_a_tenth_of_it_would_take(rng):
+    people = np.arange(40)
+    apart = people[:, None] != people
+    scores, claims = rng.normal(size=(40, 40))[apart], np.nonzero(apart)
+    found = pooled.certificate(certificate(scores, claims, 0.02), 0.02)
+    assert found["strictest"] < 0.02 and list(found["people_needed"]) == ["0.002"]
 
 
 def test_a_confounder_has_the_rate_between_people_of_one_group(claims):

@@ -51,6 +51,14 @@ def test_a_whole_card_is_valid_with_further_keys(whole):
     assert schema.validate(whole, "card.json") is whole
 
 
+def test_a_threshold_may_have_a_certificate(whole):
+    row = whole["thresholds"][0]
+    row["certificate"] = {"ci95": [0.0, 0.02], "independent": 90.5, "strictest": 0.033}
+    assert schema.problems(whole) == ["card.thresholds[0].certificate.people_needed is missing"]
+    row["certificate"]["people_needed"] = {"0.01": 120}
+    assert schema.problems(whole) == []
+
+
 def test_a_headline_has_a_metric_to_compare_by(whole):
     whole["headline"]["rows"] = [{"metric": "auc", "value": 0.9, "ci95": [0.8, 1.0]}]
     whole["baselines"][0]["difference"]["metric"] = "map"

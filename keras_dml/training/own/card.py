@@ -190,6 +190,7 @@ def thresholds(made):
             "enrolled": int(np.median(one.joined.enrolled)),
             "people": certified.people,
             "method": certified.method,
+            "certificate": pooled.certificate(certified, far),
             "carried": CARRIED,
         }
         for far, (certified, rates) in carried.items()
