@@ -8,6 +8,7 @@ import io
 from keras_dml import evaluation, reports
 from keras_dml._files import write_text
 from keras_dml.training import pooled
+from keras_dml.training._publish import FIGURES
 from keras_dml.training.own import choice
 from keras_dml.training.runs import write_json
 from keras_dml.zoo import catalog
@@ -103,6 +104,15 @@ def curves(scored, folder, caption):
         found[one.method.name] = evaluation.verification(joined.scores, joined.genuine)
     reports.save(reports.verification_curves(found, caption=caption), folder / CURVES)
     return folder / f"{CURVES}.png"
+
+
+def remove_curves(folder):
+    """Deletes the image of an earlier model from its page's figures.
+
+    Args:
+        folder: Folder of the model, a `pathlib.Path`.
+    """
+    (folder / FIGURES / f"{CURVES}.png").unlink(missing_ok=True)
 
 
 def _rate(row, metric):

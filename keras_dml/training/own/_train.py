@@ -143,6 +143,7 @@ def train(
             f"{len(refused)} of {len(recordings)} recordings were not fit and left out."
         )
     exports.remove(folder)
+    leaderboard.remove_curves(folder)
     _write(folder, made, usual, work.steps, start)
     rows = leaderboard.rows(made.scored, made.method)
     leaderboard.save(rows, folder)
