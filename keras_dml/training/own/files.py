@@ -136,7 +136,7 @@ def _of_one_rate(kept, refused):
             f"{kept[0][2].path} does not say its rate, nor does another one. Give `rate_hz`, the "
             "steps a second, or write a column of times."
         )
-    usual = float(np.median(rates)) if rates else None
+    usual = _usual(rates) if rates else None
     same = []
     for each in kept:
         name, rate = each[0], each[2].rate_hz
@@ -145,6 +145,14 @@ def _of_one_rate(kept, refused):
         else:
             refused[name] = f"it has {rate:.6g} Hz, most have {usual:.6g}: resample it"
     return same, None if usual is None else float(f"{usual:.4g}")
+
+
+def _usual(rates):
+    """The rate that most files have; clocks differ by a little."""
+    rounded = [f"{rate:.3g}" for rate in rates]
+    most = collections.Counter(rounded).most_common(1)[0][0]
+    own = [rate for rate, text in zip(rates, rounded, strict=True) if text == most]
+    return float(np.median(own))
 
 
 def _name(path, root):

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+import scipy.io.wavfile
 
 from keras_dml import zoo
 from keras_dml.training import train_folder
 from keras_dml.training.own import files
 from tests.training.own.conftest import recordings_of
+from tests.training.own.test_kinds import voices
 
 HEADER = "time_s,x (g),y (g),z (g)"
 
@@ -62,7 +64,38 @@ def test_a_rate_that_nobody_says_is_asked_for(tmp_path):
     assert files.read(tmp_path, rate_hz=50).channels == ("1", "2")
 
 
-def test_a_folder_becomes_a_model(walks, tmp_path):
+@pytest.fixture
+def calls(tmp_path):
+    """Two people's voices in one session, and a file of each at twice the rate."""
+    folder = tmp_path / "calls"
+    for i, (voice, person) in enumerate(zip(*voices(2), strict=True)):
+        place = folder / person / "monday"
+        place.mkdir(parents=True, exist_ok=True)
+        rate = 8000 if i % 4 else 16_000
+        scipy.io.wavfile.write(place / f"{i}.wav", rate, (20_000 * voice).astype(np.int16))
+    return folder
+
+
+def test_sound_of_two_people_in_one_session_becomes_a_model_without_a_rate(
+    calls, tmp_path, without_exports
+):
+    found = train_folder(calls, out=tmp_path / "voices", window=1, steps=0)
+    reasons = {name.rpartition("/")[2]: reason for name, reason in found.refused.items()}
+    assert reasons == dict.fromkeys(
+        ("0.wav", "4.wav"), "it has 16000 Hz, most have 8000: resample it"
+    )
+    assert found.method == "logcov" and found.card["input"]["channels"] == ["sound"]
+    assert "No error rate is given: 2 people are at hand" in str(found)
+    assert zoo.load(str(found.folder)).input_shape == (None, None, 1)
+
+
+def test_the_rate_of_most_files_is_not_that_between_others():
+    assert files._usual([8000.0] * 3 + [16_000.0] * 2 + [44_100.0] * 2) == 8000
+    assert files._usual([49.98, 50.0, 50.02, 100.0]) == 50
+    assert files._usual([16_000.0, 8000.0]) in (8000, 16_000)
+
+
+def test_a_folder_becomes_a_model(walks, tmp_path, without_exports):
     found = train_folder(walks, out=tmp_path / "phone", window=2, steps=0)
     assert found.card["input"]["units"] == ["g"] * 3 and len(found.refused) == 5
     assert zoo.load(str(found.folder)).input_shape == (None, None, 3)
