@@ -39,18 +39,31 @@ def small_network(task, known, steps):
     signal = keras.Input((None, len(task.channels)), name="signal")
     x = MaskedConv1D(4, 3)(normalization(signal))
     model = keras.Model(signal, QuantileLayer(3, name="embedding")(x), name="small")
-    return Learner(model, model, batches, optimization(1e-2, steps), {"loss": WassersteinLoss()})
+    # so few steps are sooner done than compiled
+    compiled = {"loss": WassersteinLoss(), "run_eagerly": True, "jit_compile": False}
+    return Learner(model, model, batches, optimization(1e-2, steps), compiled)
+
+
+NETWORK = Method("qp_wl", "a small network", sequences.QP_WL_PAPER, learner=small_network)
+
+
+def small_training(out, people=4, **options):
+    """`train` of made-up people, with few steps."""
+    recordings, owners = recordings_of(people)
+    given = {"channels": CHANNELS, "rate_hz": RATE_HZ, "window": WINDOW, "steps": 0} | options
+    sessions = given.pop("sessions", None)
+    recordings = given.pop("recordings", recordings)
+    return training.train(recordings, given.pop("owners", owners), sessions, out=out, **given)
 
 
 @pytest.fixture
 def with_small_network(monkeypatch):
     """The network of sequences is a small one, and the closed form the fastest."""
-    network = Method("qp_wl", "a small network", sequences.QP_WL_PAPER, learner=small_network)
     of_sequences = sequences.methods
     monkeypatch.setitem(
         kinds._METHODS,
         "sequences",
-        lambda task: [of_sequences(task)[0], network],
+        lambda task: [of_sequences(task)[0], NETWORK],
     )
 
 
@@ -80,14 +93,9 @@ def without_exports(monkeypatch):
 
 @pytest.fixture
 def train(tmp_path, without_exports):
-    """`train` of made-up people, with few steps and without exports."""
+    """`small_training` without exports, into one folder."""
 
-    def run(people=4, **options):
-        recordings, owners = recordings_of(people)
-        given = {"channels": CHANNELS, "rate_hz": RATE_HZ, "window": WINDOW, "steps": 0}
-        given |= {"out": tmp_path / "phone"} | options
-        sessions = given.pop("sessions", None)
-        recordings = given.pop("recordings", recordings)
-        return training.train(recordings, given.pop("owners", owners), sessions, **given)
+    def run(people=4, out=tmp_path / "phone", **options):
+        return small_training(out, people, **options)
 
     return run

@@ -171,8 +171,10 @@ def test_what_lies_in_the_folder_is_left_as_it_is(train, tmp_path):
 
 
 def test_a_model_is_replaced_by_the_next_one(train):
-    first = train(people=3)
+    first = train(people=4)
+    assert "roc_det.png" in (first.folder / "README.md").read_text()
     again = train(people=2)
+    assert "roc_det.png" not in (first.folder / "README.md").read_text()
     assert len(again.card["data"]["train_subjects"]) == 2 and again.folder == first.folder
     assert zoo.check(str(again.folder)) < 1e-5
 
