@@ -50,8 +50,8 @@ class Certificate:
         return strictest(self.independent)
 
     def people_needed(self, far):
-        """About how many people another rate would need, who differ as these do; more seldom than
-        that many are too few."""
+        """About how many people another rate would need, if they differ as these do. It errs on the
+        side of too many."""
         return needed(far, self.people, self.independent)
 
     def __str__(self):
@@ -118,9 +118,14 @@ def certificate(scores, people, far, *, extrapolate=False):
     least = strictest(found.independent)
     if far >= least:
         return _certificate(pairs, far, found, found.threshold, found.ci95, COUNTED)
-    model = _model(pairs, least) if extrapolate and far * REACH >= least else None
+    if not extrapolate:
+        instead = "`extrapolate=True` gives what a model of the tail says, which is no promise"
+        raise ValueError(_refusal(far, found, instead))
+    if far * REACH < least:
+        raise ValueError(_refusal(far, found, f"a tail is followed to a {REACH}th of that"))
+    model = _model(pairs, far, least)
     if model is None:
-        raise ValueError(_refusal(far, found, extrapolate))
+        raise ValueError(_refusal(far, found, "too few of the lowest scores differ to show a tail"))
     threshold = model.threshold(far)
     interval = _tail.far_interval(pairs, threshold, model.start)
     return _certificate(pairs, far, found, threshold, interval, EXTRAPOLATED)
@@ -138,18 +143,15 @@ def _certificate(pairs, far, found, threshold, interval, method):
     )
 
 
-def _model(pairs, least):
+def _model(pairs, far, least):
+    """The tail from which a rate is read; None where ties leave fewer scores below its start."""
     start = pairs.threshold(max(_tail.FRACTION, least))
-    return _tail.tail(pairs.scores, pairs.weights, start)
+    found = _tail.tail(pairs.scores, pairs.weights, start)
+    return None if found is None or found.rate < far else found
 
 
-def _refusal(far, found, extrapolate):
+def _refusal(far, found, instead):
     count = needed(far, found.people, found.independent)
-    instead = (
-        f"a tail is followed to a {REACH}th of that"
-        if extrapolate
-        else "`extrapolate=True` gives what a model of the tail says, which is no promise"
-    )
     return (
         f"FAR {100 * far:g} % is beyond what these {found.people} people support, "
         f"{said_rate(strictest(found.independent))}: their {found.trials:,} imposter trials are "

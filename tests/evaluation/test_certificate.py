@@ -77,6 +77,14 @@ def test_a_tail_is_followed_only_where_it_was_asked_for_and_says_so():
         certificate(scores, people, far / 10, extrapolate=True)
 
 
+def test_tied_scores_that_show_no_tail_give_no_threshold():
+    scores, people = trials(12)
+    tied = np.maximum(scores, np.quantile(scores, 0.15))
+    tied[np.argsort(scores)[:3]] -= [3, 2, 1]
+    with pytest.raises(ValueError, match="too few of the lowest scores differ to show a tail"):
+        certificate(tied, people, 0.03, extrapolate=True)
+
+
 def test_an_extrapolated_rate_is_near_the_true_one():
     true = []
     for seed in range(6):
