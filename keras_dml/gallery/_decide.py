@@ -12,7 +12,6 @@ import pathlib
 import sys
 
 import numpy as np
-from ai_edge_litert.interpreter import Interpreter
 
 HERE = pathlib.Path(__file__).parent
 
@@ -21,6 +20,8 @@ class Gallery:
     """People, their threshold and the model, in a folder."""
 
     def __init__(self, folder=HERE):
+        from ai_edge_litert.interpreter import Interpreter  # if missing an error, not a no
+
         file = Interpreter(str(pathlib.Path(folder, "model.tflite")), num_threads=1)
         self._embed, self._distance = map(file.get_signature_runner, ("embed", "distance"))
         with np.load(pathlib.Path(folder, "gallery.npz"), allow_pickle=False) as arrays:
@@ -108,6 +109,6 @@ def main(words):
 if __name__ == "__main__":
     try:
         sys.exit(0 if main(sys.argv[1:]) else 1)
-    except (KeyError, OSError, ValueError) as error:
+    except Exception as error:  # Python itself would exit with 1, which means no
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         sys.exit(2)

@@ -20,6 +20,10 @@ pytestmark = pytest.mark.skipif(
 )
 CHANNELS, NAMES = 3, ("alice", "bob", "zoë")
 NEEDS = ("numpy", "ai-edge-litert")
+WITHOUT_LITERT = (
+    "import runpy, sys; sys.modules['ai_edge_litert'] = None\n"
+    "sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+)
 
 
 def compared_by(head):
@@ -171,6 +175,18 @@ def test_numpy_and_litert_alone_decide_as_the_gallery(watch, bare):
         assert run_bare(bare, decide, "alice", recording)[:2] == (int(not is_alice), said)
     code, out, err = run_bare(bare, decide, "nobody", folder / "bob.npy")
     assert (code, out) == (2, "") and "KeyError: 'nobody'" in err
+
+
+def test_an_error_of_any_kind_is_no_decision(watch, bare, tmp_path):
+    cut = tmp_path / "cut.npy"
+    cut.touch()
+    decide = watch[0] / "device" / "decide.py"
+    code, out, err = run_bare(bare, decide, "alice", cut)
+    assert (code, out) == (2, "") and "EOFError" in err and "Traceback" not in err
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", WITHOUT_LITERT, decide], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (2, "") and "ai_edge_litert" in done.stderr
 
 
 def test_what_is_written_says_what_it_takes_and_by_which_rule(watch):
