@@ -62,7 +62,7 @@ def lines_of(path):
     lines, rows = [], []
     try:
         for row in reader:
-            if len(row) > 1 or "".join(row).strip():
+            if row and not (len(row) == 1 and row[0].isspace()):  # "" is a missing number
                 lines.append(reader.line_num)
                 rows.append(row)
     except csv.Error as error:

@@ -22,7 +22,9 @@ def read(path, channels, rate_hz):
         ValueError: If it is no such file, compressed, cut, or of another rate.
     """
     rate, samples = _samples(path)
-    samples = _full_scale(samples).reshape(len(samples), -1)
+    samples = _full_scale(samples)
+    if samples.ndim == 1:
+        samples = samples[:, None]
     count = samples.shape[1]
     columns, names = _channels.numbered(path, count, channels)
     if count == 1 and channels is None:

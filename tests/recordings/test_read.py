@@ -114,6 +114,7 @@ def test_columns_that_are_no_channels_may_hold_anything(written):
         ("x,y\n1,2\n3\n", "FILE, line 3 has 1 fields, line 1 names 2"),
         ("x,y\n1,2\n\n3,4,5\n", "FILE, line 4 has 3 fields"),
         ("x,y\n1,2\n,\n", "FILE, line 3, column 'x': '' is no number. Every step needs"),
+        ('x\n1\n""\n3\n', "FILE, line 3, column 'x': '' is no number. Every step needs"),
         ("x,y\n1,2\n3,NaN\n", "FILE, line 3: channel 'y' is nan"),
         ("x,y\n1,2\ninf,4\n", "FILE, line 3: channel 'x' is inf"),
         ("x,y\n1,2\n1e39,4\n", "FILE, line 3: channel 'x' is 1e+39"),
@@ -309,6 +310,12 @@ def test_cut_or_foreign_sound_is_refused(tmp_path):
     for content in (whole[:-10], whole[:30], b"", b"text", whole.replace(b"WAVE", b"AVI ")):
         path.write_bytes(content)
         assert "no whole WAVE file" in refused(path)
+
+
+def test_sound_without_a_sample_is_refused_by_its_name(tmp_path):
+    path = tmp_path / "voice.wav"
+    scipy.io.wavfile.write(path, 8_000, np.zeros(0, np.int16))
+    assert "FILE holds no steps" in refused(path)
 
 
 def parquet(tmp_path, **columns):
