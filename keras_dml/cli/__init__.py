@@ -3,6 +3,7 @@
 import contextlib
 import os
 import sys
+import traceback
 import warnings
 from typing import Annotated
 
@@ -34,8 +35,6 @@ from keras_dml.cli import (
 
 # Types of the library's errors; their messages are written for users.
 USER_ERRORS = (ImportError, OSError, RuntimeError, TypeError, ValueError)
-
-
 GALLERIES = "People of your own"  # head of the commands on galleries
 
 
@@ -50,7 +49,8 @@ class _Commands(typer.core.TyperGroup):
 app = typer.Typer(
     name="keras-dml",
     cls=_Commands,
-    help="Deep metric learning: who is it, by how they walk, speak or think?",
+    help="Deep metric learning: who is it, by how they walk, speak or think?\n\n"
+    "Exit status: 0 done or accepted, 1 rejected, 2 an error.",
     epilog="Example: keras-dml demo",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -91,8 +91,8 @@ def _options(
 def main(arguments=None):
     """Runs the command line.
 
-    Exit status: 0 done, 1 refused or failed, 2 wrong use, 130 stopped, 141 output no longer read;
-    of the commands on galleries 0 accepted or done, 1 rejected, 2 failed.
+    Exit status: 0 done or accepted, 1 rejected, 2 an error or wrong use, 130 stopped, 141 output no
+    longer read.
 
     Args:
         arguments: Words of the command line; those of this process when None.
@@ -108,13 +108,14 @@ def main(arguments=None):
     except _streams.Ended:
         sys.exit(_streams.BROKEN_PIPE)
     except Exception as error:
-        if is_debugging:
-            raise
-        message = (
-            str(error) if isinstance(error, USER_ERRORS) else f"{type(error).__name__}: {error}"
-        )
-        _print_error(f"Error: {message or type(error).__name__}\n(--debug shows where.)")
-        sys.exit(_statuses.of(error))
+        _print_error(traceback.format_exc() if is_debugging else _in_a_line(error))
+        sys.exit(_statuses.ERROR)
+
+
+def _in_a_line(error):
+    kind = type(error).__name__
+    message = str(error) if isinstance(error, USER_ERRORS) else f"{kind}: {error}"
+    return f"Error: {message or kind}\n(--debug shows where.)"
 
 
 def _without_warnings():

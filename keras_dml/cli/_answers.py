@@ -4,15 +4,14 @@ import contextlib
 import math
 import warnings
 
-from keras_dml.cli import _console, _statuses, _words
+from keras_dml.cli import _console, _words
 
 
 @contextlib.contextmanager
 def answered():
-    """Errors of the block are told in words of the command line and exit with 2, and warnings of
-    the library are notes."""
+    """Errors of the block are told in words of the command line, and warnings of the library are
+    notes."""
     with (
-        _statuses.deciding(),
         _words.of_commands(_words.GALLERY),
         warnings.catch_warnings(record=True, action="always", category=UserWarning) as told,
     ):

@@ -1,26 +1,8 @@
-"""Exit statuses of commands that answer yes or no: an error is neither."""
-
-import contextlib
+"""Exit statuses: 0 for yes or done, 1 for no, 2 for an error, which is neither."""
 
 import typer
 
-YES, NO, ERROR = 0, 1, 2
-FAILED = 1  # of the other commands
-
-
-@contextlib.contextmanager
-def deciding():
-    """Marks errors of the block, so that they do not exit as a no does."""
-    try:
-        yield
-    except Exception as error:
-        error.exit_status = ERROR
-        raise
-
-
-def of(error):
-    """Exit status of an error."""
-    return getattr(error, "exit_status", FAILED)
+NO, ERROR = 1, 2
 
 
 def answer(is_yes):

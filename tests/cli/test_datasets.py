@@ -57,7 +57,7 @@ def test_a_folder_that_is_not_there_is_told(command, tmp_path, monkeypatch):
 def test_without_the_extra_the_command_that_installs_it_is_told(command, monkeypatch):
     monkeypatch.setattr(_extras.importlib.util, "find_spec", lambda name: None)
     code, out, err = command("datasets")
-    assert (code, out) == (1, "") and 'pip install "keras-dml[data]"' in err
+    assert (code, out) == (2, "") and 'pip install "keras-dml[data]"' in err
 
 
 def test_ctrl_c_ends_it(command, monkeypatch):

@@ -168,7 +168,7 @@ def test_the_demos_write_beside_each_other(command, stages, tmp_path, monkeypatc
 def test_walkers_need_the_data_extra_and_say_so_first(command, stages, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     code, _, err = command("demo", "gait")
-    assert code == 1 and 'pip install "keras-dml[data]"' in err and stages == []
+    assert code == 2 and 'pip install "keras-dml[data]"' in err and stages == []
 
 
 def test_walkers_need_the_folder_of_the_archive(command, stages):
@@ -179,7 +179,7 @@ def test_walkers_need_the_folder_of_the_archive(command, stages):
 def test_a_missing_archive_is_one_clear_error(command, zoo_folder, tmp_path):
     words = ("demo", "gait", "--manual-dir", tmp_path, "--data-dir", tmp_path / "prepared")
     code, _, err = command(*words, "--out", tmp_path / "a" / "demo")
-    assert code == 1
+    assert code == 2
     assert "Error: ipol_gait: no GaitData.zip" in err and "Traceback" not in err
     assert not (tmp_path / "a").exists()
 
@@ -187,7 +187,7 @@ def test_a_missing_archive_is_one_clear_error(command, zoo_folder, tmp_path):
 def test_a_damaged_model_is_one_clear_error(command, zoo_folder, tmp_path):
     (zoo_folder / "vowels_qp_wl" / "model.keras").write_bytes(b"PK")
     code, _, err = command("demo", "--out", tmp_path / "demo")
-    assert code == 1
+    assert code == 2
     assert "damaged, cut, or was replaced" in err and "Traceback" not in err
     assert not (tmp_path / "demo").exists()
 
@@ -195,7 +195,7 @@ def test_a_damaged_model_is_one_clear_error(command, zoo_folder, tmp_path):
 def test_a_folder_that_cannot_be_made_is_one_clear_error(command, zoo_folder, tmp_path):
     (tmp_path / "file").touch()
     code, _, err = command("demo", "--out", tmp_path / "file")
-    assert code == 1
+    assert code == 2
     assert "Error: There can be no folder" in err and "file" in err
 
 

@@ -66,7 +66,7 @@ def test_options_that_do_not_fit_are_wrong_use(command, family, calls):
 def test_a_gallery_without_a_threshold_is_refused(command, family, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     code, out, err = command("export", family, "--to", "tflite")
-    assert (code, out) == (1, "") and "run `keras-dml calibrate`" in err
+    assert (code, out) == (2, "") and "run `keras-dml calibrate`" in err
     assert not (tmp_path / "family_device").exists()
 
 

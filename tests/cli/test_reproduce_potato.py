@@ -69,7 +69,7 @@ def test_programs_get_the_figures_that_are_written(command, few, tmp_path):
 def test_too_few_actors_are_one_clear_error(command, few, tmp_path, monkeypatch):
     monkeypatch.setattr(_reproduce_potato, "read", lambda *folders: small.motions(people="ab"))
     code, _, told = reproduce(command, tmp_path / "out", "--scale", "smoke")
-    assert code == 1
+    assert code == 2
     assert "Error: At least 3 people" in told and "Traceback" not in told
     assert not (tmp_path / "out").exists()
 
@@ -77,7 +77,7 @@ def test_too_few_actors_are_one_clear_error(command, few, tmp_path, monkeypatch)
 def test_a_missing_archive_is_one_clear_error(command, tmp_path):
     words = ("--manual-dir", tmp_path, "--data-dir", tmp_path / "prepared")
     code, _, told = command("reproduce", "potato", *words, "--out", tmp_path / "out")
-    assert code == 1
+    assert code == 2
     assert "HDM05_cut_amc" in told and "Traceback" not in told
     assert not (tmp_path / "out").exists()
 

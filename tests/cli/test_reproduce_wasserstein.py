@@ -74,7 +74,7 @@ def test_tables_are_printed_and_everything_is_written(command, few, tmp_path):
 def test_too_few_people_are_one_clear_error(command, few, tmp_path, monkeypatch):
     monkeypatch.setattr(_wasserstein_data, "read", lambda *given: found(people=4))
     code, _, told = reproduce(command, "--out", tmp_path / "out", "--scale", "smoke")
-    assert code == 1
+    assert code == 2
     assert "Error: At least two people" in told and "Traceback" not in told
     assert not (tmp_path / "out").exists()
 
@@ -82,7 +82,7 @@ def test_too_few_people_are_one_clear_error(command, few, tmp_path, monkeypatch)
 def test_a_missing_archive_is_one_clear_error(command, tmp_path):
     words = ("--manual-dir", tmp_path, "--data-dir", tmp_path / "prepared", "--domain", "eyes")
     code, _, told = command("reproduce", "wasserstein", *words, "--out", tmp_path / "out")
-    assert code == 1
+    assert code == 2
     assert "neither diem_gaze nor gazecom_gaze" in told and "Traceback" not in told
     assert not (tmp_path / "out").exists()
 
@@ -107,7 +107,7 @@ def test_the_papers_scale_takes_the_papers_people(command, few, tmp_path, monkey
 
     monkeypatch.setattr(recordings, "divide", refuse)
     assert plan.SCALES["paper"].people is None
-    assert reproduce(command, "--out", tmp_path / "out", "--scale", "paper")[0] == 1
+    assert reproduce(command, "--out", tmp_path / "out", "--scale", "paper")[0] == 2
     assert taken == [71]
 
 
