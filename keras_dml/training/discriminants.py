@@ -28,13 +28,13 @@ def fitted(windows, people, lags, count, adapt_to=None, front=(), means=False):
 
     Functional model:
         Input: `signal`, shape `(batch, time, channels)`, in the sensor's units.
-        Output: `(batch, count)`, compared by cosine.
+        Output: `(batch, count)` or narrower, compared by cosine.
 
     Args:
         windows: Training signals, shape `(windows, time, channels)`.
         people: Person of each window.
         lags: Lags of the correlations, in steps.
-        count: Number of discriminants, less than there are people.
+        count: See `of_features`.
         adapt_to: Recordings whose statistics normalize the channels; None for the windows.
         front: Layers before the normalization, which train nothing.
         means: Whether the means of the channels stand beside their correlations.
@@ -60,11 +60,12 @@ def of_features(model, windows, people, count):
         model: A functional `keras.Model` that gives vectors.
         windows: Training signals, shape `(windows, time, channels)`, or a list of equal lengths.
         people: Person of each window.
-        count: Number of discriminants, less than there are people.
+        count: Most discriminants; there are fewer than people, and no more than features.
 
     Returns:
         A `keras.Model`.
     """
+    count = min(count, len(set(people)) - 1, model.output.shape[-1], COMPONENTS)
     head = LinearDiscriminants(count, name="embedding")
     whole = keras.Model(model.input, head(model.output), name="linear_discriminants")
     head.set_weights(linear(_outputs(model, windows), people, count))

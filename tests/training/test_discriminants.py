@@ -36,6 +36,15 @@ def test_the_model_gives_the_bounded_discriminants_of_its_correlations(walkers):
     np.testing.assert_allclose(found, expected, rtol=0, atol=2e-2)
 
 
+@pytest.mark.parametrize(("channels", "given", "expected"), [(3, 99, 5), (3, 2, 2), (1, 99, 3)])
+def test_there_are_no_more_discriminants_than_people_and_features_allow(
+    walkers, channels, given, expected
+):
+    windows, people = walkers
+    model = discriminants.fitted(windows[..., :channels], people, (0, 1, 2), given)
+    assert model.output_shape == (None, expected)
+
+
 def test_a_discriminants_unit_is_the_deviation_within_a_person(rng):
     people = np.repeat(np.arange(40), 50)
     features = 10 * rng.normal(size=(40, 8))[people] + rng.normal(size=(2000, 8))

@@ -87,9 +87,8 @@ def logcov_lda(task, known):
         known: `keras_dml.training.People` to fit.
     """
     windows = task.to_fit(known)
-    count = min(DISCRIMINANTS, len(set(windows.subjects)) - 1)
     return discriminants.of_features(
-        log_covariances(task), windows.signals, windows.subjects, count
+        log_covariances(task), windows.signals, windows.subjects, DISCRIMINANTS
     )
 
 

@@ -115,7 +115,7 @@ def linear_discriminants(task, known, in_frame):
         np.stack(windows.signals),
         windows.subjects,
         lags(task, channels),
-        min(DISCRIMINANTS, len(set(windows.subjects)) - 1),
+        DISCRIMINANTS,
         adapt_to=task.to_adapt(known),
         front=front,
     )
@@ -146,21 +146,11 @@ def qp_wl(task, known, steps):
     Returns:
         `Learner`.
     """
-    walks = known.at_tempos(TEMPOS if task.has_gravity else (1,)).at_least(task.window, 2)
+    walks = known.at_tempos(TEMPOS if task.has_gravity else (1,))
     most = int(np.clip(BATCH_STEPS // (2 * task.window), FEWEST_PAIRS, MOST_PAIRS))
-    names, counts = np.unique(walks.subjects, return_counts=True)
     scale = np.concatenate(known.signals).std(axis=0)
-    batches = NPairSampler(
-        walks.signals,
-        walks.subjects,
-        pairs=min(most, int((counts > 1).sum())),
-        steps=min(STEPS_PER_EPOCH, steps),
-        length=task.window,
-        sessions=walks.sessions,
-        drop_singles=True,
-        augment=functools.partial(_vary, scale=scale, has_gravity=task.has_gravity),
-        seed=task.seed,
-    )
+    vary = functools.partial(_vary, scale=scale, has_gravity=task.has_gravity)
+    batches = pairs(task, walks, most, steps, vary)
     front = _front(task, "both" if task.has_gravity else None)
     x = signal = keras.Input((None, len(task.channels)), name="signal")
     x = fronts.applied(front, x)
@@ -171,6 +161,33 @@ def qp_wl(task, known, steps):
     model = keras.Model(signal, fronts.applied(encoder.layers[1:], x), name="qp_wl")
     return Learner(
         model, model, batches, optimization(LEARNING_RATE, steps), {"loss": WassersteinLoss()}
+    )
+
+
+def pairs(task, known, most, steps, vary):
+    """Batches of windows, two of each person, of different sessions where there are some.
+
+    Args:
+        task: `keras_dml.training.own.task.Task`.
+        known: `keras_dml.training.People` to train on; who has one recording is left out.
+        most: Most pairs of a batch.
+        steps: Training steps.
+        vary: Function of a batch and a `numpy.random.Generator` that augments it.
+
+    Returns:
+        `keras_dml.samplers.NPairSampler`.
+    """
+    known = known.at_least(task.window, 2)
+    return NPairSampler(
+        known.signals,
+        known.subjects,
+        pairs=min(most, len(set(known.subjects))),
+        steps=min(STEPS_PER_EPOCH, steps),
+        length=task.window,
+        sessions=known.sessions,
+        drop_singles=True,
+        augment=vary,
+        seed=task.seed,
     )
 
 

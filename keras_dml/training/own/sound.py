@@ -16,7 +16,6 @@ from keras_dml.layers import (
 )
 from keras_dml.losses import WassersteinLoss
 from keras_dml.models import sequence_encoder
-from keras_dml.samplers import NPairSampler
 from keras_dml.training import augment, discriminants
 from keras_dml.training.fronts import applied, outputs
 from keras_dml.training.own import sequences
@@ -31,7 +30,7 @@ FLOOR = 1e-2
 DISCRIMINANTS = 64
 SPEEDS = (0.8, 0.9, 1.0, 1.1, 1.2)  # of voices; another speed is another body
 NETWORK_BANDS, PAIRS, HALVINGS = 40, 32, 2
-GAIN, NOISE, STEPS_PER_EPOCH, LEARNING_RATE = 0.3, 0.1, 25, 3e-3
+GAIN, NOISE, LEARNING_RATE = 0.3, 0.1, 3e-3
 
 LDA_PAPER = "linear discriminants of log-covariances of cepstra, a baseline of our own"
 
@@ -105,9 +104,8 @@ def logcov_lda(task, known):
         known: `keras_dml.training.People` to fit.
     """
     windows = task.to_fit(known, SPEEDS)
-    count = min(DISCRIMINANTS, len(set(windows.subjects)) - 1)
     return discriminants.of_features(
-        log_covariances(task), windows.signals, windows.subjects, count
+        log_covariances(task), windows.signals, windows.subjects, DISCRIMINANTS
     )
 
 
@@ -122,19 +120,7 @@ def qp_wl(task, known, steps):
     Returns:
         `Learner`.
     """
-    voices = known.at_tempos(SPEEDS).at_least(task.window, 2)
-    counts = np.unique(voices.subjects, return_counts=True)[1]
-    batches = NPairSampler(
-        voices.signals,
-        voices.subjects,
-        pairs=min(PAIRS, int((counts > 1).sum())),
-        steps=min(STEPS_PER_EPOCH, steps),
-        length=task.window,
-        sessions=voices.sessions,
-        drop_singles=True,
-        augment=_vary,
-        seed=task.seed,
-    )
+    batches = sequences.pairs(task, known.at_tempos(SPEEDS), PAIRS, steps, _vary)
     bands = _bands(task, NETWORK_BANDS, 1)
     audio = keras.Input((None, 1), name="audio")
     encoder = sequence_encoder(NETWORK_BANDS, halvings=HALVINGS, halve_every=1)
