@@ -29,12 +29,15 @@ def chunks(read, path, follow):
     if path.suffix.lower() != ".csv":
         raise ValueError(f"{path} cannot be followed: only a csv is read while it grows.")
     seen, changed = 0, time.monotonic()
-    while time.monotonic() - changed < follow:
+    while True:
+        is_last = time.monotonic() - changed >= follow
         steps = _whole_lines(read, path)
         if len(steps) > seen:
             yield steps[seen:]
             seen, changed = len(steps), time.monotonic()
-        time.sleep(WAIT_SECONDS)
+        elif is_last:
+            return
+        time.sleep(min(WAIT_SECONDS, follow))
 
 
 def _whole_lines(read, path):

@@ -27,6 +27,10 @@ GALLERY = {
     r"`rate_hz`": "--rate-hz",
     r"`person`": "PERSON",
 }
+TRAIN = {
+    r"`(channels|kind|minutes|resume|seed|steps|units|window)`": r"--\1",
+    r"`rate_hz`": "--rate-hz",
+}
 SERVER = {
     r"call `(enroll|calibrate)`": r"run `keras-dml \1`",
     r"Call `purge` when": "Run `keras-dml people` when",
@@ -44,7 +48,7 @@ def of_commands(words):
     """
     try:
         yield
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, OSError, TypeError, ValueError) as error:
         raise ValueError(replaced(text_of(error), words)) from error
 
 

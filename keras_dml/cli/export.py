@@ -71,6 +71,8 @@ def run(
     Of a gallery a folder is written that decides on the device: the model, the people's embeddings
     and threshold, and decide.py, which needs NumPy and LiteRT alone.
 
+    Exit status: 0 written and compared, 2 nothing was written.
+
     Example: keras-dml export gait_qp_wl --to tflite --quantization float16
     """
     if to is Format.savedmodel and (quantization or representative):

@@ -11,6 +11,8 @@ def run(
 ):
     """List the people of a gallery, with the number of their recordings.
 
+    Exit status: 0 listed, 2 not.
+
     Example: keras-dml people family.db
     """
     from keras_dml import gallery as galleries

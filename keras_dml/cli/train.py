@@ -70,7 +70,7 @@ def run(
             show_default="by the header, as in `x (g)`",
         ),
     ] = None,
-    minutes: Annotated[float, typer.Option(help="Time for all, about.")] = 10.0,
+    minutes: Annotated[float, typer.Option(help="Time for everything, roughly.")] = 10.0,
     steps: Annotated[
         int | None,
         typer.Option(
@@ -91,13 +91,19 @@ def run(
     Methods in closed form come first, then a network, within the time. All are measured on people
     whom they have not seen; the best becomes the model, for enroll, verify and export.
 
+    Exit status: 0 the model is written, 2 it is not.
+
     Example: keras-dml train walks --channels x,y,z --rate-hz 50 --out phone
     """
     from keras_dml import training
-    from keras_dml.cli import _console
+    from keras_dml.cli import _console, _words
 
     stopped = f"Stopped. The same command with --resume goes on with what is in {out}."
-    with _console.stoppable(stopped), _console.text_hidden(as_json):
+    with (
+        _console.stoppable(stopped),
+        _console.text_hidden(as_json),
+        _words.of_commands(_words.TRAIN),
+    ):
         done = training.train_folder(
             folder,
             channels=_listed(channels),
@@ -117,13 +123,15 @@ def run(
 
 
 def _show(done):
-    from keras_dml.cli import _console
+    from keras_dml.cli import _console, _words
     from keras_dml.training import leaderboard
     from keras_dml.zoo import catalog, headline
 
     if done.refused:
         _console.echo(f"[bold]{len(done.refused)} left out[/bold]")
-        listed = list(done.refused.items())
+        listed = [
+            (name, _words.replaced(reason, _words.TRAIN)) for name, reason in done.refused.items()
+        ]
         _console.table((), listed[:SHOWN], header=False)
         if len(listed) > SHOWN:
             _console.echo(f"and {len(listed) - SHOWN} more; --json lists all")

@@ -433,10 +433,22 @@ def test_a_file_is_followed_line_by_line(command, listening, walks):
     text = whole.read_text()
     whole.write_text(text + "\n9.9,1")  # a line that is being written
     assert answered(command, "listen", listening, "alice", whole, "--follow", "0.3") == expected
+    assert answered(command, "listen", listening, "alice", whole, "--follow", "0") == expected
     whole.write_text(text[: text.index("\n") + 1])
     assert "ended undecided" in failed(
         command, "listen", listening, "alice", whole, "--follow", "0.3"
     )
+
+
+def test_errors_of_files_name_the_options_of_the_command(command, family, monkeypatch):
+    said = failed(command, "people", family, "--key", family.with_name("none.key"))
+    assert "--key names no file that can be read" in said
+
+    def busy(*_, **__):
+        raise TimeoutError("Its log could not be cut. Call `purge` when it has ended.")
+
+    monkeypatch.setattr("keras_dml.gallery.remove", busy)
+    assert "Run `keras-dml people` when it has ended" in failed(command, "remove", family, "bob")
 
 
 def test_who_listens_without_a_boundary_is_told_how_to_set_one(command, family, walks):

@@ -72,6 +72,15 @@ def test_a_folder_that_is_not_there_is_refused_in_a_line(command, tmp_path):
     assert not (tmp_path / "phone").exists()
 
 
+def test_errors_and_reasons_name_the_options_of_the_command(command, walks, tmp_path):
+    out = tmp_path / "phone"
+    _, _, error = command("train", walks, "--out", out, "--window", "0.01")
+    assert "Give a longer --window" in error
+    (walks / "person 1" / "other.csv").write_text("t,a,b,c\n0,1,2,3\n0.05,4,5,6\n")
+    words = ("--window", "2", "--steps", "0")
+    assert "--channels names them" in command("train", walks, "--out", out, *words)[1]
+
+
 def test_a_stopped_training_says_how_to_go_on(command, tmp_path, monkeypatch):
     def stopped(folder, **options):
         raise KeyboardInterrupt
