@@ -71,7 +71,7 @@ def receptive_field(operations):
     for layer in operations:
         if isinstance(layer, keras.layers.Conv1D):
             reach = (layer.kernel_size[0] - 1) * layer.dilation_rate[0]
-            before = reach // 2
+            before = reach if layer.padding == "causal" else reach // 2
             first = before if layer.padding == "valid" else 0
             field = field.then(layer.strides[0], first, before, reach - before)
         elif isinstance(layer, MaskedAveragePooling1D):

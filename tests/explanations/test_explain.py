@@ -9,6 +9,7 @@ import keras_dml
 from keras_dml import distances, layers, models
 from keras_dml._backend import keras
 from keras_dml.explanations import explain, explain_nearest
+from keras_dml.explanations._receptive_field import receptive_field
 
 ZOO = pathlib.Path(__file__).parents[2] / "zoo"
 CHANNELS = 3
@@ -177,6 +178,11 @@ def test_an_activation_stands_for_steps_and_saw_their_neighbors(padding):
     assert len(np.unique(line.parts)) <= len(before) + 1
     runs = np.flatnonzero(np.diff(line.parts)) + 1
     assert not ((runs - first) % stride)[runs < first + stride * len(before)].any()
+
+
+def test_an_activation_of_a_causal_convolution_saw_no_later_step():
+    field = receptive_field([keras.layers.Conv1D(1, 5, dilation_rate=2, padding="causal")])
+    assert (field.before, field.after) == (8, 0)
 
 
 def test_moments_are_left_out_where_the_network_moves_time_in_an_unknown_way():
