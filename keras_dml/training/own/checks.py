@@ -95,7 +95,8 @@ def _once(recordings, people, rows, names, refused):
 
 
 def numbered(people, sessions):
-    """Place of each session among those of its person, from 1; None is the first of all.
+    """Place of each session among those of its person, from 1; None is the first of all, and names
+    that count alike, as `1` and `01`, stay in the order given.
 
     Args:
         people: Person of each recording.
@@ -103,7 +104,7 @@ def numbered(people, sessions):
     """
     own = {}
     for name, session in zip(people, sessions, strict=True):
-        own.setdefault(name, set()).add(session)
+        own.setdefault(name, {})[session] = None  # a set in order
     order = {
         name: {session: i for i, session in enumerate(sorted(found, key=_natural), start=1)}
         for name, found in own.items()

@@ -43,6 +43,11 @@ def test_sessions_are_numbered_in_the_order_of_people():
     assert found.sessions == [4, 2, 1, 3]
 
 
+def test_sessions_that_count_alike_stay_in_the_order_given():
+    alike = ["0" * i + "1" for i in range(12)]
+    assert checks.numbered(["a"] * 12, alike) == list(range(1, 13))
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.one_of(st.none(), st.integers(), st.text(max_size=6)), min_size=1, max_size=8))
 def test_any_sessions_can_be_put_in_order(sessions):
