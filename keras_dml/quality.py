@@ -37,7 +37,7 @@ class Usual:
 
     Attributes:
         channels: Names of the channels, in order.
-        is_sound: Whether they are sound, of which neither loudness nor silence tells anything.
+        is_sound: Whether they are sound, whose loudness and silence say nothing of its quality.
         stddev: Usual standard deviation of each channel, see `measured`; None: not known.
 
     Example:

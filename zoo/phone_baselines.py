@@ -46,7 +46,7 @@ def discriminants_of(walkers, tempos=phone.TEMPOS):
         np.stack(windows.signals),
         windows.subjects,
         LAGS,
-        min(DISCRIMINANTS, len(set(windows.subjects)) - 1),
+        DISCRIMINANTS,
         adapt_to=walkers.signals,
         front=phone.front("both"),
     )

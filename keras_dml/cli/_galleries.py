@@ -50,7 +50,7 @@ class Reader:
 
     Args:
         gallery: `Gallery`.
-        channels: Columns of the files, parted by commas; None: those that the model names.
+        channels: Columns of the files, separated by commas; None: those that the model names.
         rate_hz: Steps a second of files that do not say it; None: unknown.
     """
 

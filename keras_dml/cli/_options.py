@@ -107,7 +107,10 @@ Far = Annotated[
 Threshold = Annotated[
     float | None,
     typer.Option(
-        "--threshold", metavar="DISTANCE", help="A distance of your own.", show_default=False
+        "--threshold",
+        metavar="DISTANCE",
+        help="Accept distances up to this one instead.",
+        show_default=False,
     ),
 ]
 Key = Annotated[

@@ -21,7 +21,7 @@ def run(
     ],
     far: Annotated[
         float,
-        typer.Option("--far", metavar="RATE", help="False accept rate: the promise to keep."),
+        typer.Option("--far", metavar="RATE", help="False accept rate that the threshold keeps."),
     ] = 0.01,
     extrapolate: Annotated[
         bool,
@@ -37,8 +37,8 @@ def run(
             "--window",
             metavar="STEPS",
             min=1,
-            help="Set the boundary of `keras-dml listen` instead, which may decide after so many "
-            "steps for the first time.",
+            help="Set the boundary of `keras-dml listen` instead; it first decides after this many "
+            "steps.",
             show_default=False,
         ),
     ] = None,
@@ -52,11 +52,11 @@ def run(
     """Calibrate a gallery: set the threshold that accepts at most a rate of false claims.
 
     Give people whom the model has not seen in its training, several recordings each; they are not
-    enrolled by this. Few people support no small rate: one that they do not is refused, with the
-    number of people that it would take.
+    enrolled by this. A rate that is too small for so few people is refused, with the number of
+    people that it would take.
 
-    With --window whole recordings are heard as claims that grow: give such as last as long as a
-    claim may.
+    With --window, recordings are heard as claims that grow: give recordings as long as a claim may
+    last.
 
     Exit status: 0 the threshold is set, 2 it is not.
 
@@ -71,7 +71,7 @@ def run(
         with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
             reader = _galleries.Reader(opened, channels, rate_hz)
             values, indices, refused = _galleries.taken(reader, paths)
-            left_out = [f"{path} is no recording." for path in listing.skipped]
+            left_out = [f"{path} is not a recording." for path in listing.skipped]
             for text in [*left_out, *refused.values()]:
                 _console.note(_console.plain(f"Left out: {text}"))
             people = [listing.recordings[i].person for i in indices]

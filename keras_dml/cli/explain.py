@@ -32,9 +32,9 @@ def run(
     as_json: _options.AsJson = False,
 ):
     """Explain the distance of a recording to a person, by parts that sum to it: the moments of the
-    recording, its channels, and what the model computes of them.
+    recording, its channels, and what the model computes from them.
 
-    An explanation tells of the embedding enrolled as much as that itself: it is personal data.
+    An explanation reveals as much as the enrolled embedding itself: it is personal data.
 
     Exit status: 0 explained, 2 not.
 

@@ -22,9 +22,9 @@ def run(
 ):
     """Identify the person of recordings: the nearest one enrolled, or a stranger.
 
-    Several files are of one moment and decided on together. Nobody within the threshold, which
-    `keras-dml calibrate` sets: a stranger. With n people enrolled a stranger is taken for one of
-    them up to n times as often as the threshold's rate says.
+    Several files are of one moment and decided on together. If nobody is within the threshold,
+    which `keras-dml calibrate` sets, it is a stranger. With n people enrolled a stranger is taken
+    for one of them up to n times as often as the threshold's rate says.
 
     Exit status: 0 somebody who is enrolled, 1 a stranger, 2 no decision.
 

@@ -25,7 +25,7 @@ def run(
             "--follow",
             metavar="SECONDS",
             min=0.0,
-            help="Wait for further lines, at most so long for the next.",
+            help="Wait for more lines, at most this long for the next one.",
             show_default="do not wait",
         ),
     ] = None,
@@ -52,10 +52,8 @@ def run(
         _answers.answered(),
         _galleries.opened(gallery, model, key=key, keys=keys) as opened,
     ):
-        reader, listening = (
-            _galleries.Reader(opened, channels, rate_hz),
-            opened.listen(person, far=far),
-        )
+        reader = _galleries.Reader(opened, channels, rate_hz)
+        listening = opened.listen(person, far=far)
         for chunk in _growing.chunks(reader.values, file, follow):
             if listening.add(chunk).accepted is not None:
                 break

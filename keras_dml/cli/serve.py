@@ -39,8 +39,8 @@ def run(
     """Serve a gallery to a browser: drop a recording, enroll, verify, identify, see why.
 
     The page is at /, the REST interface is described at /docs and /openapi.json. Only this machine
-    reaches it, and everybody on it, unless --host says otherwise. It speaks HTTP, which others on
-    the way can read: to other machines go through an SSH tunnel.
+    reaches it, and everybody on it, unless --host says otherwise. It speaks plain HTTP, which
+    others on the way can read: reach it from other machines through an SSH tunnel.
 
     Exit status: 0 ended by Ctrl-C, 2 it could not be served.
 

@@ -23,7 +23,7 @@ def run(
     folder: Annotated[
         pathlib.Path,
         typer.Argument(
-            help="Folder with a folder a person, or a table: a csv of paths.",
+            help="Folder with one folder per person, or a table: a csv of paths.",
             show_default=False,
             autocompletion=_completion.paths,
         ),

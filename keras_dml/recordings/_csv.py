@@ -16,7 +16,7 @@ def read(path):
     """The table of a file.
 
     Raises:
-        ValueError: If it is no text in UTF-8, has no line of names, or a row is ragged; the message
+        ValueError: If it is not valid UTF-8, has no line of names, or a row is ragged; the message
             names the line.
     """
     lines, rows = lines_of(path)
@@ -33,8 +33,8 @@ def read(path):
         except ValueError:
             row = next(row for row, text in enumerate(columns[i]) if not _is_number(text))
             raise ValueError(
-                f"{path}, {place(row)}, column {names[i]!r}: {_shown(columns[i][row])} is no "
-                f"number. {_advice(columns[i][row])}"
+                f"{path}, {place(row)}, column {names[i]!r}: {_shown(columns[i][row])} is not "
+                f"a number. {_advice(columns[i][row])}"
             ) from None
 
     def seconds(i):
@@ -67,8 +67,8 @@ def lines_of(path):
                 rows.append(row)
     except csv.Error as error:
         raise ValueError(
-            f"{path}, line {reader.line_num}: no CSV: {error}. Write one line a step, "
-            "fields parted by commas."
+            f"{path}, line {reader.line_num}: not valid CSV: {error}. Write one line per "
+            "step, with its fields separated by commas."
         ) from None
     if not rows:
         raise ValueError(f"{path} is empty: leave it out.")
@@ -106,7 +106,7 @@ def _text(path):
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ValueError(
-            f"{path}, line {line}: byte {error.start} is no text in UTF-8. Save the file as CSV in "
+            f"{path}, line {line}: byte {error.start} is not valid UTF-8. Save the file as CSV in "
             "UTF-8."
         ) from None
 

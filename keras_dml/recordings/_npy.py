@@ -43,6 +43,6 @@ def _array(path):
     except Exception as error:  # a header is text that is parsed: it raises what parsers raise
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise ValueError(
-            f"{path} is no .npy file of one array of numbers: {reason}. Write it with "
+            f"{path} is not a .npy file of one array of numbers: {reason}. Write it with "
             "numpy.save(path, recording), of shape (time, channels)."
         ) from None

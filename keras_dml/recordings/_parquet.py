@@ -22,7 +22,7 @@ def read(path):
     try:
         found = parquet.ParquetFile(path).read()
     except (pyarrow.ArrowException, OSError) as error:  # a damaged page is an OSError
-        raise ValueError(f"{path} is no Parquet file, or it is damaged: {error}") from None
+        raise ValueError(f"{path} is not a Parquet file, or it is damaged: {error}") from None
     names = tuple(map(str, found.column_names))
 
     def numbers(i):
@@ -46,7 +46,7 @@ def _numbers(path, name, column, pyarrow):
     )
     if not is_number:
         raise ValueError(
-            f"{path}: column {name!r} holds {kind}, and no numbers. Name the columns that are "
+            f"{path}: column {name!r} holds {kind}, not numbers. Name the columns that are "
             "channels."
         )
     return column.cast(pyarrow.float64(), safe=False).to_numpy()

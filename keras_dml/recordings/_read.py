@@ -65,7 +65,7 @@ def read(
     if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     if not path.is_file():
-        raise ValueError(f"{str(path)!r} is no file. Name files of recordings.")
+        raise ValueError(f"{str(path)!r} is not a file. Name files of recordings.")
     kind = _KINDS.get(path.suffix.lower())
     if kind is None:
         raise ValueError(

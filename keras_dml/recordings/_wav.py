@@ -42,7 +42,7 @@ def _samples(path):
             rate, samples = scipy.io.wavfile.read(path)
     except Exception as error:  # on bytes that are none it raises what its parts happen to raise
         raise ValueError(
-            f"{path} is no whole WAVE file of integers or floats: "
+            f"{path} is not a complete WAVE file of integers or floats: "
             f"{str(error).rstrip('.') or type(error).__name__}. Convert it, for example by ffmpeg "
             "-i FILE new.wav."
         ) from None

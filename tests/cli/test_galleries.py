@@ -183,7 +183,7 @@ def test_the_threshold_is_told_with_its_interval(command, model, walks, notes, t
     code, out, _ = command(*words)
     assert code == 0 and "for FAR 50 % (95 % interval" in out and "16 people" in out
     assert [note.partition(": ")[0] for note in notes] == ["Left out", "Left out"]
-    assert "notes.txt is no recording" in notes[0] and "has 5 steps" in notes[1]
+    assert "notes.txt is not a recording" in notes[0] and "has 5 steps" in notes[1]
     found = answered(command, *words)[1]
     assert (found["far"], found["people"], found["left_out"]) == (0.5, 16, 1)
     assert found["far_ci95"][0] <= 0.5 <= found["far_ci95"][1]

@@ -29,7 +29,7 @@ def test_a_folder_becomes_a_model_with_a_leaderboard(command, walks, tmp_path):
     out = tmp_path / "phone"
     code, printed, _ = command("train", walks, "--out", out, "--window", "2", "--steps", "0")
     assert code == 0
-    assert "1 left out" in printed and "person 0/0.csv" in printed and "no number" in printed
+    assert "1 left out" in printed and "person 0/0.csv" in printed and "not a number" in printed
     assert "lda" in printed and "log_euclidean" in printed and "phone: EER" in printed
     assert "The method of each group is the one that is best" in " ".join(printed.split())
     assert "4 people in groups are worth" in printed and "written to" in printed

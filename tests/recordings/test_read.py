@@ -102,7 +102,7 @@ def test_units_in_brackets_are_told_and_need_not_be_asked_for(written):
 def test_columns_that_are_no_channels_may_hold_anything(written):
     path = written("x,activity\n1,walk\n2,\n")
     np.testing.assert_array_equal(recordings.read(path, ["x"]).values, [[1], [2]])
-    assert "line 2, column 'activity': 'walk' is no number. Name the columns" in refused(path)
+    assert "line 2, column 'activity': 'walk' is not a number. Name the columns" in refused(path)
 
 
 @pytest.mark.parametrize(
@@ -113,20 +113,20 @@ def test_columns_that_are_no_channels_may_hold_anything(written):
         ("x,y\n", "FILE holds no steps"),
         ("x,y\n1,2\n3\n", "FILE, line 3 has 1 fields, line 1 names 2"),
         ("x,y\n1,2\n\n3,4,5\n", "FILE, line 4 has 3 fields"),
-        ("x,y\n1,2\n,\n", "FILE, line 3, column 'x': '' is no number. Every step needs"),
-        ('x\n1\n""\n3\n', "FILE, line 3, column 'x': '' is no number. Every step needs"),
+        ("x,y\n1,2\n,\n", "FILE, line 3, column 'x': '' is not a number. Every step needs"),
+        ('x\n1\n""\n3\n', "FILE, line 3, column 'x': '' is not a number. Every step needs"),
         ("x,y\n1,2\n3,NaN\n", "FILE, line 3: channel 'y' is nan"),
         ("x,y\n1,2\ninf,4\n", "FILE, line 3: channel 'x' is inf"),
         ("x,y\n1,2\n1e39,4\n", "FILE, line 3: channel 'x' is 1e+39"),
-        ("x;y\n1;2\n3;4,5\n", "FILE, line 3, column 'y': '4,5' is no number. Write decimals"),
+        ("x;y\n1;2\n3;4,5\n", "FILE, line 3, column 'y': '4,5' is not a number. Write decimals"),
         ("1,2\n3,4\n", "FILE, line 1: names of the columns are expected"),
         ("x,,z\n1,2,3\n", "FILE, line 1: column 2 has no name"),
         ("x,y,x\n1,2,3\n", "FILE, line 1: column 3 has the name 'x' of another"),
         ("time\n1\n", "FILE, line 1: only times are named"),
-        ('x,y\n1,"2\n3,4\n', "FILE, line 3: no CSV"),
-        ("Länge,y\n1,2\n".encode("latin-1"), "FILE, line 1: byte 1 is no text in UTF-8"),
-        ("x,y\n1,2\n3,µ\n".encode("latin-1"), "FILE, line 3: byte 10 is no text in UTF-8"),
-        (XYZ.encode("utf-16"), "FILE, line 1: byte 0 is no text in UTF-8"),
+        ('x,y\n1,"2\n3,4\n', "FILE, line 3: not valid CSV"),
+        ("Länge,y\n1,2\n".encode("latin-1"), "FILE, line 1: byte 1 is not valid UTF-8"),
+        ("x,y\n1,2\n3,µ\n".encode("latin-1"), "FILE, line 3: byte 10 is not valid UTF-8"),
+        (XYZ.encode("utf-16"), "FILE, line 1: byte 0 is not valid UTF-8"),
     ],
 )
 def test_what_is_no_recording_is_refused_by_its_line(written, text, message):
@@ -203,7 +203,7 @@ def test_times_may_be_asked_for_as_a_channel(written):
         ("t", [0, 0.02, 0.04, 0.10, 0.12], "FILE, line 5: the steps are irregular, 0.06 s before"),
         ("t", [0, 20, 40], "FILE: column 't' rises by 20 a row and does not say of what"),
         ("t", [0, "nan", 0.04], "FILE, line 3: the time in 't' is nan"),
-        ("t", [0, "later", 0.04], "FILE, line 3, column 't': 'later' is no number"),
+        ("t", [0, "later", 0.04], "FILE, line 3, column 't': 'later' is not a number"),
         ("t", ["12:00", "12:01"], "FILE, line 2: the time '12:00' in column 't' is neither"),
         (
             "t",
@@ -275,9 +275,9 @@ def test_an_array_with_channels_first_is_refused(tmp_path):
 def test_a_cut_array_is_refused_before_its_size_is_believed(tmp_path):
     path = saved(tmp_path, np.ones((100, 3)))
     path.write_bytes(path.read_bytes()[:-1])
-    assert "is no .npy file" in refused(path)
+    assert "is not a .npy file" in refused(path)
     path.write_bytes(path.read_bytes().replace(b"(100, 3), ", b"(9**9,9)}#"))
-    assert "is no .npy file" in refused(path)
+    assert "is not a .npy file" in refused(path)
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ def test_cut_or_foreign_sound_is_refused(tmp_path):
     whole = path.read_bytes()
     for content in (whole[:-10], whole[:30], b"", b"text", whole.replace(b"WAVE", b"AVI ")):
         path.write_bytes(content)
-        assert "no whole WAVE file" in refused(path)
+        assert "not a complete WAVE file" in refused(path)
 
 
 def test_sound_without_a_sample_is_refused_by_its_name(tmp_path):
@@ -359,7 +359,7 @@ def test_without_pyarrow_the_extra_is_named(written, monkeypatch):
 
 def test_files_of_another_kind_are_refused(written, tmp_path):
     assert "ends in '.txt'; recordings are read from .csv, .npy" in refused(written("", "a.txt"))
-    assert "no file" in refused(tmp_path)
+    assert "is not a file" in refused(tmp_path)
     with pytest.raises(FileNotFoundError, match="There is no file"):
         recordings.read(tmp_path / "gone.csv")
 

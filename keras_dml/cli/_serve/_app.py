@@ -46,7 +46,7 @@ def _sent(
         list[UploadFile], File(description="Recordings: csv, npy, parquet or wav files.")
     ],
     channels: Annotated[
-        str | None, Form(description="Columns that are the model's channels, parted by commas.")
+        str | None, Form(description="Columns that are the model's channels, separated by commas.")
     ] = None,
     rate_hz: Annotated[
         float | None, Form(description="Steps a second of files that do not say it.")

@@ -48,7 +48,7 @@ def _suffix(name):
     suffix = pathlib.PurePosixPath(name).suffix.lower()
     if suffix not in recordings.suffixes():
         raise ValueError(
-            f"{name} is no recording: send files that end in {', '.join(recordings.suffixes())}."
+            f"{name} is not a recording: send files that end in {', '.join(recordings.suffixes())}."
         )
     return suffix
 

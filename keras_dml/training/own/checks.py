@@ -75,8 +75,8 @@ def _kept(usual, recordings, rows, names, refused):
 
 
 def _once(recordings, people, rows, names, refused):
-    """Without repeats: in enrollment and probe they would agree, under two people neither is
-    known."""
+    """Leaves repeats out: enrolled and observed, they would agree; whose one under two people is,
+    nobody knows."""
     first, kept = {}, []
     for row in rows:
         values = np.ascontiguousarray(recordings[row], np.float32)
@@ -137,7 +137,7 @@ def check_lists(recordings, people, sessions, names):
 
     Raises:
         TypeError: If the recordings are no list.
-        ValueError: If the lists have not one entry a recording, a name is there twice, or a person
+        ValueError: If the lists have not one entry a recording, a name occurs twice, or a person
             has no name that can be shown.
     """
     recordings, people = list(recordings), [str(one) for one in people]
@@ -152,7 +152,7 @@ def check_lists(recordings, people, sessions, names):
                 f"`{what}` must have one entry a recording, {count}. Received {len(values)}."
             )
     if len(set(names)) < count:
-        raise ValueError("`names` must tell the recordings apart; one is there twice.")
+        raise ValueError("`names` must tell the recordings apart; one occurs twice.")
     bad = next((one for one in people if not one.strip() or not one.isprintable()), None)
     if bad is not None:
         raise ValueError(f"A person's name must be printable characters. Received {bad!r}.")
@@ -163,7 +163,7 @@ def check_channels(channels, units):
     """Names and units of the channels, as tuples.
 
     Raises:
-        ValueError: If there are none, one is there twice, or the units are not as many.
+        ValueError: If there are none, one occurs twice, or the units are not as many.
     """
     channels = (channels,) if isinstance(channels, str) else tuple(channels)
     if not channels or len(set(channels)) < len(channels):

@@ -98,7 +98,7 @@ def read(folder, channels=None, rate_hz=None):
         except ValueError as error:
             refused[name] = str(error).removeprefix(str(listed.path)).lstrip(" ,:")
     for path in listing.skipped:
-        refused[_name(path, root)] = "it is no recording of a person"
+        refused[_name(path, root)] = "it is not a recording of a person"
     kept = _alike(kept, refused, lambda one: one.channels, "channels", "`channels` names them")
     kept = _alike(kept, refused, lambda one: one.units, "units", "convert it")
     kept, rate = _of_one_rate(kept, refused)

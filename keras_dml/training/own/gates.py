@@ -10,7 +10,7 @@ from keras_dml.training.own.task import thinned
 from keras_dml.training.people import folds
 
 FOLDS, LEAST = 5, 3.0  # groups of people; z-score, that of pyRiemann
-FARTHEST = 0.995  # of the recordings of people that a potato does not know are within
+FARTHEST = 0.995  # share of recordings that pass, of people whom the potato does not know
 WINDOWS, LEAST_WINDOWS = 200, 2  # most of all people; of a person
 
 
