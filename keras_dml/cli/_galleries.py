@@ -3,6 +3,7 @@
 import contextlib
 import pathlib
 import warnings
+from typing import NamedTuple
 
 from keras_dml import inputs, recordings, zoo
 from keras_dml.cli import _console
@@ -212,3 +213,38 @@ def sorted_out(reader, paths):
         found += windows
         indices += len(windows) * [i]
     return found, indices, refused
+
+
+class Enrolled(NamedTuple):
+    """What became of files.
+
+    Attributes:
+        kept: Indices of the files of which a recording is enrolled, in order.
+        refused: Why a file or a part of it is not, by its index; names the file.
+        recordings: Recordings of the person in all.
+    """
+
+    kept: list
+    refused: dict
+    recordings: int
+
+
+def enrolled(gallery, person, paths, found):
+    """Enrolls what `sorted_out` has found in files.
+
+    Args:
+        gallery: `Gallery`.
+        person: Name of the person.
+        paths: The files.
+        found: Output of `sorted_out`.
+
+    Returns:
+        `Enrolled`.
+    """
+    values, indices, refused = found
+    if not values:
+        return Enrolled([], refused, gallery.people().get(person, 0))
+    answer = gallery.enroll(person, values)
+    for i, reason in answer.refused.items():
+        refused.setdefault(indices[i], f"{paths[indices[i]]}: {reason}")
+    return Enrolled(sorted({indices[i] for i in answer.kept}), refused, answer.enrolled)

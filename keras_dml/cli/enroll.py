@@ -30,18 +30,13 @@ def run(
         paths = _galleries.files(files)  # before a gallery is made for them
         with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
             reader = _galleries.Reader(opened, channels, rate_hz)
-            recordings, indices, refused = _galleries.taken(reader, paths)
-            kept, total = set(), opened.people().get(person, 0)
-            if recordings:
-                found = opened.enroll(person, recordings)
-                kept, total = {indices[i] for i in found.kept}, found.enrolled
-                for i, reason in found.refused.items():
-                    refused.setdefault(indices[i], f"{paths[indices[i]]}: {reason}")
+            taken = _galleries.taken(reader, paths)
+            kept, refused, total = _galleries.enrolled(opened, person, paths, taken)
     if as_json:
         _console.json_object(
             {
                 "person": person,
-                "kept": [str(paths[i]) for i in sorted(kept)],
+                "kept": [str(paths[i]) for i in kept],
                 "refused": {str(paths[i]): refused[i] for i in sorted(refused)},
                 "enrolled": total,
             }

@@ -138,6 +138,7 @@ def test_recordings_that_do_not_fit_are_refused_by_name(family):
     assert (found["kept"], found["enrolled"]) == (["a.csv"], 4)
     reasons = {one["file"]: one["reason"] for one in found["refused"]}
     assert reasons["b.csv"].startswith("b.csv has 5 steps")
+    assert reasons["c.csv"].startswith("c.csv: it is ")
     assert "from the nearest other recording of 'alice'" in reasons["c.csv"]
 
 

@@ -44,16 +44,11 @@ class Desk:
         """Enrolls recordings of files."""
         with self._reading(sent) as (reader, files, notes):
             paths = list(files)
-            recordings, indices, refused = _galleries.sorted_out(reader, paths)
-            kept, total = set(), self._gallery.people().get(person, 0)
-            if recordings:
-                found = self._gallery.enroll(person, recordings)
-                kept, total = {indices[i] for i in found.kept}, found.enrolled
-                for i, reason in found.refused.items():
-                    refused.setdefault(indices[i], reason)
+            found = _galleries.sorted_out(reader, paths)
+            kept, refused, total = _galleries.enrolled(self._gallery, person, paths, found)
         return _schemas.Enrollment(
             person=person,
-            kept=[files[paths[i]] for i in sorted(kept)],
+            kept=[files[paths[i]] for i in kept],
             refused=[
                 _schemas.Refused(file=files[paths[i]], reason=self._told.words(refused[i], files))
                 for i in sorted(refused)

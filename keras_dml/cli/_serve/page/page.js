@@ -139,7 +139,7 @@ const enroll = async () => {
     `${count} of ${count + found.refused.length} files kept, ${found.enrolled} recordings in all.`,
     count ? "yes" : "no",
   );
-  note(found.refused.map((one) => `${one.file}: ${one.reason}`));
+  note(found.refused.map((one) => one.reason));
   note(found.notes);
   await listPeople();
 };
