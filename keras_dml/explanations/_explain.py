@@ -60,16 +60,17 @@ def explain(model, a, b) -> Explanation:
     return _between(model, dict(zip("ab", z, strict=True)), {"a": a, "b": b})
 
 
-def explain_nearest(model, recording, embeddings, name="probe") -> Explanation:
+def explain_nearest(model, recording, embeddings) -> Explanation:
     """Explains the distance of a recording to the nearest of several embeddings, whose own
     recordings were not kept.
+
+    The recording, called `"probe"`, carries half of a Wasserstein distance; the moments of the
+    other half are not known.
 
     Args:
         model: As in `explain`.
         recording: The recording.
         embeddings: Embeddings of the same model, shape `(count, ...)`, at least one.
-        name: What the recording is called. It carries half of a Wasserstein distance; the moments
-            of the other half are not known.
 
     Returns:
         `Explanation`.
@@ -81,7 +82,7 @@ def explain_nearest(model, recording, embeddings, name="probe") -> Explanation:
     model = reading.load(model) if isinstance(model, str) else model
     z = inference.embed(model, [recording], progress=False)
     nearest = np.argmin(inference.distance(model, z, embeddings)[0])
-    return _between(model, {name: z[0], "enrolled": embeddings[nearest]}, {name: recording})
+    return _between(model, {"probe": z[0], "enrolled": embeddings[nearest]}, {"probe": recording})
 
 
 def _between(model, embeddings, recordings):

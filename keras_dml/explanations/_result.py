@@ -14,7 +14,7 @@ class Moment:
     """A span of a recording that keeps it away from the other, or makes it like the other.
 
     Attributes:
-        recording: Name of the recording, `"a"` or `"b"`.
+        recording: Name of the recording: `"a"`, `"b"` or `"probe"`.
         start: First step.
         end: Step after the last.
         part: Its part of the distance.
