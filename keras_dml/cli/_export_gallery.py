@@ -17,7 +17,7 @@ def is_gallery(name):
         return opened.read(len(SQLITE)) == SQLITE
 
 
-def write(path, out, quantization, representative, far, key, keys, as_json):
+def write(path, out, quantization, representative, *, far, key, keys, as_json):
     """Writes a gallery for a device, and prints what was written.
 
     Args:

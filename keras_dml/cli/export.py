@@ -89,7 +89,9 @@ def run(
         if to is Format.savedmodel:
             raise typer.BadParameter("a gallery is written for a device, --to tflite.")
         weights = _weights(quantization, "float16")
-        _export_gallery.write(name, out, weights, representative, far, key, keys, as_json)
+        _export_gallery.write(
+            name, out, weights, representative, far=far, key=key, keys=keys, as_json=as_json
+        )
         return
     if far is not None:
         raise typer.BadParameter("--far is the rate of a gallery's threshold; this is a model.")

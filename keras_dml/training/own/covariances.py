@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 
 from keras_dml._backend import keras
@@ -43,13 +41,7 @@ def methods(task):
     """
     rhythms = "covariances of the fast rhythms"
     return [
-        Method(
-            "log_euclidean",
-            "log-Euclidean distance of covariances, nothing trained",
-            sequences.LOG_EUCLIDEAN_PAPER,
-            functools.partial(sequences.log_euclidean, in_frame=False),
-            learns=False,
-        ),
+        sequences.as_recorded(),
         Method(
             "rhythms_log_euclidean",
             f"log-Euclidean distance of {rhythms}, nothing trained",

@@ -46,13 +46,7 @@ def methods(task):
         task: `keras_dml.training.own.task.Task`.
     """
     found = [
-        Method(
-            "log_euclidean",
-            "log-Euclidean distance of covariances, nothing trained",
-            LOG_EUCLIDEAN_PAPER,
-            functools.partial(log_euclidean, in_frame=False),
-            learns=False,
-        ),
+        as_recorded(),
         Method(
             "lda",
             "linear discriminants of lagged correlations",
@@ -80,6 +74,17 @@ def methods(task):
         ]
     what = f"quantile layer and Wasserstein loss{frame}"
     return [*found, Method("qp_wl", what, QP_WL_PAPER, learner=qp_wl)]
+
+
+def as_recorded():
+    """The `Method` that compares covariances of the channels as recorded, and learns nothing."""
+    return Method(
+        "log_euclidean",
+        "log-Euclidean distance of covariances, nothing trained",
+        LOG_EUCLIDEAN_PAPER,
+        functools.partial(log_euclidean, in_frame=False),
+        learns=False,
+    )
 
 
 def log_euclidean(task, known, in_frame):
