@@ -193,7 +193,7 @@ def test_a_model_is_replaced_by_the_next_one(train):
         ({"units": ("g", "g")}, "one entry a channel, 3"),
         ({"owners": ["ann"]}, "`people` must have one entry a recording, 16"),
         ({"recordings": [], "owners": []}, "`recordings` is empty"),
-        ({"names": ["a"] * 16}, "one is there twice"),
+        ({"names": ["a"] * 16}, "one occurs twice"),
         ({"owners": ["ann", "\n"] * 8}, "printable"),
         ({"recordings": [np.zeros((STEPS, 3))] * 16}, "None of the 16 recordings can be used"),
     ],
