@@ -53,34 +53,17 @@ def error_rates(count, repetitions, pooled, recordings):
     _console.table(columns, [*rows, _mean_row(repetitions)], gap=1)
 
 
-def decisions(distances, recordings, thresholds, pooled):
-    """Prints decisions on the first probe of the first person: a true claim, a false claim, and the
-    probe as that of a stranger."""
-    threshold, meaning = _threshold(thresholds, pooled)
-    scores, owners, people = _demo_trials.scores_by_person(
-        distances, recordings.probe_people, recordings.enrolled_people, 1
-    )
-    me = recordings.people[0]
-    row = scores[np.flatnonzero(owners == me)[0]]
-    by_name = dict(zip(people.tolist(), row.tolist(), strict=True))
-    others = {name: score for name, score in by_name.items() if name != me}
-    nearest = min(others, key=others.get)
-    cases = [
-        (f"is {recordings.label(me)}", by_name[me], True),
-        (f"is {recordings.label(nearest)}, the nearest other", others[nearest], False),
-        ("nothing, and is not enrolled", others[nearest], False),
-    ]
-    rows = []
-    for claim, score, expected in cases:
-        accepted = score <= threshold
-        decision = "accepted" if accepted else "rejected"
-        rows.append((claim, f"{score:.3g}", decision, "right" if accepted == expected else "wrong"))
-    _console.echo(
-        f"\n[bold]One {recordings.unit} of {_console.plain(recordings.label(me))}[/bold], the "
-        "first observed\n"
-        f"Accepted up to a distance of {threshold:.3g}, {meaning}."
-    )
-    _console.table(("claim", "distance", "decision", ""), rows)
+def decision_threshold(thresholds, pooled):
+    """Largest distance that is accepted, which is told: the card's threshold for the lowest false
+    accept rate, else that of equal errors here.
+
+    Args:
+        thresholds: The card's.
+        pooled: `evaluation.Verification` of all trials.
+    """
+    value, meaning = _threshold(thresholds, pooled)
+    _console.echo(f"\nAccepted from here on up to a distance of {value:.3g}, {meaning}.")
+    return value
 
 
 def compared_with_keras(exported, recordings, distances, found):
@@ -158,6 +141,10 @@ def conclude(name, written, seconds):
         "roc_det.png": "error rates of all thresholds",
         "scores.png": "distances of true and of false claims",
         "two_people.png": "quantile functions of two people, which the distance compares",
+        "who.png": "who each recording was taken for",
+        "why.png": "moments of a recording that made its distance",
+        "people.db": "the gallery: try the commands above on it",
+        "recordings": "of these people, as files",
         "figures.json": "the figures above, for programs",
         f"{name}.tflite": "signatures embed and distance, for a device",
     }

@@ -1,4 +1,4 @@
-"""Stages of the demo: model, embeddings, figures, plots, the file for a device."""
+"""Stages of the demo: model, embeddings, figures, gallery, plots, the file for a device."""
 
 import json
 import time
@@ -6,15 +6,16 @@ import time
 import numpy as np
 
 from keras_dml import _files, reports
-from keras_dml.cli import _console, _demo_report, _demo_trials
+from keras_dml.cli import _console, _demo_gallery, _demo_report, _demo_trials
 from keras_dml.zoo import catalog
 
 CURVES_PER_PERSON = 12  # recordings drawn in the plot of two people; more hide each other
-STAGES = 6
+STAGES = 7
 
 
 def show(name, get_recordings, out):
-    """Runs the demo and prints its figures; embeddings are neither printed nor written.
+    """Runs the demo and prints its figures; embeddings are not printed, and written to its gallery
+    alone.
 
     Args:
         name: Name of a model of the zoo.
@@ -47,8 +48,10 @@ def show(name, get_recordings, out):
         repeated, pooled = repeat(distances, recordings)
     for count, rows in repeated.items():
         _demo_report.error_rates(count, rows, pooled[count], recordings)
-    _demo_report.decisions(distances, recordings, card["thresholds"], pooled[1])
-    with _console.stage(_title(5, f"draw into {out}")):
+    threshold = _demo_report.decision_threshold(card["thresholds"], pooled[1])
+    with _console.stage(_title(5, "enroll people in a gallery"), spinner=False):
+        decided, kept = _demo_gallery.show(name, card["input"], recordings, threshold, out)
+    with _console.stage(_title(6, f"draw into {out}")):
         written = _draw(repeated, pooled, enrolled, recordings, out)
     _console.echo()
     device, files = _export(model, name, recordings, distances, out)
@@ -56,10 +59,12 @@ def show(name, get_recordings, out):
         "model": name,
         "pooled": [_demo_trials.pooled_figures(count, one) for count, one in pooled.items()],
         "repetitions": [_demo_trials.figures(one) for rows in repeated.values() for one in rows],
+        "gallery": decided,
         "device": device,
     }
     _files.write_text(out / "figures.json", json.dumps(figures, indent=2) + "\n")
-    _demo_report.conclude(name, [*written, *files, out / "figures.json"], time.monotonic() - start)
+    written = [*written, *kept, *files, out / "figures.json"]
+    _demo_report.conclude(name, written, time.monotonic() - start)
     return figures
 
 
@@ -134,7 +139,7 @@ def _export(model, name, recordings, distances, out):
             "No TFLite file: TensorFlow writes it, and Keras runs on another backend here."
         )
         return None, []
-    with _console.stage(_title(6, "write the TFLite file and compare it with Keras")):
+    with _console.stage(_title(7, "write the TFLite file and compare it with Keras")):
         from keras_dml import export
         from keras_dml.export import litert
 

@@ -9,6 +9,7 @@ _HOME = {
     "Section": "page",
     "write_page": "page",
     "explanation": "explanation_plots",
+    "identifications": "identification_plots",
     "loss_comparison": "loss_plots",
     "loss_curves": "loss_plots",
     "loss_people": "loss_plots",
@@ -26,6 +27,7 @@ _HOME = {
 }
 _SUBMODULES = (
     "explanation_plots",
+    "identification_plots",
     "loss_plots",
     "page",
     "protocol_plots",

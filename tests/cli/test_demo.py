@@ -4,19 +4,29 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis.extra.numpy import arrays
 
-from keras_dml import zoo
-from keras_dml.cli import _console, _demo_recordings, _demo_stages, _demo_trials
+from keras_dml import gallery, recordings, zoo
+from keras_dml.cli import (
+    _console,
+    _demo_files,
+    _demo_gallery,
+    _demo_recordings,
+    _demo_stages,
+    _demo_trials,
+)
 from keras_dml.export import litert
 from tests.cli.walks import write_archive
 
 ROOT = pathlib.Path(__file__).parents[2]
-PICTURES = {"roc_det.png", "scores.png", "two_people.png"}
+PICTURES = {"roc_det.png", "scores.png", "two_people.png", "who.png", "why.png"}
 
 
 def demo(zoo_folder, *words):
@@ -71,15 +81,84 @@ def test_the_published_model_has_the_figures_of_its_card_and_of_the_projects_pag
     page = (ROOT / "README.md").read_text()
     for line in str(found).splitlines():
         assert line in page
+    scores, owners, people = _demo_trials.scores_by_person(
+        distances, recordings.probe_people, recordings.enrolled_people, 1
+    )
+    answers = re.findall(r"^keras-dml identify .*speaker-(\d)\.csv.*\n(.*)$", page, re.MULTILINE)
+    assert len(answers) == 3
+    for speaker, answer in answers:
+        expected = dict(zip(people[:3], scores[np.flatnonzero(owners == speaker)[0]], strict=False))
+        told = {name: float(score) for name, score in re.findall(r"r-(\d) ([\d.]+)", answer)}
+        assert told == pytest.approx(expected, abs=1e-2)
+        nearest = min(expected, key=expected.get)
+        accepted = expected[nearest] <= card["thresholds"][0]["value"]
+        assert answer.startswith(f"speaker-{nearest} (" if accepted else "a stranger (")
+        assert answer.endswith(": right" if accepted or speaker == "9" else ": wrong")
 
 
-def test_each_decision_is_told(ran):
-    assert len(re.findall("(accepted|rejected) +(right|wrong)", ran[0].stdout)) == 3
+def commands(printed):
+    """The commands on the gallery that the demo has printed, as words, and the answer to each."""
+    found = re.findall(r"^keras-dml (.* people\.db .*)\n(.*)", printed, re.MULTILINE)
+    return [(shlex.split(words), answer) for words, answer in found]
+
+
+def test_people_are_enrolled_and_each_decision_is_told(ran):
+    told = commands(ran[0].stdout)
+    assert [words[0] for words, _ in told] == [
+        *["enroll"] * 3,
+        "calibrate",
+        *["verify"] * 2,
+        *["identify"] * 4,
+        "explain",
+    ]
+    for words, answer in told:
+        if words[0] in ("verify", "identify"):
+            assert re.search("(: right|: wrong)$", answer), answer
+    assert "3 people support" in dict((words[0], answer) for words, answer in told)["calibrate"]
+
+
+def test_the_printed_commands_decide_as_is_printed(ran, command, zoo_folder, monkeypatch):
+    monkeypatch.chdir(ran[1])
+    decided = json.loads(pathlib.Path("figures.json").read_text())["gallery"]
+    told = [words for words, _ in commands(ran[0].stdout)]
+    answers = {}
+    for words in told:
+        if words[0] in ("verify", "identify"):
+            code, out, err = command(*words, "--json")
+            assert code in (0, 1), err
+            answers.setdefault(words[0], []).append(json.loads(out))
+    accepted = [one["accepted"] for one in answers["verify"]]
+    assert accepted == [one["accepted"] for one in decided["verified"]]
+    people = [one["person"] for one in answers["identify"]]
+    assert people == list(decided["identified"].values())
+    gallery, *rest = told[0][1:]
+    code, out, err = command("enroll", zoo_folder / f"again-{gallery}", *rest, "--json")
+    assert code == 0 and len(json.loads(out)["kept"]) == 30, err
+
+
+def test_a_second_demo_enrolls_nobody_twice(zoo_folder, tmp_path):
+    card = zoo.card("vowels_qp_wl")
+    recordings = _demo_recordings.vowels(card["data"]["train_subjects"])
+    for _ in range(2):
+        found, _ = _demo_gallery.show("vowels_qp_wl", card["input"], recordings, 1.0, tmp_path)
+    assert found["stranger"] == "speaker-9"
+    people = gallery.people(tmp_path / "people.db")
+    assert people == found["enrolled"] == {f"speaker-{i}": 30 for i in (6, 7, 8)}
+
+
+@given(arrays(np.float32, (5, 2), elements={"allow_nan": False, "allow_infinity": False}))
+def test_files_hold_recordings_exactly(tmp_path_factory, recording):
+    path = tmp_path_factory.mktemp("files") / "new" / "0.csv"
+    takes = {"channels": ["x", "level 1"], "units": ["g", "1"], "rate_hz": 156.25}
+    _demo_files.write(path, recording, takes)
+    found = recordings.read(path, takes["channels"])
+    np.testing.assert_array_equal(found.values.astype(np.float32), recording)
+    assert found.rate_hz == pytest.approx(156.25) and list(found.units) == ["g", None]
 
 
 def test_stages_are_told_on_stderr_and_nothing_else(ran):
     lines = ran[0].stderr.strip().splitlines()
-    assert [line[:3] for line in lines] == [f"{i}/6" for i in range(1, 7)]
+    assert [line[:3] for line in lines] == [f"{i}/7" for i in range(1, 8)]
 
 
 def test_pictures_figures_and_the_device_file_are_written(ran):
@@ -108,11 +187,13 @@ def test_programs_get_the_printed_figures(ran):
         assert f"{100 * one['verification_eer']:.1f} %" in done.stdout
 
 
-def test_no_template_is_printed_or_written(ran, untrained_zoo, monkeypatch):
+def test_templates_are_in_the_gallery_alone(ran):
     done, out = ran
     lines = done.stdout + done.stderr
     assert "[[" not in lines and "array(" not in lines
-    assert {path.suffix for path in out.iterdir()} == {".png", ".svg", ".csv", ".json", ".tflite"}
+    results = {path.suffix for path in out.iterdir() if path.is_file()}
+    assert results == {".png", ".svg", ".csv", ".json", ".tflite", ".db"}
+    assert (out / "people.db").stat().st_mode & 0o077 == 0
     for table in out.glob("*.csv"):
         assert table.stem != "two_people"
 
