@@ -17,6 +17,7 @@ GALLERY = {
     r"Call `purge` when": "Run `keras-dml people` when",
     r"give `threshold`": "give --threshold",
     r"`Gallery\(path, model=\"gait_qp_wl\"\)`": "--model gait_qp_wl",
+    r"`Gallery\(new_path, model\)`": "keras-dml enroll NEW.db PERSON FILES --model MODEL",
     r"`(far|threshold)`": r"--\1",
     r"`extrapolate=True`": "--extrapolate",
     r"`window`": "--window",

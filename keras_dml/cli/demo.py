@@ -16,7 +16,7 @@ app = typer.Typer(
 )
 Out = Annotated[
     pathlib.Path | None,
-    _options.folder("--out", "Folder for figures, numbers and the TFLite file."),
+    _options.folder("--out", "Folder for figures, the gallery, recordings and the TFLite file."),
 ]
 
 

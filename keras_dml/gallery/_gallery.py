@@ -93,7 +93,8 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
                 f"The people of {self.path} are enrolled under the model {about['model']!r} of "
                 f"fingerprint {about['fingerprint'][:12]}; received {found.name!r} of "
                 f"{found.fingerprint[:12]}. Embeddings of two models cannot be compared: open the "
-                "gallery with its model, or enroll the recordings again in a new one."
+                "gallery with its model, or enroll kept recordings in a new one, "
+                "`Gallery(new_path, model)`."
             )
         return found
 

@@ -241,6 +241,27 @@ def test_two_galleries_are_merged_once(command, model, family, walks, tmp_path):
     assert galleries.people(other) == {"alice": 1, "carol": 1}
 
 
+def test_people_move_to_a_new_model_by_enrolling_kept_recordings_again(command, walks, tmp_path):
+    def publish(knots):
+        signal = keras.Input((None, 3))
+        folder.mkdir(exist_ok=True)
+        taken = InputContract(["x", "y", "z"], "g", RATE_HZ, min_steps=10, max_steps=100)(signal)
+        keras.Model(signal, QuantileLayer(knots)(taken)).save(folder / "model.keras")
+
+    folder, kept, new = tmp_path / "phone", walks.folder(NAMES, "kept"), walks.file("alice")
+    databases = old, moved = tmp_path / "family.db", tmp_path / "moved.db"
+    for knots, db in zip((6, 9), databases, strict=True):
+        publish(knots)
+        for name in NAMES:
+            code, _, err = command("enroll", db, name, kept / name, "--model", folder)
+            assert code == 0, err
+    said = " ".join(failed(command, "verify", old, "alice", new, "--threshold", "1e9").split())
+    assert "Embeddings of two models cannot be compared" in said
+    assert "keras-dml enroll NEW.db PERSON FILES --model MODEL" in said
+    assert answered(command, "people", old) == answered(command, "people", moved)
+    assert answered(command, "identify", moved, new, "--threshold", "1e9")[1]["person"] == "alice"
+
+
 def test_no_output_holds_an_embedding(command, family, walks):
     """Those of the model are the recording's quantiles: none of its numbers may be printed."""
     with galleries.Gallery(family) as opened:
