@@ -40,7 +40,8 @@ def run(
 
     The page is at /, the REST interface is described at /docs and /openapi.json. Only this machine
     reaches it, and everybody on it, unless --host says otherwise. It speaks plain HTTP, which
-    others on the way can read: reach it from other machines through an SSH tunnel.
+    others on the way can read: reach it from other machines through an SSH tunnel, or a reverse
+    proxy with TLS.
 
     Exit status: 0 ended by Ctrl-C, 2 it could not be served.
 

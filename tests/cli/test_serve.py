@@ -283,6 +283,31 @@ def test_pages_of_other_sites_are_refused(family, headers):
     assert family.get("/people", headers={"Origin": HERE}).status_code == 200
 
 
+def test_a_proxy_that_names_its_address_and_leaves_out_the_origin_is_answered(gallery):
+    """What Caddy and nginx send by the lines in the documentation."""
+    proxied = {"Host": "127.0.0.1", "X-Forwarded-Host": "people.example.org"}
+    known = {"Authorization": f"Bearer {TOKEN.decode()}"}
+    client = TestClient(_app.application(gallery, "127.0.0.1", TOKEN), base_url=HERE)
+
+    def status(**headers):
+        return client.get("/people", headers=proxied | headers).status_code
+
+    own, foreign = {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "cross-site"}
+    assert status(**known, **own) == status(**known) == 200
+    assert status(**known, **foreign) == 403
+    assert status(**own) == 401
+
+
+def test_servers_share_a_gallery(family, gallery, model):
+    with galleries.Gallery(gallery.path, model) as same:
+        other = TestClient(_app.application(same, "127.0.0.1"), base_url=HERE)
+        assert other.post("/identify", files=files(walk("carol"))).json()["person"] is None
+        post(family, "carol", "recordings", *(walk("carol", i) for i in range(3)))
+        assert other.post("/identify", files=files(walk("carol"))).json()["person"] == "carol"
+        assert other.delete("/people/carol").status_code == 200
+        assert post(family, "carol", "verify", walk("carol")).status_code == 404
+
+
 def test_the_token_is_asked_for_where_there_is_one(gallery, monkeypatch):
     client = TestClient(_app.application(gallery, "0.0.0.0", TOKEN), base_url="http://10.0.0.1:80")
     compared = []

@@ -13,6 +13,9 @@ from keras_dml.cli._serve import _schemas, _uploads
 class Desk:
     """Answers one question after the other, whichever threads ask.
 
+    Whole requests take turns, reading and embedding too: the notes of an answer are warnings, which
+    Python catches for all threads at once. Another process may serve the same gallery.
+
     Args:
         gallery: `Gallery`, open.
         told: `_errors.Told`, which gives errors their words.

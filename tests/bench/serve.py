@@ -1,0 +1,115 @@
+"""How long clients wait for a served gallery, alone and at once; a server answers one after the
+other, and several servers may share a gallery.
+
+python -m tests.bench.serve
+python -m tests.bench.serve --servers 2
+
+The clients identify utterances among the speakers of the demo, under its small model.
+"""
+
+import argparse
+import concurrent.futures
+import contextlib
+import itertools
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+import httpx2
+import numpy as np
+
+from keras_dml import zoo
+from keras_dml.cli import _demo_files, _demo_recordings
+from keras_dml.gallery import Gallery
+
+MODEL = "vowels_qp_wl"
+WARM_UP = 3  # requests
+STARTED_SECONDS = 600  # at most, on a busy machine
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--clients", type=int, default=8)
+    options.add_argument("--requests", type=int, default=50, help="of a client")
+    options.add_argument("--servers", type=int, default=1, help="processes that share the gallery")
+    given = options.parse_args()
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as opened:
+        probes = enrolled(pathlib.Path(folder))
+        urls = [
+            opened.enter_context(serving(f"{folder}/people.db", free_port()))
+            for _ in range(given.servers)
+        ]
+        for url in urls:
+            asked(url, probes, WARM_UP)
+        print(f"{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
+        for clients in (1, given.clients):
+            start = time.perf_counter()
+            with concurrent.futures.ThreadPoolExecutor(clients) as pool:
+                targets = itertools.islice(itertools.cycle(urls), clients)
+                times = pool.map(lambda url: asked(url, probes, given.requests), targets)
+                seconds = np.concatenate(list(times))
+            p50, p99 = 1e3 * np.percentile(seconds, [50, 99])
+            rate = len(seconds) / (time.perf_counter() - start)
+            print(
+                f"{clients} at once of {given.servers} server(s): p50 {p50:.0f} ms, "
+                f"p99 {p99:.0f} ms, {rate:.1f} answers a second"
+            )
+
+
+def enrolled(folder):
+    """A gallery of the speakers in a folder; the probes as contents of files."""
+    card = zoo.card(MODEL)
+    found = _demo_recordings.vowels(card["data"]["train_subjects"])
+    with Gallery(folder / "people.db", MODEL) as gallery:
+        for name in found.people:
+            own = found.enrolled_people == name
+            gallery.enroll(name, [x for x, mine in zip(found.enrolled, own, strict=True) if mine])
+    contents = []
+    for probe in found.probes:
+        _demo_files.write(folder / "probe.csv", probe, card["input"])
+        contents.append((folder / "probe.csv").read_bytes())
+    return contents
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+@contextlib.contextmanager
+def serving(path, port):
+    words = [sys.executable, "-m", "keras_dml.cli", "serve", path, "--port", str(port)]
+    server = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        url = server.stdout.readline().partition(" ")[0]
+        deadline = time.monotonic() + STARTED_SECONDS
+        while time.monotonic() < deadline:
+            with contextlib.suppress(httpx2.TransportError):
+                if httpx2.get(f"{url}people").status_code == 200:
+                    break
+            time.sleep(0.5)
+        yield url
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def asked(url, probes, count):
+    """Seconds until each answer of one client."""
+    seconds = []
+    with httpx2.Client(timeout=600) as client:
+        for probe in itertools.islice(itertools.cycle(probes), count):
+            start = time.perf_counter()
+            sent = [("files", ("new.csv", probe))]
+            answer = client.post(f"{url}identify", files=sent, data={"threshold": "9.8"})
+            seconds.append(time.perf_counter() - start)
+            answer.raise_for_status()
+    return np.array(seconds)
+
+
+if __name__ == "__main__":
+    main()
