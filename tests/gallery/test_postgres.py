@@ -70,6 +70,25 @@ def test_candidates_are_the_owners_of_the_nearest_templates(store):
     assert people == 300 and "021" not in names
 
 
+def test_the_index_may_be_made_after_many_were_enrolled(database):
+    """By the statements in the documentation; without it everybody is searched through."""
+    with opened(database):
+        index = run(database, "SELECT pg_get_indexdef('keras_dml.nearest_vectors'::regclass)")
+        (index,) = index.fetchone()
+        run(database, "DROP INDEX keras_dml.nearest_vectors")
+    z = embeddings(300)
+    with opened(database) as store:
+        store.add_all([f"{i:03d}" for i in range(300)], np.ones(300, bool), z)
+        names, _ = store.candidates(z[42:43])
+        expected = np.argsort(np.abs(z - z[42]).sum(axis=1))[:200]
+        assert len({f"{i:03d}" for i in expected} & set(names)) > 190  # of 16 bits
+        run(database, index)
+    with opened(database) as store:
+        assert "042" in store.candidates(z[42:43])[0]
+    said = "SELECT indexdef FROM pg_indexes WHERE indexname = 'nearest_vectors'"
+    assert run(database, said).fetchone() == (index,)
+
+
 def test_nobody_is_a_candidate_of_an_empty_gallery(store):
     assert store.candidates(embeddings(1)) == ([], 0)
 
