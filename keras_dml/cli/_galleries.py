@@ -6,7 +6,7 @@ import warnings
 from typing import NamedTuple
 
 from keras_dml import inputs, recordings, zoo
-from keras_dml.cli import _console
+from keras_dml.cli import _console, _words
 from keras_dml.gallery import Gallery, exists
 from keras_dml.progress import track
 
@@ -53,14 +53,16 @@ class Reader:
         gallery: `Gallery`.
         channels: Columns of the files, separated by commas; None: those that the model names.
         rate_hz: Steps a second of files that do not say it; None: unknown.
+        resample: Whether they are brought to the rate of the model.
     """
 
-    def __init__(self, gallery, channels, rate_hz):
+    def __init__(self, gallery, channels, rate_hz, resample=False):
         self._taken = inputs.of(gallery.model)
         self._contract = self._taken.contract
         named = self._contract and self._contract.channels
         self._channels = named if channels is None else channels.split(",")
         self._rate_hz, self._unsaid = rate_hz, {}
+        self._resample_hz = self._contract and self._contract.rate_hz if resample else None
 
     def values(self, path):
         """The recording in a file as it is, shape `(time, channels)`.
@@ -69,7 +71,7 @@ class Reader:
             FileNotFoundError: If there is no such file.
             ValueError: If it has other channels, rate or units than the model's.
         """
-        found = recordings.read(path, self._channels, self._rate_hz)
+        found = recordings.read(path, self._channels, self._rate_hz, self._resample_hz)
         if self._contract is not None:
             self._check_rate(found)
             self._check_units(found)
@@ -109,8 +111,7 @@ class Reader:
         elif not recordings.is_same_rate(found.rate_hz, expected):
             raise ValueError(
                 f"{found.path} has {found.rate_hz:.6g} Hz, the model takes {expected:g} Hz. "
-                "Resample it, for example by `scipy.signal.resample_poly`; sound by ffmpeg -i FILE "
-                f"-ar {expected:g} new.wav."
+                "--resample brings it to that."
             )
 
     def _check_units(self, found):
@@ -180,10 +181,10 @@ def files(given):
     return found
 
 
-def observed(gallery, given, channels, rate_hz):
+def observed(gallery, given, channels, rate_hz, resample):
     """Recordings of files that are decided on together; one that the model does not take is an
     error."""
-    reader = Reader(gallery, channels, rate_hz)
+    reader = Reader(gallery, channels, rate_hz, resample)
     found = [window for path in track(files(given), "reading") for window in reader.read(path)]
     reader.say_what_files_do_not()
     return found
@@ -208,7 +209,7 @@ def sorted_out(reader, paths):
         try:
             windows = reader.read(path)
         except ValueError as error:
-            refused[i] = str(error)
+            refused[i] = _words.replaced(str(error), _words.GALLERY)
             continue
         found += windows
         indices += len(windows) * [i]

@@ -95,6 +95,13 @@ RateHz = Annotated[
         show_default="by the column of times, or the header of a wav",
     ),
 ]
+Resample = Annotated[
+    bool,
+    typer.Option(
+        "--resample",
+        help="Bring recordings to the rate of the model, also such as have uneven times.",
+    ),
+]
 Far = Annotated[
     float | None,
     typer.Option(

@@ -26,17 +26,19 @@ GALLERY = {
     r"`(keys?)`": r"--\1",
     r"`channels`": "--channels",
     r"`rate_hz`": "--rate-hz",
+    r"`resample_hz`": "--resample",
     r"`person`": "PERSON",
 }
 TRAIN = {
     r"`(channels|kind|minutes|resume|seed|steps|units|window)`": r"--\1",
-    r"`rate_hz`": "--rate-hz",
+    r"`(rate|resample)_hz`": r"--\1-hz",
 }
 SERVER = {
     r"call `(enroll|calibrate)`": r"run `keras-dml \1`",
     r"Call `purge` when": "Run `keras-dml people` when",
     r"`people\(\)`": "GET /people",
     r"--rate-hz": "`rate_hz`",
+    r"--resample|`resample_hz`": "`resample`",
 }
 
 

@@ -45,6 +45,7 @@ def run(
     model: _options.GalleryModel = None,
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
+    resample: _options.Resample = False,
     key: _options.Key = None,
     keys: _options.Keys = None,
     as_json: _options.AsJson = False,
@@ -69,7 +70,7 @@ def run(
         listing = recordings.folder(folder)
         paths = [one.path for one in listing.recordings]
         with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
-            reader = _galleries.Reader(opened, channels, rate_hz)
+            reader = _galleries.Reader(opened, channels, rate_hz, resample)
             values, indices, refused = _galleries.taken(reader, paths)
             left_out = [f"{path} is not a recording." for path in listing.skipped]
             for text in [*left_out, *refused.values()]:

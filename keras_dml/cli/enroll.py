@@ -1,5 +1,7 @@
 """`keras-dml enroll GALLERY PERSON FILES...`: recordings of a person, stored as embeddings."""
 
+import typer
+
 from keras_dml.cli import _options, _statuses
 
 
@@ -10,6 +12,7 @@ def run(
     model: _options.GalleryModel = None,
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
+    resample: _options.Resample = False,
     key: _options.Key = None,
     keys: _options.Keys = None,
     as_json: _options.AsJson = False,
@@ -20,7 +23,7 @@ def run(
     the person's others than the thresholds allow. The file of a gallery holds names, embeddings and
     thresholds, no recordings: personal data all the same.
 
-    Exit status: 0 all are enrolled, 1 some were refused, 2 nothing was done.
+    Exit status: 0 all are enrolled, 1 some were refused, 2 none is enrolled.
 
     Example: keras-dml enroll family.db alice alice/*.csv --model gait_qp_wl
     """
@@ -29,7 +32,7 @@ def run(
     with _answers.answered():
         paths = _galleries.files(files)  # before a gallery is made for them
         with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
-            reader = _galleries.Reader(opened, channels, rate_hz)
+            reader = _galleries.Reader(opened, channels, rate_hz, resample)
             taken = _galleries.taken(reader, paths)
             kept, refused, total = _galleries.enrolled(opened, person, paths, taken)
     if as_json:
@@ -48,4 +51,6 @@ def run(
         )
         for i in sorted(refused):
             _console.echo(_console.plain(f"refused: {refused[i]}"))
+    if not kept:
+        raise typer.Exit(_statuses.ERROR)
     _statuses.answer(not refused)

@@ -27,6 +27,7 @@ def run(
     model: _options.GalleryModel = None,
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
+    resample: _options.Resample = False,
     key: _options.Key = None,
     keys: _options.Keys = None,
     as_json: _options.AsJson = False,
@@ -46,7 +47,7 @@ def run(
         _answers.answered(),
         _galleries.opened(gallery, model, key=key, keys=keys) as opened,
     ):
-        (recording, *others) = _galleries.observed(opened, [file], channels, rate_hz)
+        (recording, *others) = _galleries.observed(opened, [file], channels, rate_hz, resample)
         if others:
             _console.note("Note: of a longer recording the first window is explained.")
         found = opened.explain(person, recording)

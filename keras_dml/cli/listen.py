@@ -33,6 +33,7 @@ def run(
     model: _options.GalleryModel = None,
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
+    resample: _options.Resample = False,
     key: _options.Key = None,
     keys: _options.Keys = None,
     as_json: _options.AsJson = False,
@@ -52,7 +53,7 @@ def run(
         _answers.answered(),
         _galleries.opened(gallery, model, key=key, keys=keys) as opened,
     ):
-        reader = _galleries.Reader(opened, channels, rate_hz)
+        reader = _galleries.Reader(opened, channels, rate_hz, resample)
         listening = opened.listen(person, far=far)
         for chunk in _growing.chunks(reader.values, file, follow):
             if listening.add(chunk).accepted is not None:

@@ -46,6 +46,14 @@ def run(
             show_default="by the column of times, or the header of a wav",
         ),
     ] = None,
+    resample_hz: Annotated[
+        float | None,
+        typer.Option(
+            metavar="HZ",
+            help="Bring recordings to so many steps a second, also such as have uneven times.",
+            show_default="as they are",
+        ),
+    ] = None,
     window: Annotated[
         float | None,
         typer.Option(
@@ -108,6 +116,7 @@ def run(
             folder,
             channels=_listed(channels),
             rate_hz=rate_hz,
+            resample_hz=resample_hz,
             units=_units(units),
             out=out,
             window=window,
@@ -117,6 +126,8 @@ def run(
             seed=seed,
             resume=resume,
         )
+        for name, reason in done.refused.items():
+            done.refused[name] = _words.replaced(reason, _words.TRAIN)
         _show(done)
     if as_json:
         _console.json_object(_as_json(done), indent=2)

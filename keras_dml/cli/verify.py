@@ -12,6 +12,7 @@ def run(
     model: _options.GalleryModel = None,
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
+    resample: _options.Resample = False,
     key: _options.Key = None,
     keys: _options.Keys = None,
     as_json: _options.AsJson = False,
@@ -28,7 +29,7 @@ def run(
     from keras_dml.cli import _answers, _console, _galleries
 
     with _answers.answered(), _galleries.opened(gallery, model, key=key, keys=keys) as opened:
-        recordings = _galleries.observed(opened, files, channels, rate_hz)
+        recordings = _galleries.observed(opened, files, channels, rate_hz, resample)
         found = opened.verify(person, recordings, far=far, threshold=threshold)
     if as_json:
         _console.json_object(

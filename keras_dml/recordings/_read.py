@@ -8,7 +8,7 @@ import os
 import pathlib
 from collections.abc import Sequence
 
-from keras_dml.recordings import _channels, _csv, _npy, _parquet, _table, _wav
+from keras_dml.recordings import _channels, _csv, _even, _npy, _parquet, _table, _wav
 from keras_dml.recordings._recording import Recording
 
 
@@ -21,6 +21,7 @@ def read(
     path: str | os.PathLike,
     channels: Sequence[str] | None = None,
     rate_hz: float | None = None,
+    resample_hz: float | None = None,
 ) -> Recording:
     """A recording in a file: csv, parquet, npy or wav, by the end of its name.
 
@@ -38,6 +39,9 @@ def read(
             numbers of some, from 1. None: all columns but those of times.
         rate_hz: Steps a second. Where the file says it too, they are compared: a clock may be off
             by 2 %.
+        resample_hz: Rate that the recording is brought to, linearly between its steps, which may
+            be uneven then, as those of phones are; gaps of more than five steps are not bridged.
+            None: it is taken as it is.
 
     Returns:
         `Recording`.
@@ -60,7 +64,8 @@ def read(
         >>> folder.cleanup()
     """
     path = pathlib.Path(path)
-    _check_rate(rate_hz)
+    _check_rate("rate_hz", rate_hz)
+    _check_rate("resample_hz", resample_hz)
     channels = None if channels is None else _channels.distinct(channels)
     if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
@@ -72,22 +77,31 @@ def read(
             f"{path} ends in {path.suffix or 'nothing'!r}; recordings are read from "
             f"{', '.join(suffixes())}. Convert it."
         )
-    return kind(path, channels, rate_hz)
+    found, seconds = kind(path, channels, rate_hz, resample_hz is None)
+    return found if resample_hz is None else _even.resampled(found, seconds, resample_hz)
 
 
-def _of_csv(path, channels, rate_hz):
-    return _table.recording(_csv.read(path), channels, rate_hz)
+def _of_csv(path, channels, rate_hz, is_even):
+    return _table.recording(_csv.read(path), channels, rate_hz, is_even)
 
 
-def _of_parquet(path, channels, rate_hz):
-    return _table.recording(_parquet.read(path), channels, rate_hz)
+def _of_parquet(path, channels, rate_hz, is_even):
+    return _table.recording(_parquet.read(path), channels, rate_hz, is_even)
 
 
-def _check_rate(rate_hz):
+def _of_npy(path, channels, rate_hz, _):
+    return _npy.read(path, channels, rate_hz), None
+
+
+def _of_wav(path, channels, rate_hz, _):
+    return _wav.read(path, channels, rate_hz), None
+
+
+def _check_rate(name, rate_hz):
     if rate_hz is None:
         return
     if not isinstance(rate_hz, numbers.Real) or not 0 < rate_hz < math.inf:
-        raise ValueError(f"`rate_hz` must be a positive number. Received {rate_hz!r}.")
+        raise ValueError(f"`{name}` must be a positive number. Received {rate_hz!r}.")
 
 
-_KINDS = {".csv": _of_csv, ".npy": _npy.read, ".parquet": _of_parquet, ".wav": _wav.read}
+_KINDS = {".csv": _of_csv, ".npy": _of_npy, ".parquet": _of_parquet, ".wav": _of_wav}

@@ -34,13 +34,15 @@ class Table:
     seconds: Callable[[int], np.ndarray | None]
 
 
-def recording(table, channels, rate_hz):
-    """The recording of a table: the columns asked for, or all but those of times.
+def recording(table, channels, rate_hz, is_even):
+    """The recording of a table: the columns asked for, or all but those of times; and the seconds
+    of its steps from the first, None where no column has them.
 
     Args:
         table: `Table`.
         channels: Names of columns; None: all but those of times.
         rate_hz: Rate that the caller says; None: unknown.
+        is_even: Whether the times must be even; else without long gaps.
 
     Raises:
         ValueError: If a column is missing or holds anything but numbers, or the times are
@@ -60,14 +62,11 @@ def recording(table, channels, rate_hz):
     values = np.stack([table.numbers(i) for i in chosen], axis=1)
     values = _recording.checked(table.path, values, [names[i] for i in chosen], table.place)
     plain, units = zip(*(_channels.split(names[i]) for i in chosen), strict=True)
-    found = _rate(table, times[0]) if times else None
-    return _recording.Recording(
-        table.path,
-        values,
-        plain if channels is None else tuple(channels),
-        units,
-        agreed(table.path, found, rate_hz, "its times"),
-    )
+    seconds = _seconds(table, times[0], is_even) if times else None
+    found = None if seconds is None else _times.rate_hz(seconds)
+    rate = agreed(table.path, found, rate_hz, "its times")
+    named = plain if channels is None else tuple(channels)
+    return _recording.Recording(table.path, values, named, units, rate), seconds
 
 
 def agreed(path, found, given, what):
@@ -87,18 +86,21 @@ def agreed(path, found, given, what):
     if not _times.is_same_rate(found, given):
         raise ValueError(
             f"{path} has {given:g} Hz by what was given, and {found:.6g} Hz by {what}. Give the "
-            "rate of the file, or resample it, for example by `scipy.signal.resample_poly`."
+            "rate of the file; `resample_hz` brings it to another."
         )
     return given
 
 
-def _rate(table, i):
-    name = table.names[i]
-    seconds = table.seconds(i)
-    if seconds is not None:
-        return _times.rate_hz(table.path, name, seconds, table.place, is_seconds=True)
-    times = table.numbers(i)
+def _seconds(table, i, is_even):
+    times = table.seconds(i)
+    are_dates = times is not None
+    times = times if are_dates else table.numbers(i)
     if not np.isfinite(times).all():
         row = np.flatnonzero(~np.isfinite(times))[0]
-        raise ValueError(f"{table.path}, {table.place(row)}: the time in {name!r} is {times[row]}.")
-    return _times.rate_hz(table.path, name, times, table.place)
+        raise ValueError(
+            f"{table.path}, {table.place(row)}: the time in {table.names[i]!r} is {times[row]}."
+        )
+    seconds = _times.since_first(table.path, table.names[i], times, table.place, are_dates)
+    check = _times.check_even if is_even else _times.check_gaps
+    check(table.path, seconds, table.place)
+    return seconds

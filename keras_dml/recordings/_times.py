@@ -17,6 +17,7 @@ SECONDS = {
 EPOCHS = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))  # seconds since 1970 are some 1e9
 SAME = 0.02  # a phone that is told to give 50 Hz gives 49.6 or 50.3
 JITTER = 0.5  # of a step: at more a sample is missing, or twice there
+LONGEST_GAP = 5  # steps, between which a line is drawn when times are brought to even steps
 LEAST_HZ = 1.0  # of a column without a unit: steps above a second are milliseconds, or numbers
 
 
@@ -81,8 +82,8 @@ def seconds_of(path, name, texts, place):
     return np.array(seconds)
 
 
-def rate_hz(path, name, times, place, is_seconds=False):
-    """Steps a second, after a check that they are regular.
+def since_first(path, name, times, place, is_seconds=False):
+    """Seconds of each step from the first.
 
     Args:
         path: The file, for errors.
@@ -91,40 +92,66 @@ def rate_hz(path, name, times, place, is_seconds=False):
         place: Function of a row that gives its place in the file.
         is_seconds: Whether they are seconds whatever the name says, such as dates that were read.
 
-    Returns:
-        The rate; None for a single step.
-
     Raises:
-        ValueError: If the times do not rise, are irregular, or are in no known unit.
+        ValueError: If they do not rise, or are in no known unit.
     """
-    if len(times) < 2:
-        return None
     said = 1.0 if is_seconds else _unit(name)
-    rises = np.diff(times)
-    steps = rises * (_by_size(times) if said is None else said)
-    if not (steps > 0).all():
-        row = np.flatnonzero(~(steps > 0))[0] + 1
+    since = times - times[:1]
+    falls = np.flatnonzero(~(np.diff(since) > 0))
+    if len(falls):
+        row = falls[0] + 1
         raise ValueError(
             f"{path}, {place(row)}: the time in column {name!r} does not rise, from "
             f"{times[row - 1]} to {times[row]}. Sort the rows and leave doubled ones out, or take "
             "the column out and give the rate."
         )
-    mean = steps.mean()
-    if said is None and 1 / mean < LEAST_HZ:
+    seconds = since * (_by_size(times) if said is None else said)
+    rate = rate_hz(seconds)
+    if said is None and rate is not None and rate < LEAST_HZ:
         plain = name.strip()
         raise ValueError(
-            f"{path}: column {name!r} rises by {rises.mean():.4g} a row and does not say of what. "
-            f"Name it {plain}_s, {plain}_ms, {plain}_us or {plain}_ns; if it counts rows, row."
+            f"{path}: column {name!r} rises by {np.diff(times).mean():.4g} a row and does not say "
+            f"of what. Name it {plain}_s, {plain}_ms, {plain}_us or {plain}_ns; if it counts rows, "
+            "row."
         )
-    off = np.abs(steps - mean)
-    if off.max() > JITTER * mean:
-        row = off.argmax() + 1
+    return seconds
+
+
+def rate_hz(seconds):
+    """Steps a second on average, of times that rise; None for a single step."""
+    return float((len(seconds) - 1) / seconds[-1]) if len(seconds) > 1 else None
+
+
+def check_even(path, seconds, place):
+    """Refuses times of which a sample is missing, or twice there."""
+    row, step, mean = _farthest(seconds)
+    if abs(step - mean) > JITTER * mean:
         raise ValueError(
-            f"{path}, {place(row)}: the steps are irregular, {steps[row - 1]:.4g} s before this "
-            f"one and {mean:.4g} s on average. Cut the file at its gaps into several, or bring it "
-            "to even steps, for example by `numpy.interp` of each channel."
+            f"{path}, {place(row)}: the steps are irregular, {step:.4g} s before this one and "
+            f"{mean:.4g} s on average. Bring them to even ones by `resample_hz`, or cut the file "
+            "at its gaps into several."
         )
-    return float(1 / mean)
+
+
+def check_gaps(path, seconds, place):
+    """Refuses times with a gap that no line should bridge."""
+    row, step, mean = _farthest(seconds)
+    if step > LONGEST_GAP * mean:
+        raise ValueError(
+            f"{path}, {place(row)}: nothing was recorded in the {step:.4g} s before this step, and "
+            f"steps are {mean:.4g} s apart on average. What lies in a gap of more than "
+            f"{LONGEST_GAP} steps is not made up: cut the file there into two."
+        )
+
+
+def _farthest(seconds):
+    """The row whose step differs most from the mean, that step, and the mean."""
+    steps = np.diff(seconds)
+    if not len(steps):
+        return 0, 0.0, 0.0
+    mean = steps.mean()
+    row = np.abs(steps - mean).argmax()
+    return row + 1, steps[row], mean
 
 
 def _by_size(times):

@@ -130,13 +130,14 @@ def test_recordings_that_are_refused_are_named_with_the_reason(command, model, w
     assert f"{short} has 9 steps, the model's contract" in found["refused"][str(short)]
     assert f"{broken}, line 1: there is no column 'z'" in found["refused"][str(broken)]
     code, out, _ = command("enroll", db, "alice", short)
-    assert code == 1 and f"refused: {short} has 9 steps" in out
+    assert code == 2 and f"refused: {short} has 9 steps" in out
 
 
 def test_a_recording_of_somebody_else_is_not_enrolled(command, family, walks):
     stranger = walks.file("nobody")
-    code, found = answered(command, "enroll", family, "alice", stranger)
-    assert code == 1 and found["enrolled"] == 4
+    code, out, _ = command("enroll", family, "alice", stranger, "--json")
+    found = json.loads(out)
+    assert code == 2 and found["enrolled"] == 4 and not found["kept"]
     assert "from the nearest other recording of 'alice'" in found["refused"][str(stranger)]
 
 
@@ -300,11 +301,26 @@ def test_channels_of_other_names_are_given_in_the_order_of_the_model_s(command, 
     assert code == 0 and found["accepted"]
 
 
+def test_recordings_of_uneven_times_are_brought_to_the_rate_of_the_model(
+    command, family, walks, tmp_path
+):
+    path = walks.file("alice", steps=80)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(lines[:20] + lines[22:]))
+    assert "Bring them to even ones by --resample" in failed(
+        command, "verify", family, "alice", path
+    )
+    code, out, _ = command("enroll", family, "bob", path)
+    assert code == 2 and "0 of 1 files enrolled" in out and "by --resample" in out
+    for words in (("verify", family, "alice", path), ("identify", family, path)):
+        assert answered(command, *words, "--resample")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("header", "options", "message"),
     [
         ("t,x (m/s²),y (g),z (g)", (), "says that channel 'x' is in m/s², the model takes g"),
-        ("time_ms,x,y,z", (), "has 50000 Hz, the model takes 50 Hz. Resample it"),
+        ("time_ms,x,y,z", (), "has 50000 Hz, the model takes 50 Hz. --resample brings"),
         ("row,x,y,z", ("--rate-hz", "100"), "has 100 Hz, the model takes 50 Hz"),
         ("row,x,y,z", ("--rate-hz", "0"), "--rate-hz must be a positive number"),
         ("row,x,y,z", ("--channels", "x,,z"), "--channels must be names of columns"),

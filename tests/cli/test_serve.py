@@ -124,6 +124,11 @@ def test_arrays_tables_and_their_rates_are_read(family):
     assert found["accepted"] and any("`rate_hz` says it" in note for note in found["notes"])
     found = family.post("/people/alice/verify", files=sent, data={"rate_hz": "50"}).json()
     assert not any("rate" in note for note in found["notes"])
+    lines = walk("alice", 9, steps=80).splitlines()
+    uneven = b"\n".join(lines[:20] + lines[22:])
+    refused = post(family, "alice", "verify", uneven)
+    assert refused.status_code == 422 and "even ones by `resample`" in refused.json()["error"]
+    assert post(family, "alice", "verify", uneven, resample="true").json()["accepted"]
     other = walk("alice", 9, header="t,ax,ay,az")
     assert post(family, "alice", "verify", other, channels="ax,ay,az").json()["accepted"]
 

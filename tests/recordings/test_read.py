@@ -216,6 +216,48 @@ def test_times_that_give_no_rate_are_refused(written, name, times, message):
     assert refused(written(timed(name, times))).startswith(message)
 
 
+def uneven(rate_hz, seconds, spread):
+    """A slow wave at times that are off by up to a spread of a step, and these times."""
+    rng = np.random.default_rng(0)
+    times = np.arange(round(seconds * rate_hz) + 1) / rate_hz
+    times[1:-1] += rng.uniform(-spread, spread, len(times) - 2) / rate_hz
+    return times, np.sin(2 * np.pi * 0.5 * times)
+
+
+@pytest.mark.parametrize(("recorded_hz", "wanted_hz"), [(25, 25), (25.3, 25), (30, 50), (100, 25)])
+def test_a_recording_of_uneven_times_is_brought_to_even_ones(written, recorded_hz, wanted_hz):
+    times, wave = uneven(recorded_hz, 8, 0.45)
+    path = written("t,x\n" + "".join(f"{t},{x}\n" for t, x in zip(times, wave, strict=True)))
+    assert "Bring them to even ones by `resample_hz`" in refused(path)
+    walk = recordings.read(path, resample_hz=wanted_hz)
+    assert walk.rate_hz == wanted_hz and len(walk.values) == int(times[-1] * wanted_hz + 1e-6) + 1
+    expected = np.sin(2 * np.pi * 0.5 * np.arange(len(walk.values)) / wanted_hz)
+    np.testing.assert_allclose(walk.values[:, 0], expected, rtol=0, atol=0.02)
+
+
+def test_what_a_lower_rate_cannot_hold_does_not_come_back_as_a_slow_wave(tmp_path):
+    path = saved(tmp_path, np.sin(2 * np.pi * 26 * np.arange(1000) / 100))
+    assert np.abs(recordings.read(path, None, 100, 25).values[20:-20]).max() < 0.05
+
+
+@pytest.mark.parametrize(
+    ("times", "wanted", "message"),
+    [
+        (np.r_[0:20, 27:40] / 50, 50, "FILE, line 22: nothing was recorded in the 0.16 s"),
+        (np.arange(20) / 50, 101, "FILE has 50 Hz, of which no 101 Hz can be made"),
+        ([0, 0.02, 0.02], 50, "FILE, line 4: the time in column 't' does not rise"),
+    ],
+)
+def test_what_was_not_recorded_is_not_made_up(written, times, wanted, message):
+    assert refused(written(timed("t", times)), resample_hz=wanted).startswith(message)
+
+
+def test_without_times_nothing_is_resampled(written):
+    assert "Give `rate_hz`" in refused(written(XYZ), resample_hz=50)
+    with pytest.raises(ValueError, match="`resample_hz` must be a positive number"):
+        recordings.read(written(XYZ), resample_hz=0)
+
+
 def test_the_rate_that_is_given_goes_before_that_of_a_clock_which_is_near(written):
     path = written(timed("t", np.arange(5) / 50.4))
     assert recordings.read(path, rate_hz=50).rate_hz == 50

@@ -39,6 +39,7 @@ class Sent:
     files: list[UploadFile]
     channels: str | None
     rate_hz: float | None
+    resample: bool
 
 
 def _sent(
@@ -51,8 +52,11 @@ def _sent(
     rate_hz: Annotated[
         float | None, Form(description="Steps a second of files that do not say it.")
     ] = None,
+    resample: Annotated[
+        bool, Form(description="Bring recordings to the model's rate, also such of uneven times.")
+    ] = False,
 ):
-    return Sent(files, channels, rate_hz)
+    return Sent(files, channels, rate_hz, resample)
 
 
 def _limits(

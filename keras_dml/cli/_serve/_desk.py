@@ -109,7 +109,9 @@ class Desk:
         block has ended."""
         notes = []
         with self._lock, _uploads.kept(sent.files) as files:
-            reader = _galleries.Reader(self._gallery, sent.channels or None, sent.rate_hz)
+            reader = _galleries.Reader(
+                self._gallery, sent.channels or None, sent.rate_hz, sent.resample
+            )
             with warnings.catch_warnings(record=True, action="always", category=UserWarning) as met:
                 try:
                     yield reader, files, notes

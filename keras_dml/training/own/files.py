@@ -39,7 +39,9 @@ class Files(NamedTuple):
     refused: dict
 
 
-def train_folder(folder, *, channels=None, rate_hz=None, units=None, **options) -> Trained:
+def train_folder(
+    folder, *, channels=None, rate_hz=None, resample_hz=None, units=None, **options
+) -> Trained:
     """Trains on the recordings of a folder, `person/recording.csv` or
     `person/session/recording.csv`, or of a table.
 
@@ -48,6 +50,8 @@ def train_folder(folder, *, channels=None, rate_hz=None, units=None, **options) 
         channels: Names of the columns that are channels; None: all but times, as most files have
             them.
         rate_hz: Steps a second; None: by the files.
+        resample_hz: Rate that recordings are brought to, whose steps may be uneven then; see
+            `keras_dml.recordings.read`.
         units: Unit of each channel, or one for all; None: by the files.
         **options: Further arguments of `train`: `out` and others.
 
@@ -59,7 +63,7 @@ def train_folder(folder, *, channels=None, rate_hz=None, units=None, **options) 
         FileNotFoundError: If there is no such folder.
         ImportError: If a package that reads a kind of file is missing.
     """
-    found = read(folder, channels, rate_hz)
+    found = read(folder, channels, rate_hz, resample_hz)
     done = train(
         found.recordings,
         found.people,
@@ -74,13 +78,14 @@ def train_folder(folder, *, channels=None, rate_hz=None, units=None, **options) 
     return done
 
 
-def read(folder, channels=None, rate_hz=None):
+def read(folder, channels=None, rate_hz=None, resample_hz=None):
     """The recordings of a folder that have the same channels, units and rate.
 
     Args:
         folder: See `train_folder`.
         channels: See there.
         rate_hz: See there.
+        resample_hz: See there.
 
     Returns:
         `Files`.
@@ -94,7 +99,8 @@ def read(folder, channels=None, rate_hz=None):
     for listed in progress.track(listing.recordings, "read"):
         name = _name(listed.path, root)
         try:
-            kept.append((name, listed, recordings.read(listed.path, channels, rate_hz)))
+            found = recordings.read(listed.path, channels, rate_hz, resample_hz)
+            kept.append((name, listed, found))
         except ValueError as error:
             refused[name] = str(error).removeprefix(str(listed.path)).lstrip(" ,:")
     for path in listing.skipped:
@@ -143,7 +149,9 @@ def _of_one_rate(kept, refused):
         if rate is None or recordings.is_same_rate(rate, usual):
             same.append(each)
         else:
-            refused[name] = f"it has {rate:.6g} Hz, most have {usual:.6g}: resample it"
+            refused[name] = (
+                f"it has {rate:.6g} Hz, most have {usual:.6g}: `resample_hz` brings all to one"
+            )
     return same, None if usual is None else float(f"{usual:.4g}")
 
 

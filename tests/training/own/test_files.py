@@ -41,7 +41,7 @@ def test_what_most_files_have_is_taken_and_others_are_named(walks):
     assert found.names[0] == "person 0/day 0/walk 0.csv"
     reasons = {name.rpartition("/")[2]: reason for name, reason in found.refused.items()}
     assert set(reasons) == {"fast.csv", "other.csv", "unit.csv", "broken.csv", "notes.txt"}
-    assert reasons["fast.csv"] == "it has 40 Hz, most have 20: resample it"
+    assert reasons["fast.csv"] == "it has 40 Hz, most have 20: `resample_hz` brings all to one"
     assert "its channels are a, b, c, most have x, y, z" in reasons["other.csv"]
     assert "its units are None, None, None, most have g, g, g" in reasons["unit.csv"]
     assert reasons["broken.csv"].startswith("line 2, column 'z (g)'")

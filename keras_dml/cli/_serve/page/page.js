@@ -35,6 +35,7 @@ const form = () => {
   const fields = {
     channels: by("channels").value.trim(),
     rate_hz: by("rate").value.trim(),
+    resample: by("resample").checked ? "true" : "",
     threshold: own,
     far: own ? "" : by("far").value,
   };
