@@ -185,6 +185,7 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
         Raises:
             KeyError: If nobody of this name is enrolled.
             TimeoutError: If it was removed, but another process kept the log from being cut.
+            OSError: If the disk is full; the message says whether it was removed.
         """
         if not self._store.remove(person):
             raise KeyError(self._unknown(person, self.people()))

@@ -140,9 +140,16 @@ class SQLiteFile:
 
         Raises:
             TimeoutError: If another process reads it all the time.
+            OSError: If the disk is full.
         """
         with self._lock, self._explained():
-            busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            try:
+                busy, *_ = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            except sqlite3.OperationalError as error:
+                raise OSError(
+                    f"What was removed from {self.path} is not read any more, but is still in its "
+                    f"files: {error}. Call `purge` when there is room on the disk."
+                ) from None
         if busy:
             raise TimeoutError(
                 f"What was removed from {self.path} is gone from it, but its log could not be cut: "

@@ -1,5 +1,6 @@
 """The file of a gallery, and what strangers do to it."""
 
+import contextlib
 import sqlite3
 
 import numpy as np
@@ -100,6 +101,42 @@ def test_a_full_disk_is_an_error_and_nothing_is_lost(path):
     assert store.people() == {"alice": 2}
     run("PRAGMA max_page_count = 100000")
     assert store.add("bob", embeddings(2000)) == 2000
+    store.close()
+
+
+@contextlib.contextmanager
+def with_files_of_at_most(size):
+    """A disk that takes no more of a file, as one that is full."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_disk_that_takes_no_more_leaves_what_was_enrolled(path):
+    store = Store(path)
+    store.add("alice", embeddings(2))
+    with with_files_of_at_most(200_000), pytest.raises(OSError, match="Nothing was changed"):
+        store.add("bob", embeddings(5000))
+    assert store.people() == {"alice": 2}
+    assert store.add("bob", embeddings(5000)) == 5000
+    store.close()
+
+
+def test_a_removal_that_a_full_disk_cut_short_says_what_is_still_there(path):
+    store = Store(path)
+    for name, count in (("bob", 5000), ("alice", 2)):  # alice stands at the end of the file
+        store.add(name, embeddings(count))
+        store.purge()
+    with with_files_of_at_most(100_000), pytest.raises(OSError, match="still in its files") as told:
+        store.remove("alice")
+    assert "Call `purge` when there is room" in str(told.value)
+    assert store.people() == {"bob": 5000}
+    store.purge()
+    assert b"alice" not in path.read_bytes()
     store.close()
 
 
