@@ -1,5 +1,7 @@
 """The threshold of a gallery, from claims of people who are not in it."""
 
+import warnings
+
 import numpy as np
 
 from keras_dml import evaluation
@@ -22,6 +24,24 @@ def check_people(people):
             f"Received {len(names)} people, of whom one has at most {counts.max()} recordings."
         )
     return names
+
+
+def warn_of_trained(trained, people):
+    """Warns of people who were trained on, as a `UserWarning`.
+
+    Args:
+        trained: Names of those whom the model has seen.
+        people: Person of each recording, shape `(recordings,)`.
+    """
+    names = [str(name) for name in np.unique(people)]
+    seen = [name for name in names if name in trained]
+    if seen:
+        warnings.warn(
+            f"{len(seen)} of these {len(names)} people were trained on, such as {seen[0]!r}: the "
+            "model tells them apart better than others, who are accepted more often than this "
+            "threshold promises. Calibrate with people whom it has never seen.",
+            stacklevel=3,
+        )
 
 
 def everybodys_claims(distances, people):

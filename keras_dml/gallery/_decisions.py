@@ -9,7 +9,7 @@ import numpy as np
 
 from keras_dml import evaluation
 from keras_dml._arrays import whole
-from keras_dml.gallery._calibration import calibrated, everybodys_claims
+from keras_dml.gallery._calibration import calibrated, everybodys_claims, warn_of_trained
 from keras_dml.gallery._results import Candidate, Decision, Identification, Threshold
 
 
@@ -108,6 +108,7 @@ class Decisions:
                 or the people are too few to support the rate: the message says how many it takes.
         """
         listed, people = self._named(recordings, people)
+        warn_of_trained(self._model.trained_on, people)
         z = self._model.embed(listed)
         claims = everybodys_claims(self._model.distances(z, z), people)
         found = calibrated(*claims, far, groups=groups, extrapolate=extrapolate)

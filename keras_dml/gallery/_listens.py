@@ -6,7 +6,7 @@ import numpy as np
 
 from keras_dml._arrays import whole
 from keras_dml.gallery._boundary import Boundary, boundary
-from keras_dml.gallery._calibration import check_people
+from keras_dml.gallery._calibration import check_people, warn_of_trained
 from keras_dml.gallery._listening import Listening, signals_of
 
 
@@ -72,6 +72,7 @@ class Listens:
         """
         listed, people = self._named(recordings, people)
         check_people(people)
+        warn_of_trained(self._model.trained_on, people)
         window = _window(signals_of(self.model), window)
         found = boundary(*self._trajectories(listed, people, window), far, window)
         self._store.set_boundary(found)

@@ -59,6 +59,13 @@ class GalleryModel:
         """Shape of one embedding."""
         return tuple(self._taken.model.output_shape[1:])
 
+    @property
+    def trained_on(self):
+        """Names of the people that a model of one's own was trained on, as its card has them."""
+        card = reading.card_of(self.model) or {}
+        data = card.get("data", {}) if card.get("is_own") else {}
+        return {*data.get("train_subjects", ())}
+
     def index(self):
         """`Index` of the embeddings; None if the distance has no vectors for one."""
         shape = self.embedding_shape

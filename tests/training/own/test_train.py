@@ -68,6 +68,17 @@ def test_a_gallery_takes_the_model_and_refuses_unfit_recordings_in_words(made, t
     assert "channel z is stuck from step 40 on for 79 steps" in found.refused[2]
 
 
+@pytest.mark.parametrize("prefix", ["person", "volunteer"])
+def test_thresholds_of_people_who_were_trained_on_are_warned_of(made, tmp_path, recwarn, prefix):
+    recordings, people = recordings_of(20, seed=1)
+    people = [name.replace("person", prefix) for name in people]
+    with keras_dml.Gallery(tmp_path / "people.db", model=str(made.folder)) as gallery:
+        gallery.calibrate(recordings, people, 0.5)
+    told = [str(one.message) for one in recwarn if "were trained on" in str(one.message)]
+    assert len(told) == (prefix == "person")
+    assert all("6 of these 20 people were trained on, such as 'person 0'" in one for one in told)
+
+
 def test_recordings_that_are_left_out_are_named(made):
     assert list(made.refused) == ["walk 24"] and "flat" in made.refused["walk 24"]
     assert "1 of 25 recordings were not fit and left out." in made.card["limits"]
