@@ -92,8 +92,8 @@ class Explanation:
         ]
 
     def largest(self, count: int = TOLD) -> dict[str, float]:
-        """The largest parts by what they are of, largest first."""
-        order = np.argsort(-self.parts, axis=None, kind="stable")[:count]
+        """The largest parts by what they are of, largest first whatever their sign."""
+        order = np.argsort(-np.abs(self.parts), axis=None, kind="stable")[:count]
         found = {}
         for index in zip(*np.unravel_index(order, self.parts.shape), strict=True):
             names = [names[i] for names, i in zip(self.labels, index, strict=True)]
@@ -108,7 +108,7 @@ class Explanation:
         return f"{start:.2f} to {end:.2f} s of {moment.recording}"
 
     def __str__(self):
-        channels = sorted(self.channels.items(), key=lambda one: -one[1])
+        channels = sorted(self.channels.items(), key=lambda one: -abs(one[1]))
         told = {
             "moments": self._when(self.moments),
             "moments that are alike": self._when(self.alike),

@@ -80,7 +80,7 @@ def _draw_recording(axes, name, line, found):
 
 
 def _draw_bars(axes, name, parts):
-    parts = dict(sorted(parts.items(), key=lambda one: -one[1])[:BARS])
+    parts = dict(sorted(parts.items(), key=lambda one: -abs(one[1]))[:BARS])
     places = np.arange(len(parts))[::-1]
     axes.barh(places, list(parts.values()), color=style.BLUE, height=0.7)
     axes.set_yticks(places, list(parts))

@@ -8,7 +8,7 @@ import pytest
 import keras_dml
 from keras_dml import distances, layers, models
 from keras_dml._backend import keras
-from keras_dml.explanations import explain, explain_nearest
+from keras_dml.explanations import _vectors, explain, explain_nearest
 from keras_dml.explanations._receptive_field import receptive_field
 
 ZOO = pathlib.Path(__file__).parents[2] / "zoo"
@@ -207,6 +207,11 @@ def test_channels_that_differ_are_found_through_the_maps_of_a_network():
     assert tuple(found.channels) == NAMES
     assert found.largest(1).keys() == {"x, y"}
     np.testing.assert_allclose(explain(turned, a, b).parts, found.parts, rtol=0, atol=1e-3)
+
+
+def test_the_parts_that_make_a_negative_distance_come_first():
+    x, y = np.array([3.0, 0.1, 1.0]), np.array([3.0, -0.1, 1.0])
+    assert list(_vectors.cosine(x, y).largest()) == ["dimension 0", "dimension 2", "dimension 1"]
 
 
 def test_units_that_cannot_be_traced_to_channels_are_said_to_be_units():
