@@ -10,7 +10,8 @@ from keras_dml.cli import _console, _words
 from keras_dml.gallery import Gallery, exists
 from keras_dml.progress import track
 
-UNITS_NOT_SAID = {"[-1, 1]", "1"}  # that of sound, which its files have by nature, and none
+NO_UNIT = "as recorded"  # of a model whose own recordings did not say theirs
+UNITS_NOT_SAID = {"[-1, 1]", "1", NO_UNIT}  # the first is that of sound, by nature
 
 
 @contextlib.contextmanager
@@ -120,7 +121,7 @@ class Reader:
         for name, said, taken in zip(
             found.channels, found.units, self._contract.units, strict=True
         ):
-            if said is not None and _plain_unit(said) != _plain_unit(taken):
+            if NO_UNIT != taken and said is not None and _plain_unit(said) != _plain_unit(taken):
                 raise ValueError(
                     f"{found.path} says that channel {name!r} is in {said}, the model takes "
                     f"{taken}. Convert it; if they are one unit, write it as the model does."

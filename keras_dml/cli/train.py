@@ -2,6 +2,7 @@
 
 import enum
 import pathlib
+import shlex
 from typing import Annotated
 
 import typer
@@ -128,12 +129,12 @@ def run(
         )
         for name, reason in done.refused.items():
             done.refused[name] = _words.replaced(reason, _words.TRAIN)
-        _show(done)
+        _show(done, " --resample" if resample_hz else "")
     if as_json:
         _console.json_object(_as_json(done), indent=2)
 
 
-def _show(done):
+def _show(done, resampling):
     from keras_dml.cli import _console, _words
     from keras_dml.training import leaderboard
     from keras_dml.zoo import catalog, headline
@@ -157,7 +158,9 @@ def _show(done):
     minutes = done.card["recipe"]["minutes"]
     _console.echo(
         f"\n[bold]{_console.plain(done.method)} written to {_console.plain(done.folder)}[/bold] "
-        f"in {minutes:g} minutes; its page is README.md"
+        f"in {minutes:g} minutes; its page is README.md\n"
+        "Next: keras-dml enroll family.db PERSON FILES --model "
+        f"{_console.plain(shlex.quote(str(done.folder)))}{resampling}"
     )
     if done.not_exported:
         _console.echo(_console.plain(done.not_exported))

@@ -294,6 +294,17 @@ def test_what_files_do_not_say_is_told(command, family, walks, notes):
     assert notes == []
 
 
+def test_a_model_without_units_takes_files_that_say_theirs(command, model, walks, tmp_path, notes):
+    signal = keras.Input((None, 3))
+    taken = InputContract(["x", "y", "z"], "as recorded", RATE_HZ)(signal)
+    path = tmp_path / "plain.keras"
+    keras.Model(signal, QuantileLayer(6)(taken)).save(path)
+    for header in ("t,x,y,z", "t,x (g),y (g),z (g)"):
+        file = walks.file("alice", header=header)
+        assert command("enroll", tmp_path / "a.db", "alice", file, "--model", path)[0] == 0
+    assert notes == []
+
+
 def test_channels_of_other_names_are_given_in_the_order_of_the_model_s(command, family, walks):
     other = walks.file("alice", header="t,ax,ay,az")
     assert "there is no column 'x'" in failed(command, "verify", family, "alice", other)

@@ -33,6 +33,7 @@ def test_a_folder_becomes_a_model_with_a_leaderboard(command, walks, tmp_path):
     assert "lda" in printed and "log_euclidean" in printed and "phone: EER" in printed
     assert "The method of each group is the one that is best" in " ".join(printed.split())
     assert "4 people in groups are worth" in printed and "written to" in printed
+    assert f"Next: keras-dml enroll family.db PERSON FILES --model {out}" in printed
     assert (out / "model.keras").is_file() and not (out / "unfinished").exists()
 
 

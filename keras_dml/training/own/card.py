@@ -63,7 +63,8 @@ class Made:
 def few(people, measurable):
     """Why no rate is given, in words."""
     return (
-        f"No error rate is given: {people} people are at hand, {measurable} of them with "
+        f"No error rate is given: {people} {'person is' if people == 1 else 'people are'} at hand, "
+        f"{measurable} with "
         f"recordings to enroll and to observe, and at least {across.FEWEST} are needed to measure "
         "one. Nothing promises that this model tells people apart; record more of them."
     )
