@@ -139,10 +139,9 @@ def both_people(people, shape):
     Raises:
         TypeError, ValueError: They are no pair, are invalid, see `ids`, or do not broadcast.
     """
-    if len(people) != 2:
-        raise ValueError(
-            f"`people` must be the pair (probe_ids, claimed_ids). Received {len(people)} entries."
-        )
+    if not hasattr(people, "__len__") or len(people) != 2:
+        found = f"{len(people)} entries" if hasattr(people, "__len__") else repr(people)
+        raise ValueError(f"`people` must be the pair (probe_ids, claimed_ids). Received {found}.")
     pair = [ids("`people`", entry) for entry in people]
     try:
         probe, claimed = (np.broadcast_to(entry, shape).ravel() for entry in pair)

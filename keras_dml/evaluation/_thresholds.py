@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,7 +55,7 @@ class FarThreshold:
 
 def check_far(far):
     """Raise unless a false accept rate is a fraction above 0 and below 1."""
-    if not 0.0 < far < 1.0:
+    if not isinstance(far, numbers.Real) or not 0.0 < far < 1.0:
         raise ValueError(
             f"`far` must be a fraction above 0 and below 1, as 0.01 for 1 %. Received {far!r}."
         )

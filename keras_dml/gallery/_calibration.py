@@ -1,6 +1,7 @@
 """The threshold of a gallery, from claims of people who are not in it."""
 
 import warnings
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -97,6 +98,11 @@ def calibrated(scores, probes, claimed, far, *, groups=None, extrapolate=False):
 
 def _by_group(scores, people, value, groups):
     """`GroupRate` of the claims within each group that has two people or more."""
+    if not isinstance(groups, Mapping):
+        raise TypeError(
+            "`groups` must be the group of each person, {person: group}. Received "
+            f"{type(groups).__name__}."
+        )
     members = [np.array([groups.get(name) for name in side], object) for side in people]
     known = sorted({group for group in members[0] if group is not None}, key=str)
     if not known:

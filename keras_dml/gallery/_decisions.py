@@ -10,6 +10,7 @@ import numpy as np
 from keras_dml import evaluation
 from keras_dml._arrays import whole
 from keras_dml.gallery._calibration import calibrated, everybodys_claims, warn_of_trained
+from keras_dml.gallery._names import checked_people
 from keras_dml.gallery._results import Candidate, Decision, Identification, Threshold
 
 
@@ -139,13 +140,8 @@ class Decisions:
         )
 
     def _named(self, recordings, people):
-        listed, people = self._listed(recordings), np.asarray(people)
-        if people.shape != (len(listed),):
-            raise ValueError(
-                f"`people` must name the person of each of the {len(listed)} recordings. Received "
-                f"shape {people.shape}."
-            )
-        return listed, people
+        listed = self._listed(recordings)
+        return listed, checked_people(people, len(listed))
 
     def _embedded(self, recordings):
         return self._model.embed(self._listed(recordings))

@@ -14,6 +14,7 @@ import numpy as np
 
 from keras_dml import _files, export, inputs
 from keras_dml.export import litert, parity, trials
+from keras_dml.gallery._gallery import Gallery
 
 MODEL, PEOPLE, GOLDEN, ABOUT, DECIDE = (
     "model.tflite", "gallery.npz", "golden.npz", "gallery.json", "decide.py",
@@ -83,6 +84,7 @@ def export_tflite(
         `DeviceGallery`.
 
     Raises:
+        TypeError: If `gallery` is none.
         ValueError: If nobody is enrolled, there is no threshold, a device cannot compute the
             distance that the threshold is one of, the files do not decide as the gallery, or
             something else is at `folder`; also see `keras_dml.export.tflite`.
@@ -90,6 +92,8 @@ def export_tflite(
         OSError: If the folder cannot be written.
         ImportError: If LiteRT is not installed.
     """
+    if not isinstance(gallery, Gallery):
+        raise TypeError(f"`gallery` must be a Gallery. Received {type(gallery).__name__}.")
     litert.require()
     found, people = _threshold(gallery, far), _people(gallery)
     with _files.staged(folder, _place) as candidate:

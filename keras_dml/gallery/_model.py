@@ -2,6 +2,7 @@
 
 import hashlib
 import warnings
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -77,6 +78,11 @@ class GalleryModel:
         """Recordings as a list; one alone is a list of one."""
         rank = len(self._taken.shape)
         alone = isinstance(recordings, np.ndarray) and recordings.ndim == rank
+        if not isinstance(recordings, Iterable):
+            raise TypeError(
+                "`recordings` must be an array, or a list of them. Received "
+                f"{type(recordings).__name__}."
+            )
         return [recordings] if alone else list(recordings)
 
     def refused(self, recordings):

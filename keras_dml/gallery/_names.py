@@ -1,6 +1,9 @@
 """Names of people and ids of recordings."""
 
 import hashlib
+import numbers
+
+import numpy as np
 
 LONGEST = 200  # characters
 DIGITS = 16  # of an id
@@ -9,6 +12,38 @@ DIGITS = 16  # of an id
 def recording_id(stored):
     """Id of an enrolled recording: the beginning of SHA-256 of its embedding's bytes, as stored."""
     return hashlib.sha256(stored).hexdigest()[:DIGITS]
+
+
+def checked_people(people, count):
+    """The person of each recording as an array, whose names can be put in order.
+
+    Args:
+        people: A name or number for each recording.
+        count: Number of recordings.
+
+    Raises:
+        TypeError: If one is neither a name nor a number, or some are names and others numbers.
+        ValueError: If there is not one a recording.
+    """
+    array = np.asarray(people)
+    if array.shape != (count,):
+        raise ValueError(
+            f"`people` must name the person of each of the {count} recordings. Received shape "
+            f"{array.shape}."
+        )
+    kinds = {_kind(name) for name in np.asarray(people, object).tolist()}
+    if len(kinds) > 1 or not kinds <= {"str", "number"}:
+        raise TypeError(
+            f"`people` must be names, or numbers, not both. Received {', '.join(sorted(kinds))}."
+        )
+    return array
+
+
+def _kind(name):
+    kinds = {str: "str", numbers.Real: "number"}
+    return next(
+        (said for kind, said in kinds.items() if isinstance(name, kind)), type(name).__name__
+    )
 
 
 def check_name(person):

@@ -31,6 +31,8 @@ class SQLiteFile:
     def __init__(self, path, schema, application, what="gallery"):
         self.path = pathlib.Path(path)
         self._schema, self._application, self._what = schema, application, what
+        if self.path.is_dir():
+            raise ValueError(f"{path} is a folder; name a file in it, such as {path}/people.db.")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))  # new: for its owner alone
         self._lock = threading.RLock()
@@ -165,9 +167,9 @@ class SQLiteFile:
             raise _ERRORS.get(type(error), OSError)(self._said(error)) from None
 
     def _said(self, error):
-        if isinstance(error, sqlite3.ProgrammingError):
+        if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
             return f"{self.path} is closed: open it again."
-        if isinstance(error, sqlite3.OperationalError):
+        if isinstance(error, (sqlite3.OperationalError, sqlite3.ProgrammingError)):
             return f"{self.path} cannot be used: {error}. Nothing was changed."
         return f"{self.path} is no {self._what} of keras-dml, or it is damaged: {error}."
 

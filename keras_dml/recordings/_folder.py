@@ -66,6 +66,8 @@ def folder(path: str | os.PathLike) -> Listing:
         ValueError: If there are no recordings, they lie deeper, or a line of the table names no
             path or person, or the path of another line.
     """
+    if not os.fspath(path):
+        raise ValueError("The name of the folder is empty; '.' is the folder one is in.")
     path = pathlib.Path(path)
     if not path.exists():
         raise FileNotFoundError(f"There is no folder {str(path)!r}.")

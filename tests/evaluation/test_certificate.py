@@ -109,7 +109,7 @@ def test_equal_scores_have_no_tail():
     assert tail(scores, np.full(4, 0.25), -1.0) is None
 
 
-@pytest.mark.parametrize("far", [0.0, 1.0, -0.1, float("nan")])
+@pytest.mark.parametrize("far", [0.0, 1.0, -0.1, float("nan"), "0.1", None])
 def test_what_is_no_rate_is_refused(far):
     with pytest.raises(ValueError, match="`far` must be a fraction above 0 and below 1"):
         certificate(*trials(), far)

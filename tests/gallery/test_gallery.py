@@ -6,6 +6,7 @@ import sqlite3
 import numpy as np
 import pytest
 
+from keras_dml import gallery as galleries
 from keras_dml._backend import keras
 from keras_dml.gallery import Gallery, _exported
 from keras_dml.layers import QuantileLayer
@@ -270,8 +271,9 @@ def test_a_new_gallery_without_its_model_leaves_no_file(tmp_path, model, error, 
 
 
 def test_a_folder_is_no_gallery(tmp_path, model):
-    with pytest.raises(ValueError, match="is a folder; name a file in it"):
-        Gallery(tmp_path, model)
+    for ask in (lambda path: Gallery(path, model), galleries.people):
+        with pytest.raises(ValueError, match="is a folder; name a file in it"):
+            ask(tmp_path)
 
 
 def test_a_url_of_something_else_is_no_path(tmp_path, model, monkeypatch):
@@ -307,6 +309,37 @@ def test_only_a_gallery_is_merged(gallery):
 def test_people_who_make_no_claims_of_both_kinds_set_no_threshold(gallery, people, names):
     with pytest.raises(ValueError, match="two people or more, with several recordings each"):
         gallery.calibrate(people("x"), list(names))
+
+
+@pytest.mark.parametrize(
+    ("names", "error", "said"),
+    [
+        ([None] * 4, TypeError, "names, or numbers, not both. Received NoneType"),
+        (["1", 1, 2, 2], TypeError, "names, or numbers, not both. Received number, str"),
+        (["a"], ValueError, "the person of each of the 4 recordings. Received shape"),
+    ],
+)
+def test_people_who_cannot_be_told_apart_are_refused(gallery, people, names, error, said):
+    with pytest.raises(error, match=f"`people` must .*{said}"):
+        gallery.calibrate(people("x"), names)
+
+
+@pytest.mark.parametrize("recordings", [None, 3])
+def test_what_is_no_list_of_recordings_is_refused(gallery, recordings):
+    for ask in (gallery.reject, gallery.enroll):
+        with pytest.raises(TypeError, match="`recordings` must be an array, or a list of them"):
+            ask("alice", recordings)
+
+
+def test_what_is_no_name_is_not_said_to_be_a_closed_gallery(gallery):
+    with pytest.raises((OSError, ValueError)) as told:
+        gallery.remove(["alice"])
+    assert "closed" not in str(told.value) and "alice" in gallery.people()
+
+
+def test_groups_are_of_people(gallery, people):
+    with pytest.raises(TypeError, match="`groups` must be the group of each person"):
+        calibrated(gallery, people, groups="women")
 
 
 def test_another_model_is_refused(gallery, place):

@@ -92,6 +92,8 @@ def test_a_table_is_refused_by_its_line(tmp_path, text, message):
 def test_a_missing_file_is_named_by_its_line(tmp_path):
     with pytest.raises(FileNotFoundError, match="line 2: there is no file .*files/c.csv"):
         recordings.folder(table(tmp_path, "path,person\nfiles/c.csv,a\n"))
+    with pytest.raises(ValueError, match="The name of the folder is empty"):
+        recordings.folder("")
     with pytest.raises(FileNotFoundError, match="There is no folder"):
         recordings.folder(tmp_path / "gone")
 

@@ -93,8 +93,7 @@ def read(folder, channels=None, rate_hz=None, resample_hz=None):
     Raises:
         ValueError, FileNotFoundError, ImportError: See `train_folder`.
     """
-    root = pathlib.Path(folder)
-    listing = recordings.folder(root)
+    listing, root = recordings.folder(folder), pathlib.Path(folder)
     kept, refused = [], {}
     for listed in progress.track(listing.recordings, "read"):
         name = _name(listed.path, root)

@@ -126,7 +126,9 @@ def window_of(window, kind, rate_hz, lengths):
     elif isinstance(window, numbers.Real) and 0 < window < math.inf:
         steps = round(window * rate_hz)
     else:
-        raise ValueError(f"`window` must be a number of seconds. Received window={window!r}.")
+        raise ValueError(
+            f"`window` must be a positive number of seconds. Received window={window!r}."
+        )
     if steps < MIN_WINDOW:
         raise ValueError(
             f"A window of {steps} steps at {rate_hz:g} Hz tells nobody apart: {MIN_WINDOW} or more "

@@ -84,5 +84,5 @@ def test_a_window_must_be_seconds(window):
     if window is None:
         assert task.window_of(window, task.SOUND, 8000, [80_000]) == 32_000
     else:
-        with pytest.raises(ValueError, match="`window` must be a number of seconds"):
+        with pytest.raises(ValueError, match="`window` must be a positive number of seconds"):
             task.window_of(window, task.SOUND, 8000, [80_000])

@@ -197,7 +197,7 @@ def test_a_model_is_replaced_by_the_next_one(train):
         ({"rate_hz": 0}, "`rate_hz` must be a positive number"),
         ({"minutes": float("nan")}, "`minutes` must be a positive number"),
         ({"steps": -1}, "`steps` must be at least 0"),
-        ({"window": "long"}, "`window` must be a number of seconds"),
+        ({"window": "long"}, "`window` must be a positive number of seconds"),
         ({"window": 0.1}, "tells nobody apart"),
         ({"window": 60.0}, "a window has 1,200"),
         ({"channels": ("x", "x", "y")}, "each once"),
