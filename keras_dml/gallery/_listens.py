@@ -16,7 +16,7 @@ class Listens:
     @property
     def boundaries(self) -> dict[float, Boundary]:
         """`Boundary` by false match rate, those that `calibrate_listening` has set."""
-        return {far: Boundary(**found) for far, found in self._store.boundaries().items()}
+        return self._store.boundaries()
 
     def listen(self, person: str, *, far=None) -> Listening:
         """Listens to a claim that is decided as soon as it can be.

@@ -12,6 +12,7 @@ import uuid
 import numpy as np
 
 from keras_dml.gallery import _encryption, _key
+from keras_dml.gallery._boundary import Boundary
 from keras_dml.gallery._encryption import Keys, NoKeys
 from keras_dml.gallery._places import database, is_url
 from keras_dml.gallery._removal import Removal
@@ -244,9 +245,7 @@ class Store(Removal):
 
     def thresholds(self):
         """The thresholds that were set, by false accept rate."""
-        with self._database.reading() as run:
-            rows = run("SELECT far, found FROM thresholds ORDER BY far").fetchall()
-        return {far: _threshold(json.loads(found)) for far, found in rows}
+        return self._kept("thresholds", _threshold)
 
     def set_threshold(self, found):
         """Keeps a `Threshold`, in place of an earlier one of the same rate."""
@@ -258,10 +257,23 @@ class Store(Removal):
             )
 
     def boundaries(self):
-        """What was kept of the boundaries, a dict each, by false match rate."""
+        """The boundaries that were set, by false match rate."""
+        return self._kept("boundaries", lambda values: Boundary(**values))
+
+    def _kept(self, table, made):
         with self._database.reading() as run:
-            rows = run("SELECT far, found FROM boundaries ORDER BY far").fetchall()
-        return {far: json.loads(found) for far, found in rows}
+            rows = run(f"SELECT far, found FROM {table} ORDER BY far").fetchall()
+        found = {}
+        for far, text in rows:
+            try:
+                found[far] = made(json.loads(text))
+            except (KeyError, TypeError, ValueError):
+                raise ValueError(
+                    f"{self.path} holds what is none in the place of its {table} for FAR "
+                    f"{100 * far:g} %: it is damaged, or somebody has changed it. Calibrate that "
+                    "rate again."
+                ) from None
+        return found
 
     def set_boundary(self, found):
         """Keeps a `Boundary`, in place of an earlier one of the same rate."""
@@ -284,4 +296,4 @@ def _blob(embedding):
 
 def _threshold(values):
     intervals = {name: tuple(values[name]) for name in ("far_ci95", "tar_ci95")}
-    return Threshold(**values | intervals)
+    return Threshold(**values | intervals | {"value": float(values["value"])})

@@ -68,6 +68,18 @@ def test_a_gallery_that_somebody_has_changed_is_refused(path, statement):
         Store(path)
 
 
+@pytest.mark.parametrize("found", ["no json", "{}", "[1]", '{"value": "<b>"}'])
+@pytest.mark.parametrize("table", ["thresholds", "boundaries"])
+def test_a_threshold_that_is_none_is_said_to_be(path, table, found):
+    with_closed(path, Store.people)
+    other = sqlite3.connect(path)
+    other.execute(f"INSERT INTO {table} VALUES (0.01, ?)", (found,))
+    other.commit()
+    other.close()
+    with pytest.raises(ValueError, match=f"of its {table} for FAR 1 %.* Calibrate that rate again"):
+        with_closed(path, getattr(Store, table))
+
+
 def test_a_later_version_is_refused(path):
     with_closed(path, Store.people)
     other = sqlite3.connect(path)
