@@ -43,7 +43,11 @@ def run(
     """
     from keras_dml.cli import _answers, _console, _galleries
 
-    with _answers.answered(), _galleries.opened(gallery, model, key=key, keys=keys) as opened:
+    with (
+        _console.stoppable("Stopped. Merging again does no harm."),
+        _answers.answered(),
+        _galleries.opened(gallery, model, key=key, keys=keys) as opened,
+    ):
         with _galleries.opened(other, opened.model, key=other_key) as second:
             added = opened.merge(second)
         people = len(opened.people())

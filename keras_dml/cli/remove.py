@@ -21,7 +21,8 @@ def run(
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
 
-    with _answers.answered():
+    stopped = "Stopped. `keras-dml people` says who is still there."
+    with _console.stoppable(stopped), _answers.answered():
         galleries.remove(gallery, person, key=key, keys=keys)
         left = len(galleries.people(gallery, key=key, keys=keys))
     if as_json:

@@ -427,6 +427,21 @@ def test_ctrl_c_ends_an_enrollment_that_did_not_happen(command, family, walks, m
     assert galleries.people(family)["alice"] == 4
 
 
+def test_ctrl_c_after_a_removal_does_not_say_that_nothing_happened(
+    command, family, walks, notes, monkeypatch
+):
+    remove = galleries.remove
+
+    def stopped(*arguments, **options):  # while the log is cut
+        remove(*arguments, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(galleries, "remove", stopped)
+    assert command("remove", family, "alice")[0] == 130
+    assert "alice" not in galleries.people(family)
+    assert notes == ["Stopped. `keras-dml people` says who is still there."]
+
+
 def test_an_encrypted_gallery_opens_by_its_key_alone(command, model, walks, tmp_path):
     root, db, key = walks.folder(NAMES), tmp_path / "family.db", tmp_path / "family.key"
     key.write_bytes(bytes(range(32)))
