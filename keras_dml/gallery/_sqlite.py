@@ -33,8 +33,16 @@ class SQLiteFile:
         self._schema, self._application, self._what = schema, application, what
         if self.path.is_dir():
             raise ValueError(f"{path} is a folder; name a file in it, such as {path}/people.db.")
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))  # new: for its owner alone
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(
+                os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600)
+            )  # new: for its owner alone
+        except OSError as error:
+            raise type(error)(
+                f"{path} cannot be written: {error.strerror}. A {what} is written to also when it "
+                "is read: name a file in a folder where you may write."
+            ) from None
         self._lock = threading.RLock()
         self._connection = sqlite3.connect(
             self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False

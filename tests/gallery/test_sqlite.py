@@ -1,6 +1,8 @@
 """The file of a gallery, and what strangers do to it."""
 
 import contextlib
+import errno
+import os
 import sqlite3
 
 import numpy as np
@@ -87,6 +89,19 @@ def test_a_later_version_is_refused(path):
     other.close()
     with pytest.raises(ValueError, match="gallery of version 99"):
         Store(path)
+
+
+def test_a_place_where_nothing_can_be_written_is_refused_in_words(tmp_path, monkeypatch):
+    (tmp_path / "diary").touch()
+    with pytest.raises(OSError, match="cannot be written: .* name a file in a folder"):
+        Store(tmp_path / "diary" / "people.db")
+
+    def denied(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "open", denied)
+    with pytest.raises(PermissionError, match=r"people.db cannot be written: Permission denied\."):
+        Store(tmp_path / "people.db")
 
 
 @pytest.mark.parametrize("kept", [0.3, 0.7, 0.99])
