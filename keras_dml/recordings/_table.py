@@ -100,7 +100,14 @@ def _seconds(table, i, is_even):
         raise ValueError(
             f"{table.path}, {table.place(row)}: the time in {table.names[i]!r} is {times[row]}."
         )
-    seconds = _times.since_first(table.path, table.names[i], times, table.place, are_dates)
+    seconds = _times.since_first(
+        table.path,
+        table.names[i],
+        times,
+        table.place,
+        is_seconds=are_dates,
+        may_repeat=not is_even,
+    )
     check = _times.check_even if is_even else _times.check_gaps
     check(table.path, seconds, table.place)
     return seconds

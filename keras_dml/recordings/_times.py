@@ -82,7 +82,7 @@ def seconds_of(path, name, texts, place):
     return np.array(seconds)
 
 
-def since_first(path, name, times, place, is_seconds=False):
+def since_first(path, name, times, place, *, is_seconds=False, may_repeat=False):
     """Seconds of each step from the first.
 
     Args:
@@ -91,13 +91,15 @@ def since_first(path, name, times, place, is_seconds=False):
         times: Its numbers, shape `(time,)`.
         place: Function of a row that gives its place in the file.
         is_seconds: Whether they are seconds whatever the name says, such as dates that were read.
+        may_repeat: Whether steps may have the time of the one before, as those of phones do.
 
     Raises:
         ValueError: If they do not rise, or are in no known unit.
     """
     said = 1.0 if is_seconds else _unit(name)
     since = times - times[:1]
-    falls = np.flatnonzero(~(np.diff(since) > 0))
+    may_repeat = may_repeat and bool(since.any())  # not all of one time
+    falls = np.flatnonzero(np.diff(since) < 0 if may_repeat else ~(np.diff(since) > 0))
     if len(falls):
         row = falls[0] + 1
         raise ValueError(

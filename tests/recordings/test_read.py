@@ -245,11 +245,19 @@ def test_what_a_lower_rate_cannot_hold_does_not_come_back_as_a_slow_wave(tmp_pat
     [
         (np.r_[0:20, 27:40] / 50, 50, "FILE, line 22: nothing was recorded in the 0.16 s"),
         (np.arange(20) / 50, 101, "FILE has 50 Hz, of which no 101 Hz can be made"),
-        ([0, 0.02, 0.02], 50, "FILE, line 4: the time in column 't' does not rise"),
+        ([0, 0.04, 0.02], 50, "FILE, line 4: the time in column 't' does not rise"),
+        ([0, 0, 0], 50, "FILE, line 3: the time in column 't' does not rise"),
     ],
 )
 def test_what_was_not_recorded_is_not_made_up(written, times, wanted, message):
     assert refused(written(timed("t", times)), resample_hz=wanted).startswith(message)
+
+
+def test_steps_of_one_time_are_no_hindrance(written):
+    steps = [*range(50), *range(49, 100)]  # 49 twice
+    walk = recordings.read(written(timed("t", np.array(steps) / 50)), resample_hz=50)
+    np.testing.assert_allclose(walk.values[:49, 0], np.arange(49), rtol=0, atol=1e-4)
+    np.testing.assert_allclose(walk.values[50:, 0], np.arange(51, 101), rtol=0, atol=1e-4)
 
 
 def test_without_times_nothing_is_resampled(written):
