@@ -35,7 +35,9 @@ def run(
     kind: Annotated[
         Kind | None,
         typer.Option(
-            help="What is recorded: motion, many channels such as EEG, or sound.",
+            metavar="KIND",
+            help="What is recorded: sequences of motion, covariances of many channels such as EEG, "
+            "or sound.",
             show_default="by channels and rate",
         ),
     ] = None,
