@@ -29,6 +29,7 @@ class Gallery:
                 arrays[name] for name in ("templates", "owner", "enrolled")
             )
             self._compared_by = str(arrays["distance"])
+            self._least_steps, self._most_steps = arrays["steps"]
             self.people, self.threshold = arrays["people"].tolist(), float(arrays["threshold"])
 
     def scores(self, *recordings):
@@ -62,6 +63,9 @@ class Gallery:
         if not (fits and given.size and np.isfinite(given).all()):  # LiteRT would not say it
             wanted = ", ".join("any" if size < 0 else str(size) for size in shape[1:])
             raise ValueError(f"A recording is finite, of shape ({wanted}); not {given.shape[1:]}.")
+        if not self._least_steps <= given.shape[1] <= self._most_steps:
+            limits = f"at least {self._least_steps:g} and at most {self._most_steps:g}"
+            raise ValueError(f"A recording has {limits} steps; not {given.shape[1]}.")
         length = {"length": np.int32(given.shape[1])} if "length" in inputs else {}
         probe = self._embed(**{name: given}, **length)["embedding"]
         if self._compared_by == "affine_invariant":

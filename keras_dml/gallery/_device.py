@@ -148,7 +148,16 @@ def _people(gallery):
         "enrolled": enrolled[known],
         "people": np.array(people, dtype=str),
         "distance": distance.name or "",
+        "steps": _steps(inputs.of(gallery.model).contract),
     }
+
+
+def _steps(contract):
+    """Fewest and most steps of a recording that the model takes."""
+    if contract is None:
+        return np.array([0.0, np.inf])
+    most = np.inf if contract.max_steps is None else contract.max_steps
+    return np.array([float(contract.min_steps), float(most)])
 
 
 def _check_distance(distance):
@@ -215,6 +224,9 @@ def _about(gallery, threshold, people):
     return {
         "people": dict(zip(people["people"].tolist(), counts.tolist(), strict=True)),
         "threshold": {**dataclasses.asdict(threshold), "rule": rule},
-        "model": {"name": gallery._model.name, "fingerprint": gallery._model.fingerprint},
+        "model": {  # its folder here is nobody's business there
+            "name": pathlib.Path(gallery._model.name).name,
+            "fingerprint": gallery._model.fingerprint,
+        },
         "takes": None if contract is None else contract.as_dict(),
     }

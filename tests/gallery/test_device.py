@@ -196,7 +196,7 @@ def test_what_is_written_says_what_it_takes_and_by_which_rule(watch):
     assert about["takes"]["channels"] == ["x", "y", "z"] and about["takes"]["rate_hz"] == 50
     assert about["threshold"]["far"] == 0.8 and len(about["threshold"]["far_ci95"]) == 2
     assert f"is at most {written.threshold:.6g}" in about["threshold"]["rule"]
-    assert len(about["model"]["fingerprint"]) == 64
+    assert len(about["model"]["fingerprint"]) == 64 and "/" not in about["model"]["name"]
     assert {path.name for path in written.path.iterdir()} == {
         *("model.tflite", "gallery.npz", "golden.npz", "gallery.json", "decide.py")
     }
@@ -229,6 +229,11 @@ def test_a_device_that_computes_otherwise_is_found_by_the_golden_probe(watch, tm
 def test_the_device_refuses_what_is_no_recording(watch, recording):
     with pytest.raises(ValueError, match=r"finite, of shape \(any, 3\)"):
         decided(watch[0] / "device").scores(recording)
+
+
+def test_the_device_refuses_a_recording_that_is_too_short_for_the_model(watch):
+    with pytest.raises(ValueError, match="at least 8 and at most inf steps; not 7"):
+        decided(watch[0] / "device").scores(np.zeros((7, CHANNELS)))
 
 
 def test_another_folder_is_left_and_an_earlier_export_is_replaced(watch, tmp_path):
