@@ -21,6 +21,7 @@ def chunks(read, path, follow):
 
     Raises:
         ValueError: If a file of another kind is to be followed.
+        FileNotFoundError: If there is no file, or none has come while it was waited for.
     """
     path = pathlib.Path(path)
     if follow is None:
@@ -36,13 +37,17 @@ def chunks(read, path, follow):
             yield steps[seen:]
             seen, changed = len(steps), time.monotonic()
         elif is_last:
-            return
+            break
         time.sleep(min(WAIT_SECONDS, follow))
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {str(path)!r}, after {follow:g} seconds.")
 
 
 def _whole_lines(read, path):
     """What stands in the lines of a csv that are finished, as many as have come; () before the
     first step."""
+    if not path.exists():  # what writes it begins later
+        return ()
     text = path.read_bytes()
     text = text[: text.rfind(b"\n") + 1]
     if text.count(b"\n") < 3:  # names and two steps, which make a rate

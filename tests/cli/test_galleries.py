@@ -3,6 +3,7 @@
 import contextlib
 import json
 import re
+import threading
 
 import numpy as np
 import pytest
@@ -488,6 +489,17 @@ def test_a_claim_is_heard_until_it_is_decided(command, listening, walks):
     assert found["steps"] <= STEPS and found["seconds"] == found["steps"] / RATE_HZ
     code, out, _ = command("listen", listening, "alice", walks.file("bob"))
     assert code == 1 and out.startswith("alice rejected after")
+
+
+def test_a_file_that_is_followed_may_come_later(command, listening, walks, tmp_path):
+    late = tmp_path / "late.csv"
+    message = failed(command, "listen", listening, "alice", late, "--follow", "0.3")
+    assert message == f"There is no file {str(late)!r}, after 0.3 seconds."
+    whole = walks.file("alice")
+    timer = threading.Timer(0.5, whole.rename, [late])
+    timer.start()
+    assert command("listen", listening, "alice", late, "--follow", "20")[0] == 0
+    timer.join()
 
 
 def test_a_file_is_followed_line_by_line(command, listening, walks):
