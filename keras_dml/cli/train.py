@@ -22,7 +22,7 @@ class Kind(enum.StrEnum):
 
 def run(
     folder: Annotated[
-        pathlib.Path,
+        str,
         typer.Argument(
             help="Folder with one folder per person, or a table: a csv of paths.",
             show_default=False,
@@ -137,15 +137,13 @@ def run(
 
 
 def _show(done, resampling):
-    from keras_dml.cli import _console, _words
+    from keras_dml.cli import _console
     from keras_dml.training import leaderboard
     from keras_dml.zoo import catalog, headline
 
     if done.refused:
         _console.echo(f"[bold]{len(done.refused)} left out[/bold]")
-        listed = [
-            (name, _words.replaced(reason, _words.TRAIN)) for name, reason in done.refused.items()
-        ]
+        listed = list(done.refused.items())
         _console.table((), listed[:SHOWN], header=False)
         if len(listed) > SHOWN:
             _console.echo(f"and {len(listed) - SHOWN} more; --json lists all")
@@ -157,6 +155,8 @@ def _show(done, resampling):
     _console.echo(f"\n{_console.plain(headline.words(done.card))}")
     for limit in done.card["limits"]:
         _console.echo(f"- {_console.plain(limit)}")
+    if done.refused:  # the list has scrolled away
+        _console.echo(f"- Left out: {len(done.refused):,} files, which are listed above.")
     minutes = done.card["recipe"]["minutes"]
     _console.echo(
         f"\n[bold]{_console.plain(done.method)} written to {_console.plain(done.folder)}[/bold] "

@@ -29,6 +29,7 @@ def test_a_folder_becomes_a_model_with_a_leaderboard(command, walks, tmp_path):
     out = tmp_path / "phone"
     code, printed, _ = command("train", walks, "--out", out, "--window", "2", "--steps", "0")
     assert code == 0
+    assert "Left out: 1 files, which are listed above" in printed
     assert "1 left out" in printed and "person 0/0.csv" in printed and "not a number" in printed
     assert "lda" in printed and "log_euclidean" in printed and "phone: EER" in printed
     assert "The method of each group is the one that is best" in " ".join(printed.split())
@@ -71,6 +72,14 @@ def test_a_folder_that_is_not_there_is_refused_in_a_line(command, tmp_path):
     code, printed, error = command("train", tmp_path / "none", "--out", tmp_path / "phone")
     assert code == 2 and not printed and "There is no folder" in error
     assert not (tmp_path / "phone").exists()
+    _, printed, error = command("train", "", "--out", tmp_path / "phone")
+    assert not printed and "The name of the folder is empty" in error
+
+
+def test_errors_name_the_options(command, walks, tmp_path):
+    for option in ("--minutes", "--rate-hz", "--resample-hz", "--window"):
+        _, _, error = command("train", walks, "--out", tmp_path / "phone", option, "nan")
+        assert f"Error: {option} must be a positive number" in error
 
 
 def test_errors_and_reasons_name_the_options_of_the_command(command, walks, tmp_path):

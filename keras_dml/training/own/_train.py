@@ -113,8 +113,8 @@ def train(
         OSError: If the folder cannot be written.
     """
     start = time.monotonic()
-    _check_positive("minutes", minutes)
-    _check_positive("rate_hz", rate_hz)
+    check_positive("minutes", minutes)
+    check_positive("rate_hz", rate_hz)
     seed = whole("seed", seed, 0)
     steps = None if steps is None else whole("steps", steps, 0)
     folder = _checked_folder(out)
@@ -266,6 +266,7 @@ def _command(task, steps):
     return f"keras_dml.training.train(recordings, people, sessions, out=..., {words})"
 
 
-def _check_positive(name, value):
+def check_positive(name, value):
+    """Refuses what is no positive number."""
     if not isinstance(value, numbers.Real) or not 0 < value < math.inf:
         raise ValueError(f"`{name}` must be a positive number. Received {name}={value!r}.")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from keras_dml import progress, recordings
-from keras_dml.training.own._train import Trained, train
+from keras_dml.training.own._train import Trained, check_positive, train
 from keras_dml.training.own.checks import shown
 
 UNKNOWN = "as recorded"
@@ -93,6 +93,9 @@ def read(folder, channels=None, rate_hz=None, resample_hz=None):
     Raises:
         ValueError, FileNotFoundError, ImportError: See `train_folder`.
     """
+    for name, rate in (("rate_hz", rate_hz), ("resample_hz", resample_hz)):
+        if rate is not None:
+            check_positive(name, rate)
     listing, root = recordings.folder(folder), pathlib.Path(folder)
     kept, refused = [], {}
     for listed in progress.track(listing.recordings, "read"):
