@@ -82,7 +82,7 @@ def test_sound_of_two_people_in_one_session_becomes_a_model_without_a_rate(
     found = train_folder(calls, out=tmp_path / "voices", window=1, steps=0)
     reasons = {name.rpartition("/")[2]: reason for name, reason in found.refused.items()}
     assert reasons == dict.fromkeys(
-        ("0.wav", "4.wav"), "it has 16000 Hz, most have 8000: resample it"
+        ("0.wav", "4.wav"), "it has 16000 Hz, most have 8000: `resample_hz` brings all to one"
     )
     assert found.method == "logcov" and found.card["input"]["channels"] == ["sound"]
     assert "No error rate is given: 2 people are at hand" in str(found)
