@@ -138,7 +138,7 @@ def run(
 
 def _show(done, resampling):
     from keras_dml.cli import _console
-    from keras_dml.training import leaderboard
+    from keras_dml.training.own import leaderboard
     from keras_dml.zoo import catalog, headline
 
     if done.refused:

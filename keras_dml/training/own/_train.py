@@ -14,9 +14,8 @@ import numpy as np
 from keras_dml import layers, models, progress, quality, training
 from keras_dml._arrays import whole
 from keras_dml._files import path_with_name
-from keras_dml.training import leaderboard
 from keras_dml.training.golden import synthetic_recordings
-from keras_dml.training.own import across, checks, choice, exports, kinds
+from keras_dml.training.own import across, checks, choice, exports, kinds, leaderboard
 from keras_dml.training.own import task as tasks
 from keras_dml.training.own.budget import steps_within
 from keras_dml.training.own.card import Made, build, few
