@@ -59,7 +59,7 @@ class Certificate:
         return (
             f"threshold {self.threshold:.4g} for FAR {100 * self.far:g} % {said_interval(self)}, "
             f"{self.method}: {self.people} people, {self.trials:,} imposter trials worth "
-            f"{self.independent:.0f} independent pairs of people, which support FAR "
+            f"{self.independent:,.0f} independent pairs of people, which support FAR "
             f"{said_rate(self.strictest)} and more; {100 * stricter:g} % would need about "
             f"{self.people_needed(stricter):,} people"
         )
@@ -155,6 +155,6 @@ def _refusal(far, found, instead):
     return (
         f"FAR {100 * far:g} % is beyond what these {found.people} people support, "
         f"{said_rate(strictest(found.independent))}: their {found.trials:,} imposter trials are "
-        f"worth {found.independent:.0f} independent pairs of people. It would take about "
+        f"worth {found.independent:,.0f} independent pairs of people. It would take about "
         f"{count:,} people. Give more people, or a larger `far`; {instead}."
     )

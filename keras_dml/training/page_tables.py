@@ -119,7 +119,7 @@ def _certified(row):
     )
     return (
         f"Certificate of FAR {100 * row['far']:g} %: the {row['people']} people are worth "
-        f"{found['independent']:.0f} independent pairs; the rate of as many others is "
+        f"{found['independent']:,.0f} independent pairs; the rate of as many others is "
         f"{catalog.percents(found['ci95'])} (95 %). They support "
         f"{math.ceil(1000 * found['strictest']) / 10:g} % and more{'; ' if needed else ''}{needed}."
     )
