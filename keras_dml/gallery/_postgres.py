@@ -132,6 +132,10 @@ class PostgresDatabase:
             run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield run
 
+    def among(self, column, values):
+        """A condition that a column is one of any number of texts, and the value of its mark."""
+        return f"{column} = ANY(?)", list(values)
+
     @contextlib.contextmanager
     def _transaction(self):
         with self._lock, self._explained():

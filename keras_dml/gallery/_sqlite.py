@@ -1,6 +1,7 @@
 """A SQLite file that several processes use at once, and that keeps nothing of what was removed."""
 
 import contextlib
+import json
 import os
 import pathlib
 import sqlite3
@@ -116,6 +117,10 @@ class SQLiteFile:
         """A view of one moment; yields what `writing` does."""
         with self._transaction("BEGIN") as run:
             yield run
+
+    def among(self, column, values):
+        """A condition that a column is one of any number of texts, and the value of its mark."""
+        return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(values))
 
     @contextlib.contextmanager
     def _transaction(self, begin):

@@ -213,14 +213,16 @@ class Store(Removal):
             Names of their people, in order, whether they are enrolled, and the embeddings, float32
             of shape `(count, numbers)`, flat. People whose key was destroyed have none.
         """
+        condition, *values = (
+            ("TRUE",) if people is None else self._database.among("people.name", people)
+        )
         query = (
             "SELECT people.id, people.name, templates.enrolled, templates.embedding FROM templates "
-            "JOIN people ON people.id = templates.person"
+            f"JOIN people ON people.id = templates.person WHERE {condition} "
+            "ORDER BY people.name, templates.id"
         )
-        if people is not None:
-            query += f" WHERE people.name IN ({', '.join('?' * len(people)) or 'NULL'})"
         with self._database.reading() as run:
-            rows = run(f"{query} ORDER BY people.name, templates.id", people or ()).fetchall()
+            rows = run(query, values).fetchall()
             with self._decrypting():
                 keys = self._keys.of(run, {row: name for row, name, *_ in rows})
                 rows = [

@@ -38,6 +38,17 @@ def embeddings(count, seed=0):
     return np.random.default_rng(seed).random((count, *SHAPE), "float32")
 
 
+def test_any_number_of_people_is_asked_for_at_once(store):
+    """A statement takes 32,766 values in a file and 65,535 on a server."""
+    z = embeddings(2)
+    store.add("ann o'hara \N{SNOWMAN}", z[:1])
+    store.add("bob", z[1:])
+    names, _, flat = store.templates(["ann o'hara \N{SNOWMAN}", *map(str, range(70_000))])
+    assert names == ["ann o'hara \N{SNOWMAN}"]
+    np.testing.assert_array_equal(flat, z[:1].reshape(1, 6))
+    assert store.templates([])[0] == []
+
+
 def test_embeddings_come_back_flat_in_the_order_of_names(store, place):
     z = embeddings(4)
     store.add("b", z[:2])
