@@ -15,7 +15,7 @@ import itertools
 import numpy as np
 
 import keras_dml
-from keras_dml import distances, evaluation, export, inference
+from keras_dml import distances, evaluation, inference
 from keras_dml.export import litert
 from zoo import recordings
 
@@ -79,8 +79,8 @@ def by_file(file, model, measured, metric):
     distance = inference.head_distance(model)
     if isinstance(model, keras_dml.models.PrototypicalClassifier):
         distance = functools.partial(litert.distance, file)
-    elif export.works_on_matrices(model):  # its file answers with vectors, compared as vectors
-        distance = distances.Euclidean()
+    elif distance.device_distance is not None:
+        distance = distances.Euclidean()  # of tangent vectors
     return auc(distance, litert.embed(file, measured.signals), measured)
 
 

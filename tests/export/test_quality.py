@@ -62,6 +62,20 @@ def test_a_file_of_matrices_is_judged_by_the_distance_that_devices_have():
     assert quality.device_distance(models.spdnet((5, 3), output="tangent")) is None
 
 
+def test_vectors_of_matrices_are_judged_by_their_own_distance(monkeypatch, rng):
+    """A file of such a model answers with the vectors that the model gives, here compared by their
+    angles."""
+    directions = rng.standard_normal((2, 6))
+    lengths = rng.permutation(np.geomspace(0.01, 100, 12))[:, None]
+    z = lengths * (np.repeat(directions, 6, axis=0) + 0.01 * rng.standard_normal((12, 6)))
+    model = models.spdnet((5, 3), output="tangent")
+    model.distance = "cosine"
+    measured = quality.Recordings(list(z), np.repeat(["a", "b"], 6), np.arange(12))
+    monkeypatch.setattr(quality.litert, "embed", lambda file, signals: np.stack(signals))
+    assert quality.by_file(None, model, measured, "auc") == 1
+    assert quality.auc(distances.Euclidean(), z, measured) < 0.9
+
+
 def test_examples_come_from_the_models_recipe(recipe, monkeypatch):
     card = {**IMAGES, "embedding": LEARNED}
     monkeypatch.setattr(quality, "MAX_EXAMPLES", 12)
