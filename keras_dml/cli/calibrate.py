@@ -8,6 +8,15 @@ import typer
 from keras_dml.cli import _completion, _options
 
 
+def _fraction(far):
+    """Refuses what is no rate before any file is read."""
+    if not 0 < far < 1:
+        raise typer.BadParameter(
+            f"must be a fraction above 0 and below 1, as 0.01 for 1 %. Received {far:g}."
+        )
+    return far
+
+
 def run(
     gallery: _options.Gallery,
     folder: Annotated[
@@ -21,7 +30,12 @@ def run(
     ],
     far: Annotated[
         float,
-        typer.Option("--far", metavar="RATE", help="False accept rate that the threshold keeps."),
+        typer.Option(
+            "--far",
+            metavar="RATE",
+            help="False accept rate that the threshold keeps.",
+            callback=_fraction,
+        ),
     ] = 0.01,
     extrapolate: Annotated[
         bool,

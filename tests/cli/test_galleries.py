@@ -409,6 +409,14 @@ def test_a_rate_that_the_people_do_not_support_is_refused_or_a_model_s(
     assert "generalized Pareto" in answered(command, *words, "0.05", "--extrapolate")[1]["method"]
 
 
+@pytest.mark.parametrize("far", ["-0.1", "0", "1", "nan"])
+def test_what_is_no_rate_is_refused_before_files_are_read(command, model, tmp_path, far):
+    words = ("calibrate", tmp_path / "a.db", tmp_path / "no_folder", "--model", model)
+    code, _, err = command(*words, "--far", far)
+    assert code == 2 and "no_folder" not in err
+    assert "--far" in err and "above 0 and below 1" in " ".join(err.split())
+
+
 def test_another_magnitude_is_noted(command, walks, tmp_path, notes):
     signal = keras.Input((None, 3))
     taken = InputContract(["x", "y", "z"], "g", RATE_HZ, stddev_range=[[0.01, 0.02]] * 3)(signal)
