@@ -28,6 +28,16 @@ def run(
             autocompletion=_completion.paths,
         ),
     ] = None,
+    other_keys: Annotated[
+        str | None,
+        typer.Option(
+            "--other-keys",
+            metavar="FILE",
+            help="Keys of the people of OTHER, if it is encrypted and on a server.",
+            show_default=False,
+            autocompletion=_completion.paths,
+        ),
+    ] = None,
     key: _options.Key = None,
     keys: _options.Keys = None,
     as_json: _options.AsJson = False,
@@ -48,7 +58,7 @@ def run(
         _answers.answered(),
         _galleries.opened(gallery, model, key=key, keys=keys) as opened,
     ):
-        with _galleries.opened(other, opened.model, key=other_key) as second:
+        with _galleries.opened(other, opened.model, key=other_key, keys=other_keys) as second:
             added = opened.merge(second)
         people = len(opened.people())
     if as_json:
