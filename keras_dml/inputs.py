@@ -250,7 +250,7 @@ class Images(_Input):
 def _input_shape(model):
     if not isinstance(model, keras.Model):
         raise TypeError(
-            "`model` must be a keras.Model or the name of a zoo model. Received "
+            "`model` must be a keras.Model, or the name or path of one. Received "
             f"{type(model).__name__}."
         )
     inputs = getattr(model, "inputs", None)

@@ -37,7 +37,7 @@ def explain(model, a, b) -> Explanation:
     what changes it most.
 
     Args:
-        model: A `keras.Model` whose head names its distance, or the name of a zoo model.
+        model: A `keras.Model` whose head names its distance, or the name or path of one.
         a: Recording, as `keras_dml.embed` takes it.
         b: Another one.
 
@@ -55,7 +55,7 @@ def explain(model, a, b) -> Explanation:
         >>> found.parts.shape, bool(np.isclose(found.parts.sum(), found.distance))
         ((64, 17), True)
     """
-    model = reading.load(model) if isinstance(model, str) else model
+    model = reading.loaded(model)
     z = inference.embed(model, [a, b], progress=False)
     return _between(model, dict(zip("ab", z, strict=True)), {"a": a, "b": b})
 
@@ -79,7 +79,7 @@ def explain_nearest(model, recording, embeddings) -> Explanation:
         TypeError: As in `explain`.
         ValueError: As in `explain`, or the embeddings are not this model's.
     """
-    model = reading.load(model) if isinstance(model, str) else model
+    model = reading.loaded(model)
     z = inference.embed(model, [recording], progress=False)
     nearest = np.argmin(inference.distance(model, z, embeddings)[0])
     return _between(model, {"probe": z[0], "enrolled": embeddings[nearest]}, {"probe": recording})

@@ -46,7 +46,7 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
     Args:
         model: A `keras.Model` of one input, `(batch, time, channels)`, of symmetric matrices
             `(batch, size, size)`, or of images `(batch, height, width, channels)`; a
-            `PrototypicalClassifier`; or the name of a zoo model.
+            `PrototypicalClassifier`; or the name or path of a saved one.
         path: The folder to write; a SavedModel there is replaced.
         distance: A distance or its name, for a model whose last layer names none.
 

@@ -58,7 +58,7 @@ def tflite(
     Args:
         model: A `keras.Model` of one input, `(batch, time, channels)`, of symmetric matrices
             `(batch, n, n)`, or of images `(batch, height, width, channels)`; a
-            `PrototypicalClassifier`; or the name of a zoo model.
+            `PrototypicalClassifier`; or the name or path of a saved one.
         path: The file to write.
         quantization: What the weights become.
 

@@ -7,10 +7,11 @@ images (`inputs`).
 
 import pathlib
 
-from keras_dml import distances, inference, inputs, models, zoo
+from keras_dml import distances, inference, inputs, models
 from keras_dml._backend import ops
 from keras_dml._backend.tensorflow import tensorflow
 from keras_dml.export._graphs import function, of_batches, of_one, writing
+from keras_dml.zoo import reading
 
 NAMES = ("embed", "distance")
 OF_CLASSIFIERS = ("score", "classify")
@@ -23,8 +24,8 @@ def parts(model):
 
     Args:
         model: A `keras.Model` of one input, `(batch, time, channels)`, `(batch, n, n)` or `(batch,
-            height, width, channels)`; a `keras_dml.models.PrototypicalClassifier`; or the name of a
-            zoo model.
+            height, width, channels)`; a `keras_dml.models.PrototypicalClassifier`; or the name or
+            path of a saved one.
 
     Returns:
         `(encoder, classifier)`; the classifier is None where the model is an encoder alone.
@@ -32,7 +33,7 @@ def parts(model):
     Raises:
         ValueError: If the model is not built, has another input, or an embedding of unknown size.
     """
-    model = zoo.load(model) if isinstance(model, str) else model
+    model = reading.loaded(model)
     if isinstance(model, models.PrototypicalClassifier):
         return _encoder(model.encoder), model
     return _encoder(model), None

@@ -38,8 +38,8 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
     Args:
         path: Path of the gallery's file; a new one is created, readable by its owner alone. Or
             `"postgresql://user:password@host:port/database"`, one gallery a database.
-        model: A `keras.Model` whose head names a distance, the name of a zoo model, or the path of
-            a model file. None: the model that the gallery names, if it is of the zoo.
+        model: A `keras.Model` whose head names a distance, or the name or path of one, as
+            `keras_dml.zoo.load` takes it. None: the one that the gallery names.
         key: What encrypts the embeddings: 32 random bytes; the path of a file of them, raw or in
             base64 (`openssl rand -base64 32 > family.key`); or `"keyring:NAME"`, what
             `keyring set keras-dml NAME` was given. None: what the environment variable

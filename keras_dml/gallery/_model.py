@@ -1,6 +1,7 @@
 """The model of a gallery: which it is, and what it takes."""
 
 import hashlib
+import os
 import warnings
 from collections.abc import Iterable
 
@@ -38,7 +39,7 @@ class GalleryModel:
     """A model, with the mark that tells it from any other.
 
     Args:
-        model: A `keras.Model`, the name of a zoo model, or the path of a model file.
+        model: A `keras.Model`, or the name or path of a saved one.
 
     Attributes:
         model: The model.
@@ -48,9 +49,10 @@ class GalleryModel:
     """
 
     def __init__(self, model):
-        self.model = reading.load(model) if isinstance(model, str) else model
+        self.model = reading.loaded(model)
         self._taken = inputs.of(self.model)
-        self.name = model if isinstance(model, str) else self.model.name
+        is_saved = isinstance(model, str | os.PathLike)
+        self.name = reading.lasting(model) if is_saved else self.model.name
         self.distance = inference.head_distance(self.model)
         self._gate = quality.of(self.model)
         self.fingerprint = _fingerprint(self._taken.model, self.distance)

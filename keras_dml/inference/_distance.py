@@ -4,16 +4,17 @@ import math
 
 import numpy as np
 
-from keras_dml import distances, zoo
+from keras_dml import distances
 from keras_dml._arrays import real
 from keras_dml._backend import keras, ops
+from keras_dml.zoo import reading
 
 
 def distance(model, x, y, *, max_bytes=64 * 2**20):
     """Distances between two sets of embeddings, by the model's head: smaller is closer.
 
     Args:
-        model: A `keras.Model` whose last layer names its `distance`, the name of a zoo model, or a
+        model: A `keras.Model` whose last layer names its `distance`, the name or path of one, or a
             distance.
         x: Embeddings, shape `(n, ...)`.
         y: Embeddings of the same model, shape `(m, ...)`.
@@ -30,8 +31,7 @@ def distance(model, x, y, *, max_bytes=64 * 2**20):
     embeddings = {"x": real("`x`", x), "y": real("`y`", y)}
     for name, given in embeddings.items():
         _check_finite(name, given)
-    if isinstance(model, str):
-        model = zoo.load(model)
+    model = reading.loaded(model)
     if isinstance(model, keras.Model):
         metric = head_distance(model)
         for name, given in embeddings.items():
@@ -41,7 +41,7 @@ def distance(model, x, y, *, max_bytes=64 * 2**20):
         metric = distances.get(model)
     else:
         raise TypeError(
-            "`model` must be a keras.Model, the name of a zoo model, or a distance such as "
+            "`model` must be a keras.Model, the name or path of one, or a distance such as "
             f"`keras_dml.distances.Cosine()`. Received {type(model).__name__}."
         )
     return _matrix(metric, *embeddings.values(), max_bytes)

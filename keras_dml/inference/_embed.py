@@ -25,7 +25,8 @@ def embed(model, recordings, batch_size=32, *, rate_hz=None, progress=True):
     (`multiprocessing.get_context("spawn")`).
 
     Args:
-        model: A `keras.Model`, or the name of a zoo model. The encoder of a classifier embeds.
+        model: A `keras.Model`, or the name or path of a saved one (`keras_dml.zoo.load`). The
+            encoder of a classifier embeds.
         recordings: Arrays of shape `(time, channels)` in the units of the model's contract, one a
             recording; for a model that begins with a layer on matrices, such as `BiMap`, symmetric
             arrays of shape `(n, n)`; for a model of images floats in [0, 1] of shape `(height,
@@ -54,7 +55,7 @@ def embed(model, recordings, batch_size=32, *, rate_hz=None, progress=True):
             contract: m/s^2 were given for g.
     """
     batch_size = whole("batch_size", batch_size, 1)
-    taken = inputs.of(reading.load(model) if isinstance(model, str) else model)
+    taken = inputs.of(reading.loaded(model))
     if rate_hz is not None:
         taken.check_rate(rate_hz)
     arrays = taken.read(recordings)

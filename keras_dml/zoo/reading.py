@@ -121,6 +121,16 @@ def check(name):
     return difference
 
 
+def loaded(model):
+    """The model that a name or a path stands for, as `load` takes them; anything else as it is."""
+    return load(model) if isinstance(model, str | os.PathLike) else model
+
+
+def lasting(name):
+    """A name or a path that means the same in any folder."""
+    return str(pathlib.Path(name).expanduser().resolve()) if _is_path(name) else name
+
+
 def read_golden(path):
     """Recordings and their embeddings, as `keras_dml.training.publish` writes them.
 

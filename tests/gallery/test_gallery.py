@@ -6,6 +6,7 @@ import sqlite3
 import numpy as np
 import pytest
 
+import keras_dml
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
 from keras_dml.gallery import Gallery, _exported
@@ -49,8 +50,6 @@ def test_a_person_is_found_and_a_stranger_is_none(gallery, people):
 
 
 def test_the_score_is_the_mean_over_recordings_of_the_least_distance(gallery, model, people):
-    import keras_dml
-
     mine, observed = people("dora", 5), people("dora", 3)
     gallery.enroll("dora", mine)
     between = keras_dml.distance(
@@ -268,6 +267,31 @@ def test_a_new_gallery_without_its_model_leaves_no_file(tmp_path, model, error, 
     with pytest.raises(error, match=said):
         Gallery(tmp_path / "new.db", model)
     assert not any(tmp_path.iterdir())
+
+
+def test_a_gallery_finds_its_model_from_any_folder(tmp_path, model, people, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    model.save("channels.keras")
+    for number, name in enumerate(("channels.keras", pathlib.Path("channels.keras"))):
+        with Gallery(f"{number}.db", name) as gallery:
+            gallery.enroll("ann", people("ann"))
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        with Gallery(tmp_path / f"{number}.db") as gallery:
+            assert gallery.identify(people("ann"), threshold=1e3).person == "ann"
+        monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("given", [str, pathlib.Path])
+def test_a_path_stands_for_its_model_everywhere(tmp_path, model, people, given):
+    path = given(tmp_path / "channels.keras")
+    model.save(path)
+    recordings = people("ann")
+    z = keras_dml.embed(path, recordings)
+    np.testing.assert_array_equal(z, keras_dml.embed(model, recordings))
+    found = keras_dml.distance(path, z, z)
+    np.testing.assert_array_equal(found, keras_dml.distance(model, z, z))
+    assert keras_dml.explain(path, *people("ann", 2)).distance > 0
 
 
 def test_a_folder_is_no_gallery(tmp_path, model):

@@ -9,7 +9,8 @@ import traceback
 import numpy as np
 import pytest
 
-from keras_dml.gallery import _key
+from keras_dml import cli
+from keras_dml.gallery import Gallery, _key
 from keras_dml.gallery._store import Store
 
 psycopg = pytest.importorskip("psycopg", reason="of the extra `postgres`")
@@ -320,3 +321,21 @@ def test_an_old_pgvector_is_refused(database, monkeypatch):
     monkeypatch.setattr(_postgres, "PGVECTOR", (99, 0, 0))
     with pytest.raises(ValueError, match="a gallery needs 99.0.0 or later"):
         Store(database)
+
+
+def test_a_command_merges_two_encrypted_galleries_of_servers(server, model, people, tmp_path):
+    model.save(tmp_path / "channels.keras")
+    places, words = [server.database() for _ in "ab"], []
+    for number, (url, name) in enumerate(zip(places, ("ann", "bob"), strict=True)):
+        key, keys = tmp_path / f"{number}.key", tmp_path / f"{number}.keys"
+        key.write_bytes(bytes([number] * 32))
+        words.append((str(key), str(keys)))
+        with Gallery(url, tmp_path / "channels.keras", key=key, keys=keys) as gallery:
+            gallery.enroll(name, people(name))
+    (key, keys), (other_key, other_keys) = words
+    options = ("--key", key, "--keys", keys, "--other-key", other_key, "--other-keys", other_keys)
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["merge", *places, *options])
+    assert not stop.value.code
+    with Gallery(places[0], key=key, keys=keys) as gallery:
+        assert gallery.people() == {"ann": 4, "bob": 4}
