@@ -251,12 +251,7 @@ class Store(Removal):
 
     def set_threshold(self, found):
         """Keeps a `Threshold`, in place of an earlier one of the same rate."""
-        with self._database.writing() as run:
-            run(
-                "INSERT INTO thresholds VALUES (?, ?) ON CONFLICT (far) DO UPDATE SET found = "
-                "excluded.found",
-                (found.far, json.dumps(dataclasses.asdict(found))),
-            )
+        self._keep("thresholds", found)
 
     def boundaries(self):
         """The boundaries that were set, by false match rate."""
@@ -279,11 +274,14 @@ class Store(Removal):
 
     def set_boundary(self, found):
         """Keeps a `Boundary`, in place of an earlier one of the same rate."""
+        self._keep("boundaries", found)
+
+    def _keep(self, table, found):
         with self._database.writing() as run:
             run(
-                "INSERT INTO boundaries VALUES (?, ?) ON CONFLICT (far) DO UPDATE SET found = "
+                f"INSERT INTO {table} VALUES (?, ?) ON CONFLICT (far) DO UPDATE SET found = "
                 "excluded.found",
-                (found.far, json.dumps(vars(found))),
+                (found.far, json.dumps(dataclasses.asdict(found))),
             )
 
 
