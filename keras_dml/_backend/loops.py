@@ -1,6 +1,6 @@
 """A loop of a known number of turns that has a gradient everywhere."""
 
-from keras_dml._backend import keras, ops, xla
+from keras_dml._backend import keras, ops
 
 
 def repeated(turns, body, state):
@@ -30,4 +30,9 @@ def repeated(turns, body, state):
             maximum_iterations=turns,
         )[1:]
 
-    return (xla.traced(loop) if tf.executing_eagerly() else loop)(*state)
+    if not tf.executing_eagerly():
+        return loop(*state)
+    traced = tf.function(loop, autograph=False).get_concrete_function(
+        *state
+    )  # warns of no retracing
+    return traced(*state)

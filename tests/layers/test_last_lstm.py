@@ -1,3 +1,5 @@
+import logging
+
 import numpy as np
 import pytest
 
@@ -33,3 +35,16 @@ def test_the_output_is_that_of_keras_layers(depth, rng):
 def test_impossible_sizes_and_windows_of_any_length_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="TensorFlow's warnings")
+def test_many_layers_are_called_without_a_warning_of_retracing(rng, caplog):
+    x = rng.normal(size=(2, 4, 3)).astype("float32")
+    logger = logging.getLogger("tensorflow")
+    logger.addHandler(caplog.handler)
+    try:
+        for _ in range(8):
+            LastLSTM(2)(x)
+    finally:
+        logger.removeHandler(caplog.handler)
+    assert not [one for one in caplog.messages if "retracing" in one]
