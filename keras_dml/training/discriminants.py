@@ -16,7 +16,7 @@ from keras_dml.layers import (
 )
 from keras_dml.training import fronts
 
-BATCH = 256  # windows
+BATCH, BATCH_VALUES = 256, 2**21  # windows, and values in them: of sound they are long
 COMPONENTS = 150  # of the features, before the discriminants
 # A correlation that is zero by construction, as of principal axes, varies by its rounding alone.
 LEAST_VARIANCE = 1e-6
@@ -74,9 +74,10 @@ def of_features(model, windows, people, count):
 
 def _outputs(model, windows):
     """What `predict` gives, without compiling a function that is called once."""
+    batch = min(BATCH, max(1, BATCH_VALUES // np.size(windows[0])))
     parts = [
-        ops.convert_to_numpy(model(np.stack(windows[i : i + BATCH]), training=False))
-        for i in range(0, len(windows), BATCH)
+        ops.convert_to_numpy(model(np.stack(windows[i : i + batch]), training=False))
+        for i in range(0, len(windows), batch)
     ]
     return np.concatenate(parts)
 
