@@ -135,7 +135,7 @@ def build(made, gate, command, minutes):
         },
         "data": {
             "builder": BUILDER,
-            "licence": LICENCE,
+            "licence": made.method.weights or LICENCE,
             "train_subjects": sorted(set(made.people.subjects)),
             "test_subjects": [],
             "consent": CONSENT,

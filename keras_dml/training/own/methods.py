@@ -59,6 +59,8 @@ class Method:
         learner: Function of a `Task`, the `People` known and a number of steps that gives a
             `Learner`; None for a closed form.
         learns: Whether anything is fitted to who is who.
+        weights: Whose the weights are and under which license, where other people's recordings
+            have trained them.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Method:
     fit: Callable | None = None
     learner: Callable | None = None
     learns: bool = True
+    weights: str | None = None
 
     @property
     def is_network(self):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from scipy import fft
 
@@ -20,6 +22,7 @@ from keras_dml.training import augment, discriminants
 from keras_dml.training.fronts import applied, outputs
 from keras_dml.training.own import sequences
 from keras_dml.training.own.methods import Learner, Method, optimization
+from keras_dml.zoo import lookup, reading
 
 LEVEL = 0.05  # root mean square that every recording is brought to, full scale 1
 HOP_HZ = 200  # rates that frames of 25 and 10 ms divide
@@ -32,6 +35,13 @@ SPEEDS = (0.8, 0.9, 1.0, 1.1, 1.2)  # of voices; another speed is another body
 NETWORK_BANDS, PAIRS, HALVINGS = 40, 32, 2
 GAIN, NOISE, LEARNING_RATE = 0.3, 0.1, 3e-3
 
+OF_VOICES, OF_VOICES_HZ = "voice_ge2e_sim", 16_000  # of the zoo
+
+GE2E_PAPER = "Wan2018, Generalized End-to-End Loss for Speaker Verification"
+GE2E_WEIGHTS = (
+    "Resemblyzer 0.1.4, Apache license 2.0, converted. Trained on LibriSpeech and VoxCeleb 1 and "
+    "2, not on your recordings, which have chosen it among other methods."
+)
 LDA_PAPER = "linear discriminants of log-covariances of cepstra, a baseline of our own"
 
 
@@ -57,6 +67,7 @@ def methods(task):
             lambda task, known: log_covariances(task),
             learns=False,
         ),
+        *_of_voices(task),
         Method(
             "logcov_lda",
             "linear discriminants of covariances of cepstra, at five speeds",
@@ -70,6 +81,35 @@ def methods(task):
             learner=qp_wl,
         ),
     ]
+
+
+def _of_voices(task):
+    """The encoder of voices of the zoo, where it is installed and takes the rate."""
+    if task.rate_hz != OF_VOICES_HZ or OF_VOICES not in lookup.names():
+        return []
+    return [
+        Method(
+            "ge2e",
+            "an encoder of voices that other people have trained, nothing trained here",
+            GE2E_PAPER,
+            lambda task, known: ge2e(lookup.find(OF_VOICES)),
+            learns=False,
+            weights=GE2E_WEIGHTS,
+        )
+    ]
+
+
+@functools.cache  # all groups of people share it
+def ge2e(folder):
+    """The encoder of voices of the zoo, without the layers that were trained there.
+
+    Args:
+        folder: Path of the model.
+    """
+    encoder = reading.load(folder).encoder
+    audio = keras.Input((None, 1), name="audio")
+    layers = [encoder.get_layer(name) for name in ("level", "embedding")]
+    return keras.Model(audio, applied(layers, audio), name="ge2e")
 
 
 def log_covariances(task):

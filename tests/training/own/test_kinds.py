@@ -5,8 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
+import keras_dml
+from keras_dml import zoo
+from keras_dml._backend import keras
 from keras_dml.training import People
-from keras_dml.training.own import across, budget, kinds, sequences, sound, task
+from keras_dml.training.own import across, budget, card, kinds, sequences, sound, task
 from keras_dml.training.own.task import Task
 from tests.training.own.conftest import recordings_of
 
@@ -82,6 +85,24 @@ def test_sound_of_a_rate_without_whole_frames_is_refused():
     made, _ = of_kind(task.SOUND)
     with pytest.raises(ValueError, match="multiple of 200 Hz. Resample it to 16000"):
         sound.methods(dataclasses.replace(made, rate_hz=11_025.0))
+
+
+def test_voices_at_16_khz_are_compared_by_the_encoder_of_the_zoo_too(rng, monkeypatch):
+    made, people = of_kind(task.SOUND)
+    assert "ge2e" not in [method.name for method in sound.methods(made)]
+    made = dataclasses.replace(made, rate_hz=16_000.0)
+    method = kinds.untrained(sound.methods(made))
+    assert method.name == "ge2e"
+    found = card.Made(made, people, method, None, scored=[], notes=[], unmeasured="few people")
+    assert "Apache" in card.build(found, {}, "", 0)["data"]["licence"]
+    voice = 0.05 * rng.normal(size=(16_000, 1))
+    z = keras_dml.embed(method.model(made, people), [voice])
+    assert z.shape == (1, 256)
+    whole = zoo.load("voice_ge2e_sim").encoder
+    expected = keras_dml.embed(keras.Model(whole.input, whole.layers[-2].output), [voice])
+    np.testing.assert_allclose(z, expected, rtol=0, atol=1e-6)
+    monkeypatch.setattr(sound.lookup, "names", list)
+    assert kinds.untrained(sound.methods(made)).name == "logcov"
 
 
 @pytest.mark.slow
