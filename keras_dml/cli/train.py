@@ -53,8 +53,8 @@ def run(
         float | None,
         typer.Option(
             metavar="HZ",
-            help="Bring recordings to so many steps a second, also such as have uneven times. Voices at "
-            "16000 are compared by a ready encoder too.",
+            help="Bring recordings to so many steps a second, also such as have uneven times. "
+            "Voices at 16000 are compared by a ready encoder too.",
             show_default="as they are",
         ),
     ] = None,
