@@ -61,7 +61,7 @@ def differences(about, card, place="card"):
             yield from differences(part, known, f"{place}[{i}]")
     elif isinstance(about, str) and isinstance(card, str):
         texts = re.split(r"\{[^}]*\}", about)
-        if not re.fullmatch(r"[\w,. ]+".join(map(re.escape, texts)), card):
+        if not re.fullmatch(r"[\w,. %\[\]]+".join(map(re.escape, texts)), card):
             yield place
     elif about != card:
         yield place

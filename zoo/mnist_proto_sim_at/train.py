@@ -10,6 +10,7 @@ from typing import Annotated
 
 import numpy as np
 import typer
+from scipy.stats import binomtest
 
 from keras_dml import zoo as published
 from keras_dml._backend import keras
@@ -84,7 +85,9 @@ def beside(run, x, y, trained_in):
     for name, model in others.items():
         right = under_attack.measured(model(), x, y, run.part(name).out)
         union = right[under_attack.UNION]
-        found[name] = f"{union.sum():,} of {len(union):,} images"
+        low, high = binomtest(int(union.sum()), len(union)).proportion_ci(method="wilson")
+        share = f"{100 * union.mean():.1f} % [{100 * low:.1f} to {100 * high:.1f}]"
+        found[name] = f"{union.sum():,} of {len(union):,} images, {share}"
     return found
 
 
