@@ -51,7 +51,7 @@ def write(builder: tfds.core.DatasetBuilder, root: pathlib.Path) -> pathlib.Path
 
     Raises:
         ValueError: When the folder is there, of another archive or not whole.
-        OSError: When the disk is full.
+        OSError: When the disk is full, or the folder cannot be made.
     """
     folder = root / builder.name / builder.builder_config.name / str(builder.version)
     new = [parent for parent in (root, *root.parents) if not parent.exists()]

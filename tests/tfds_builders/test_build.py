@@ -3,6 +3,7 @@
 import errno
 import importlib.util
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -224,6 +225,37 @@ def test_a_full_disk_of_temporary_files_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("tfds_builders.common.archive.spooled", full)
     result = run("ipol_gait", "--manual-dir", manual, "--data-dir", tmp_path / "d")
     assert result.exit_code == 1 and "Error: The disk is full" in result.stderr
+
+
+@pytest.mark.parametrize("place", ["d", "d/array_record/ipol_gait", "d/parquet/ipol_gait"])
+@pytest.mark.parametrize("kind", ["a file", "a link that leads nowhere"])
+def test_a_file_in_the_place_of_a_folder_is_named(kind, place, manual, tmp_path):
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    if kind == "a file":
+        (tmp_path / place).touch()
+    else:
+        (tmp_path / place).symlink_to(tmp_path / "unmounted")
+    arguments = ("--manual-dir", manual, "--data-dir", tmp_path / "d", "--to", "parquet")
+    result = run("ipol_gait", *arguments)
+    assert result.exit_code == 1
+    assert f"Error: {tmp_path / place} is {kind}, so {tmp_path}/d/" in result.stderr
+    assert "Move it away, or give another --data-dir." in result.stderr
+    assert "[Errno" not in result.stderr and not (tmp_path / "unmounted").exists()
+
+
+@pytest.mark.parametrize("place", ["d", "d/parquet"])
+def test_a_folder_that_may_not_be_written_is_named(place, manual, tmp_path, monkeypatch):
+    (tmp_path / place).mkdir(parents=True)
+
+    def access(path, mode, real=os.access):  # root may write everywhere, whatever the bits say
+        return not (mode & os.W_OK and path == tmp_path / place) and real(path, mode)
+
+    monkeypatch.setattr("os.access", access)
+    arguments = ("--manual-dir", manual, "--data-dir", tmp_path / "d", "--to", "parquet")
+    result = run("ipol_gait", *arguments)
+    assert result.exit_code == 1 and "[Errno" not in result.stderr
+    assert f"Error: {tmp_path / place} may not be written, so {tmp_path}/d/" in result.stderr
+    assert list((tmp_path / place).iterdir()) == []
 
 
 def test_a_terminal_without_unicode_gets_readable_text(manual, tmp_path):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from tensorflow_datasets.core import constants
 
+from tfds_builders.common.disk import check_writable
 from tfds_builders.common.lock import alone
 
 
@@ -50,7 +51,11 @@ def at_work(folder: pathlib.Path, what: str) -> Iterator[None]:
     Args:
         folder: `<name>/<config>/<version>` in its place; the two above it go where they stay empty.
         what: Work of this process, for the log of others that wait.
+
+    Raises:
+        OSError: When the folder cannot be made.
     """
+    check_writable(folder.parent)
     lock = folder.with_name(f".{folder.name}.lock")
     try:
         with alone(lock, what) as sure:

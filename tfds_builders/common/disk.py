@@ -1,8 +1,9 @@
-"""Full disks and empty folders."""
+"""Full disks, folders that cannot be written, and empty ones."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import pathlib
 import shutil
 import tempfile
@@ -47,6 +48,27 @@ def _message(root: pathlib.Path, size: int | None) -> str:
 def _free(folder: pathlib.Path) -> int:
     folder = folder.absolute()
     return shutil.disk_usage(next(p for p in (folder, *folder.parents) if p.exists())).free
+
+
+def check_writable(folder: pathlib.Path) -> None:
+    """Refuses a place in which no folder can be made, before anything is read for it.
+
+    Raises:
+        OSError: Naming the file in its way, or the folder above it that may not be written.
+    """
+    folder = folder.absolute()
+    there = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+    if not there.is_dir():
+        kind = "a file" if there.exists() else "a link that leads nowhere"
+        raise NotADirectoryError(
+            f"{there} is {kind}, so {folder} cannot be made. Move it away, or give another "
+            "--data-dir."
+        )
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise PermissionError(
+            f"{there} may not be written, so {folder} cannot be made. Ask for the permission, or "
+            "give another --data-dir."
+        )
 
 
 def remove_empty(folders: Iterable[pathlib.Path]) -> None:
