@@ -57,7 +57,8 @@ def class_disjoint(name: str, n_train: int, data_dir: str | os.PathLike | None =
 
     Returns:
         `"train"` and `"test"`. Of a set prepared as array_record these are `Classes`, without
-        TensorFlow; of one prepared as tfrecord, `tf.data.Dataset`s.
+        TensorFlow; of one prepared as tfrecord, `tf.data.Dataset`s. Records without a class, of
+        the label -1, are in neither.
 
     Raises:
         ValueError: When it is not prepared there, has no class labels, or `n_train` leaves one
@@ -81,17 +82,19 @@ def class_disjoint(name: str, n_train: int, data_dir: str | os.PathLike | None =
             f".download_and_prepare(file_format={_FORMAT!r})."
         )
     split = "+".join(builder.info.splits)
+    sides = {
+        "train": lambda label: (label >= 0) & (label < n_train),  # -1: without a class
+        "test": lambda label: label >= n_train,
+    }
     if builder.info.file_format.value != _FORMAT:
         records = builder.as_dataset(split=split)
         return {
-            "train": records.filter(lambda record: record["label"] < n_train),
-            "test": records.filter(lambda record: record["label"] >= n_train),
+            side: records.filter(lambda record, of=of: of(record["label"]))
+            for side, of in sides.items()
         }
     source, labels = builder.as_data_source(split=split), _labels(builder, split)
-    return {
-        side: Classes(source, np.flatnonzero(chosen), labels[chosen])
-        for side, chosen in (("train", labels < n_train), ("test", labels >= n_train))
-    }
+    chosen = {side: np.flatnonzero(of(labels)) for side, of in sides.items()}
+    return {side: Classes(source, indices, labels[indices]) for side, indices in chosen.items()}
 
 
 def _labels(builder: tfds.core.DatasetBuilder, split: str) -> np.ndarray:

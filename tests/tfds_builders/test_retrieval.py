@@ -87,6 +87,17 @@ def test_a_set_prepared_as_tfrecord_gives_datasets(tmp_path):
     assert labels == {"train": [0, 0, 97], "test": [98, 98, 98, 195]}
 
 
+@pytest.mark.parametrize("file_format", reading.FORMATS)
+def test_records_without_a_class_are_in_neither_half(file_format, tmp_path):
+    """The label -1 of `unlabelled` of stl10 and `test` of imagenet2012 is below every other."""
+    labels = {"train": [0, 97, 98], "test": [-1, 98, -1]}
+    halves = retrieval.class_disjoint(
+        "cars196", 98, prepared(tmp_path, "cars196", labels, car, file_format)
+    )
+    found = {side: sorted(int(record["label"]) for record in half) for side, half in halves.items()}
+    assert found == {"train": [0, 97], "test": [98, 98]}
+
+
 @pytest.mark.parametrize("n_train", [0, 196, -1, 1.5, True, "2"])
 def test_a_side_without_a_class_is_refused(n_train, tmp_path):
     with pytest.raises(ValueError, match=f"whole number from 1 to 195.*Received {n_train!r}"):
