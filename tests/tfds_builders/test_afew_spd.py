@@ -53,7 +53,7 @@ def test_splits_are_the_folders_and_share_no_video(tmp_path, caplog):
     }
     assert found == {"train": {f"{10 * n}" for n in range(1, 8)}, "validation": {"80", "90", "95"}}
     assert builder.info.metadata["videos"] == {split: sorted(ids) for split, ids in found.items()}
-    assert "holds 11 of 2118 matrices: a part of AFEW" in caplog.text
+    assert "holds 11 of 2,118 matrices: a part of AFEW" in caplog.text
     assert "in both splits" not in caplog.text
 
 

@@ -12,6 +12,7 @@ from tests.tfds_builders.mutations import check_parser
 from tests.tfds_builders.records import everything, splits_of_people
 from tfds_builders import reading
 from tfds_builders.common.errors import ArchiveError, FormatError
+from tfds_builders.gazebase_gaze import gazebase_gaze_dataset_builder
 from tfds_builders.gazebase_gaze.blocks import block_means
 from tfds_builders.gazebase_gaze.gazebase_gaze_dataset_builder import TASKS, Builder
 from tfds_builders.parsers import gazebase
@@ -161,7 +162,16 @@ def test_who_came_to_a_late_round_tests_and_is_one_person_in_all_rounds(tmp_path
     }  # fmt: skip
     assert {person: split for split, ids in subjects.items() for person in ids} == found
     assert sorted(subjects["test"]) == ["001", "002", "003", "004"]
-    assert "holds 24 of 322 people" in caplog.text
+    assert "holds 52 of 881 visits and 24 of 322 people" in caplog.text
+
+
+def test_a_late_round_that_is_not_there_is_told_though_everybody_is(tmp_path, caplog, monkeypatch):
+    """Who came to it trains, in place of testing."""
+    rounds = {f"{n:03d}": (1, 2, 7) if n <= 4 else (1, 2) for n in range(1, 25)}
+    monkeypatch.setattr(gazebase_gaze_dataset_builder, "SUBJECTS", 24)
+    monkeypatch.setattr(gazebase_gaze_dataset_builder, "VISITS", 53)
+    prepared(tmp_path, gazebase_files(rounds, tasks=("TEX",)))
+    assert "holds 52 of 53 visits and 24 of 24 people: a part of GazeBase, so its" in caplog.text
 
 
 def test_without_late_rounds_the_test_split_is_left_out_and_told(tmp_path, caplog):

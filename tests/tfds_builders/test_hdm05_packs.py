@@ -59,7 +59,9 @@ def test_the_matrices_of_spdnet_have_the_motion_of_their_folder(tmp_path):
     assert builder.info.metadata["motions"] == ["cartwheelLHandStart1Reps", "squat1Reps"]
 
 
-def test_the_matrices_of_torchspdnet_are_the_real_parts_with_the_label_of_their_name(tmp_path):
+def test_the_matrices_of_torchspdnet_are_the_real_parts_with_the_label_of_their_name(
+    tmp_path, caplog
+):
     builder = prepared(tmp_path, "spd_brooks117", {"hdm05.tgz": samples.tar(BROOKS, "w:gz")})
     records = everything(builder)
     np.testing.assert_allclose(records["3_50_116"]["matrix"], spd(3), rtol=0, atol=1e-15)
@@ -67,6 +69,7 @@ def test_the_matrices_of_torchspdnet_are_the_real_parts_with_the_label_of_their_
     labels = {key: record["motion"].decode() for key, record in records.items()}
     assert labels == {"1_50_0": "0", "2_50_7": "7", "3_50_116": "116"}
     assert list(builder.info.splits) == ["train"]
+    assert "hdm05.tgz holds 3 of 2,086 matrices: a part of the pack." in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -89,8 +89,14 @@ def test_the_whole_official_archive_is_read_with_its_oddities(tmp_path, caplog):
 
 def test_a_part_is_said_to_be_one(tmp_path, caplog):
     prepared(tmp_path, {"GaitData.tar.xz": samples.tar(samples.gait_files())})
-    assert "holds 10 of 230 subjects and 10 of 1020 trials" in caplog.text
+    assert "holds 10 of 230 subjects and 10 of 1,020 trials" in caplog.text
     assert "unknown checksum" in caplog.text
+
+
+def test_trials_that_are_not_there_are_told_though_everybody_is(tmp_path, caplog):
+    prepared(tmp_path, {"GaitData.zip": zipped(official(trials=960))})
+    assert "holds 230 of 230 subjects and 960 of 1,020 trials: a part" in caplog.text
+    assert "those of the part" not in caplog.text
 
 
 LATER_SET = {"GaitData/1/1-1_lb.txt": b"", "GaitData/1/1-1_lf.txt": b"", "GaitData/x_rf.txt": b""}

@@ -36,8 +36,9 @@ def prepared(folder, files, config="uci"):
     ],
     ids=["uci files", "uci zip", "ts zip"],
 )
-def test_both_forms_give_the_same_records(config, files, tmp_path):
+def test_both_forms_give_the_same_records(config, files, tmp_path, caplog):
     records = everything(prepared(tmp_path, files, config))
+    assert "10 of 270 utterances of `train` and 10 of 370 utterances of `test`" in caplog.text
     assert len(records) == 20
     second = records["train/1/02"]
     assert (second["subject"], second["label"]) == (b"1", 0)

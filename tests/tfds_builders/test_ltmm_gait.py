@@ -221,7 +221,7 @@ def test_a_person_has_the_same_split_at_home_and_in_the_lab(tmp_path, caplog):
     assert {split: len(ids) for split, ids in subjects.items()} == {
         "train": 8, "validation": 2, "test": 11
     }  # fmt: skip
-    assert "three days of 20 of 71 people" in caplog.text
+    assert "20 of 71 recordings of three days" in caplog.text
     record = everything(lab)["CO001"]
     assert record["sequence"].shape == (200, 6)
     assert (record["session"], record["day"], record["start_sample"]) == (-1, -1, 0)

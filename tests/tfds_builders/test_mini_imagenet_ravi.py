@@ -83,7 +83,7 @@ def test_images_that_are_not_there_are_told(tmp_path, caplog):
     del files[f"{FOLDER}images/{BIRD}"]
     builder = prepared(tmp_path, files)
     assert builder.info.splits["train"].num_examples == 5
-    assert "images holds 13 of 60000 images: a part of mini-ImageNet" in caplog.text
+    assert "images holds 13 of 60,000 images: a part of mini-ImageNet" in caplog.text
 
 
 TRAIN = LISTS[f"{FOLDER}train.csv"]
@@ -173,7 +173,7 @@ def test_a_record_of_a_pickle_has_its_pixels_and_its_class(files, tmp_path, capl
                 assert names(record["label"]) == wnid
     found = {split: list(WNIDS[word]) for split, word in SPLITS.items()}
     assert builder.info.metadata["classes"] == found
-    assert "holds 6 of 38400 images" in caplog.text
+    assert "holds 6 of 38,400 images" in caplog.text
 
 
 def test_a_pickle_that_is_not_there_leaves_its_split_out_with_a_notice(tmp_path, caplog):

@@ -136,7 +136,7 @@ def test_a_record_has_the_samples_of_its_file_and_what_its_name_says(files, tmp_
     assert (record["session"], record["day"], record["sex"]) == (-1, -1, b"")
     assert all(math.isnan(record[key]) for key in ("weight", "height", "age"))
     assert "No data_subjects_info.csv there" in caplog.text
-    assert "holds 16 of 360 trials of 4 of 24 people" in caplog.text
+    assert "holds 16 of 360 trials and 4 of 24 people" in caplog.text
 
 
 @pytest.mark.parametrize(

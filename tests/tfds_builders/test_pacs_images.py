@@ -114,13 +114,14 @@ def test_gray_pictures_are_given_as_three_colors(tmp_path):
 
 def test_a_part_says_what_it_lacks(tmp_path, caplog):
     prepared(tmp_path, FILES)
-    assert "holds 56 of 9991 images: a part of PACS" in caplog.text
+    assert "holds 56 of 9,991 images: a part of PACS" in caplog.text
 
 
 def test_a_repeat_within_a_class_is_left_out_and_told(tmp_path, caplog):
     files = FILES | {f"PACS/{DOG}".replace("000", "009"): FILES[f"PACS/{DOG}"]}
     splits = names(prepared(tmp_path, files))
     assert sum(map(len, splits.values())) == 56 and DOG in set.union(*splits.values())
+    assert "holds 57 of 9,991 images" in caplog.text
     assert f"images: 1, left out; the first is photo/dog/pic_009.jpg, which is {DOG}" in caplog.text
 
 

@@ -75,6 +75,13 @@ def test_without_the_test_archive_its_split_is_left_out_and_named(tmp_path, capl
     assert "2 of 20 subjects" in caplog.text
 
 
+def test_a_part_of_the_test_archive_is_told_too(tmp_path, caplog):
+    files = TRAIN | samples.smni_files(PEOPLE[:1], range(20, 26), "SMNI_CMI_TEST/")
+    prepared(tmp_path, files)
+    assert "SMNI_CMI_TRAIN holds 2 of 20 subjects" in caplog.text
+    assert "SMNI_CMI_TEST holds 1 of 20 subjects: a part of the official" in caplog.text
+
+
 def test_the_official_archives_of_large_hold_gzipped_trials(tmp_path):
     files = {
         f"SMNI_CMI_{part}.tar.gz": samples.tar(

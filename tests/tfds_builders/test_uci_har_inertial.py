@@ -185,7 +185,7 @@ def test_nobody_is_in_both_parts_and_the_ids_are_written_down(tmp_path, caplog):
     }
     written = {split: set(ids) for split, ids in builder.info.metadata["subjects"].items()}
     assert found == written == {"train": {"1", "3"}, "test": {"2"}}
-    assert "holds 4 of 7352 windows of `train`" in caplog.text
+    assert "holds 4 of 7,352 windows of `train`" in caplog.text
 
 
 @pytest.mark.parametrize(

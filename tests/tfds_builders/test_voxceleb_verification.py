@@ -83,7 +83,7 @@ def test_vox2_has_no_nationality_and_is_read_converted(tmp_path, caplog):
     files |= {name.replace(".wav", ".m4a"): b"" for name in files if name.endswith(".wav")}
     records = everything(prepared(tmp_path, files, "voxceleb_verification/vox2"))
     assert {record["nationality"] for record in records.values()} == {b""}
-    assert "18 of 1128246 recordings by 6 of 6 speakers: a part" in caplog.text
+    assert "18 of 1,128,246 recordings and 6 of 6 speakers: a part" in caplog.text
 
 
 def test_a_part_has_the_splits_of_the_whole(tmp_path, caplog):
@@ -92,7 +92,7 @@ def test_a_part_has_the_splits_of_the_whole(tmp_path, caplog):
     del kept[f"{FOLDER}vox1/wav/id10270/{VIDEOS[0]}/00001.wav"]
     part = splits_of_people(prepared(tmp_path / "part", kept))
     assert part == {person: split for person, split in whole.items() if person != "id10271"}
-    assert "14 of 153516 recordings by 5 of 6 speakers: a part" in caplog.text
+    assert "14 of 153,516 recordings and 5 of 6 speakers: a part" in caplog.text
 
 
 def test_without_the_archive_of_test_its_split_is_left_out_with_a_notice(tmp_path, caplog):

@@ -16,6 +16,7 @@ from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, shown
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
@@ -108,11 +109,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         sources = self.sources(dl_manager.manual_dir)
         (source,) = sources.values()
         clips = clips_of(source)
-        if len(clips) < sum(MATRICES.values()):
-            log.warning(
-                "%s holds %d of %d matrices: a part of AFEW.",
-                source.title, len(clips), sum(MATRICES.values()),
-            )  # fmt: skip
+        tell_part(source.title, "AFEW", {"matrices": (len(clips), sum(MATRICES.values()))})
         splits = {
             split: [clip for clip in clips if clip.split == split] for split in SPLITS.values()
         }

@@ -15,6 +15,7 @@ from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
@@ -123,11 +124,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         (source,) = sources.values()
         members = members_of(source)
         subjects = by_subject(members, FRACTIONS)
-        if len(members) < SUBJECTS:
-            log.warning(
-                "%s holds %d of %d people: a part of DEAP, so its splits are those of the part.",
-                source.title, len(members), SUBJECTS,
-            )  # fmt: skip
+        tell_part(source.title, "DEAP", {"people": (len(members), SUBJECTS)}, divided=["people"])
         repeats = Repeats(source.title, "trials", "kept")
         self.info.metadata.update(
             **origins(self.name, sources),

@@ -18,6 +18,7 @@ from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, shown
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
@@ -116,11 +117,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         (source,) = sources.values()
         recordings = recordings_of(source)
         videos = {recording.video for recording in recordings}
-        if len(videos) < VIDEOS:
-            log.warning(
-                "%s holds %d of %d films: a part of DIEM, so its splits are those of the part.",
-                source.title, len(videos), VIDEOS,
-            )  # fmt: skip
+        tell_part(source.title, "DIEM", {"films": (len(videos), VIDEOS)}, divided=["films"])
         splits = {"train": recordings}
         if self.builder_config.divided:
             splits = divided(recordings, source)

@@ -14,6 +14,7 @@ from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
@@ -23,7 +24,7 @@ from tfds_builders.findwho_gaze import fixations
 log = logging.getLogger("tfds_builders")
 
 FRACTIONS = {"train": 0.5, "validation": 0.2, "test": 0.3}  # of the people and of the videos
-SUBJECTS = 39
+SUBJECTS, VIDEOS = 39, 75
 COLUMNS = ("start_ms", "duration_ms", "x", "y")
 FILE = "video_database.mat"
 _GET = (
@@ -48,7 +49,9 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "First release."}
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
-    ABOUT = About(people=SUBJECTS, size="75 videos", license="none is stated", archives=WANTED)
+    ABOUT = About(
+        people=SUBJECTS, size=f"{VIDEOS} videos", license="none is stated", archives=WANTED
+    )
     BUILDER_CONFIGS = [
         tfds.core.BuilderConfig(
             name="fixations", description="One list of fixations for each person and video."
@@ -85,12 +88,9 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             splits = by_subject_and_video(lists, FRACTIONS)
         except ValueError as error:
             raise ArchiveError(f"{source.title}: {error} {_GET}") from None
-        held = len({subject for subject, _ in lists})
-        if held < SUBJECTS:
-            log.warning(
-                "%s holds %d of %d people, so its splits are those of the part.",
-                source.title, held, SUBJECTS,
-            )  # fmt: skip
+        subjects, videos = ({*ids} for ids in zip(*lists, strict=True))
+        held = {"people": (len(subjects), SUBJECTS), "videos": (len(videos), VIDEOS)}
+        tell_part(source.title, "the official file", held, divided=held)
         log.warning(
             "%s: kept %d of %d lists; in the others, people of one split see a video of another.",
             source.title, sum(map(len, splits.values())), len(lists),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, shown
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
@@ -24,8 +24,6 @@ from tfds_builders.common.splits import by_subject
 from tfds_builders.gaitauth_walks.places import Place, places
 from tfds_builders.gaitauth_walks.resampling import uniform_parts
 from tfds_builders.parsers import gaitauth
-
-log = logging.getLogger("tfds_builders")
 
 FRACTIONS = {"train": 0.65, "validation": 0.10, "test": 0.25}
 SUBJECTS = 38
@@ -130,13 +128,8 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         repeats = Repeats(source.title, "walks", "kept")
         placed = placed_walks(source, recordings, repeats)
         subjects = by_subject((recording.subject for recording in recordings), FRACTIONS)
-        held = sum(map(len, subjects.values()))
-        if held < SUBJECTS:
-            log.warning(
-                "%s holds %d walks of %d of %d people: a part of GaitAuth, so its splits are those "
-                "of the part.",
-                source.title, len(recordings), held, SUBJECTS,
-            )  # fmt: skip
+        held = {"people": (sum(map(len, subjects.values())), SUBJECTS)}
+        tell_part(source.title, "GaitAuth", held, divided=["people"])
         self.info.metadata.update(
             **origins(self.name, sources),
             same_as=repeats.same_as,

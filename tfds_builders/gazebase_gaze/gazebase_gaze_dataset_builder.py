@@ -19,6 +19,7 @@ from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.recordings import RecordingsMixin
 from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.source import Source
@@ -30,7 +31,7 @@ log = logging.getLogger("tfds_builders")
 
 FRACTIONS = {"train": 0.8, "validation": 0.2}  # of those who did not come back for LATE_ROUND
 LATE_ROUND = 6
-SUBJECTS = 322
+SUBJECTS, VISITS = 322, 881  # of two sessions of seven tasks: 12,334 recordings
 TASKS = {
     "TEX": "reading", "FXS": "fixation", "HSS": "horizontal saccades", "RAN": "random saccades",
     "VD1": "the first video", "VD2": "the second video", "BLG": "a game steered by gaze",
@@ -98,7 +99,7 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(
         people=SUBJECTS,
-        size="12,334 recordings, 6.7 GB",
+        size=f"{VISITS * 2 * len(TASKS):,} recordings, 6.7 GB",
         license="CC BY 4.0",
         archives=WANTED,
     )
@@ -146,13 +147,11 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
         (source,) = sources.values()
         visits = visits_of(source)
         subjects = subjects_of(visits)
-        held = sum(map(len, subjects.values()))
-        if held < SUBJECTS:
-            log.warning(
-                "%s holds %d of %d people: a part of GazeBase, so its splits are those of the "
-                "part.",
-                source.title, held, SUBJECTS,
-            )  # fmt: skip
+        held = {
+            "visits": (len(visits), VISITS),
+            "people": (sum(map(len, subjects.values())), SUBJECTS),
+        }
+        tell_part(source.title, "GazeBase", held, divided=held)
         if "test" not in subjects:
             log.warning(
                 "%s: nobody there has a round from %d on, so the split `test` is left out.",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import logging
 import re
 
 import numpy as np
@@ -17,14 +16,13 @@ from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, shown
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
 from tfds_builders.gazecom_gaze.resampling import uniform
 from tfds_builders.parsers import coord
-
-log = logging.getLogger("tfds_builders")
 
 FRACTIONS = {"train": 0.6, "validation": 0.15, "test": 0.25}
 SUBJECTS, RECORDINGS = 54, 844
@@ -110,13 +108,11 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         (source,) = sources.values()
         recordings = recordings_of(source)
         subjects = by_subject((subject for subject, _ in recordings), FRACTIONS)
-        if len(recordings) < RECORDINGS:
-            log.warning(
-                "%s holds %d of %d recordings by %d of %d people: a part of GazeCom, so its splits "
-                "are those of the part.",
-                source.title, len(recordings), RECORDINGS, sum(map(len, subjects.values())),
-                SUBJECTS,
-            )  # fmt: skip
+        held = {
+            "recordings": (len(recordings), RECORDINGS),
+            "people": (sum(map(len, subjects.values())), SUBJECTS),
+        }
+        tell_part(source.title, "GazeCom", held, divided=["people"])
         repeats = Repeats(source.title, "recordings", "kept")
         self.info.metadata.update(
             **origins(self.name, sources),

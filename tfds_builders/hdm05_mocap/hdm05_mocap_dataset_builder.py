@@ -13,6 +13,7 @@ from tfds_builders.common.about import About
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.find import find_config
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
@@ -129,6 +130,8 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
 
     def _split_pack(self, sources, source):
         matrices = packs.matrices_of(source, self.builder_config.name)
+        official = packs.MATRICES.get(self.builder_config.name, 0)
+        tell_part(source.title, "the pack", {"matrices": (len(matrices), official)})
         repeats = Repeats(source.title, "matrices", "kept")
         self.info.metadata.update(
             **origins(self.name, sources),
@@ -165,11 +168,12 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         clips = clips_of(source)
         actors = sorted({clip.actor for clip in clips})
         motions = sorted({clip.motion for clip in clips})
-        if len(clips) < CLIPS:
-            log.warning(
-                "%s holds %d of %d clips, %d of %d motions and %d of %d actors: a part of HDM05.",
-                source.title, len(clips), CLIPS, len(motions), MOTIONS, len(actors), len(ACTORS),
-            )  # fmt: skip
+        held = {
+            "clips": (len(clips), CLIPS),
+            "motions": (len(motions), MOTIONS),
+            "actors": (len(actors), len(ACTORS)),
+        }
+        tell_part(source.title, "HDM05", held)
         repeats = Repeats(source.title, "clips", "kept")
         self.info.metadata.update(
             **origins(self.name, sources),

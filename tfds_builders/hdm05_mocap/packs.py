@@ -20,6 +20,7 @@ from tfds_builders.parsers import mat5, npy
 
 CHANNELS = 93
 LABELS = 117
+MATRICES = {"spd_brooks117": 2_086}  # that of spd_eth is known as "about 18,000" alone
 _LIMITS = Limits(members=50_000, member_bytes=32 << 20, total_bytes=8 << 30)
 _RUN = "put it into the manual folder as it is, and run `python -m tfds_builders.build"
 PACKS = {

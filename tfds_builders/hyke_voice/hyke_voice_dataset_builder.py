@@ -16,6 +16,7 @@ from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, shown
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.source import Source
 from tfds_builders.hyke_voice.splits import SPLITS, split_voices
@@ -118,11 +119,8 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         recordings = recordings_of(source)
         splits = split_voices(recording.voice for recording in recordings)
         voices = sum(len(ids) for ids in splits.values())
-        if len(recordings) < VOICES * LINES:
-            log.warning(
-                "%s holds %d of %d recordings by %d of %d voices: a part of Hyke.",
-                source.title, len(recordings), VOICES * LINES, voices, VOICES,
-            )  # fmt: skip
+        held = {"recordings": (len(recordings), VOICES * LINES), "voices": (voices, VOICES)}
+        tell_part(source.title, "Hyke", held)
         absent = [split for split in SPLITS if split not in splits]
         if absent:
             log.warning("%s holds nobody of %s: left out.", source.title, " and ".join(absent))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 import re
 
 import numpy as np
@@ -16,13 +15,12 @@ from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers import gait
-
-log = logging.getLogger("tfds_builders")
 
 FRACTIONS = {"train": 0.65, "validation": 0.10, "test": 0.25}
 SUBJECTS, TRIALS = 230, 1020
@@ -119,15 +117,14 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     def _split_generators(self, dl_manager):
         sources = self.sources(dl_manager.manual_dir)
         (source,) = sources.values()
-        trials = distinct(source, trials_of(source))
+        found = trials_of(source)
+        trials = distinct(source, found)
         subjects = by_subject((subject for subject, _ in trials), FRACTIONS)
-        held = sum(map(len, subjects.values()))
-        if held < SUBJECTS:
-            log.warning(
-                "%s holds %d of %d subjects and %d of %d trials: a part of the official archive, "
-                "so its splits are those of the part.",
-                source.title, held, SUBJECTS, len(trials), TRIALS,
-            )  # fmt: skip
+        held = {
+            "subjects": (sum(map(len, subjects.values())), SUBJECTS),
+            "trials": (len(found), TRIALS),
+        }
+        tell_part(source.title, "the official archive", held, divided=["subjects"])
         self.info.metadata.update(
             **origins(self.name, sources),
             channels=list(self.builder_config.channels),

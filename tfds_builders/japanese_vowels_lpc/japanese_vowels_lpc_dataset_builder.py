@@ -15,6 +15,7 @@ from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, find_config
 from tfds_builders.common.limits import Limits
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.parsers import vowels
@@ -105,6 +106,11 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         (source,) = sources.values()
         config = self.builder_config.name
         parts = {split: utterances(source, file, split) for split, file in FILES[config].items()}
+        held = {
+            f"utterances of `{split}`": (len(part.sequences), sum(vowels.SIZES[split]))
+            for split, part in parts.items()
+        }
+        tell_part(source.title, "the official archive", held)
         self.info.metadata.update(
             **origins(self.name, sources),
             same_as=repeated(source, parts, FILES[config]),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import logging
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -17,14 +16,13 @@ from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, FormatError
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.recordings import RecordingsMixin
 from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
 from tfds_builders.ltmm_gait.activity import minute_figures, most_active
 from tfds_builders.parsers import wfdb16
-
-log = logging.getLogger("tfds_builders")
 
 FRACTIONS = {"train": 0.4, "validation": 0.1, "test": 0.5}  # 36 and 35 people (Abdelwahab2019)
 SUBJECTS = 71
@@ -144,12 +142,8 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
             raise ArchiveError(
                 f"{source.title} holds no recording such as {wanted}; it holds {names}. {_GET}"
             )
-        if len(home) < SUBJECTS:
-            log.warning(
-                "%s holds three days of %d of %d people: a part of LTMM, so its splits are those "
-                "of the part.",
-                source.title, len(home), SUBJECTS,
-            )  # fmt: skip
+        held = {"recordings of three days": (len(home), SUBJECTS)}
+        tell_part(source.title, "LTMM", held, divided=held)
         subjects = subjects_of(home, lab)
         repeats = Repeats(source.title, "recordings", "kept")
         self.info.metadata.update(

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tfds_builders.common.errors import FormatError, MissingArchiveError
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.source import Source
 from tfds_builders.mini_imagenet_ravi.classes import CLASSES, IMAGES_A_CLASS, SIDE
 from tfds_builders.mini_imagenet_ravi.wanted import CACHE, GET
@@ -54,8 +55,7 @@ def examples_of(
             "This is another split, or another file under this name.",
         )  # fmt: skip
     official = IMAGES_A_CLASS * len(CLASSES[split])
-    if len(cache.images) < official:
-        log.warning("%s holds %d of %d images.", member, len(cache.images), official)
+    tell_part(member, "mini-ImageNet", {f"images of {split}": (len(cache.images), official)})
     classes[split] = sorted(cache.places)
     for wnid in classes[split]:
         for number, place in enumerate(cache.places[wnid]):

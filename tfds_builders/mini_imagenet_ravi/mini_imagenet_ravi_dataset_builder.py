@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import logging
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -15,14 +14,13 @@ from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import FormatError, MissingArchiveError
 from tfds_builders.common.find import find
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.source import Source
 from tfds_builders.mini_imagenet_ravi import cached
 from tfds_builders.mini_imagenet_ravi.classes import CLASSES, IMAGES_A_CLASS, SIDE
 from tfds_builders.mini_imagenet_ravi.wanted import GET, IMAGES, LISTS, PICKLES
 from tfds_builders.parsers import image, ravi
-
-log = logging.getLogger("tfds_builders")
 
 FILES = {"train": "train.csv", "validation": "val.csv", "test": "test.csv"}
 _IMAGE = r"(n\d{16}\.jpg)"
@@ -105,10 +103,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         items = items_of(images, read_lists(lists))
         count = sum(map(len, items.values()))
         official = IMAGES_A_CLASS * sum(map(len, CLASSES.values()))
-        if count < official:
-            log.warning(
-                "%s holds %d of %d images: a part of mini-ImageNet.", images.title, count, official
-            )
+        tell_part(images.title, "mini-ImageNet", {"images": (count, official)})
         self.info.metadata.update(
             classes={split: sorted({item.label for item in held}) for split, held in items.items()}
         )

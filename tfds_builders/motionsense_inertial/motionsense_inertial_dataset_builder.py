@@ -18,6 +18,7 @@ from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, shown
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
@@ -139,13 +140,11 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         recordings = recordings_of(source)
         persons = persons_of(sources)
         splits = by_subject((str(recording.subject) for recording in recordings), FRACTIONS)
-        held = sum(map(len, splits.values()))
-        if len(recordings) < ALL_TRIALS:
-            log.warning(
-                "%s holds %d of %d trials of %d of %d people: a part of MotionSense, so its splits "
-                "are those of the part.",
-                source.title, len(recordings), ALL_TRIALS, held, SUBJECTS,
-            )  # fmt: skip
+        held = {
+            "trials": (len(recordings), ALL_TRIALS),
+            "people": (sum(map(len, splits.values())), SUBJECTS),
+        }
+        tell_part(source.title, "MotionSense", held, divided=["people"])
         self.info.metadata.update(
             **origins(self.name, sources),
             same_as=repeated(source, recordings),

@@ -4,7 +4,6 @@ Li2017)."""
 from __future__ import annotations
 
 import dataclasses
-import logging
 import re
 from typing import NamedTuple
 
@@ -16,14 +15,13 @@ from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, FormatError, shown
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
 from tfds_builders.parsers import image as images
 from tfds_builders.parsers import lists
-
-log = logging.getLogger("tfds_builders")
 
 DOMAINS = {"art_painting": 2_048, "cartoon": 2_344, "photo": 1_670, "sketch": 3_929}
 CLASSES = ("dog", "elephant", "giraffe", "guitar", "horse", "house", "person")
@@ -128,12 +126,9 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     def _split_generators(self, dl_manager):
         sources = self.sources(dl_manager.manual_dir)
         (source,) = sources.values()
-        items = distinct(source, items_of(source))
-        official = sum(DOMAINS.values())
-        if len(items) < official:
-            log.warning(
-                "%s holds %d of %d images: a part of PACS.", source.title, len(items), official
-            )
+        found = items_of(source)
+        tell_part(source.title, "PACS", {"images": (len(found), sum(DOMAINS.values()))})
+        items = distinct(source, found)
         held_out = self.builder_config.held_out
         splits = {**split_items(source, items, held_out), "test": of_domain(items, held_out)}
         self.info.metadata.update(

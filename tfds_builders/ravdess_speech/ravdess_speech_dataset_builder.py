@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from typing import NamedTuple
 
@@ -16,11 +15,10 @@ from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, shown
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
-
-log = logging.getLogger("tfds_builders")
 
 FRACTIONS = {"train": 2 / 3, "validation": 1 / 6, "test": 1 / 6}
 EMOTIONS = ("neutral", "calm", "happy", "sad", "angry", "fearful", "disgust", "surprised")
@@ -130,12 +128,11 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         (source,) = sources.values()
         utterances = utterances_of(source)
         splits = split_actors({utterance.actor for utterance in utterances})
-        actors = sum(len(ids) for ids in splits.values())
-        if len(utterances) < FILES:
-            log.warning(
-                "%s holds %d of %d recordings by %d of %d actors: a part of RAVDESS's speech.",
-                source.title, len(utterances), FILES, actors, ACTORS,
-            )  # fmt: skip
+        held = {
+            "recordings": (len(utterances), FILES),
+            "actors": (sum(map(len, splits.values())), ACTORS),
+        }
+        tell_part(source.title, "RAVDESS's speech", held, divided=["actors"])
         same_as = audio.repeated(source, utterances)
         self.info.metadata.update(
             **origins(self.name, sources),

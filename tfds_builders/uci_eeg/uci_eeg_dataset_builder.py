@@ -15,6 +15,7 @@ from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import FormatError, MissingArchiveError
 from tfds_builders.common.find import find, find_config
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
@@ -117,11 +118,10 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         usable = {key: usable_people(source) for key, source in sources.items()}
         source, *others = sources.values()
         everybody, *_ = usable.values()
-        if len(everybody) < self.builder_config.people:
-            log.warning(
-                "%s holds %d of %d subjects: a part of the official archive.",
-                source.title, len(everybody), self.builder_config.people,
-            )  # fmt: skip
+        for key, held in usable.items():
+            count = {"subjects": (len(held), self.builder_config.people)}
+            drawn = count if self.builder_config.archive == "full" else ()
+            tell_part(sources[key].title, "the official archive", count, divided=drawn)
         parts = {"train": (source, everybody)}
         if self.builder_config.archive == "full":
             splits = by_subject(everybody, FRACTIONS)

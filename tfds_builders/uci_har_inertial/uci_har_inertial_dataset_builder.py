@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -17,13 +16,12 @@ from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.parsers import har
 from tfds_builders.uci_har_inertial.overlap import joined, runs
-
-log = logging.getLogger("tfds_builders")
 
 SUBJECTS = 30
 WINDOWS = {"train": 7_352, "test": 2_947}
@@ -128,12 +126,11 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         sources = self.sources(dl_manager.manual_dir)
         (source,) = sources.values()
         parts = parts_of(source)
-        for split, part in parts.items():
-            if len(part.sequence) < WINDOWS[split]:
-                log.warning(
-                    "%s holds %d of %d windows of `%s`: a part of the official archive.",
-                    source.title, len(part.sequence), WINDOWS[split], split,
-                )  # fmt: skip
+        held = {
+            f"windows of `{split}`": (len(part.sequence), WINDOWS[split])
+            for split, part in parts.items()
+        }
+        tell_part(source.title, "the official archive", held)
         self.info.metadata.update(
             **origins(self.name, sources),
             same_as=repeated(source, parts),

@@ -14,6 +14,7 @@ import tensorflow_datasets as tfds
 from tfds_builders.common import audio, people
 from tfds_builders.common.about import About
 from tfds_builders.common.checks import origins
+from tfds_builders.common.parts import tell_part
 from tfds_builders.common.recordings import RecordingsMixin
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
@@ -161,11 +162,12 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
         speakers = read_speakers(lists, corpus)
         recordings = recordings_of(archives, speakers)
         heard = {recording.speaker for recording in recordings}
-        if len(recordings) < UTTERANCES[corpus]:
-            log.warning(
-                "%s: %d of %d recordings by %d of %d speakers: a part of the corpus.",
-                self.name, len(recordings), UTTERANCES[corpus], len(heard), len(speakers),
-            )  # fmt: skip
+        held = {
+            "recordings": (len(recordings), UTTERANCES[corpus]),
+            "speakers": (len(heard), len(speakers)),
+        }
+        titles = " and ".join(source.title for source in archives.values())
+        tell_part(titles, f"VoxCeleb{corpus[-1]}", held)
         parts = {split: ids & heard for split, ids in split_speakers(speakers).items()}
         absent = [split for split, ids in parts.items() if not ids]
         if absent:
