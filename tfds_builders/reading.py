@@ -124,14 +124,14 @@ def _builder(name: str, root: pathlib.Path) -> tfds.core.DatasetBuilder:
     """Returns a builder; where its files are there, with what they say.
 
     Raises:
-        ValueError: When one of the small files of a prepared data set is cut, missing or edited.
+        ValueError: When a file of a prepared data set is missing or cut, or a small one edited.
     """
     path = folder_of(name, root)
     try:
         builder = tfds.builder(name, data_dir=root)
-        if not builder.data_path.exists() or "fingerprints" in builder.info.metadata:
-            return builder
-        error = ValueError("metadata.json says nothing of an archive")
+        if builder.data_path.exists():
+            _check_files(builder)
+        return builder
     except Exception as failed:  # JSON, protocol buffers and TFDS raise a dozen kinds
         if not path.exists() or isinstance(failed, ImportError | PermissionError):
             raise
@@ -140,6 +140,26 @@ def _builder(name: str, root: pathlib.Path) -> tfds.core.DatasetBuilder:
         f"The prepared data set in {path} is damaged ({_line(error)}). Delete that folder and "
         "run the same command again."
     ) from error
+
+
+def _check_files(builder: tfds.core.DatasetBuilder) -> None:
+    """Refuses metadata without an archive, and files without the records that they should have; of
+    those in tfrecord, which has no index, only missing ones."""
+    if "fingerprints" not in builder.info.metadata:
+        raise ValueError("metadata.json says nothing of an archive")
+    for split in builder.info.splits.values():
+        for path, length in zip(split.filepaths, split.shard_lengths, strict=True):
+            if not path.exists():
+                raise ValueError(f"{path.name} is missing")
+            if builder.info.file_format.value == FORMAT and _records_in(path) != length:
+                raise ValueError(f"{path.name} does not hold its {length:,} records")
+
+
+def _records_in(path: os.PathLike) -> int:
+    from array_record.python.array_record_module import ArrayRecordReader  # Windows has none
+
+    with open(path, "rb"):  # a permission that is missing is no damage, and said as it is
+        return ArrayRecordReader(os.fspath(path)).num_records()
 
 
 def _line(error: Exception) -> str:

@@ -140,6 +140,27 @@ def test_a_damaged_prepared_set_is_named_with_its_folder(file, left, manual, tmp
         assert str(path.parent) in str(error.value) and str(error.value).isprintable()
 
 
+@pytest.mark.parametrize("left", [0.0, 0.3, 0.999, None])
+def test_a_file_of_records_that_is_cut_or_missing_is_named(left, manual, tmp_path):
+    builder = reading.prepared(NAME, manual, tmp_path)
+    (path,) = map(pathlib.Path, builder.info.splits["test"].filepaths)
+    content = path.read_bytes()
+    path.unlink()
+    if left is not None:
+        path.write_bytes(content[: int(left * len(content))])
+    told = "is missing" if left is None else "does not hold its 2 records"
+    with pytest.raises(ValueError, match=f"damaged .{path.name} {told}.*Delete that folder and"):
+        reading.records(NAME, None, tmp_path, split="train")
+
+
+def test_a_missing_tfrecord_file_is_named(manual, tmp_path):
+    builder = reading.prepared(NAME, manual, tmp_path, "tfrecord")
+    (path,) = map(pathlib.Path, builder.info.splits["test"].filepaths)
+    path.unlink()
+    with pytest.raises(ValueError, match=f"{path.name} is missing"):
+        reading.prepared(NAME, manual, tmp_path, "tfrecord")
+
+
 def test_the_folder_is_that_of_the_environment_by_default(manual, tmp_path, monkeypatch):
     monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path / "mine"))
     reading.records(NAME, manual)
