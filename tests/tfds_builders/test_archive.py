@@ -84,6 +84,24 @@ def test_a_tar_member_with_an_unsafe_name_is_refused(name, tmp_path):
         _ = opened(tmp_path, samples.tar({name: b"x"}), "a.tar.xz").names
 
 
+def test_links_in_a_folder_are_followed_and_never_round_and_round(tmp_path):
+    held = samples.write(tmp_path / "disk", FILES)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/set").symlink_to(held / "set")
+    (tmp_path / "a/d.txt").symlink_to(held / "set/a.txt")
+    (held / "set/b/up").symlink_to(held / "set")
+    source = open_source(tmp_path / "a", LIMITS)
+    assert source.names == ("d.txt", *NAMES) and source.read("d.txt") == FILES["set/a.txt"]
+
+
+def test_a_link_that_leads_nowhere_is_refused_with_its_name(tmp_path):
+    """As a clone by git-annex or DataLad has for what was not fetched: it was a part, untold."""
+    folder = samples.write(tmp_path / "a", FILES)
+    (folder / "set/c.txt").symlink_to(tmp_path / ".git/annex/objects/c.txt")
+    with pytest.raises(ArchiveError, match=f"{folder}/set/c.txt is a link that leads nowhere. Get"):
+        _ = open_source(folder, LIMITS).names
+
+
 @pytest.mark.parametrize(
     "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE]
 )

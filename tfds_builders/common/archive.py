@@ -34,12 +34,17 @@ class _Folder(Source):
         return self._within(self._walk())
 
     def _walk(self):
-        for folder, folders, files in os.walk(self.path):
-            folders.sort()
-            for file in files:
-                path = pathlib.Path(folder, file)
+        for folder, folders, files in os.walk(self.path, followlinks=True):
+            here = pathlib.Path(folder)
+            folders[:] = sorted(name for name in folders if not _leads_up(here / name))
+            for path in map(here.joinpath, files):
                 if path.is_file():
                     yield path.relative_to(self.path).as_posix(), path.stat().st_size
+                elif path.is_symlink() and not path.exists():
+                    raise ArchiveError(
+                        f"{path} is a link that leads nowhere. Get what it stands for (git annex "
+                        "get, or mount its disk), or take it away."
+                    )
 
     def _stream(self, name):
         return (self.path / name).open("rb")
@@ -49,6 +54,11 @@ class _Folder(Source):
             return self.read(name)
         with self._opened(name) as stream:
             return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _leads_up(folder: pathlib.Path) -> bool:
+    """Whether it is a link to a folder in which it lies: a walk would not end."""
+    return folder.is_symlink() and folder.parent.resolve().is_relative_to(folder.resolve())
 
 
 class _Packed(Source):
