@@ -147,7 +147,7 @@ def build(
                 continue
             if debug:
                 raise
-            _print_error(error, file_format)
+            _print_error(name, error, file_format)
             failed.append(name)
         except KeyboardInterrupt:
             notes.print("Stopped. Nothing half written was kept; run the same command again.")
@@ -206,14 +206,16 @@ def _parquet(builder) -> pathlib.Path:
     return parquet.write(builder, base.with_name("parquet") / root.relative_to(base))
 
 
-def _print_error(error: Exception, file_format: FileFormat) -> None:
+def _print_error(name: str, error: Exception, file_format: FileFormat) -> None:
     text = str(error)
     if isinstance(error, ImportError) and file_format is FileFormat.tfrecord:
         text = (
             f'tfrecord needs TensorFlow ({error}): pip install "keras-dml[cpu]", '
             "or use --file-format array_record."
         )
-    notes.print(f"Error: {text}", markup=False)
+    dataset = tfds_builders.check_name(name)
+    told = "" if text.startswith(dataset) else f"{dataset}: "
+    notes.print(f"Error: {told}{text}", markup=False)
 
 
 def _default_format() -> FileFormat:

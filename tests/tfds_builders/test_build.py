@@ -116,6 +116,19 @@ def test_several_data_sets_are_prepared_though_one_of_them_fails(manual, tmp_pat
     assert prepared == ["ipol_gait/trials/2.0.0", "japanese_vowels_lpc/uci/1.1.0"]
 
 
+def test_an_error_names_the_data_set_once(tmp_path):
+    broken = {"GaitData/1-1.csv": b"x", "GaitData/1-1.json": b"", "dataset/ID01_F_1_x.txt": b""}
+    manual = samples.write(tmp_path / "manual", broken | samples.smni_files(["co2a0000364"], [0]))
+    result = run("--all", "--manual-dir", manual, "--data-dir", tmp_path / "d")
+    told = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
+    assert result.exit_code == 1 and len(told) == 3
+    assert told[0].startswith("Error: gaitauth_walks: dataset holds no ID<nn>")
+    assert told[1].startswith("Error: ipol_gait: 1 subject(s) cannot be divided")
+    assert told[2].startswith("Error: uci_eeg: SMNI_CMI_TRAIN holds nobody with 6 trials")
+    result = run("ipol_gait", "--manual-dir", tmp_path / "none", "--data-dir", tmp_path / "d")
+    assert result.stderr.startswith("Error: ipol_gait: the folder")
+
+
 def test_all_are_those_with_an_archive_and_the_others_are_named(manual, tmp_path):
     eeg = pathlib.Path(tfds_builders.__file__).parent / "uci_eeg/dummy_data"
     shutil.copytree(eeg, manual / "uci_eeg")
@@ -212,7 +225,9 @@ def test_a_full_disk_is_told_and_nothing_is_kept(error, manual, tmp_path, monkey
     result = run("ipol_gait", *arguments, "--file-format", "array_record")
     assert result.exit_code == 1 and "Traceback" not in result.stderr
     message = result.stderr.splitlines()[-1]
-    assert message.startswith("Error: The disk is full: there are") and " MB in " in message
+    assert (
+        message.startswith("Error: ipol_gait: The disk is full: there are") and " MB in " in message
+    )
     assert "Unpacked, the archive has 0 MB" in message and "give another --data-dir" in message
     assert not (tmp_path / "d").exists()
 
@@ -224,7 +239,7 @@ def test_a_full_disk_of_temporary_files_is_told(tmp_path, monkeypatch):
     manual = samples.write(tmp_path, {"GaitData.tar.xz": samples.tar(samples.gait_files())})
     monkeypatch.setattr("tfds_builders.common.archive.spooled", full)
     result = run("ipol_gait", "--manual-dir", manual, "--data-dir", tmp_path / "d")
-    assert result.exit_code == 1 and "Error: The disk is full" in result.stderr
+    assert result.exit_code == 1 and "Error: ipol_gait: The disk is full" in result.stderr
 
 
 @pytest.mark.parametrize("place", ["d", "d/array_record/ipol_gait", "d/parquet/ipol_gait"])
@@ -238,7 +253,7 @@ def test_a_file_in_the_place_of_a_folder_is_named(kind, place, manual, tmp_path)
     arguments = ("--manual-dir", manual, "--data-dir", tmp_path / "d", "--to", "parquet")
     result = run("ipol_gait", *arguments)
     assert result.exit_code == 1
-    assert f"Error: {tmp_path / place} is {kind}, so {tmp_path}/d/" in result.stderr
+    assert f"Error: ipol_gait: {tmp_path / place} is {kind}, so {tmp_path}/d/" in result.stderr
     assert "Move it away, or give another --data-dir." in result.stderr
     assert "[Errno" not in result.stderr and not (tmp_path / "unmounted").exists()
 
@@ -254,7 +269,10 @@ def test_a_folder_that_may_not_be_written_is_named(place, manual, tmp_path, monk
     arguments = ("--manual-dir", manual, "--data-dir", tmp_path / "d", "--to", "parquet")
     result = run("ipol_gait", *arguments)
     assert result.exit_code == 1 and "[Errno" not in result.stderr
-    assert f"Error: {tmp_path / place} may not be written, so {tmp_path}/d/" in result.stderr
+    assert (
+        f"Error: ipol_gait: {tmp_path / place} may not be written, so {tmp_path}/d/"
+        in result.stderr
+    )
     assert list((tmp_path / place).iterdir()) == []
 
 
