@@ -119,7 +119,16 @@ def test_train_and_test_share_neither_people_nor_films(tmp_path, caplog):
 def test_two_files_of_a_person_are_never_in_two_splits(film, tmp_path):
     files = FILES | {event_name("diem2s1b", film, 3): gaze.event_file(seed=999)}
     subjects = prepared(tmp_path, files).info.metadata["subjects"]
-    assert sum(not {"diem2s1", "diem2s1b"}.isdisjoint(ids) for ids in subjects.values()) == 1
+    assert sum("diem2s1" in ids for ids in subjects.values()) == 1
+    assert not any("diem2s1b" in ids for ids in subjects.values())
+
+
+def test_a_second_file_of_a_person_is_another_session_also_of_the_same_film(tmp_path):
+    files = FILES | {event_name("diem2s1b", BEARS, 3): gaze.event_file(seed=999)}
+    records = everything(prepared(tmp_path, files, "diem_gaze/all"))
+    two = [records[f"{file}/{BEARS}"] for file in ("diem2s1", "diem2s1b")]
+    assert [record["subject"] for record in two] == [b"diem2s1", b"diem2s1"]
+    assert [record["session"] for record in two] == [0, 1]
 
 
 @pytest.mark.parametrize(

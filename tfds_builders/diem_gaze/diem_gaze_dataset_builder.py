@@ -53,12 +53,20 @@ class Recording(NamedTuple):
     """One recording: what its name says, and its member in the archive."""
 
     subject: str
-    person: str
+    letter: str  # of the person's second file of the tracker, `b`
     video: str
     place: int
     width: int
     height: int
     member: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.subject}{self.letter}/{self.video}"
+
+    @property
+    def session(self) -> int:
+        return ord(self.letter or "a") - ord("a")
 
 
 @dataclasses.dataclass
@@ -75,8 +83,11 @@ class Config(tfds.core.BuilderConfig):
 class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `diem_gaze`."""
 
-    VERSION = tfds.core.Version("1.0.0")
-    RELEASE_NOTES = {"1.0.0": "First release."}
+    VERSION = tfds.core.Version("2.0.0")
+    RELEASE_NOTES = {
+        "2.0.0": "`subject` of `diem4s04b` is `diem4s04`, its `session` 1.",
+        "1.0.0": "First release.",
+    }
     MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
     ABOUT = About(people=250, size=f"{VIDEOS} films", license="CC BY-NC-SA 3.0", archives=WANTED)
     BUILDER_CONFIGS = [
@@ -138,8 +149,8 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     def _generate_examples(self, source, recordings, repeats, split):
         for recording in track(recordings, f"{self.name}, {split}"):
             content = source.read(recording.member)
-            key = f"{recording.subject}/{recording.video}"
-            repeats.add(content, key, f"subject {recording.person}")
+            key = recording.key
+            repeats.add(content, key, f"subject {recording.subject}")
             gaze = event_text.parse(io.BytesIO(content), name=recording.member)
             yield (
                 key,
@@ -150,7 +161,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
                     "width": recording.width,
                     "height": recording.height,
                     "place": recording.place,
-                    **people.record(recording.subject, session=0, day=0),
+                    **people.record(recording.subject, session=recording.session, day=0),
                 },
             )
         repeats.report()
@@ -171,12 +182,13 @@ def recordings_of(source: Source) -> list[Recording]:
             f"{source.title} holds no <video>_<width>x<height>/event_data/….txt; it holds {names}. "
             f"{_GET}"
         )
-    first: dict[tuple[str, str], str] = {}
-    for subject, _, video, *_, member in recordings:
-        if first.setdefault((subject, video), member) is not member:
+    first: dict[str, str] = {}
+    for recording in recordings:
+        member = first.setdefault(recording.key, recording.member)
+        if member is not recording.member:
             raise ArchiveError(
-                f"{source.title} holds the same recording twice: {first[subject, video]} and "
-                f"{member}. Keep one of the two."
+                f"{source.title} holds the same recording twice: {member} and {recording.member}. "
+                "Keep one of the two."
             )
     return recordings
 
@@ -190,22 +202,20 @@ def _recording(member: re.Match, source: Source) -> Recording:
             "<video>/event_data/diem<experiment>s<number>.asc_<place>_<video>.txt, the video being "
             "<name>_<width>x<height>. Take it away."
         )
-    person, letter, place, video, width, height = match.groups()
-    return Recording(person + letter, person, video, int(place), int(width), int(height), member[0])
+    subject, letter, place, video, width, height = match.groups()
+    return Recording(subject, letter, video, int(place), int(width), int(height), member[0])
 
 
 def divided(recordings: list[Recording], source: Source) -> dict[str, list[Recording]]:
     """Divides recordings into splits that share no people, test and the others no films either.
 
-    `diem4s04` and `diem4s04b` count as one person.
-
     Raises:
         ArchiveError: When that leaves a split empty.
     """
     try:
-        halves = by_subject_and_video(((r.person, r.video) for r in recordings), HALVES)
+        halves = by_subject_and_video(((r.subject, r.video) for r in recordings), HALVES)
         trained = by_subject(
-            (person for person, _ in halves["train"]),
+            (subject for subject, _ in halves["train"]),
             {"train": 1 - VALIDATION, "validation": VALIDATION},
         )
     except ValueError as error:
@@ -217,7 +227,7 @@ def divided(recordings: list[Recording], source: Source) -> dict[str, list[Recor
     }
     keys["test"] = set(halves["test"])
     splits = {
-        split: [r for r in recordings if (r.person, r.video) in kept]
+        split: [r for r in recordings if (r.subject, r.video) in kept]
         for split, kept in keys.items()
     }
     log.warning(
