@@ -86,7 +86,9 @@ def prepared(
         return builder
     manual_dir = pathlib.Path(manual_dir or data_dir / "downloads" / "manual").expanduser()
     with full_disk_reported(files):
-        marks = _fingerprints(builder.sources(manual_dir))
+        sources = builder.sources(manual_dir)
+        _check_apart(folder_of(name, files), sources)
+        marks = _fingerprints(sources)
     if not ready:
         _prepare(builder, manual_dir, file_format, beam_options)
     if builder.info.metadata["fingerprints"] != marks:
@@ -118,6 +120,17 @@ def _check_text(folder: pathlib.Path) -> None:
             f"The folder {ascii(str(folder))} has a name that is no text in this terminal's "
             "encoding. Set PYTHONUTF8=1, or give another --data-dir."
         ) from None
+
+
+def _check_apart(folder: pathlib.Path, sources: Mapping[str, Source]) -> None:
+    """Refuses to prepare a data set within its own unpacked archive, which would be another archive
+    from then on: it would be prepared once more at every call."""
+    for source in sources.values():
+        if source.path is not None and folder.resolve().is_relative_to(source.path.resolve()):
+            raise ValueError(
+                f"The data set would be written to {folder}, which lies in its own archive, the "
+                f"folder {source.path}. Give a --data-dir elsewhere."
+            )
 
 
 def _builder(name: str, root: pathlib.Path) -> tfds.core.DatasetBuilder:

@@ -58,6 +58,23 @@ def test_another_archive_gets_its_own_folder_and_the_first_stays(manual, tmp_pat
     assert len(first) == 2 and all(int(record["subject"]) <= 10 for record in first)
 
 
+@pytest.mark.parametrize(
+    ("folder", "data", "file_format"),
+    [
+        ("manual", "manual", "array_record"),
+        ("manual", "manual/new", "tfrecord"),
+        ("manual/ipol_gait", "manual", "tfrecord"),
+    ],
+)
+def test_a_data_set_within_its_own_archive_is_refused(folder, data, file_format, tmp_path):
+    """It changed the archive, so that every call prepared the data set once more."""
+    samples.write(tmp_path / folder, samples.gait_files(folder=""))
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(ValueError, match="lies in its own archive, the folder .*elsewhere"):
+        reading.prepared(NAME, tmp_path / "manual", tmp_path / data, file_format)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 @pytest.mark.skipif(lock.fcntl is None, reason="this system has no such locks")
 def test_runs_at_once_make_one_data_set_and_all_go_on(manual, tmp_path):
     """The first to come prepares, the others wait and find what it made."""
