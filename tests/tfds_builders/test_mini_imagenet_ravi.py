@@ -182,6 +182,12 @@ def test_a_pickle_that_is_not_there_leaves_its_split_out_with_a_notice(tmp_path,
     assert "holds no pickle of validation: left out" in caplog.text
 
 
+def test_two_pickles_of_one_split_are_refused_with_both_names(tmp_path):
+    files = CACHES | {cache_name("validation"): CACHES[cache_name("val")]}
+    with pytest.raises(ArchiveError, match="validation twice: .*-val.pkl and .*-validation.pkl"):
+        prepared(tmp_path, files, CACHE)
+
+
 def pickled(**changed):
     held = {"image_data": media.ravi_pixels(2), "class_dict": {"n01532829": [1, 0]}} | changed
     return pickle.dumps({key: value for key, value in held.items() if value is not None}, 4)

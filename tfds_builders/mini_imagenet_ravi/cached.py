@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tfds_builders.common.errors import FormatError, MissingArchiveError
+from tfds_builders.common.errors import ArchiveError, FormatError, MissingArchiveError
 from tfds_builders.common.parts import tell_part
 from tfds_builders.common.source import Source
 from tfds_builders.mini_imagenet_ravi.classes import CLASSES, IMAGES_A_CLASS, SIDE
@@ -26,7 +26,13 @@ def files_of(source: Source) -> dict[str, str]:
         MissingArchiveError: When there is none.
         ArchiveError: When one is there twice.
     """
-    found = {WORDS[word]: member for (word,), member in source.index(CACHE).items()}
+    found: dict[str, str] = {}
+    for (word,), member in source.index(CACHE).items():
+        if found.setdefault(WORDS[word], member) is not member:
+            raise ArchiveError(
+                f"{source.title} holds the split {WORDS[word]} twice: {found[WORDS[word]]} and "
+                f"{member}. Keep one of the two."
+            )
     if not found:
         names = source.listed
         raise MissingArchiveError(
