@@ -258,22 +258,18 @@ def croissant(
         raise typer.BadParameter("Name one data set or more, or give --all.")
     stale = []
     for name in names or tfds_builders.list_builders():
-        path, text = path_of(name), _text_or_exit(name)
-        if path.is_file() and path.read_bytes() == text.encode():
-            continue
-        stale.append(name)
-        if not check:
-            path.write_text(text, "utf-8")
-            print(path)
+        try:
+            path, text = path_of(name), text_of(name)
+            if path.is_file() and path.read_bytes() == text.encode():
+                continue
+            stale.append(name)
+            if not check:
+                path.write_text(text, "utf-8")
+                print(path)
+        except (OSError, ValueError) as error:
+            _fail(str(error))
     if check and stale:
         _fail(f"{FILE} is not current: run python -m tfds_builders.croissant {' '.join(stale)}")
-
-
-def _text_or_exit(name: str) -> str:
-    try:
-        return text_of(name)
-    except (OSError, ValueError) as error:
-        _fail(str(error))
 
 
 def _fail(message: str) -> NoReturn:

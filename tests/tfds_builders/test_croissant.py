@@ -172,3 +172,10 @@ def test_a_page_that_lacks_a_part_is_one_line_of_the_command(elsewhere, monkeypa
     monkeypatch.setattr(croissant, "folder_of", lambda name: elsewhere)
     result = run("uci_eeg")
     assert result.exit_code == 1 and result.stderr.startswith("Error: uci_eeg/README.md has no")
+
+
+def test_a_file_that_cannot_be_written_is_one_line_of_the_command(elsewhere):
+    (elsewhere / "uci_eeg.json").mkdir()
+    result = run("uci_eeg")
+    assert result.exit_code == 1 and result.stdout == ""
+    assert result.stderr.startswith("Error: ") and f"{elsewhere}/uci_eeg.json" in result.stderr
