@@ -62,7 +62,7 @@ def _archive(manual_dir: pathlib.Path, needed: list[tuple[Wanted, ...]]) -> dict
         for archives in needed:
             found = (located(manual_dir, wanted) for wanted in archives)
             paths.append(next(filter(None, found), None))
-    except ArchiveError as error:
+    except (ArchiveError, OSError) as error:  # a folder that may not be read
         problem = str(error)
     absent = [of[0].official for of, path in zip(needed, paths, strict=False) if path is None]
     is_whole = not absent and problem is None

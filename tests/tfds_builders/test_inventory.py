@@ -1,5 +1,6 @@
 """What is prepared, there or missing is found by names alone, without TensorFlow."""
 
+import pathlib
 import re
 
 import pytest
@@ -41,6 +42,20 @@ def test_each_config_is_prepared_or_there_or_missing(tmp_path):
     assert "PACS and PACS.zip, and either would do" in found["pacs_images"]["configs"]["photo"][
         "problem"
     ]  # fmt: skip
+
+
+def test_a_folder_that_cannot_be_read_leaves_the_others_in_the_list(tmp_path, monkeypatch):
+    manual = samples.write(tmp_path, {"hyke_audio.zip": b"", "ipol_gait/1-1.csv": b""})
+
+    def iterdir(path, real=pathlib.Path.iterdir):  # root may read everything, whatever the bits say
+        if path.name == "ipol_gait":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(pathlib.Path, "iterdir", iterdir)
+    found = inventory.inventory(manual, tmp_path / "data")
+    assert found["ipol_gait"]["configs"]["trials"]["problem"].endswith(f"{manual}/ipol_gait'")
+    assert found["hyke_voice"]["configs"]["telephone8k"]["archive"]
 
 
 def test_an_archive_that_may_hold_the_wanted_one_is_not_opened(tmp_path):
