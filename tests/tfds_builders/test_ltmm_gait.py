@@ -241,6 +241,15 @@ def test_signals_in_another_order_are_put_in_order(tmp_path):
     np.testing.assert_allclose(record["sequence"][0, 0], value, rtol=1e-6)
 
 
+def test_a_file_that_is_cut_is_told_before_any_other_is_read(tmp_path, monkeypatch):
+    def read(*_, **__):
+        raise AssertionError("samples are read")
+
+    monkeypatch.setattr(wfdb16, "samples", read)
+    with pytest.raises(FormatError, match="FL001.dat: 9 bytes, expected 144,000"):
+        prepared(tmp_path, {**FILES, "ltmm/FL001.dat": b"123456789"})
+
+
 @pytest.mark.parametrize(
     ("files", "message"),
     [
@@ -248,7 +257,10 @@ def test_signals_in_another_order_are_put_in_order(tmp_path):
         ({"ltmm/RECORDS": b""}, "holds no recording such as CO001.hea; it holds RECORDS"),
         (record_files("CO001") | {"ltmm/old/CO001.hea": b""}, "the same recording twice"),
         ({**FILES, "ltmm/CO001.dat": b"1"}, "CO001.dat: 1 bytes, expected 144,000"),
-        ({name: FILES[name] for name in FILES if name != "ltmm/FL001.dat"}, "no FL001.dat"),
+        (
+            {name: FILES[name] for name in FILES if name != "ltmm/FL001.dat"},
+            "FL001.hea: it alone, expected its samples beside it, FL001.dat. Get",
+        ),
         (
             FILES | {"ltmm/CO001.hea": record_header(samples=12_000).replace(b"/deg/s", b"/rad/s")},
             "CO001.hea: yaw-velocity in rad/s, pitch.* at 100 Hz, expected v-accel",

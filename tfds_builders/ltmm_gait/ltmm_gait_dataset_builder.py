@@ -144,6 +144,7 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
             )
         held = {"recordings of three days": (len(home), SUBJECTS)}
         tell_part(source.title, "LTMM", held, divided=held)
+        check_samples(source, recordings)
         subjects = subjects_of(home, lab)
         repeats = Repeats(source.title, "recordings", "kept")
         self.info.metadata.update(
@@ -220,6 +221,30 @@ def recordings_of(source: Source, pattern: str) -> dict[str, Recording]:
     return {subject: Recording(subject, member) for subject, member in found.items()}
 
 
+def check_samples(source: Source, recordings: dict[str, Recording]) -> None:
+    """Refuses a recording without its samples or with a part of them, before hours go into others.
+
+    Raises:
+        FormatError: Naming the file; see `header_of`.
+    """
+    sizes = source.sizes
+    for recording in recordings.values():
+        header = header_of(source, recording.member)
+        name = _samples_of(recording.member, header)
+        if name not in sizes:
+            raise FormatError(
+                recording.member, "", "it alone", f"its samples beside it, {name}",
+                "Get the file from PhysioNet, or take the header away.",
+            )  # fmt: skip
+        wfdb16.check_bytes(sizes[name], header, name=name)
+
+
+def _samples_of(member: str, header: wfdb16.Header) -> str:
+    """Member of the samples of a header's member."""
+    folder, slash, _ = member.rpartition("/")
+    return f"{folder}{slash}{header.file}"
+
+
 def subjects_of(home: dict[str, Recording], lab: dict[str, Recording]) -> dict[str, list[str]]:
     """Divides people into splits, the same for all configs: by the people with three days; who has
     a walk in the lab alone is in `test`."""
@@ -250,8 +275,7 @@ def header_of(source: Source, member: str) -> wfdb16.Header:
 
 
 def _digital(source: Source, member: str, header: wfdb16.Header) -> np.ndarray:
-    folder, slash, _ = member.rpartition("/")
-    name = f"{folder}{slash}{header.file}"
+    name = _samples_of(member, header)
     return wfdb16.samples(source.view(name), header, name=name)
 
 

@@ -110,6 +110,25 @@ def _signal(number: int, line: str, name: str) -> tuple[str, Signal]:
     return file, Signal(title, unit or "mV", gain, int(zero if baseline is None else baseline))
 
 
+def check_bytes(size: int, header: Header, *, name: str) -> None:
+    """Refuses a file of samples that is shorter or longer than its header says.
+
+    Args:
+        size: Bytes of the file.
+        header: Its header.
+        name: Its name, for errors.
+
+    Raises:
+        FormatError: With both numbers of bytes.
+    """
+    expected = 2 * header.samples * len(header.signals)
+    if size != expected:
+        raise FormatError(
+            name, "", f"{size:,} bytes", f"{expected:,}, as its header says",
+            "The download seems cut; get the file again from PhysioNet.",
+        )  # fmt: skip
+
+
 def samples(data: bytes | mmap.mmap, header: Header, *, name: str) -> np.ndarray:
     """Returns the samples of a record without a copy.
 
@@ -124,12 +143,7 @@ def samples(data: bytes | mmap.mmap, header: Header, *, name: str) -> np.ndarray
     Raises:
         FormatError: When the file is shorter or longer than the header says.
     """
-    expected = 2 * header.samples * len(header.signals)
-    if len(data) != expected:
-        raise FormatError(
-            name, "", f"{len(data):,} bytes", f"{expected:,}, as its header says",
-            "The download seems cut; get the file again from PhysioNet.",
-        )  # fmt: skip
+    check_bytes(len(data), header, name=name)
     return np.frombuffer(data, "<i2").reshape(header.samples, len(header.signals))
 
 
