@@ -50,7 +50,8 @@ def test_a_manual_folder_named_like_the_archive_of_all_is_a_folder(tmp_path):
 
 def test_two_candidates_are_both_named(tmp_path):
     files = {"Data.tar": samples.tar(MEMBER, "w:"), "Data/1.txt": b"x"}
-    with pytest.raises(ArchiveError, match="holds Data and Data.tar, and either would do"):
+    told = "holds Data and Data.tar, and either would do. Move .*; of parts, unpack all into one"
+    with pytest.raises(ArchiveError, match=told):
         find(samples.write(tmp_path, files), WANTED)
 
 

@@ -148,7 +148,8 @@ def _only(paths: list[pathlib.Path], manual: pathlib.Path) -> pathlib.Path | Non
     if len(paths) > 1:
         named = " and ".join(_shown(path, manual) for path in paths)
         raise ArchiveError(
-            f"{manual} holds {named}, and either would do. Move all but one elsewhere."
+            f"{manual} holds {named}, and either would do. Move all but one elsewhere; of parts, "
+            "unpack all into one folder."
         )
     return paths[0] if paths else None
 
