@@ -63,6 +63,13 @@ def test_a_cut_walk_is_refused(data):
         parse(data)
 
 
+def test_accelerations_in_g_or_without_gravity_are_refused():
+    """The source's README says g of files that are in m/s^2."""
+    data = b"1356350400000,0.1,0.2,0.95\n1356350400040,0.1,0.3,1.0\n"
+    with pytest.raises(FormatError, match="accelerations of 1 in the median, expected about 9.8 m"):
+        parse(data)
+
+
 def _walk_holds(walk):
     assert walk.time_ms.dtype == np.int64 and walk.time_ms.shape == walk.sequence.shape[:1]
     assert walk.sequence.dtype == np.float32 and walk.sequence.shape[1:] == (3,)

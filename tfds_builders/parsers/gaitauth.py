@@ -17,6 +17,7 @@ from tfds_builders.common.errors import FormatError, shown
 from tfds_builders.parsers.text import check_end, numbers, read_text
 
 CHANNELS = ("x", "y", "z")
+LEAST_TYPICAL = 5.0  # m/s^2: half of gravity
 _TIME = re.compile(r"\d{12,13}")  # from 1973 on
 _FIX = "The file seems cut or edited; unpack the archive again."
 
@@ -46,7 +47,7 @@ def parse(file: BinaryIO, *, name: str) -> Walk:
 
     Raises:
         FormatError: Naming the line that does not have a time and three numbers, or whose time is
-            before that of the line above.
+            before that of the line above; when the accelerations are not in m/s^2.
     """
     text = read_text(file, name)
     lines = text.removesuffix("\n").split("\n")
@@ -66,4 +67,15 @@ def parse(file: BinaryIO, *, name: str) -> Walk:
     sequence = numbers(
         list(values), len(CHANNELS), name=name, first_line=1, separator=",", fix=_FIX
     )
+    _check_unit(sequence, name)
     return Walk(time_ms, sequence)
+
+
+def _check_unit(sequence: np.ndarray, name: str) -> None:
+    """Refuses what is in g, as the source's README says of all its files, or without gravity."""
+    typical = float(np.median(np.linalg.norm(sequence.astype(np.float64), axis=1)))
+    if typical < LEAST_TYPICAL:
+        raise FormatError(
+            name, "", f"accelerations of {typical:.2g} in the median", "about 9.8 m/s^2",
+            "It is in g, or of another sensor than the accelerometer; take the file of DATASET.",
+        )  # fmt: skip
