@@ -230,6 +230,7 @@ def _print_json(builder, file_format: FileFormat, parquet: pathlib.Path | None) 
         "bytes": int(builder.info.dataset_size),
         "examples": {name: info.num_examples for name, info in builder.info.splits.items()},
         "archives": builder.info.metadata["archives"],
+        "parts": builder.info.metadata.get("parts", []),
         "read_with": _call(builder, file_format),
     }
     if parquet is not None:
@@ -252,6 +253,8 @@ def _print_table(builder, file_format: FileFormat, parquet: pathlib.Path | None)
     for archive in metadata["archives"]:
         holds = f": {archive['holds']}" if archive["holds"] else ""
         out.print(f"from {archive['name']}{holds}", markup=False)
+    for told in metadata.get("parts", ()):
+        out.print(told, markup=False)
     out.print(
         "read it with: import tensorflow_datasets as tfds, tfds_builders; "
         f"{_call(builder, file_format)}",

@@ -109,7 +109,8 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         sources = self.sources(dl_manager.manual_dir)
         (source,) = sources.values()
         clips = clips_of(source)
-        tell_part(source.title, "AFEW", {"matrices": (len(clips), sum(MATRICES.values()))})
+        held = {"matrices": (len(clips), sum(MATRICES.values()))}
+        tell_part(self.info, source.title, "AFEW", held)
         splits = {
             split: [clip for clip in clips if clip.split == split] for split in SPLITS.values()
         }

@@ -124,7 +124,8 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         (source,) = sources.values()
         members = members_of(source)
         subjects = by_subject(members, FRACTIONS)
-        tell_part(source.title, "DEAP", {"people": (len(members), SUBJECTS)}, divided=["people"])
+        held = {"people": (len(members), SUBJECTS)}
+        tell_part(self.info, source.title, "DEAP", held, divided=held)
         repeats = Repeats(source.title, "trials", "kept")
         self.info.metadata.update(
             **origins(self.name, sources),

@@ -128,7 +128,8 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         (source,) = sources.values()
         recordings = recordings_of(source)
         videos = {recording.video for recording in recordings}
-        tell_part(source.title, "DIEM", {"films": (len(videos), VIDEOS)}, divided=["films"])
+        held = {"films": (len(videos), VIDEOS)}
+        tell_part(self.info, source.title, "DIEM", held, divided=held)
         splits = {"train": recordings}
         if self.builder_config.divided:
             splits = divided(recordings, source)

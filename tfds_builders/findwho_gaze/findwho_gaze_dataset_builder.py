@@ -90,7 +90,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             raise ArchiveError(f"{source.title}: {error} {_GET}") from None
         subjects, videos = ({*ids} for ids in zip(*lists, strict=True))
         held = {"people": (len(subjects), SUBJECTS), "videos": (len(videos), VIDEOS)}
-        tell_part(source.title, "the official file", held, divided=held)
+        tell_part(self.info, source.title, "the official file", held, divided=held)
         log.warning(
             "%s: kept %d of %d lists; in the others, people of one split see a video of another.",
             source.title, sum(map(len, splits.values())), len(lists),

@@ -129,7 +129,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         placed = placed_walks(source, recordings, repeats)
         subjects = by_subject((recording.subject for recording in recordings), FRACTIONS)
         held = {"people": (sum(map(len, subjects.values())), SUBJECTS)}
-        tell_part(source.title, "GaitAuth", held, divided=["people"])
+        tell_part(self.info, source.title, "GaitAuth", held, divided=["people"])
         self.info.metadata.update(
             **origins(self.name, sources),
             same_as=repeats.same_as,

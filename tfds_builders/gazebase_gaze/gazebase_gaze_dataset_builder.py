@@ -151,7 +151,7 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
             "visits": (len(visits), VISITS),
             "people": (sum(map(len, subjects.values())), SUBJECTS),
         }
-        tell_part(source.title, "GazeBase", held, divided=held)
+        tell_part(self.info, source.title, "GazeBase", held, divided=held)
         if "test" not in subjects:
             log.warning(
                 "%s: nobody there has a round from %d on, so the split `test` is left out.",

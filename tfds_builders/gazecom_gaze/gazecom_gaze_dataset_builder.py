@@ -112,7 +112,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             "recordings": (len(recordings), RECORDINGS),
             "people": (sum(map(len, subjects.values())), SUBJECTS),
         }
-        tell_part(source.title, "GazeCom", held, divided=["people"])
+        tell_part(self.info, source.title, "GazeCom", held, divided=["people"])
         repeats = Repeats(source.title, "recordings", "kept")
         self.info.metadata.update(
             **origins(self.name, sources),

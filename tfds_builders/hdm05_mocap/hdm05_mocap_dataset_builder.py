@@ -131,7 +131,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
     def _split_pack(self, sources, source):
         matrices = packs.matrices_of(source, self.builder_config.name)
         official = packs.MATRICES.get(self.builder_config.name, 0)
-        tell_part(source.title, "the pack", {"matrices": (len(matrices), official)})
+        tell_part(self.info, source.title, "the pack", {"matrices": (len(matrices), official)})
         repeats = Repeats(source.title, "matrices", "kept")
         self.info.metadata.update(
             **origins(self.name, sources),
@@ -173,7 +173,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             "motions": (len(motions), MOTIONS),
             "actors": (len(actors), len(ACTORS)),
         }
-        tell_part(source.title, "HDM05", held)
+        tell_part(self.info, source.title, "HDM05", held)
         repeats = Repeats(source.title, "clips", "kept")
         self.info.metadata.update(
             **origins(self.name, sources),

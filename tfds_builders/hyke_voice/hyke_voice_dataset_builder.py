@@ -120,7 +120,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         splits = split_voices(recording.voice for recording in recordings)
         voices = sum(len(ids) for ids in splits.values())
         held = {"recordings": (len(recordings), VOICES * LINES), "voices": (voices, VOICES)}
-        tell_part(source.title, "Hyke", held)
+        tell_part(self.info, source.title, "Hyke", held)
         absent = [split for split in SPLITS if split not in splits]
         if absent:
             log.warning("%s holds nobody of %s: left out.", source.title, " and ".join(absent))

@@ -124,7 +124,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             "subjects": (sum(map(len, subjects.values())), SUBJECTS),
             "trials": (len(found), TRIALS),
         }
-        tell_part(source.title, "the official archive", held, divided=["subjects"])
+        tell_part(self.info, source.title, "the official archive", held, divided=["subjects"])
         self.info.metadata.update(
             **origins(self.name, sources),
             channels=list(self.builder_config.channels),

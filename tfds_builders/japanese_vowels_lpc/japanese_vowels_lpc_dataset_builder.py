@@ -110,7 +110,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             f"utterances of `{split}`": (len(part.sequences), sum(vowels.SIZES[split]))
             for split, part in parts.items()
         }
-        tell_part(source.title, "the official archive", held)
+        tell_part(self.info, source.title, "the official archive", held)
         self.info.metadata.update(
             **origins(self.name, sources),
             same_as=repeated(source, parts, FILES[config]),

@@ -143,7 +143,7 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
                 f"{source.title} holds no recording such as {wanted}; it holds {names}. {_GET}"
             )
         held = {"recordings of three days": (len(home), SUBJECTS)}
-        tell_part(source.title, "LTMM", held, divided=held)
+        tell_part(self.info, source.title, "LTMM", held, divided=held)
         check_samples(source, recordings)
         subjects = subjects_of(home, lab)
         repeats = Repeats(source.title, "recordings", "kept")

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator
 
 import numpy as np
+import tensorflow_datasets as tfds
 
 from tfds_builders.common.errors import ArchiveError, FormatError, MissingArchiveError
 from tfds_builders.common.parts import tell_part
@@ -45,9 +46,9 @@ def files_of(source: Source) -> dict[str, str]:
 
 
 def examples_of(
-    source: Source, member: str, split: str, classes: dict[str, list[str]]
+    info: tfds.core.DatasetInfo, source: Source, member: str, split: str
 ) -> Iterator[tuple[str, np.ndarray, str]]:
-    """Yields key, pixels and class of each image, and puts the split's classes into `classes`.
+    """Yields key, pixels and class of each image; the metadata get the split's classes.
 
     Raises:
         FormatError: See `parsers.image_cache`, or a class is one of another split.
@@ -61,8 +62,8 @@ def examples_of(
             "This is another split, or another file under this name.",
         )  # fmt: skip
     official = IMAGES_A_CLASS * len(CLASSES[split])
-    tell_part(member, "mini-ImageNet", {f"images of {split}": (len(cache.images), official)})
-    classes[split] = sorted(cache.places)
-    for wnid in classes[split]:
+    tell_part(info, member, "mini-ImageNet", {f"images of {split}": (len(cache.images), official)})
+    classes = info.metadata.setdefault("classes", {})[split] = sorted(cache.places)
+    for wnid in classes:
         for number, place in enumerate(cache.places[wnid]):
             yield f"{wnid}/{number:03d}", cache.images[place], wnid

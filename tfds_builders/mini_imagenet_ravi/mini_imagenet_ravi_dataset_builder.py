@@ -92,10 +92,8 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             yield key, {"id": key, "image": png(pixels), "label": label}
 
     def _cached(self, cache: Source):
-        classes: dict[str, list[str]] = {}
-        self.info.metadata.update(classes=classes)
         return {
-            split: self._generate_examples(cached.examples_of(cache, member, split, classes))
+            split: self._generate_examples(cached.examples_of(self.info, cache, member, split))
             for split, member in cached.files_of(cache).items()
         }
 
@@ -103,7 +101,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         items = items_of(images, read_lists(lists))
         count = sum(map(len, items.values()))
         official = IMAGES_A_CLASS * sum(map(len, CLASSES.values()))
-        tell_part(images.title, "mini-ImageNet", {"images": (count, official)})
+        tell_part(self.info, images.title, "mini-ImageNet", {"images": (count, official)})
         self.info.metadata.update(
             classes={split: sorted({item.label for item in held}) for split, held in items.items()}
         )

@@ -144,7 +144,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             "trials": (len(recordings), ALL_TRIALS),
             "people": (sum(map(len, splits.values())), SUBJECTS),
         }
-        tell_part(source.title, "MotionSense", held, divided=["people"])
+        tell_part(self.info, source.title, "MotionSense", held, divided=["people"])
         self.info.metadata.update(
             **origins(self.name, sources),
             same_as=repeated(source, recordings),

@@ -127,7 +127,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         sources = self.sources(dl_manager.manual_dir)
         (source,) = sources.values()
         found = items_of(source)
-        tell_part(source.title, "PACS", {"images": (len(found), sum(DOMAINS.values()))})
+        tell_part(self.info, source.title, "PACS", {"images": (len(found), sum(DOMAINS.values()))})
         items = distinct(source, found)
         held_out = self.builder_config.held_out
         splits = {**split_items(source, items, held_out), "test": of_domain(items, held_out)}

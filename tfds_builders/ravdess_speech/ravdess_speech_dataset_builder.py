@@ -132,7 +132,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             "recordings": (len(utterances), FILES),
             "actors": (sum(map(len, splits.values())), ACTORS),
         }
-        tell_part(source.title, "RAVDESS's speech", held, divided=["actors"])
+        tell_part(self.info, source.title, "RAVDESS's speech", held, divided=["actors"])
         same_as = audio.repeated(source, utterances)
         self.info.metadata.update(
             **origins(self.name, sources),

@@ -121,7 +121,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
         for key, held in usable.items():
             count = {"subjects": (len(held), self.builder_config.people)}
             drawn = count if self.builder_config.archive == "full" else ()
-            tell_part(sources[key].title, "the official archive", count, divided=drawn)
+            tell_part(self.info, sources[key].title, "the official archive", count, divided=drawn)
         parts = {"train": (source, everybody)}
         if self.builder_config.archive == "full":
             splits = by_subject(everybody, FRACTIONS)

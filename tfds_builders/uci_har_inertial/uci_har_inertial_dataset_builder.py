@@ -130,7 +130,7 @@ class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
             f"windows of `{split}`": (len(part.sequence), WINDOWS[split])
             for split, part in parts.items()
         }
-        tell_part(source.title, "the official archive", held)
+        tell_part(self.info, source.title, "the official archive", held)
         self.info.metadata.update(
             **origins(self.name, sources),
             same_as=repeated(source, parts),

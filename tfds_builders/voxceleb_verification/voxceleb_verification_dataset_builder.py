@@ -167,7 +167,7 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
             "speakers": (len(heard), len(speakers)),
         }
         titles = " and ".join(source.title for source in archives.values())
-        tell_part(titles, f"VoxCeleb{corpus[-1]}", held)
+        tell_part(self.info, titles, f"VoxCeleb{corpus[-1]}", held)
         parts = {split: ids & heard for split, ids in split_speakers(speakers).items()}
         absent = [split for split, ids in parts.items() if not ids]
         if absent:
