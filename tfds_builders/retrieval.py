@@ -44,8 +44,13 @@ class Classes(Sequence):
         return self.source.__getitems__([int(self.indices[index]) for index in indices])
 
 
-def class_disjoint(name: str, n_train: int, data_dir: str | os.PathLike | None = None) -> dict:
-    """Divides a set of TFDS, all official splits of it together, by class.
+def class_disjoint(
+    name: str,
+    n_train: int,
+    data_dir: str | os.PathLike | None = None,
+    split: str | None = None,
+) -> dict:
+    """Divides a set of TFDS, its official splits together, by class.
 
     That is how retrieval of classes never seen is measured: 98 of the 196 classes of `"cars196"`
     (8,054 and 8,131 images), 100 of the 200 of `"caltech_birds2011"` (5,864 and 5,924).
@@ -54,6 +59,9 @@ def class_disjoint(name: str, n_train: int, data_dir: str | os.PathLike | None =
         name: A set with a class `label`, prepared by TFDS.
         n_train: Number of classes to train on: those with the labels 0 to `n_train - 1`.
         data_dir: Where it is prepared; TFDS's own folder when not given.
+        split: The official splits to take; all when not given. Where some overlap, as `small1` and
+            `small2` of `"omniglot"` do with `train`, give `"train+test"`: an image that stands
+            twice finds itself.
 
     Returns:
         `"train"` and `"test"`. Of a set prepared as array_record these are `Classes`, without
@@ -81,7 +89,7 @@ def class_disjoint(name: str, n_train: int, data_dir: str | os.PathLike | None =
             f"tfds.builder({name!r}, data_dir={str(folder)!r})"
             f".download_and_prepare(file_format={_FORMAT!r})."
         )
-    split = "+".join(builder.info.splits)
+    split = split or "+".join(builder.info.splits)
     sides = {
         "train": lambda label: (label >= 0) & (label < n_train),  # -1: without a class
         "test": lambda label: label >= n_train,

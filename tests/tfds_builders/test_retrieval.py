@@ -98,6 +98,16 @@ def test_records_without_a_class_are_in_neither_half(file_format, tmp_path):
     assert found == {"train": [0, 97], "test": [98, 98]}
 
 
+@pytest.mark.parametrize("file_format", reading.FORMATS)
+def test_splits_that_repeat_others_can_be_left_out(file_format, tmp_path):
+    labels = {"train": [0, 97, 98], "test": [98], "small1": [0, 98]}
+    folder = prepared(tmp_path, "cars196", labels, car, file_format)
+    halves = retrieval.class_disjoint("cars196", 98, folder, split="train+test")
+    assert [len([*half]) for half in halves.values()] == [2, 2]
+    with pytest.raises(ValueError, match="small2"):
+        retrieval.class_disjoint("cars196", 98, folder, split="train+small2")
+
+
 @pytest.mark.parametrize("n_train", [0, 196, -1, 1.5, True, "2"])
 def test_a_side_without_a_class_is_refused(n_train, tmp_path):
     with pytest.raises(ValueError, match=f"whole number from 1 to 195.*Received {n_train!r}"):
