@@ -1,6 +1,7 @@
 """Prints by band how well people are told apart by their EEG without any network:
 `python -m zoo.eeg_bands`."""
 
+import typer
 from scipy import signal
 
 from keras_dml._backend import keras
@@ -41,4 +42,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -8,6 +8,7 @@ zoo.eye_baselines` writes `zoo/eye_lda/figures/channels.csv`.
 import pathlib
 
 import numpy as np
+import typer
 from scipy.spatial.distance import cdist
 from sklearn.preprocessing import StandardScaler
 
@@ -225,4 +226,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -4,6 +4,7 @@
 """
 
 import numpy as np
+import typer
 from scipy.fft import rfft
 from scipy.spatial.distance import cdist
 
@@ -118,4 +119,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -4,6 +4,8 @@
 import pathlib
 import re
 
+import typer
+
 from keras_dml import zoo
 from keras_dml._files import write_text
 from keras_dml.training import page_tables
@@ -198,6 +200,11 @@ def written(page):
     return text
 
 
-if __name__ == "__main__":
+def main():
+    """Writes the tables of models on the project's page and on that of the zoo."""
     for page in TABLES:
         write_text(page, written(page))
+
+
+if __name__ == "__main__":
+    typer.run(main)

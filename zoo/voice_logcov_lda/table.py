@@ -7,6 +7,7 @@ file, which heard none of them.
 import pathlib
 
 import numpy as np
+import typer
 
 from keras_dml import evaluation, inference, zoo
 from keras_dml._backend import keras
@@ -56,7 +57,8 @@ def untrained(signals, rows):
     return {"untrained": evaluation.paired_cosine(z[rows[0]], z[rows[1]])}
 
 
-if __name__ == "__main__":
+def main():
+    """Leaves the scores of all trials in `build/`, for `python -m zoo.voice_table`."""
     folder = pathlib.Path(train.__file__).parent
     out = pathlib.Path("build") / f"{folder.name}_0"
     out.mkdir(parents=True, exist_ok=True)
@@ -64,3 +66,7 @@ if __name__ == "__main__":
         recipe.Run(folder.name, folder, out, train.STEPS, seed=0), voices.everybody(prepare=True)
     )
     np.savez(out / voices.SCORES, **found)
+
+
+if __name__ == "__main__":
+    typer.run(main)
