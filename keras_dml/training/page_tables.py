@@ -8,6 +8,10 @@ _OWN = (
     "Each threshold is set on these people, none of whom the file has seen, and held fixed in its "
     "intervals; the headline's TAR finds it anew in each replicate."
 )
+_APART = (
+    "Each certificate counts independent pairs at its own threshold. A stricter one accepts fewer "
+    "trials and so shows less of how people differ: of two numbers of people, take the larger."
+)
 HEADS = "sim: the similarity to the prototypes; dol: the auxiliary dense output layer."
 
 
@@ -104,7 +108,8 @@ def thresholds(card):
         for row in card["thresholds"]
         for part in row.get("within", ())
     ]
-    section = "\n\n".join([section, *certified, *within])
+    apart = [_APART] if len(certified) > 1 else []
+    section = "\n\n".join([section, *certified, *apart, *within])
     if catalog.is_classifier(card):
         return f"{section}\n\nA distance is the negative of the sim head's similarity."
     return section
@@ -121,8 +126,13 @@ def _certified(row):
         f"Certificate of FAR {100 * row['far']:g} %: the {row['people']} people are worth "
         f"{found['independent']:,.0f} independent pairs; the rate of as many others is "
         f"{catalog.percents(found['ci95'])} (95 %). They support "
-        f"{math.ceil(1000 * found['strictest']) / 10:g} % and more{'; ' if needed else ''}{needed}."
+        f"{rounded_up(found['strictest'])} and more{'; ' if needed else ''}{needed}."
     )
+
+
+def rounded_up(rate):
+    """A rate that is said to be supported, in percent."""
+    return f"{math.ceil(1000 * rate - 1e-9) / 10:g} %"
 
 
 _MOVED = "change_of_distance"

@@ -54,6 +54,14 @@ def test_a_threshold_says_what_its_people_support():
         "people."
     ) in section
     assert "Certificate" not in page_tables.thresholds(card)
+    assert "take the larger" not in section
+
+
+def test_two_certificates_say_which_number_of_people_to_take():
+    found = {"ci95": [0.0, 0.03], "independent": 170, "strictest": 0.0176, "people_needed": {}}
+    rows = [{**CARD["thresholds"][0], "certificate": found}] * 2
+    card = {**CARD, "embedding": {"distance": "euclidean"}, "thresholds": rows}
+    assert "of two numbers of people, take the larger" in page_tables.thresholds(card)
 
 
 def test_where_no_error_was_seen_there_is_the_bound_by_the_rule_of_three():

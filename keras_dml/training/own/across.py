@@ -4,6 +4,7 @@ it."""
 from __future__ import annotations
 
 import dataclasses
+import math
 
 from keras_dml import evaluation, inference
 from keras_dml.training import measure, pooled, trials
@@ -146,20 +147,29 @@ def threshold(one, chosen, far):
     )
 
 
-def independent_pairs(one, far):
-    """How many independent pairs of people the trials of a method are worth, at the threshold of a
-    false accept rate.
+def supported(one, far):
+    """What the people support of false accept rates, seen at the threshold of one: what `threshold`
+    certifies, where it does.
 
     Args:
         one: `Scored`.
-        far: False accept rate, at least one over the number of imposter trials; else half the
-            people are taken, pairs that share nobody.
+        far: False accept rate.
+
+    Returns:
+        `evaluation.Certificate` or `evaluation.FalseAccepts`.
     """
+    claims = _false_claims(one)
     try:
-        value = _threshold(one.joined, far)
-    except ValueError:  # too few trials, or ties
-        return len(set(one.joined.claims.tolist())) / 2
-    return evaluation.false_accepts(*_false_claims(one), value).independent
+        return evaluation.certificate(*claims, far, extrapolate=True)
+    except ValueError:  # beyond what the people support, or ties
+        return evaluation.false_accepts(*claims, _value(one, far))
+
+
+def _value(one, far):
+    try:
+        return _threshold(one.joined, far)
+    except ValueError:  # too few trials, or ties: that which accepts nobody
+        return -math.inf
 
 
 def _false_claims(one):

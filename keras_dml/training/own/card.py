@@ -4,13 +4,12 @@ support."""
 from __future__ import annotations
 
 import dataclasses
-import math
 
 import numpy as np
 
 from keras_dml import evaluation, quality
 from keras_dml._backend import keras
-from keras_dml.training import _card, pooled
+from keras_dml.training import _card, page_tables, pooled
 from keras_dml.training.own import across, choice
 from keras_dml.training.own.methods import Method
 from keras_dml.training.own.task import Task
@@ -18,7 +17,6 @@ from keras_dml.training.people import People
 
 FARS = (0.05, 0.01, 0.001)
 SHOWN = 6  # channels
-RULE_OF_THREE = 3  # errors that may hide behind none, at 95 %
 BUILDER = "recordings of one's own"
 LICENCE = (
     "The recordings are your own, and so are the weights; what people agreed to holds for both."
@@ -81,15 +79,13 @@ def support(one):
         are worth, `strictest`, the lowest rate that these support (rule of three, 95 %), and
         `people_needed` for lower ones, about, by their text.
     """
-    people = int(np.unique(one.joined.probes).size)
-    pairs = across.independent_pairs(one, FARS[0])
-    strictest = min(1.0, RULE_OF_THREE / pairs)
+    found = across.supported(one, FARS[0])
     return {
-        "people": people,
-        "independent": round(pairs, 1),
-        "strictest": strictest,
+        "people": found.people,
+        "independent": round(found.independent, 1),
+        "strictest": found.strictest,
         "people_needed": {
-            f"{far:g}": math.ceil(strictest / far * people) for far in FARS if far < strictest
+            f"{far:g}": found.people_needed(far) for far in FARS if far < found.strictest
         },
     }
 
@@ -105,7 +101,8 @@ def support_in_words(found):
     )
     return (
         f"{found['people']} people in groups are worth {found['independent']:.0f} independent "
-        f"pairs and support a false accept rate of {100 * found['strictest']:.1f} % and more."
+        f"pairs and support a false accept rate of {page_tables.rounded_up(found['strictest'])} "
+        f"and more."
         f"{beyond if needed else ''}"
     )
 

@@ -3,9 +3,10 @@
 import dataclasses
 import itertools
 
+import numpy as np
 import pytest
 
-from keras_dml.training.own import across
+from keras_dml.training.own import across, card
 from tests.training.own.scores import scored
 
 
@@ -39,3 +40,28 @@ def test_a_threshold_that_people_do_not_show_is_none():
     parts = tuple(dataclasses.replace(part, scores=0 * part.scores) for part in few.parts)
     tied = dataclasses.replace(few, parts=parts)
     assert across.threshold(tied, [tied] * 2, 0.05) is None
+
+
+def test_a_card_says_what_its_certificate_says():
+    """One person of each group has more recordings than the others, so that trials and pairs of
+    people do not count alike."""
+
+    def uneven(part):
+        kept = np.isin(part.recordings, [*range(6), 6, 12, 18])
+        arrays = ("scores", "probes", "claims", "recordings", "enrolled")
+        return dataclasses.replace(part, **{name: getattr(part, name)[kept] for name in arrays})
+
+    one = scored("one", (1.5,) * 30)
+    one = dataclasses.replace(one, parts=tuple(map(uneven, one.parts)))
+    certified, _ = across.threshold(one, [one] * 30, 0.05)
+    found = card.support(one)
+    assert found["people_needed"]["0.001"] == certified.people_needed(0.001)
+    assert found["strictest"] == certified.strictest and found["people"] == certified.people
+
+
+def test_people_whose_scores_are_tied_are_worth_pairs_that_share_nobody():
+    few = scored("one", (1.5,))
+    tied = dataclasses.replace(few.parts[0], scores=0 * few.parts[0].scores)
+    found = card.support(dataclasses.replace(few, parts=(tied,)))
+    assert (found["people"], found["independent"], found["strictest"]) == (4, 2, 1)
+    assert "support a false accept rate of 100 % and more" in card.support_in_words(found)
