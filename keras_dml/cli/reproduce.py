@@ -33,7 +33,7 @@ PotatoScale = Annotated[
     typer.Option(
         "--scale",
         help="smoke: all losses, few steps, some minutes. full: everybody held out in turn, "
-        "five seeds, one to two hours.",
+        "five seeds, about an hour.",
     ),
 ]
 PrototypesScale = Annotated[
@@ -122,7 +122,7 @@ def prototypes(
             "--images",
             1,
             "Test images to attack, the first ones; 1,000 leave an uncertainty of 2 to 3 points.",
-            "128 or all 10,000",
+            "128 or 2,000",
         ),
     ] = None,
     precision: Annotated[
