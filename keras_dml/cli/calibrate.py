@@ -33,7 +33,8 @@ def run(
         typer.Option(
             "--far",
             metavar="RATE",
-            help="False accept rate that the threshold keeps.",
+            help="False accept rate of the threshold among these people; with --window, of people "
+            "never used, on average.",
             callback=_fraction,
         ),
     ] = 0.01,
@@ -66,7 +67,8 @@ def run(
 ):
     """Calibrate a gallery: set the threshold that accepts at most a rate of false claims.
 
-    Give people whom the model has not seen in its training, several recordings each; they are not
+    The rate is that of the people given; the interval printed is that of as many others. Give
+    people whom the model has not seen in its training, several recordings each; they are not
     enrolled by this. A rate that is too small for so few people is refused, with the number of
     people that it would take.
 

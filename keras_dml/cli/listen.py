@@ -40,8 +40,8 @@ def run(
 ):
     """Listen to a recording until it is decided whether it is a person's.
 
-    The false match rate is at most that of the boundary at whatever moment it stops. `keras-dml
-    calibrate --window STEPS` sets the boundary.
+    The false match rate is at most that of the boundary at whatever moment it stops, on average
+    over the people that it is set on. `keras-dml calibrate --window STEPS` sets the boundary.
 
     Exit status: 0 accepted, 1 rejected, 2 not decided when the recording ended, or an error.
 

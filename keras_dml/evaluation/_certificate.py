@@ -50,8 +50,10 @@ class Certificate:
         return strictest(self.independent)
 
     def people_needed(self, far):
-        """About how many people another rate would need, if they differ as these do. It errs on the
-        side of too many."""
+        """About how many people another rate would need, if they differ as these do.
+
+        It takes pairs to grow as people do, which errs on the side of too many; but where few
+        trials are accepted, little is seen of how people differ, and it may be too few."""
         return needed(far, self.people, self.independent)
 
     def __str__(self):

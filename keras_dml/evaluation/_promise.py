@@ -15,7 +15,8 @@ class Promise:
     """A threshold whose false match rate is at most what was promised; printing it says so.
 
     Attributes:
-        far: Rate that is promised, for two people who were never used.
+        far: Rate that is promised, for two people who were never used, on average over the people
+            that thresholds are set on.
         threshold: Accepted where `score <= threshold`.
         rate: Fraction of these people's imposter trials that it accepts, the mean over pairs.
         ci95: 95 % interval of the rate of as many other people.
@@ -55,6 +56,9 @@ def promise(scores, people, far):
     n that the threshold may accept, the rate is at most `2 (1 + n p) / (n + 2)`, so the threshold
     is the largest with `p <= (far (n + 2) / 2 - 1) / n`, and `far` is at least `2 / (n + 2)`. Two
     people are new, who claims and who is claimed: with one fixed it would be `1 / (n + 1)`.
+
+    The rate is a mean over who all n + 2 people are. That of the threshold of n given people lies
+    about it, on either side; `ci95` says how far.
 
     Proof. Of N = n + 2 exchangeable people take any two, e, for the new ones: the threshold t_e is
     found without them, b_e is the fraction of their trials that it accepts. The rate is the mean of

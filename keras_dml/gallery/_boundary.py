@@ -14,7 +14,8 @@ class Boundary:
     """Limits of the mean score of a recording's first windows, by their number.
 
     Attributes:
-        far: False match rate that is promised, at whatever moment it stops, to people never used.
+        far: False match rate that is promised, at whatever moment it stops, to people never used,
+            on average over the people that boundaries are set on.
         value: Largest length-aware score that is accepted, see `boundary`.
         reject_above: Largest one, on the other side, that is not rejected before the last window.
         spread: Standard deviation between the windows of one recording's false claim.

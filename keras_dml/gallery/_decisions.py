@@ -85,7 +85,7 @@ class Decisions:
     def calibrate(
         self, recordings, people, far: float = 0.01, *, groups=None, extrapolate=False
     ) -> Threshold:
-        """Sets the threshold that accepts at most a fraction of false claims.
+        """Sets the threshold that accepts at most a fraction of these people's false claims.
 
         Each recording claims to be of everybody in turn: of its own person, by the other recordings
         of that person, and of every other one. Give people whom the model has never seen, with

@@ -48,7 +48,8 @@ class Listens:
         self, recordings, people, far: float = 0.05, *, window=None
     ) -> Boundary:
         """Sets the boundary at which `listen` accepts at most a fraction of false claims, at
-        whatever moment it stops, of people never used.
+        whatever moment it stops, of people never used, on average: see
+        `keras_dml.evaluation.promise`.
 
         Each recording is heard window by window as everybody's in turn: as its own person's,
         enrolled by the other recordings of that person, and as every other one's, enrolled by all

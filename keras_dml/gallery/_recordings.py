@@ -12,8 +12,8 @@ class Recordings:
     def recordings(self, person: str) -> tuple[str, ...]:
         """Ids of the recordings enrolled of a person, in the order of enrollment.
 
-        An id is made of the embedding: it is the same in every gallery of the model, and tells
-        nothing of the embedding.
+        An id is a digest of the embedding, the same in every gallery of the model: nobody computes
+        the embedding from it, but who has the embedding finds it again.
 
         Raises:
             KeyError: If nobody of this name is enrolled.
