@@ -84,7 +84,8 @@ def boundary(scores, probes, claims, far, window):
     After k windows of mean score m, its length-aware score is `m + s / sqrt(k)`, with s the spread
     of a window: an early mean is trusted less. The least that a false claim reaches is its one
     score, and `keras_dml.evaluation.promise` bounds how often that of two new people is accepted,
-    given spread and number of windows. A genuine claim may leave early on the other side: where `m
+    given spread and number of windows: the spread is of the same people, one number of all their
+    false claims, and taken as known. A genuine claim may leave early on the other side: where `m
     - s / sqrt(k)` is above what that of any of these n people was before it was accepted, which a
     new person's is with a probability of at most 1 / (n + 1).
 
