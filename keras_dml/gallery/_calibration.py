@@ -28,7 +28,7 @@ def check_people(people):
 
 
 def warn_of_trained(trained, people):
-    """Warns of people who were trained on, as a `UserWarning`.
+    """Warns of people with whom the model was made, as a `UserWarning`.
 
     Args:
         trained: Names of those whom the model has seen.
@@ -38,9 +38,9 @@ def warn_of_trained(trained, people):
     seen = [name for name in names if name in trained]
     if seen:
         warnings.warn(
-            f"{len(seen)} of these {len(names)} people were trained on, such as {seen[0]!r}: the "
-            "model tells them apart better than others, who are accepted more often than this "
-            "threshold promises. Calibrate with people whom it has never seen.",
+            f"The model was made with {len(seen)} of these {len(names)} people, such as "
+            f"{seen[0]!r}: it may tell them apart better than others, who are then accepted more "
+            "often than this threshold promises. Calibrate with people whom it has never seen.",
             stacklevel=3,
         )
 

@@ -74,9 +74,9 @@ def test_thresholds_of_people_who_were_trained_on_are_warned_of(made, tmp_path, 
     people = [name.replace("person", prefix) for name in people]
     with keras_dml.Gallery(tmp_path / "people.db", model=str(made.folder)) as gallery:
         gallery.calibrate(recordings, people, 0.5)
-    told = [str(one.message) for one in recwarn if "were trained on" in str(one.message)]
+    told = [str(one.message) for one in recwarn if "was made with" in str(one.message)]
     assert len(told) == (prefix == "person")
-    assert all("6 of these 20 people were trained on, such as 'person 0'" in one for one in told)
+    assert all("with 6 of these 20 people, such as 'person 0'" in one for one in told)
 
 
 def test_recordings_that_are_left_out_are_named(made):
