@@ -164,7 +164,7 @@ def tiny(monkeypatch):
 
 def test_an_encoder_takes_x_y_z_and_does_not_mind_how_the_phone_lies(monkeypatch, tmp_path, rng):
     tiny(monkeypatch)
-    settings = train.Settings(pairs=4, tempos=(1.0, 1.1), gain=0.1, noise=0.1, duration=2.0)
+    settings = train.Settings(tempos=(1.0, 1.1), gain=0.1, noise=0.1, duration=2.0)
     run = recipe.Run("phone", tmp_path, tmp_path, 1, 0)
     people = walkers("abcd")
     encoder = train.trained(run, people, settings)
@@ -189,7 +189,7 @@ def test_turned_windows_are_turned_each_by_itself(rng):
 def test_every_variant_changes_the_settings():
     for name in train.VARIANTS:
         settings = train.settings_of(name)
-        assert settings.pairs <= 17 * len(settings.tempos)  # people outside of two groups
+        assert train.PAIRS <= 17 * len(settings.tempos)  # people outside of two groups
 
 
 def lines_of(scores):
@@ -283,7 +283,7 @@ def test_groups_are_measured_by_encoders_that_have_not_seen_them(tmp_path, monke
     train.main(**options, publish_model=True)
     groups = [set(group) for group in phone.groups(people)]
     assert [set(NAMES) - seen for seen, _ in known] == [*groups, set()]
-    assert [kind for _, kind in known] == ["axes", "both"] * 3 + ["both"]
+    assert [kind for _, kind in known] == ["both", "magnitude"] * 3 + ["magnitude"]
     assert published[0]["data"] == {"train_subjects": list(NAMES)}
     assert len(published[0]["folds"]) == phone.GROUPS
     figures = json.loads((tmp_path / "figures.json").read_text())
