@@ -35,6 +35,12 @@ def walks():
     return People([signal[::2] for signal in found.signals], found.subjects, found.sessions)
 
 
+def examples(_):
+    """Windows of all walks and their people, whatever the split: groups divide the people."""
+    windows = walks().windows(WINDOW)
+    return windows.signals, windows.subjects
+
+
 def blocks(walkers):
     """The walks as two sessions: the first half of each person's walks, and the others."""
     subjects, number = np.array(walkers.subjects), np.array(walkers.sessions)

@@ -23,6 +23,8 @@ STEPS = 1500
 SEARCHED = pathlib.Path(__file__).parent / "figures" / "search.csv"
 RIVAL = "qp_npl"  # the one that stands on the card
 
+examples = eyes.examples
+
 
 @dataclasses.dataclass(frozen=True)
 class Settings:

@@ -13,11 +13,7 @@ import typer
 from keras_dml.training import measure
 from zoo import phone, phone_baselines, recipe
 
-
-def examples(_):
-    """Windows of all walks and their people, whatever the split: groups divide the people."""
-    windows = phone.walks().windows(phone.WINDOW)
-    return windows.signals, windows.subjects
+examples = phone.examples
 
 
 @recipe.command(steps=1)
