@@ -94,6 +94,14 @@ def test_links_in_a_folder_are_followed_and_never_round_and_round(tmp_path):
     assert source.names == ("d.txt", *NAMES) and source.read("d.txt") == FILES["set/a.txt"]
 
 
+def test_folders_that_link_to_each_other_are_each_read_once_from_each_side(tmp_path):
+    folder = samples.write(tmp_path / "a", {"x/1.txt": b"1", "y/2.txt": b"2"})
+    (folder / "x/to_y").symlink_to(folder / "y")
+    (folder / "y/to_x").symlink_to(folder / "x")
+    names = ("x/1.txt", "x/to_y/2.txt", "y/2.txt", "y/to_x/1.txt")
+    assert open_source(folder, LIMITS).names == names
+
+
 def test_a_link_that_leads_nowhere_is_refused_with_its_name(tmp_path):
     """As a clone by git-annex or DataLad has for what was not fetched: it was a part, untold."""
     folder = samples.write(tmp_path / "a", FILES)

@@ -57,8 +57,11 @@ class _Folder(Source):
 
 
 def _leads_up(folder: pathlib.Path) -> bool:
-    """Whether it is a link to a folder in which it lies: a walk would not end."""
-    return folder.is_symlink() and folder.parent.resolve().is_relative_to(folder.resolve())
+    """Whether it is a link to a folder that led to it: a walk would not end."""
+    if not folder.is_symlink():
+        return False
+    target = folder.resolve()
+    return any(parent.resolve().is_relative_to(target) for parent in folder.parents)
 
 
 class _Packed(Source):
