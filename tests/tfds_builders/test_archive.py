@@ -1,8 +1,10 @@
 """Archives: every form gives the same members; what is unsafe, damaged or too large is refused."""
 
+import errno
 import gzip
 import io
 import mmap
+import os
 import pathlib
 import pickle
 import random
@@ -107,6 +109,20 @@ def test_a_link_that_leads_nowhere_is_refused_with_its_name(tmp_path):
     folder = samples.write(tmp_path / "a", FILES)
     (folder / "set/c.txt").symlink_to(tmp_path / ".git/annex/objects/c.txt")
     with pytest.raises(ArchiveError, match=f"{folder}/set/c.txt is a link that leads nowhere. Get"):
+        _ = open_source(folder, LIMITS).names
+
+
+def test_a_folder_that_may_not_be_read_is_refused_with_its_name(tmp_path, monkeypatch):
+    """Its files were left out, untold."""
+    folder, scandir = samples.write(tmp_path / "a", FILES), os.scandir
+
+    def refusing(path):
+        if pathlib.Path(path).name == "b":
+            raise PermissionError(errno.EACCES, "Permission denied", os.fspath(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    with pytest.raises(ArchiveError, match=f"{folder}/set/b cannot be read: Permission denied"):
         _ = open_source(folder, LIMITS).names
 
 

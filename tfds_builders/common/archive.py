@@ -19,7 +19,7 @@ import stat
 import tarfile
 import weakref
 import zipfile
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 from tfds_builders.common import names as member_names
 from tfds_builders.common.errors import ArchiveError, shown
@@ -34,7 +34,7 @@ class _Folder(Source):
         return self._within(self._walk())
 
     def _walk(self):
-        for folder, folders, files in os.walk(self.path, followlinks=True):
+        for folder, folders, files in os.walk(self.path, onerror=_refuse, followlinks=True):
             here = pathlib.Path(folder)
             folders[:] = sorted(name for name in folders if not _leads_up(here / name))
             for path in map(here.joinpath, files):
@@ -54,6 +54,13 @@ class _Folder(Source):
             return self.read(name)
         with self._opened(name) as stream:
             return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+def _refuse(error: OSError) -> NoReturn:
+    raise ArchiveError(
+        f"{error.filename} cannot be read: {error.strerror}. Ask for the permission, or take it "
+        "away."
+    ) from error
 
 
 def _leads_up(folder: pathlib.Path) -> bool:
