@@ -247,7 +247,8 @@ def _figures_are(made):
 
 
 def _baseline(own, one):
-    kind = pooled.INSTEAD if one.method.is_network else pooled.NO_NETWORK
+    by_network = one.method.is_network or one.method.weights
+    kind = pooled.INSTEAD if by_network else pooled.NO_NETWORK
     return pooled.baseline(own, one.method.name, one.method.what, kind, one.joined.scores)
 
 

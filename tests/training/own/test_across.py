@@ -6,8 +6,14 @@ import itertools
 import numpy as np
 import pytest
 
+from keras_dml.training import People
 from keras_dml.training.own import across, card
+from keras_dml.training.own.task import SOUND, Task
 from tests.training.own.scores import scored
+
+GAPS = {"best": 1.5, "ready": 1.0, "closed form": 0.8}
+TASK = Task(("sound",), ("as recorded",), 16_000.0, SOUND, 32_000)
+PEOPLE = People([np.zeros((32_000, 1), "float32")], ["ann"], ["0"])
 
 
 def test_a_carried_threshold_keeps_its_rate_on_people_it_has_not_seen():
@@ -65,3 +71,16 @@ def test_people_whose_scores_are_tied_are_worth_pairs_that_share_nobody():
     found = card.support(dataclasses.replace(few, parts=(tied,)))
     assert (found["people"], found["independent"], found["strictest"]) == (4, 2, 1)
     assert "support a false accept rate of 100 % and more" in card.support_in_words(found)
+
+
+def test_a_ready_encoder_is_no_baseline_without_a_network(monkeypatch):
+    found = [scored(name, (gap,) * 3, seed=i) for i, (name, gap) in enumerate(GAPS.items())]
+    ready = dataclasses.replace(found[1].method, weights="another's")
+    found[1] = dataclasses.replace(found[1], method=ready)
+    monkeypatch.setattr(card, "thresholds", lambda made: [])
+    made = card.Made(TASK, PEOPLE, found[0].method, None, found, [])
+    baselines = card.build(made, {}, "", 0)["baselines"]
+    assert {one["name"]: one["kind"] for one in baselines} == {
+        "ready": "instead",
+        "closed form": "no network",
+    }
