@@ -130,7 +130,10 @@ def _caption(path):
 
 def _data(card):
     data = card["data"]
-    if "train_subjects" in data:
+    if card.get("is_own"):
+        measured = "; the figures are cross-validated" if card["figures"] else ""
+        known = f"Made with {_named(data['train_subjects'], 'people')}{measured}."
+    elif "train_subjects" in data:
         known = (
             f"Trained on {_subjects(data['train_subjects'])}. Tested on "
             f"{_subjects(data['test_subjects'])}."

@@ -103,8 +103,11 @@ def extent_in_words(card):
 
 
 def known_in_words(card):
-    """`("people", "135 trained on, 45 tested on")`, or `("classes", ...)`."""
+    """`("people", "135 trained on, 45 tested on")`, or `("classes", ...)`; of a model of one's own,
+    which may be one that nobody was trained on, `("people", "made with 6")`."""
     data = card["data"]
+    if card.get("is_own"):
+        return "people", f"made with {len(data['train_subjects'])}"
     trained, tested, what = (
         (data["train_subjects"], data["test_subjects"], "people")
         if "train_subjects" in data

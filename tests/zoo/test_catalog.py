@@ -30,6 +30,7 @@ def test_a_line_about_images_says_their_size(images_card):
 
 def test_people_and_lengths_are_told_in_words(card):
     assert catalog.known_in_words(card) == ("people", "2 trained on, 1 tested on")
+    assert catalog.known_in_words({**card, "is_own": True}) == ("people", "made with 2")
     for length, words in (
         ((7, None), "7 steps or more"),
         ((7, 9), "7 to 9 steps"),

@@ -40,7 +40,7 @@ OF_VOICES, OF_VOICES_HZ = "voice_ge2e_sim", 16_000  # of the zoo
 GE2E_PAPER = "Wan2018, Generalized End-to-End Loss for Speaker Verification"
 GE2E_WEIGHTS = (
     "Resemblyzer 0.1.4, Apache license 2.0, converted. Trained on LibriSpeech and VoxCeleb 1 and "
-    "2, not on your recordings, which have chosen it among other methods."
+    "2, not on your recordings."
 )
 LDA_PAPER = "linear discriminants of log-covariances of cepstra, a baseline of our own"
 

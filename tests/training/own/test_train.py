@@ -53,7 +53,9 @@ def test_the_headline_says_how_its_methods_were_chosen(made, train):
     assert made.card["choice"] in page and "looks better than it is" in page
     few = train(people=4)
     assert "by a model that saw this one's people" in few.card["choice"]
-    assert few.card["choice"] in (few.folder / "README.md").read_text()
+    page = (few.folder / "README.md").read_text()
+    assert few.card["choice"] in page
+    assert "person 3); the figures are cross-validated." in page
 
 
 def test_a_gallery_takes_the_model_and_refuses_unfit_recordings_in_words(made, tmp_path):
@@ -122,6 +124,9 @@ def test_too_few_people_get_a_model_and_no_rate(train):
     assert found.card["thresholds"] == [] and found.card["figures"] == []
     assert "No error rate is given" in (found.folder / "README.md").read_text()
     assert zoo.check(str(found.folder)) < 1e-5
+    page = (found.folder / "README.md").read_text()
+    assert "Made with 3 people (person 0, person 1, person 2)." in page
+    assert "Trained on" not in page and "cross-validated" not in page
 
 
 def test_one_person_is_enough_for_a_model(train):
