@@ -100,6 +100,8 @@ def main(words):
         return found <= allowed
     person = None if words[0].endswith(".npy") else words[0]
     files = words if person is None else words[1:]
+    if not files:
+        raise ValueError(f"Give recordings, in files that end in .npy; not {person!r} alone.")
     gallery, recordings = Gallery(), [np.load(file, allow_pickle=False) for file in files]
     if person is None:
         person = gallery.identify(*recordings)

@@ -183,6 +183,8 @@ def test_an_error_of_any_kind_is_no_decision(watch, bare, tmp_path):
     decide = watch[0] / "device" / "decide.py"
     code, out, err = run_bare(bare, decide, "alice", cut)
     assert (code, out) == (2, "") and "EOFError" in err and "Traceback" not in err
+    code, out, err = run_bare(bare, decide, "voice.wav")
+    assert (code, out) == (2, "") and "in files that end in .npy; not 'voice.wav' alone" in err
     done = subprocess.run(
         [sys.executable, "-I", "-c", WITHOUT_LITERT, decide], capture_output=True, text=True
     )
