@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 from scipy import fft
 
@@ -87,26 +85,22 @@ def _of_voices(task):
     """The encoder of voices of the zoo, where it is installed and takes the rate."""
     if task.rate_hz != OF_VOICES_HZ or OF_VOICES not in lookup.names():
         return []
+    encoder = ge2e()  # a damaged one is refused before anything is made; all groups share it
     return [
         Method(
             "ge2e",
             "an encoder of voices that other people have trained, nothing trained here",
             GE2E_PAPER,
-            lambda task, known: ge2e(lookup.find(OF_VOICES)),
+            lambda task, known: encoder,
             learns=False,
             weights=GE2E_WEIGHTS,
         )
     ]
 
 
-@functools.cache  # all groups of people share it
-def ge2e(folder):
-    """The encoder of voices of the zoo, without the layers that were trained there.
-
-    Args:
-        folder: Path of the model.
-    """
-    encoder = reading.load(folder).encoder
+def ge2e():
+    """The encoder of voices of the zoo, without the layers that were trained there."""
+    encoder = reading.load(OF_VOICES).encoder
     audio = keras.Input((None, 1), name="audio")
     layers = [encoder.get_layer(name) for name in ("level", "embedding")]
     return keras.Model(audio, applied(layers, audio), name="ge2e")

@@ -1,16 +1,18 @@
 """The methods of each kind tell made-up people apart, and their networks take a step."""
 
 import dataclasses
+import shutil
 
 import numpy as np
 import pytest
 
 import keras_dml
-from keras_dml import zoo
+from keras_dml import training, zoo
 from keras_dml._backend import keras
 from keras_dml.training import People
 from keras_dml.training.own import across, budget, card, kinds, sequences, sound, task
 from keras_dml.training.own.task import Task
+from keras_dml.zoo import lookup
 from tests.training.own.conftest import recordings_of
 
 CHANNELS = {task.SEQUENCES: 3, task.COVARIANCES: 9, task.SOUND: 1}
@@ -103,6 +105,20 @@ def test_voices_at_16_khz_are_compared_by_the_encoder_of_the_zoo_too(rng, monkey
     np.testing.assert_allclose(z, expected, rtol=0, atol=1e-6)
     monkeypatch.setattr(sound.lookup, "names", list)
     assert kinds.untrained(sound.methods(made)).name == "logcov"
+
+
+def test_an_encoder_of_voices_that_is_not_whole_is_refused_before_a_folder_is_made(
+    tmp_path, rng, monkeypatch
+):
+    place = tmp_path / "zoo" / sound.OF_VOICES
+    place.mkdir(parents=True)
+    shutil.copy(lookup.find(sound.OF_VOICES) / lookup.CARD, place)
+    monkeypatch.setenv(lookup.VARIABLE, str(place.parent))
+    voices = [0.05 * rng.normal(size=(16_000, 1)) for _ in range(2)]
+    given = {"channels": ["sound"], "rate_hz": 16_000, "kind": "sound", "window": 1.0, "steps": 0}
+    with pytest.raises(FileNotFoundError, match="model.keras, which is missing. Install the pack"):
+        training.train(voices, ["ann", "bob"], out=tmp_path / "voice", **given)
+    assert not (tmp_path / "voice").exists()
 
 
 @pytest.mark.slow
