@@ -17,6 +17,7 @@ import tfds_builders
 from tests.tfds_builders import samples
 from tests.tfds_builders.samples import zipped
 from tfds_builders.build import app
+from tfds_builders.common.disk import check_writable
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -240,6 +241,12 @@ def test_a_full_disk_of_temporary_files_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("tfds_builders.common.archive.spooled", full)
     result = run("ipol_gait", "--manual-dir", manual, "--data-dir", tmp_path / "d")
     assert result.exit_code == 1 and "Error: ipol_gait: The disk is full" in result.stderr
+
+
+def test_a_folder_that_another_run_clears_meanwhile_is_in_nobody_s_way(tmp_path, monkeypatch):
+    exists, seen = os.path.lexists, [True]
+    monkeypatch.setattr(os.path, "lexists", lambda path: bool(seen and seen.pop()) or exists(path))
+    check_writable(tmp_path / "set")
 
 
 @pytest.mark.parametrize("place", ["d", "d/array_record/ipol_gait", "d/parquet/ipol_gait"])

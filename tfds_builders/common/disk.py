@@ -58,16 +58,20 @@ def check_writable(folder: pathlib.Path) -> None:
     """
     folder = folder.absolute()
     there = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
-    if not there.is_dir():
+    if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+        return
+    if not os.path.lexists(there):  # another run that ends has just cleared it
+        check_writable(folder)
+    elif there.is_dir():
+        raise PermissionError(
+            f"{there} may not be written, so {folder} cannot be made. Ask for the permission, or "
+            "give another --data-dir."
+        )
+    else:
         kind = "a file" if there.exists() else "a link that leads nowhere"
         raise NotADirectoryError(
             f"{there} is {kind}, so {folder} cannot be made. Move it away, or give another "
             "--data-dir."
-        )
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise PermissionError(
-            f"{there} may not be written, so {folder} cannot be made. Ask for the permission, or "
-            "give another --data-dir."
         )
 
 
