@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from scipy.io import wavfile
 
 from keras_dml import training
 from keras_dml.cli import _console
@@ -89,6 +90,15 @@ def test_errors_and_reasons_name_the_options_of_the_command(command, walks, tmp_
     (walks / "person 1" / "other.csv").write_text("t,a,b,c\n0,1,2,3\n0.05,4,5,6\n")
     words = ("--window", "2", "--steps", "0")
     assert "--channels names them" in command("train", walks, "--out", out, *words)[1]
+
+
+def test_sound_of_a_disc_is_told_to_be_resampled_by_the_command(command, tmp_path, rng):
+    """44,100 Hz is the rate of most files."""
+    (tmp_path / "voices" / "ann").mkdir(parents=True)
+    wavfile.write(tmp_path / "voices/ann/1.wav", 44_100, 0.1 * rng.normal(size=88_200))
+    words = ("train", tmp_path / "voices", "--out", tmp_path / "voice", "--window", "1")
+    code, _, error = command(*words)
+    assert code == 2 and "Resample it to 16000 Hz: --resample-hz does it for files" in error
 
 
 def test_a_stopped_training_says_how_to_go_on(command, tmp_path, monkeypatch):

@@ -55,7 +55,8 @@ def methods(task):
     if task.rate_hz % HOP_HZ:
         raise ValueError(
             f"Sound of {task.rate_hz:g} Hz cannot be divided into frames: the rate must be a "
-            f"multiple of {HOP_HZ} Hz. Resample it to 16000 Hz, for example by ffmpeg -ar 16000."
+            f"multiple of {HOP_HZ} Hz. Resample it to {OF_VOICES_HZ} Hz: `resample_hz` does it for "
+            "files."
         )
     return [
         Method(
