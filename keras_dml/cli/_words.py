@@ -29,6 +29,7 @@ GALLERY = {
     r"`resample_hz`": "--resample",
     r"`person`": "PERSON",
 }
+OTHER_GALLERY = {r"`(keys?)`": r"--other-\1"}
 TRAIN = {
     r"`(channels|kind|minutes|resume|seed|steps|units|window)`": r"--\1",
     r"`(rate|resample)_hz`": r"--\1-hz",

@@ -51,14 +51,17 @@ def run(
 
     Example: keras-dml merge family.db phone.db
     """
-    from keras_dml.cli import _answers, _console, _galleries
+    from keras_dml.cli import _answers, _console, _galleries, _words
 
     with (
         _console.stoppable("Stopped. Merging again does no harm."),
         _answers.answered(),
         _galleries.opened(gallery, model, key=key, keys=keys) as opened,
     ):
-        with _galleries.opened(other, opened.model, key=other_key, keys=other_keys) as second:
+        with (
+            _words.of_commands(_words.OTHER_GALLERY),
+            _galleries.opened(other, opened.model, key=other_key, keys=other_keys) as second,
+        ):
             added = opened.merge(second)
         people = len(opened.people())
     if as_json:

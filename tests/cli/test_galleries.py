@@ -477,7 +477,11 @@ def test_encrypted_people_are_merged_with_both_keys(command, model, walks, tmp_p
         keys[-1].write_bytes(bytes([number] * 32))
         words = (dbs[-1], name, root / name, "--model", model, "--key", keys[-1])
         assert command("enroll", *words)[0] == 0
-    assert command("merge", *dbs, "--key", keys[0], "--other-key", keys[1])[0] == 0
+    merged = ("merge", *dbs, "--key", keys[0])
+    assert "1.db is encrypted: give its key, by --other-key or" in failed(command, *merged)
+    wrong = failed(command, *merged, "--other-key", tmp_path / "none.key")
+    assert "--other-key names no file that can be read" in wrong
+    assert command(*merged, "--other-key", keys[1])[0] == 0
     assert answered(command, "people", dbs[0], "--key", keys[0])[1] == dict.fromkeys(NAMES, 4)
 
 
