@@ -32,7 +32,5 @@ def repeated(turns, body, state):
 
     if not tf.executing_eagerly():
         return loop(*state)
-    traced = tf.function(loop, autograph=False).get_concrete_function(
-        *state
-    )  # warns of no retracing
-    return traced(*state)
+    # A concrete function does not warn of retracing, as many layers called once each would.
+    return tf.function(loop, autograph=False).get_concrete_function(*state)(*state)
