@@ -22,12 +22,12 @@ LICENCE = (
     "The recordings are your own, and so are the weights; what people agreed to holds for both."
 )
 CARRIED = (
-    "This file has seen all people at hand, so each threshold is carried over: it is that of the "
-    "groups' models, in units of the median distance between two people whom a model knows, times "
-    "the unit of this file. Its TAR is that of people whom the model had not seen, method and "
-    "threshold found on other groups as the headline's methods are; the interval of its FAR covers "
-    "theirs and what so many people support. Calibrate on people whom this file does not know "
-    "where you can."
+    "This file is made with all people at hand, so each threshold is carried over: it is that of "
+    "the groups' models, in units of the median distance between two people whom a model knows, "
+    "times the unit of this file. Its TAR is that of people whom the model had not seen, method "
+    "and threshold found on other groups as the headline's methods are; the interval of its FAR "
+    "covers theirs and what so many people support. Calibrate on people whom this file does not "
+    "know where you can."
 )
 CONSENT = (
     "Not recorded here. Enroll and train only with people who have agreed to be recognized, and "
@@ -102,8 +102,7 @@ def support_in_words(found):
     return (
         f"{found['people']} people in groups are worth {found['independent']:.0f} independent "
         f"pairs and support a false accept rate of {page_tables.rounded_up(found['strictest'])} "
-        f"and more."
-        f"{beyond if needed else ''}"
+        f"and more.{beyond if needed else ''}"
     )
 
 

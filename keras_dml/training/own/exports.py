@@ -17,7 +17,7 @@ MOST_WINDOWS, A_SIDE = 240, 6  # of all people; of a side of a person
 EXAMPLES = 16  # recordings on which a file is compared with Keras
 ARE = (
     "Files for devices beside this page, named by their numbers; `keras_dml.export.contract` says "
-    "what one takes. The change in AUC is measured on the people trained on, file and model alike."
+    "what one takes. The change in AUC is measured on the people at hand, file and model alike."
 )
 
 

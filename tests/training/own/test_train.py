@@ -100,7 +100,7 @@ def test_a_threshold_says_that_it_was_carried_over(train, monkeypatch):
     monkeypatch.setitem(kinds._METHODS, "sequences", lambda task: first(task)[:1])
     found = train(people=30)
     (row, *_), folder = found.card["thresholds"], found.folder
-    assert row["far"] == 0.05 and "has seen all people" in row["carried"]
+    assert row["far"] == 0.05 and "is made with all people" in row["carried"]
     assert row["method"] in ("counted over people", "extrapolated by a generalized Pareto tail")
     page = (folder / "README.md").read_text()
     assert "carried over" in page and "none of whom the file has seen" not in page
