@@ -93,8 +93,8 @@ def train(
         units: Unit of each channel, or one text for all.
         window: Seconds that are compared; None: 10 for `"sequences"`, 2 for `"covariances"`,
             4 for `"sound"`, or the length that 95 % of the recordings have.
-        kind: `"sequences"` of motion, `"covariances"` of many channels such as EEG, `"sound"`;
-            None: by the channels and the rate.
+        kind: `"sequences"` of motion, `"covariances"` of many channels such as EEG, `"sound"` of
+            one channel; None: by the channels and the rate.
         minutes: Time for all, about; networks that it is too short for are left out, with a word.
         steps: Steps of each training of a network in place of `minutes`: the same steps and seed
             give the same model.

@@ -16,7 +16,7 @@ WINDOW_SECONDS = {SEQUENCES: 10.0, COVARIANCES: 2.0, SOUND: 4.0}
 TOO_SHORT = 0.05  # of the recordings, for the window that is chosen
 MIN_WINDOW = 8  # steps
 MANY_CHANNELS = 8  # from which on covariances tell people apart better than single channels
-SOUND_HZ = 4000
+SOUND_HZ, STEREO = 4000, 2
 GRAVITIES = (1.0, 9.81)  # in g, in m/s^2
 GRAVITY_OFF = 0.15
 FITTED, MEASURED = 200, 60  # most windows of a person, and of a side of a person
@@ -97,11 +97,17 @@ def kind_of(kind, channels, rate_hz):
     """The kind of recordings: as it is given, or by their channels and rate.
 
     Raises:
-        ValueError: If the kind is unknown.
+        ValueError: If the kind is unknown, or sound has several channels.
     """
+    if kind not in (*KINDS, None):
+        raise ValueError(f"`kind` must be one of {KINDS}, or None. Received kind={kind!r}.")
+    is_stereo = kind is None and channels == STEREO and rate_hz >= SOUND_HZ
+    if is_stereo or (kind == SOUND and channels != 1):
+        raise ValueError(
+            f"Sound has one channel. Received {channels} at {rate_hz:g} Hz: take one of them, of "
+            "files by `channels`. If it is no sound, say `kind`."
+        )
     if kind is not None:
-        if kind not in KINDS:
-            raise ValueError(f"`kind` must be one of {KINDS}, or None. Received kind={kind!r}.")
         return kind
     if channels == 1 and rate_hz >= SOUND_HZ:
         return SOUND

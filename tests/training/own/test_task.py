@@ -15,7 +15,14 @@ def test_the_kind_is_told_by_channels_and_rate():
     assert task.kind_of(None, 1, 16_000) == task.SOUND
     assert task.kind_of(None, 64, 256) == task.COVARIANCES
     assert task.kind_of(None, 1, 100) == task.kind_of(None, 6, 50_000) == task.SEQUENCES
-    assert task.kind_of(task.SOUND, 6, 100) == task.SOUND
+    assert task.kind_of(task.SOUND, 1, 100) == task.SOUND
+    assert task.kind_of(task.SEQUENCES, 2, 16_000) == task.SEQUENCES
+
+
+@pytest.mark.parametrize(("kind", "channels"), [(None, 2), (task.SOUND, 2), (task.SOUND, 6)])
+def test_sound_of_several_channels_is_refused_before_it_is_taken_for_motion(kind, channels):
+    with pytest.raises(ValueError, match=f"one channel. Received {channels} at 16000 Hz: take one"):
+        task.kind_of(kind, channels, 16_000)
 
 
 def test_a_window_is_that_of_the_kind_unless_recordings_are_shorter():
