@@ -29,7 +29,7 @@ MODEL = "gait_qp_wl"
 BASES, MIXED = 400, 8  # recordings, and how many of them a person is a mixture of
 GOAL_MS, GOAL_RECALL = 30, 0.99
 CHUNK = 1000  # people loaded in one transaction
-SERVER = "-c shared_buffers=2GB -c max_wal_size=8GB -c maintenance_work_mem=1GB"
+SERVER = "-c shared_buffers=2GB -c max_wal_size=8GB -c maintenance_work_mem=4GB"
 
 
 class Searched(Gallery):
