@@ -109,6 +109,7 @@ def main(arguments=None):
         sys.exit(_streams.BROKEN_PIPE)
     except Exception as error:
         _print_error(traceback.format_exc() if is_debugging else _in_a_line(error))
+        _streams.settle(sys.stdout)
         sys.exit(_statuses.ERROR)
 
 

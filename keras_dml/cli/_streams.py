@@ -68,6 +68,15 @@ def writing(stream):
         raise OSError(f"Nothing can be written to standard {name}: {error.strerror}.") from error
 
 
+def settle(stream):
+    """Gives up what a stream does not take: the interpreter would try once more at its end, and
+    change the exit status."""
+    try:
+        stream.flush()
+    except (OSError, ValueError, AttributeError):
+        discard(stream)
+
+
 def discard(stream):
     """Redirects a broken stream to nowhere, so that the process can end."""
     with contextlib.suppress(OSError, AttributeError, ValueError):

@@ -136,10 +136,12 @@ def test_notes_are_readable_in_ascii():
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("words", [["list"], ["card", "gait_qp_wl", "--json"], ["--help"]])
-def test_a_full_output_is_one_clear_error(zoo_folder, words):
+def test_a_full_output_is_one_clear_error(zoo_folder, words, unbuffered):
     with open("/dev/full", "w") as full:
-        done = run(*words, folder=zoo_folder, stdout=full)
+        env = {"PYTHONUNBUFFERED": unbuffered}
+        done = run(*words, folder=zoo_folder, stdout=full, env=env)
     told = done.stderr.decode()
     assert done.returncode == 2
     assert told.count("\n") == 2 and "No space left on device" in told
