@@ -34,7 +34,7 @@ def run_once(method, variant, pair, steps, seed, out):
     both = divided[pair], divided[pair + HALF]
     out.mkdir(parents=True, exist_ok=True)
     run = recipe.Run("eye_qp_wl", out, out, steps, seed, resume=True)
-    settings = train.of_variant(method, variant)
+    settings = train.Settings(**train.VARIANTS[variant])
     encoder = train.trained(run, method, watchers.without(both[0] + both[1]), settings)
     between, windows = across_films.of_encoder(encoder), watchers.windows(eyes.WINDOW)
     return [across_films.auc(between, windows.of(fold)) for fold in both]
@@ -72,13 +72,11 @@ def main(
     variant: Annotated[list[str] | None, typer.Option(help="Instead of all variants.")] = None,
 ):
     """Runs what is missing, and writes `figures/search.csv` from the runs of that many steps."""
-    known = train.VARIANTS | {name: None for own in train.OWN.values() for name in own}
-    searches.check({"method": (method, sequences.METHODS), "variant": (variant, known)})
+    searches.check({"method": (method, sequences.METHODS), "variant": (variant, train.VARIANTS)})
     wanted = [
         {"method": one, "variant": changed, "pair": pair, "steps": steps, "seed": seed}
         for one in method or sequences.METHODS
-        for changed in train.VARIANTS | train.OWN[one]
-        if variant is None or changed in variant
+        for changed in variant or train.VARIANTS
         for pair in range(HALF)
     ]
 
@@ -89,6 +87,7 @@ def main(
     lines = searches.completed(out / "runs.jsonl", wanted, run)
     same = [line for line in lines if (line["steps"], line["seed"]) == (steps, seed)]
     text = as_csv(table(same))
+    train.SEARCHED.parent.mkdir(exist_ok=True)
     write_text(train.SEARCHED, text)
     print(f"{text}{train.SEARCHED}")
 

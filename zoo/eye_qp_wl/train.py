@@ -20,6 +20,9 @@ from keras_dml.training.golden import synthetic_recordings
 from zoo import across_films, augment, eyes, nested, recipe, sequences
 
 STEPS = 1500
+PAIRS, LENGTH = 24, 1000  # of a batch, and steps of a training window
+LEARNING_RATE = 3e-3
+GAIN = 0.03  # largest change of a channel's gain between two windows, a fraction
 SEARCHED = pathlib.Path(__file__).parent / "figures" / "search.csv"
 RIVAL = "qp_npl"  # the one that stands on the card
 
@@ -31,61 +34,30 @@ class Settings:
     """What `zoo.eye_qp_wl.search` varies.
 
     Attributes:
-        learning_rate: Largest learning rate.
-        pairs: Pairs of a batch.
-        length: Steps of a training window.
         scales: See `zoo.eyes.slow_and_fast`.
-        halve_every: See `keras_dml.models.sequence_encoder`.
-        knots: See `keras_dml.models.sequence_encoder`.
-        loss: Arguments of the method's loss, in place of its own.
         mix: Size of the mixing of horizontal and vertical, see `zoo.augment.mix_channels`.
-        gain: Largest change of a channel's gain between two windows, a fraction.
-        duration: Training steps, in those of the run.
+        duration: Length of the training, in that of `--steps`.
     """
 
-    learning_rate: float = 3e-3
-    pairs: int = 24
-    length: int = 1000
     scales: tuple = eyes.SCALES
-    halve_every: int = 1
-    knots: int = 16
-    loss: dict = dataclasses.field(default_factory=dict)
     mix: float = 0.0
-    gain: float = 0.03
     duration: float = 1.0
 
 
-# What each variant changes in the settings of its method. The first ones are for all four.
+FOUR_SCALES = {"scales": (3.0, 12.0, 50.0, 200.0)}
+# What each variant changes. The search runs them in this order.
 VARIANTS = {
     "": {},
     "half as long": {"duration": 0.5},
-    "twice as long": {"duration": 2.0},
     "channels mixed": {"mix": 0.3},
-    "windows of 2,000 steps": {"length": 2000},
-    "learning rate 1e-3": {"learning_rate": 1e-3},
-    "scales 3, 12, 50, 200": {"scales": (3.0, 12.0, 50.0, 200.0)},
-    "scale 6": {"scales": (6.0,)},
-    "halved after 2, 4 and 6 convolutions": {"halve_every": 2},
-    "gains kept": {"gain": 0.0},
-}
-COSINES = {f"cosine times {scale}": {"loss": {"scale": scale}} for scale in (64, 128)}
-OWN = {
-    "qp_wl": {"distance times 4": {"loss": {"scale": 4.0}}, "32 knots": {"knots": 32}},
-    "qp_npl": COSINES,
-    "mp_npl": COSINES,
-    "qp_cls": {},
+    "scales 3, 12, 50, 200": FOUR_SCALES,
+    "these scales, twice as long": {**FOUR_SCALES, "duration": 2.0},
 }
 
 
-def of_variant(method, variant):
-    """The `Settings` of a variant of a method."""
-    return Settings(**(VARIANTS | OWN[method])[variant])
-
-
-def vary(batch, rng, settings):
+def vary(batch, rng, mix):
     """Eyes that nobody recorded, and how gains differ between two windows of one."""
-    batch = augment.mix_channels(batch, rng, settings.mix, together=0.5)
-    return augment.scale(batch, rng, settings.gain)
+    return augment.scale(augment.mix_channels(batch, rng, mix, together=0.5), rng, GAIN)
 
 
 def trained(run, method, watchers, settings):
@@ -98,9 +70,9 @@ def trained(run, method, watchers, settings):
         settings: `Settings`.
     """
     batches = {
-        "pairs": settings.pairs,
-        "length": settings.length,
-        "augment": functools.partial(vary, settings=settings),
+        "pairs": PAIRS,
+        "length": LENGTH,
+        "augment": functools.partial(vary, mix=settings.mix),
         "sessions": watchers.sessions,
     }
     part = dataclasses.replace(run, steps=max(1, round(settings.duration * run.steps)), minutes=0.0)
@@ -109,13 +81,9 @@ def trained(run, method, watchers, settings):
         method,
         watchers,
         batches=batches,
-        optimization=dataclasses.replace(
-            sequences.OPTIMIZATION, learning_rate=settings.learning_rate
-        ),
-        loss=settings.loss,
+        optimization=dataclasses.replace(sequences.OPTIMIZATION, learning_rate=LEARNING_RATE),
         front=(functools.partial(eyes.slow_and_fast, scales=settings.scales),),
-        halve_every=settings.halve_every,
-        knots=settings.knots,
+        halve_every=1,
     )
     run.minutes += part.minutes
     return encoder
@@ -158,7 +126,7 @@ def of_folds(run, method, watchers, variants):
             run.part(f"{method}_fold_{number}"),
             method,
             watchers.without(fold),
-            of_variant(method, variant),
+            Settings(**VARIANTS[variant]),
         )
         for number, (fold, variant) in enumerate(
             zip(across_films.groups(watchers), variants, strict=True), start=1
@@ -179,7 +147,7 @@ def main(run, method: sequences.Method = "qp_wl"):
     if run.publishes and method == "qp_wl":
         rivals = of_folds(run, RIVAL, watchers, chosen(RIVAL)[0])
         final = run.part("final")
-        encoder = trained(final, method, watchers, of_variant(method, of_all))
+        encoder = trained(final, method, watchers, Settings(**VARIANTS[of_all]))
         run.minutes = final.minutes
         stddev = np.concatenate(watchers.signals).std(axis=0)
         run.publish(
