@@ -29,13 +29,14 @@ def parser(description, repeats):
     return options
 
 
+def add_cpu_time(options, help):
+    """The option of a comparison that can be made on a busy machine."""
+    options.add_argument("--cpu-time", action="store_true", help=help)
+
+
 def add_torch(options):
     """The options of a comparison: the yardstick's interpreter and what is measured."""
-    options.add_argument(
-        "--cpu-time",
-        action="store_true",
-        help="processor time of one thread on either side, for a busy machine",
-    )
+    add_cpu_time(options, "processor time of one thread on either side, for a busy machine")
     options.add_argument(
         "--torch",
         metavar="PYTHON",

@@ -126,6 +126,11 @@ def test_uneven_blanks_in_the_condition_are_read(condition):
     assert trial.condition == condition.strip() and not trial.error
 
 
+def test_words_of_a_trial_may_stand_apart_by_more_than_a_blank():
+    trial = _parse(smni.parse, TRIAL.replace(b"0 FP1 3 ", b"0  FP1 3 "), "t")
+    np.testing.assert_array_equal(trial.sequence, _parse(smni.parse, TRIAL, "t").sequence)
+
+
 @pytest.mark.parametrize("data", [b"", b"# co2a0000001.rd\n", b"".join(TRIAL.splitlines(True)[:5])])
 def test_a_trial_without_samples_has_its_own_error(data):
     with pytest.raises(smni.EmptyTrialError, match="no samples"):

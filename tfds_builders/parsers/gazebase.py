@@ -13,11 +13,12 @@ from typing import BinaryIO
 import numpy as np
 
 from tfds_builders.common.errors import FormatError, shown
-from tfds_builders.parsers.text import is_number, read_text
+from tfds_builders.parsers.text import is_number, read_ascii, read_columns
 
 RATE_HZ = 1000
 COLUMNS = ("n", "x", "y", "val", "dP", "lab", "xT", "yT")
 _INTEGERS = {"n": 3_600_000, "val": 255}  # the largest of each; an hour of milliseconds
+_KEPT = ("x", "y", "dP")
 _LARGEST = float(np.finfo(np.float32).max)
 _FIX = "The file seems cut or edited; unpack the archive again."
 
@@ -51,46 +52,53 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
     Raises:
         FormatError: Naming the line that does not fit.
     """
-    head, *lines = read_text(file, name).removesuffix("\n").split("\n")
+    content = read_ascii(file, name)
+    head = content.split(b"\n", 1)[0].decode()
+    table = memoryview(content)[len(head) + 1 :]
     columns = head.split(",")
     if sorted(columns) != sorted(COLUMNS):
         expected = f"the columns {','.join(COLUMNS)} in any order"
         raise FormatError(name, "line 1", shown(head), expected, _FIX)
-    if not lines:
+    if not table:
         raise FormatError(name, "", "no samples", "one line a sample", _FIX)
-    table = _table(lines)
-    if table is None:
-        raise _first_error(lines, columns, name)
-    of = {column: table[:, at] for at, column in enumerate(columns)}
-    _check_integers(of, lines, name)
+    of = _numbers(table, columns)
+    if of is None:
+        raise _first_error(_lines(table), columns, name)
+    for column in _INTEGERS:
+        _check_integers(of[column], column, table, name)
     back = np.flatnonzero(np.diff(of["n"]) <= 0)
     if back.size:
         at = int(back[0]) + 1
         expected = f"a time after the {of['n'][at - 1]:.0f} of the line above"
-        raise FormatError(name, f"line {at + 2}", shown(lines[at]), expected, _FIX)
-    sequence = np.stack([of["x"], of["y"], of["dP"]], axis=1).astype(np.float32)
-    valid = (of["val"] == 0) & np.isfinite(sequence[:, :2]).all(axis=1)
-    return Recording(of["n"].astype(np.int32), sequence, valid.astype(np.uint8))
+        raise _error_at(at, table, expected, name)
+    seen = (of["val"] == 0) & np.isfinite(of["x"]) & np.isfinite(of["y"])
+    sequence = np.stack([of[column] for column in _KEPT], axis=1).astype(np.float32)
+    return Recording(of["n"].astype(np.int32), sequence, seen.astype(np.uint8))
 
 
-def _table(lines: list[str]) -> np.ndarray | None:
-    """All numbers, (T, 8) float64; None where a line does not fit."""
-    try:
-        table = np.loadtxt(lines, np.float64, delimiter=",", comments=None, ndmin=2)
-    except ValueError:
-        return None
-    good = table.shape == (len(lines), len(COLUMNS)) and not (np.abs(table) > _LARGEST).any()
-    return table if good else None
+def _numbers(table: memoryview, columns: list[str]) -> dict[str, np.ndarray] | None:
+    """The columns that are kept, each (T,) float64; None where a line does not fit."""
+    wanted = dict.fromkeys((*_INTEGERS, *_KEPT), np.float64)
+    of = read_columns(table, columns, wanted, separator=",")
+    too_large = of is not None and any((np.abs(of[one]) > _LARGEST).any() for one in _KEPT)
+    return None if too_large else of
 
 
-def _check_integers(of: dict[str, np.ndarray], lines: list[str], name: str) -> None:
-    for column, largest in _INTEGERS.items():
-        values = of[column]
-        odd = np.flatnonzero(~((values >= 0) & (values <= largest) & (values % 1 == 0)))
-        if odd.size:
-            at = int(odd[0])
-            expected = f"a whole number from 0 to {largest:,} as {column}"
-            raise FormatError(name, f"line {at + 2}", shown(lines[at]), expected, _FIX)
+def _check_integers(values: np.ndarray, column: str, table: memoryview, name: str) -> None:
+    largest = _INTEGERS[column]
+    odd = np.flatnonzero(~((values >= 0) & (values <= largest) & (values == np.floor(values))))
+    if odd.size:
+        expected = f"a whole number from 0 to {largest:,} as {column}"
+        raise _error_at(int(odd[0]), table, expected, name)
+
+
+def _error_at(sample: int, table: memoryview, expected: str, name: str) -> FormatError:
+    line = _lines(table)[sample]
+    return FormatError(name, f"line {sample + 2}", shown(line), expected, _FIX)
+
+
+def _lines(table: memoryview) -> list[str]:
+    return bytes(table).decode().removesuffix("\n").split("\n")
 
 
 def _first_error(lines: list[str], columns: list[str], name: str) -> FormatError:
@@ -99,7 +107,7 @@ def _first_error(lines: list[str], columns: list[str], name: str) -> FormatError
         if len(cells) != len(columns):
             found, expected = f"{len(cells)} values", f"{len(columns)} values"
             return FormatError(name, f"line {number}", found, expected, _FIX)
-        for cell in map(str.strip, cells):
+        for cell in cells:
             if not is_number(cell) and cell != "NaN":
                 return FormatError(name, f"line {number}", shown(cell), "a number or NaN", _FIX)
     return FormatError(name, "", "numbers that cannot be read", "a table of numbers", _FIX)

@@ -1,4 +1,4 @@
-"""The text under every text format: one way to decode, one way to read a table of numbers."""
+"""The text under every text format: one way to decode, two ways to read a table of numbers."""
 
 from __future__ import annotations
 
@@ -6,17 +6,25 @@ import re
 from typing import BinaryIO
 
 import numpy as np
+import pyarrow
+from pyarrow import csv
 
 from tfds_builders.common.errors import FormatError, shown
 
 _LARGEST = float(np.finfo(np.float32).max)
+_BLOCK = 1 << 20  # bytes that one thread reads; to wake others for less takes longer
 _BOM = b"\xef\xbb\xbf"
 _COMMENT = re.compile(rb"^#[^\r\n]*", re.MULTILINE)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def read_text(file: BinaryIO, name: str, comments: bool = False) -> str:
-    """Reads ASCII text: a byte order mark is passed over, line ends become LF.
+    """Reads ASCII text, see `read_ascii`."""
+    return read_ascii(file, name, comments).decode("ascii")
+
+
+def read_ascii(file: BinaryIO, name: str, comments: bool = False) -> bytes:
+    """Reads the bytes of ASCII text: a byte order mark is passed over, line ends become LF.
 
     Args:
         file: The open file.
@@ -36,7 +44,7 @@ def read_text(file: BinaryIO, name: str, comments: bool = False) -> str:
             name, f"byte {at}", f"the byte 0x{data[at]:02x}", "plain ASCII text",
             "The file is damaged or saved in another encoding; take it again from the archive.",
         )  # fmt: skip
-    return data.decode("ascii").replace("\r\n", "\n").replace("\r", "\n")
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
 def check_end(text: str, name: str, fix: str) -> None:
@@ -61,6 +69,34 @@ def check_end(text: str, name: str, fix: str) -> None:
 def is_number(text: str) -> bool:
     """Whether text is a decimal number that float32 holds: no nan, no inf, no underscores."""
     return _NUMBER.fullmatch(text) is not None and abs(float(text)) <= _LARGEST
+
+
+def read_columns(
+    table: bytes | memoryview, names: list[str], wanted: dict[str, type], *, separator: str
+) -> dict[str, np.ndarray] | None:
+    """Reads columns of numbers by Arrow, several times as fast as line by line.
+
+    Args:
+        table: ASCII text.
+        names: Names of all columns, in their order.
+        wanted: NumPy's type of each column that is wanted, by its name.
+        separator: The character between two columns.
+
+    Returns:
+        The wanted columns by their names; None where a line has another number of columns, or a
+        wanted one something that is no number of its type (nan and inf are floats).
+    """
+    types = {name: pyarrow.from_numpy_dtype(dtype) for name, dtype in wanted.items()}
+    try:
+        found = csv.read_csv(
+            pyarrow.BufferReader(table),
+            csv.ReadOptions(column_names=names, use_threads=len(table) > _BLOCK),
+            csv.ParseOptions(delimiter=separator, quote_char=False, ignore_empty_lines=False),
+            csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=[]),
+        )
+    except pyarrow.ArrowInvalid:
+        return None
+    return {name: found[name].to_numpy() for name in wanted}
 
 
 def numbers(
