@@ -19,6 +19,11 @@ def evidence(trained):
     return Evidence(measured, functools.partial(_others, watchers, windows, rivals))
 
 
+def over_folds(distances):
+    """`Measurement` of a function of distances for each fold, see `across_films.over_folds`."""
+    return across_films.over_folds(eyes.one_eye().windows(eyes.WINDOW), distances)
+
+
 def _others(watchers, windows, rivals):
     rival = across_films.of_models(windows, rivals).trials.scores
     return {
