@@ -82,7 +82,13 @@ def run(
             show_default="by the header, as in `x (g)`",
         ),
     ] = None,
-    minutes: Annotated[float, typer.Option(help="Time for everything, roughly.")] = 10.0,
+    minutes: Annotated[
+        float,
+        typer.Option(
+            help="Time for everything, roughly; networks take fewer steps where the machine "
+            "becomes slower on the way."
+        ),
+    ] = 10.0,
     steps: Annotated[
         int | None,
         typer.Option(

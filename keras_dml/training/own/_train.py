@@ -17,15 +17,15 @@ from keras_dml._files import path_with_name
 from keras_dml.training.golden import synthetic_recordings
 from keras_dml.training.own import across, checks, choice, exports, kinds, leaderboard
 from keras_dml.training.own import task as tasks
-from keras_dml.training.own.budget import steps_within
+from keras_dml.training.own.budget import TooSlow
 from keras_dml.training.own.card import Made, build, few
 from keras_dml.training.own.gates import potato_of
-from keras_dml.training.own.methods import Run
+from keras_dml.training.own.trainings import FINAL, begun
 from keras_dml.training.own.unfinished import FOLDER, Unfinished, digest
 from keras_dml.zoo import lookup
 
 CAPTION = "Later recordings against earlier ones, by models that never saw these people."
-FINAL = "final"
+SLOWER = "since the machine became too slow for it on the way"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,12 +95,16 @@ def train(
             4 for `"sound"`, or the length that 95 % of the recordings have.
         kind: `"sequences"` of motion, `"covariances"` of many channels such as EEG, `"sound"` of
             one channel; None: by the channels and the rate.
-        minutes: Time for all, about; networks that it is too short for are left out, with a word.
+        minutes: Time for all, about. Closed forms are made whatever they take; networks take as
+            many steps as there is time for, fewer where the machine becomes slower on the way,
+            which the card says, and are left out where they would be too few. If it becomes slower
+            by up to 2.5 times, all ends within 1.2 times the minutes or so.
         steps: Steps of each training of a network in place of `minutes`: the same steps and seed
             give the same model.
         seed: Seed of weights, batches and groups of people.
         resume: Whether to go on with a training that was stopped in this folder: with the same
-            arguments it ends as if it had not been.
+            arguments it ends as if it had not been. The minutes begin anew, and trainings of a
+            network that were begun keep their steps.
         names: Name of each recording in what is said of it, such as its file.
 
     Returns:
@@ -134,16 +138,15 @@ def train(
     methods = kinds.methods(task)
     folder.mkdir(parents=True, exist_ok=True)
     work = Unfinished(folder, digest(task, found, {"steps": steps}), resume)
-    made = _made(
-        task, found, methods, work, steps, lambda: 60 * minutes - (time.monotonic() - start)
-    )
+    seconds = math.inf if steps is not None else 60 * minutes
+    made = _made(task, found, methods, work, steps, lambda: seconds - (time.monotonic() - start))
     if refused:
         made.notes.append(
             f"{len(refused)} of {len(recordings)} recordings were not fit and left out."
         )
     exports.remove(folder)
     leaderboard.remove_curves(folder)
-    _write(folder, made, usual, work.steps, start)
+    _write(folder, made, usual, work.taken.get(FINAL, work.steps), start)
     rows = leaderboard.rows(made.scored, made.method)
     leaderboard.save(rows, folder)
     written, not_exported = exports.write(folder, task, found)
@@ -158,39 +161,40 @@ def _made(task, people, methods, work, steps, seconds_left):
         method = kinds.untrained(methods)
         counted = len(set(people.subjects)), len(tasks.measurable(people, task.window))
         return Made(task, people, method, method.model(task, people), [], [], few(*counted))
-    closed_left = seconds_left if steps is None else lambda: math.inf
     scored = [
-        _scored(task, people, groups, method, work, closed_left)
+        _scored(task, people, groups, method, seconds_left)
         for method in methods
         if not method.is_network
     ]
-    notes = []
+    notes, trainings = [], None
     for network in (method for method in methods if method.is_network):
-        if work.steps is None:
-            found = steps
-            if found is None:
-                trainings = len(groups) + len(choice.pairs(len(groups), is_long=True)) + 1
-                found = steps_within(seconds_left(), network, task, people, trainings)
-            work.begin(found)
-        if work.steps:
-            scored.append(_scored(task, people, groups, network, work, seconds_left))
-        else:
+        trainings = begun(work, task, people, groups, network, steps, seconds_left)
+        if not work.steps:
             reason = "as was asked" if steps == 0 else "the time is too short for it"
             notes.append(f"The network {network.name} was left out, {reason}.")
+            continue
+        try:
+            scored.append(_scored(task, people, groups, network, seconds_left, trainings))
+        except TooSlow:
+            work.begin(0)
+            notes.append(f"The network {network.name} was left out, {SLOWER}.")
     method = choice.best(scored).method
-    return Made(task, people, method, method.model(task, people, _run(work, FINAL)), scored, notes)
+    model = method.model(task, people, trainings.run() if method.is_network else None)
+    if scored[-1].method.is_network:
+        notes += trainings.in_words(scored[-1].method.name)
+    return Made(task, people, method, model, scored, notes)
 
 
-def _scored(task, people, groups, method, work, seconds_left):
-    """A method on all groups, and what chooses it for each."""
+def _scored(task, people, groups, method, seconds_left, trainings=None):
+    """A method on all groups, and what chooses it for each; `trainings` are those of a network."""
     start = time.monotonic()
 
     def measured(left_out, what):
         for indices in progress.track(left_out, f"{method.name}, {what}"):
             tested = [groups[i] for i in indices]
             known = across.known(people, tested)
-            name = "_".join(["fold", *(str(i + 1) for i in indices)])
-            model = method.model(task, known, _run(work, name))
+            run = None if trainings is None else trainings.run(*indices)
+            model = method.model(task, known, run)
             yield indices, across.scored(model, across.for_unit(task, known), tested)
 
     alone = [(i,) for i in range(len(groups))]
@@ -201,10 +205,6 @@ def _scored(task, people, groups, method, work, seconds_left):
     for pair, found in measured(pairs, "choice"):
         apart |= zip([pair, pair[::-1]], found, strict=True)
     return across.Scored(method, tuple(parts), time.monotonic() - start, apart)
-
-
-def _run(work, name):
-    return Run(work.part(name), work.steps, work.resume)
 
 
 def _write(folder, made, usual, steps, start):

@@ -11,6 +11,7 @@ import numpy as np
 
 from keras_dml import training
 from keras_dml._backend import keras
+from keras_dml.training.own.budget import Budget, Watch
 
 
 class Run(NamedTuple):
@@ -20,11 +21,15 @@ class Run(NamedTuple):
         folder: Folder of its checkpoint.
         steps: Training steps.
         resume: Whether to go on from the checkpoint.
+        budget: `keras_dml.training.own.budget.Budget`, which may give it fewer steps on the way.
+        note: Function of these.
     """
 
     folder: pathlib.Path
     steps: int
     resume: bool
+    budget: Budget
+    note: Callable
 
 
 class Learner(NamedTuple):
@@ -84,21 +89,28 @@ class Method:
             known: `keras_dml.training.People`, whole recordings.
             run: `Run` of a network.
         """
-        keras.utils.set_random_seed(task.seed)
         if not self.is_network:
+            keras.utils.set_random_seed(task.seed)
             return self.fit(task, known)
-        learner = self.learner(task, known, run.steps)
-        training.fit(
-            learner.model,
-            learner.batches,
-            steps=run.steps,
-            optimization=learner.optimization,
-            folder=run.folder,
-            resume=run.resume,
-            callbacks=learner.callbacks,
-            **learner.compiled,
-        )
-        return learner.encoder
+        steps, resume = run.steps, run.resume
+        while True:
+            keras.utils.set_random_seed(task.seed)
+            learner = self.learner(task, known, steps)
+            watch = Watch(run.budget, steps, len(learner.batches))
+            training.fit(
+                learner.model,
+                learner.batches,
+                steps=steps,
+                optimization=learner.optimization,
+                folder=run.folder,
+                resume=resume,
+                callbacks=(*learner.callbacks, watch),
+                **learner.compiled,
+            )
+            if watch.fewer is None:
+                return learner.encoder
+            run.note(watch.fewer)
+            steps, resume = watch.fewer, True  # from the checkpoint, the learning rate for these
 
 
 def optimization(learning_rate, steps):

@@ -1,5 +1,5 @@
 """The folder of a training that is not finished: what was asked for, the steps that were found, and
-checkpoints. Whoever goes on gets the same model."""
+checkpoints. Whoever goes on gets the same model, where the time did not change the steps."""
 
 from __future__ import annotations
 
@@ -61,15 +61,25 @@ class Unfinished:
 
     @property
     def steps(self):
-        """Steps of each training; None before `begin`."""
+        """Steps that were planned of each training; None before `begin`."""
         return None if self._plan is None else self._plan["steps"]
 
+    @property
+    def taken(self):
+        """Steps of each training that was begun, by its name."""
+        return {} if self._plan is None else self._plan["taken"]
+
     def begin(self, steps):
-        """Notes the steps of each training."""
-        self._plan = {"of": self._made_of, "steps": steps}
+        """Notes the steps that are planned of each training."""
+        self._plan = {"of": self._made_of, "steps": steps, "taken": {}}
         with _files.staged(self.path, _place) as candidate:
             candidate.mkdir()
             write_json(candidate / PLAN, self._plan)
+
+    def note(self, name, steps):
+        """Notes the steps of one of the trainings."""
+        self.taken[name] = steps
+        write_json(self.path / PLAN, self._plan)
 
     def part(self, name):
         """Folder of one of the trainings."""
@@ -84,7 +94,8 @@ class Unfinished:
         try:
             plan = json.loads(path.read_text(encoding="utf-8"))
             steps, of = int(plan["steps"]), plan["of"]
-        except (KeyError, TypeError, ValueError) as error:
+            taken = {name: int(own) for name, own in plan["taken"].items()}
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{path} is damaged ({error}). Delete the folder {self.path}, or train without "
                 "`resume`."
@@ -94,4 +105,4 @@ class Unfinished:
                 f"{self.path} is of other recordings or settings. Give the same ones, or train "
                 "without `resume`, which begins anew."
             )
-        return {"of": of, "steps": steps}
+        return {"of": of, "steps": steps, "taken": taken}

@@ -9,7 +9,6 @@ import pytest
 from keras_dml.training import People
 from keras_dml.training.own import _train, across, choice, sequences, task
 from keras_dml.training.own.methods import Method
-from keras_dml.training.own.unfinished import Unfinished
 from tests.training.own.conftest import recordings_of
 from tests.training.own.scores import scored
 from tests.training.own.test_task import SMALL
@@ -68,15 +67,13 @@ def test_of_equal_methods_the_first_is_best():
     assert choice.best([one, other]) is one and choice.best([other, one]) is other
 
 
-def test_nobody_of_a_group_is_known_to_the_models_that_choose_for_it(tmp_path):
+def test_nobody_of_a_group_is_known_to_the_models_that_choose_for_it():
     """Each model notes whom it was made of; what is measured by it is of others."""
     signals, subjects = recordings_of(7)
     people = task.in_sides(People(signals, subjects, [1] * len(signals)))[0]
     groups, knew = across.divided(SMALL, people), []
     closed = Method("closed", "a method", "none", lambda task, known: _noting(knew, known))
-    found = _train._scored(
-        SMALL, people, groups, closed, Unfinished(tmp_path, "", False), lambda: math.inf
-    )
+    found = _train._scored(SMALL, people, groups, closed, lambda: math.inf)
     own = [set(group.subjects) for group in groups]
     assert [set(part.probes) for part in found.parts] == own
     everybody = set(subjects)
@@ -88,13 +85,12 @@ def test_nobody_of_a_group_is_known_to_the_models_that_choose_for_it(tmp_path):
 
 
 @pytest.mark.parametrize(("seconds", "pairs"), [(math.inf, 6), (0, 4)])
-def test_a_closed_form_that_takes_long_is_chosen_by_two_groups(tmp_path, seconds, pairs):
+def test_a_closed_form_that_takes_long_is_chosen_by_two_groups(seconds, pairs):
     signals, subjects = recordings_of(8)
     people = task.in_sides(People(signals, subjects, [1] * len(signals)))[0]
     closed = Method("closed", "a method", "none", lambda task, known: _noting([], known))
-    work = Unfinished(tmp_path, "", False)
     groups = across.divided(SMALL, people)
-    found = _train._scored(SMALL, people, groups, closed, work, lambda: seconds)
+    found = _train._scored(SMALL, people, groups, closed, lambda: seconds)
     assert len(found.parts) == 4 and len(found.apart) == 2 * pairs
 
 

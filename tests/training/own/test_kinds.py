@@ -10,7 +10,7 @@ import keras_dml
 from keras_dml import training, zoo
 from keras_dml._backend import keras
 from keras_dml.training import People
-from keras_dml.training.own import across, budget, card, kinds, sequences, sound, task
+from keras_dml.training.own import across, card, kinds, sequences, sound, task
 from keras_dml.training.own.task import Task
 from keras_dml.zoo import lookup
 from tests.training.own.conftest import recordings_of
@@ -135,12 +135,3 @@ def test_a_network_takes_a_step(kind):
     assert np.isfinite(loss).all()
     after = [np.array(one) for one in learner.encoder.trainable_weights]
     assert any((one != other).any() for one, other in zip(before, after, strict=True))
-
-
-@pytest.mark.parametrize(
-    ("seconds", "start", "step", "steps"),
-    [(600, 10, 0.1, 732), (600, 10, 0.001, 2000), (60, 5, 0.5, 0), (0, 5, 0.5, 0)],
-)
-def test_steps_fill_the_time(monkeypatch, seconds, start, step, steps):
-    monkeypatch.setattr(budget, "_times", lambda *_: (start, step))
-    assert budget.steps_within(seconds, None, None, None, 6) == steps

@@ -1,0 +1,103 @@
+"""The minutes are kept where the machine becomes slower, by a clock that is made up."""
+
+import types
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from keras_dml.training.own import budget
+from keras_dml.training.own.budget import Budget, TooSlow, Watch
+
+EPOCH, SECONDS = 25, 600.0  # steps; seconds
+
+
+class Clock:
+    """A clock of a machine whose work takes longer by a factor from a time on."""
+
+    def __init__(self, factor, since, until=float("inf")):
+        self.now, self._factor, self._since, self._until = 0.0, factor, since, until
+
+    def monotonic(self):
+        return self.now
+
+    def work(self, seconds):
+        slow = self._since <= self.now < self._until
+        self.now += seconds * (self._factor if slow else 1)
+
+
+def trained(clock, trainings, step, start=5.0):
+    """Steps that were planned, and those of each training; only what was done before it was too
+    slow."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(budget, "time", clock)
+        limit = Budget(lambda: SECONDS - clock.now, trainings, start, step)
+        steps = list(_steps(clock, limit, trainings, step, start))
+        clock.work(start)  # exports
+        return limit.planned, steps
+
+
+def _steps(clock, limit, trainings, step, start):
+    for _ in range(trainings if limit.planned else 0):
+        try:
+            steps, done = limit.begin(), 0
+            while steps is not None:
+                taken, watch = steps, Watch(limit, steps, EPOCH)
+                watch.set_model(types.SimpleNamespace(stop_training=False))
+                clock.work(start)
+                while done < steps and not watch.model.stop_training:
+                    for _ in range(EPOCH):
+                        clock.work(step)
+                    done += EPOCH
+                    watch.on_epoch_end(done // EPOCH - 1)
+                steps = watch.fewer
+        except TooSlow:
+            return
+        assert done >= taken
+        yield taken
+
+
+@given(
+    st.floats(1, 2.5),
+    st.floats(0, SECONDS),
+    st.sampled_from([3, 7, 11]),
+    st.floats(0.02, 0.3),
+    st.floats(1, 30),
+)
+def test_a_rise_of_load_at_any_time_overruns_by_a_fifth_at_most(
+    factor, since, trainings, step, start
+):
+    clock = Clock(factor, since)
+    planned, steps = trained(clock, trainings, step, start)
+    assert clock.now <= 1.2 * SECONDS
+    assert all(budget.FEWEST <= one <= planned for one in steps)
+
+
+@pytest.mark.parametrize("trainings", [3, 7, 11])
+def test_a_machine_of_less_than_half_the_speed_still_trains_all(trainings):
+    """As measured: 21.9 minutes, where 10 were given."""
+    clock = Clock(2.5, since=1)
+    planned, steps = trained(clock, trainings, step=0.05)
+    assert len(steps) == trainings and clock.now <= SECONDS
+    assert min(steps) > planned / 4
+    assert max(steps[:-1]) < 1.5 * min(steps) and steps[-1] >= max(steps[:-1])
+
+
+@pytest.mark.parametrize("slower", [1.0, 1.1])
+def test_where_there_is_time_all_trainings_take_the_steps_that_were_planned(slower):
+    planned, steps = trained(Clock(slower, since=1), 7, step=0.05)
+    assert steps == [planned] * 7
+
+
+def test_a_moment_of_load_costs_later_trainings_nothing():
+    planned, steps = trained(Clock(3, since=100, until=130), 7, step=0.05)
+    assert steps[-3:] == [planned] * 3
+
+
+@pytest.mark.parametrize(
+    ("seconds", "start", "step", "steps"),
+    [(600, 10, 0.1, 733), (600, 10, 0.001, 2000), (60, 5, 0.5, 0), (0, 5, 0.5, 0)],
+)
+def test_steps_fill_the_time(monkeypatch, seconds, start, step, steps):
+    monkeypatch.setattr(budget, "_times", lambda *_: (start, step))
+    assert budget.of_network(lambda: seconds, None, None, None, 6).planned == steps
