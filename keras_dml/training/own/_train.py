@@ -112,7 +112,7 @@ def train(
 
     Raises:
         TypeError, ValueError: If an argument is none of these, no recording is fit, or a training
-            that was stopped is of other recordings.
+            that was stopped is of other recordings, settings or methods.
         OSError: If the folder cannot be written.
     """
     start = time.monotonic()
@@ -137,7 +137,8 @@ def train(
     task = tasks.Task(channels, units, float(rate_hz), kind, length, gravity, repeats, seed)
     methods = kinds.methods(task)
     folder.mkdir(parents=True, exist_ok=True)
-    work = Unfinished(folder, digest(task, found, {"steps": steps}), resume)
+    names_of = [method.name for method in methods]
+    work = Unfinished(folder, digest(task, found, {"steps": steps}), names_of, resume)
     seconds = math.inf if steps is not None else 60 * minutes
     made = _made(task, found, methods, work, steps, lambda: seconds - (time.monotonic() - start))
     if refused:

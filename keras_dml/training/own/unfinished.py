@@ -46,14 +46,17 @@ class Unfinished:
     Args:
         out: Folder of the model.
         made_of: `digest`.
+        methods: Names of the methods that are compared.
         resume: Whether to go on with what is there; else it is deleted.
 
     Raises:
-        ValueError: If something else lies there, it is damaged, or of other recordings or settings.
+        ValueError: If something else lies there, it is damaged, or of other recordings, settings or
+            methods.
     """
 
-    def __init__(self, out, made_of, resume):
+    def __init__(self, out, made_of, methods, resume):
         self.path, self._made_of = _place(pathlib.Path(out) / FOLDER), made_of
+        self._methods = list(methods)
         self.resume = resume and (self.path / PLAN).is_file()
         if not self.resume:
             shutil.rmtree(self.path, ignore_errors=True)
@@ -71,7 +74,8 @@ class Unfinished:
 
     def begin(self, steps):
         """Notes the steps that are planned of each training."""
-        self._plan = {"of": self._made_of, "steps": steps, "taken": {}}
+        asked = {"of": self._made_of, "methods": self._methods}
+        self._plan = {**asked, "steps": steps, "taken": {}}
         with _files.staged(self.path, _place) as candidate:
             candidate.mkdir()
             write_json(candidate / PLAN, self._plan)
@@ -93,7 +97,7 @@ class Unfinished:
         path = self.path / PLAN
         try:
             plan = json.loads(path.read_text(encoding="utf-8"))
-            steps, of = int(plan["steps"]), plan["of"]
+            steps, of, methods = int(plan["steps"]), plan["of"], list(map(str, plan["methods"]))
             taken = {name: int(own) for name, own in plan["taken"].items()}
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
@@ -105,4 +109,11 @@ class Unfinished:
                 f"{self.path} is of other recordings or settings. Give the same ones, or train "
                 "without `resume`, which begins anew."
             )
-        return {"of": of, "steps": steps, "taken": taken}
+        if methods != self._methods:
+            raise ValueError(
+                f"{self.path} is of a training that compared {', '.join(methods)}; this one "
+                f"compares {', '.join(self._methods)}. Which methods there are depends on the "
+                "version of keras-dml and on its zoo: go on with those that it was begun with, or "
+                "train without `resume`, which begins anew."
+            )
+        return {"of": of, "methods": methods, "steps": steps, "taken": taken}

@@ -135,3 +135,19 @@ def test_fewer_steps_go_on_from_the_checkpoint_to_the_end_of_the_learning_rate(
     steps, rates = zip(*seen, strict=True)
     assert noted == [6] and steps == (2, 4, 6)
     assert rates[2] < 0.05 * rates[0]
+
+
+def test_a_training_of_other_methods_is_not_gone_on_with(train, fit, monkeypatch):
+    """The encoder of voices is compared where its file is installed, and later it is not."""
+    of_sequences = [conftest.sequences.as_recorded(), conftest.NETWORK]
+    monkeypatch.setitem(kinds._METHODS, "sequences", lambda task: of_sequences)
+    fit.stop_at = "fold_2"
+    with pytest.raises(KeyboardInterrupt):
+        train(steps=PLANNED)
+    monkeypatch.setitem(kinds._METHODS, "sequences", lambda task: of_sequences[1:])
+    with pytest.raises(ValueError, match="compared log_euclidean, qp_wl; this one compares qp_wl"):
+        train(steps=PLANNED, resume=True)
+    monkeypatch.setitem(kinds._METHODS, "sequences", lambda task: of_sequences)
+    fit.stop_at = None
+    assert train(steps=PLANNED, resume=True).leaderboard
+    assert [name for name, _ in fit.asked] == ["fold_1", "fold_1", "fold_2"]
