@@ -90,6 +90,7 @@ def calibrated(scores, probes, claimed, far, *, groups=None, extrapolate=False):
         tar_ci95=tuple(map(float, rates.tar_ci95)),
         people=shown.people,
         trials=shown.trials,
+        independent=shown.independent,
         strictest=shown.strictest,
         method=shown.method,
         groups=() if groups is None else _by_group(scores[~genuine], people, value, groups),

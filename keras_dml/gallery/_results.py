@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import NamedTuple
+
+from keras_dml import evaluation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Threshold:
         tar_ci95: 95 % interval of that fraction.
         people: Number of these people.
         trials: Number of their imposter trials.
+        independent: Number of independent pairs of people that these trials are worth.
         strictest: The lowest rate that these people support.
         method: Whether the rate was counted over people, or extrapolated by a model.
         groups: `GroupRate` of each group, where groups were given.
@@ -73,6 +75,7 @@ class Threshold:
     tar_ci95: tuple[float, float]
     people: int
     trials: int
+    independent: float
     strictest: float
     method: str
     groups: tuple[GroupRate, ...] = ()
@@ -82,8 +85,12 @@ class Threshold:
         object.__setattr__(self, "groups", groups)
 
     def people_needed(self, far):
-        """About how many people another rate would need, who differ as these do."""
-        return math.ceil(self.people * self.strictest / far * (1 - 1e-9))
+        """About how many people another rate would need, who differ as these do, see
+        `keras_dml.evaluation.Certificate`."""
+        shown = evaluation.FalseAccepts(
+            self.value, self.far, self.far_ci95, self.people, self.trials, self.independent
+        )
+        return shown.people_needed(far)
 
     def __str__(self):
         low, high = (100 * bound for bound in self.far_ci95)

@@ -9,9 +9,11 @@ import pytest
 import keras_dml
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
-from keras_dml.gallery import Gallery, _exported
+from keras_dml.evaluation import false_accepts
+from keras_dml.gallery import Gallery, _calibration, _exported
 from keras_dml.layers import QuantileLayer
 from keras_dml.models import PrototypicalClassifier
+from tests.evaluation.people import claims
 from tests.gallery.people import CHANNELS
 
 FILES = ["file", "encrypted file"]
@@ -75,6 +77,23 @@ def test_a_threshold_says_what_its_people_support(gallery, people):
     with pytest.raises(ValueError, match=r"FAR 0\.1 % is beyond what these 24 people support"):
         calibrated(gallery, people, far=0.001)
     assert list(gallery.thresholds) == [0.05]
+
+
+def test_few_people_need_as_many_more_as_pairs_that_share_nobody_do():
+    """Four people who are near to all or to nobody are worth two pairs, and n such people n / 2."""
+    scores, sides = claims(np.random.default_rng(0), 4, resemblance=1.0)
+    genuine = np.full(4, scores.min() - 1)
+    people = [np.append(side, np.arange(4)) for side in sides]
+    found = _calibration.calibrated(np.append(scores, genuine), *people, 0.2, extrapolate=True)
+    assert (found.independent, found.strictest) == (2, 1)
+    count = found.people_needed(0.05)
+    assert count == 120
+    for others, is_enough in ((count - 2, False), (count, True)):
+        near = np.arange(others) < 3
+        scores, apart = np.where(near[:, None] | near, 0.0, 1.0), ~np.eye(others, dtype=bool)
+        shown = false_accepts(scores[apart], np.nonzero(apart), 0.5)
+        assert shown.independent == others / 2
+        assert (shown.strictest <= 0.05) == is_enough
 
 
 def test_a_threshold_that_a_model_gave_says_so(gallery, people):

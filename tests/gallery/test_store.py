@@ -96,7 +96,7 @@ def test_what_is_here_already_is_not_added_again(store):
 
 def test_a_threshold_replaces_one_of_its_rate(store, place):
     def threshold(far, value):
-        return Threshold(far, value, (0.0, 0.1), 0.9, (0.8, 1.0), 5, 100, 0.01, "counted")
+        return Threshold(far, value, (0.0, 0.1), 0.9, (0.8, 1.0), 5, 100, 300, 0.01, "counted")
 
     for one in (threshold(0.01, 3.0), threshold(0.1, 5.0), threshold(0.01, 4.0)):
         store.set_threshold(one)
