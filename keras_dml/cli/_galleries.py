@@ -5,8 +5,8 @@ import pathlib
 import warnings
 from typing import NamedTuple
 
-from keras_dml import inputs, recordings, zoo
-from keras_dml.cli import _console, _words
+from keras_dml import inputs, recordings
+from keras_dml.cli import _console, _models, _words
 from keras_dml.gallery import Gallery, exists
 from keras_dml.progress import track
 
@@ -35,16 +35,10 @@ def opened(path, model=None, *, may_be_new=False, key=None, keys=None):
             "--model MODEL."
         )
     with _console.stage(f"open {path}"):
-        model = named(model) if isinstance(model, str) else model
+        model = _models.named(model) if isinstance(model, str) else model
         gallery = Gallery(path, model, key=key, keys=keys)
     with gallery:
         yield gallery
-
-
-def named(name):
-    """The name of a model of the zoo, or an absolute path, which a gallery keeps."""
-    path = pathlib.Path(name).expanduser()
-    return name if name in zoo.list_models() or not path.exists() else str(path.resolve())
 
 
 class Reader:

@@ -8,10 +8,6 @@ import typer
 from keras_dml.cli import _completion
 
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")]
-ModelName = Annotated[
-    str,
-    typer.Argument(help="A model of `keras-dml list`.", autocompletion=_completion.model_names),
-]
 DataDir = Annotated[
     pathlib.Path | None,
     typer.Option(

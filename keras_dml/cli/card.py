@@ -1,22 +1,35 @@
 """`keras-dml card NAME`: all that is known about a model."""
 
-from keras_dml.cli import _options
+from typing import Annotated
+
+import typer
+
+from keras_dml.cli import _completion, _options
 
 
-def run(name: _options.ModelName, as_json: _options.AsJson = False):
+def run(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="A model of `keras-dml list`, or the folder of one.",
+            autocompletion=_completion.models,
+        ),
+    ],
+    as_json: _options.AsJson = False,
+):
     """Show a model's card: input, data and license, error rates, thresholds, limits.
 
     Example: keras-dml card gait_qp_wl
     """
     from keras_dml import zoo
-    from keras_dml.cli import _console
+    from keras_dml.cli import _console, _models
     from keras_dml.zoo import headline
 
-    card = zoo.card(name)
+    card = zoo.card(_models.named(name))
     if as_json:
         _console.json_object(card, indent=2)
         return
-    _console.echo(f"[bold]{_console.plain(name)}[/bold]: {_console.plain(card['task'])}")
+    _console.echo(f"[bold]{_console.plain(card['name'])}[/bold]: {_console.plain(card['task'])}")
     _console.table((), _facts(card), header=False)
     _console.echo(f"\n[bold]Headline[/bold]\n{_console.plain(headline.words(card))}")
     columns, rows = headline.table(card)

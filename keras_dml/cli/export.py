@@ -108,9 +108,9 @@ def run(
         recordings = None if representative is None else read_recordings(representative)
         with _console.stage(f"load {name}"):
             from keras_dml import export, zoo
-            from keras_dml.cli import _galleries
+            from keras_dml.cli import _models
 
-            model = zoo.load(_galleries.named(name))
+            model = zoo.load(_models.named(name))
         with _console.stage(f"write {out} and compare it with Keras"):
             if to is Format.savedmodel:
                 written = export.saved_model(model, out)

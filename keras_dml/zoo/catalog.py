@@ -36,19 +36,21 @@ def card(name):
     """The card of a model: input, data and its license, figures, limits, recipe.
 
     Args:
-        name: Name of the model.
+        name: Name of a model of the zoo, or the path of a model's folder.
 
     Returns:
         The card as a dict; `keras_dml.zoo.schema.CARD` describes its keys.
 
     Raises:
         ValueError: If there is no such model (the message gives the nearest names), or its card is
-            damaged or another model's.
-        TypeError: If `name` is not a string.
+            damaged or, by name, another model's.
+        FileNotFoundError: If the path is no folder with a card.
+        TypeError: If `name` is neither a string nor a path.
     """
-    path = lookup.find(name) / lookup.CARD
+    is_path = lookup.is_path(name)
+    path = (lookup.folder_at(name) if is_path else lookup.find(name)) / lookup.CARD
     found = schema.validate(read_json(path), f"{path}")
-    if found["name"] != name:
+    if not is_path and found["name"] != name:
         raise ValueError(
             f"{path} is the card of {found['name']!r} and lies in the folder {name!r}. Name the "
             "folder as the card, or put the right card there."

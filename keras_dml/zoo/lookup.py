@@ -5,7 +5,7 @@ import os
 import pathlib
 
 VARIABLE = "KERAS_DML_ZOO"
-CARD = "card.json"
+CARD, SUFFIX = "card.json", ".keras"
 _PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -86,3 +86,40 @@ def find(name):
         f"Unknown model {name!r}.{hint} There are: {', '.join(known)}. A file of your own is "
         "given by its path, ending in .keras."
     )
+
+
+def folder_at(path):
+    """The folder of a model, by its path.
+
+    Args:
+        path: Path of a folder that holds a card.
+
+    Returns:
+        A `pathlib.Path`.
+
+    Raises:
+        FileNotFoundError: If it holds none.
+    """
+    folder = pathlib.Path(path).expanduser()
+    if not (folder / CARD).is_file():
+        raise FileNotFoundError(
+            f"There is no {CARD} in {str(folder)!r}. Give the folder of a model, as `keras-dml "
+            f"train` writes it; models of the zoo go by name: {', '.join(names())}."
+        )
+    return folder
+
+
+def is_path(name):
+    """Whether a model is given by its path: a `pathlib.Path`, or a text with a separator or the end
+    `.keras`.
+
+    Raises:
+        TypeError: If it is neither a text nor a path.
+    """
+    if not isinstance(name, (str, os.PathLike)):
+        raise TypeError(
+            f"A model is given by its name or its path. Received {type(name).__name__}."
+        )
+    text = os.fspath(name)
+    separators = {os.sep, os.altsep or os.sep}
+    return isinstance(name, os.PathLike) or text.endswith(SUFFIX) or bool(separators & set(text))

@@ -13,7 +13,6 @@ from keras_dml._backend import keras
 from keras_dml.contract import Contract
 from keras_dml.zoo import archive, catalog, lookup, schema
 
-SUFFIX = ".keras"
 CONTENT = ("config.json", "metadata.json")  # what Keras puts into every file beside the weights
 WEIGHTS = "model.weights.h5"
 MAX_TOLERANCE = (
@@ -128,7 +127,7 @@ def loaded(model):
 
 def lasting(name):
     """A name or a path that means the same in any folder."""
-    return str(pathlib.Path(name).expanduser().resolve()) if _is_path(name) else name
+    return str(pathlib.Path(name).expanduser().resolve()) if lookup.is_path(name) else name
 
 
 def read_golden(path):
@@ -174,15 +173,15 @@ def sha256(path):
 
 def _file_and_card(name):
     """The model's file, and its card or None where a custom file has none."""
-    if not _is_path(name):
+    if not lookup.is_path(name):
         card = catalog.card(name)
         return lookup.find(name) / card["model"]["file"], card
     path = pathlib.Path(name).expanduser()
-    file = path / f"model{SUFFIX}" if path.is_dir() else path
+    file = path / f"model{lookup.SUFFIX}" if path.is_dir() else path
     if not file.is_file():
         raise FileNotFoundError(
-            f"There is no model file {str(file)!r}. Give the path of a {SUFFIX} file; models of "
-            f"the zoo go by name: {', '.join(lookup.names())}."
+            f"There is no model file {str(file)!r}. Give the path of a {lookup.SUFFIX} file; "
+            f"models of the zoo go by name: {', '.join(lookup.names())}."
         )
     beside = file.with_name(lookup.CARD)
     if not beside.is_file():
@@ -199,16 +198,6 @@ def _contract(card):
     if "size" in taken or schema.problems(taken, schema.RECORDINGS):
         return None
     return Contract(taken["channels"], taken["units"], taken["rate_hz"], *taken["length"])
-
-
-def _is_path(name):
-    if not isinstance(name, (str, os.PathLike)):
-        raise TypeError(
-            f"A model is given by its name or its path. Received {type(name).__name__}."
-        )
-    text = os.fspath(name)
-    separators = {os.sep, os.altsep or os.sep}
-    return isinstance(name, os.PathLike) or text.endswith(SUFFIX) or bool(separators & set(text))
 
 
 def _check_digest(file, expected):
@@ -267,7 +256,7 @@ def _check_archive(opened, file):
         archive.check_weights(opened, WEIGHTS)
     except ValueError as error:
         raise ValueError(
-            f"{file} is not a complete {SUFFIX} file: {archive.first_line(error)} It has "
+            f"{file} is not a complete {lookup.SUFFIX} file: {archive.first_line(error)} It has "
             f"{file.stat().st_size:,} bytes. {_COPY}"
         ) from error
 

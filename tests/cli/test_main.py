@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shutil
 import subprocess
 import sys
 
@@ -109,6 +110,15 @@ def test_a_card_is_told_whole(command, zoo_folder):
         "- It was never trained.",
     ):
         assert part in out, part
+
+
+def test_a_card_of_a_folder_is_told(command, zoo_folder, tmp_path, monkeypatch):
+    shutil.copytree(zoo_folder / "gait_qp_wl", tmp_path / "phone")
+    monkeypatch.chdir(tmp_path)
+    for path in ("phone", "./phone", tmp_path / "phone"):
+        assert command("card", path) == command("card", "gait_qp_wl")
+    code, _, err = command("card", "./walks")
+    assert code == 2 and "no card.json in 'walks'. Give the folder of a model" in err
 
 
 def test_a_card_says_what_its_figures_are(command, zoo_folder):

@@ -37,6 +37,8 @@ def test_a_folder_becomes_a_model_with_a_leaderboard(command, walks, tmp_path):
     assert "4 people in groups are worth" in printed and "written to" in printed
     assert f"Next: keras-dml enroll family.db PERSON FILES --model {out}" in printed
     assert (out / "model.keras").is_file() and not (out / "unfinished").exists()
+    code, printed, _ = command("card", out)
+    assert code == 0 and "made with 4" in printed and "4 people in groups are worth" in printed
 
 
 def test_where_a_file_for_devices_is_missing_a_line_says_why(command, walks, tmp_path, monkeypatch):

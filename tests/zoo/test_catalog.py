@@ -1,6 +1,7 @@
 """Names, cards and lines of the zoo, and where they are looked for."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -73,7 +74,19 @@ def test_a_name_like_no_other_is_refused_with_all_names(zoo_folder):
 
 def test_a_name_cannot_leave_the_zoo(zoo_folder):
     with pytest.raises(ValueError, match="Unknown model"):
-        zoo.card("../models/tiny")
+        lookup.find("../models/tiny")
+
+
+def test_a_path_stands_for_the_card_in_its_folder(zoo_folder, tmp_path):
+    folder = tmp_path / "copied"
+    shutil.copytree(zoo_folder / "tiny", folder)
+    assert zoo.card(folder) == zoo.card(str(folder)) == zoo.card("tiny")
+    for place in (tmp_path, folder / "model.keras", tmp_path / "none"):
+        with pytest.raises(FileNotFoundError, match="no card.json in .*Give the folder of a model"):
+            zoo.card(place)
+    (folder / "card.json").write_text("{}")
+    with pytest.raises(ValueError, match="card.json"):
+        zoo.card(folder)
 
 
 def test_an_empty_zoo_says_how_to_get_one(tmp_path, monkeypatch):
