@@ -7,7 +7,7 @@ import functools
 import io
 import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -146,7 +146,7 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
         sources = self.sources(dl_manager.manual_dir)
         (source,) = sources.values()
         visits = visits_of(source)
-        subjects = subjects_of(visits)
+        subjects = subjects_of(visits, source.title)
         held = {
             "visits": (len(visits), VISITS),
             "people": (sum(map(len, subjects.values())), SUBJECTS),
@@ -242,17 +242,29 @@ def visits_of(source: Source) -> dict[tuple[str, int], list[str]]:
     return dict(sorted(visits.items()))
 
 
-def subjects_of(visits: Iterable[tuple[str, int]]) -> dict[str, tuple[str, ...]]:
+def subjects_of(visits: Collection[tuple[str, int]], title: str) -> dict[str, tuple[str, ...]]:
     """Divides people into splits: who came to a late round tests, so that the span is long.
 
     Args:
         visits: Subject and round of each visit.
+        title: What the archive is called.
 
     Returns:
         The people of each split; without `test` where nobody came to a late round.
+
+    Raises:
+        ArchiveError: When there are too few others to train and to validate on.
     """
     late = sorted({subject for subject, number in visits if number >= LATE_ROUND})
-    splits = by_subject({subject for subject, _ in visits} - set(late), FRACTIONS)
+    others = {subject for subject, _ in visits} - set(late)
+    if len(others) < len(FRACTIONS):
+        rounds = ", ".join(map(str, sorted({number for _, number in visits})))
+        raise ArchiveError(
+            f"{title} holds round {rounds}: {len(late)} people came to round {LATE_ROUND} or later "
+            f"and test, {len(others)} did not, of whom at least {len(FRACTIONS)} are needed to "
+            f"train and validate. Put Round_1, where all {SUBJECTS} are, beside it. {_GET}"
+        )
+    splits = by_subject(others, FRACTIONS)
     return {**splits, "test": tuple(late)} if late else splits
 
 
