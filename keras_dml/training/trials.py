@@ -105,9 +105,23 @@ def by_model(model, people):
     Returns:
         `Trials`.
     """
-    probes = of_last_session(people.subjects, people.sessions)
     z = inference.embed(model, people.signals, progress=False)
-    distances = inference.distance(model, z[probes], z[~probes])
+    return by_embeddings(model, z, people)
+
+
+def by_embeddings(model, embeddings, people):
+    """The trials of `by_model`, of recordings that were embedded before.
+
+    Args:
+        model: See `by_model`.
+        embeddings: That of each recording.
+        people: See `by_model`.
+
+    Returns:
+        `Trials`.
+    """
+    probes = of_last_session(people.subjects, people.sessions)
+    distances = inference.distance(model, embeddings[probes], embeddings[~probes])
     return _latest(distances, probes, people.subjects, people.sessions)
 
 

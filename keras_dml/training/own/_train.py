@@ -188,7 +188,7 @@ def _made(task, people, methods, work, steps, seconds_left):
 
 def _scored(task, people, groups, method, seconds_left, trainings=None):
     """A method on all groups, and what chooses it for each; `trainings` are those of a network."""
-    start = time.monotonic()
+    start, embed = time.monotonic(), across.Embedder()
 
     def measured(left_out, what):
         for indices in progress.track(left_out, f"{method.name}, {what}"):
@@ -196,7 +196,7 @@ def _scored(task, people, groups, method, seconds_left, trainings=None):
             known = across.known(people, tested)
             run = None if trainings is None else trainings.run(*indices)
             model = method.model(task, known, run)
-            yield indices, across.scored(model, across.for_unit(task, known), tested)
+            yield indices, across.scored(model, across.for_unit(task, known), tested, embed)
 
     alone = [(i,) for i in range(len(groups))]
     parts = [found for _, (found,) in measured(alone, "groups")]

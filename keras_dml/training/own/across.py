@@ -4,7 +4,10 @@ it."""
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
+
+import numpy as np
 
 from keras_dml import evaluation, inference
 from keras_dml.training import measure, pooled, trials
@@ -80,20 +83,39 @@ def for_unit(task, people):
     return thinned(windows, windows.subjects, measure.FOR_UNIT)
 
 
-def scored(model, windows, groups):
+class Embedder:
+    """Embeds the windows of groups by their models, each window once where groups share a model."""
+
+    def __init__(self):
+        self._model, self._found = None, {}
+
+    def __call__(self, model, signals):
+        """The embeddings of windows, as `keras_dml.embed` gives them."""
+        if model is not self._model:
+            self._model, self._found = model, {}
+        keys = [hashlib.sha256(np.ascontiguousarray(signal)).digest() for signal in signals]
+        new = {key: x for key, x in zip(keys, signals, strict=True) if key not in self._found}
+        if new:
+            z = inference.embed(model, list(new.values()), progress=False)
+            self._found.update(zip(new, z, strict=True))
+        return np.stack([self._found[key] for key in keys])
+
+
+def scored(model, windows, groups, embed):
     """The trials of groups by a model that saw nobody of them.
 
     Args:
         model: A `keras.Model`.
         windows: Some windows of people whom the model knows.
         groups: List of groups, see `divided`.
+        embed: `Embedder`.
 
     Returns:
         List of `keras_dml.training.trials.Trials`, distances in units of the median between two
         people whom the model knows.
     """
-    shift, scale = offset(model), unit(model, windows)
-    found = [trials.by_model(model, group) for group in groups]
+    shift, scale = offset(model), unit(model, windows, embed)
+    found = [trials.by_embeddings(model, embed(model, one.signals), one) for one in groups]
     return [dataclasses.replace(one, scores=(one.scores + shift) / scale) for one in found]
 
 
@@ -102,15 +124,15 @@ def offset(model):
     return 1.0 if inference.head_distance(model).name == "cosine" else 0.0
 
 
-def unit(model, windows):
+def unit(model, windows, embed):
     """The median distance, from 0, between windows of different people."""
     shift = offset(model)
-    return measure.unit(lambda some: _between(model, some) + shift, windows)
 
+    def between(signals):
+        z = embed(model, signals)
+        return inference.distance(model, z, z) + shift
 
-def _between(model, signals):
-    z = inference.embed(model, signals, progress=False)
-    return inference.distance(model, z, z)
+    return measure.unit(between, windows)
 
 
 def threshold(one, chosen, far):

@@ -171,7 +171,8 @@ def thresholds(made):
     carried = {far: found for far, found in carried.items() if found is not None}
     if not carried:
         return []
-    unit = across.unit(made.model, across.for_unit(made.task, made.people))
+    windows = across.for_unit(made.task, made.people)
+    unit = across.unit(made.model, windows, across.Embedder())
     return [
         {
             "far": far,

@@ -6,6 +6,8 @@ import math
 import numpy as np
 import pytest
 
+from keras_dml import inference
+from keras_dml._backend import keras
 from keras_dml.training import People
 from keras_dml.training.own import _train, across, choice, sequences, task
 from keras_dml.training.own.methods import Method
@@ -92,6 +94,35 @@ def test_a_closed_form_that_takes_long_is_chosen_by_two_groups(seconds, pairs):
     groups = across.divided(SMALL, people)
     found = _train._scored(SMALL, people, groups, closed, lambda: seconds)
     assert len(found.parts) == 4 and len(found.apart) == 2 * pairs
+
+
+def test_windows_are_embedded_once_by_a_model_that_all_groups_share(monkeypatch):
+    """As by the encoder of voices; a model of each group's own gives the same figures."""
+    signals, subjects = recordings_of(6)
+    people = task.in_sides(People(signals, subjects, [1] * len(signals)))[0]
+    groups, embedded = across.divided(SMALL, people), []
+    shared = sequences.log_euclidean(SMALL, people, in_frame=False)
+    embed = inference.embed
+
+    def counted(model, windows, **options):
+        embedded.extend(window.tobytes() for window in windows)
+        return embed(model, windows, **options)
+
+    monkeypatch.setattr(across.inference, "embed", counted)
+
+    def found(model):
+        method = Method("ready", "a method", "none", lambda task, known: model())
+        return _train._scored(SMALL, people, groups, method, lambda: math.inf)
+
+    once = found(lambda: shared)
+    count = len(embedded)
+    assert len(set(embedded)) == count
+    again = found(lambda: keras.Model(shared.input, shared.output))
+    assert len(embedded) - count > 3 * count
+    for one, other in zip(
+        [*once.parts, *once.apart.values()], [*again.parts, *again.apart.values()], strict=True
+    ):
+        np.testing.assert_allclose(one.scores, other.scores, rtol=1e-5)
 
 
 def _noting(knew, known):

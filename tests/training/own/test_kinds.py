@@ -51,7 +51,9 @@ def test_closed_forms_tell_people_apart(kind):
     windows, tested = across.for_unit(made, people), made.to_measure(people)
     for method in kinds.methods(made):
         if not method.is_network:
-            (found,) = across.scored(method.model(made, people), windows, [tested])
+            (found,) = across.scored(
+                method.model(made, people), windows, [tested], across.Embedder()
+            )
             gap = found.scores[~found.genuine].mean() - found.scores[found.genuine].mean()
             assert gap > 0.1, method.name
 
