@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from keras_dml import evaluation
+from keras_dml.gallery._names import composed
 from keras_dml.gallery._results import GroupRate, Threshold
 
 
@@ -104,6 +105,7 @@ def _by_group(scores, people, value, groups):
             "`groups` must be the group of each person, {person: group}. Received "
             f"{type(groups).__name__}."
         )
+    groups = {composed(name): group for name, group in groups.items()}
     members = [np.array([groups.get(name) for name in side], object) for side in people]
     known = sorted({group for group in members[0] if group is not None}, key=str)
     if not known:

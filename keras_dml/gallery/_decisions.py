@@ -10,7 +10,7 @@ import numpy as np
 from keras_dml import evaluation
 from keras_dml._arrays import whole
 from keras_dml.gallery._calibration import calibrated, everybodys_claims, warn_of_trained
-from keras_dml.gallery._names import checked_people
+from keras_dml.gallery._names import checked_people, composed
 from keras_dml.gallery._results import Candidate, Decision, Identification, Threshold
 
 
@@ -35,8 +35,7 @@ class Decisions:
             ValueError: If the model does not take a recording, or there is no threshold.
         """
         limit = self._limit(far, threshold)
-        known = self._read([person])
-        self._check_enrolled(person, known)
+        person, known = self._enrolled(person)
         scores, denied = known.scores(self._model, self._embedded(recordings), [person])
         accepted = bool(scores[0] <= limit) and not denied[0]
         return Decision(accepted, person, float(scores[0]), limit, bool(denied[0]))
@@ -79,7 +78,7 @@ class Decisions:
             KeyError: If nobody of this name is enrolled.
             ValueError: If the model does not take a recording.
         """
-        self._check_enrolled(person, self._read([person]))
+        person, _ = self._enrolled(person)
         self._store.add(person, self._embedded(recordings), enrolled=False)
 
     def calibrate(
@@ -170,6 +169,10 @@ class Decisions:
         if not known.names:
             raise ValueError(f"Nobody is enrolled in {self.path}: call `enroll` first.")
 
-    def _check_enrolled(self, person, known):
+    def _enrolled(self, person):
+        """The name of a person as it is kept, and `Templates` of them alone."""
+        person = composed(person)
+        known = self._read([person])
         if person not in known.names:
             raise KeyError(self._unknown(person, self.people()))
+        return person, known

@@ -6,7 +6,7 @@ from keras_dml.explanations import Explanation, explain_nearest
 
 
 class Explanations:
-    """The part of a gallery that explains; it needs `_model`, `_listed` and `_read`."""
+    """The part of a gallery that explains; it needs `_model`, `_listed` and `_enrolled`."""
 
     def explain(self, person: str, recording) -> Explanation:
         """Explains the score of a recording against a person, by parts that sum to it.
@@ -28,8 +28,8 @@ class Explanations:
             ValueError: If it is not one recording, the model does not take it, or its distance is
                 no sum of such parts.
         """
-        listed, known = self._listed(recording), self._read([person])
-        self._check_enrolled(person, known)
+        listed = self._listed(recording)
+        person, known = self._enrolled(person)
         if len(listed) != 1:
             raise ValueError(
                 f"`recording` must be one recording. Received {len(listed)}: explain each by "

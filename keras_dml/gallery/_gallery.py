@@ -10,7 +10,7 @@ from keras_dml.gallery._decisions import Decisions
 from keras_dml.gallery._explanations import Explanations
 from keras_dml.gallery._listens import Listens
 from keras_dml.gallery._model import GalleryModel
-from keras_dml.gallery._names import check_name, recording_id
+from keras_dml.gallery._names import checked_name, recording_id
 from keras_dml.gallery._places import is_url
 from keras_dml.gallery._recordings import Recordings
 from keras_dml.gallery._results import Enrollment
@@ -144,7 +144,7 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
         Raises:
             ValueError: If the name is none, or there are no recordings.
         """
-        check_name(person)
+        person = checked_name(person)
         listed = self._listed(recordings)
         refused = self._model.refused(listed)
         taken = [i for i in range(len(listed)) if i not in refused]

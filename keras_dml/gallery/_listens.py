@@ -11,7 +11,7 @@ from keras_dml.gallery._listening import Listening, signals_of
 
 
 class Listens:
-    """What `listen` needs; beside `Decisions`, it needs `_store`, `_model` and `_templates()`."""
+    """What `listen` needs; beside `Decisions`, it needs `_store` and `_model`."""
 
     @property
     def boundaries(self) -> dict[float, Boundary]:
@@ -41,7 +41,7 @@ class Listens:
         if far is not None and far not in known:
             rates = ", ".join(f"{rate:g}" for rate in known)
             raise ValueError(f"`far` must be a rate that was set: {rates}. Received far={far!r}.")
-        self._check_enrolled(person, self._templates())
+        person, _ = self._enrolled(person)
         return Listening(self, person, known[min(known) if far is None else far])
 
     def calibrate_listening(

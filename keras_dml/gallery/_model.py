@@ -9,6 +9,7 @@ import numpy as np
 
 from keras_dml import distances, inference, inputs, quality
 from keras_dml._backend import ops
+from keras_dml.gallery._names import composed
 from keras_dml.zoo import reading
 
 
@@ -67,7 +68,7 @@ class GalleryModel:
         """Names of the people that a model of one's own was trained on, as its card has them."""
         card = reading.card_of(self.model) or {}
         data = card.get("data", {}) if card.get("is_own") else {}
-        return {*data.get("train_subjects", ())}
+        return {*map(composed, data.get("train_subjects", ()))}
 
     def index(self):
         """`Index` of the embeddings; None if the distance has no vectors for one."""

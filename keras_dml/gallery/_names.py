@@ -2,6 +2,7 @@
 
 import hashlib
 import numbers
+import unicodedata
 
 import numpy as np
 
@@ -14,8 +15,14 @@ def recording_id(stored):
     return hashlib.sha256(stored).hexdigest()[:DIGITS]
 
 
+def composed(person):
+    """A name in Unicode's composed form: typed, or of a folder of macOS, it is the same person's.
+    What is no name stays as it is."""
+    return unicodedata.normalize("NFC", person) if isinstance(person, str) else person
+
+
 def checked_people(people, count):
-    """The person of each recording as an array, whose names can be put in order.
+    """The person of each recording as an array, composed names that can be put in order.
 
     Args:
         people: A name or number for each recording.
@@ -36,7 +43,7 @@ def checked_people(people, count):
         raise TypeError(
             f"`people` must be names, or numbers, not both. Received {', '.join(sorted(kinds))}."
         )
-    return array
+    return np.array([composed(str(name)) for name in array]) if kinds == {"str"} else array
 
 
 def _kind(name):
@@ -46,8 +53,8 @@ def _kind(name):
     )
 
 
-def check_name(person):
-    """Refuses what is no name, `TypeError` or `ValueError`."""
+def checked_name(person):
+    """A name, `composed`; what is none is refused by a `TypeError` or `ValueError`."""
     if not isinstance(person, str):
         raise TypeError(f"`person` must be a name, a string. Received {type(person).__name__}.")
     if not person.strip() or len(person) > LONGEST or not person.isprintable():
@@ -55,3 +62,4 @@ def check_name(person):
             f"`person` must be a name of 1 to {LONGEST} printable characters. Received "
             f"{person[:LONGEST]!r}."
         )
+    return composed(person)

@@ -7,7 +7,7 @@ from keras_dml.gallery._names import recording_id
 
 
 class Recordings:
-    """The part of a gallery that knows recordings; it needs `_store`, `_model` and `_read`."""
+    """The part of a gallery that knows recordings; it needs `_store`, `_model` and `_enrolled`."""
 
     def recordings(self, person: str) -> tuple[str, ...]:
         """Ids of the recordings enrolled of a person, in the order of enrollment.
@@ -34,7 +34,7 @@ class Recordings:
             KeyError: If nobody of this name is enrolled, or the person has no such recording.
             TimeoutError: If it was removed, but another process kept the log from being cut.
         """
-        self._check_enrolled(person, self._read([person]))
+        person, _ = self._enrolled(person)
         if not self._store.forget(person, recording):
             raise KeyError(
                 f"{person!r} has no recording {recording!r} in {self.path}: `recordings` lists the "
@@ -51,6 +51,5 @@ class Recordings:
         return MeanTemplate.of(self._model.distance, self._enrolled_of(person))
 
     def _enrolled_of(self, person):
-        known = self._read([person])
-        self._check_enrolled(person, known)
+        person, known = self._enrolled(person)
         return known.enrolled_of(person)

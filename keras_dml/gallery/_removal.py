@@ -1,6 +1,6 @@
 """How what a gallery stores is removed."""
 
-from keras_dml.gallery._names import recording_id
+from keras_dml.gallery._names import composed, recording_id
 
 
 class Removal:
@@ -10,7 +10,8 @@ class Removal:
     def remove(self, person):
         """Removes a person and all that is stored of them; whether there was one."""
         with self._database.writing() as run:
-            found = run("SELECT id FROM people WHERE name = ?", (person,)).fetchone()
+            query = "SELECT id FROM people WHERE name = ?"
+            found = run(query, (composed(person),)).fetchone()
             if found:
                 self._erase(run, *found)
         self._database.forget()
@@ -24,7 +25,7 @@ class Removal:
         """
         query = "SELECT id, embedding FROM templates WHERE person = ? AND enrolled = 1"
         with self._database.writing() as run:
-            row, key = self._person(run, person)
+            row, key = self._person(run, composed(person))
             own = run(query, (row,)).fetchall()
             with self._decrypting():
                 ids = {template: recording_id(key.open(sealed, True)) for template, sealed in own}

@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from keras_dml.gallery import _exported
-from keras_dml.gallery._names import check_name
+from keras_dml.gallery._names import checked_name
 
 
 class Sharing:
@@ -68,5 +68,5 @@ class Sharing:
             raise ValueError(f"{place} holds embeddings of another size: it is damaged.")
         self._model.check(embeddings.reshape(len(people), *shape))
         for person in dict.fromkeys(people):
-            check_name(person)
+            checked_name(person)
         return self._store.add_all(*given)

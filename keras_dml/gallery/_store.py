@@ -14,6 +14,7 @@ import numpy as np
 from keras_dml.gallery import _encryption, _key
 from keras_dml.gallery._boundary import Boundary
 from keras_dml.gallery._encryption import Keys, NoKeys
+from keras_dml.gallery._names import composed
 from keras_dml.gallery._places import database, is_url
 from keras_dml.gallery._removal import Removal
 from keras_dml.gallery._results import Threshold
@@ -148,7 +149,7 @@ class Store(Removal):
             Recordings of the person enrolled now.
         """
         with self._database.writing() as run:
-            row, key = self._person(run, person)
+            row, key = self._person(run, composed(person))
             self._insert(run, row, key, [(enrolled, _blob(one)) for one in embeddings])
             count = "SELECT count(*) FROM templates WHERE person = ? AND enrolled = 1"
             return run(count, (row,)).fetchone()[0]
@@ -161,7 +162,7 @@ class Store(Removal):
         """
         given, added = {}, {}
         for person, own, embedding in zip(people, enrolled, embeddings, strict=True):
-            given.setdefault(person, {})[bool(own), _blob(embedding)] = None  # a set in order
+            given.setdefault(composed(person), {})[bool(own), _blob(embedding)] = None
         with self._database.writing() as run:
             for person, blobs in given.items():
                 row, key = self._person(run, person)
@@ -213,9 +214,9 @@ class Store(Removal):
             Names of their people, in order, whether they are enrolled, and the embeddings, float32
             of shape `(count, numbers)`, flat. People whose key was destroyed have none.
         """
-        condition, *values = (
-            ("TRUE",) if people is None else self._database.among("people.name", people)
-        )
+        condition, values = "TRUE", ()
+        if people is not None:
+            condition, *values = self._database.among("people.name", map(composed, people))
         query = (
             "SELECT people.id, people.name, templates.enrolled, templates.embedding FROM templates "
             f"JOIN people ON people.id = templates.person WHERE {condition} "
@@ -286,8 +287,7 @@ class Store(Removal):
 
 
 def _about(run):
-    rows = run("SELECT name, value FROM about").fetchall()
-    return {name: json.loads(value) for name, value in rows}
+    return {name: json.loads(value) for name, value in run("SELECT name, value FROM about")}
 
 
 def _blob(embedding):

@@ -2,6 +2,7 @@
 
 import pathlib
 import sqlite3
+import unicodedata
 
 import numpy as np
 import pytest
@@ -430,3 +431,27 @@ def test_a_classifier_compares_by_its_learned_similarity(rng, tmp_path):
         classifier.add_classes(["c"], images[4:5], [0])
     with Gallery(tmp_path / "things.db", classifier) as again:  # new classes are no other model
         assert again.people() == {"cup": 2, "pot": 1}
+
+
+def test_a_name_is_one_however_its_accents_are_written(gallery, model, people, tmp_path):
+    typed, of_macos = (unicodedata.normalize(form, "Zoë Łuç") for form in ("NFC", "NFD"))
+    assert typed != of_macos
+    gallery.enroll(of_macos, people(typed))
+    assert gallery.enroll(typed, people(typed, 1)).enrolled == 5
+    assert typed in gallery.people() and of_macos not in gallery.people()
+    decision = gallery.verify(of_macos, people(typed, 1), threshold=1e9)
+    assert decision.accepted and decision.person == typed
+    assert gallery.recordings(of_macos) == gallery.recordings(typed)
+    gallery.reject(of_macos, people("alice", 1))
+    with Gallery(tmp_path / "other.db", model) as other:
+        other.enroll(of_macos, people(typed, 1))
+        assert gallery.merge(other) == {typed: 1}
+    gallery.remove(of_macos)
+    assert typed not in gallery.people()
+
+
+def test_names_of_recordings_are_those_of_the_gallery_however_they_are_written(gallery, people):
+    of_macos = unicodedata.normalize("NFD", "Zoë")
+    gallery.enroll("Zoë", people("Zoë"))
+    found = gallery.evaluate([*people("Zoë"), *people("bob")], [of_macos] * 4 + ["bob"] * 4)
+    assert found.trials.genuine == 8

@@ -180,6 +180,18 @@ def test_too_few_people_are_refused(gallery, people):
         boundary(scores, probes, claims, 0.05, 5)
 
 
+def test_of_all_who_are_enrolled_the_one_who_is_claimed_is_read(gallery, people, monkeypatch):
+    read, templates = [], gallery._store.templates
+
+    def told(names=None):
+        read.append(names)
+        return templates(names)
+
+    monkeypatch.setattr(gallery._store, "templates", told)
+    gallery.listen("alice").add(people("alice", 1, WINDOW)[0])
+    assert len(read) > 1 and all(names == ["alice"] for names in read)
+
+
 def test_a_window_that_was_marked_as_another_s_is_rejected(gallery, people):
     twin = people("alice", 1, WINDOW)
     gallery.reject("alice", twin)
