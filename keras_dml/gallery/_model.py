@@ -1,6 +1,7 @@
 """The model of a gallery: which it is, and what it takes."""
 
 import hashlib
+import json
 import os
 import warnings
 from collections.abc import Iterable
@@ -8,9 +9,11 @@ from collections.abc import Iterable
 import numpy as np
 
 from keras_dml import distances, inference, inputs, quality
-from keras_dml._backend import ops
+from keras_dml._backend import keras, ops
 from keras_dml.gallery._names import composed
 from keras_dml.zoo import reading
+
+IDLE = {"name", "trainable", "dtype", "stddev_range"}  # change no embedding
 
 
 class Index:
@@ -45,8 +48,8 @@ class GalleryModel:
     Attributes:
         model: The model.
         name: Its name.
-        fingerprint: SHA-256 of the weights that embed and compare; classes that a classifier takes
-            later do not change it.
+        fingerprint: SHA-256 of the distance and of the weights that embed and compare, or of the
+            layers where there are none; classes that a classifier takes later do not change it.
     """
 
     def __init__(self, model):
@@ -119,8 +122,13 @@ class GalleryModel:
 
 
 def _fingerprint(encoder, distance):
-    digest = hashlib.sha256(type(distance).__name__.encode())
+    digest = hashlib.sha256(_said(distance))
     weights = list(encoder.weights)
+    if not weights:
+        layers = encoder._flatten_layers(include_self=False)
+        computing = [one for one in layers if not isinstance(one, keras.layers.InputLayer)]
+        for said in sorted(map(_said, computing)):
+            digest.update(said)
     if isinstance(distance, distances.NegativeSimilarity):
         weights += distance.layer.weights
     for weight in weights:
@@ -128,3 +136,9 @@ def _fingerprint(encoder, distance):
         digest.update(f"{values.dtype.name}{values.shape}".encode())
         digest.update(values.tobytes())
     return digest.hexdigest()
+
+
+def _said(part):
+    """Class and configuration of a distance or a layer."""
+    config = {name: value for name, value in part.get_config().items() if name not in IDLE}
+    return json.dumps([type(part).__name__, config], sort_keys=True, default=str).encode()

@@ -11,8 +11,8 @@ import keras_dml
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
 from keras_dml.evaluation import false_accepts
-from keras_dml.gallery import Gallery, _calibration, _exported
-from keras_dml.layers import QuantileLayer
+from keras_dml.gallery import Gallery, _calibration, _exported, _model
+from keras_dml.layers import Covariance, InputContract, MaskedAveragePooling1D, QuantileLayer
 from keras_dml.models import PrototypicalClassifier
 from tests.evaluation.people import claims
 from tests.gallery.people import CHANNELS
@@ -391,6 +391,24 @@ def test_another_model_is_refused(gallery, place):
     other = keras.Model(signal, QuantileLayer(9)(signal), name="other")
     with pytest.raises(ValueError, match="Embeddings of two models cannot be compared"):
         Gallery(model=other, **place)
+
+
+def of_layers(*layers):
+    model = keras.Sequential([keras.Input((None, CHANNELS)), *layers])
+    return _model.GalleryModel(model).fingerprint
+
+
+def test_the_order_of_a_distance_tells_models_of_the_same_weights_apart():
+    assert of_layers(QuantileLayer(6, p=1)) != of_layers(QuantileLayer(6, p=2))
+
+
+def test_models_without_weights_are_told_apart_by_what_they_compute_and_take():
+    def log_euclidean(pooled=2, channels="xyz"):
+        contract = InputContract(list(channels), "g", 50, stddev_range=[(1, 2)] * CHANNELS)
+        return of_layers(contract, MaskedAveragePooling1D(pooled), Covariance())
+
+    assert log_euclidean() == log_euclidean()
+    assert len({log_euclidean(), log_euclidean(pooled=4), log_euclidean(channels="abc")}) == 3
 
 
 @pytest.mark.parametrize("method", ["verify", "reject"])
