@@ -52,7 +52,7 @@ class Reader:
     """
 
     def __init__(self, gallery, channels, rate_hz, resample=False):
-        self._taken = inputs.of(gallery.model)
+        self._gallery, self._taken = gallery, inputs.of(gallery.model)
         self._contract = self._taken.contract
         named = self._contract and self._contract.channels
         self._channels = named if channels is None else channels.split(",")
@@ -77,11 +77,13 @@ class Reader:
 
         Raises:
             FileNotFoundError: If there is no such file.
-            ValueError: If the model does not take it; the message names the file.
+            ValueError: If the model does not take it, or it is unfit; the message names the file.
         """
         windows = self._windows(self.values(path))
         for window in windows:
             self._check(path, window)
+        for reason in self._gallery.unfit(windows).values():
+            raise ValueError(f"{path}: {reason}.")
         return windows
 
     @property

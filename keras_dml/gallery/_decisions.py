@@ -18,6 +18,24 @@ class Decisions:
     """The part of a gallery that compares: what is enrolled comes from `_templates`, all of it,
     from `_near` or from `_read`."""
 
+    def unfit(self, recordings) -> dict[int, str]:
+        """Why recordings are not fit to be compared: the model does not take them, or they are
+        flat, clipped, interrupted or otherwise unlike those of its training.
+
+        A model that `keras_dml.training.train` made knows what its recordings are like, and unfit
+        ones are refused before anything is decided by them. Another one takes all that it can.
+
+        Args:
+            recordings: One recording or several.
+
+        Returns:
+            Reasons by the index of the recording; of those that are fit there is none.
+
+        Raises:
+            ValueError: If there are no recordings.
+        """
+        return self._model.refused(self._listed(recordings))
+
     def verify(self, person: str, recordings, *, far=None, threshold=None) -> Decision:
         """Whether recordings are a person's.
 
@@ -32,7 +50,8 @@ class Decisions:
 
         Raises:
             KeyError: If nobody of this name is enrolled.
-            ValueError: If the model does not take a recording, or there is no threshold.
+            ValueError: If the model does not take a recording, one is `unfit`, or there is no
+                threshold.
         """
         limit = self._limit(far, threshold)
         person, known = self._enrolled(person)
@@ -54,8 +73,8 @@ class Decisions:
             `Identification`.
 
         Raises:
-            ValueError: If nobody is enrolled, the model does not take a recording, or there is no
-                threshold.
+            ValueError: If nobody is enrolled, the model does not take a recording, one is `unfit`,
+                or there is no threshold.
         """
         top, limit = whole("top", top, minimum=1), self._limit(far, threshold)
         probes = self._embedded(recordings)
@@ -76,7 +95,7 @@ class Decisions:
 
         Raises:
             KeyError: If nobody of this name is enrolled.
-            ValueError: If the model does not take a recording.
+            ValueError: If the model does not take a recording, or one is `unfit`.
         """
         person, _ = self._enrolled(person)
         self._store.add(person, self._embedded(recordings), enrolled=False)
@@ -105,7 +124,8 @@ class Decisions:
 
         Raises:
             ValueError: If there is one person only, nobody has two recordings, nobody has a group,
-                or the people are too few to support the rate: the message says how many it takes.
+                a recording is `unfit`, or the people are too few to support the rate: the message
+                says how many it takes.
         """
         listed, people = self._named(recordings, people)
         warn_of_trained(self._model.trained_on, people)
@@ -126,7 +146,8 @@ class Decisions:
             `keras_dml.evaluation.Verification`, with intervals over people.
 
         Raises:
-            ValueError: If nobody is enrolled, or none of the people is, or all claims are true.
+            ValueError: If nobody is enrolled, or none of the people is, all claims are true, or a
+                recording is `unfit`.
         """
         listed, people = self._named(recordings, people)
         known = self._templates()
@@ -139,11 +160,24 @@ class Decisions:
         )
 
     def _named(self, recordings, people):
-        listed = self._listed(recordings)
+        listed = self._fit(recordings)
         return listed, checked_people(people, len(listed))
 
     def _embedded(self, recordings):
-        return self._model.embed(self._listed(recordings))
+        return self._model.embed(self._fit(recordings))
+
+    def _fit(self, recordings):
+        """Recordings as a list, of which all are fit to be compared."""
+        listed = self._listed(recordings)
+        reasons = self._model.unfit(listed)
+        if reasons:
+            i, more = next(iter(reasons)), len(reasons) - 1
+            others = f", and so are {more} others, which `unfit` names" if more else ""
+            raise ValueError(
+                f"Recording {i} is not fit to be compared{others}: {reasons[i]}. Leave it out, or "
+                "record again."
+            )
+        return listed
 
     def _limit(self, far, threshold):
         if threshold is not None:

@@ -130,9 +130,9 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
     def enroll(self, person: str, recordings) -> Enrollment:
         """Enrolls recordings of a person, known or new.
 
-        A recording that the model does not take is refused. Where thresholds are set, so is one
-        that is further from every other recording of the person than the largest threshold: it
-        would not be accepted as this person's.
+        A recording that is `unfit` is refused. Where thresholds are set, so is one that is further
+        from every other recording of the person than the largest threshold: it would not be
+        accepted as this person's.
 
         Args:
             person: Name, of 1 to 200 printable characters.

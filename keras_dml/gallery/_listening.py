@@ -129,7 +129,7 @@ class Listening:
 
     def _scores(self, windows):
         """Score of each window, and whether it is nearest to one marked as another's."""
-        embedded = self._gallery._embedded(list(windows))
+        embedded = self._gallery._model.embed(list(windows))
         _, known = self._gallery._enrolled(self._person)
         found = [known.scores(self._gallery._model, z[None], [self._person]) for z in embedded]
         return [(float(score[0]), bool(denied[0])) for score, denied in found]

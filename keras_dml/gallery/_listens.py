@@ -68,8 +68,8 @@ class Listens:
 
         Raises:
             ValueError: If there is one person only, nobody has two recordings, the people are too
-                few to promise the rate, a recording is shorter than a window, or the model takes
-                no recordings.
+                few to promise the rate, a recording is `unfit` or shorter than a window, or the
+                model takes no recordings.
         """
         listed, people = self._named(recordings, people)
         check_people(people)

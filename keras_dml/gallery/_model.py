@@ -96,17 +96,27 @@ class GalleryModel:
         reasons = {}
         for i, recording in enumerate(recordings):
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", UserWarning)  # `embed` gives it once for all
-                    self._taken.read([recording])
+                self._check_taken([recording])
             except (TypeError, ValueError) as error:
                 name = self._taken.name
                 reasons[i] = str(error).replace(f"{name} 0", f"{name} {i}", 1)
-        if self._gate is None:
-            return reasons
         passed = [i for i in range(len(recordings)) if i not in reasons]
-        unfit = self._gate.refused([recordings[i] for i in passed])
-        return reasons | {passed[i]: reason for i, reason in unfit.items()}
+        unfit = self.unfit([recordings[i] for i in passed])
+        reasons |= {passed[i]: reason for i, reason in unfit.items()}
+        return dict(sorted(reasons.items()))
+
+    def unfit(self, recordings):
+        """Why some of the recordings should not be compared, by their index: none where the model
+        has no gate, see `quality.of`. One that the model does not take is a `ValueError`."""
+        if self._gate is None or not recordings:
+            return {}
+        self._check_taken(recordings)
+        return self._gate.refused(recordings)
+
+    def _check_taken(self, recordings):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # `embed` gives it once for all
+            self._taken.read(recordings)
 
     def embed(self, recordings):
         """Embeddings, shape `(recordings, ...)`."""

@@ -70,6 +70,26 @@ def test_a_gallery_takes_the_model_and_refuses_unfit_recordings_in_words(made, t
     assert "channel z is stuck from step 40 on for 79 steps" in found.refused[2]
 
 
+def test_nothing_is_decided_by_unfit_recordings(made, tmp_path):
+    recordings, _ = recordings_of(1)
+    flat = recordings[1].copy()
+    flat[:, 1] = 0.5
+    observed, said = [recordings[2], flat], "Recording 1 is not fit .* channel y is flat"
+    with keras_dml.Gallery(tmp_path / "people.db", model=str(made.folder)) as gallery:
+        gallery.enroll("ann", recordings[:1])
+        assert list(gallery.unfit([*observed, flat[:3]])) == [1, 2]
+        assert gallery.verify("ann", observed[:1], threshold=1e9).accepted
+        with pytest.raises(ValueError, match=said):
+            gallery.identify(observed, threshold=1e9)
+        for what in (gallery.calibrate, gallery.evaluate, gallery.calibrate_listening):
+            with pytest.raises(ValueError, match=said):
+                what(observed, ["ann", "bob"])
+        with pytest.raises(ValueError, match=said):
+            gallery.verify("ann", observed, threshold=1e9)
+        with pytest.raises(ValueError, match=said):
+            gallery.reject("ann", observed)
+
+
 @pytest.mark.parametrize("prefix", ["person", "volunteer"])
 def test_thresholds_of_people_who_were_trained_on_are_warned_of(made, tmp_path, recwarn, prefix):
     recordings, people = recordings_of(20, seed=1)
