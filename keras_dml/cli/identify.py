@@ -25,7 +25,8 @@ def run(
 
     Several files are of one moment and decided on together. If nobody is within the threshold,
     which `keras-dml calibrate` sets, it is a stranger. With n people enrolled a stranger is taken
-    for one of them up to n times as often as the threshold's rate says.
+    for one of them up to n times as often as the threshold's rate says (FPIR); somebody who is
+    enrolled may be taken for a stranger, or for somebody else (FNIR).
 
     Exit status: 0 somebody who is enrolled, 1 a stranger, 2 no decision.
 
@@ -46,11 +47,14 @@ def run(
                 "candidates": candidates,
                 "threshold": _answers.number(found.threshold),
                 "people": found.people,
+                "fpir": found.fpir,
+                "fnir": found.fnir,
             }
         )
     else:
         _console.echo(f"[bold]{_console.plain(found.person or 'a stranger')}[/bold]")
         rows = [(one.person, f"{one.score:.4g}") for one in found.candidates]
         _console.table(("nearest", "distance"), rows)
-        _console.echo(f"threshold {found.threshold:.4g}, {found.people} people enrolled")
+        told = found.rates or f"{found.people} people enrolled"
+        _console.echo(f"threshold {found.threshold:.4g}, {told}")
     _statuses.answer(found.person is not None)

@@ -83,7 +83,8 @@ class Decisions:
         found = known.nearest(self._model, probes, top)
         nearest = tuple(Candidate(person, score) for person, score in found)
         person = nearest[0].person if nearest[0].score <= limit else None
-        return Identification(person, nearest, limit, people)
+        rates = self._set(far).among(people) if threshold is None else ()
+        return Identification(person, nearest, limit, people, *rates)
 
     def reject(self, person: str, recordings) -> None:
         """Marks recordings as not this person's: what is nearer to them than to those enrolled is
@@ -186,6 +187,10 @@ class Decisions:
                     f"`threshold` must be a number, a distance. Received {threshold!r}."
                 )
             return float(threshold)
+        return self._set(far).value
+
+    def _set(self, far):
+        """The `Threshold` of a rate; None: of the smallest."""
         known = self.thresholds
         if not known:
             raise ValueError(
@@ -197,7 +202,7 @@ class Decisions:
             raise ValueError(
                 f"`far` must be a rate that was calibrated: {rates}. Received far={far!r}."
             )
-        return known[min(known) if far is None else far].value
+        return known[min(known) if far is None else far]
 
     def _check_anybody(self, known):
         if not known.names:

@@ -95,7 +95,7 @@ def export_tflite(
     if not isinstance(gallery, Gallery):
         raise TypeError(f"`gallery` must be a Gallery. Received {type(gallery).__name__}.")
     litert.require()
-    found, people = _threshold(gallery, far), _people(gallery)
+    found, people = gallery._set(far), _people(gallery)
     with _files.staged(folder, _place) as candidate:
         candidate.mkdir(mode=0o700)  # personal data: for its owner alone, as the gallery
         written = export.tflite(gallery.model, candidate / MODEL, quantization, representative)
@@ -125,12 +125,6 @@ def export_tflite(
 def _place(path):
     members = (MODEL, PEOPLE, GOLDEN, ABOUT, DECIDE, "__pycache__", "__pycache__/*")
     return _files.replaceable_folder(path, "gallery for a device", ABOUT, members)
-
-
-def _threshold(gallery, far):
-    gallery._limit(far, None)  # refuses a rate that was not calibrated
-    known = gallery.thresholds
-    return known[min(known) if far is None else far]
 
 
 def _people(gallery):

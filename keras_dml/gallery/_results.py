@@ -92,6 +92,17 @@ class Threshold:
         )
         return shown.people_needed(far)
 
+    def among(self, people):
+        """Rates of identification by one recording, where so many people are enrolled: the largest
+        that go with `far` and `tar`, which are those of the people that it was set on.
+
+        Returns:
+            `(fpir, fnir)`: of strangers who are taken for somebody, `n FAR`; of people enrolled who
+            are taken for a stranger or somebody else, `1 - TAR + (n - 1) FAR`; at most 1 each.
+        """
+        fpir, fnir = people * self.far, 1 - self.tar + max(people - 1, 0) * self.far
+        return min(1.0, fpir), min(1.0, fnir)
+
     def __str__(self):
         low, high = (100 * bound for bound in self.far_ci95)
         said = (
@@ -144,13 +155,27 @@ class Identification:
         candidates: The nearest people, nearest first.
         threshold: Largest score of a person who is no stranger.
         people: Number of people that were compared.
+        fpir: False positive identification rate among so many people, see `Threshold.among`; None
+            for a threshold of your own.
+        fnir: The same of the false negative identification rate.
     """
 
     person: str | None
     candidates: tuple[Candidate, ...]
     threshold: float
     people: int
+    fpir: float | None = None
+    fnir: float | None = None
+
+    @property
+    def rates(self):
+        """FPIR and FNIR in words; empty for a threshold of your own."""
+        if self.fpir is None:
+            return ""
+        fpir, fnir = 100 * self.fpir, 100 * self.fnir
+        return f"among {self.people} people FPIR up to {fpir:.3g} %, FNIR up to {fnir:.3g} %"
 
     def __str__(self):
         nearest = ", ".join(f"{one.person} {one.score:.4g}" for one in self.candidates)
-        return f"{self.person or 'a stranger'} ({nearest}; threshold {self.threshold:.4g})"
+        told = [nearest, f"threshold {self.threshold:.4g}", *filter(None, [self.rates])]
+        return f"{self.person or 'a stranger'} ({'; '.join(told)})"

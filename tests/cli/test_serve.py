@@ -102,7 +102,7 @@ def test_the_decisions_are_those_of_the_gallery(family, gallery):
 
 def test_a_person_is_identified_and_a_stranger_is_none(family):
     found = family.post("/identify", files=files(walk(NAMES[1], 9)), data={"top": "1"}).json()
-    assert (found["person"], found["people"]) == (NAMES[1], 2)
+    assert (found["person"], found["people"], found["fpir"]) == (NAMES[1], 2, 0.04)
     assert [one["person"] for one in found["candidates"]] == [NAMES[1]]
     assert family.post("/identify", files=files(walk("nobody"))).json()["person"] is None
 

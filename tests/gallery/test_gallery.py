@@ -167,6 +167,17 @@ def test_what_is_marked_as_not_a_person_s_is_no_longer_accepted(gallery, people)
     assert gallery.people()["alice"] == 4
 
 
+def test_rates_of_identification_grow_with_the_people(gallery, people):
+    found = calibrated(gallery, people)
+    told = gallery.identify(people("carol"))
+    assert told.fpir == pytest.approx(3 * found.far)
+    assert told.fnir == pytest.approx(1 - found.tar + 2 * found.far)
+    assert f"among 3 people FPIR up to {300 * found.far:g} %" in str(told)
+    assert found.among(10_000) == (1, 1) and found.among(1)[1] == 1 - found.tar
+    own = gallery.identify(people("carol"), threshold=1.0)
+    assert own.fpir is None and own.fnir is None and "FPIR" not in str(own)
+
+
 @pytest.mark.parametrize("place", FILES, indirect=True)
 def test_of_a_person_who_is_removed_no_byte_stays(gallery, model, people, place):
     import keras_dml

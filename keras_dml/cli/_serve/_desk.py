@@ -85,6 +85,8 @@ class Desk:
             ],
             threshold=_answers.number(found.threshold),
             people=found.people,
+            fpir=found.fpir,
+            fnir=found.fnir,
             notes=notes,
         )
 

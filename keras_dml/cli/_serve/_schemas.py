@@ -52,6 +52,8 @@ class Identification(BaseModel):
     candidates: list[Candidate]
     threshold: float | None
     people: int
+    fpir: float | None = Field(description="Strangers taken for somebody, up to; null: unknown.")
+    fnir: float | None = Field(description="People enrolled who are not found, up to.")
     notes: list[str]
 
 
