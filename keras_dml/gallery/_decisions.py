@@ -82,7 +82,8 @@ class Decisions:
         self._check_anybody(known)
         found = known.nearest(self._model, probes, top)
         nearest = tuple(Candidate(person, score) for person, score in found)
-        person = nearest[0].person if nearest[0].score <= limit else None
+        least = nearest[0].score  # infinite for one to whom a recording was denied
+        person = nearest[0].person if math.isfinite(least) and least <= limit else None
         rates = self._set(far).among(people) if threshold is None else ()
         return Identification(person, nearest, limit, people, *rates)
 

@@ -165,6 +165,9 @@ def test_what_is_marked_as_not_a_person_s_is_no_longer_accepted(gallery, people)
     assert not denied.accepted and denied.denied and "another person's" in str(denied)
     assert gallery.identify(twin[:1], threshold=1e9).person != "alice"
     assert gallery.people()["alice"] == 4
+    for name in ("bob", "carol"):
+        gallery.remove(name)
+    assert gallery.identify(twin[:1], threshold=np.inf).person is None  # the only one is denied
 
 
 def test_rates_of_identification_grow_with_the_people(gallery, people):
