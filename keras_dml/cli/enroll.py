@@ -20,8 +20,9 @@ def run(
     """Enroll recordings of a person, known or new, in a gallery, which is made if there is none.
 
     A recording is refused, with the reason, if the model does not take it, or if it is further from
-    the person's others than the thresholds allow. The file of a gallery holds names, embeddings and
-    thresholds, no recordings: personal data all the same.
+    the person's others than the thresholds allow; of somebody new the largest group that is so near
+    to each other is enrolled. The file of a gallery holds names, embeddings and thresholds, no
+    recordings: personal data all the same.
 
     Exit status: 0 all are enrolled, 1 some were refused, 2 none is enrolled.
 

@@ -6,6 +6,7 @@ import pathlib
 
 import numpy as np
 
+from keras_dml.gallery._cohesion import apart
 from keras_dml.gallery._decisions import Decisions
 from keras_dml.gallery._explanations import Explanations
 from keras_dml.gallery._listens import Listens
@@ -131,8 +132,9 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
         """Enrolls recordings of a person, known or new.
 
         A recording that is `unfit` is refused. Where thresholds are set, so is one that is further
-        from every other recording of the person than the largest threshold: it would not be
-        accepted as this person's.
+        than the largest of them from every other recording of the person, those enrolled and those
+        that are as near to these as that: it would not be accepted as this person's. Of somebody
+        new the largest group of recordings so near to each other is enrolled.
 
         Args:
             person: Name, of 1 to 200 printable characters.
@@ -168,11 +170,10 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
             return {}
         scores = self._model.distances(z, others)
         scores[np.arange(len(z)), len(own) + np.arange(len(z))] = np.inf
-        nearest = scores.min(axis=1)
         return {
-            int(row): f"it is {nearest[row]:.4g} from the nearest other recording of {person!r}, "
-            f"more than the threshold of {max(limits):.4g}"
-            for row in np.flatnonzero(nearest > max(limits))
+            row: f"it is {nearest:.4g} from the nearest other recording of {person!r}, more than "
+            f"the threshold of {max(limits):.4g}"
+            for row, nearest in apart(scores, len(own), max(limits)).items()
         }
 
     def remove(self, person: str) -> None:

@@ -11,7 +11,7 @@ import keras_dml
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
 from keras_dml.evaluation import false_accepts
-from keras_dml.gallery import Gallery, _calibration, _exported, _model
+from keras_dml.gallery import Gallery, _calibration, _cohesion, _exported, _model
 from keras_dml.layers import Covariance, InputContract, MaskedAveragePooling1D, QuantileLayer
 from keras_dml.models import PrototypicalClassifier
 from tests.evaluation.people import claims
@@ -155,6 +155,28 @@ def test_a_recording_of_somebody_else_is_not_enrolled_once_thresholds_are_set(ga
     found = gallery.enroll("alice", mixed)
     assert found.kept == (0, 1) and found.enrolled == 6
     assert "more than the threshold" in found.refused[2]
+
+
+def test_several_recordings_of_somebody_else_do_not_vouch_for_each_other(gallery, people):
+    calibrated(gallery, people)
+    found = gallery.enroll("alice", [*people("bob", 2), *people("alice", 1)])
+    assert found.kept == (2,) and "more than the threshold" in found.refused[1]
+    of_new = gallery.enroll("dora", [*people("bob", 2), *people("dora", 3)])
+    assert of_new.kept == (2, 3, 4) and sorted(of_new.refused) == [0, 1]
+    alone = gallery.enroll("emil", [*people("bob", 1), *people("emil", 1)])
+    assert alone.kept == () and sorted(alone.refused) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("enrolled", "belonging"), [(0, [0, 1, 2]), (1, [3, 4]), (2, [0, 1, 2, 3, 4])]
+)
+def test_recordings_belong_together_by_others_between_them(enrolled, belonging):
+    given, known = np.array([0.0, 1, 2, 9, 10]), np.array([10.5, 0.5][:enrolled])
+    distances = np.abs(given[:, None] - np.concatenate([known, given]))
+    distances[:, enrolled:][np.eye(5, dtype=bool)] = np.inf
+    found = _cohesion.apart(distances, enrolled, 1.0)
+    assert sorted(found) == sorted({*range(5)} - {*belonging})
+    assert all(distance > 1 for distance in found.values())
 
 
 def test_what_is_marked_as_not_a_person_s_is_no_longer_accepted(gallery, people):
