@@ -68,9 +68,9 @@ def run(
     """Calibrate a gallery: set the threshold that accepts at most a rate of false claims.
 
     The rate is that of the people given; the interval printed is that of as many others. Give
-    people whom the model has not seen in its training, several recordings each; they are not
-    enrolled by this. A rate that is too small for so few people is refused, with the number of
-    people that it would take.
+    people whom the model has not seen in its training, as many recordings of each as you enroll of
+    a person, for the nearest of more is nearer; they are not enrolled by this. A rate that is too
+    small for so few people is refused, with the number of people that it would take.
 
     With --window, recordings are heard as claims that grow: give recordings as long as a claim may
     last.

@@ -30,6 +30,8 @@ class Boundary:
         steps_to_reject: The same of a false claim that was rejected.
         people: Number of people that it was set on.
         trials: Number of their imposter trials.
+        enrolled: Recordings of a person, the median: with more of a person enrolled, false claims
+            are accepted more often.
     """
 
     far: float
@@ -46,6 +48,7 @@ class Boundary:
     steps_to_reject: float | None
     people: int
     trials: int
+    enrolled: int | None = None
 
     def __post_init__(self):
         for name in ("far_ci95", "tar_ci95"):  # lists, where they were kept

@@ -9,6 +9,9 @@ from keras_dml import evaluation
 from keras_dml.gallery._names import composed
 from keras_dml.gallery._results import GroupRate, Threshold
 
+# Of vowels, a threshold for FAR 5 % with 2 of each enrolled has 10 % with 4, and 17 % with 8.
+MORE = 1.5
+
 
 def check_people(people):
     """Raise unless there are two people, and somebody has two recordings.
@@ -46,6 +49,35 @@ def warn_of_trained(trained, people):
         )
 
 
+def usual_count(people):
+    """Recordings of a person, the median.
+
+    Args:
+        people: Person of each recording, shape `(recordings,)`.
+    """
+    return int(np.median(np.unique(people, return_counts=True)[1]))
+
+
+def warn_of_more(counts, found):
+    """Warns of people of whom many more recordings are enrolled than a rate was set by, as a
+    `UserWarning`.
+
+    Args:
+        counts: Recordings enrolled by person.
+        found: `Threshold`s and `Boundary`s.
+    """
+    set_by = min((one.enrolled for one in found if one.enrolled), default=None)
+    person = max(counts, key=counts.get, default=None)
+    if set_by is None or person is None or counts[person] <= MORE * set_by:
+        return
+    warnings.warn(
+        f"{counts[person]} recordings of {person!r} are enrolled, and the rate was set by people "
+        f"with {set_by} each. The nearest of more is nearer: false claims are accepted about "
+        f"{counts[person] / set_by:.2g} times as often as it says. Calibrate with as many of each.",
+        stacklevel=3,
+    )
+
+
 def everybodys_claims(distances, people):
     """Every recording as everybody's: its own person's by the other recordings of that person.
 
@@ -67,7 +99,7 @@ def everybodys_claims(distances, people):
     return scores.ravel()[shown], probes[shown], claimed[shown]
 
 
-def calibrated(scores, probes, claimed, far, *, groups=None, extrapolate=False):
+def calibrated(scores, probes, claimed, far, *, enrolled=None, groups=None, extrapolate=False):
     """The `Threshold` that accepts at most a fraction of the false claims.
 
     Args:
@@ -75,6 +107,7 @@ def calibrated(scores, probes, claimed, far, *, groups=None, extrapolate=False):
         probes: Person of each claim's recording.
         claimed: Person of each claim.
         far: False accept rate, above 0 and below 1.
+        enrolled: Recordings of a person, see `usual_count`, or None.
         groups: `{person: group}`, or None.
         extrapolate: See `keras_dml.evaluation.certificate`.
     """
@@ -94,6 +127,7 @@ def calibrated(scores, probes, claimed, far, *, groups=None, extrapolate=False):
         independent=shown.independent,
         strictest=shown.strictest,
         method=shown.method,
+        enrolled=enrolled,
         groups=() if groups is None else _by_group(scores[~genuine], people, value, groups),
     )
 

@@ -9,7 +9,13 @@ import numpy as np
 
 from keras_dml import evaluation
 from keras_dml._arrays import whole
-from keras_dml.gallery._calibration import calibrated, everybodys_claims, warn_of_trained
+from keras_dml.gallery._calibration import (
+    calibrated,
+    everybodys_claims,
+    usual_count,
+    warn_of_more,
+    warn_of_trained,
+)
 from keras_dml.gallery._names import checked_people, composed
 from keras_dml.gallery._results import Candidate, Decision, Identification, Threshold
 
@@ -133,8 +139,10 @@ class Decisions:
         warn_of_trained(self._model.trained_on, people)
         z = self._model.embed(listed)
         claims = everybodys_claims(self._model.distances(z, z), people)
-        found = calibrated(*claims, far, groups=groups, extrapolate=extrapolate)
+        options = {"groups": groups, "extrapolate": extrapolate, "enrolled": usual_count(people)}
+        found = calibrated(*claims, far, **options)
         self._store.set_threshold(found)
+        warn_of_more(self.people(), [found])
         return found
 
     def evaluate(self, recordings, people):

@@ -6,6 +6,7 @@ import pathlib
 
 import numpy as np
 
+from keras_dml.gallery._calibration import warn_of_more
 from keras_dml.gallery._cohesion import apart
 from keras_dml.gallery._decisions import Decisions
 from keras_dml.gallery._explanations import Explanations
@@ -159,7 +160,13 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
         if not kept:
             return Enrollment(person, kept, refused, self.people().get(person, 0))
         ids = tuple(recording_id(one.tobytes()) for one in z.astype("<f4"))
-        return Enrollment(person, kept, refused, self._store.add(person, z), ids)
+        total = self._store.add(person, z)
+        warn_of_more({person: total}, self._rates())
+        return Enrollment(person, kept, refused, total, ids)
+
+    def _rates(self):
+        """All that was set by people: thresholds and boundaries."""
+        return [*self.thresholds.values(), *self.boundaries.values()]
 
     def _apart(self, person, z):
         """Why some embeddings do not belong to the others of a person, by row."""

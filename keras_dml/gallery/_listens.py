@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from keras_dml._arrays import whole
 from keras_dml.gallery._boundary import Boundary, boundary
-from keras_dml.gallery._calibration import check_people, warn_of_trained
+from keras_dml.gallery._calibration import (
+    check_people,
+    usual_count,
+    warn_of_more,
+    warn_of_trained,
+)
 from keras_dml.gallery._listening import Listening, signals_of
 
 
@@ -76,7 +83,9 @@ class Listens:
         warn_of_trained(self._model.trained_on, people)
         window = _window(signals_of(self.model), window)
         found = boundary(*self._trajectories(listed, people, window), far, window)
+        found = dataclasses.replace(found, enrolled=usual_count(people))
         self._store.set_boundary(found)
+        warn_of_more(self.people(), [found])
         return found
 
     def _trajectories(self, recordings, people, window):

@@ -66,6 +66,8 @@ class Threshold:
         strictest: The lowest rate that these people support.
         method: Whether the rate was counted over people, or extrapolated by a model.
         groups: `GroupRate` of each group, where groups were given.
+        enrolled: Recordings of a person, the median: with more of a person enrolled, false claims
+            are accepted more often.
     """
 
     far: float
@@ -79,6 +81,7 @@ class Threshold:
     strictest: float
     method: str
     groups: tuple[GroupRate, ...] = ()
+    enrolled: int | None = None
 
     def __post_init__(self):
         groups = tuple(GroupRate(*group) for group in self.groups)  # lists, where they were kept

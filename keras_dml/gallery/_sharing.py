@@ -7,12 +7,13 @@ import os
 import numpy as np
 
 from keras_dml.gallery import _exported
+from keras_dml.gallery._calibration import warn_of_more
 from keras_dml.gallery._names import checked_name
 
 
 class Sharing:
-    """The part of a gallery that other galleries and devices read; it needs `_store`, `_model` and
-    `_about`."""
+    """The part of a gallery that other galleries and devices read; it needs `_store`, `_model`,
+    `_about`, `people` and `_rates`."""
 
     def export_templates(self, path) -> None:
         """Writes all embeddings to a file, for `merge` or for a device.
@@ -69,4 +70,7 @@ class Sharing:
         self._model.check(embeddings.reshape(len(people), *shape))
         for person in dict.fromkeys(people):
             checked_name(person)
-        return self._store.add_all(*given)
+        added = self._store.add_all(*given)
+        if added:
+            warn_of_more(self.people(), self._rates())
+        return added

@@ -102,6 +102,18 @@ def test_a_threshold_that_a_model_gave_says_so(gallery, people):
     assert "extrapolated by" in str(calibrated(gallery, people, far, extrapolate=True))
 
 
+def test_more_recordings_than_a_threshold_was_set_by_are_told(gallery, people, recwarn):
+    assert calibrated(gallery, people).enrolled == 4
+    gallery.enroll("dora", people("dora", 6))
+    assert not [one for one in recwarn if "The nearest of more" in str(one.message)]
+    with pytest.warns(UserWarning, match="8 recordings of 'dora' .* with 4 .* 2 times"):
+        gallery.enroll("dora", people("dora", 2))
+    names = [f"volunteer {i}" for i in range(24)]
+    recordings = [one for name in names for one in people(name, 2)]
+    with pytest.warns(UserWarning, match="8 recordings of 'dora' .* with 2 .* 4 times"):
+        gallery.calibrate(recordings, np.repeat(names, 2), 0.05)
+
+
 def test_the_rate_within_each_group_is_told_and_kept(gallery, model, people, place):
     """Volunteers of a group resemble each other: their rate is above that of all."""
     level = people.level("volunteer 0")

@@ -30,7 +30,7 @@ def once(model, people, tmp_path_factory):
     path = tmp_path_factory.mktemp("listening") / "family.db"
     with Gallery(path, model) as opened:
         for name in ("alice", "bob"):
-            opened.enroll(name, people(name))
+            opened.enroll(name, people(name, 3))
         names = np.repeat([f"volunteer {i}" for i in range(VOLUNTEERS)], 2)
         recordings = [people(name, 1, WINDOW * WINDOWS + 5)[0] for name in names]
         opened.calibrate_listening(recordings, names, FAR, window=WINDOW)
@@ -204,7 +204,7 @@ def test_seconds_are_told_where_the_model_knows_its_rate(people, tmp_path):
     x = InputContract(channels=list("xyz"), units="g", rate_hz=20)(signal)
     model = keras.Model(signal, QuantileLayer(6)(x), name="timed")
     with Gallery(tmp_path / "timed.db", model) as gallery:
-        gallery.enroll("alice", people("alice"))
+        gallery.enroll("alice", people("alice", 3))
         names = np.repeat(np.arange(VOLUNTEERS), 2)
         recordings = [people(str(name), 1, 40)[0] for name in names]
         gallery.calibrate_listening(recordings, names, FAR, window=WINDOW)
@@ -225,7 +225,7 @@ def test_a_model_of_one_length_says_the_window(people, tmp_path):
 
 def test_without_a_boundary_nobody_is_listened_to(model, people, tmp_path):
     with Gallery(tmp_path / "new.db", model) as gallery:
-        gallery.enroll("alice", people("alice"))
+        gallery.enroll("alice", people("alice", 3))
         with pytest.raises(ValueError, match="call `calibrate_listening`"):
             gallery.listen("alice")
 
