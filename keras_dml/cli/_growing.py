@@ -5,9 +5,10 @@ import tempfile
 import time
 
 WAIT_SECONDS = 0.2
+LEAST = 2  # steps that make a rate
 
 
-def chunks(read, path, follow):
+def chunks(read, path, follow, least):
     """The steps of a file, and of one that is followed those that come later.
 
     Args:
@@ -15,6 +16,8 @@ def chunks(read, path, follow):
         path: The file.
         follow: Seconds to wait for further steps before it ends; None: not to wait. Only a csv can
             be followed: it is read line by line.
+        least: Steps of a file that is followed before it is read: a clock that jitters tells no
+            rate by two.
 
     Yields:
         Arrays `(time, channels)`, one behind the other.
@@ -32,7 +35,7 @@ def chunks(read, path, follow):
     seen, changed = 0, time.monotonic()
     while True:
         is_last = time.monotonic() - changed >= follow
-        steps = _whole_lines(read, path)
+        steps = _whole_lines(read, path, max(least, LEAST))
         if len(steps) > seen:
             yield steps[seen:]
             seen, changed = len(steps), time.monotonic()
@@ -43,14 +46,14 @@ def chunks(read, path, follow):
         raise FileNotFoundError(f"There is no file {str(path)!r}, after {follow:g} seconds.")
 
 
-def _whole_lines(read, path):
-    """What stands in the lines of a csv that are finished, as many as have come; () before the
-    first step."""
+def _whole_lines(read, path, least):
+    """What stands in the lines of a csv that are finished, as many as have come; () before there
+    are so many steps."""
     if not path.exists():  # what writes it begins later
         return ()
     text = path.read_bytes()
     text = text[: text.rfind(b"\n") + 1]
-    if text.count(b"\n") < 3:  # names and two steps, which make a rate
+    if text.count(b"\n") <= least:  # and the line of names
         return ()
     with tempfile.TemporaryDirectory() as folder:
         finished = pathlib.Path(folder, path.name)

@@ -55,7 +55,8 @@ def run(
     ):
         reader = _galleries.Reader(opened, channels, rate_hz, resample)
         listening = opened.listen(person, far=far)
-        for chunk in _growing.chunks(reader.values, file, follow):
+        window = listening.boundary.window
+        for chunk in _growing.chunks(reader.values, file, follow, window):
             if listening.add(chunk).accepted is not None:
                 break
         reader.say_what_files_do_not()
@@ -63,7 +64,7 @@ def run(
         if heard.accepted is None:
             raise ValueError(
                 f"{file} ended undecided: {heard}. Give a longer recording, of up to "
-                f"{listening.boundary.window * listening.boundary.windows:,} steps."
+                f"{window * listening.boundary.windows:,} steps."
             )
     if as_json:
         found = dataclasses.asdict(heard)

@@ -530,6 +530,22 @@ def test_a_file_is_followed_line_by_line(command, listening, walks):
     )
 
 
+def test_a_file_that_is_followed_is_read_once_a_window_tells_its_rate(command, listening, walks):
+    header, *steps = walks.file("alice").read_text().splitlines()
+    early = steps[1].replace("0.0200,", "0.0190,")  # the second step, by a clock that jitters
+    assert early != steps[1]
+    growing = walks.file("alice", "growing.csv")
+    growing.write_text("\n".join([header, steps[0], early, ""]))
+
+    def grow():
+        growing.write_text("\n".join([header, steps[0], early, *steps[2:], ""]))
+
+    timer = threading.Timer(1.0, grow)
+    timer.start()
+    assert command("listen", listening, "alice", growing, "--follow", "20")[0] == 0
+    timer.join()
+
+
 def test_errors_of_files_name_the_options_of_the_command(command, family, monkeypatch):
     said = failed(command, "people", family, "--key", family.with_name("none.key"))
     assert "--key names no file that can be read" in said
