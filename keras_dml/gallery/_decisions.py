@@ -146,7 +146,8 @@ class Decisions:
         return found
 
     def evaluate(self, recordings, people):
-        """Figures of recordings observed later, each against everybody enrolled.
+        """Figures of recordings observed later, each against everybody enrolled. One that is
+        nearest to a recording marked as not a person's is further from them than all others.
 
         Args:
             recordings: List of recordings.
@@ -163,7 +164,9 @@ class Decisions:
         known = self._templates()
         self._check_anybody(known)
         z = self._model.embed(listed)
-        scores = np.stack([known.scores(self._model, one[None], known.names)[0] for one in z])
+        found = [known.scores(self._model, one[None], known.names) for one in z]
+        scores, denied = (np.stack(side) for side in zip(*found, strict=True))
+        scores[denied] = np.nextafter(scores.max(), np.inf)  # behind all that is not denied
         probes, claims = np.repeat(people, len(known.names)), np.tile(known.names, len(listed))
         return evaluation.verification(
             scores.ravel(), probes == claims, people=(probes, claims), bootstrap=1000

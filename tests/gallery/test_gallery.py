@@ -301,6 +301,15 @@ def test_later_recordings_are_measured_against_everybody(gallery, people):
 
 
 @pytest.mark.parametrize("place", FILES[:1], indirect=True)
+def test_what_is_marked_counts_in_figures_as_in_decisions(gallery, people):
+    twin = people("alice", 2)
+    rates = [gallery.evaluate([*twin, *people("bob", 2)], ["alice"] * 2 + ["bob"] * 2).eer]
+    gallery.reject("alice", twin)
+    assert not gallery.verify("alice", twin[:1], threshold=1e9).accepted
+    rates.append(gallery.evaluate([*twin, *people("bob", 2)], ["alice"] * 2 + ["bob"] * 2).eer)
+    assert rates[0] == 0 and rates[1] > 0.2
+
+
 def test_people_without_recordings_and_strange_names_in_a_file_do_no_harm(gallery, people):
     connection = sqlite3.connect(gallery.path)
     connection.execute("INSERT INTO people (name) VALUES ('none'), ('a' || char(10) || 'b')")
