@@ -33,6 +33,11 @@ def resampled(recording, seconds, rate_hz):
             f"{path} has {found:.6g} Hz, of which no {rate_hz:g} Hz can be made: at most {FINEST} "
             "times as many. Record it faster."
         )
+    if rate_hz * len(recording.values) < found:
+        raise ValueError(
+            f"{path} has {found:.6g} Hz and lasts {len(recording.values) / found:.3g} s, less than "
+            f"a step at {rate_hz:g} Hz. If its times are in another unit than it says, mend that."
+        )
     if seconds is None:
         seconds = np.arange(len(recording.values)) / found
     finer = 1 if _times.is_same_rate(found, rate_hz) else math.ceil(found / rate_hz)

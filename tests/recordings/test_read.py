@@ -253,6 +253,11 @@ def test_what_was_not_recorded_is_not_made_up(written, times, wanted, message):
     assert refused(written(timed("t", times)), resample_hz=wanted).startswith(message)
 
 
+def test_what_lasts_less_than_a_step_of_the_rate_is_refused(written):
+    said = refused(written(timed("t_ns", [0, 1, 2])), resample_hz=50)
+    assert said.startswith("FILE has 1e+09 Hz and lasts 3e-09 s, less than a step at 50 Hz")
+
+
 def test_steps_of_one_time_are_no_hindrance(written):
     steps = [*range(50), *range(49, 100)]  # 49 twice
     walk = recordings.read(written(timed("t", np.array(steps) / 50)), resample_hz=50)
