@@ -72,6 +72,8 @@ def run(
     a person, for the nearest of more is nearer; they are not enrolled by this. A rate that is too
     small for so few people is refused, with the number of people that it would take.
 
+    Of people with several sessions, the true claims of one are measured against the others.
+
     With --window, recordings are heard as claims that grow: give recordings as long as a claim may
     last.
 
@@ -92,10 +94,15 @@ def run(
             for text in [*left_out, *refused.values()]:
                 _console.note(_console.plain(f"Left out: {text}"))
             people = [listing.recordings[i].person for i in indices]
+            sessions = [listing.recordings[i].session for i in indices]
             if window is None:
-                found = opened.calibrate(values, people, far, extrapolate=extrapolate)
+                found = opened.calibrate(
+                    values, people, far, sessions=sessions, extrapolate=extrapolate
+                )
             else:
-                found = opened.calibrate_listening(values, people, far, window=window)
+                found = opened.calibrate_listening(
+                    values, people, far, window=window, sessions=sessions
+                )
     if as_json:
         _console.json_object({**dataclasses.asdict(found), "left_out": len(refused)})
     else:

@@ -78,12 +78,45 @@ def warn_of_more(counts, found):
     )
 
 
-def everybodys_claims(distances, people):
-    """Every recording as everybody's: its own person's by the other recordings of that person.
+def not_enrolled(people, sessions=None):
+    """Which recordings are not enrolled when one is observed: itself, and those of its session if
+    its person has others.
+
+    Args:
+        people: Person of each recording, shape `(recordings,)`.
+        sessions: Session of each, or None.
+
+    Returns:
+        Booleans of shape `(observed, recordings)`.
+
+    Raises:
+        ValueError: If there is not one session a recording.
+    """
+    hidden = np.eye(len(people), dtype=bool)
+    if sessions is None:
+        return hidden
+    sessions = np.array([str(one) for one in sessions])
+    if len(sessions) != len(people):
+        raise ValueError(
+            f"`sessions` must name the session of each of the {len(people)} recordings. Received "
+            f"{len(sessions)}."
+        )
+    for name in np.unique(people):
+        rows = np.flatnonzero(people == name)
+        same = sessions[rows, None] == sessions[rows]
+        if not same.all():
+            hidden[np.ix_(rows, rows)] = same
+    return hidden
+
+
+def everybodys_claims(distances, people, sessions=None):
+    """Every recording as everybody's: its own person's by the other recordings of that person, of
+    other sessions where there are any.
 
     Args:
         distances: Between all recordings, shape `(recordings, recordings)`.
         people: Person of each recording, shape `(recordings,)`.
+        sessions: Session of each, or None.
 
     Returns:
         `(scores, probes, claims)`, each of shape `(claims,)`: the least distance to a recording of
@@ -91,8 +124,7 @@ def everybodys_claims(distances, people):
         no claim of its own.
     """
     names = check_people(people)
-    distances = np.array(distances)
-    np.fill_diagonal(distances, np.inf)
+    distances = np.where(not_enrolled(people, sessions), np.inf, distances)
     scores = np.stack([distances[:, people == name].min(axis=1) for name in names], axis=1)
     probes, claimed = (x.ravel() for x in np.broadcast_arrays(people[:, None], names))
     shown = np.isfinite(scores.ravel())

@@ -109,7 +109,14 @@ class Decisions:
         self._store.add(person, self._embedded(recordings), enrolled=False)
 
     def calibrate(
-        self, recordings, people, far: float = 0.01, *, groups=None, extrapolate=False
+        self,
+        recordings,
+        people,
+        far: float = 0.01,
+        *,
+        sessions=None,
+        groups=None,
+        extrapolate=False,
     ) -> Threshold:
         """Sets the threshold that accepts at most a fraction of these people's false claims.
 
@@ -122,6 +129,8 @@ class Decisions:
             recordings: List of recordings.
             people: Person of each.
             far: False accept rate, above 0 and below 1.
+            sessions: Session of each recording, such as the day: a recording is then its own
+                person's by those of other sessions, where the person has any. None: by all others.
             groups: Group of each person, `{person: group}`, such as of age or sensor, for the rate
                 at which people of one group are taken for each other; those without one have None.
             extrapolate: See `keras_dml.evaluation.certificate`.
@@ -138,7 +147,7 @@ class Decisions:
         listed, people = self._named(recordings, people)
         warn_of_trained(self._model.trained_on, people)
         z = self._model.embed(listed)
-        claims = everybodys_claims(self._model.distances(z, z), people)
+        claims = everybodys_claims(self._model.distances(z, z), people, sessions)
         options = {"groups": groups, "extrapolate": extrapolate, "enrolled": usual_count(people)}
         found = calibrated(*claims, far, **options)
         self._store.set_threshold(found)

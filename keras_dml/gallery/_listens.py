@@ -10,6 +10,7 @@ from keras_dml._arrays import whole
 from keras_dml.gallery._boundary import Boundary, boundary
 from keras_dml.gallery._calibration import (
     check_people,
+    not_enrolled,
     usual_count,
     warn_of_more,
     warn_of_trained,
@@ -52,7 +53,7 @@ class Listens:
         return Listening(self, person, known[min(known) if far is None else far])
 
     def calibrate_listening(
-        self, recordings, people, far: float = 0.05, *, window=None
+        self, recordings, people, far: float = 0.05, *, window=None, sessions=None
     ) -> Boundary:
         """Sets the boundary at which `listen` accepts at most a fraction of false claims, at
         whatever moment it stops, of people never used, on average: see
@@ -69,6 +70,7 @@ class Listens:
             far: False match rate, above 0 and below 1.
             window: Steps of a window, the shortest time to a decision; None: as many as the model
                 takes, where it takes one length only.
+            sessions: Session of each recording, see `calibrate`.
 
         Returns:
             `Boundary`, which the gallery keeps, with the time to a decision.
@@ -82,23 +84,23 @@ class Listens:
         check_people(people)
         warn_of_trained(self._model.trained_on, people)
         window = _window(signals_of(self.model), window)
-        found = boundary(*self._trajectories(listed, people, window), far, window)
+        found = boundary(*self._trajectories(listed, people, window, sessions), far, window)
         found = dataclasses.replace(found, enrolled=usual_count(people))
         self._store.set_boundary(found)
         warn_of_more(self.people(), [found])
         return found
 
-    def _trajectories(self, recordings, people, window):
+    def _trajectories(self, recordings, people, window, sessions=None):
         """Scores of the windows of everybody's claims, shape `(claims, windows)`, and the people of
         both sides."""
         count = _windows_of_all(recordings, window)
-        z = self._model.embed(recordings)
+        z, hidden = self._model.embed(recordings), not_enrolled(people, sessions)
         names = np.unique(people)
         scores, probes, claims = [], [], []
         for i, recording in enumerate(recordings):
             windows = [recording[k * window : (k + 1) * window] for k in range(count)]
             distances = self._model.distances(self._model.embed(windows), z)
-            distances[:, i] = np.inf
+            distances[:, hidden[i]] = np.inf
             for name in names:
                 nearest = distances[:, people == name].min(axis=1)
                 if np.isfinite(nearest).all():  # a person's only recording has nothing to claim by

@@ -102,6 +102,23 @@ def test_a_threshold_that_a_model_gave_says_so(gallery, people):
     assert "extrapolated by" in str(calibrated(gallery, people, far, extrapolate=True))
 
 
+def test_a_session_is_claimed_by_the_recordings_of_others(gallery, people):
+    """Every session of a person is elsewhere: alike within, nobody's by the sessions before."""
+    names = np.repeat([f"volunteer {i}" for i in range(24)], 4)
+    sessions = ["monday", "monday", "tuesday", "tuesday"] * 24
+    recordings = [
+        people(f"{name} {session}", 1)[0] for name, session in zip(names, sessions, strict=True)
+    ]
+    blind = gallery.calibrate(recordings, names, 0.05)
+    apart = gallery.calibrate(recordings, names, 0.05, sessions=sessions)
+    assert blind.tar == 1 and apart.tar < 0.3
+    assert (apart.value, apart.far_ci95) == (blind.value, blind.far_ci95)
+    one_day = gallery.calibrate(recordings, names, 0.05, sessions=[None] * 96)
+    assert one_day == blind
+    with pytest.raises(ValueError, match="session of each of the 96 recordings. Received 1"):
+        gallery.calibrate(recordings, names, 0.05, sessions=["monday"])
+
+
 def test_more_recordings_than_a_threshold_was_set_by_are_told(gallery, people, recwarn):
     assert calibrated(gallery, people).enrolled == 4
     gallery.enroll("dora", people("dora", 6))
