@@ -1,5 +1,6 @@
 """The threshold of a gallery, from claims of people who are not in it."""
 
+import hashlib
 import warnings
 from collections.abc import Mapping
 
@@ -45,6 +46,29 @@ def warn_of_trained(trained, people):
             f"The model was made with {len(seen)} of these {len(names)} people, such as "
             f"{seen[0]!r}: it may tell them apart better than others, who are then accepted more "
             "often than this threshold promises. Calibrate with people whom it has never seen.",
+            stacklevel=3,
+        )
+
+
+def warn_of_copies(recordings, people):
+    """Warns of recordings that are there twice, as a `UserWarning`.
+
+    Args:
+        recordings: List of arrays.
+        people: Person of each, shape `(recordings,)`.
+    """
+    first, copies = {}, []
+    for i, recording in enumerate(recordings):
+        values = np.asarray(recording, np.float32)
+        digest = hashlib.sha256(values.tobytes()).digest()
+        if (same := first.setdefault((digest, values.shape), i)) != i:
+            copies.append((same, i))
+    if copies:
+        one, other = (str(people[i]) for i in copies[0])
+        warnings.warn(
+            f"{len(copies)} of these {len(recordings)} recordings are there twice, such as one of "
+            f"{one!r} and one of {other!r}: they agree as no two recordings do, and the rates are "
+            "not those of people. Leave copies out.",
             stacklevel=3,
         )
 

@@ -13,6 +13,7 @@ from keras_dml.gallery._calibration import (
     calibrated,
     everybodys_claims,
     usual_count,
+    warn_of_copies,
     warn_of_more,
     warn_of_trained,
 )
@@ -146,6 +147,7 @@ class Decisions:
         """
         listed, people = self._named(recordings, people)
         warn_of_trained(self._model.trained_on, people)
+        warn_of_copies(listed, people)
         z = self._model.embed(listed)
         claims = everybodys_claims(self._model.distances(z, z), people, sessions)
         options = {"groups": groups, "extrapolate": extrapolate, "enrolled": usual_count(people)}

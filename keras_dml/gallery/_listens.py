@@ -12,6 +12,7 @@ from keras_dml.gallery._calibration import (
     check_people,
     not_enrolled,
     usual_count,
+    warn_of_copies,
     warn_of_more,
     warn_of_trained,
 )
@@ -84,6 +85,7 @@ class Listens:
         check_people(people)
         warn_of_trained(self._model.trained_on, people)
         window = _window(signals_of(self.model), window)
+        warn_of_copies(listed, people)
         found = boundary(*self._trajectories(listed, people, window, sessions), far, window)
         found = dataclasses.replace(found, enrolled=usual_count(people))
         self._store.set_boundary(found)

@@ -119,6 +119,14 @@ def test_a_session_is_claimed_by_the_recordings_of_others(gallery, people):
         gallery.calibrate(recordings, names, 0.05, sessions=["monday"])
 
 
+def test_a_recording_that_is_there_twice_is_told(gallery, people):
+    names = [f"volunteer {i}" for i in range(24)]
+    recordings = [one for name in names for one in people(name)]
+    recordings[1] = recordings[0].copy()
+    with pytest.warns(UserWarning, match="1 of these 96 .* one of 'volunteer 0' and one of 'volun"):
+        gallery.calibrate(recordings, np.repeat(names, 4), 0.05)
+
+
 def test_more_recordings_than_a_threshold_was_set_by_are_told(gallery, people, recwarn):
     assert calibrated(gallery, people).enrolled == 4
     gallery.enroll("dora", people("dora", 6))
@@ -317,7 +325,6 @@ def test_later_recordings_are_measured_against_everybody(gallery, people):
     assert found.intervals["eer"][0] == 0
 
 
-@pytest.mark.parametrize("place", FILES[:1], indirect=True)
 def test_what_is_marked_counts_in_figures_as_in_decisions(gallery, people):
     twin = people("alice", 2)
     rates = [gallery.evaluate([*twin, *people("bob", 2)], ["alice"] * 2 + ["bob"] * 2).eer]
@@ -327,6 +334,7 @@ def test_what_is_marked_counts_in_figures_as_in_decisions(gallery, people):
     assert rates[0] == 0 and rates[1] > 0.2
 
 
+@pytest.mark.parametrize("place", FILES[:1], indirect=True)
 def test_people_without_recordings_and_strange_names_in_a_file_do_no_harm(gallery, people):
     connection = sqlite3.connect(gallery.path)
     connection.execute("INSERT INTO people (name) VALUES ('none'), ('a' || char(10) || 'b')")
