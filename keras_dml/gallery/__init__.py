@@ -23,6 +23,7 @@ _HOME = {
     "exists": "_without_model",
     "export_tflite": "_device",
     "people": "_without_model",
+    "purge": "_without_model",
     "remove": "_without_model",
 }
 

@@ -1,4 +1,4 @@
-"""What needs no model: a list of people, and to remove one, also when the model is lost."""
+"""What needs no model: to list people, remove one and purge, also when the model is lost."""
 
 from __future__ import annotations
 
@@ -48,6 +48,26 @@ def remove(path: str | os.PathLike, person: str, *, key=None, keys=None) -> None
                 f"Nobody named {person!r} is in {path}, which has {len(store.people())} people: "
                 "`people()` lists them."
             )
+
+
+def purge(path: str | os.PathLike, *, key=None, keys=None) -> tuple[str, ...]:
+    """Writes all anew without free space, as `Gallery.purge`; loads no model.
+
+    Args:
+        path: Path of a gallery's file, or the URL of a database.
+        key: As in `Gallery`.
+        keys: As in `Gallery`.
+
+    Returns:
+        Where removed templates may still be, sentences; none of a file.
+
+    Raises:
+        FileNotFoundError: If there is no gallery.
+        ValueError: If the file is no gallery, or is damaged.
+        OSError: If it cannot be used.
+    """
+    with _opened(path, key, keys) as store:
+        return store.purge()
 
 
 def exists(path: str | os.PathLike) -> bool:

@@ -215,9 +215,12 @@ def test_people_are_listed_and_removed_without_their_model(command, family, monk
         ["alice", "4"],
         ["bob", "4"],
     ]
-    assert answered(command, "remove", family, "bob") == (0, {"removed": "bob", "people": 1})
+    assert answered(command, "remove", family, "bob") == (
+        0,
+        {"removed": "bob", "people": 1, "remains": []},
+    )
     assert answered(command, "people", family)[1] == {"alice": 4}
-    code, out, _ = command("remove", family, "alice")
+    code, out, _ = command("remove", family, "alice", "--purge")
     assert (code, out) == (0, "alice removed, 0 left\n")
     assert command("people", family)[1] == "Nobody is enrolled.\n"
 

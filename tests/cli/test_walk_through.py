@@ -70,5 +70,9 @@ def test_a_person_gets_from_files_to_decisions_by_commands(
     for name in earlier:
         person = device.identify(*later[name][:OBSERVED])
         assert person == (name if name in known else None)
-    assert told("remove", "family.db", known[0]) == {"removed": known[0], "people": 1}
+    assert told("remove", "family.db", known[0]) == {
+        "removed": known[0],
+        "people": 1,
+        "remains": [],
+    }
     assert told("identify", "family.db", f"new/{known[0]}", status=1)["person"] is None

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from keras_dml import cli
+from keras_dml.cli import _console
 from keras_dml.gallery import Gallery, _key
 from keras_dml.gallery._store import Store
 
@@ -339,3 +340,20 @@ def test_a_command_merges_two_encrypted_galleries_of_servers(server, model, peop
     assert not stop.value.code
     with Gallery(places[0], key=key, keys=keys) as gallery:
         assert gallery.people() == {"ann": 4, "bob": 4}
+
+
+def test_a_command_purges_a_server_and_says_what_remains(server, model, people, monkeypatch):
+    url, said = server.database(), []
+    monkeypatch.setattr(_console, "note", said.append)
+    monkeypatch.setattr(_console, "echo", said.append)
+    with Gallery(url, model) as gallery:
+        for name in ("ann", "bob"):
+            gallery.enroll(name, people(name))
+    cli.remove.run(url, "ann")
+    assert said == [
+        "ann removed, 1 left",
+        "Note: the server's disk keeps what was removed until --purge.",
+    ]
+    cli.remove.run(url, "bob", purge=True)
+    assert said[2] == "bob removed, 0 left"
+    assert "write-ahead log" in said[3] and "Backups" in said[-1]
