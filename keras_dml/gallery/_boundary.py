@@ -51,6 +51,9 @@ class Boundary:
     enrolled: int | None = None
 
     def __post_init__(self):
+        limits = self.value, self.reject_above, self.spread
+        if not np.isfinite(limits).all():  # as of a stranger's file: it would accept everybody
+            raise ValueError(f"Limits of a boundary are finite. Received {limits}.")
         for name in ("far_ci95", "tar_ci95"):  # lists, where they were kept
             object.__setattr__(self, name, tuple(getattr(self, name)))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import NamedTuple
 
 from keras_dml import evaluation
@@ -84,6 +85,8 @@ class Threshold:
     enrolled: int | None = None
 
     def __post_init__(self):
+        if not math.isfinite(self.value):  # as of a stranger's file: it would accept everybody
+            raise ValueError(f"A threshold is a finite distance. Received {self.value}.")
         groups = tuple(GroupRate(*group) for group in self.groups)  # lists, where they were kept
         object.__setattr__(self, "groups", groups)
 

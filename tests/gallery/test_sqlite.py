@@ -2,6 +2,8 @@
 
 import contextlib
 import errno
+import json
+import math
 import os
 import sqlite3
 
@@ -68,6 +70,23 @@ def test_a_gallery_that_somebody_has_changed_is_refused(path, statement):
     other.close()
     with pytest.raises(ValueError, match="that no gallery has"):
         Store(path)
+
+
+RATES = {"far": 0.01, "far_ci95": [0, 1], "tar": 1, "tar_ci95": [0, 1], "people": 2, "trials": 2}
+LIMITS = {"value": 1, "reject_above": 2, "spread": 1, "window": 1, "windows": 1, "seen": 0}
+STEPS = {"steps_to_accept": None, "steps_to_reject": None}
+
+
+@pytest.mark.parametrize(
+    ("table", "found"),
+    [
+        ("thresholds", {"value": math.inf, "strictest": 0.1, "method": "counted"}),
+        ("boundaries", LIMITS | STEPS | {"value": math.inf}),
+        ("boundaries", LIMITS | STEPS | {"spread": -math.inf}),
+    ],
+)
+def test_a_threshold_that_accepts_everybody_is_none(path, table, found):
+    test_a_threshold_that_is_none_is_said_to_be(path, table, json.dumps(RATES | found))
 
 
 @pytest.mark.parametrize("found", ["no json", "{}", "[1]", '{"value": "<b>"}'])
