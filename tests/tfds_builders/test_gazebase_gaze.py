@@ -13,8 +13,9 @@ from tests.tfds_builders.records import everything, splits_of_people
 from tfds_builders import reading
 from tfds_builders.common.errors import ArchiveError, FormatError
 from tfds_builders.gazebase_gaze import gazebase_gaze_dataset_builder
+from tfds_builders.gazebase_gaze.archive import TASKS
 from tfds_builders.gazebase_gaze.blocks import block_means
-from tfds_builders.gazebase_gaze.gazebase_gaze_dataset_builder import TASKS, Builder
+from tfds_builders.gazebase_gaze.gazebase_gaze_dataset_builder import Builder
 from tfds_builders.parsers import gazebase
 
 pytestmark = pytest.mark.usefixtures("quiet")

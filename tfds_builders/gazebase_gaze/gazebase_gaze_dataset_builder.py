@@ -6,9 +6,7 @@ import dataclasses
 import functools
 import io
 import logging
-import re
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -17,13 +15,13 @@ from tfds_builders.common import people
 from tfds_builders.common.about import About
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError
-from tfds_builders.common.find import Wanted, find
-from tfds_builders.common.limits import Limits
+from tfds_builders.common.find import find
 from tfds_builders.common.parts import tell_part
 from tfds_builders.common.recordings import RecordingsMixin
 from tfds_builders.common.repeats import Contents, Repeats
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
+from tfds_builders.gazebase_gaze import archive
 from tfds_builders.gazebase_gaze.blocks import block_means
 from tfds_builders.parsers import gazebase
 
@@ -32,27 +30,8 @@ log = logging.getLogger("tfds_builders")
 FRACTIONS = {"train": 0.8, "validation": 0.2}  # of those who did not come back for LATE_ROUND
 LATE_ROUND = 6
 SUBJECTS, VISITS = 322, 881  # of two sessions of seven tasks: 12,334 recordings
-TASKS = {
-    "TEX": "reading", "FXS": "fixation", "HSS": "horizontal saccades", "RAN": "random saccades",
-    "VD1": "the first video", "VD2": "the second video", "BLG": "a game steered by gaze",
-}  # fmt: skip
 RATES_HZ = (1000, 100)
 DEVICE = "EyeLink 1000"
-_VISIT = r"Subject_(\d)(\d{3})\.zip"
-_RECORDING = r"S_(\d)(\d{3})_S([12])_([A-Z\d]{3})\.csv"
-_GET = (
-    "Get GazeBase_v2_0.zip (6.7 GB) from https://doi.org/10.6084/m9.figshare.12912257, put it into "
-    "the manual folder as it is, and run "
-    "`python -m tfds_builders.build gazebase_gaze --manual-dir FOLDER`."
-)
-WANTED = Wanted(
-    dataset="gazebase_gaze",
-    stems=("GazeBase_v2_0", "GazeBase"),
-    loose=r"Round_\d",
-    official="GazeBase_v2_0.zip",
-    get=_GET,
-    limits=Limits(members=40_000, total_bytes=128 << 30),
-)
 
 
 @dataclasses.dataclass
@@ -60,7 +39,7 @@ class Config(tfds.core.BuilderConfig):
     """Which recordings, and at which rate.
 
     Attributes:
-        task: A key of `TASKS`; None for all.
+        task: A key of `archive.TASKS`; None for all.
         rate_hz: 1000 as recorded, or a divisor of it: means of blocks.
     """
 
@@ -68,49 +47,26 @@ class Config(tfds.core.BuilderConfig):
     rate_hz: int = gazebase.RATE_HZ
 
 
-class Visit(NamedTuple):
-    """What one person did in one round: the visit's own archive, or its recordings."""
-
-    subject: str
-    round: int
-    members: list[str]
-
-
-class Recording(NamedTuple):
-    """What a recording's name says, and its bytes."""
-
-    subject: str
-    round: int
-    session: int
-    task: str
-    name: str
-    content: bytes
-
-    @property
-    def key(self) -> str:
-        return f"{self.subject}/{self.round}/{self.session}/{self.task}"
-
-
 class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
     """Builder of `gazebase_gaze`."""
 
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "First release."}
-    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    MANUAL_DOWNLOAD_INSTRUCTIONS = archive.GET
     ABOUT = About(
         people=SUBJECTS,
-        size=f"{VISITS * 2 * len(TASKS):,} recordings, 6.7 GB",
+        size=f"{VISITS * 2 * len(archive.TASKS):,} recordings, 6.7 GB",
         license="CC BY 4.0",
-        archives=WANTED,
+        archives=archive.WANTED,
     )
     BUILDER_CONFIGS = [
         Config(
             name=f"{(task or 'all').lower()}{rate_hz}",
-            description=f"{TASKS.get(task, 'all tasks').capitalize()}, {rate_hz} Hz.",
+            description=f"{archive.TASKS.get(task, 'all tasks').capitalize()}, {rate_hz} Hz.",
             task=task,
             rate_hz=rate_hz,
         )
-        for task in (*TASKS, None)
+        for task in (*archive.TASKS, None)
         for rate_hz in RATES_HZ
     ]
 
@@ -140,12 +96,12 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
         Raises:
             ArchiveError: When it is missing or cannot be opened.
         """
-        return {"recordings": find(manual_dir, WANTED)}
+        return {"recordings": find(manual_dir, archive.WANTED)}
 
     def _split_generators(self, dl_manager):
         sources = self.sources(dl_manager.manual_dir)
         (source,) = sources.values()
-        visits = visits_of(source)
+        visits = archive.visits_of(source)
         subjects = subjects_of(visits, source.title)
         held = {
             "visits": (len(visits), VISITS),
@@ -168,7 +124,7 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
         make = functools.partial(examples_of, source=source, config=self.builder_config)
         return {
             split: self._generate_examples(
-                [Visit(*key, members) for key, members in visits.items() if key[0] in ids],
+                [archive.Visit(*key, members) for key, members in visits.items() if key[0] in ids],
                 make, split, "visits", repeats,
             )
             for split, ids in subjects.items()
@@ -176,7 +132,7 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
 
 
 def examples_of(
-    visit: Visit, repeats: Repeats | Contents, source: Source, config: Config
+    visit: archive.Visit, repeats: Repeats | Contents, source: Source, config: Config
 ) -> Iterator[tuple[str, dict]]:
     """Makes the examples of a visit.
 
@@ -184,7 +140,7 @@ def examples_of(
         ArchiveError: When its archive holds another visit, or `repeats` refuses a recording.
         FormatError: When a recording cannot be read.
     """
-    for recording in recordings_of(source, visit, config.task):
+    for recording in archive.recordings_of(source, visit, config.task):
         repeats.add(recording.content, recording.key, recording.subject)
         gaze = gazebase.parse(io.BytesIO(recording.content), name=recording.name)
         time_ms, sequence, valid = _resampled(gaze, config.rate_hz)
@@ -214,34 +170,6 @@ def _resampled(gaze: gazebase.Recording, rate_hz: int) -> tuple[np.ndarray, np.n
     return block_means(*signals, step_ms=gazebase.RATE_HZ // rate_hz)
 
 
-def visits_of(source: Source) -> dict[tuple[str, int], list[str]]:
-    """Returns the members of each person's visit, by subject and round.
-
-    Returns:
-        Names of members: the visit's own archive, or its recordings where that was unpacked.
-
-    Raises:
-        ArchiveError: When there is none, or a visit is there both packed and unpacked.
-    """
-    visits: dict[tuple[str, int], list[str]] = {}
-    packed = source.index(_VISIT)
-    for (number, subject), member in packed.items():
-        visits[subject, int(number)] = [member]
-    for (number, subject, *_), member in source.index(_RECORDING).items():
-        if (number, subject) in packed:
-            raise ArchiveError(
-                f"{source.title} holds round {number} of {subject} twice: "
-                f"{packed[number, subject]} and {member}. Keep one of the two."
-            )
-        visits.setdefault((subject, int(number)), []).append(member)
-    if not visits:
-        names = source.listed
-        raise ArchiveError(
-            f"{source.title} holds no Round_1/Subject_1001.zip, …; it holds {names}. {_GET}"
-        )
-    return dict(sorted(visits.items()))
-
-
 def subjects_of(visits: Collection[tuple[str, int]], title: str) -> dict[str, tuple[str, ...]]:
     """Divides people into splits: who came to a late round tests, so that the span is long.
 
@@ -262,42 +190,7 @@ def subjects_of(visits: Collection[tuple[str, int]], title: str) -> dict[str, tu
         raise ArchiveError(
             f"{title} holds round {rounds}: {len(late)} people came to round {LATE_ROUND} or later "
             f"and test, {len(others)} did not, of whom at least {len(FRACTIONS)} are needed to "
-            f"train and validate. Put Round_1, where all {SUBJECTS} are, beside it. {_GET}"
+            f"train and validate. Put Round_1, where all {SUBJECTS} are, beside it. {archive.GET}"
         )
     splits = by_subject(others, FRACTIONS)
     return {**splits, "test": tuple(late)} if late else splits
-
-
-def recordings_of(source: Source, visit: Visit, task: str | None) -> Iterator[Recording]:
-    """Reads the recordings of a visit, of one task or of all.
-
-    Raises:
-        ArchiveError: When a visit's archive holds a recording of another visit.
-    """
-    for member in visit.members:
-        if not member.endswith(".zip"):
-            yield from _read(source, [member], task)
-            continue
-        inner = source.nested(member)
-        for recording in _read(inner, sorted(inner.index(_RECORDING).values()), task):
-            if (recording.subject, recording.round) != (visit.subject, visit.round):
-                raise ArchiveError(
-                    f"{recording.name} is a recording of round {recording.round} of "
-                    f"{recording.subject}, in the archive of another visit. Get the archive again."
-                )
-            yield recording
-        inner.close()
-
-
-def _read(source: Source, members: list[str], task: str | None) -> Iterator[Recording]:
-    for member in members:
-        title = f"{source.title}: {member}"
-        number, subject, session, found = re.fullmatch(_RECORDING, _base(member)).groups()
-        if found not in TASKS:
-            raise ArchiveError(f"{title} is of no task of GazeBase: {', '.join(TASKS)}.")
-        if task in (None, found):
-            yield Recording(subject, int(number), int(session), found, title, source.read(member))
-
-
-def _base(member: str) -> str:
-    return member.rpartition("/")[2]

@@ -1,0 +1,118 @@
+"""The archive of GazeBase: visits of people, packed or unpacked, and the recordings of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tfds_builders.common.errors import ArchiveError
+from tfds_builders.common.find import Wanted
+from tfds_builders.common.limits import Limits
+from tfds_builders.common.source import Source
+
+TASKS = {
+    "TEX": "reading", "FXS": "fixation", "HSS": "horizontal saccades", "RAN": "random saccades",
+    "VD1": "the first video", "VD2": "the second video", "BLG": "a game steered by gaze",
+}  # fmt: skip
+_VISIT = r"Subject_(\d)(\d{3})\.zip"
+_RECORDING = r"S_(\d)(\d{3})_S([12])_([A-Z\d]{3})\.csv"
+GET = (
+    "Get GazeBase_v2_0.zip (6.7 GB) from https://doi.org/10.6084/m9.figshare.12912257, put it into "
+    "the manual folder as it is, and run "
+    "`python -m tfds_builders.build gazebase_gaze --manual-dir FOLDER`."
+)
+WANTED = Wanted(
+    dataset="gazebase_gaze",
+    stems=("GazeBase_v2_0", "GazeBase"),
+    loose=r"Round_\d",
+    official="GazeBase_v2_0.zip",
+    get=GET,
+    limits=Limits(members=40_000, total_bytes=128 << 30),
+)
+
+
+class Visit(NamedTuple):
+    """What one person did in one round: the visit's own archive, or its recordings."""
+
+    subject: str
+    round: int
+    members: list[str]
+
+
+class Recording(NamedTuple):
+    """What a recording's name says, and its bytes."""
+
+    subject: str
+    round: int
+    session: int
+    task: str
+    name: str
+    content: bytes
+
+    @property
+    def key(self) -> str:
+        return f"{self.subject}/{self.round}/{self.session}/{self.task}"
+
+
+def visits_of(source: Source) -> dict[tuple[str, int], list[str]]:
+    """Returns the members of each person's visit, by subject and round.
+
+    Returns:
+        Names of members: the visit's own archive, or its recordings where that was unpacked.
+
+    Raises:
+        ArchiveError: When there is none, or a visit is there both packed and unpacked.
+    """
+    visits: dict[tuple[str, int], list[str]] = {}
+    packed = source.index(_VISIT)
+    for (number, subject), member in packed.items():
+        visits[subject, int(number)] = [member]
+    for (number, subject, *_), member in source.index(_RECORDING).items():
+        if (number, subject) in packed:
+            raise ArchiveError(
+                f"{source.title} holds round {number} of {subject} twice: "
+                f"{packed[number, subject]} and {member}. Keep one of the two."
+            )
+        visits.setdefault((subject, int(number)), []).append(member)
+    if not visits:
+        names = source.listed
+        raise ArchiveError(
+            f"{source.title} holds no Round_1/Subject_1001.zip, …; it holds {names}. {GET}"
+        )
+    return dict(sorted(visits.items()))
+
+
+def recordings_of(source: Source, visit: Visit, task: str | None) -> Iterator[Recording]:
+    """Reads the recordings of a visit, of one task or of all.
+
+    Raises:
+        ArchiveError: When a visit's archive holds a recording of another visit.
+    """
+    for member in visit.members:
+        if not member.endswith(".zip"):
+            yield from _read(source, [member], task)
+            continue
+        inner = source.nested(member)
+        for recording in _read(inner, sorted(inner.index(_RECORDING).values()), task):
+            if (recording.subject, recording.round) != (visit.subject, visit.round):
+                raise ArchiveError(
+                    f"{recording.name} is a recording of round {recording.round} of "
+                    f"{recording.subject}, in the archive of another visit. Get the archive again."
+                )
+            yield recording
+        inner.close()
+
+
+def _read(source: Source, members: list[str], task: str | None) -> Iterator[Recording]:
+    for member in members:
+        title = f"{source.title}: {member}"
+        number, subject, session, found = re.fullmatch(_RECORDING, _base(member)).groups()
+        if found not in TASKS:
+            raise ArchiveError(f"{title} is of no task of GazeBase: {', '.join(TASKS)}.")
+        if task in (None, found):
+            yield Recording(subject, int(number), int(session), found, title, source.read(member))
+
+
+def _base(member: str) -> str:
+    return member.rpartition("/")[2]
