@@ -195,11 +195,11 @@ class Decisions:
         listed = self._listed(recordings)
         reasons = self._model.unfit(listed)
         if reasons:
-            i, more = next(iter(reasons)), len(reasons) - 1
-            others = f", and so are {more} others, which `unfit` names" if more else ""
+            i = next(iter(reasons))
+            named = f" `unfit` names all {len(reasons)} such ones." if len(reasons) > 1 else ""
             raise ValueError(
-                f"Recording {i} is not fit to be compared{others}: {reasons[i]}. Leave it out, or "
-                "record again."
+                f"Recording {i} is not fit to be compared: {reasons[i]}. Leave it out, or record "
+                f"again.{named}"
             )
         return listed
 
