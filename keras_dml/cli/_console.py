@@ -29,6 +29,7 @@ __all__ = [
 
 STOPPED = 130  # exit status of a program that Ctrl-C has ended, as shells report it
 MIN_WIDTH = 100  # on a pipe, where there is no width to fit
+NAMES = 3  # the first column of a table has this part of the width at most
 _is_text_hidden = False
 
 
@@ -53,7 +54,8 @@ def json_object(value, indent=None):
 
 
 def table(columns, rows, *, header=True, gap=2):
-    """Prints a table on stdout.
+    """Prints a table on stdout. The first column is wrapped only where it would take more than a
+    third of the width from the others.
 
     Args:
         columns: Heads of the columns.
@@ -65,11 +67,15 @@ def table(columns, rows, *, header=True, gap=2):
         return
     encoding = _stdout().encoding
     rows = [tuple(plain(_streams.fitting(str(entry), encoding)) for entry in row) for row in rows]
+    most = _stdout().width // NAMES
+    is_long = any(len(row[0]) > most for row in rows)
     drawn = Table(show_header=header, box=None, padding=(0, gap, 0, 0), pad_edge=False)
-    width = len(columns) or max(map(len, rows))
-    for i in range(width):
-        head = plain(_streams.fitting(columns[i], encoding)) if columns else ""
-        drawn.add_column(head, style="bold" if i == 0 else None, no_wrap=i == 0, overflow="fold")
+    heads = [plain(_streams.fitting(head, encoding)) for head in columns]
+    first, *others = heads or [""] * max(map(len, rows))
+    limit = most if is_long else None
+    drawn.add_column(first, style="bold", no_wrap=not is_long, max_width=limit, overflow="fold")
+    for head in others:
+        drawn.add_column(head, overflow="fold")
     for row in rows:
         drawn.add_row(*row)
     with _streams.writing(sys.stdout):

@@ -1,5 +1,6 @@
 """`keras-dml card NAME`: all that is known about a model."""
 
+import operator
 from typing import Annotated
 
 import typer
@@ -32,9 +33,11 @@ def run(
     _console.echo(f"[bold]{_console.plain(card['name'])}[/bold]: {_console.plain(card['task'])}")
     _console.table((), _facts(card), header=False)
     _console.echo(f"\n[bold]Headline[/bold]\n{_console.plain(headline.words(card))}")
-    columns, rows = headline.table(card)
+    columns, rows = headline.table(card, operator.itemgetter("name"))
     if rows:
         _console.table(columns, rows)
+    for one in card["baselines"]:
+        _console.echo(f"- {_console.plain(headline.described(one))}")
     if card["figures"]:
         _console.echo("\n[bold]Further figures[/bold] (value ± standard error)")
         if "figures_are" in card:

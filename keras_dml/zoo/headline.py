@@ -87,11 +87,17 @@ def _tests(card):
     return " p: McNemar's exact test, two-sided." if tested else ""
 
 
-def table(card):
+def described(baseline):
+    """A method by its name, its kind and what it does."""
+    return f"{baseline['name']} ({_KINDS[baseline['kind']]}): {baseline['what']}"
+
+
+def table(card, called=described):
     """The model's figures, a row, and a row for each baseline.
 
     Args:
         card: A card.
+        called: Function that gives the first cell of a baseline.
 
     Returns:
         Headings and rows of cells; none where nothing was measured.
@@ -105,8 +111,7 @@ def table(card):
     for one in card["baselines"]:
         by_metric = {row["metric"]: row for row in one["rows"]}
         cells = [_cell(by_metric.get(row["metric"])) for row in rows]
-        name = f"{one['name']} ({_KINDS[one['kind']]}): {one['what']}"
-        lines.append([name, *cells, _difference(one["difference"])])
+        lines.append([called(one), *cells, _difference(one["difference"])])
     if difference:
         metric = catalog.metric_in_words(card["baselines"][0]["difference"]["metric"])
         columns.append(f"{metric}, model less this")

@@ -12,6 +12,7 @@ import pytest
 import keras_dml
 from keras_dml import zoo
 from keras_dml.gallery._store import Store
+from keras_dml.zoo import headline
 
 COMMANDS = ("demo", "gait", "list", "card", "datasets", "export")
 OF_GALLERIES = (
@@ -110,6 +111,16 @@ def test_a_card_is_told_whole(command, zoo_folder):
         "- It was never trained.",
     ):
         assert part in out, part
+
+
+@pytest.mark.parametrize("name", zoo.list_models())
+def test_a_card_shows_the_figures_of_every_method(command, name):
+    code, out, _ = command("card", name)
+    shown = "".join(out.split())
+    _, rows = headline.table(zoo.card(name))
+    assert code == 0
+    for part in {part for row in rows for cell in row[1:] for part in cell.split()}:
+        assert part in shown
 
 
 def test_a_card_of_a_folder_is_told(command, zoo_folder, tmp_path, monkeypatch):

@@ -83,6 +83,15 @@ def test_an_error_shows_what_it_quotes_harmlessly(command, zoo_folder):
     assert code == 2 and "is the card of" in err and not rules(err)
 
 
+def test_long_names_leave_room_for_figures(capsys):
+    name = "linear discriminants of means and lagged correlations in closed form " * 2
+    _console.table(("method", "AUC", "EER"), [(name, "0.9581 [0.9326 to 0.9784]", "10.8 %")])
+    out = capsys.readouterr().out
+    words = out.split()
+    assert {"0.9581", "0.9784]", "10.8"} <= set(words) and words.count("discriminants") == 2
+    assert max(map(len, out.splitlines())) <= _console.MIN_WIDTH
+
+
 def test_a_folders_name_is_no_markup(capsys):
     _console.table(("[b]", "\x1b[1m"), [("[/]", "[bold]")])
     _console.echo(f"in {_console.plain('a [folder] [/]')}")
