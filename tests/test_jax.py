@@ -12,6 +12,8 @@ import sys
 import keras
 import pytest
 
+from tests import xla
+
 ROOT = pathlib.Path(__file__).parent.parent
 SELECTION = (
     "tests/geometry",
@@ -29,8 +31,6 @@ SELECTION = (
     "tests/cli/test_reproduce_prototypes.py::test_the_table_is_printed_and_everything_is_written",
     "tests/cli/test_reproduce_potato.py::test_the_table_is_printed_and_everything_is_written",
 )
-# Most of the time goes into compiling what runs once; without these it takes twice as long.
-SWIFT = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 
 
 def run(cache):
@@ -52,18 +52,11 @@ def run(cache):
             "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
             "JAX_TRACEBACK_IN_LOCATIONS_LIMIT": "0",
             "JAX_CPU_ENABLE_ASYNC_DISPATCH": "0",
-            "XLA_FLAGS": SWIFT if known(SWIFT) else "",
+            "XLA_FLAGS": xla.swift(),
         },
         capture_output=True,
         text=True,
     )
-
-
-def known(flags):
-    """Whether this version of XLA has them: it ends the process over one that it does not know."""
-    trial = [sys.executable, "-c", "import jax; jax.devices()"]
-    environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
-    return not subprocess.run(trial, env=environment, capture_output=True, check=False).returncode
 
 
 @pytest.mark.slow

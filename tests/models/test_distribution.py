@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from keras_dml import losses
+from tests import xla
 from tests.models import family_step, prototype_step
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -84,8 +85,9 @@ def devices():
         "jax_devices",
         KERAS_BACKEND="jax",
         JAX_PLATFORMS="cpu",
+        JAX_TRACEBACK_IN_LOCATIONS_LIMIT="0",
         XLA_FLAGS="--xla_force_host_platform_device_count=4 --xla_backend_optimization_level=0"
-        " --xla_llvm_disable_expensive_passes=true",
+        f" --xla_llvm_disable_expensive_passes=true {xla.swift()}",
     )
 
 
