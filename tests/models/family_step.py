@@ -235,11 +235,13 @@ def on_devices():
     return {name: after_a_step(case, compiled(case)) for name, case in CASES.items()}
 
 
+def of_replicas(case, strategy):
+    """What two replicas find, and what they must."""
+    with strategy.scope():
+        several = compiled(case)
+    return {"found": after_a_step(case, several), "expected": averaging_step(case)}
+
+
 def on_replicas(strategy):
     """By case what two replicas find, and what they must."""
-    results = {}
-    for name, case in CASES.items():
-        with strategy.scope():
-            several = compiled(case)
-        results[name] = {"found": after_a_step(case, several), "expected": averaging_step(case)}
-    return results
+    return {name: of_replicas(case, strategy) for name, case in CASES.items()}

@@ -1,0 +1,69 @@
+"""Whether the largest networks take the same step on several devices as on one.
+
+KERAS_BACKEND=jax python -m tests.bench.large_models          # four virtual devices
+KERAS_BACKEND=tensorflow python -m tests.bench.large_models   # two replicas
+
+The suite leaves them out: they start at random and are so deep that the order of a sum in float32
+shows in a step. Printed: the loss of both, and how far their steps are apart, in % of a step. The
+step down the sum of the replicas' losses, in place of their mean, is 100 % away.
+"""
+
+import os
+
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=4")
+
+import numpy as np
+
+from keras_dml import losses, models
+from keras_dml._backend import keras
+from tests.models import family_step
+
+SHAPE = (32, 32, 3)
+BUILDS = {"resnet50": models.resnet50, "efficientnet_lite0": models.efficientnet_lite0}
+
+
+def of_replicas():
+    """Function of a case that gives the steps of two replicas and of one device."""
+    import tensorflow as tf
+
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    return lambda case: family_step.of_replicas(case, strategy)
+
+
+def of_jax_devices(case):
+    """The steps of all devices and of one."""
+    expected = family_step.after_a_step(case, family_step.compiled(case))
+    devices = keras.distribution.list_devices("cpu")
+    keras.distribution.set_distribution(keras.distribution.DataParallel(devices=devices))
+    found = family_step.after_a_step(case, family_step.compiled(case))
+    keras.distribution.set_distribution(None)
+    return {"found": found, "expected": expected}
+
+
+def flat(weights):
+    """Weights as one vector, in float64."""
+    return np.concatenate([np.ravel(weight) for weight in weights]).astype(np.float64)
+
+
+def main():
+    """Prints a line a network."""
+    steps = of_jax_devices if keras.backend.backend() == "jax" else of_replicas()
+    for name, build in BUILDS.items():
+        case = family_step.Case(
+            lambda build=build: build(SHAPE), losses.NPairLoss, SHAPE, pairs=True
+        )
+        both = steps(case)
+        start = flat(family_step.lists(family_step.compiled(case).trainable_weights))
+        found, expected = (flat(both[key]["trained"]) - start for key in ("found", "expected"))
+        apart = np.linalg.norm(found - expected) / np.linalg.norm(expected)
+        print(
+            f"{name}: loss {both['found']['loss']:.6f}, on one device "
+            f"{both['expected']['loss']:.6f}; steps {100 * apart:.2g} % apart",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()
