@@ -10,14 +10,16 @@ from keras_dml.cli import _console, _words
 @contextlib.contextmanager
 def answered():
     """Errors of the block are told in words of the command line, and warnings of the library are
-    notes."""
+    notes, before the error where it fails."""
     with (
         _words.of_commands(_words.GALLERY),
         warnings.catch_warnings(record=True, action="always", category=UserWarning) as told,
     ):
-        yield
-    for text in dict.fromkeys(str(warning.message) for warning in told):
-        _console.note(_console.plain(f"Note: {text}"))
+        try:
+            yield
+        finally:
+            for text in dict.fromkeys(str(warning.message) for warning in told):
+                _console.note(_console.plain(f"Note: {text}"))
 
 
 def number(value):

@@ -8,8 +8,8 @@ import threading
 import numpy as np
 import pytest
 
+from keras_dml import cli, recordings
 from keras_dml import gallery as galleries
-from keras_dml import recordings
 from keras_dml._backend import keras
 from keras_dml.cli import _console
 from keras_dml.layers import InputContract, QuantileLayer
@@ -413,6 +413,19 @@ def test_a_rate_that_the_people_do_not_support_is_refused_or_a_model_s(
     assert said.startswith("FAR 0.01 % is beyond what these 10 people support")
     assert "--extrapolate" in said
     assert "generalized Pareto" in answered(command, *words, "0.05", "--extrapolate")[1]["method"]
+
+
+def test_what_is_noted_is_told_before_the_error(
+    command, model, walks, tmp_path, notes, monkeypatch
+):
+    folder = walks.folder([f"v{i}" for i in range(10)], "few", count=2)
+    (folder / "v1" / "0.csv").write_bytes((folder / "v0" / "0.csv").read_bytes())
+    monkeypatch.setattr(cli, "_print_error", notes.append)
+    words = ("calibrate", tmp_path / "a.db", folder, "--model", model, "--far", "0.0001")
+    assert command(*words)[0] == 2
+    note, error = notes
+    assert note.startswith("Note: 1 of these 20 recordings are there twice, such as one of 'v0'")
+    assert error.startswith("Error: FAR 0.01 % is beyond what these 10 people support")
 
 
 @pytest.mark.parametrize("far", ["-0.1", "0", "1", "nan"])
