@@ -26,6 +26,7 @@ from keras_dml.cli import (
     listen,
     merge,
     people,
+    reject,
     remove,
     reproduce,
     serve,
@@ -63,7 +64,10 @@ app.command("datasets")(datasets.run)
 app.command("export")(export.run)
 app.command("train")(train.run)
 app.add_typer(reproduce.app, name="reproduce")
-COMMANDS = (enroll, verify, identify, listen, explain, calibrate, people, remove, merge, serve)
+COMMANDS = (
+    *(enroll, verify, identify, listen, explain, calibrate),
+    *(reject, people, remove, merge, serve),
+)
 for command in COMMANDS:
     app.command(command.__name__.rpartition(".")[2], rich_help_panel=GALLERIES)(command.run)
 

@@ -27,6 +27,7 @@ PAGES = (
     ["verify"],
     ["identify"],
     ["calibrate"],
+    ["reject"],
     ["people"],
     ["remove"],
     ["merge"],
@@ -82,7 +83,7 @@ def test_names_of_people_are_those_of_the_gallery(tmp_path):
     with contextlib.closing(Store(tmp_path / "family.db")) as store:
         for name in ("alice", "alan", "bob"):
             store.add(name, np.zeros((1, 2)))
-    for command in ("enroll", "verify", "remove"):
+    for command in ("enroll", "verify", "reject", "remove"):
         assert completed(f"keras-dml {command} {tmp_path}/family.db al") == ["alan", "alice"]
     assert completed(f"keras-dml verify {tmp_path}/gone.db al") == []
     assert not (tmp_path / "gone.db").exists()

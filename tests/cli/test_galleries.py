@@ -235,6 +235,25 @@ def test_a_person_who_is_denied_has_no_score_in_json(command, family, walks):
     assert code == 1 and found["denied"] and found["threshold"] is None
 
 
+def test_what_is_rejected_is_no_longer_accepted(command, family, walks):
+    impostor = walks.file("alice")
+    assert answered(command, "verify", family, "alice", impostor)[0] == 0
+    words = ("reject", family, "alice", impostor)
+    assert answered(command, *words) == (0, {"person": "alice", "marked": 1})
+    code, found = answered(command, "verify", family, "alice", impostor)
+    assert code == 1 and found["denied"]
+    assert answered(command, "people", family)[1] == {"alice": 4, "bob": 4}
+    code, out, _ = command(*words)
+    assert (code, out) == (0, "alice: 1 recordings marked as not theirs\n")
+
+
+def test_what_cannot_be_rejected_marks_nothing(command, family, walks):
+    good, short = walks.file("alice"), walks.file("alice", "short.csv", steps=9)
+    assert "has 9 steps" in failed(command, "reject", family, "alice", good, short)
+    assert "Nobody named 'carol' is enrolled" in failed(command, "reject", family, "carol", good)
+    assert not answered(command, "verify", family, "alice", good)[1]["denied"]
+
+
 def test_two_galleries_are_merged_once(command, model, family, walks, tmp_path):
     other = tmp_path / "phone.db"
     walks.file("carol", "carol/1.csv")
