@@ -46,6 +46,17 @@ def run(
             "distances: no promise.",
         ),
     ] = False,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            "--groups",
+            metavar="FILE",
+            help="Group of each person, such as of age or sensor, to tell the rate within each: a "
+            "csv with the columns person, group.",
+            show_default=False,
+            autocompletion=_completion.paths,
+        ),
+    ] = None,
     window: Annotated[
         int | None,
         typer.Option(
@@ -72,7 +83,9 @@ def run(
     a person, for the nearest of more is nearer; they are not enrolled by this. A rate that is too
     small for so few people is refused, with the number of people that it would take.
 
-    Of people with several sessions, the true claims of one are measured against the others.
+    Of people with several sessions, the true claims of one are measured against the others. With
+    --groups, the rate at which people of a group are taken for each other is told with its
+    interval; the threshold is one for all.
 
     With --window, recordings are heard as claims that grow: give recordings as long as a claim may
     last.
@@ -81,11 +94,14 @@ def run(
 
     Example: keras-dml calibrate family.db volunteers/ --far 0.01
     """
+    if groups is not None and window is not None:
+        raise typer.BadParameter("--groups tells rates of a threshold; --window sets none.")
     from keras_dml import recordings
     from keras_dml.cli import _answers, _console, _galleries
 
     with _answers.answered():
         listing = recordings.folder(folder)
+        group_of = None if groups is None else _group_of(groups, folder, listing.people)
         paths = [one.path for one in listing.recordings]
         with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
             reader = _galleries.Reader(opened, channels, rate_hz, resample)
@@ -97,13 +113,39 @@ def run(
             sessions = [listing.recordings[i].session for i in indices]
             if window is None:
                 found = opened.calibrate(
-                    values, people, far, sessions=sessions, extrapolate=extrapolate
+                    values,
+                    people,
+                    far,
+                    sessions=sessions,
+                    groups=group_of,
+                    extrapolate=extrapolate,
                 )
             else:
                 found = opened.calibrate_listening(
                     values, people, far, window=window, sessions=sessions
                 )
     if as_json:
-        _console.json_object({**dataclasses.asdict(found), "left_out": len(refused)})
+        told = {**dataclasses.asdict(found), "left_out": len(refused)}
+        if window is None:
+            told["groups"] = [one._asdict() for one in found.groups]
+        _console.json_object(told)
     else:
         _console.echo(_console.plain(found))
+
+
+def _group_of(path, folder, people):
+    """Groups of the people of a folder by a table, which names each of them and nobody else."""
+    from keras_dml import recordings
+
+    found = recordings.groups(path)
+    if missing := [name for name in people if name not in found]:
+        raise ValueError(
+            f"{path} names no group of {len(missing)} of the {len(people)} people in {folder}, "
+            f"such as {missing[0]!r}. Write a line for each."
+        )
+    if unknown := [name for name in found if name not in people]:
+        raise ValueError(
+            f"{path} names {len(unknown)} people of whom {folder} holds no recordings, such as "
+            f"{unknown[0]!r}. Write the names as there, or take these lines out."
+        )
+    return found

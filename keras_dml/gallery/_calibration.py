@@ -187,7 +187,8 @@ def calibrated(scores, probes, claimed, far, *, enrolled=None, groups=None, extr
 
 
 def _by_group(scores, people, value, groups):
-    """`GroupRate` of the claims within each group that has two people or more."""
+    """`GroupRate` of the claims within each group that has two people or more, and a `UserWarning`
+    of those that have one."""
     if not isinstance(groups, Mapping):
         raise TypeError(
             "`groups` must be the group of each person, {person: group}. Received "
@@ -201,11 +202,20 @@ def _by_group(scores, people, value, groups):
             "`groups` must name the group of each person, {person: group}. Received a group of "
             f"none of the {len(set(people[0]))} people."
         )
-    found = []
+    found, alone = [], []
     for group in known:
         within = (members[0] == group) & (members[1] == group)
-        if within.any():
-            own = tuple(side[within] for side in people)
-            rates = evaluation.false_accepts(scores[within], own, value)
-            found.append(GroupRate(str(group), rates.rate, *rates.ci95, rates.people))
+        if not within.any():
+            alone.append(group)
+            continue
+        own = tuple(side[within] for side in people)
+        rates = evaluation.false_accepts(scores[within], own, value)
+        found.append(GroupRate(str(group), rates.rate, *rates.ci95, rates.people))
+    if alone:
+        warnings.warn(
+            f"{len(alone)} of these {len(known)} groups are of one person, such as "
+            f"{str(alone[0])!r}: nobody else of them claims to be that person, so they have no "
+            "rate.",
+            stacklevel=4,
+        )
     return tuple(found)

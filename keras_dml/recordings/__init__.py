@@ -1,7 +1,7 @@
 """Recordings in files of one's own: csv, npy, parquet and wav, and folders of them by person.
 
 `read` gives one file as numbers `(time, channels)` with the names of its channels and its rate;
-`folder` lists the files of people. Neither loads a backend.
+`folder` lists the files of people, `groups` the group of each. None loads a backend.
 """
 
 from keras_dml import _lazy
@@ -11,6 +11,7 @@ _HOME = {
     "Listing": "_folder",
     "Recording": "_recording",
     "folder": "_folder",
+    "groups": "_groups",
     "is_same_rate": "_times",
     "read": "_read",
     "suffixes": "_read",

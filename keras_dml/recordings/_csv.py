@@ -82,6 +82,38 @@ def lines_of(path):
     return lines, rows
 
 
+def entries_of(path, columns, optional=None):
+    """The entries of a table that lists something.
+
+    Args:
+        path: The file.
+        columns: Names of the columns, of which no field may be empty.
+        optional: Name of one that may be missing; others are passed over.
+
+    Returns:
+        `(line, entry)` of each line after the first: its number, and its fields by the names of
+        their columns.
+
+    Raises:
+        ValueError: As `lines_of`; or if a column is missing or there twice, or a field is empty.
+    """
+    lines, (names, *rows) = lines_of(path)
+    if not {*columns} <= {*names} or len({*names}) < len(names):
+        wanted = ", ".join(columns) + (f" and, if there are any, {optional}" if optional else "")
+        raise ValueError(
+            f"{path}, line {lines[0]}: the columns {wanted} are expected, each once. Received "
+            f"{', '.join(names)}."
+        )
+    found = []
+    for line, row in zip(lines[1:], rows, strict=True):
+        entry = {name: field.strip() for name, field in zip(names, row, strict=True)}
+        for name in columns:
+            if not entry[name]:
+                raise ValueError(f"{path}, line {line}: the {name} is empty.")
+        found.append((line, entry))
+    return found
+
+
 def _check_header(path, names, where):
     """Refuses a first line of numbers, and columns without a name or with that of another."""
     if all(_is_number(name) for name in names):

@@ -123,28 +123,17 @@ def _of_table(path):
             f"{path} is neither a folder of people nor a table: a .csv with the columns "
             f"{', '.join(COLUMNS)} and, if there are any, {SESSION}."
         )
-    lines, (names, *rows) = _csv.lines_of(path)
-    missing = [name for name in COLUMNS if name not in names]
-    if missing or len(set(names)) < len(names):
-        raise ValueError(
-            f"{path}, line {lines[0]}: the columns {', '.join(COLUMNS)} and, if there are any, "
-            f"{SESSION} are expected, each once. Received {', '.join(names)}."
-        )
     listed, seen = [], {}
-    for line, row in zip(lines[1:], rows, strict=True):
-        of = {name: field.strip() for name, field in zip(names, row, strict=True)}
-        for name in COLUMNS:
-            if not of[name]:
-                raise ValueError(f"{path}, line {line}: the {name} is empty.")
-        file = path.parent / of["path"]
+    for line, row in _csv.entries_of(path, COLUMNS, SESSION):
+        file = path.parent / row["path"]
         if file in seen:
             raise ValueError(
-                f"{path}, line {line}: {of['path']} stands in line {seen[file]} too. Name each "
+                f"{path}, line {line}: {row['path']} stands in line {seen[file]} too. Name each "
                 "file once."
             )
         if not file.is_file():
             raise FileNotFoundError(f"{path}, line {line}: there is no file {str(file)!r}.")
         seen[file] = line
-        person = unicodedata.normalize("NFC", of["person"])
-        listed.append(Listed(file, person, of.get(SESSION) or None))
+        person = unicodedata.normalize("NFC", row["person"])
+        listed.append(Listed(file, person, row.get(SESSION) or None))
     return listed

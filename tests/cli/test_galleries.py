@@ -202,6 +202,33 @@ def test_a_table_of_paths_serves_as_the_folder(command, model, walks, tmp_path):
     assert answered(command, *words, "--model", model)[1]["people"] == 16
 
 
+def test_the_rate_within_each_group_is_told(command, model, walks, tmp_path):
+    volunteers = walks.folder([f"v{i}" for i in range(16)], "volunteers", count=2)
+    lines = [f"v{i},{('old', 'young')[i % 2]}" for i in range(16)]
+    table = tmp_path / "groups.csv"
+    table.write_text("\n".join(["person,group", *lines]))
+    words = ("calibrate", tmp_path / "family.db", volunteers, "--far", "0.5", "--model", model)
+    found = answered(command, *words, "--groups", table)[1]
+    assert [(one["group"], one["people"]) for one in found["groups"]] == [("old", 8), ("young", 8)]
+    assert all(one["low"] <= one["far"] <= one["high"] for one in found["groups"])
+    code, out, _ = command(*words, "--groups", table)
+    assert code == 0 and [line.partition(":")[0] for line in out.splitlines()[1:]] == [
+        "old",
+        "young",
+    ]
+    for others, message in (
+        (lines[1:], "names no group of 1 of the 16 people in"),
+        ([*lines, "V3,old"], "names 1 people of whom"),
+        ([*lines, "v3,old"], "line 18: 'v3' stands in line 5 too"),
+        ([*lines[:-1], "v15,"], "line 17: the group is empty"),
+    ):
+        table.write_text("\n".join(["person,group", *others]))
+        assert message in failed(command, *words, "--groups", table)
+    assert "There is no file" in failed(command, *words, "--groups", tmp_path / "gone.csv")
+    code, _, err = command(*words, "--groups", table, "--window", "10")
+    assert code == 2 and "--window sets none" in " ".join(err.split())
+
+
 def test_people_are_listed_and_removed_without_their_model(command, family, monkeypatch):
     from keras_dml.gallery import _gallery
 

@@ -154,6 +154,13 @@ def test_the_rate_within_each_group_is_told_and_kept(gallery, model, people, pla
         assert again.thresholds == {0.2: found}
 
 
+def test_a_group_of_one_person_has_no_rate_and_is_told(gallery, people):
+    groups = {f"volunteer {i}": "many" for i in range(23)} | {"volunteer 23": "one"}
+    with pytest.warns(UserWarning, match="1 of these 2 groups are of one person, such as 'one'"):
+        found = calibrated(gallery, people, far=0.2, groups=groups)
+    assert [one.group for one in found.groups] == ["many"]
+
+
 def test_groups_of_nobody_are_refused(gallery, people):
     with pytest.raises(ValueError, match="Received a group of none of the 24 people"):
         calibrated(gallery, people, groups={"somebody else": "children"})

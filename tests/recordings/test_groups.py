@@ -1,0 +1,47 @@
+"""The group of each person is read from a table."""
+
+import unicodedata
+
+import pytest
+
+from keras_dml import recordings
+
+
+def table(root, text):
+    (root / "groups.csv").write_text(text)
+    return root / "groups.csv"
+
+
+def test_a_table_names_the_group_of_each_person(tmp_path):
+    path = table(tmp_path, "group;person;age\nold; Ann ;70\n\nyoung;Bob;20\n")
+    assert recordings.groups(path) == {"Ann": "old", "Bob": "young"}
+
+
+def test_a_name_is_one_however_its_accents_are_written(tmp_path):
+    apart, composed = (unicodedata.normalize(form, "zo\u00eb") for form in ("NFD", "NFC"))
+    assert recordings.groups(table(tmp_path, f"person,group\n{apart},a\n")) == {composed: "a"}
+    with pytest.raises(ValueError, match="line 3: .* stands in line 2 too. Name each person once"):
+        recordings.groups(table(tmp_path, f"person,group\n{apart},a\n{composed},b\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("name,group\na,b\n", "line 1: the columns person, group are expected, each once"),
+        ("person,group,group\na,b,c\n", "line 1: the columns person, group are expected"),
+        ("person,group\na,b\nb, \n", "line 3: the group is empty"),
+        ("person,group\n,b\n", "line 2: the person is empty"),
+        ("person,group\na\n", "line 2 has 1 fields"),
+    ],
+)
+def test_a_table_is_refused_by_its_line(tmp_path, text, message):
+    with pytest.raises(ValueError) as caught:
+        recordings.groups(table(tmp_path, text))
+    assert message in str(caught.value) and "groups.csv" in str(caught.value)
+
+
+def test_a_table_that_is_not_there_says_so(tmp_path):
+    for path in (tmp_path / "gone.csv", tmp_path):
+        with pytest.raises(FileNotFoundError, match="There is no file"):
+            recordings.groups(path)
