@@ -1,4 +1,4 @@
-"""`keras-dml export GALLERY --to tflite`: people who are decided on by a device."""
+"""`keras-dml export GALLERY`: people who are decided on by a device, or go to another gallery."""
 
 import dataclasses
 import pathlib
@@ -63,3 +63,31 @@ def write(path, out, quantization, representative, *, far, key, keys, as_json):
     ]
     _console.table((), facts, header=False)
     _console.note("Note: the folder holds embeddings and names in clear: personal data.")
+
+
+def write_templates(path, out, *, key, keys, as_json):
+    """Writes the embeddings of a gallery to a file, and prints what was written.
+
+    Args:
+        path: Path of the gallery.
+        out: The file; None: `NAME_templates.npz` of the gallery's name, here.
+        key: As in `Gallery`.
+        keys: As in `Gallery`.
+        as_json: Whether to print a JSON object.
+    """
+    from keras_dml.cli import _answers, _galleries
+
+    out = f"{pathlib.Path(path).stem}_templates.npz" if out is None else out
+    with (
+        _console.stoppable(f"Stopped; {out} is as it was. Run the command again."),
+        _answers.answered(),
+        _galleries.opened(path, key=key, keys=keys) as gallery,
+    ):
+        gallery.export_templates(out)
+        people = gallery.people()
+    if as_json:
+        counts = {"people": len(people), "recordings": sum(people.values())}
+        _console.json_object({"path": out, **counts})
+        return
+    _console.echo(_console.plain(f"{out}: {len(people)} people, {sum(people.values())} recordings"))
+    _console.note("Note: the file holds embeddings and names in clear: personal data.")

@@ -15,6 +15,7 @@ class Format(enum.StrEnum):
 
     tflite = "tflite"
     savedmodel = "savedmodel"
+    templates = "templates"
 
 
 class Quantization(enum.StrEnum):
@@ -56,7 +57,7 @@ def run(
             "--out",
             metavar="PATH",
             help="What to write to.",
-            show_default="NAME.tflite, the folder NAME_device of a gallery",
+            show_default="NAME.tflite; of a gallery the folder NAME_device, or NAME_templates.npz",
             autocompletion=_completion.paths,
         ),
     ] = None,
@@ -69,7 +70,8 @@ def run(
 
     The file has the signatures embed and distance; that of a classifier also score and classify.
     Of a gallery a folder is written that decides on the device: the model, the people's embeddings
-    and threshold, and decide.py, which needs NumPy and LiteRT alone.
+    and threshold, and decide.py, which needs NumPy and LiteRT alone; or, --to templates, one file
+    of its embeddings, which `keras-dml merge` and numpy.load take.
 
     Exit status: 0 written and compared, 2 nothing was written.
 
@@ -88,11 +90,20 @@ def run(
     if _export_gallery.is_gallery(name):
         if to is Format.savedmodel:
             raise typer.BadParameter("a gallery is written for a device, --to tflite.")
+        if to is Format.templates:
+            if quantization or representative or far is not None:
+                raise typer.BadParameter(
+                    "templates are embeddings alone: no --quantization, --representative or --far."
+                )
+            _export_gallery.write_templates(name, out, key=key, keys=keys, as_json=as_json)
+            return
         weights = _weights(quantization, "float16")
         _export_gallery.write(
             name, out, weights, representative, far=far, key=key, keys=keys, as_json=as_json
         )
         return
+    if to is Format.templates:
+        raise typer.BadParameter(f"templates are a gallery's; {name} is none.")
     if far is not None:
         raise typer.BadParameter("--far is the rate of a gallery's threshold; this is a model.")
     if key is not None or keys is not None:

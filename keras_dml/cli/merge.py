@@ -1,5 +1,6 @@
 """`keras-dml merge GALLERY OTHER`: the people of two galleries in one."""
 
+import zipfile
 from typing import Annotated
 
 import typer
@@ -12,7 +13,8 @@ def run(
     other: Annotated[
         str,
         typer.Argument(
-            help="Gallery of the same model, which is not changed.",
+            help="Gallery of the same model, which is not changed, or a file of `keras-dml export "
+            "GALLERY --to templates`.",
             show_default=False,
             autocompletion=_completion.paths,
         ),
@@ -58,11 +60,14 @@ def run(
         _answers.answered(),
         _galleries.opened(gallery, model, key=key, keys=keys) as opened,
     ):
-        with (
-            _words.of_commands(_words.OTHER_GALLERY),
-            _galleries.opened(other, opened.model, key=other_key, keys=other_keys) as second,
-        ):
-            added = opened.merge(second)
+        if zipfile.is_zipfile(other):
+            added = opened.merge(other)
+        else:
+            with (
+                _words.of_commands(_words.OTHER_GALLERY),
+                _galleries.opened(other, opened.model, key=other_key, keys=other_keys) as second,
+            ):
+                added = opened.merge(second)
         people = len(opened.people())
     if as_json:
         _console.json_object({"added": added, "people": people})

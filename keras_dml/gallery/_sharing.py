@@ -25,9 +25,11 @@ class Sharing:
             path: Path of the file; another one there is replaced.
 
         Raises:
-            ValueError: If no file can be there.
+            ValueError: If no file can be there, or it is the gallery itself.
             OSError: If it cannot be written.
         """
+        if all(map(os.path.exists, (path, self.path))) and os.path.samefile(path, self.path):
+            raise ValueError(f"{path} is the gallery itself, so it is left as it is.")
         people, enrolled, flat = self._store.templates()
         z = flat.reshape(len(people), *self._model.embedding_shape)
         _exported.write(path, self._about, people, enrolled, z)

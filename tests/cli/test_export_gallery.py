@@ -61,6 +61,20 @@ def test_options_that_do_not_fit_are_wrong_use(command, family, calls):
     assert code == 2 and "--to tflite" in err
     code, _, err = command("export", "gait_qp_wl", "--to", "tflite", "--far", "0.01")
     assert code == 2 and "gallery" in err and calls == []
+    code, _, err = command("export", "gait_qp_wl", "--to", "templates")
+    assert code == 2 and "gait_qp_wl is none" in " ".join(err.split())
+    for options in (["--far", "0.01"], ["--quantization", "float16"]):
+        code, _, err = command("export", family, "--to", "templates", *options)
+        assert code == 2 and "embeddings alone" in " ".join(err.split())
+
+
+def test_templates_are_written_here_under_the_name_of_the_gallery(
+    command, family, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    assert command("export", family, "--to", "templates")[0] == 0
+    with np.load("family_templates.npz") as written:
+        assert written["people"].tolist() == ["alice"]
 
 
 def test_a_gallery_without_a_threshold_is_refused(command, family, monkeypatch, tmp_path):

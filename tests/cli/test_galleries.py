@@ -295,6 +295,22 @@ def test_two_galleries_are_merged_once(command, model, family, walks, tmp_path):
     assert galleries.people(other) == {"alice": 1, "carol": 1}
 
 
+def test_templates_are_written_and_merged(command, model, family, walks, tmp_path, notes):
+    root, other, file = walks.folder(["carol"], "others"), tmp_path / "new.db", tmp_path / "f.npz"
+    assert command("enroll", other, "carol", root / "carol", "--model", model)[0] == 0
+    words = ("export", family, "--to", "templates", "--out", file)
+    assert answered(command, *words) == (0, {"path": str(file), "people": 2, "recordings": 8})
+    code, out, _ = command(*words)
+    assert (code, out) == (0, f"{file}: 2 people, 8 recordings\n")
+    assert notes == ["Note: the file holds embeddings and names in clear: personal data."]
+    added = {"alice": 4, "bob": 4}
+    assert answered(command, "merge", other, file) == (0, {"added": added, "people": 3})
+    assert answered(command, "merge", other, file) == (0, {"added": {}, "people": 3})
+    assert "is the gallery itself" in failed(command, *words[:-1], family)
+    (tmp_path / "other.npz").write_bytes(b"PK\x05\x06" + bytes(18))  # an empty archive
+    assert "is no file of templates" in failed(command, "merge", other, tmp_path / "other.npz")
+
+
 def test_people_move_to_a_new_model_by_enrolling_kept_recordings_again(command, walks, tmp_path):
     def publish(knots):
         signal = keras.Input((None, 3))

@@ -315,6 +315,16 @@ def test_a_stranger_s_templates_are_refused(gallery, tmp_path, about, person, sh
     assert gallery.people() == before
 
 
+def test_templates_do_not_take_the_place_of_their_gallery(model, people, tmp_path):
+    with Gallery(tmp_path / "family.db", model) as opened:
+        opened.enroll("alice", people("alice"))
+        (tmp_path / "link").symlink_to(tmp_path / "family.db")
+        for path in (opened.path, tmp_path / "link"):
+            with pytest.raises(ValueError, match="is the gallery itself"):
+                opened.export_templates(path)
+        assert opened.people() == {"alice": 4}
+
+
 def test_galleries_of_two_models_are_not_merged(gallery, tmp_path):
     signal = keras.Input((None, CHANNELS))
     other = keras.Model(signal, QuantileLayer(9)(signal), name="other")
