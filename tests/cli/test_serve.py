@@ -489,6 +489,11 @@ def test_a_person_drops_a_file_and_sees_a_decision(browser, address, gallery):
     assert accepted == f"Accepted: it is {NAMES[1]}"
     assert act("await by('picture').decode(); return by('picture').naturalWidth") > 100
     assert act(f"{dropped(walk('nobody'))} return await click('identify');") == "A stranger"
+    fpir, fnir = (f"up to {100 * rate:.3g} % of" for rate in gallery.thresholds[0.02].among(1))
+    said = act("return by('detail').innerText")
+    assert f"{fpir} strangers" in said and f"{fnir} the people enrolled" in said
+    act("by('threshold').value = '1'; await click('identify');")
+    assert "FPIR" not in act("return by('detail').innerText")
 
     assert act("return document.documentElement.scrollWidth - innerWidth") <= 0
     assert act(UNLABELED) == []

@@ -25,6 +25,7 @@ const element = (tag, text, parent, name = "") => {
 };
 
 const shown = (value) => (value === null ? "denied" : String(Number(value.toPrecision(4))));
+const percent = (rate) => `${Number((100 * rate).toPrecision(3))} %`;
 const personPath = (person, rest = "") => `people/${encodeURIComponent(person)}${rest}`;
 
 const form = () => {
@@ -117,9 +118,14 @@ const verify = async () => {
 
 const identify = async () => {
   const found = await (await ask("identify", { method: "POST", body: form() })).json();
+  const rates =
+    found.fpir === null
+      ? ""
+      : ` Among so many, up to ${percent(found.fpir)} of strangers are taken for somebody (FPIR), ` +
+        `and up to ${percent(found.fnir)} of the people enrolled are not found (FNIR).`;
   say(
     found.person === null ? "A stranger" : `It is ${found.person}`,
-    `The nearest of ${found.people} people, smaller is closer.`,
+    `The nearest of ${found.people} people, smaller is closer.${rates}`,
     found.person === null ? "no" : "yes",
   );
   draw(found.candidates, found.threshold);
@@ -172,7 +178,6 @@ const listPeople = async () => {
 
 const listThresholds = async () => {
   const found = await (await ask("thresholds")).json();
-  const percent = (rate) => `${Number((100 * rate).toPrecision(3))} %`;
   by("far").replaceChildren();
   for (const one of found) {
     const text = `${percent(one.far)}: distance ${shown(one.value)}`;
