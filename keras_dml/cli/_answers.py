@@ -10,7 +10,7 @@ from keras_dml.cli import _console, _words
 @contextlib.contextmanager
 def answered():
     """Errors of the block are told in words of the command line, and warnings of the library are
-    notes, before the error where it fails."""
+    notes in these words, before the error where it fails."""
     with (
         _words.of_commands(_words.GALLERY),
         warnings.catch_warnings(record=True, action="always", category=UserWarning) as told,
@@ -19,7 +19,8 @@ def answered():
             yield
         finally:
             for text in dict.fromkeys(str(warning.message) for warning in told):
-                _console.note(_console.plain(f"Note: {text}"))
+                said = _words.replaced(text, _words.GALLERY)
+                _console.note(_console.plain(f"Note: {said}"))
 
 
 def number(value):

@@ -54,7 +54,7 @@ def write(path, out, quantization, representative, *, far, key, keys, as_json):
     facts = [
         ("written", str(written.path)),
         ("people", f"{written.people}, {written.templates} embeddings"),
-        ("threshold", f"{written.threshold:.4g} for FAR {100 * written.far:g} %"),
+        ("decides by", written.limit),
         ("weights", model.quantization or "float32"),
         ("size", f"{written.bytes / 1000:,.0f} kB"),
         ("latency", f"{model.latency_ms:.2g} ms for {model.steps} steps"),

@@ -14,6 +14,7 @@ GALLERY = {
     r"`people\(\)`": "`keras-dml people`",
     r"call `calibrate_listening`": "run `keras-dml calibrate --window STEPS`",
     r"call `(enroll|calibrate)`": r"run `keras-dml \1`",
+    r"call `remove_threshold\((.+)\)`": r"run `keras-dml calibrate GALLERY --remove \1`",
     r"Call `purge` when": "Run `keras-dml people` when",
     r"give `threshold`": "give --threshold",
     r"`Gallery\(path, model=\"gait_qp_wl\"\)`": "--model gait_qp_wl",

@@ -10,7 +10,7 @@ from keras_dml.cli import _completion, _options
 
 def _fraction(far):
     """Refuses what is no rate before any file is read."""
-    if not 0 < far < 1:
+    if far is not None and not 0 < far < 1:
         raise typer.BadParameter(
             f"must be a fraction above 0 and below 1, as 0.01 for 1 %. Received {far:g}."
         )
@@ -20,14 +20,14 @@ def _fraction(far):
 def run(
     gallery: _options.Gallery,
     folder: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="Recordings of people: FOLDER/PERSON/FILES or FOLDER/PERSON/SESSION/FILES, or a "
             "csv with the columns path, person.",
             show_default=False,
             autocompletion=_completion.paths,
         ),
-    ],
+    ] = None,
     far: Annotated[
         float,
         typer.Option(
@@ -68,6 +68,16 @@ def run(
             show_default=False,
         ),
     ] = None,
+    remove: Annotated[
+        float | None,
+        typer.Option(
+            "--remove",
+            metavar="RATE",
+            help="Remove the threshold of a rate, in the place of FOLDER.",
+            show_default=False,
+            callback=_fraction,
+        ),
+    ] = None,
     model: _options.GalleryModel = None,
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
@@ -90,10 +100,18 @@ def run(
     With --window, recordings are heard as claims that grow: give recordings as long as a claim may
     last.
 
-    Exit status: 0 the threshold is set, 2 it is not.
+    A gallery keeps a threshold for each rate. The smallest rate decides where no --far is given,
+    also one that was extrapolated, which each decision says; --remove takes one away.
+
+    Exit status: 0 the threshold is set or removed, 2 it is not.
 
     Example: keras-dml calibrate family.db volunteers/ --far 0.01
     """
+    if (folder is None) == (remove is None):
+        raise typer.BadParameter("give either FOLDER, to set a threshold, or --remove RATE.")
+    if remove is not None:
+        _remove(gallery, remove, model, key=key, keys=keys, as_json=as_json)
+        return
     if groups is not None and window is not None:
         raise typer.BadParameter("--groups tells rates of a threshold; --window sets none.")
     from keras_dml import recordings
@@ -131,6 +149,24 @@ def run(
         _console.json_object(told)
     else:
         _console.echo(_console.plain(found))
+
+
+def _remove(path, far, model, *, key, keys, as_json):
+    """Removes the threshold of a rate, and says which one decides now."""
+    from keras_dml.cli import _answers, _console, _galleries, _words
+
+    with (
+        _answers.answered(),
+        _words.of_commands({"`far`": "--remove"}),
+        _galleries.opened(path, model, key=key, keys=keys) as opened,
+    ):
+        opened.remove_threshold(far)
+        left = list(opened.thresholds)
+    if as_json:
+        _console.json_object({"removed": far, "left": left})
+        return
+    now = f"without --far, FAR {100 * min(left):g} % decides" if left else "none is left"
+    _console.echo(f"threshold for FAR {100 * far:g} % removed; {now}")
 
 
 def _group_of(path, folder, people):

@@ -49,6 +49,8 @@ def run(
                 "people": found.people,
                 "fpir": found.fpir,
                 "fnir": found.fnir,
+                "far": found.far,
+                "extrapolated": found.extrapolated,
             }
         )
     else:
@@ -56,5 +58,5 @@ def run(
         rows = [(one.person, f"{one.score:.4g}") for one in found.candidates]
         _console.table(("nearest", "distance"), rows)
         told = found.rates or f"{found.people} people enrolled"
-        _console.echo(f"threshold {found.threshold:.4g}, {told}")
+        _console.echo(f"{found.limit}, {told}")
     _statuses.answer(found.person is not None)

@@ -39,6 +39,8 @@ def run(
                 "score": _answers.number(found.score),
                 "threshold": _answers.number(found.threshold),
                 "denied": found.denied,
+                "far": found.far,
+                "extrapolated": found.extrapolated,
             }
         )
     else:

@@ -100,6 +100,23 @@ def warn_of_more(counts, found):
     )
 
 
+def warn_of_extrapolated(thresholds):
+    """Warns where the threshold of the smallest rate is no promise and others are set, as a
+    `UserWarning`.
+
+    Args:
+        thresholds: `Threshold` by rate.
+    """
+    far = min(thresholds)
+    if len(thresholds) > 1 and thresholds[far].extrapolated:
+        warnings.warn(
+            f"Where no `far` is given, the smallest rate that was set decides, {far:g}, and it is "
+            "extrapolated beyond what its people support: no promise. Give `far`, or call "
+            f"`remove_threshold({far:g})`.",
+            stacklevel=3,
+        )
+
+
 def not_enrolled(people, sessions=None):
     """Which recordings are not enrolled when one is observed: itself, and those of its session if
     its person has others.

@@ -14,6 +14,7 @@ from keras_dml.gallery._calibration import (
     everybodys_claims,
     usual_count,
     warn_of_copies,
+    warn_of_extrapolated,
     warn_of_more,
     warn_of_trained,
 )
@@ -60,11 +61,12 @@ class Decisions:
             ValueError: If the model does not take a recording, one is `unfit`, or there is no
                 threshold.
         """
-        limit = self._limit(far, threshold)
+        limit, used = self._limit(far, threshold)
         person, known = self._enrolled(person)
         scores, denied = known.scores(self._model, self._embedded(recordings), [person])
         accepted = bool(scores[0] <= limit) and not denied[0]
-        return Decision(accepted, person, float(scores[0]), limit, bool(denied[0]))
+        rate = () if used is None else (used.far, used.extrapolated)
+        return Decision(accepted, person, float(scores[0]), limit, bool(denied[0]), *rate)
 
     def identify(self, recordings, top: int = 5, *, far=None, threshold=None) -> Identification:
         """Who it is, or that it is a stranger.
@@ -83,7 +85,8 @@ class Decisions:
             ValueError: If nobody is enrolled, the model does not take a recording, one is `unfit`,
                 or there is no threshold.
         """
-        top, limit = whole("top", top, minimum=1), self._limit(far, threshold)
+        top = whole("top", top, minimum=1)
+        limit, used = self._limit(far, threshold)
         probes = self._embedded(recordings)
         known, people = self._near(probes)
         self._check_anybody(known)
@@ -91,7 +94,7 @@ class Decisions:
         nearest = tuple(Candidate(person, score) for person, score in found)
         least = nearest[0].score  # infinite for one to whom a recording was denied
         person = nearest[0].person if math.isfinite(least) and least <= limit else None
-        rates = self._set(far).among(people) if threshold is None else ()
+        rates = () if used is None else (*used.among(people), used.far, used.extrapolated)
         return Identification(person, nearest, limit, people, *rates)
 
     def reject(self, person: str, recordings) -> None:
@@ -154,7 +157,22 @@ class Decisions:
         found = calibrated(*claims, far, **options)
         self._store.set_threshold(found)
         warn_of_more(self.people(), [found])
+        warn_of_extrapolated(self.thresholds)
         return found
+
+    def remove_threshold(self, far: float) -> None:
+        """Removes a threshold, such as the smallest that decides where no rate is named.
+
+        Args:
+            far: Its false accept rate.
+
+        Raises:
+            ValueError: If none of this rate was set.
+        """
+        known = self.thresholds
+        if far not in known:
+            raise ValueError(_not_calibrated(far, known))
+        self._store.remove_threshold(far)
 
     def evaluate(self, recordings, people):
         """Figures of recordings observed later, each against everybody enrolled. One that is
@@ -204,13 +222,15 @@ class Decisions:
         return listed
 
     def _limit(self, far, threshold):
+        """The largest score that is accepted, and the `Threshold` that it is of, if any."""
         if threshold is not None:
             if not isinstance(threshold, numbers.Real) or math.isnan(threshold):
                 raise ValueError(
                     f"`threshold` must be a number, a distance. Received {threshold!r}."
                 )
-            return float(threshold)
-        return self._set(far).value
+            return float(threshold), None
+        found = self._set(far)
+        return found.value, found
 
     def _set(self, far):
         """The `Threshold` of a rate; None: of the smallest."""
@@ -221,10 +241,7 @@ class Decisions:
                 "has never seen, or give `threshold`."
             )
         if far is not None and far not in known:
-            rates = ", ".join(f"{rate:g}" for rate in known)
-            raise ValueError(
-                f"`far` must be a rate that was calibrated: {rates}. Received far={far!r}."
-            )
+            raise ValueError(_not_calibrated(far, known))
         return known[min(known) if far is None else far]
 
     def _check_anybody(self, known):
@@ -238,3 +255,8 @@ class Decisions:
         if person not in known.names:
             raise KeyError(self._unknown(person, self.people()))
         return person, known
+
+
+def _not_calibrated(far, known):
+    rates = ", ".join(f"{rate:g}" for rate in known) or "none is"
+    return f"`far` must be a rate that was calibrated: {rates}. Received far={far!r}."

@@ -15,6 +15,7 @@ import numpy as np
 from keras_dml import _files, export, inputs
 from keras_dml.export import litert, parity, trials
 from keras_dml.gallery._gallery import Gallery
+from keras_dml.gallery._results import limit_in_words
 
 MODEL, PEOPLE, GOLDEN, ABOUT, DECIDE = (
     "model.tflite", "gallery.npz", "golden.npz", "gallery.json", "decide.py",
@@ -39,6 +40,7 @@ class DeviceGallery:
             fraction of the largest.
         bytes: Size of all files together.
         model: `keras_dml.export.Export` of the model's file.
+        extrapolated: Whether the rate is no promise, see `Threshold.extrapolated`.
     """
 
     path: pathlib.Path
@@ -49,6 +51,12 @@ class DeviceGallery:
     difference: float
     bytes: int
     model: export.Export
+    extrapolated: bool = False
+
+    @property
+    def limit(self):
+        """The threshold in words."""
+        return limit_in_words(self)
 
 
 def export_tflite(
@@ -119,6 +127,7 @@ def export_tflite(
         difference=float(difference / scale),
         bytes=size,
         model=dataclasses.replace(written, path=path / MODEL),
+        extrapolated=found.extrapolated,
     )
 
 

@@ -41,6 +41,11 @@ class Removal:
         self._keys.destroy(run, row)
         run("DELETE FROM people WHERE id = ?", (row,))
 
+    def remove_threshold(self, far):
+        """Removes the threshold of a rate, if there is one."""
+        with self._database.writing() as run:
+            run("DELETE FROM thresholds WHERE far = ?", (far,))
+
     def purge(self):
         """Writes all anew without free space.
 

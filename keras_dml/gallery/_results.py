@@ -90,6 +90,11 @@ class Threshold:
         groups = tuple(GroupRate(*group) for group in self.groups)  # lists, where they were kept
         object.__setattr__(self, "groups", groups)
 
+    @property
+    def extrapolated(self):
+        """Whether the rate is beyond what these people support, and so a model's and no promise."""
+        return self.far < self.strictest
+
     def people_needed(self, far):
         """About how many people another rate would need, who differ as these do, see
         `keras_dml.evaluation.Certificate`."""
@@ -130,6 +135,8 @@ class Decision:
         score: Mean over the recordings of the least distance to those enrolled; smaller is closer.
         threshold: Accepted where `score <= threshold`.
         denied: Whether a recording is nearest to one that was marked as not this person's.
+        far: False accept rate of the threshold; None for a threshold of your own.
+        extrapolated: Whether that rate is no promise, see `Threshold.extrapolated`.
     """
 
     accepted: bool
@@ -137,11 +144,13 @@ class Decision:
     score: float
     threshold: float
     denied: bool = False
+    far: float | None = None
+    extrapolated: bool = False
 
     def __str__(self):
         said = "accepted" if self.accepted else "rejected"
         reason = ", nearest to a recording marked as another person's" if self.denied else ""
-        return f"{self.person} {said}: {self.score:.4g}, threshold {self.threshold:.4g}{reason}"
+        return f"{self.person} {said}: {self.score:.4g}, {limit_in_words(self)}{reason}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,6 +173,8 @@ class Identification:
         fpir: False positive identification rate among so many people, see `Threshold.among`; None
             for a threshold of your own.
         fnir: The same of the false negative identification rate.
+        far: False accept rate of the threshold; None for a threshold of your own.
+        extrapolated: Whether these rates are no promise, see `Threshold.extrapolated`.
     """
 
     person: str | None
@@ -172,6 +183,13 @@ class Identification:
     people: int
     fpir: float | None = None
     fnir: float | None = None
+    far: float | None = None
+    extrapolated: bool = False
+
+    @property
+    def limit(self):
+        """The threshold in words."""
+        return limit_in_words(self)
 
     @property
     def rates(self):
@@ -183,5 +201,16 @@ class Identification:
 
     def __str__(self):
         nearest = ", ".join(f"{one.person} {one.score:.4g}" for one in self.candidates)
-        told = [nearest, f"threshold {self.threshold:.4g}", *filter(None, [self.rates])]
+        told = [nearest, self.limit, *filter(None, [self.rates])]
         return f"{self.person or 'a stranger'} ({'; '.join(told)})"
+
+
+def limit_in_words(answer):
+    """The threshold of an answer, and the rate that it is for.
+
+    Args:
+        answer: With `threshold`, `far` and `extrapolated`, such as a `Decision`.
+    """
+    rate = "" if answer.far is None else f" for FAR {100 * answer.far:g} %"
+    warning = ", extrapolated: no promise" if answer.extrapolated else ""
+    return f"threshold {answer.threshold:.4g}{rate}{warning}"

@@ -490,6 +490,36 @@ def test_what_is_noted_is_told_before_the_error(
     assert error.startswith("Error: FAR 0.01 % is beyond what these 10 people support")
 
 
+def test_a_threshold_that_is_no_promise_is_told_and_removed(command, model, walks, tmp_path, notes):
+    db, probe = tmp_path / "family.db", walks.file("alice")
+    assert command("enroll", db, "alice", walks.folder(["alice"]), "--model", model)[0] == 0
+    many, few = (walks.folder([f"v{i}" for i in range(n)], f"of {n}") for n in (16, 10))
+    assert command("calibrate", db, many, "--far", "0.5")[0] == 0 and notes == []
+    assert command("calibrate", db, few, "--far", "0.05", "--extrapolate")[0] == 0
+    (note,) = notes
+    assert "smallest rate that was set decides, 0.05, and it is extrapolated" in note
+    assert note.endswith("Give --far, or run `keras-dml calibrate GALLERY --remove 0.05`.")
+    for asked in (("verify", db, "alice", probe), ("identify", db, probe)):
+        found = answered(command, *asked)[1]
+        assert (found["far"], found["extrapolated"]) == (0.05, True)
+        assert "for FAR 5 %, extrapolated: no promise" in command(*asked)[1]
+        found = answered(command, *asked, "--far", "0.5")[1]
+        assert (found["far"], found["extrapolated"]) == (0.5, False)
+    removed = ("calibrate", db, "--remove", "0.05")
+    assert answered(command, *removed) == (0, {"removed": 0.05, "left": [0.5]})
+    said = "--remove must be a rate that was calibrated: 0.5. Received far=0.05"
+    assert said in failed(command, *removed)
+    assert answered(command, "verify", db, "alice", probe)[1]["far"] == 0.5
+    code, out, _ = command(*removed[:-1], "0.5")
+    assert (code, out) == (0, "threshold for FAR 50 % removed; none is left\n")
+
+
+def test_a_threshold_is_either_set_or_removed(command, family, tmp_path):
+    for words in (("calibrate", family), ("calibrate", family, tmp_path, "--remove", FAR)):
+        code, _, err = command(*words)
+        assert code == 2 and "give either FOLDER" in " ".join(err.split())
+
+
 @pytest.mark.parametrize("far", ["-0.1", "0", "1", "nan"])
 def test_what_is_no_rate_is_refused_before_files_are_read(command, model, tmp_path, far):
     words = ("calibrate", tmp_path / "a.db", tmp_path / "no_folder", "--model", model)

@@ -112,6 +112,9 @@ def test_thresholds_are_told_and_chosen(family, gallery):
     assert (told["far"], told["value"]) == (0.02, gallery.thresholds[0.02].value)
     assert post(family, "alice", "verify", walk("alice"), far="0.02").json()["accepted"]
     assert not post(family, "alice", "verify", walk("alice", 9), threshold="0").json()["accepted"]
+    assert told["extrapolated"] is False
+    found = post(family, "alice", "verify", walk("alice")).json()
+    assert (found["far"], found["extrapolated"]) == (0.02, False)
     infinite = post(family, "alice", "verify", walk("nobody"), threshold="inf").json()
     assert infinite["accepted"] and infinite["threshold"] is None
 
@@ -489,8 +492,9 @@ def test_a_person_drops_a_file_and_sees_a_decision(browser, address, gallery):
     assert accepted == f"Accepted: it is {NAMES[1]}"
     assert act("await by('picture').decode(); return by('picture').naturalWidth") > 100
     assert act(f"{dropped(walk('nobody'))} return await click('identify');") == "A stranger"
-    fpir, fnir = (f"up to {100 * rate:.3g} % of" for rate in gallery.thresholds[0.02].among(1))
     said = act("return by('detail').innerText")
+    assert "The threshold is for FAR 2 %. " in said
+    fpir, fnir = (f"up to {100 * rate:.3g} % of" for rate in gallery.thresholds[0.02].among(1))
     assert f"{fpir} strangers" in said and f"{fnir} the people enrolled" in said
     act("by('threshold').value = '1'; await click('identify');")
     assert "FPIR" not in act("return by('detail').innerText")

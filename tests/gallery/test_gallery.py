@@ -99,7 +99,41 @@ def test_few_people_need_as_many_more_as_pairs_that_share_nobody_do():
 
 def test_a_threshold_that_a_model_gave_says_so(gallery, people):
     far = calibrated(gallery, people).strictest / 3
-    assert "extrapolated by" in str(calibrated(gallery, people, far, extrapolate=True))
+    with pytest.warns(UserWarning, match="extrapolated beyond what its people support"):
+        assert "extrapolated by" in str(calibrated(gallery, people, far, extrapolate=True))
+
+
+def test_decisions_say_whose_rate_they_keep_and_whether_it_is_a_promise(gallery, people):
+    observed = people("alice")
+    calibrated(gallery, people, 0.1)
+    counted = gallery.verify("alice", observed)
+    assert (counted.far, counted.extrapolated) == (0.1, False)
+    assert f"threshold {counted.threshold:.4g} for FAR 10 %" in str(counted)
+    own = gallery.verify("alice", observed, threshold=1e3)
+    assert own.far is None and str(own).endswith("threshold 1000")
+    far = gallery.thresholds[0.1].strictest / 3
+    with pytest.warns(UserWarning, match=r"decides, .* call `remove_threshold\("):
+        found = calibrated(gallery, people, far, extrapolate=True)
+    for answer in (gallery.verify("alice", observed), gallery.identify(observed)):
+        assert (answer.far, answer.extrapolated) == (found.far, True)
+        assert f"for FAR {100 * far:g} %, extrapolated: no promise" in str(answer)
+    assert not gallery.identify(observed, far=0.1).extrapolated
+    assert gallery.identify(observed, threshold=1.0).far is None
+
+
+def test_a_threshold_is_removed(gallery, model, people, place):
+    calibrated(gallery, people, 0.05)
+    calibrated(gallery, people, 0.1)
+    for wrong in (0.2, "0.05", None, float("nan")):
+        with pytest.raises(ValueError, match=r"calibrated: 0\.05, 0\.1\. Received far="):
+            gallery.remove_threshold(wrong)
+    gallery.remove_threshold(0.05)
+    assert list(gallery.thresholds) == [0.1] and gallery.verify("alice", people("alice")).far == 0.1
+    gallery.remove_threshold(0.1)
+    with Gallery(model=model, **place) as again:
+        assert again.thresholds == {}
+    with pytest.raises(ValueError, match="calibrated: none is"):
+        gallery.remove_threshold(0.1)
 
 
 def test_a_session_is_claimed_by_the_recordings_of_others(gallery, people):

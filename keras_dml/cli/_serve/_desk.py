@@ -70,6 +70,8 @@ class Desk:
             score=_answers.number(found.score),
             threshold=_answers.number(found.threshold),
             denied=found.denied,
+            far=found.far,
+            extrapolated=found.extrapolated,
             notes=notes,
         )
 
@@ -87,6 +89,8 @@ class Desk:
             people=found.people,
             fpir=found.fpir,
             fnir=found.fnir,
+            far=found.far,
+            extrapolated=found.extrapolated,
             notes=notes,
         )
 

@@ -2,6 +2,9 @@
 
 from pydantic import BaseModel, Field
 
+FAR = "False accept rate of the threshold; null for a distance of your own."
+EXTRAPOLATED = "Whether the rate is beyond what its people support: no promise."
+
 
 class Person(BaseModel):
     """Somebody who is enrolled."""
@@ -35,6 +38,8 @@ class Decision(BaseModel):
     score: float | None = Field(description="A distance, smaller is closer; null if denied.")
     threshold: float | None = Field(description="Accepted up to it; null if it is infinite.")
     denied: bool = Field(description="Whether it is nearest to one marked as another person's.")
+    far: float | None = Field(description=FAR)
+    extrapolated: bool = Field(description=EXTRAPOLATED)
     notes: list[str]
 
 
@@ -54,6 +59,8 @@ class Identification(BaseModel):
     people: int
     fpir: float | None = Field(description="Strangers taken for somebody, up to; null: unknown.")
     fnir: float | None = Field(description="People enrolled who are not found, up to.")
+    far: float | None = Field(description=FAR)
+    extrapolated: bool = Field(description=EXTRAPOLATED)
     notes: list[str]
 
 
@@ -75,6 +82,7 @@ class Threshold(BaseModel):
     people: int
     trials: int
     method: str
+    extrapolated: bool = Field(description=EXTRAPOLATED)
 
 
 class Problem(BaseModel):

@@ -26,6 +26,10 @@ const element = (tag, text, parent, name = "") => {
 
 const shown = (value) => (value === null ? "denied" : String(Number(value.toPrecision(4))));
 const percent = (rate) => `${Number((100 * rate).toPrecision(3))} %`;
+const promised = (one) =>
+  `${percent(one.far)}${one.extrapolated ? ", extrapolated: no promise" : ""}`;
+const limited = (found) =>
+  found.far === null ? "" : ` The threshold is for FAR ${promised(found)}.`;
 const personPath = (person, rest = "") => `people/${encodeURIComponent(person)}${rest}`;
 
 const form = () => {
@@ -110,7 +114,7 @@ const verify = async () => {
   const found = await (await ask(path, { method: "POST", body: form() })).json();
   const reason = found.denied ? "It is nearest to a recording marked as another person's." : "";
   const told = found.accepted ? `Accepted: it is ${person}` : `Rejected: not ${person}`;
-  say(told, reason, found.accepted ? "yes" : "no");
+  say(told, `${reason}${limited(found)}`, found.accepted ? "yes" : "no");
   draw([found], found.threshold);
   note(found.notes);
   await explain(person);
@@ -125,7 +129,7 @@ const identify = async () => {
         `and up to ${percent(found.fnir)} of the people enrolled are not found (FNIR).`;
   say(
     found.person === null ? "A stranger" : `It is ${found.person}`,
-    `The nearest of ${found.people} people, smaller is closer.${rates}`,
+    `The nearest of ${found.people} people, smaller is closer.${limited(found)}${rates}`,
     found.person === null ? "no" : "yes",
   );
   draw(found.candidates, found.threshold);
@@ -180,7 +184,7 @@ const listThresholds = async () => {
   const found = await (await ask("thresholds")).json();
   by("far").replaceChildren();
   for (const one of found) {
-    const text = `${percent(one.far)}: distance ${shown(one.value)}`;
+    const text = `${promised(one)}: distance ${shown(one.value)}`;
     element("option", text, by("far")).value = one.far;
   }
   const [first] = found;
