@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from keras_dml import gallery as galleries
-from keras_dml import layers, models
+from keras_dml import layers, models, quality
 from keras_dml._backend import keras
 from keras_dml.export import parity
 from keras_dml.gallery import Gallery, _decide, _device
@@ -90,6 +90,14 @@ def test_the_files_decide_as_the_gallery(model, tmp_path, quantization, error):
         for seed in range(1, 4):
             for name in (*NAMES, "nobody"):
                 check_one(gallery, device, walks(name, 2, seed=seed), error)
+
+
+def test_a_gate_that_refuses_noise_does_not_refuse_the_export(tmp_path):
+    with filled(tmp_path / "family.db", model := MODELS["wasserstein"]()) as gallery:
+        gallery._model._gate = quality.Gate(model, quality.Usual(("x", "y", "z"), stddev=3 * (9,)))
+        assert len(gallery.unfit(walks("alice", 3))) == 3
+        written = galleries.export_tflite(gallery, tmp_path / "watch", None)
+        assert written.people == len(NAMES) and written.difference < 1e-4
 
 
 def check_one(gallery, device, observed, error):
