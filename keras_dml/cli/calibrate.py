@@ -110,6 +110,10 @@ def run(
     if (folder is None) == (remove is None):
         raise typer.BadParameter("give either FOLDER, to set a threshold, or --remove RATE.")
     if remove is not None:
+        if extrapolate or groups is not None or window is not None:
+            raise typer.BadParameter(
+                "--remove takes a threshold away: no --extrapolate, --groups or --window."
+            )
         _remove(gallery, remove, model, key=key, keys=keys, as_json=as_json)
         return
     if groups is not None and window is not None:

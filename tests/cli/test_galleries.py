@@ -518,6 +518,8 @@ def test_a_threshold_is_either_set_or_removed(command, family, tmp_path):
     for words in (("calibrate", family), ("calibrate", family, tmp_path, "--remove", FAR)):
         code, _, err = command(*words)
         assert code == 2 and "give either FOLDER" in " ".join(err.split())
+    code, _, err = command("calibrate", family, "--remove", FAR, "--extrapolate")
+    assert code == 2 and "--remove takes a threshold away" in " ".join(err.split())
 
 
 @pytest.mark.parametrize("far", ["-0.1", "0", "1", "nan"])
