@@ -1,0 +1,200 @@
+"""From nothing to a decision: a stranger's folder of recordings, the commands, and their times.
+
+python -m tests.bench.from_nothing walks --out build/from_nothing
+
+Writes recordings as people keep them (walks with a phone in the pocket as csv, telephone voices as
+wav, EEG as npy), trains on most of the people, enrolls others, whom the model has never seen, and
+asks who came back. The recordings are where `KERAS_DML_DATA` points; `--out` is made anew.
+"""
+
+import dataclasses
+import enum
+import json
+import pathlib
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Annotated
+
+import numpy as np
+import typer
+from scipy.io import wavfile
+
+from zoo import eeg, people
+
+ERROR = 2  # exit status
+STRANGERS = 2  # of the people whom the model has not seen: they come, and are not enrolled
+
+
+def walks(folder):
+    """Writes walks with their times, in the order in which they were walked."""
+    for records in people.read("gaitauth_walks/walks").values():
+        for record in records:
+            seconds = (record["time_ms"] - record["time_ms"][0]) / 1000
+            table = np.column_stack([seconds, record["sequence"]])
+            path = folder / record["subject"].decode() / f"{record['walk']:02d}.csv"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            header = "time_s,x (m/s2),y (m/s2),z (m/s2)"
+            np.savetxt(path, table, "%.7g", ",", header=header, comments="")
+
+
+def voices(folder):
+    """Writes lines as the telephone has them."""
+    for records in people.read("hyke_voice/telephone8k").values():
+        for record in records:
+            if not record["same_as"]:
+                path = folder / record["subject"].decode() / f"{record['line']:02d}.wav"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                wavfile.write(path, 8000, np.asarray(record["audio"]))
+
+
+def trials(folder):
+    """Writes the EEG of each trial, by time and electrode."""
+    everybody = eeg.trials()
+    for signal, subject, trial in zip(*dataclasses.astuple(everybody), strict=True):
+        path = folder / subject / f"{trial:03d}.npy"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.save(path, signal)
+
+
+@dataclasses.dataclass(frozen=True)
+class Set:
+    """A stranger's recordings.
+
+    Attributes:
+        write: Function that writes them, a folder a person.
+        others: Number of people whom the model does not see.
+        train: Options of `keras-dml train` that the recordings need.
+        add: Options of the commands on a gallery.
+        far: Rate of the threshold.
+        recipe: Model of the zoo from the same archive.
+    """
+
+    write: Callable
+    others: int
+    train: str
+    add: str
+    far: str
+    recipe: str
+
+
+class Name(enum.StrEnum):
+    """Of a `Set`."""
+
+    walks = "walks"
+    voices = "voices"
+    eeg = "eeg"
+
+
+SETS = {
+    Name.walks: Set(walks, 6, "--resample-hz 25", "--resample", "0.05", "phone_gait_qp_wl"),
+    Name.voices: Set(voices, 13, "--resample-hz 16000", "--resample", "0.05", "voice_ge2e_sim"),
+    Name.eeg: Set(
+        trials, 3, "--kind covariances --rate-hz 256", "--rate-hz 256", "0.1", "eeg_spdnet_rpl"
+    ),
+}
+
+
+def keras_dml(folder, line, statuses=(0,)):
+    """Runs a command as it is typed in a folder, and prints its time.
+
+    Args:
+        line: What follows `keras-dml`.
+        statuses: Exit statuses after which the next command is typed.
+
+    Returns:
+        What it answers; None where it ends in an error.
+    """
+    start = time.monotonic()
+    words = [sys.executable, "-m", "keras_dml.cli", *shlex.split(line), "--json"]
+    done = subprocess.run(words, cwd=folder, stdout=subprocess.PIPE, text=True)
+    print(f"{time.monotonic() - start:7.1f} s  keras-dml {line}", flush=True)
+    if done.returncode not in statuses:
+        raise typer.Exit(1)
+    return json.loads(done.stdout) if done.returncode < ERROR else None
+
+
+def divided(folder, others):
+    """Moves people aside whom the model is not to see.
+
+    Returns:
+        Names of those, at even distances among all.
+    """
+    names = sorted(path.name for path in (folder / "own").iterdir())
+    apart = [names[i] for i in np.linspace(0, len(names) - 1, others).round().astype(int)]
+    for name in apart:
+        files = sorted((folder / "own" / name).iterdir())
+        for part, chosen in (
+            ("known", files[: len(files) // 2]),
+            ("new", files[len(files) // 2 :]),
+        ):
+            (folder / part / name).mkdir(parents=True)
+            for file in chosen:
+                file.rename(folder / part / name / file.name)
+        (folder / "own" / name).rmdir()
+    return apart
+
+
+def asked(folder, line, files):
+    """What a command answers to the first recording that it can read; phones leave gaps."""
+    for file in files:
+        found = keras_dml(folder, line.format(file=file.relative_to(folder)), (0, 1, ERROR))
+        if found is not None:
+            return found
+    raise typer.Exit(1)
+
+
+def decisions(folder, chosen, people):
+    """Enrolls people, and asks of a recording of each who it is, and whether it is them.
+
+    Returns:
+        How many are verified, how many identified, and how many strangers rejected.
+    """
+    add, strangers = chosen.add, people[-STRANGERS:]
+    for one in people[:-STRANGERS]:
+        keras_dml(folder, f"enroll family.db {one} known/{one} --model model {add}", (0, 1))
+    keras_dml(folder, f"calibrate family.db known --far {chosen.far} --extrapolate {add}")
+    verified = identified = rejected = 0
+    for one in people:
+        files = sorted((folder / "new" / one).iterdir())
+        person = asked(folder, f"identify family.db {{file}} {add}", files)["person"]
+        if one in strangers:
+            rejected += person is None
+        else:
+            identified += person == one
+            verified += asked(folder, f"verify family.db {one} {{file}} {add}", files)["accepted"]
+    return verified, identified, rejected
+
+
+def main(
+    name: Annotated[Name, typer.Argument(help="What was recorded.")],
+    out: Annotated[pathlib.Path, typer.Option(help="Folder of it all, emptied first.")],
+    minutes: Annotated[float, typer.Option(help="For the training.")] = 10,
+):
+    """Prints each command with its time, and what came of it."""
+    chosen, folder = SETS[name], out / name
+    shutil.rmtree(folder, ignore_errors=True)
+    chosen.write(folder / "own")
+    apart = divided(folder, chosen.others)
+    keras_dml(folder, f"train own {chosen.train} --out model --minutes {minutes:g}")
+    verified, identified, rejected = decisions(folder, chosen, apart)
+    enrolled = len(apart) - STRANGERS
+    print(
+        f"a recording each: {verified} of {enrolled} verified, {identified} identified, "
+        f"{rejected} of {STRANGERS} strangers rejected"
+    )
+    for model in ("model", chosen.recipe):
+        headline = keras_dml(folder, f"card {model}")["headline"]
+        eer = next(row for row in headline["rows"] if row["metric"] == "eer")
+        low, high = (100 * end for end in eer["ci95"])
+        print(
+            f"{model}: EER {100 * eer['value']:.1f} % [{low:.1f} to {high:.1f}], "
+            f"{headline['people']} people"
+        )
+
+
+if __name__ == "__main__":
+    typer.run(main)
