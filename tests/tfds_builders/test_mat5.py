@@ -117,6 +117,7 @@ for _ in range(9):
         (file_of(element(9, bytes(8))), "an element of type 9, expected a variable"),
         (file_of(variable(NUMBERS, shape=(1, 3))), "4 bytes of int16, expected float64 of"),
         (file_of(variable(NUMBERS, shape=(1 << 20, 1 << 20))), "expected one that 64 bytes hold"),
+        (file_of(variable(b"", shape=(0, 1 << 30, 1 << 30, 1 << 30))), "one that 56 bytes"),
         (file_of(variable(NUMBERS, shape=(-1, -2))), r"the shape \(-1, -2\)"),
         (file_of(variable(NUMBERS, shape=(4,))), "4 bytes of flags or sizes"),
         (file_of(variable(NUMBERS, kind=9)), "of int16, expected uint8"),

@@ -1,6 +1,7 @@
 """NumPy's files: what they hold, one sentence for each kind of damage, nothing evaluated."""
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -22,12 +23,13 @@ def parse(data):
     return npy.parse(io.BytesIO(data), name="a.npy", kinds=KINDS)
 
 
+EMPTY = saved(np.empty((0, 5)))
 GOOD = saved(np.arange(6, dtype="<f8").reshape(2, 3))
 
 
 @pytest.mark.parametrize("version", [(1, 0), (2, 0)])
 @pytest.mark.parametrize("dtype", ["<f4", ">f8", "<c16", "<i8"])
-@pytest.mark.parametrize("shape", [(), (24,), (2, 3, 4), (0, 5)])
+@pytest.mark.parametrize("shape", [(), (24,), (2, 3, 4)])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_numbers_come_as_numpy_wrote_them(version, dtype, shape, order):
     array = np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype, order=order)
@@ -48,6 +50,8 @@ def test_numbers_come_as_numpy_wrote_them(version, dtype, shape, order):
         (GOOD.replace(b"(2, 3), }" + 10 * b" ", b"(2, 99999999999), }"), "48 bytes of numbers"),
         (GOOD.replace(b"(2, 3)", b"(2, 9)"), "48 bytes of numbers, expected 144"),
         (GOOD.replace(b"(2, 3)", b"(2,-3)"), "expected NumPy's header"),
+        (EMPTY, "byte 10: the shape (0, 5), expected at least one number"),
+        (EMPTY.replace(b"5), }" + 20 * b" ", b"9999999999, 9999999999), }"), "at least one"),
         (GOOD.replace(b"False", b"f(x) "), "expected NumPy's header"),
         (GOOD.replace(b"<f8", b"<f2"), "numbers of <f2, expected numbers of c16, f4, f8, i8"),
         (GOOD.replace(b"<f8", b"|O8"), "expected NumPy's header"),
@@ -55,7 +59,7 @@ def test_numbers_come_as_numpy_wrote_them(version, dtype, shape, order):
     ],
 )
 def test_damage_is_told_in_one_sentence(data, message):
-    with pytest.raises(FormatError, match=message.replace("(", "[(]")):
+    with pytest.raises(FormatError, match=re.escape(message)):
         parse(data)
 
 

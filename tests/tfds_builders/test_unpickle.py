@@ -10,7 +10,7 @@ import pytest
 
 from tests.tfds_builders import eeg
 from tests.tfds_builders.mutations import check_parser, peak_bytes
-from tfds_builders.common.errors import FormatError
+from tfds_builders.common.errors import FormatError, shown
 from tfds_builders.common.unpickle import PickledArray, unpickle
 
 ARRAY = np.arange(24, dtype=np.float64).reshape(2, 3, 4) / 7
@@ -84,6 +84,7 @@ def test_a_function_is_refused_by_name_and_never_called(protocol, call, tmp_path
         (b"c_codecs\nencode\nU\x01aU\x04utf8\x86R.", "another codec than latin1"),
         (b"cnumpy\ndtype\n]K\0K\x01\x87R.", "a type without a name"),
         (b"}]K\x01s.", "unhashable"),
+        (b"\x8b\1\0\0\0\1.", "byte 0: the opcode LONG4"),
     ],
 )
 def test_what_is_no_number_text_or_array_is_refused_by_place(data, message):
@@ -101,6 +102,17 @@ def test_tuples_within_each_other_are_refused_before_they_take_forever():
     assert time.thread_time() - start < 1
 
 
+@pytest.mark.parametrize("deep", [2_000, 300_000])
+def test_a_tuple_deeper_than_the_stack_is_refused_before_it_ends_the_process(deep):
+    with pytest.raises(FormatError, match="byte 1003: more than 1,000 tuples"):
+        read(b"}K\1" + b"\x85" * deep + b"K\1s.")
+
+
+def test_lists_within_each_other_are_shown_by_their_kind():
+    deep = read(b"]" * 5_000 + b"a" * 4_999 + b".")
+    assert shown(deep) == "a list of many within each other"
+
+
 def _said(shape=b"K\x02K\x03\x86", code=b"U\x02f8", raw=b"U" + bytes([48]) + bytes(48)):
     return (
         b"cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\0\x85U\x01b\x87R(K\x01"
@@ -114,7 +126,8 @@ def test_a_shape_type_or_length_that_does_not_fit_is_refused():
     for changed in (
         _said(shape=huge), _said(shape=b"J\xff\xff\xff\xff" * 2 + b"\x86"), _said(shape=b"N"),
         _said(code=b"U\x02O8"), _said(code=b"U\x02f4"), _said(raw=b"U\x01a"), _said(raw=b"]"),
-        _said(raw=b"J\xff\xff\xff\x7f"),
+        _said(raw=b"J\xff\xff\xff\x7f"), _said(shape=b"K\0" + huge, raw=b"U\0"),
+        _said(shape=b"K\0J\xff\xff\xff\x7fJ\xff\xff\xff\x7f\x87", raw=b"U\0"),
         _said(shape=b"(" + b"K\x01" * 5 + b"K\x06t"),
     ):  # fmt: skip
         value = read(changed)

@@ -45,5 +45,8 @@ class FormatError(ValueError):
 
 def shown(data: object) -> str:
     """Returns data for an error message: one line, escaped, at most 80 characters."""
-    text = ascii(data.decode("latin-1") if isinstance(data, bytes) else data)
+    try:
+        text = ascii(data.decode("latin-1") if isinstance(data, bytes) else data)
+    except RecursionError:
+        return f"a {type(data).__name__} of many within each other"
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"

@@ -18,13 +18,14 @@ import numpy as np
 from tfds_builders.common.errors import FormatError, shown
 
 _HIGHEST_MEMO = 100_000
+_MOST_TUPLES = 1_000
 _MOST_AXES = 4
 _TUPLES = frozenset(("TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"))
 _PUTS = frozenset(("BINPUT", "LONG_BINPUT", "MEMOIZE"))
 _GETS = frozenset(("BINGET", "LONG_BINGET"))
 _OPCODES = frozenset(
     """
-    PROTO FRAME STOP MARK NONE NEWTRUE NEWFALSE BININT BININT1 BININT2 LONG1 LONG4 BINFLOAT
+    PROTO FRAME STOP MARK NONE NEWTRUE NEWFALSE BININT BININT1 BININT2 LONG1 BINFLOAT
     BINSTRING SHORT_BINSTRING BINUNICODE SHORT_BINUNICODE BINBYTES SHORT_BINBYTES EMPTY_TUPLE
     EMPTY_LIST APPEND APPENDS EMPTY_DICT SETITEM SETITEMS GLOBAL STACK_GLOBAL REDUCE BUILD
     """.split()
@@ -64,7 +65,7 @@ class PickledArray:
             good = dtype.code == code and len(axes) == len(shape) <= _MOST_AXES
         except _ERRORS:
             raise FormatError(name, location, "no plain array", expected, _FIX) from None
-        if not good or math.prod(axes) * kind.itemsize != len(raw):
+        if not good or not len(raw) or math.prod(axes) * kind.itemsize != len(raw):
             found = f"{len(raw):,} bytes of {shown(dtype.code)} in {len(shape)} axes"
             raise FormatError(name, location, found, expected, _FIX)
         return np.frombuffer(raw, kind).reshape(axes, order=order)
@@ -134,19 +135,24 @@ def unpickle(data: bytes, *, name: str) -> object:
 
 
 def _look_over(data: bytes, name: str) -> None:
-    """Refuses opcodes that are not needed, objects beyond the table, lengths beyond the file, and a
-    tuple that is used twice: such tuples within each other take forever as the key of a dict."""
+    """Refuses opcodes that are not needed, objects beyond the table, lengths beyond the file, a
+    tuple that is used twice, and many of them: within each other they take forever as the key of a
+    dict, and end the process."""
     memo: set[int] = set()
+    made = 0
     tuples: set[int] = set()
     top = ""  # opcode that made what lies on top; none of those accepted takes it away
     for opcode, argument, position in _opcodes(data, name):
         found = ""
+        made += opcode in _TUPLES
         if opcode not in _OPCODES:
             found = f"the opcode {opcode}"
         elif opcode == "GLOBAL" and tuple(argument.split(" ", 1)) not in _RECORDERS:
             found = f"the object {shown(argument)}"
         elif opcode in _GETS and argument in tuples:
             found = "a tuple that is used twice"
+        elif made > _MOST_TUPLES:
+            found = f"more than {_MOST_TUPLES:,} tuples"
         elif opcode in _PUTS:
             index = len(memo) if argument is None else argument
             memo.add(index)

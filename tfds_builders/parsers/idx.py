@@ -15,6 +15,7 @@ from tfds_builders.common.errors import FormatError
 
 _TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _LARGEST = 1 << 30  # bytes of numbers; MNIST has 47 million
+_MOST_AXES = 8
 _GZIP = b"\x1f\x8b"
 _FIX = "The file seems cut or another one; take it again from the official archive."
 
@@ -29,7 +30,8 @@ def read(path: str | os.PathLike) -> np.ndarray:
         An array of the file's shape, in the machine's byte order.
 
     Raises:
-        FormatError: When it is no IDX file, cut, longer than its header says, or beyond 1 GiB.
+        FormatError: When it is no IDX file, cut, longer than its header says, without numbers, or
+            beyond 1 GiB.
         OSError: When it cannot be read.
     """
     path = pathlib.Path(path)
@@ -47,14 +49,17 @@ def _array(file, name):
     if len(head) != 4 or head[:2] != b"\0\0" or head[2] not in _TYPES or not head[3]:
         raise FormatError(name, "byte 0", f"0x{head.hex()}", "the magic number of IDX", _FIX)
     axes = head[3]
+    if axes > _MOST_AXES:
+        raise FormatError(name, "byte 3", f"{axes} axes", f"{_MOST_AXES} at most", _FIX)
     sizes = file.read(4 * axes)
     if len(sizes) != 4 * axes:
         raise FormatError(name, "byte 4", f"{len(sizes)} bytes", f"sizes of {axes} axes", _FIX)
     shape = struct.unpack(f">{axes}I", sizes)
     dtype = np.dtype(_TYPES[head[2]])
     expected = math.prod(shape) * dtype.itemsize
-    if expected > _LARGEST:
-        raise FormatError(name, "byte 4", f"sizes {shape}", "1 GiB of numbers at most", _FIX)
+    if not 0 < expected <= _LARGEST:
+        expected = "one number at least, 1 GiB of them at most"
+        raise FormatError(name, "byte 4", f"sizes {shape}", expected, _FIX)
     data = file.read(expected + 1)
     if len(data) != expected:
         found = f"{'more than ' if len(data) > expected else ''}{min(len(data), expected):,} bytes"

@@ -166,7 +166,8 @@ class _Matrix:
         self.kind = flags & 0xFF
         self.shape = self._integers(_INT32, "i", range(2, _MOST_DIMENSIONS + 1))
         self.title = self._ascii()
-        if min(self.shape) < 0 or math.prod(self.shape) > len(body):
+        least = math.prod(size or 1 for size in self.shape)  # (0, 2**31, 2**31) is no array either
+        if min(self.shape) < 0 or least > len(body):
             raise _error(name, f"the shape {self.shape}", f"one that {len(body):,} bytes hold")
 
     def value(self) -> object:

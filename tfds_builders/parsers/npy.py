@@ -37,7 +37,7 @@ def parse(file: BinaryIO, *, name: str, kinds: Collection[str]) -> np.ndarray:
         The array, of its shape, in the machine's byte order.
 
     Raises:
-        FormatError: On another format, other kinds of numbers, any object, and any damage.
+        FormatError: On another format, other kinds of numbers or none, any object, and any damage.
     """
     data = file.read()
     size = _LENGTH.get(data[6]) if data.startswith(_MAGIC) and len(data) > 7 else None
@@ -56,6 +56,9 @@ def parse(file: BinaryIO, *, name: str, kinds: Collection[str]) -> np.ndarray:
         raise FormatError(name, f"byte {start}", f"numbers of {kind}", expected, _FIX)
     shape, dtype = tuple(int(number) for number in re.findall(r"\d+", sizes)), np.dtype(kind)
     expected = math.prod(shape) * dtype.itemsize
+    if 0 in shape:
+        found = f"the shape {shape}"
+        raise FormatError(name, f"byte {start}", found, "at least one number", _FIX)
     if len(data) - end != expected:
         raise FormatError(
             name, f"byte {end}", f"{max(0, len(data) - end):,} bytes of numbers",
