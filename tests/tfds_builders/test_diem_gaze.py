@@ -51,6 +51,7 @@ def test_the_values_are_those_that_numpy_reads(old, new):
     ("old", "new", "message"),
     [
         (FILE, b"", ": no frames, expected one line a frame"),
+        (FILE, b"\n\n", ", line 1: 0 values, expected 9 values"),
         (b"\r\n2\t3.0\t", b"\r\n2\t", ", line 2: 8 values, expected 9 values"),
         (b"\r\n2\t3.0\t", b"\r\n2\tnan\t", ", line 2: 'nan', expected a finite number"),
         (b"\r\n2\t", b"\r\n3\t", ", line 2: .*, expected the frame that is the line's number"),

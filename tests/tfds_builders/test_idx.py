@@ -6,6 +6,7 @@ import struct
 import numpy as np
 import pytest
 
+from tests.tfds_builders.mutations import check_parser
 from tfds_builders.common.errors import FormatError
 from tfds_builders.parsers import idx
 
@@ -52,6 +53,17 @@ def test_damage_is_told_in_one_sentence(tmp_path, data, part):
     (tmp_path / "t10k-images-idx3-ubyte.gz").write_bytes(data)
     with pytest.raises(FormatError, match=f"^t10k-images-idx3-ubyte.gz.*{part}.*archive"):
         idx.read(tmp_path / "t10k-images-idx3-ubyte.gz")
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_a_thousand_mutations_end_in_an_array_or_a_format_error(tmp_path, compress):
+    digits = np.frombuffer(b"12 -3.5 1e9 7 ", "u1").reshape(2, 7)  # for the mutations of numbers
+
+    def parse(data):
+        (tmp_path / "numbers").write_bytes(compress(data))
+        return idx.read(tmp_path / "numbers")
+
+    check_parser(parse, packed(digits, 0x08), lambda array: np.testing.assert_(array.size > 0))
 
 
 def test_mnist_is_what_it_should_be(data_dir):

@@ -72,7 +72,7 @@ def test_a_damaged_signal_is_refused_by_line(data, message):
 
 
 def test_a_column_has_its_numbers_and_no_others():
-    np.testing.assert_array_equal(COLUMN(io.BytesIO(b"30\n 1\n1 \n")).values, [30, 1, 1])
+    np.testing.assert_array_equal(COLUMN(io.BytesIO(b"30\n 1\n1 \x1c\n")).values, [30, 1, 1])
     for data in (b"31\n", b"0\n", b"1.0\n", b"1\n\n", b"", b"1\n3"):
         with pytest.raises(FormatError, match="subject_train.txt"):
             COLUMN(io.BytesIO(data))

@@ -82,13 +82,15 @@ def parse_column(file: BinaryIO, *, name: str, most: int) -> Column:
     Raises:
         FormatError: Naming the line that does not have such a number.
     """
-    lines = _lines(file, name)
-    for number, line in enumerate(lines, 1):
-        if not _WHOLE.fullmatch(line.strip()) or int(line) > most:
+    values = []
+    for number, line in enumerate(_lines(file, name), 1):
+        word = line.strip()
+        if not _WHOLE.fullmatch(word) or int(word) > most:
             raise FormatError(
                 name, f"line {number}", shown(line), f"a whole number from 1 to {most}", _FIX
             )
-    return Column(np.array(lines, np.int32))
+        values.append(int(word))
+    return Column(np.array(values, np.int32))
 
 
 def check_activities(file: BinaryIO, *, name: str) -> None:

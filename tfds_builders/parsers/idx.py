@@ -16,6 +16,7 @@ from tfds_builders.common.errors import FormatError
 _TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _LARGEST = 1 << 30  # bytes of numbers; MNIST has 47 million
 _MOST_AXES = 8
+_CHUNK = 1 << 20
 _GZIP = b"\x1f\x8b"
 _FIX = "The file seems cut or another one; take it again from the official archive."
 
@@ -60,7 +61,9 @@ def _array(file, name):
     if not 0 < expected <= _LARGEST:
         expected = "one number at least, 1 GiB of them at most"
         raise FormatError(name, "byte 4", f"sizes {shape}", expected, _FIX)
-    data = file.read(expected + 1)
+    data = bytearray()
+    while len(data) <= expected and (chunk := file.read(_CHUNK)):  # the header may ask for more
+        data += chunk
     if len(data) != expected:
         found = f"{'more than ' if len(data) > expected else ''}{min(len(data), expected):,} bytes"
         raise FormatError(name, "", found, f"{expected:,} of numbers, shape {shape}", _FIX)

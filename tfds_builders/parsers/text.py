@@ -126,6 +126,8 @@ def numbers(
 
 
 def _fast(lines: list[str], columns: int, separator: str | None) -> np.ndarray | None:
+    if not lines[0].strip():  # NumPy passes over empty lines, and warns where there is no other
+        return None
     try:
         with np.errstate(over="ignore"):
             table = np.loadtxt(
