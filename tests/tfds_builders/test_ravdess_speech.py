@@ -1,9 +1,11 @@
 """The speech builder: what a record holds, who is in which split, oddities, wrong files."""
 
 import io
+import warnings
 
 import numpy as np
 import pytest
+from scipy.io import wavfile
 from scipy.signal import resample_poly
 
 from tests.tfds_builders import media, samples
@@ -53,6 +55,17 @@ def test_a_record_has_the_samples_of_its_file_and_what_its_name_says(tmp_path):
         "statement": "Dogs are sitting by the door",
     }  # fmt: skip
     assert record["id"].decode() == name.removesuffix(".wav") and record["same_as"] == b""
+
+
+@pytest.mark.parametrize("channels", [1, 2, 6])
+def test_samples_are_those_that_scipy_reads(channels, rng):
+    data = wav_file(rng.integers(-(2**15), 2**15, (50, channels)), rate=8_000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wavfile.WavFileWarning)  # it tells of chunks around them
+        rate, expected = wavfile.read(io.BytesIO(data))
+    sound = wav.parse(io.BytesIO(data), name="a.wav")
+    assert sound.rate_hz == rate == 8_000
+    np.testing.assert_array_equal(sound.samples, expected.reshape(50, channels))
 
 
 def test_speech16k_is_a_third_of_the_samples_with_full_scale_one(tmp_path):
