@@ -95,7 +95,9 @@ def read(domain, manual_dir, data_dir=None):
         arrays = data_set.read([record for split in splits.values() for record in split])
         return Found(arrays, data_set.about, _relation(data_set, arrays), data_set.people)
     names = " nor ".join(one.name.partition("/")[0] for one in DOMAINS[domain])
-    raise ValueError(f"No recordings for --domain {domain}: neither {names}. {missing[-1]}")
+    raise MissingArchiveError(
+        f"No recordings for --domain {domain}: neither {names}. {missing[-1]}"
+    )
 
 
 def _relation(data_set, arrays):

@@ -162,20 +162,21 @@ def wasserstein(
         pathlib.Path, _options.folder("--manual-dir", "Folder that holds the archives.")
     ],
     domain: Annotated[
-        Domain,
+        Domain | None,
         typer.Option(
             "--domain",
             help="eyes: DIEM, or GazeCom. gait: LTMM, or the gait archive. eeg: UCI's EEG, of 122 "
             "or 20 people. phone: GaitAuth. The first of two whose archive is there.",
+            show_default="eyes, gait and eeg, on one page",
         ),
-    ] = Domain.gait,
+    ] = None,
     out: Annotated[
         pathlib.Path | None,
         typer.Option(
             "--out",
             metavar="DIR",
             help="Folder for tables, figures and runs.",
-            show_default="keras-dml-wasserstein-DOMAIN",
+            show_default="keras-dml-wasserstein[-DOMAIN]",
             autocompletion=_completion.paths,
         ),
     ] = None,
@@ -203,19 +204,19 @@ def wasserstein(
     too. A stopped or killed command resumes where it was: DIR/runs has finished runs, and the
     checkpoints of unfinished ones.
 
-    The archives are not carried; put one of the domain into a folder of your choice (`keras-dml
-    datasets` names them). The page report.html says whether it is the paper's own data, a part of
-    it or a relative.
+    The archives are not carried; put one of each domain into a folder of your choice (`keras-dml
+    datasets` names them). The page report.html says of which domain there is none, and whether a
+    domain's is the paper's own data, a part of it or a relative.
 
     Example: keras-dml reproduce wasserstein --manual-dir ~/Downloads --domain gait --scale smoke
     """
     from keras_dml.cli import _reproduce_wasserstein
 
-    out = pathlib.Path(f"keras-dml-wasserstein-{domain.value}") if out is None else out
+    domain = None if domain is None else domain.value
+    if out is None:
+        out = pathlib.Path(f"keras-dml-wasserstein-{domain}" if domain else "keras-dml-wasserstein")
     with _reproducing(out, as_json):
-        _reproduce_wasserstein.show(
-            manual_dir, data_dir, out, domain.value, scale.value, seeds=seeds
-        )
+        _reproduce_wasserstein.show(manual_dir, data_dir, out, domain, scale.value, seeds=seeds)
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ import pytest
 
 from keras_dml.cli import _reproduce_wasserstein, _wasserstein_data
 from tests.reproduce import people as small
+from tfds_builders.common.errors import MissingArchiveError
 
 
 def found(**changed):
@@ -28,7 +29,7 @@ def few(monkeypatch):
 
 
 def reproduce(command, *words):
-    return command("reproduce", "wasserstein", "--manual-dir", "none", *words)
+    return command("reproduce", "wasserstein", "--manual-dir", "none", "--domain", "gait", *words)
 
 
 def test_help_has_an_example(command):
@@ -69,6 +70,41 @@ def test_tables_are_printed_and_everything_is_written(command, few, tmp_path):
     assert code == 0, told
     written = json.loads((out / "figures.json").read_text())
     assert json.loads(printed) == {**written, "path": str(out)}
+
+
+def test_without_a_domain_those_of_the_paper_stand_on_one_page(command, few, tmp_path, monkeypatch):
+    def read(domain, *given):
+        if domain == "eeg":
+            raise MissingArchiveError("No recordings for --domain eeg: get eeg_full.tar.")
+        return found(takes={"eyes": 7, "gait": 8}[domain])
+
+    monkeypatch.setattr(_wasserstein_data, "read", read)
+    words = ("reproduce", "wasserstein", "--manual-dir", "none", "--scale", "smoke")
+    code, printed, told = command(*words, "--out", tmp_path)
+    assert code == 0, told
+    assert "Not here: EEG. No recordings for --domain eeg: get eeg_full.tar." in printed
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    for part in (
+        "eye movements: 112 recordings of 16 people", "gait: 128 recordings of 16 people",
+        "Not here: EEG. No recordings", "<h2>gait: Settings", "--manual-dir DIR --scale smoke",
+    ):  # fmt: skip
+        assert part in page, part
+    assert page.count("<img ") == 10
+    figures = json.loads((tmp_path / "figures.json").read_text())
+    for domain in ("eyes", "gait"):
+        own = tmp_path / domain
+        assert figures[domain] == json.loads((own / "figures.json").read_text())
+        assert (own / "protocol.svg").exists() and list((own / "runs").glob("*.keras"))
+    assert "eyes/, gait/" in printed and not (tmp_path / "eeg").exists()
+
+
+def test_without_any_archive_each_domain_says_what_to_get(command, tmp_path):
+    words = ("--manual-dir", tmp_path, "--data-dir", tmp_path / "prepared")
+    code, _, told = command("reproduce", "wasserstein", *words, "--out", tmp_path / "out")
+    assert code == 2 and "Traceback" not in told
+    for domain, name in (("eyes", "diem_gaze"), ("gait", "ltmm_gait"), ("eeg", "uci_eeg")):
+        assert f"No recordings for --domain {domain}: neither {name}" in " ".join(told.split())
+    assert not (tmp_path / "out").exists()
 
 
 def test_too_few_people_are_one_clear_error(command, few, tmp_path, monkeypatch):
