@@ -77,6 +77,13 @@ def test_a_cut_recording_is_refused(data):
         parse(data)
 
 
+def test_a_last_line_without_an_end_is_refused_where_its_cut_number_would_be_kept():
+    cut = gazebase_file(order="n,x,y,val,xT,yT,lab,dP")[:-2]
+    with pytest.raises(FormatError, match="S_1001_S1_TEX.csv, line 41: .*113' and no more"):
+        parse(cut)
+    assert len(parse(gazebase_file()[:-2]).time_ms) == 40  # yT, which is passed over
+
+
 def _recording_holds(recording):
     length = len(recording.time_ms)
     assert length and recording.sequence.shape == (length, 3) and recording.valid.shape == (length,)
@@ -173,6 +180,15 @@ def test_a_late_round_that_is_not_there_is_told_though_everybody_is(tmp_path, ca
     monkeypatch.setattr(gazebase_gaze_dataset_builder, "VISITS", 53)
     prepared(tmp_path, gazebase_files(rounds, tasks=("TEX",)))
     assert "holds 52 of 53 visits and 24 of 24 people: a part of GazeBase, so its" in caplog.text
+
+
+def test_a_recording_that_an_unpacked_visit_lacks_is_told(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(gazebase_gaze_dataset_builder, "SUBJECTS", len(gaze.ROUNDS))
+    monkeypatch.setattr(gazebase_gaze_dataset_builder, "VISITS", 7)
+    files = gazebase_files(tasks=TASKS, folder="GazeBase_v2_0/", packed=False)
+    files.pop(next(name for name in files if name.endswith("S2_BLG.csv")))
+    prepared(tmp_path, files)
+    assert "97 of 98 recordings of unpacked visits: a part of GazeBase." in caplog.text
 
 
 def test_without_late_rounds_the_test_split_is_left_out_and_told(tmp_path, caplog):

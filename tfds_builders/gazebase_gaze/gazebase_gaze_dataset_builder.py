@@ -29,7 +29,8 @@ log = logging.getLogger("tfds_builders")
 
 FRACTIONS = {"train": 0.8, "validation": 0.2}  # of those who did not come back for LATE_ROUND
 LATE_ROUND = 6
-SUBJECTS, VISITS = 322, 881  # of two sessions of seven tasks: 12,334 recordings
+SUBJECTS, VISITS = 322, 881
+RECORDINGS = 2 * len(archive.TASKS)  # of a visit: two sessions of seven tasks
 RATES_HZ = (1000, 100)
 DEVICE = "EyeLink 1000"
 
@@ -55,7 +56,7 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
     MANUAL_DOWNLOAD_INSTRUCTIONS = archive.GET
     ABOUT = About(
         people=SUBJECTS,
-        size=f"{VISITS * 2 * len(archive.TASKS):,} recordings, 6.7 GB",
+        size=f"{VISITS * RECORDINGS:,} recordings, 6.7 GB",
         license="CC BY 4.0",
         archives=archive.WANTED,
     )
@@ -103,11 +104,14 @@ class Builder(RecordingsMixin, tfds.core.GeneratorBasedBuilder):
         (source,) = sources.values()
         visits = archive.visits_of(source)
         subjects = subjects_of(visits, source.title)
-        held = {
+        drawn = {
             "visits": (len(visits), VISITS),
             "people": (sum(map(len, subjects.values())), SUBJECTS),
         }
-        tell_part(self.info, source.title, "GazeBase", held, divided=held)
+        unpacked = [members for members in visits.values() if not members[0].endswith(".zip")]
+        recordings = (sum(map(len, unpacked)), len(unpacked) * RECORDINGS)
+        held = drawn | ({"recordings of unpacked visits": recordings} if unpacked else {})
+        tell_part(self.info, source.title, "GazeBase", held, divided=drawn)
         if "test" not in subjects:
             log.warning(
                 "%s: nobody there has a round from %d on, so the split `test` is left out.",

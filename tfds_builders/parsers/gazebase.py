@@ -13,7 +13,7 @@ from typing import BinaryIO
 import numpy as np
 
 from tfds_builders.common.errors import FormatError, shown
-from tfds_builders.parsers.text import is_number, read_ascii, read_columns
+from tfds_builders.parsers.text import check_end, is_number, read_ascii, read_columns
 
 RATE_HZ = 1000
 COLUMNS = ("n", "x", "y", "val", "dP", "lab", "xT", "yT")
@@ -61,6 +61,8 @@ def parse(file: BinaryIO, *, name: str) -> Recording:
         raise FormatError(name, "line 1", shown(head), expected, _FIX)
     if not table:
         raise FormatError(name, "", "no samples", "one line a sample", _FIX)
+    if columns[-1] in (*_INTEGERS, *_KEPT):
+        check_end(content.decode(), name, _FIX)
     of = _numbers(table, columns)
     if of is None:
         raise _first_error(_lines(table), columns, name)
