@@ -149,6 +149,14 @@ def test_a_link_in_a_zip_is_refused(tmp_path):
         _ = opened(tmp_path, out.getvalue()).names
 
 
+def test_an_encrypted_zip_is_told_with_what_to_do(tmp_path):
+    data = bytearray(zipped({"a": b"1"}))
+    for mark, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):  # of the member, of the directory
+        data[data.index(mark) + flags] |= 1
+    with pytest.raises(ArchiveError, match="a.zip: a is encrypted. Unpack the archive with its"):
+        _ = opened(tmp_path, bytes(data)).names
+
+
 def test_names_equal_but_for_case_are_refused(tmp_path):
     with pytest.raises(ArchiveError, match="'A.txt' and 'a.txt': one name twice"):
         _ = opened(tmp_path, zipped({"A.txt": b"1", "a.txt": b"2"})).names

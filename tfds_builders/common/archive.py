@@ -27,6 +27,7 @@ from tfds_builders.common.limits import FREE_BYTES, Limits, bomb, not_a_file, sp
 from tfds_builders.common.source import Source
 
 _HEAD = 512
+_ENCRYPTED = 1  # flag of a zip's member
 
 
 class _Folder(Source):
@@ -100,6 +101,11 @@ class _Zip(_Packed):
             kind = stat.S_IFMT(info.external_attr >> 16)
             if kind not in (0, stat.S_IFREG):
                 raise not_a_file(self.title, name)
+            if info.flag_bits & _ENCRYPTED:
+                raise ArchiveError(
+                    f"{self.title}: {name} is encrypted. Unpack the archive with its password, and "
+                    "put the folder in its place."
+                )
             if info.file_size > max(FREE_BYTES, self.limits.ratio * info.compress_size):
                 raise bomb(f"{self.title}: {name}", self.limits.ratio)
             yield name, info.file_size
