@@ -9,7 +9,7 @@ import pytest
 
 from tests.tfds_builders import samples
 from tests.tfds_builders.test_registration import ROOT, in_a_new_process
-from tfds_builders import builder_cls, reading
+from tfds_builders import builder_cls, list_builders, reading
 from tfds_builders.common import archive, lock
 
 pytestmark = pytest.mark.usefixtures("quiet")
@@ -209,6 +209,28 @@ def test_preparing_and_reading_load_no_tensorflow(manual, tmp_path):
         tmp_path / "data",
     )
     assert printed.splitlines() == ["2 (8, 16)", "[]"]
+
+
+def test_every_data_set_without_images_is_prepared_and_read_without_tensorflow(tmp_path):
+    printed = in_a_new_process(
+        "import pathlib, sys, tensorflow_datasets as tfds, tfds_builders\n"
+        "from tfds_builders import reading\n"
+        "here = pathlib.Path(tfds_builders.__file__).parent\n"
+        "for name in tfds_builders.list_builders():\n"
+        "    features = tfds.builder(name, data_dir=sys.argv[1]).info.features.values()\n"
+        "    if any(isinstance(one, tfds.features.Image) for one in features):\n"
+        "        continue\n"
+        "    config = {'uci_eeg': 'uci_eeg/large'}.get(name, name)  # of which dummy_data is\n"
+        "    reading.records(config, here / name / 'dummy_data', sys.argv[1])\n"
+        "    splits = tfds.data_source(config, data_dir=sys.argv[1] + '/array_record')\n"
+        "    print(name, *(split[0]['id'].decode() != '' for split in splits.values()))\n"
+        "print([m for m in ('tensorflow', 'keras', 'jax') if m in sys.modules])",
+        tmp_path,
+    )
+    *read, loaded = printed.splitlines()
+    names = {*list_builders()} - {"mini_imagenet_ravi", "pacs_images"}
+    assert {line.split()[0] for line in read} == names
+    assert loaded == "[]" and "False" not in printed
 
 
 def test_a_pipe_gets_a_line_of_progress_every_ten_seconds(capsys, monkeypatch):
