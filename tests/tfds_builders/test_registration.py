@@ -2,6 +2,7 @@
 
 import importlib
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -39,6 +40,13 @@ def test_tfds_knows_each_builder_by_name(name, tmp_path):
     assert builder.info.description.startswith(f"# {name}")
     assert "manual" in builder.info.description and builder.info.citation.startswith("@")
     assert builder.MANUAL_DOWNLOAD_INSTRUCTIONS
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_config_says_by_which_command_it_is_prepared(name, tmp_path):
+    for config in tfds_builders.builder_cls(name).builder_configs:
+        told = tfds.builder(f"{name}/{config}", data_dir=tmp_path).MANUAL_DOWNLOAD_INSTRUCTIONS
+        assert re.findall(r"tfds_builders.build (\S+)", told) == [f"{name}/{config}"]
 
 
 OF_PEOPLE = [name for name in NAMES if tfds_builders.builder_cls(name).ABOUT.people]

@@ -104,6 +104,9 @@ def find_config(
         ArchiveError: See `find`.
     """
     wanted = configs[config]
+    command = f"build {wanted.dataset}"
+    get = wanted.get.replace(f"{command} ", f"{command}/{config} ")
+    wanted = dataclasses.replace(wanted, get=get)
     try:
         return find(manual_dir, wanted)
     except MissingArchiveError:

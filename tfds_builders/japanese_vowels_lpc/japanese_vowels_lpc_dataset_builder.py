@@ -28,7 +28,7 @@ _UCI = (
 )
 _TS = (
     "Get JapaneseVowels.zip from https://www.timeseriesclassification.com, put it into the "
-    "manual folder as it is, and run `python -m tfds_builders.build japanese_vowels_lpc/ts "
+    "manual folder as it is, and run `python -m tfds_builders.build japanese_vowels_lpc "
     "--manual-dir FOLDER`."
 )
 CONFIGS = {

@@ -34,7 +34,7 @@ _SOURCE_PHOTO = re.compile(r"(n\d{8}_\d+)(-\d+)?\.\w+")
 _GET = (
     "Get PACS (9,991 images, about 190 MB; its license is not stated) from its authors' page "
     "https://dali-dl.github.io/project_iccv2017.html, put the archive or the unpacked folder PACS "
-    "or kfold into the manual folder, and run `python -m tfds_builders.build pacs_images/sketch "
+    "or kfold into the manual folder, and run `python -m tfds_builders.build pacs_images "
     "--manual-dir FOLDER`."
 )
 WANTED = Wanted(

@@ -22,7 +22,7 @@ GET = (
     "Get it from https://doi.org/10.24432/C5TS3D (about 700 MB; eeg_full.tar for uci_eeg/full, "
     "SMNI_CMI_TRAIN.tar.gz and SMNI_CMI_TEST.tar.gz for uci_eeg/large, smni_eeg_data.tar.gz "
     "for uci_eeg/small), put it into the manual folder as it is, and run `python -m "
-    "tfds_builders.build uci_eeg/large --manual-dir FOLDER`."
+    "tfds_builders.build uci_eeg --manual-dir FOLDER`."
 )
 
 
