@@ -39,6 +39,7 @@ class Usual:
         channels: Names of the channels, in order.
         is_sound: Whether they are sound, whose loudness and silence say nothing of its quality.
         stddev: Usual standard deviation of each channel, see `measured`; None: not known.
+        units: Unit of each channel; None: one for all.
 
     Example:
         >>> usual = Usual(("x", "y")).measured([np.sin(np.arange(200.0))[:, None] * [1, 2]])
@@ -49,6 +50,7 @@ class Usual:
     channels: tuple
     is_sound: bool = False
     stddev: tuple | None = None
+    units: tuple | None = None
 
     def measured(self, recordings):
         """The same, with the usual deviations of some recordings.
@@ -86,7 +88,8 @@ class Usual:
         faint = np.zeros(len(self.channels), bool)
         if self.stddev is not None and not self.is_sound:
             faint = x.std(axis=0) <= FLAT * np.array(self.stddev)
-        faint &= not faint.all()  # all of them are of another unit
+        for kind in self._kinds():
+            faint[kind] &= not faint[kind].all()  # all of them are of another unit
         flat = np.flatnonzero(faint | (np.ptp(x, axis=0) == 0))
         if not flat.size:
             return None
@@ -121,13 +124,25 @@ class Usual:
     def _magnitude(self, x):
         if self.stddev is None or self.is_sound:
             return None
-        ratio = np.median(x.std(axis=0) / np.maximum(self.stddev, np.finfo(float).tiny))
-        if 1 / MAGNITUDE <= ratio <= MAGNITUDE:
-            return None
-        return (
-            f"it is {ratio:.2g} times as strong as usual: another unit (1 g is 9.81 m/s^2), or "
-            "nothing that the others show"
-        )
+        ratios = x.std(axis=0) / np.maximum(self.stddev, np.finfo(float).tiny)
+        for kind in self._kinds():
+            ratio = np.median(ratios[kind])
+            if not 1 / MAGNITUDE <= ratio <= MAGNITUDE:
+                is_all = len(kind) == len(ratios)
+                what = "it is" if is_all else f"its channels in {self.units[kind[0]]} are"
+                return (
+                    f"{what} {ratio:.2g} times as strong as usual: another unit (1 g is "
+                    "9.81 m/s^2), or nothing that the others show"
+                )
+        return None
+
+    def _kinds(self):
+        """Indices of the channels of each unit that several have, since a single one varies more,
+        and last of all channels."""
+        units = np.array(self.units or [""] * len(self.channels))
+        kinds = [np.flatnonzero(units == unit) for unit in dict.fromkeys(units)]
+        several = [kind for kind in kinds if 1 < len(kind) < len(units)]
+        return [*several, np.arange(len(units))]
 
 
 class Gate:
@@ -208,7 +223,8 @@ def of(model):
     described = (card or {}).get(CARD_KEY)
     if not described:
         return None
-    usual = Usual(tuple(card["input"]["channels"]), described["is_sound"], described["stddev"])
+    channels, units = card["input"]["channels"], card["input"]["units"]
+    usual = Usual(tuple(channels), described["is_sound"], described["stddev"], tuple(units))
     if "sha256" not in described:
         return Gate(model, usual)
     path = reading.folder_of(model) / FILE

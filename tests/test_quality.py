@@ -66,6 +66,51 @@ def test_recordings_of_people_who_differ_pass(seed, factor, offset):
     assert usual.reason(factor * smooth(seed) + offset) is None
 
 
+UNITS = ("g", "g", "g", "deg/s", "deg/s", "deg/s", "hPa")
+
+
+def of_units(seed):
+    """Accelerometer, gyroscope and one channel of air pressure."""
+    parts = [smooth(seed), smooth(1000 + seed, scale=90.0), smooth(2000 + seed)[:, :1]]
+    return np.concatenate(parts, axis=1)
+
+
+@pytest.fixture(scope="module")
+def usual_of_units():
+    recordings = [of_units(seed) for seed in range(9)]
+    return Usual(tuple("abcdefp"), units=UNITS).measured(recordings)
+
+
+@pytest.mark.parametrize(
+    ("kind", "factor", "reason"),
+    [
+        (slice(0, 3), 9.81, "its channels in g are [0-9.]+ times as strong as usual: another unit"),
+        (slice(0, 3), 1e-3, "its channels in g are 0.00[0-9.]+ times as strong as usual"),
+        (slice(3, 6), np.pi / 180, "its channels in deg/s are 0.0[0-9.]+ times as strong"),
+        (slice(2, 3), 1e-3, "channel c is flat"),
+    ],
+)
+@settings(deadline=None, max_examples=10)
+@given(seed=st.integers(0, 900))
+def test_another_unit_of_one_kind_of_sensor_is_told(usual_of_units, kind, factor, reason, seed):
+    recording = of_units(seed)
+    recording[:, kind] *= factor
+    assert re.match(reason, usual_of_units.reason(recording))
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    seed=st.integers(0, 900),
+    acc=st.floats(0.4, 2.5),
+    gyro=st.floats(0.4, 2.5),
+    air=st.floats(0.1, 9),
+)
+def test_sensors_may_vary_apart_and_a_channel_alone_of_its_unit_more(
+    usual_of_units, seed, acc, gyro, air
+):
+    assert usual_of_units.reason(of_units(seed) * ([acc] * 3 + [gyro] * 3 + [air])) is None
+
+
 def test_loudness_and_silence_of_sound_tell_nothing():
     sound = changed(lambda x: x[50:120].fill(0.0))[:, :1]
     usual = Usual(("sound",), is_sound=True).measured([sound])

@@ -125,7 +125,11 @@ def train(
     recordings, people, sessions, names = checks.check_lists(recordings, people, sessions, names)
     kind = tasks.kind_of(kind, len(channels), rate_hz)
     found, kept, usual, refused = checks.accepted(
-        recordings, people, sessions, names, channels, kind == tasks.SOUND
+        recordings,
+        people,
+        sessions,
+        names,
+        quality.Usual(channels, kind == tasks.SOUND, units=units),
     )
     length = tasks.window_of(window, kind, rate_hz, [len(signal) for signal in found.signals])
     found, short = checks.long_enough(found, length, kept)

@@ -7,13 +7,12 @@ import re
 import numpy as np
 
 from keras_dml._contents import content
-from keras_dml.quality import Usual
 from keras_dml.training.people import People
 
 SHOWN = 5  # refusals in an error
 
 
-def accepted(recordings, people, sessions, names, channels, is_sound):
+def accepted(recordings, people, sessions, names, usual):
     """The recordings that are fit.
 
     Args:
@@ -21,17 +20,16 @@ def accepted(recordings, people, sessions, names, channels, is_sound):
         people: Person of each.
         sessions: Session of each, or None.
         names: Name of each, for reasons.
-        channels: Names of the channels.
-        is_sound: Whether they are sound.
+        usual: `keras_dml.quality.Usual` of their channels, which needs no deviations.
 
     Returns:
         `People`, with the sessions of each person numbered in their order; their names;
-        `quality.Usual`; and the reasons of the others by their names.
+        `usual` with their deviations; and the reasons of the others by their names.
 
     Raises:
         ValueError: If none is fit.
     """
-    usual, refused = Usual(tuple(channels), is_sound), {}
+    refused = {}
     kept = _kept(usual, recordings, range(len(recordings)), names, refused)
     if kept:
         usual = usual.measured([recordings[i] for i in kept])

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keras_dml.quality import Usual
 from keras_dml.training.own import checks
 from tests.training.own.conftest import recordings_of
 
@@ -12,8 +13,7 @@ def accepted(recordings, people, sessions=None, is_sound=False):
     count = len(recordings)
     names = [f"file {i}" for i in range(count)]
     sessions = [None] * count if sessions is None else sessions
-    channels = tuple("xyz")
-    return checks.accepted(recordings, people, sessions, names, channels, is_sound)
+    return checks.accepted(recordings, people, sessions, names, Usual(tuple("xyz"), is_sound))
 
 
 def test_another_unit_is_told_by_the_others():
