@@ -40,6 +40,8 @@ class Usual:
         is_sound: Whether they are sound, whose loudness and silence say nothing of its quality.
         stddev: Usual standard deviation of each channel, see `measured`; None: not known.
         units: Unit of each channel; None: one for all.
+        steps: Steps from which on a recording is judged by shares of its time and by its magnitude:
+            walks of half a second differ too much.
 
     Example:
         >>> usual = Usual(("x", "y")).measured([np.sin(np.arange(200.0))[:, None] * [1, 2]])
@@ -51,6 +53,7 @@ class Usual:
     is_sound: bool = False
     stddev: tuple | None = None
     units: tuple | None = None
+    steps: int = 0
 
     def measured(self, recordings):
         """The same, with the usual deviations of some recordings.
@@ -81,16 +84,24 @@ class Usual:
                 f"it has gaps: {bad.any(axis=1).sum():,} of {len(x):,} steps hold NaN or infinity, "
                 f"first step {step} of channel {self.channels[channel]}"
             )
-        checks = (self._flat, self._clipped, self._still, self._magnitude)
+        checks = [self._constant]
+        if len(x) >= self.steps:
+            checks += [self._faint, self._clipped, self._still, self._magnitude]
         return next((reason for check in checks if (reason := check(x))), None)
 
-    def _flat(self, x):
-        faint = np.zeros(len(self.channels), bool)
-        if self.stddev is not None and not self.is_sound:
-            faint = x.std(axis=0) <= FLAT * np.array(self.stddev)
+    def _constant(self, x):
+        return self._flat(x, np.ptp(x, axis=0) == 0)
+
+    def _faint(self, x):
+        if self.stddev is None or self.is_sound:
+            return None
+        faint = x.std(axis=0) <= FLAT * np.array(self.stddev)
         for kind in self._kinds():
             faint[kind] &= not faint[kind].all()  # all of them are of another unit
-        flat = np.flatnonzero(faint | (np.ptp(x, axis=0) == 0))
+        return self._flat(x, faint)
+
+    def _flat(self, x, which):
+        flat = np.flatnonzero(which)
         if not flat.size:
             return None
         named = ", ".join(self.channels[i] for i in flat[:3]) + (" ..." if flat.size > 3 else "")
@@ -224,7 +235,13 @@ def of(model):
     if not described:
         return None
     channels, units = card["input"]["channels"], card["input"]["units"]
-    usual = Usual(tuple(channels), described["is_sound"], described["stddev"], tuple(units))
+    usual = Usual(
+        tuple(channels),
+        described["is_sound"],
+        described["stddev"],
+        tuple(units),
+        described.get("steps", 0),
+    )
     if "sha256" not in described:
         return Gate(model, usual)
     path = reading.folder_of(model) / FILE
@@ -245,6 +262,8 @@ def described(usual, potato_file=None):
         potato_file: `pathlib.Path` of the potato's file; None for none.
     """
     found = {"is_sound": usual.is_sound, "stddev": usual.stddev and list(usual.stddev)}
+    if usual.steps:
+        found["steps"] = usual.steps
     if potato_file is not None:
         found["sha256"] = hashlib.sha256(potato_file.read_bytes()).hexdigest()
     return found

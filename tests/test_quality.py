@@ -111,6 +111,19 @@ def test_sensors_may_vary_apart_and_a_channel_alone_of_its_unit_more(
     assert usual_of_units.reason(of_units(seed) * ([acc] * 3 + [gyro] * 3 + [air])) is None
 
 
+def test_a_short_recording_is_judged_by_flat_channels_and_gaps_only(usual):
+    usual = dataclasses.replace(usual, steps=100)
+    weak, short = smooth(scale=0.1), 0.1 * smooth(steps=99)
+    assert "times as strong" in usual.reason(weak) and usual.reason(short) is None
+    assert usual.reason(changed(clip)[:99]) is None and "clipped" in usual.reason(changed(clip))
+    short[:, 1] *= 1e-3
+    assert usual.reason(short) is None
+    short[:, 1] = 7.0
+    assert "channel y is flat" in usual.reason(short)
+    short[3, 0] = np.nan
+    assert "it has gaps" in usual.reason(short)
+
+
 def test_loudness_and_silence_of_sound_tell_nothing():
     sound = changed(lambda x: x[50:120].fill(0.0))[:, :1]
     usual = Usual(("sound",), is_sound=True).measured([sound])

@@ -130,8 +130,9 @@ EXPORT = {
     "change_of_distance?": number,
 }
 
-# What recordings of training are usually like; `sha256` is that of the potato's file.
-QUALITY = {"is_sound": boolean, "stddev": numbers_or_null, "sha256?": digest}
+# What recordings of training are usually like, and from how many steps on; `sha256` is that of the
+# potato's file.
+QUALITY = {"is_sound": boolean, "stddev": numbers_or_null, "steps?": whole, "sha256?": digest}
 
 CARD = {
     "name": text,
