@@ -1,7 +1,7 @@
 """Whether a recording is fit to be compared, and if not why: plain checks, and a potato on the
 covariances of a model that takes them.
 
-`of` gives the gate of a model that `keras_dml.training.train` made.
+`of` gives the gate of a model that `keras_dml.training.train` or a recipe of the zoo made.
 """
 
 from __future__ import annotations
@@ -218,7 +218,7 @@ def covariances_of(model):
 
 
 def of(model):
-    """The gate of a model of one's own, by its card and the file beside it.
+    """The gate of a model, by its card and the file beside it.
 
     Args:
         model: A model that `keras_dml.zoo.load` has read.

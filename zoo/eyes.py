@@ -52,6 +52,11 @@ def examples(_):
     return windows.signals, windows.subjects
 
 
+def known_recordings():
+    """Windows of everybody."""
+    return one_eye().windows(WINDOW).signals
+
+
 def degrees(record):
     """Gaze of a record of GazeCom as visual angle from the middle of the screen, shape `(time, 2)`;
     NaN where the eye is lost."""

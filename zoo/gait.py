@@ -112,6 +112,11 @@ def _baselines(others, signals):
     return found
 
 
+def known_recordings():
+    """Training windows of both feet."""
+    return both_feet().windows(WINDOW, STRIDE).signals
+
+
 def publish(run, model, walkers, test, measured, **published):
     """Publishes a model of left feet.
 

@@ -68,6 +68,11 @@ def any_way(walkers):
     return list(turned(windows, np.random.default_rng(TURN_SEED)))
 
 
+def known_recordings():
+    """`any_way` of all walks."""
+    return any_way(walks())
+
+
 def groups(walkers):
     """The groups of people, each measured by a model that has seen nobody of it."""
     return folds(walkers.subjects, GROUPS, GROUPS_SEED)

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from keras_dml import inputs, layers, models, training
+from keras_dml import inputs, layers, models, quality, training
 from keras_dml.training import measure
-from zoo import evidence, page
+from zoo import evidence, gates, page
 
 Steps = Annotated[int, typer.Option(help="Training steps.")]
 Seed = Annotated[int, typer.Option(help="Seed of the initial weights and the batches.")]
@@ -107,8 +107,9 @@ class Run:
             measured: `Measurement`, or rows of figures.
             curves: Name of the image in `out` for the page; None for none.
             about: Static part of the card; None for the `about.json` beside the recipe.
-            recordings: Training recordings, as long as those that the model will be given, whose
-                magnitudes the contract keeps; None where magnitudes do not matter.
+            recordings: Training recordings, as long as those that the model will be given: the gate
+                of quality is made of them, see `zoo.gates`, and but for sound the magnitudes of
+                the contract. None for neither.
             baselines: Other methods on the trials of the `Measurement`, `{name: (what, kind,
                 values)}`: kind is one of those of `keras_dml.training.pooled`, values are
                 scores of the trials or distances between all recordings.
@@ -138,6 +139,9 @@ class Run:
         command = f"python -m zoo.{self.name}.train {words} --publish"
         record = training.training_record(command, seed=self.seed, minutes=self.minutes)
         card = training.build_card(about, figures=figures, recipe=record, **card)
+        gate = None if recordings is None else gates.of(card["input"], recordings)
+        if gate is not None:
+            card[quality.CARD_KEY] = gate
         shown = None if curves is None else self.out / f"{curves}.png"
         training.publish(self.folder, model, card, golden, shown)
 
@@ -154,12 +158,13 @@ def with_contract(model, described, recordings=None):
     Args:
         model: The model.
         described: The card's `input`.
-        recordings: Training recordings, whose magnitudes the contract keeps; None to compare none.
+        recordings: Training recordings, whose magnitudes the contract keeps, but for sound; None to
+            compare none.
     """
     if "rate_hz" not in described or inputs.of(model).contract is not None:
         return model
     contract = input_contract(described)
-    if recordings is not None:
+    if recordings is not None and not gates.is_sound(described):
         contract.adapt(recordings)
     return models.with_contract(model, contract)
 

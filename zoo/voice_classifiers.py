@@ -96,6 +96,7 @@ def report(run, model, every, curves=None):
             synthetic_recordings(1, (2 * speech.RATE_HZ, speech.RATE_HZ), 0.05),
             rows,
             curves=curves,
+            recordings=every.take(voices.teaches(every.subjects)).signals,
             data={
                 "train_subjects": sorted(set(every.subjects) - set(left.subjects)),
                 "test_subjects": sorted(set(left.subjects)),

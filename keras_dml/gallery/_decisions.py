@@ -30,8 +30,9 @@ class Decisions:
         """Why recordings are not fit to be compared: the model does not take them, or they are
         flat, clipped, interrupted or otherwise unlike those of its training.
 
-        A model that `keras_dml.training.train` made knows what its recordings are like, and unfit
-        ones are refused before anything is decided by them. Another one takes all that it can.
+        A model that `keras_dml.training.train` made, or one of the zoo whose card has `quality`,
+        knows what its recordings are like, and unfit ones are refused before anything is decided by
+        them. Another one takes all that it can.
 
         Args:
             recordings: One recording or several.

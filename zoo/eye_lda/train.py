@@ -17,7 +17,7 @@ from zoo import across_films, eyes, recipe
 LAGS, DISCRIMINANTS = (0, 1, 2, 4, 8, 16, 32), 24
 STRIDE = eyes.WINDOW // 2
 
-examples = eyes.examples
+examples, known_recordings = eyes.examples, eyes.known_recordings
 
 
 def fitted(watchers):

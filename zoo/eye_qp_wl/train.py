@@ -26,7 +26,7 @@ GAIN = 0.03  # largest change of a channel's gain between two windows, a fractio
 SEARCHED = pathlib.Path(__file__).parent / "figures" / "search.csv"
 RIVAL = "qp_npl"  # the one that stands on the card
 
-examples = eyes.examples
+examples, known_recordings = eyes.examples, eyes.known_recordings
 
 
 @dataclasses.dataclass(frozen=True)

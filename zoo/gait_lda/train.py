@@ -19,6 +19,8 @@ from zoo import gait, recipe, sequences
 # recorded: with 32 discriminants 2.0, 3.9 and 1.7 %, by the L1 distance 1.6, 3.5 and 1.6 %.
 LAGS, DISCRIMINANTS = (0, 4, 8, 16, 32), 64
 
+known_recordings = gait.known_recordings
+
 
 def fitted(walkers):
     """The model of some walkers.

@@ -17,6 +17,8 @@ from zoo import augment, gait, recipe, sequences
 TRIPLETS = (0, 3)  # acceleration, angular velocity
 STEPS = 2500
 
+known_recordings = gait.known_recordings
+
 
 @dataclasses.dataclass(frozen=True)
 class Settings:

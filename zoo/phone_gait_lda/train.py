@@ -13,7 +13,7 @@ import typer
 from keras_dml.training import measure
 from zoo import phone, phone_baselines, recipe
 
-examples = phone.examples
+examples, known_recordings = phone.examples, phone.known_recordings
 
 
 @recipe.command(steps=1)

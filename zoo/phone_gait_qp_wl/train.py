@@ -22,7 +22,7 @@ PAIRS = 64  # of a batch, at most one for each person and tempo
 LEARNING_RATE, HALVINGS = 3e-3, 2
 SEARCH = pathlib.Path(__file__).parent / "figures" / "search.csv"
 
-examples = phone.examples
+examples, known_recordings = phone.examples, phone.known_recordings
 
 
 @dataclasses.dataclass(frozen=True)

@@ -37,6 +37,11 @@ Table = Annotated[
 examples = functools.partial(voices.examples, prepare=False)
 
 
+def known_recordings():
+    """Recordings of those who teach."""
+    return examples("train")[0]
+
+
 def train(run, people):
     """A classifier of the vectors of windows, of people who teach."""
     keras.utils.set_random_seed(run.seed)

@@ -50,6 +50,11 @@ def examples(split):
     return every.signals, np.unique(every.subjects, return_inverse=True)[1]
 
 
+def known_recordings():
+    """Recordings of the speakers trained on."""
+    return examples("train")[0]
+
+
 def train(run, voices):
     """A model that is trained on some speakers, and its number of cepstra.
 
@@ -135,6 +140,7 @@ def main(run, folds: Folds = 5):
             model,
             synthetic_recordings(1, (speech.RATE_HZ, 2 * speech.RATE_HZ), 0.05),
             measured,
+            recordings=every.signals,
             data={
                 "train_subjects": sorted(set(every.subjects)),
                 "test_subjects": sorted(set(telephone.lines().subjects)),

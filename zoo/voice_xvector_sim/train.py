@@ -32,6 +32,11 @@ Table = Annotated[
 examples = functools.partial(voices.examples, prepare=True)
 
 
+def known_recordings():
+    """Recordings of those who teach."""
+    return examples("train")[0]
+
+
 def train(run, people):
     """A classifier of voices, trained on some people."""
     keras.utils.set_random_seed(run.seed)

@@ -27,6 +27,16 @@ def utterances():
     return found
 
 
+def known():
+    """The utterances that are trained on."""
+    return utterances().of(TRAIN_SPEAKERS).at_least(CROP, 2)
+
+
+def known_recordings():
+    """Signals of `known`."""
+    return known().signals
+
+
 def vary(batch, rng):
     """New speakers from few: every pair is heard through a filter bank of its own."""
     stddev = batch.std(axis=(0, 1))
@@ -36,20 +46,19 @@ def vary(batch, rng):
 @recipe.command(STEPS)
 def main(run, method: sequences.Method = "qp_wl"):
     """Trains on five speakers, measures the other four by both protocols."""
-    every = utterances()
-    known = every.of(TRAIN_SPEAKERS).at_least(CROP, 2)
+    taught = known()
     batches = {"pairs": PAIRS, "length": CROP, "augment": vary}
-    encoder = sequences.train(run, method, known, batches=batches, halvings=0)
-    test = every.without(TRAIN_SPEAKERS)
+    encoder = sequences.train(run, method, taught, batches=batches, halvings=0)
+    test = utterances().without(TRAIN_SPEAKERS)
     measured = sequences.evaluate(run, encoder, test)
     if run.publishes and method == "qp_wl":
-        stddev = np.concatenate(known.signals).std(axis=0)
+        stddev = np.concatenate(taught.signals).std(axis=0)
         run.publish(
             encoder,
             synthetic_recordings(len(stddev), (29, 12, 4), stddev),
             measured,
             data={"test_subjects": sorted(set(test.subjects))},
-            recordings=known.signals,
+            recordings=taught.signals,
         )
 
 

@@ -1,0 +1,60 @@
+"""Adds the gate of quality to cards of published models of sequences and sound, never to their
+files.
+
+From the checkout: `python -m zoo.gates gait_lda vowels_qp_wl`.
+"""
+
+import dataclasses
+import importlib
+from typing import Annotated
+
+import typer
+
+from keras_dml import quality, training, zoo
+from keras_dml.training.own import task
+from zoo import evidence
+
+MOST_REFUSED = 0.01  # of the recordings that a gate is measured on
+
+Names = Annotated[list[str], typer.Argument(help="Models of sequences or sound of the zoo.")]
+
+
+def main(names: Names):
+    """Writes what training recordings are usually like into the cards of published models."""
+    for name in names:
+        known = importlib.import_module(f"zoo.{name}.train").known_recordings()
+        gate = of(zoo.card(evidence.ZOO / name)["input"], known)
+        if gate is not None:
+            training.update(evidence.ZOO / name, **{quality.CARD_KEY: gate})
+        print(f"{name}: {gate}")
+
+
+def of(described, recordings):
+    """What a card says under `quality`, see `keras_dml.quality.described`.
+
+    Args:
+        described: The card's `input`.
+        recordings: Training recordings, whose shortest says from how many steps on others are
+            judged by their magnitude.
+
+    Returns:
+        Dict; None where the gate would refuse more than one in a hundred of these recordings.
+    """
+    channels, units = tuple(described["channels"]), tuple(described["units"])
+    usual = quality.Usual(channels, is_sound(described), units=units)
+    if not usual.is_sound:
+        usual = dataclasses.replace(
+            usual.measured(recordings), steps=min(len(one) for one in recordings)
+        )
+    refused = sum(usual.reason(one) is not None for one in recordings)
+    print(f"The gate refuses {refused:,} of {len(recordings):,} training recordings.", flush=True)
+    return quality.described(usual) if refused <= MOST_REFUSED * len(recordings) else None
+
+
+def is_sound(described):
+    """Whether a card's `input` is sound, whose loudness says nothing."""
+    return task.kind_of(None, len(described["channels"]), described["rate_hz"]) == task.SOUND
+
+
+if __name__ == "__main__":
+    typer.run(main)
