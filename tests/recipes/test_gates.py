@@ -1,5 +1,6 @@
 """Models of the zoo are given a gate that lets the recordings of their training pass."""
 
+import importlib
 import json
 import shutil
 import sys
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 from keras_dml import inputs, models, quality, zoo
 from keras_dml.training import figure_files, page
 from tests.zoo.cards import CARD
+from tests.zoo.test_models import NAMES
 from zoo import evidence, gates, recipe
 
 TAKES = CARD["input"]
@@ -71,6 +73,15 @@ def test_the_command_changes_card_and_page_and_not_the_file(tiny_zoo, tmp_path, 
     gate = quality.of(zoo.load(str(folder)))
     good, weak = recordings(2)
     assert list(gate.refused([good, 0.01 * weak])) == [1]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "quality" in zoo.card(name)])
+def test_a_published_gate_is_that_of_the_recordings_of_training(name, data_dir):
+    known = importlib.import_module(f"zoo.{name}.train").known_recordings()
+    found, said = gates.of(zoo.card(name)["input"], known), dict(zoo.card(name)["quality"])
+    deviations = [gate.pop("stddev") or [] for gate in (found, said)]
+    np.testing.assert_allclose(*deviations, rtol=1e-3)
+    assert found == said
 
 
 @pytest.mark.parametrize("given", [None, recordings()])
