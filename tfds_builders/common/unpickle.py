@@ -20,6 +20,7 @@ from tfds_builders.common.errors import FormatError, shown
 _HIGHEST_MEMO = 100_000
 _MOST_TUPLES = 1_000
 _MOST_AXES = 4
+_MOST_NUMBERS = 2**31  # NumPy refuses larger shapes in its own words, also where an axis is 0
 _TUPLES = frozenset(("TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"))
 _PUTS = frozenset(("BINPUT", "LONG_BINPUT", "MEMOIZE"))
 _GETS = frozenset(("BINGET", "LONG_BINGET"))
@@ -63,9 +64,10 @@ class PickledArray:
             order = "F" if fortran else "C"
             kind = np.dtype(code).newbyteorder(dtype.order)
             good = dtype.code == code and len(axes) == len(shape) <= _MOST_AXES
+            good = good and math.prod(filter(None, axes)) <= _MOST_NUMBERS
         except _ERRORS:
             raise FormatError(name, location, "no plain array", expected, _FIX) from None
-        if not good or not len(raw) or math.prod(axes) * kind.itemsize != len(raw):
+        if not good or math.prod(axes) * kind.itemsize != len(raw):
             found = f"{len(raw):,} bytes of {shown(dtype.code)} in {len(shape)} axes"
             raise FormatError(name, location, found, expected, _FIX)
         return np.frombuffer(raw, kind).reshape(axes, order=order)
