@@ -66,7 +66,7 @@ SCALES = {
         learning_rates=(3e-3,),
         schedule=COSINE,
         slope_l2=(0.0,),
-        scaled=True,
+        scaled=False,
         compared=(6, 6),
     ),
     "full": Scale(
