@@ -143,8 +143,22 @@ def save(figure, stem, table=None):
         with staged(target) as candidate, house_style():
             figure.savefig(candidate, format=kind, metadata=metadata)
     if table is not None:
-        with staged(numbers) as candidate, candidate.open("w", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(table)
-            rows.writerows(zip(*table.values(), strict=True))
+        save_table(table, numbers)
     return written
+
+
+def save_table(table, path):
+    """Writes columns as CSV, atomically.
+
+    Args:
+        table: Columns of equal length by name.
+        path: A `pathlib.Path`.
+
+    Returns:
+        The path.
+    """
+    with staged(path) as candidate, candidate.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(table)
+        rows.writerows(zip(*table.values(), strict=True))
+    return path

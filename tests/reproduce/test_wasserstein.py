@@ -231,7 +231,12 @@ def test_tables_and_pictures_are_written(found, division, tmp_path):
         tmp_path, "eyes", division, choices, results, diverged, source="Made up."
     )
     stems = {path.stem for path in written}
-    assert stems == {"protocol", "roc_paper", "roc_pooled", "distances", "maps", "figures"}
+    pictures = {"protocol", "roc_paper", "roc_pooled", "distances", "maps"}
+    assert stems == {*pictures, "figures", "divergences", "settings"}
+    for name in ("divergences", "settings"):
+        head, *rows = (tmp_path / f"{name}.csv").read_text().splitlines()
+        assert head.split(",") == list(told[name])
+        assert [row.split(",")[0] for row in rows] == next(iter(told[name].values()))
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in written)
     kept = json.loads((tmp_path / "figures.json").read_text())
     assert kept["pooled"] == told["pooled"] and kept["figures"] == told["protocol"]

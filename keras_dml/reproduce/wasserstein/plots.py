@@ -68,6 +68,8 @@ def write(out, domain, division, choices, results, diverged, *, source):
     written = []
     for stem, (figure, table) in drawn.items():
         written += reports.save(figure, out / stem, table)
+    for name in ("divergences", "settings"):
+        written.append(style.save_table(found[name], out / f"{name}.csv"))
     everything = {"figures": found["protocol"], **found, "separated": separated}
     return found, [*written, write_json(out / "figures.json", everything)]
 
