@@ -6,6 +6,7 @@ _REPEATS = {
     "blocks": "Recordings of a person are blocks of one sitting; other days are not measured.",
     "days": "Recordings of a person are of other days.",
     "sessions": "Those enrolled are of earlier sessions than the probe.",
+    "others": "Those enrolled are of other people than the probe.",
 }
 _LOWER_IS_BETTER = ("eer",)
 _KINDS = {

@@ -70,7 +70,7 @@ FIGURE = {
 }
 # `people` are tested, and a probe is compared with `gallery` of them. Intervals are over people, or
 # over the `unit` that is named, such as motions. `repeats` says whether the recordings of a person
-# are of other days or are blocks of one sitting.
+# are of other days or are blocks of one sitting, or that those enrolled are of other people.
 POOLED = {"metric": text, "value": number, "ci95": interval}
 HEADLINE_OF_PEOPLE = {
     "trials": text,

@@ -44,8 +44,8 @@ def interval(value):
 
 
 def repeats(value):
-    """one of: days, sessions, blocks"""
-    return value in ("days", "sessions", "blocks")
+    """one of: days, sessions, blocks, others"""
+    return value in ("days", "sessions", "blocks", "others")
 
 
 def kind_of_baseline(value):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from keras_dml.zoo import catalog, headline
+from keras_dml.zoo import catalog, headline, schema
 
 
 def test_a_model_and_its_baselines_stand_in_one_table(card):
@@ -23,6 +23,15 @@ def test_words_say_people_gallery_enrollment_and_that_blocks_are_no_other_days(c
     card["headline"] |= {"unit": "motions", "repeats": "days"}
     assert "bootstrap over motions" in headline.words(card)
     assert "of other days" in headline.words(card)
+
+
+def test_motions_of_other_people_are_no_blocks_of_a_person(card):
+    card["headline"] |= {"unit": "motions", "repeats": "others"}
+    assert schema.problems(card["headline"], schema.HEADLINE_OF_PEOPLE) == []
+    assert "enrolled are of other people than the probe" in headline.words(card)
+    assert "sitting" not in headline.words(card)
+    motions = catalog.card("hdm05_spdnet_rpl")  # an actor's clips against those of the other three
+    assert motions["headline"]["repeats"] == "others"
 
 
 def test_words_of_images_count_them(images_card):
