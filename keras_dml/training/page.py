@@ -168,8 +168,12 @@ def _named(names, what):
 def _recipe(card):
     recipe = card["recipe"]
     versions = ", ".join(f"{name} {version}" for name, version in recipe["versions"].items())
+    spent = f"{recipe['minutes']:g} minutes" if recipe["minutes"] else "under 0.1 minutes"
+    if not card.get("is_own"):
+        spent += " to train this file"
+        if card["data"].get("test_subjects") == []:
+            spent += ", those of its cross-validation apart"
     return (
-        f"```\n{recipe['command']}\n```\n\nSeed {recipe['seed']}, {recipe['minutes']:g} minutes, "
-        f"{recipe['date']}"
+        f"```\n{recipe['command']}\n```\n\nSeed {recipe['seed']}, {spent}, {recipe['date']}"
         f"{f', with {versions}' if versions else ''}."
     )

@@ -95,6 +95,17 @@ def test_a_page_has_the_figures_of_the_cards(page):
     assert all(f"[`{name}`]" in text for name in NAMES)
 
 
+def test_the_hours_of_the_whole_zoo_are_those_of_its_cards():
+    hours = sum(zoo.card(name)["recipe"]["minutes"] for name in NAMES) / 60
+    assert f"({hours:.1f} hours on two cores" in tables.ZOO_PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_says_that_the_minutes_of_folds_are_not_counted(name):
+    folds = zoo.card(name)["data"].get("test_subjects") == []
+    assert ("its cross-validation apart" in (ROOT / name / "README.md").read_text()) == folds
+
+
 def test_a_row_that_says_something_else_is_written_again(tmp_path, monkeypatch):
     text = tables.PAGE.read_text(encoding="utf-8")
     changed = tmp_path / "README.md"

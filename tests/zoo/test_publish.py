@@ -119,6 +119,7 @@ def test_the_page_says_what_the_card_says(tiny_zoo):
         "Trained on 2 people (ann, bob). Tested on 1 people (eve).",
         "- It was never trained.",
         "python -m zoo.tiny.train",
+        "Seed 0, 0.1 minutes to train this file, 2026-11-21.",
     ):
         assert line in page, line
 

@@ -1,5 +1,5 @@
 """Trains `cifar10_proto_sim`: what is on a small photograph? A wide residual network cut down to
-what one processor trains in half an hour.
+what two cores train in forty minutes.
 
 Trained on what `zoo.images.cifar10` finds: all 50,000 photographs, or the part of them in the
 folder of the recordings. Beside it a softmax head with as many weights as prototypes and similarity
