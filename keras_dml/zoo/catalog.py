@@ -2,6 +2,7 @@
 
 import fnmatch
 import json
+import math
 
 from keras_dml.zoo import lookup, schema
 
@@ -195,7 +196,8 @@ def value_in_words(row):
     if row["stderr"] == 0:
         return _without_error(row)
     if row["metric"] == "auc":
-        return f"{row['value']:.4f} ± {row['stderr']:.4f}"
+        digits = max(4, -math.floor(math.log10(row["stderr"])))
+        return f"{row['value']:.{digits}f} ± {row['stderr']:.{digits}f}"
     if is_rate(row):
         return percent(row["value"], row["stderr"])
     return f"{row['value']:.4g} ± {row['stderr']:.2g}"
@@ -208,7 +210,7 @@ def change_in_words(row):
         row: Entry of a card's `exports`.
     """
     change = row.get("auc_change", row.get("accuracy_change"))
-    return "–" if change is None else f"{change:+.4f}"
+    return "–" if change is None else f"{round(change, 4) + 0.0:+.4f}"  # no minus before zeros
 
 
 def _head(row):

@@ -21,6 +21,13 @@ def test_rates_are_given_in_percent_and_other_figures_as_they_are(metric, text):
     assert catalog.value_in_words(row) == text
 
 
+def test_no_error_is_rounded_to_nothing_and_no_zero_has_a_minus():
+    row = {"metric": "auc", "value": 0.999672, "stderr": 0.000031}
+    assert catalog.value_in_words(row) == "0.99967 ± 0.00003"
+    assert catalog.change_in_words({"auc_change": -0.00001}) == "+0.0000"
+    assert catalog.change_in_words({"accuracy_change": -0.00012}) == "-0.0001"
+
+
 def test_a_table_has_a_row_a_line():
     assert page_tables.markdown(("a", "b"), [(1, "x")]) == "| a | b |\n| --- | --- |\n| 1 | x |"
 
