@@ -44,7 +44,7 @@ def _others(found, walkers, names):
         )
         for name in names
     }
-    return {"turned": (TURNED, pooled.SAME_MODEL, phone.scores(found, turn=True)), **closed}
+    return {"turned": (TURNED, pooled.OTHER_PROBES, phone.scores(found, turn=True)), **closed}
 
 
 def _between(distances, probes, enrolled):

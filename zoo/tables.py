@@ -8,7 +8,7 @@ import typer
 
 from keras_dml import zoo
 from keras_dml._files import write_text
-from keras_dml.training import page_tables
+from keras_dml.training import page_tables, pooled
 from keras_dml.zoo import catalog, headline
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -123,13 +123,14 @@ def of_all(cards):
 
 
 def of_unbeaten(cards):
-    """One row for each method that a model does not beat beyond their difference's interval."""
+    """One row for each method that a model does not beat beyond their difference's interval; its
+    own score of other probes is no rival."""
     columns = ("model", "does not beat", "kind", "its figure", "the model less this")
     rows = []
     for card in cards:
         for one in card["baselines"]:
             metric = one["difference"]["metric"]
-            if headline.gain(one)[1] <= 0:
+            if one["kind"] != pooled.OTHER_PROBES and headline.gain(one)[1] <= 0:
                 figure = f"{catalog.metric_in_words(metric)} {_row_in_words(one['rows'], metric)}"
                 less = one["difference"]
                 difference = catalog.points(less["value"], less["ci95"])

@@ -11,6 +11,7 @@ from keras_dml.training.trials import PEOPLE
 FARS = (0.01, 0.001)
 BOOTSTRAP = 1000  # replicates
 NO_NETWORK, INSTEAD, SAME_MODEL = "no network", "instead", "same model"
+OTHER_PROBES = "other probes"
 TRIALS = "each recording of a person's last session against everybody's earlier ones"
 BLOCKS, DAYS = "blocks", "days"
 SCORE = "least distance to the recordings enrolled"
@@ -68,8 +69,8 @@ def baseline(trials, name, what, kind, values):
         trials: `Trials` of the model.
         name: Name of the other method.
         what: What it is, in a few words.
-        kind: `NO_NETWORK`, `INSTEAD` for what one would take in place of the model, or `SAME_MODEL`
-            for another score of its own.
+        kind: `NO_NETWORK`, `INSTEAD` for what one would take in place of the model, `SAME_MODEL`
+            for another score of its own, or `OTHER_PROBES` for its own score of probes changed.
         values: Its scores of the trials, or its distances between all recordings, see
             `Trials.rescored`.
 

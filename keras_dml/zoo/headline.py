@@ -13,6 +13,7 @@ _KINDS = {
     "no network": "no network",
     "instead": "what one would take instead",
     "same model": "by the same model",
+    "other probes": "the same model, other probes",
 }
 
 

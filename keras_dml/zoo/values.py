@@ -49,8 +49,8 @@ def repeats(value):
 
 
 def kind_of_baseline(value):
-    """one of: no network, instead, same model"""
-    return value in ("no network", "instead", "same model")
+    """one of: no network, instead, same model, other probes"""
+    return value in ("no network", "instead", "same model", "other probes")
 
 
 def file_name(value):

@@ -7,6 +7,7 @@ import pytest
 
 from keras_dml import losses, models, zoo
 from keras_dml.training import page, publish, update, versions
+from keras_dml.zoo import headline
 from tests.zoo.cards import IMAGES
 from zoo import tables
 
@@ -234,6 +235,8 @@ def test_tables_of_models_have_headline_and_the_best_of_each_kind_of_baseline(ca
         "| [`pictures`](pictures/README.md) | softmax | instead | accuracy 99.50 % [99.30 to "
         "99.70] | -0.2 points [-0.4 to 0.1] |",
     ]
+    card["baselines"][0]["kind"] = "other probes"
+    assert headline.verdict(card) == "" and "mean step" not in tables.of_unbeaten([card])
     columns, _, *rows = tables.of_all([card, images_card]).splitlines()
     assert "| EER 4.3 % [2.1 to 6.0] |" in rows[0] and "| 36 people |" in rows[0]
     assert "| accuracy 99.31 %" in rows[1] and "`python -m zoo.measure pictures`" in rows[1]
