@@ -30,15 +30,26 @@ def log_euclidean(channels):
     return keras.Model(recording, x)
 
 
+def measured(everybody, low, high):
+    """`Measurement` of a band, within the folds of people that the models' cards have.
+
+    Args:
+        everybody: Output of `eeg.trials`.
+        low: Lower edge of the band, Hz.
+        high: Upper edge, Hz.
+    """
+    signals = [band(recording, low, high) for recording in everybody.signals]
+    between = eeg.of_encoder(log_euclidean(signals[0].shape[1]))
+    filtered = People(signals, everybody.subjects, everybody.sessions)
+    return eeg.over_folds(filtered, [between] * eeg.FOLDS)
+
+
 def main():
-    """Measures every band within the folds of people that the models' cards have."""
+    """Measures every band."""
     everybody = eeg.trials()
-    between = eeg.of_encoder(log_euclidean(everybody.signals[0].shape[1]))
     for low, high in BANDS:
-        signals = [band(recording, low, high) for recording in everybody.signals]
-        filtered = People(signals, everybody.subjects, everybody.sessions)
-        measured = eeg.over_folds(filtered, [between] * eeg.FOLDS)
-        print(f"{low} to {high} Hz\n{summary_of_headline(measured.headline)}", flush=True)
+        found = measured(everybody, low, high).headline
+        print(f"{low} to {high} Hz\n{summary_of_headline(found)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,89 @@
+"""Figures that cards give in words, measured again from the published files on the real recordings.
+
+What stands in a card's tables is measured by `test_headlines`.
+"""
+
+import functools
+
+import numpy as np
+import pytest
+
+from keras_dml import evaluation, zoo
+from keras_dml.training import People, measure, trials
+from keras_dml.zoo import catalog
+from zoo import eeg, eeg_bands, evidence, gait, speech, voice_classifiers
+
+pytestmark = pytest.mark.slow
+
+
+def words(name):
+    """All that a card says in sentences."""
+    card = zoo.card(name)
+    return " ".join([card["figures_are"], *card["limits"]])
+
+
+def eer(found, rows=slice(None)):
+    """EER of some trials with its interval over people, as cards write it."""
+    people = tuple(side[rows] for side in found.people)
+    rate = evaluation.verification(
+        found.scores[rows], found.genuine[rows], people=people, bootstrap=1000
+    )
+    return catalog.with_interval(rate.eer, rate.intervals["eer"])
+
+
+def test_two_distances_of_walkers_added(data_dir):
+    test = gait.walks("test").windows(gait.WINDOW)
+    parts = [gait.walks(split) for split in gait.KNOWN]
+    known = functools.reduce(People.__add__, parts).windows(gait.WINDOW)
+
+    def distances(name, least):  # of the cosine -1, which is no distance to add
+        def between(signals):
+            return measure.pairwise_distances(zoo.load(name), signals) - least
+
+        return between(test.signals) / measure.unit(between, known)
+
+    def of(table):
+        return trials.latest_against_earlier(table, test.subjects, test.sessions)
+
+    alone = distances("gait_lda", -1)
+    both, alone = of(alone + distances("gait_qp_wl", 0)), of(alone)
+    less = evaluation.eer_difference(
+        both.scores, alone.scores, both.genuine, people=both.people, bootstrap=1000
+    )
+    said = words("gait_qp_wl")
+    assert f"people known, has {eer(both)}" in said
+    assert f"alone that is {catalog.points(less.value, less.ci95)}: not" in said
+
+
+def test_patients_and_controls_among_themselves(data_dir):
+    found = evidence.of_published("eeg_spdnet_rpl").measured.trials
+    groups = np.array([[name[:4] for name in side] for side in found.people])  # co2a, co2c
+    alike = groups[0] == groups[1]
+    imposters = int((alike & ~found.genuine).sum())
+    said = words("eeg_spdnet_rpl")
+    assert f"alone the EER is {eer(found, alike)} too ({imposters} imposter trials)" in said
+    patients = {name for name in found.probes if name.startswith("co2a")}
+    assert (len(patients), len(set(found.probes))) == (8, 17) and "Eight of the seventeen" in said
+
+
+@pytest.mark.parametrize(("low", "high"), eeg_bands.BANDS)
+def test_a_band_of_eeg_without_a_network(low, high, data_dir):
+    rows = eeg_bands.measured(eeg.trials(), low, high).headline["rows"]
+    (found,) = [row for row in rows if row["metric"] == "eer"]
+    least, most = (f"{100 * bound:.0f}" for bound in found["ci95"])
+    said = f"{100 * found['value']:.1f} % [{least} to {most}] at {low} to {high} Hz"
+    assert said in words("eeg_spdnet_rpl")
+
+
+def test_voices_that_were_trained_on(data_dir):
+    model, rates, ranks = zoo.load("voice_logcov_lda"), [], []
+    for prepare in (True, False):
+        heard = speech.utterances(prepare)
+        first, second, genuine, _ = speech.trials(heard.subjects, speech.folds(heard.subjects))
+        scores = voice_classifiers.scores(model, heard.signals, np.array([first, second]))
+        rates.append(100 * evaluation.verification(-scores["sim"], genuine).eer)
+        order = [np.argsort(np.argsort(scores[name])) for name in ("sim", "cosine")]
+        ranks.append(np.corrcoef(order)[0, 1])
+    said = words("voice_logcov_lda")
+    assert "the EER is {:.1f} %, and {:.1f} % on recordings as they are".format(*rates) in said
+    assert f"rank correlation with the cosine is .{100 * ranks[0]:.0f}" in said
