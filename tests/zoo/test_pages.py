@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from keras_dml import zoo
+
 ROOT = pathlib.Path(__file__).parents[2]
 COMPARED = ROOT / "zoo" / "wasserstein"
 ATTACKED = ROOT / "zoo" / "mnist_proto_sim_at" / "figures" / "methods_under_attack.csv"
@@ -86,3 +88,14 @@ def test_the_table_of_methods_under_attack_is_that_of_its_file():
         for cell, attack in zip(ours, ATTACKS, strict=True):
             assert_says(cell, [found[name][attack]], 100)
         assert_says(paper, [found[name][f"{attack}_paper"] for attack in ATTACKS[:4]], 100)
+
+
+def test_the_figure_of_a_style_left_out_stands_beside_that_of_styles_trained_on():
+    card = zoo.card("pacs_proto_sim")
+    (row,) = [
+        row
+        for row in card["figures"]
+        if (row.get("domain"), row.get("head"), row["metric"])
+        == ("each domain left out", "sim", "accuracy")
+    ]
+    assert f"({100 * row['value']:.1f} % right in a style left out" in card["headline"]["trials"]
