@@ -44,18 +44,19 @@ def confounders(subjects):
 
 def beside(signals, rows, found, others):
     """No network, the cosine and the sum of the same embeddings, and other methods."""
-    untrained = log_covariance.network(log_covariance.CEPSTRA[0])
-    statistics = keras.Model(untrained.input, untrained.get_layer("statistics").output)
     return {
-        "log covariance of cepstra": (
-            "cosine",
-            pooled.NO_NETWORK,
-            cosine(statistics, signals, rows),
-        ),
+        "log covariance of cepstra": ("cosine", pooled.NO_NETWORK, untrained(signals, rows)),
         "cosine": ("of the same embeddings", pooled.SAME_MODEL, -found["cosine"]),
         "sum": ("of similarity and cosine", pooled.SAME_MODEL, -found["fused"]),
         **others(rows),
     }
+
+
+def untrained(signals, rows):
+    """The negative cosine of trials by log covariances of cepstra, for which nothing is trained."""
+    network = log_covariance.network(log_covariance.CEPSTRA[0])
+    statistics = keras.Model(network.input, network.get_layer("statistics").output)
+    return cosine(statistics, signals, rows)
 
 
 def cosine(network, signals, rows):

@@ -48,6 +48,8 @@ of a bootstrap over people; in the headings genuine trials and all.
 
 Whether the learned similarity, the cosine of the same embeddings or their sum wins: paired
 differences, over the same people. Where an interval holds 0, neither has been shown to be better.
+A sum takes the similarity as training leaves it; the card of `voice_logcov_lda` scales it to a
+log-likelihood ratio first, so that its sum on RAVDESS differs a little.
 
 {differences}
 
@@ -82,7 +84,7 @@ class Part(NamedTuple):
         return f"{100 * found.eer:.1f} % [{100 * low:.1f} to {100 * high:.1f}]"
 
     def difference(self, one, other):
-        """EER of a method less that of another, paired."""
+        """`+0.2 points [-0.4 to +0.6]`: EER of a method less that of another, paired."""
         found = evaluation.eer_difference(
             -one[self.rows],
             -other[self.rows],
@@ -90,8 +92,13 @@ class Part(NamedTuple):
             people=self.people,
             bootstrap=BOOTSTRAP,
         )
-        low, high = found.ci95
-        return f"{100 * found.value:+.1f} % [{100 * low:+.1f} to {100 * high:+.1f}]"
+        value, low, high = (_signed(100 * one) for one in (found.value, *found.ci95))
+        return f"{value} points [{low} to {high}]"
+
+
+def _signed(points):
+    """`+0.2`, and no minus before a zero."""
+    return f"{round(points, 1) + 0.0:+.1f}"
 
 
 def parts(people):

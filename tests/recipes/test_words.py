@@ -4,6 +4,7 @@ What stands in a card's tables is measured by `test_headlines`.
 """
 
 import functools
+import re
 
 import numpy as np
 import pytest
@@ -11,7 +12,18 @@ import pytest
 from keras_dml import evaluation, zoo
 from keras_dml.training import People, measure, trials
 from keras_dml.zoo import catalog
-from zoo import eeg, eeg_bands, evidence, gait, speech, voice_classifiers
+from tests.zoo.test_pages import cells
+from zoo import (
+    eeg,
+    eeg_bands,
+    evidence,
+    gait,
+    speech,
+    voice_classifiers,
+    voice_evidence,
+    voice_table,
+    voices,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -20,6 +32,11 @@ def words(name):
     """All that a card says in sentences."""
     card = zoo.card(name)
     return " ".join([card["figures_are"], *card["limits"]])
+
+
+def numbers(text):
+    """Numbers of a text, of one digit behind the point as it gives them."""
+    return [float(number) for number in re.findall(r"\d+\.\d", text)]
 
 
 def eer(found, rows=slice(None)):
@@ -87,3 +104,28 @@ def test_voices_that_were_trained_on(data_dir):
     said = words("voice_logcov_lda")
     assert "the EER is {:.1f} %, and {:.1f} % on recordings as they are".format(*rates) in said
     assert f"rank correlation with the cosine is .{100 * ranks[0]:.0f}" in said
+
+
+def test_rows_of_the_table_of_voices_for_which_nothing_is_trained(data_dir):
+    """And that of a published file on the callers, of whom it has heard none."""
+    table = {row[0]: row for row in cells(voice_table.PAGE.read_text(encoding="utf-8"))}
+    heard = voices.everybody(prepare=True)
+    columns = voice_table.parts(heard)
+    first, second, *_ = voices.trials(heard, voices.folds(heard.subjects))
+
+    def said(title, similarity, among):
+        for i in among:
+            read, measured = map(numbers, (table[title][1 + i], columns[i].eer(similarity)))
+            np.testing.assert_allclose(read, measured, rtol=0, atol=0.11, err_msg=title)
+
+    found = -voice_evidence.untrained(heard.signals, (first, second))
+    said("log covariance of cepstra, cosine, nothing trained", found, (0, 1, 2))
+    far = np.flatnonzero(voices.is_telephone(heard.subjects))
+    model, callers = zoo.load("voice_logcov_lda"), np.isin(first, far)
+    rows = np.searchsorted(far, (first[callers], second[callers]))
+    signals = [heard.signals[i] for i in far]
+    for score, found in voice_classifiers.scores(model, signals, rows).items():
+        every = np.zeros(len(first))
+        every[callers] = found
+        title = {"sim": "similarity", "fused": "their sum"}.get(score, score)
+        said(f"`voice_logcov_lda`, {title}", every, (1, 2))

@@ -9,9 +9,8 @@ import pathlib
 import numpy as np
 import typer
 
-from keras_dml import evaluation, inference, zoo
-from keras_dml._backend import keras
-from zoo import recipe, voice_classifiers, voices
+from keras_dml import zoo
+from zoo import recipe, voice_classifiers, voice_evidence, voices
 from zoo.voice_logcov_lda import encoder, train
 
 
@@ -33,7 +32,8 @@ def scores(run, people):
         return model
 
     def compared(model, signals, rows):
-        return voice_classifiers.scores(model, signals, rows) | untrained(signals, rows)
+        found = voice_classifiers.scores(model, signals, rows)
+        return {**found, "untrained": -voice_evidence.untrained(signals, rows)}
 
     studio = voices.cross_validated(
         people.take(~far), voices.folds(people.subjects), taught, compared
@@ -47,14 +47,6 @@ def scores(run, people):
     found = {name: np.concatenate([studio[name], phone[name]]) for name in studio}
     order = np.argsort(found["fold"], kind="stable")
     return {name: values[order] for name, values in found.items()}
-
-
-def untrained(signals, rows):
-    """The cosine of the statistics, without discriminants."""
-    network = encoder.network(encoder.CEPSTRA[0])
-    statistics = keras.Model(network.input, network.get_layer("statistics").output)
-    z = inference.embed(statistics, signals, progress=False)
-    return {"untrained": evaluation.paired_cosine(z[rows[0]], z[rows[1]])}
 
 
 def main():
