@@ -51,6 +51,18 @@ def test_a_name_says_paper_data_and_licence(name):
     assert f"zoo.{name}.train" in card["recipe"]["command"]
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_of_the_zoo_has_the_figures_of_its_own_card_where_it_is_a_baseline(name):
+    """Whoever publishes a model anew measures the cards again that it stands on."""
+    for one in zoo.card(name)["baselines"]:
+        if one["name"] in NAMES:
+            known = {row["metric"]: row for row in zoo.card(one["name"])["headline"]["rows"]}
+            for row in one["rows"]:
+                own = known[row["metric"]]
+                assert row["value"] == pytest.approx(own["value"], abs=1e-3)
+                assert row["ci95"] == pytest.approx(own["ci95"], abs=1e-3)
+
+
 def differences(about, card, place="card"):
     """Where the static part of a card, with its facts in braces, is not in the card."""
     if isinstance(about, dict):
