@@ -53,6 +53,7 @@ def table(folders):
             row = {
                 "method": label,
                 **{key: entries[0][key] for key in SHOWN},
+                "protocol": entries[0]["protocol"].replace("session", "block"),  # of one sitting
                 "mean": round(float(values.mean()), 5),
                 "stderr_over_seeds": round(float(spread), 5),
                 "seeds": len(values),
@@ -145,7 +146,7 @@ def main(
             folders.setdefault(label, []).append(out)
     target = pathlib.Path(__file__).parent / name / "figures" / "methods"
     caption = (
-        "Single recordings of each unseen person's last session against everybody's earlier ones. "
+        "Single recordings of each unseen person's last block against everybody's earlier ones. "
         f"{seeds} seeds a method{f', {steps:,} steps each' if steps else ''}."
     )
     for path in reports.save(figure(folders, caption), target, table(folders)):

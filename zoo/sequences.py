@@ -106,9 +106,9 @@ def evaluate(run, encoder, people):
 
 
 def single_recordings(people):
-    """Caption of the trials of `measure.latest_against_earlier`."""
+    """Caption of the trials of `measure.latest_against_earlier`, of blocks of one sitting."""
     return (
-        f"{people} people whom the model never saw: each single recording of their last session "
+        f"{people} people whom the model never saw: each single recording of their last block "
         "against everybody's earlier ones."
     )
 

@@ -1,5 +1,8 @@
 """Methods on the same trials: seeds, people, intervals."""
 
+import json
+import pathlib
+
 import numpy as np
 import pytest
 
@@ -37,6 +40,14 @@ def test_the_interval_of_a_worse_method_lies_below_zero_and_that_of_an_equal_one
     expected = found["eer"][0] - found["eer"][2]
     assert found["first less this"][2] == pytest.approx(expected, abs=2e-5)
     assert far[0] <= expected <= far[1]
+
+
+def test_what_protocols_call_sessions_are_blocks_of_a_sitting(tmp_path):
+    row = {"protocol": "session_verification", "n": 1, "metric": "eer", "fraction": None}
+    (tmp_path / measure.FIGURES).write_text(json.dumps([row | {"value": 0.1, "trials": 9}]))
+    assert compare.table({"near": [tmp_path]})["protocol"] == ["block_verification"]
+    published = (pathlib.Path(compare.__file__).parent).glob("*/figures/methods.csv")
+    assert not any("session" in path.read_text() for path in published)
 
 
 def test_columns_become_lines_of_text():
