@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from keras_dml import zoo
+from keras_dml.zoo import catalog
 
 ROOT = pathlib.Path(__file__).parents[2]
 COMPARED = ROOT / "zoo" / "wasserstein"
@@ -101,6 +102,13 @@ def test_the_figure_of_a_style_left_out_stands_beside_that_of_styles_trained_on(
         == ("each domain left out", "sim", "accuracy")
     ]
     assert f"({100 * row['value']:.1f} % right in a style left out" in card["headline"]["trials"]
+
+
+def test_what_withstands_all_attacks_stands_beside_the_accuracy_without():
+    card = zoo.card("mnist_proto_sim_at")
+    (row,) = [row for row in card["figures"] if row.get("attack", "").startswith("union of all")]
+    said = f"({catalog.with_interval(row['value'], row['ci95'])} of {row['trials']:,} under the "
+    assert f"{said}union of" in card["headline"]["trials"]
 
 
 INTERVAL = re.compile(r"(-?\d+\.\d+)(?: %| points)?\s\[(-?\d+\.\d+)\sto\s(-?\d+\.\d+)\]")
