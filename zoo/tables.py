@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE, ZOO_PAGE = ROOT / "README.md", ROOT / "zoo" / "README.md"
 EER, TAR, ACCURACY = "eer", "tar_at_far_0.01", "accuracy"
 LICENSE = re.compile(r"CC BY[-A-Z]*(?: \d\.\d)?|MIT|research purposes")
-# What each card began with before it had a headline: by the papers' protocols, ± standard error.
+# What each card gave last before it had a headline: by the papers' protocols, ± standard error.
 BEFORE = {
     "gait_qp_wl": "EER 1.1 % ± 0.3",
     "eeg_spdnet_rpl": "EER 0.6 % ± 0.6",
@@ -93,7 +93,7 @@ def of_images(cards):
 
 
 def of_all(cards):
-    """One row a model: what its card said before, its headline, other methods, and the command that
+    """One row a model: what its card gave before, its headline, other methods, and the command that
     measures all of them."""
     columns = (
         "model",
