@@ -1,4 +1,5 @@
-"""The headline of every card, measured again from the published files on the real recordings."""
+"""The headline of every card and the other methods beside it, measured again from the published
+files on the real recordings."""
 
 import concurrent.futures
 import multiprocessing
@@ -15,8 +16,9 @@ WITHIN = 0.001  # a tenth of a percentage point: another processor rounds otherw
 
 
 def measure(name):
-    """Measurement of a published model, of whose recordings nothing is kept."""
-    found = evidence.of_published(name).measured
+    """Measurement of a published model and its baselines; of its recordings nothing is kept."""
+    given = evidence.of_published(name)
+    found = given.measured, given.measured.baselines(given.baselines())
     evidence.of_published.cache_clear()
     memory.give_back()
     return found
@@ -31,25 +33,38 @@ def apart():
 
 @pytest.fixture(scope="module", params=NAMES)
 def measured(request, data_dir, apart):
-    """Name and measurement of a model."""
-    return request.param, apart.submit(measure, request.param).result()
+    """Name, measurement and baselines of a model."""
+    return request.param, *apart.submit(measure, request.param).result()
+
+
+def assert_same(said, found):
+    """Rows of a card are those that were measured."""
+    for row, own in zip(said, found, strict=True):
+        assert row["metric"] == own["metric"]
+        assert row["value"] == pytest.approx(own["value"], abs=WITHIN)
+        np.testing.assert_allclose(row["ci95"], own["ci95"], rtol=0, atol=WITHIN)
 
 
 def test_the_headline_of_a_card_is_that_of_its_files(measured):
-    name, fresh = measured
+    name, fresh, _ = measured
     card, found = zoo.card(name)["headline"], fresh.headline
     assert {key: card[key] for key in found if key != "rows"} == {
         key: value for key, value in found.items() if key != "rows"
     }
-    for said, row in zip(card["rows"], found["rows"], strict=True):
-        assert said["metric"] == row["metric"]
-        assert said["value"] == pytest.approx(row["value"], abs=WITHIN)
-        np.testing.assert_allclose(said["ci95"], row["ci95"], rtol=0, atol=WITHIN)
+    assert_same(card["rows"], found["rows"])
+
+
+def test_other_methods_have_the_figures_of_the_card_on_the_same_trials(measured):
+    name, _, fresh = measured
+    for said, found in zip(zoo.card(name)["baselines"], fresh, strict=True):
+        assert all(said[key] == found[key] for key in ("name", "what", "kind"))
+        assert_same(said["rows"], found["rows"])
+        assert_same([said["difference"]], [found["difference"]])
 
 
 def test_thresholds_are_those_of_the_published_file(measured):
     """Of people whom it has never seen; where it has seen everybody there are none."""
-    name, fresh = measured
+    name, fresh, _ = measured
     card = zoo.card(name)
     if not card["thresholds"]:
         assert card["data"].get("test_subjects") in (None, [])
