@@ -154,8 +154,10 @@ def files(given):
 
     Raises:
         FileNotFoundError: If there is no such file or folder.
-        ValueError: If a folder has none.
+        ValueError: If a folder has none, or a name is empty.
     """
+    if "" in given:  # of a shell variable that is not set; a path of it is the folder one is in
+        raise ValueError("The name of a file is empty; '.' is the folder one is in.")
     found = []
     for path in map(pathlib.Path, given):
         if not path.is_dir():

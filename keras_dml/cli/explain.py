@@ -47,7 +47,9 @@ def run(
         _answers.answered(),
         _galleries.opened(gallery, model, key=key, keys=keys) as opened,
     ):
-        (recording, *others) = _galleries.observed(opened, [file], channels, rate_hz, resample)
+        reader = _galleries.Reader(opened, channels, rate_hz, resample)
+        recording, *others = reader.read(file)
+        reader.say_what_files_do_not()
         if others:
             _console.note("Note: of a longer recording the first window is explained.")
         found = opened.explain(person, recording)

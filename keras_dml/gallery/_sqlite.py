@@ -33,7 +33,9 @@ class SQLiteFile:
         self.path = pathlib.Path(path)
         self._schema, self._application, self._what = schema, application, what
         if self.path.is_dir():
-            raise ValueError(f"{path} is a folder; name a file in it, such as {path}/people.db.")
+            raise ValueError(
+                f"{self.path} is a folder; name a file in it, such as {self.path}/people.db."
+            )
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             os.close(

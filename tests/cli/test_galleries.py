@@ -454,6 +454,16 @@ def test_names_and_folders_that_are_none_are_refused(command, family, walks, tmp
     )
 
 
+@pytest.mark.parametrize("words", [("enroll", "alice"), ("verify", "alice"), ("identify",)])
+def test_an_empty_name_is_not_the_folder_one_is_in(command, family, walks, monkeypatch, words):
+    """As `"$new"` of a shell where nothing has set it, beside other people's recordings."""
+    monkeypatch.chdir(walks.folder(["carol"], "carol"))
+    before = galleries.people(family)
+    assert "name of a file is empty" in failed(command, words[0], family, *words[1:], "")
+    assert galleries.people(family) == before
+    assert ". is a folder; name a file in it" in failed(command, "people", "")
+
+
 def test_a_file_that_is_no_gallery_is_refused_and_left(command, walks, tmp_path, model):
     file = tmp_path / "thesis.db"
     file.write_text("years of work " * 100)
@@ -680,3 +690,8 @@ def test_a_distance_is_explained_by_parts_that_sum_to_it(command, family, walks,
     assert found["distance"] == pytest.approx(score, rel=1e-4)
     code, out, _ = command("explain", family, "alice", new, "--out", tmp_path / "why")
     assert code == 0 and out.startswith("distance") and (tmp_path / "why.svg").exists()
+
+
+def test_of_a_folder_no_recording_is_picked_to_be_explained(command, family, walks):
+    folder = walks.file("alice").parent
+    assert f"{str(folder)!r} is not a file" in failed(command, "explain", family, "alice", folder)
