@@ -5,6 +5,8 @@ at most a warning, and reads text and dates as numbers. Any of these would give 
 figure of other data than the caller passed.
 """
 
+import math
+import numbers
 import operator
 
 import numpy as np
@@ -101,6 +103,47 @@ def whole(name, value, minimum):
     if number < minimum:
         raise ValueError(f"`{name}` must be at least {minimum}. Received: {value}.")
     return number
+
+
+def number(name, value, least=-math.inf):
+    """Converts a finite real number of any type to `float`.
+
+    Args:
+        name: Name of the argument in error messages.
+        value: The number.
+        least: Smallest number allowed.
+
+    Raises:
+        TypeError: If `value` is not a number; a boolean is not.
+        ValueError: If it is NaN, infinite or below `least`.
+    """
+    _check_real(name, value)
+    if not (math.isfinite(value) and value >= least):
+        expected = "finite" if least == -math.inf else f"a number of at least {least:g}"
+        raise ValueError(f"`{name}` must be {expected}. Received {name}={value!r}.")
+    return float(value)
+
+
+def positive(name, value):
+    """Converts a finite number above 0 of any type to `float`.
+
+    Args:
+        name: Name of the argument in error messages.
+        value: The number.
+
+    Raises:
+        TypeError: If `value` is not a number; a boolean is not.
+        ValueError: If it is NaN, infinite or not above 0.
+    """
+    _check_real(name, value)
+    if not 0 < value < math.inf:
+        raise ValueError(f"`{name}` must be a positive number. Received {name}={value!r}.")
+    return float(value)
+
+
+def _check_real(name, value):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"`{name}` must be a number. Received {name}={value!r}.")
 
 
 def _in_float32(*values):

@@ -1,10 +1,12 @@
 """Only real numbers pass as numbers."""
 
+import fractions
+
 import keras
 import numpy as np
 import pytest
 
-from keras_dml._arrays import real
+from keras_dml._arrays import number, positive, real
 
 STRUCTURED = np.zeros(3, [("x", "f4"), ("y", "f4")])
 NOT_REAL = {
@@ -55,3 +57,28 @@ def test_an_array_is_not_copied():
 
 def test_what_is_beyond_the_type_becomes_infinite_without_a_warning():
     assert np.isinf(real("`x`", np.array([1e300]), np.float32)).all()
+
+
+@pytest.mark.parametrize("value", [0.5, 1, np.float16(0.5), np.int8(3), fractions.Fraction(1, 2)])
+def test_a_number_of_every_type_becomes_a_float(value):
+    for found in (number("margin", value), number("margin", value, 0.5), positive("scale", value)):
+        assert type(found) is float and found == value
+
+
+@pytest.mark.parametrize("value", [None, "0.5", [0.5], np.array([0.5]), 1j, True, {}])
+def test_what_is_no_number_is_refused_by_its_name(value):
+    for convert in (number, positive):
+        with pytest.raises(TypeError, match="`margin` must be a number. Received margin="):
+            convert("margin", value)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -1e-9, 0])
+def test_a_number_out_of_range_is_refused_with_the_range(value):
+    with pytest.raises(ValueError, match="`scale` must be a positive number. Received scale="):
+        positive("scale", value)
+    if value:
+        with pytest.raises(ValueError, match="`l2` must be a number of at least 0. Received l2="):
+            number("l2", value, 0)
+    if not np.isfinite(value):
+        with pytest.raises(ValueError, match="`margin` must be finite. Received margin="):
+            number("margin", value)

@@ -1,5 +1,6 @@
 """Standardization of each channel of each recording."""
 
+from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
 from keras_dml.geometry.numerics import mean, wide
 
@@ -17,11 +18,14 @@ class InstanceStandardization(keras.layers.Layer):
 
     Args:
         epsilon: Constant added to the variance, in squared units of the input.
+
+    Raises:
+        TypeError, ValueError: If `epsilon` is not a finite number of at least 0.
     """
 
     def __init__(self, epsilon=1e-6, **kwargs):
         super().__init__(autocast=False, **kwargs)
-        self.epsilon = float(epsilon)
+        self.epsilon = number("epsilon", epsilon, 0)
         self.supports_masking = True
 
     def call(self, inputs, mask=None):

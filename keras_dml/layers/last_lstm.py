@@ -1,5 +1,6 @@
 """LSTM layers of which the last step is kept."""
 
+from keras_dml._arrays import whole
 from keras_dml._backend import keras, ops, xla
 from keras_dml._backend.loops import repeated
 
@@ -21,7 +22,8 @@ class LastLSTM(keras.layers.Layer):
         depth: Number of layers.
 
     Raises:
-        ValueError: If the number of steps is unknown, or a number is not positive.
+        TypeError, ValueError: If the number of steps is unknown, or `units` or `depth` is not a
+            whole number of at least 1.
 
     Example:
         >>> LastLSTM(3, depth=2)(np.zeros((4, 10, 2))).shape
@@ -30,11 +32,8 @@ class LastLSTM(keras.layers.Layer):
 
     def __init__(self, units, depth=1, **kwargs):
         super().__init__(**kwargs)
-        if min(units, depth) < 1:
-            raise ValueError(
-                f"`units` and `depth` must be positive. Received units={units!r}, depth={depth!r}."
-            )
-        self.units, self.depth = int(units), int(depth)
+        self.units = whole("units", units, minimum=1)
+        self.depth = whole("depth", depth, minimum=1)
 
     def build(self, input_shape):
         if len(input_shape) != 3 or input_shape[1] is None:

@@ -3,6 +3,7 @@
 import numbers
 
 from keras_dml import distances
+from keras_dml._arrays import positive
 from keras_dml._backend import keras, ops
 from keras_dml.geometry.numerics import wide
 from keras_dml.layers.precision import full_precision
@@ -43,9 +44,7 @@ class LinearDiscriminants(keras.layers.Layer):
             raise ValueError(
                 f"`units` must be a whole number of at least 1. Received units={units!r}."
             )
-        if not (isinstance(limit, numbers.Real) and 0 < limit < float("inf")):
-            raise ValueError(f"`limit` must be a positive number. Received limit={limit!r}.")
-        self.units, self.limit = int(units), float(limit)
+        self.units, self.limit = int(units), positive("limit", limit)
         self.distance = distances.Cosine()
 
     def build(self, input_shape):

@@ -1,5 +1,6 @@
 """A lower bound on the level of recordings."""
 
+from keras_dml._arrays import positive
 from keras_dml._backend import keras, ops
 from keras_dml.geometry.numerics import wide
 
@@ -22,7 +23,7 @@ class MinimumLevel(keras.layers.Layer):
         level: Smallest root mean square, in the unit of the input.
 
     Raises:
-        ValueError: If the level is not positive.
+        TypeError, ValueError: If the level is not a positive number.
 
     Example:
         >>> MinimumLevel(0.5)(np.array([[[0.1], [-0.1]], [[2.0], [2.0]]])).numpy()[..., 0]
@@ -32,9 +33,7 @@ class MinimumLevel(keras.layers.Layer):
 
     def __init__(self, level, **kwargs):
         super().__init__(autocast=False, **kwargs)
-        if not 0 < level < float("inf"):
-            raise ValueError(f"`level` must be a positive number. Received level={level!r}.")
-        self.level = float(level)
+        self.level = positive("level", level)
         self.supports_masking = True
 
     def call(self, inputs, mask=None):

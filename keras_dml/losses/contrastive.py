@@ -1,6 +1,7 @@
 """The contrastive loss."""
 
 from keras_dml import distances
+from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
 from keras_dml.losses import mining
 from keras_dml.losses._distance_matrix import DistanceMatrixLoss
@@ -25,8 +26,9 @@ class ContrastiveLoss(DistanceMatrixLoss):
         **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If the distance is not 0 between equal embeddings or does not take the
-            predictions; in an eager call, if a label is not an id.
+        TypeError, ValueError: If the margin is not a finite number, or the distance is not 0
+            between equal embeddings or does not take the predictions; in an eager call, if a label
+            is not an id.
 
     Example:
         >>> embeddings = np.array([[0.0], [1.0], [0.25]])
@@ -44,7 +46,7 @@ class ContrastiveLoss(DistanceMatrixLoss):
                 f"{self.distance.name} is not. For the cosine end the model in "
                 '`keras.layers.UnitNormalization()` and take distance="euclidean".'
             )
-        self.margin = float(margin)
+        self.margin = number("margin", margin)
 
     def values(self, labels, distances, embeddings):
         pull = ops.where(mining.positives(labels), ops.square(distances), 0)

@@ -1,5 +1,6 @@
 """The triplet loss of deep metric learning by signal-to-noise ratio."""
 
+from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
 from keras_dml.geometry import vector
 from keras_dml.geometry.numerics import absolute
@@ -26,7 +27,8 @@ class DSMLTripletLoss(DistanceMatrixLoss):
         **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If the predictions are not vectors; in an eager call, if a label is not an id.
+        TypeError, ValueError: If the margin or the weight is not a finite number, or the weight is
+            negative; if the predictions are not vectors; in an eager call, if a label is not an id.
 
     Example:
         >>> embeddings = np.array([[1.0, -1.0], [2.0, -2.0], [-1.0, 1.0]])
@@ -38,8 +40,8 @@ class DSMLTripletLoss(DistanceMatrixLoss):
         self, margin=0.2, *, zero_mean_weight=0.005, name="dsml_triplet", dtype=None, **kwargs
     ):
         super().__init__(vector.snr, name=name, dtype=dtype, **kwargs)
-        self.margin = float(margin)
-        self.zero_mean_weight = float(zero_mean_weight)
+        self.margin = number("margin", margin)
+        self.zero_mean_weight = number("zero_mean_weight", zero_mean_weight, 0)
 
     def call(self, y_true, y_pred):
         if len(y_pred.shape) != 2:

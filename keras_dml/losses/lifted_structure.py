@@ -1,6 +1,7 @@
 """The lifted structure loss."""
 
 from keras_dml import distances
+from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
 from keras_dml.losses import mining
 from keras_dml.losses._distance_matrix import DistanceMatrixLoss, mean_of_terms
@@ -27,8 +28,8 @@ class LiftedStructureLoss(DistanceMatrixLoss):
         **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If the distance is unknown or does not take the predictions; in an eager call,
-            if a label is not an id.
+        TypeError, ValueError: If the margin is not a finite number, or the distance is unknown or
+            does not take the predictions; in an eager call, if a label is not an id.
 
     Example:
         >>> embeddings = np.array([[0.0], [0.0], [1.0]])
@@ -41,7 +42,7 @@ class LiftedStructureLoss(DistanceMatrixLoss):
         self, margin=1.0, distance="euclidean", *, name="lifted_structure", dtype=None, **kwargs
     ):
         super().__init__(distance, name=name, dtype=dtype, **kwargs)
-        self.margin = float(margin)
+        self.margin = number("margin", margin)
 
     def values(self, labels, distances, embeddings):
         near, away = mining.positives(labels), mining.negatives(labels)

@@ -1,5 +1,6 @@
 """The N-pair loss on vectors."""
 
+from keras_dml._arrays import number, positive
 from keras_dml._backend import keras, ops
 from keras_dml.geometry import vector
 from keras_dml.losses._labeled import LabeledLoss
@@ -32,7 +33,8 @@ class NPairLoss(LabeledLoss):
         **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If `similarity` is unknown; in an eager call, if a label does not come exactly
+        TypeError, ValueError: If `similarity` is unknown, `scale` is not a positive number or `l2`
+            not one of at least 0; in an eager call, if a label does not come exactly
             twice; if the predictions are not vectors.
     """
 
@@ -46,8 +48,8 @@ class NPairLoss(LabeledLoss):
                 f"similarity={similarity!r}."
             )
         self.similarity = similarity
-        self.scale = float(scale)
-        self.l2 = float(l2)
+        self.scale = positive("scale", scale)
+        self.l2 = number("l2", l2, 0)
 
     def call(self, y_true, y_pred):
         if len(y_pred.shape) != 2:

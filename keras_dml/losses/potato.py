@@ -1,5 +1,6 @@
 """The potato ranking loss."""
 
+from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
 from keras_dml.geometry.numerics import mean
 from keras_dml.losses import mining
@@ -39,7 +40,8 @@ class PotatoRankingLoss(LabeledLoss):
         **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If `margin` or `weight` is negative, or the predictions are not a score matrix;
+        TypeError, ValueError: If `margin` or `weight` is not a finite number of at least 0,
+            `z_threshold` is not a finite number, or the predictions are not a score matrix;
             in an eager call, if a label has no potato.
 
     Example:
@@ -59,19 +61,9 @@ class PotatoRankingLoss(LabeledLoss):
         **kwargs,
     ):
         super().__init__(name=name, dtype=dtype, **kwargs)
-        for argument, value in (("margin", margin), ("weight", weight)):
-            if not 0 <= value < float("inf"):
-                raise ValueError(
-                    f"`{argument}` must be a number of at least 0. Received {argument}={value!r}."
-                )
-        if not abs(z_threshold) < float("inf"):
-            raise ValueError(
-                "`z_threshold` must be a number of standard deviations, such as 2.5. Received "
-                f"z_threshold={z_threshold!r}."
-            )
-        self.z_threshold = float(z_threshold)
-        self.margin = float(margin)
-        self.weight = float(weight)
+        self.z_threshold = number("z_threshold", z_threshold)
+        self.margin = number("margin", margin, 0)
+        self.weight = number("weight", weight, 0)
 
     def call(self, y_true, y_pred):
         labels = potato_ids(y_true, _classes(y_pred))

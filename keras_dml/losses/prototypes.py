@@ -1,5 +1,6 @@
 """Loss of prototypical classifiers: a class term, a pair term, an auxiliary term."""
 
+from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
 from keras_dml.geometry.numerics import mean
@@ -122,8 +123,8 @@ class PrototypicalLoss(LabeledLoss):
         **kwargs: `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If a weight or a fraction is out of range, or a choice is unknown; in an
-            eager call for a label that is not a class.
+        TypeError, ValueError: If a weight or a fraction is no number or out of range, or a choice
+            is unknown; in an eager call for a label that is not a class.
 
     Example:
         >>> loss = PrototypicalLoss()
@@ -147,9 +148,9 @@ class PrototypicalLoss(LabeledLoss):
         **kwargs,
     ):
         super().__init__(name=name, dtype=dtype, **kwargs)
-        self.class_weight = _at_least_0("class_weight", class_weight)
-        self.pair_weight = _at_least_0("pair_weight", pair_weight)
-        self.aux_weight = _at_least_0("aux_weight", aux_weight)
+        self.class_weight = number("class_weight", class_weight, 0)
+        self.pair_weight = number("pair_weight", pair_weight, 0)
+        self.aux_weight = number("aux_weight", aux_weight, 0)
         self.label_smoothing = _smoothing("label_smoothing", label_smoothing)
         self.pair_smoothing = _smoothing("pair_smoothing", pair_smoothing)
         if candidates not in CANDIDATES:
@@ -215,13 +216,7 @@ class PrototypicalLoss(LabeledLoss):
         }
 
 
-def _at_least_0(name, value):
-    if not value >= 0:
-        raise ValueError(f"`{name}` must be a number of at least 0. Received {name}={value!r}.")
-    return float(value)
-
-
 def _smoothing(name, value):
-    if not 0 <= value < 1:
+    if number(name, value) >= 1 or value < 0:
         raise ValueError(f"`{name}` must be a number from 0 to below 1. Received {name}={value!r}.")
     return float(value)

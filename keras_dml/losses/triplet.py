@@ -1,6 +1,7 @@
 """The triplet loss and its minings."""
 
 from keras_dml import distances
+from keras_dml._arrays import number, whole
 from keras_dml._backend import keras, ops
 from keras_dml.losses import mining
 from keras_dml.losses._distance_matrix import MAX_DISTANCE, DistanceMatrixLoss, mean_of_terms
@@ -49,8 +50,9 @@ class TripletLoss(DistanceMatrixLoss):
         **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If an option is unknown or does not go with the mining, or the distance does not
-            take the predictions; in an eager call, if a label is not an id.
+        TypeError, ValueError: If the margin is not a finite number, an option is unknown or does
+            not go with the mining, or the distance does not take the predictions; in an eager
+            call, if a label is not an id.
 
     Example:
         >>> embeddings = np.array([[0.0], [1.0], [1.5], [3.0]])
@@ -82,9 +84,9 @@ class TripletLoss(DistanceMatrixLoss):
                 '`fallback` belongs to mining="semi_hard" and mining="hard". Received '
                 f"mining={mining!r}."
             )
-        if not 0 <= seed < 2**32:
+        if whole("seed", seed, minimum=0) >= 2**32:
             raise ValueError(f"`seed` must be from 0 to 2**32 - 1. Received seed={seed!r}.")
-        self.margin = float(margin)
+        self.margin = number("margin", margin)
         self.mining = mining
         self.squared = squared
         self.soft = bool(soft)

@@ -1,8 +1,7 @@
 """The Wasserstein loss (Abdelwahab2019)."""
 
-import numbers
-
 from keras_dml import distances
+from keras_dml._arrays import positive
 from keras_dml._backend import keras, ops
 from keras_dml.losses._labeled import LabeledLoss
 from keras_dml.losses.pairs import class_ids, split_pairs
@@ -32,8 +31,9 @@ class WassersteinLoss(LabeledLoss):
         **kwargs: See `reduction` of `keras.losses.Loss`.
 
     Raises:
-        ValueError: If `p` is below 1 or `scale` is not positive; in an eager call, if a label does
-            not appear exactly twice or the embeddings are not of one model.
+        TypeError, ValueError: If `p` is below 1 or `scale` is not a positive number; in an eager
+            call, if a label does not appear exactly twice or the embeddings are not of one
+            model.
 
     Example:
         >>> embeddings = np.zeros((4, 2, 3), "float32")
@@ -45,11 +45,9 @@ class WassersteinLoss(LabeledLoss):
         self, p=1, *, symmetric=False, scale=1.0, name="wasserstein", dtype=None, **kwargs
     ):
         super().__init__(name=name, dtype=dtype, **kwargs)
-        if not (isinstance(scale, numbers.Real) and 0 < scale < float("inf")):
-            raise ValueError(f"`scale` must be a positive number. Received scale={scale!r}.")
         self.p = p
         self.symmetric = bool(symmetric)
-        self.scale = float(scale)
+        self.scale = positive("scale", scale)
         self.distance = distances.Wasserstein(p)
 
     def call(self, y_true, y_pred):

@@ -27,7 +27,7 @@ def test_the_output_is_that_of_keras_layers(depth, rng):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: LastLSTM(0), "must be positive. Received units=0, depth=1"),
+        (lambda: LastLSTM(0), "`units` must be at least 1. Received: 0"),
         (lambda: LastLSTM(3)(keras.Input((None, 2))), r"known length.*\(None, None, 2\)"),
         (lambda: LastLSTM(3)(ops.zeros((2, 3))), r"known length.*\(2, 3\)"),
     ],

@@ -37,6 +37,16 @@ def embeddings(rng, distance, rows=6):
     return roots @ roots.transpose(0, 2, 1) + 0.3 * np.eye(3)
 
 
+@pytest.mark.parametrize("make", [*LOSSES.values(), DSMLTripletLoss], ids=[*LOSSES, "dsml"])
+def test_a_margin_that_is_no_number_is_refused_before_it_makes_losses_nan(make):
+    for margin in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="`margin` must be finite. Received margin="):
+            make(margin=margin)
+    for margin in (None, "1"):
+        with pytest.raises(TypeError, match="`margin` must be a number. Received margin="):
+            make(margin=margin)
+
+
 @losses
 @pytest.mark.parametrize("distance", KINDS)
 def test_every_loss_trains_on_embeddings_of_every_kind(rng, make, distance):

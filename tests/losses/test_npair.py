@@ -157,3 +157,17 @@ def test_predictions_that_are_no_vectors_are_refused_with_a_way_out(shape):
 def test_unknown_similarities_are_refused_with_the_known_ones(similarity):
     with pytest.raises(ValueError, match=r"`similarity` must be one of \('cosine', 'inner'\)"):
         NPairLoss(similarity)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scale": 0}, "`scale` must be a positive number. Received scale=0"),
+        ({"scale": np.nan}, "`scale` must be a positive number"),
+        ({"l2": -0.1}, "`l2` must be a number of at least 0. Received l2=-0.1"),
+        ({"l2": np.inf}, "`l2` must be a number of at least 0"),
+    ],
+)
+def test_numbers_out_of_range_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        NPairLoss(**options)

@@ -179,7 +179,7 @@ def test_a_label_without_a_potato_is_refused_or_nan():
     [
         ({"margin": -1}, "`margin` must be a number of at least 0. Received margin=-1"),
         ({"weight": float("nan")}, "`weight` must be a number of at least 0"),
-        ({"z_threshold": float("inf")}, "`z_threshold` must be a number of standard deviations"),
+        ({"z_threshold": float("inf")}, "`z_threshold` must be finite"),
     ],
 )
 def test_wrong_options_are_refused(options, message):

@@ -161,7 +161,7 @@ def test_the_cosine_is_compared_as_it_is(rng):
         ({"fallback": "nearest"}, r"`fallback` must be one of \(None, 'farthest'\)"),
         ({"soft": True}, '`soft` belongs to mining="hard"'),
         ({"mining": "all", "fallback": "farthest"}, "`fallback` belongs to"),
-        ({"seed": -1}, "`seed` must be from 0"),
+        ({"seed": -1}, "`seed` must be at least 0"),
         ({"distance": "cosine"}, "squared=False"),
         ({"distance": "euclidian"}, "Did you mean 'euclidean'"),
     ],

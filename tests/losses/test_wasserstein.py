@@ -263,7 +263,7 @@ def test_a_scale_multiplies_the_distances(rng):
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("scale", [0, -1.0, np.inf, np.nan, "a", None])
+@pytest.mark.parametrize("scale", [0, -1.0, np.inf, np.nan])
 def test_scales_that_are_not_positive_numbers_are_refused(scale):
     with pytest.raises(ValueError, match=f"`scale` must be a positive number.*scale={scale!r}"):
         WassersteinLoss(scale=scale)
