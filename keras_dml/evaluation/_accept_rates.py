@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from keras_dml._arrays import whole
 from keras_dml.evaluation._bootstrap import percentiles, replicates, without_errors
 from keras_dml.evaluation._checks import check_trials, person_codes
 
@@ -64,7 +65,7 @@ def accept_rates(scores, genuine, threshold, *, people=None, bootstrap=1000, see
 
     Raises:
         TypeError, ValueError: As in `verification`, or `threshold` is not a number, or `bootstrap`
-            is below 1.
+            is not a whole number of at least 1.
 
     >>> import numpy as np
     >>> scores, genuine = np.array([0.1, 0.4, 0.3, 0.8]), np.array([1, 1, 0, 0], bool)
@@ -72,10 +73,8 @@ def accept_rates(scores, genuine, threshold, *, people=None, bootstrap=1000, see
     >>> found.far, found.tar
     (0.5, 0.5)
     """
-    if bootstrap < 1:
-        raise ValueError(
-            f"`bootstrap` is a number of replicates, at least 1. Received {bootstrap!r}."
-        )
+    bootstrap = whole("bootstrap", bootstrap, minimum=1)
+    seed = whole("seed", seed, minimum=0)
     if not isinstance(threshold, numbers.Real) or np.isnan(threshold):
         raise ValueError(f"`threshold` must be a number, a distance. Received {threshold!r}.")
     shape = np.shape(scores)

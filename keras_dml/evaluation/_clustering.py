@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.metrics.cluster import pair_confusion_matrix
 
-from keras_dml._arrays import real
+from keras_dml._arrays import real, whole
 from keras_dml.evaluation._checks import check_finite, ids
 
 STARTS = 10
@@ -107,6 +107,7 @@ def embedding_clustering(embeddings, labels, *, clusters=None, seed=0):
     Raises:
         ValueError: Shapes do not fit, a value is not finite, or there are more clusters than
             samples.
+        TypeError: `clusters` or `seed` is not a whole number.
 
     >>> vectors = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 5.0], [5.0, 5.1]])
     >>> embedding_clustering(vectors, ["walk", "walk", "run", "run"]).nmi
@@ -120,12 +121,13 @@ def embedding_clustering(embeddings, labels, *, clusters=None, seed=0):
             "vectors by `geometry.spd.vectorize(geometry.spd.log(x))`."
         )
     check_finite("embeddings", embeddings)
-    count = len(np.unique(labels)) if clusters is None else clusters
-    if not 1 <= count <= len(labels):
+    count = len(np.unique(labels)) if clusters is None else whole("clusters", clusters, 1)
+    if count > len(labels):
         raise ValueError(
             f"`clusters` must be from 1 to the number of samples, {len(labels):,}. Received "
             f"{count!r}."
         )
+    seed = whole("seed", seed, minimum=0)
     different = len(np.unique(embeddings, axis=0))
     means = KMeans(min(count, different), n_init=STARTS, random_state=seed)
     return clustering(labels, means.fit_predict(embeddings))

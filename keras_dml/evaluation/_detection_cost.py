@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from keras_dml._arrays import number, positive
 from keras_dml.evaluation._checks import check_trials
 from keras_dml.evaluation._equal_error_rate import error_curve
 
@@ -102,11 +103,8 @@ def bayes_threshold(*, prior=0.05, cost_miss=1.0, cost_false_accept=1.0):
 
 def _prices(prior, cost_miss, cost_false_accept):
     """Cost of rejecting all genuine trials and of accepting all imposters."""
+    prior = number("prior", prior)
     if not 0.0 < prior < 1.0:
         raise ValueError(f"`prior` must be a probability above 0 and below 1. Received {prior!r}.")
-    if not (0.0 < cost_miss < math.inf and 0.0 < cost_false_accept < math.inf):
-        raise ValueError(
-            "`cost_miss` and `cost_false_accept` must be above 0 and finite. Received "
-            f"{cost_miss!r} and {cost_false_accept!r}."
-        )
-    return cost_miss * prior, cost_false_accept * (1.0 - prior)
+    cost_miss = positive("cost_miss", cost_miss)
+    return cost_miss * prior, positive("cost_false_accept", cost_false_accept) * (1.0 - prior)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from keras_dml._arrays import whole
 from keras_dml.evaluation._bootstrap import Curves, percentiles, replicates, without_errors
 from keras_dml.evaluation._checks import check_trials, person_codes
 from keras_dml.evaluation._equal_error_rate import crossing, equal_error_rate
@@ -48,8 +49,8 @@ def eer_comparison(scores, genuine, *, people=None, bootstrap=1000, seed=0):
         the rule of three.
 
     Raises:
-        TypeError, ValueError: As in `verification`; or there is no method, `bootstrap` is below 1,
-            or methods have different numbers of seeds.
+        TypeError, ValueError: As in `verification`; or there is no method, `bootstrap` is not a
+            whole number of at least 1, or methods have different numbers of seeds.
 
     >>> genuine = np.arange(8) < 4
     >>> worse = [1, 2, 3, 5, 4, 6, 7, 8]
@@ -57,10 +58,8 @@ def eer_comparison(scores, genuine, *, people=None, bootstrap=1000, seed=0):
     >>> found["a"].value, found["b"].difference, found["b"].difference_ci95
     (0.0, -0.25, (-0.5, 0.0))
     """
-    if bootstrap < 1:
-        raise ValueError(
-            f"`bootstrap` is a number of replicates, at least 1. Received {bootstrap!r}."
-        )
+    bootstrap = whole("bootstrap", bootstrap, minimum=1)
+    seed = whole("seed", seed, minimum=0)
     seeds = _seeds(scores)
     shape = np.shape(genuine)
     checked = {

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from keras_dml._arrays import whole
 from keras_dml.evaluation._bootstrap import Curves, percentiles, replicates, without_errors
 from keras_dml.evaluation._checks import check_trials, person_codes
 from keras_dml.evaluation._equal_error_rate import crossing, equal_error_rate
@@ -54,17 +55,16 @@ def eer_difference(first, second, genuine, *, people=None, bootstrap=1000, seed=
         three, plus or minus 3 / n for n people.
 
     Raises:
-        TypeError, ValueError: As in `verification`, or `bootstrap` is below 1.
+        TypeError, ValueError: As in `verification`, or `bootstrap` is not a whole number of
+            at least 1.
 
     >>> import numpy as np
     >>> genuine = np.arange(8) < 4
     >>> print(eer_difference(np.arange(8), [1, 2, 3, 5, 4, 6, 7, 8], genuine, bootstrap=100))
     EER 0.0 % and 25.0 %, difference -25.0 % [-50.0 to +0.0 %]
     """
-    if bootstrap < 1:
-        raise ValueError(
-            f"`bootstrap` is a number of replicates, at least 1. Received {bootstrap!r}."
-        )
+    bootstrap = whole("bootstrap", bootstrap, minimum=1)
+    seed = whole("seed", seed, minimum=0)
     shape = np.shape(first)
     first, _ = check_trials(first, genuine)
     second, genuine = check_trials(second, genuine)

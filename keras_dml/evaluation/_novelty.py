@@ -10,9 +10,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import OneClassSVM
 
-from keras_dml._arrays import real
+from keras_dml._arrays import positive, real
 from keras_dml.evaluation._checks import check_finite
-from keras_dml.evaluation._thresholds import TarAtFar, tar_at_far
+from keras_dml.evaluation._thresholds import TarAtFar, check_far, tar_at_far
 from keras_dml.evaluation._verification import Verification, verification
 
 KINDS = ("max", "energy")
@@ -90,7 +90,7 @@ def novelty_by_one_class_svm(known, similarities, *, outliers=0.1):
         known: Similarities of examples of known classes, shape `(examples, classes)`: examples
             that neither trained the model nor enter the figure.
         similarities: Similarities of the examples to score, shape `(others, classes)`.
-        outliers: Upper bound of the fraction of `known` left outside, above 0 and at most 1 (nu).
+        outliers: Upper bound of the fraction of `known` left outside, above 0 and below 1 (nu).
 
     Returns:
         Novelty, float64 of shape `(others,)`; above 0 the SVM calls it new.
@@ -104,9 +104,10 @@ def novelty_by_one_class_svm(known, similarities, *, outliers=0.1):
             "`known` and `similarities` must be to the same prototypes. Received shapes "
             f"{known.shape} and {similarities.shape}."
         )
-    if not 0.0 < outliers <= 1.0:
-        raise ValueError(f"`outliers` must be above 0 and at most 1. Received {outliers!r}.")
-    machine = make_pipeline(StandardScaler(), OneClassSVM(kernel="rbf", nu=outliers)).fit(known)
+    nu = positive("outliers", outliers)
+    if nu >= 1:  # with all of them outside nothing says where the border is
+        raise ValueError(f"`outliers` must be above 0 and below 1. Received {outliers!r}.")
+    machine = make_pipeline(StandardScaler(), OneClassSVM(kernel="rbf", nu=nu)).fit(known)
     return -machine.decision_function(similarities)
 
 
@@ -129,8 +130,7 @@ def novelty_detection(known, new, *, far=0.05):
     >>> round(novelty_detection([-3.0, -2.0, 0.5], [0.0, 1.0]).auroc, 3)
     0.833
     """
-    if not 0.0 < far < 1.0:
-        raise ValueError(f"`far` must be a fraction above 0 and below 1. Received {far!r}.")
+    check_far(far)
     known = real("`known`", known, np.float64).ravel()
     new = real("`new`", new, np.float64).ravel()
     detection = verification(

@@ -165,6 +165,8 @@ def _check_sizes(embeddings, labels, gallery, entry_labels, within, distance):
 
 
 def _checked_ranks(k, most):
+    if np.ndim(k) != 1:
+        raise TypeError(f"`k` must be a tuple of ranks, such as (1, 5). Received {k!r}.")
     ks = tuple(whole("k", rank, minimum=0) for rank in k)
     if not ks or min(ks) < 1 or max(ks) > most:
         raise ValueError(

@@ -70,7 +70,7 @@ def robustness(
         )
     _check_names(attacks)
     head = _checked_head(model, head, attacks)
-    batch_size = whole("batch_size", batch_size, minimum=1)
+    batch_size, seed = whole("batch_size", batch_size, 1), whole("seed", seed, 0)
     victim = _Victim(Network(model, head, batch_size), x, y, batch_size)
     checkpoint = Checkpoint(out, identity(model, x, y, head, seed))
     results = {}

@@ -67,7 +67,7 @@ def two_samples(similarity, x, y, *, permutations=999, symmetry="max", seed=0):
         `TwoSamples`; printing it shows the figures and their counts.
 
     Raises:
-        TypeError: `permutations` is not an integer.
+        TypeError: `permutations` or `seed` is not an integer.
         ValueError: A sample has fewer than 2 examples, shapes do not fit, a value or a similarity
             is not finite, or an option is unknown.
 
@@ -83,6 +83,7 @@ def two_samples(similarity, x, y, *, permutations=999, symmetry="max", seed=0):
             f"(n, ...). Received shapes {x.shape} and {y.shape}."
         )
     permutations = whole("permutations", permutations, minimum=1)
+    seed = whole("seed", seed, minimum=0)
     if symmetry not in SYMMETRIES:
         raise ValueError(f"`symmetry` must be one of {(*SYMMETRIES,)}. Received {symmetry!r}.")
     pool = np.concatenate([x, y])

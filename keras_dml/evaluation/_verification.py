@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.metrics import auc
 
+from keras_dml._arrays import whole
 from keras_dml.evaluation._bootstrap import bootstrap_intervals, without_errors
 from keras_dml.evaluation._checks import check_trials, person_codes
 from keras_dml.evaluation._equal_error_rate import crossing, crossing_threshold, error_curve
@@ -120,9 +121,9 @@ def verification(scores, genuine, *, people=None, bootstrap=0, seed=0):
         `Verification`; printing it shows the figures and their trial counts.
 
     Raises:
-        TypeError: `genuine` is not boolean.
+        TypeError: `genuine` is not boolean, or `bootstrap` or `seed` is not a whole number.
         ValueError: Shapes differ, a score is not finite, one kind of trial is missing, `people`
-            contradicts `genuine`, or `bootstrap` is negative.
+            contradicts `genuine`, or `bootstrap` or `seed` is negative.
 
     >>> import numpy as np
     >>> scores = np.array([0.1, 0.2, 0.2, 0.6, 0.2, 0.5, 0.6, 0.7, 0.9])
@@ -130,10 +131,8 @@ def verification(scores, genuine, *, people=None, bootstrap=0, seed=0):
     >>> round(figures.auc, 3), figures.eer, figures.trials.imposter
     (0.825, 0.25, 5)
     """
-    if bootstrap < 0:
-        raise ValueError(
-            f"`bootstrap` is a number of replicates, 0 for none. Received {bootstrap!r}."
-        )
+    bootstrap = whole("bootstrap", bootstrap, minimum=0)
+    seed = whole("seed", seed, minimum=0)
     shape = np.shape(scores)
     scores, genuine = check_trials(scores, genuine)
     codes = person_codes(people, genuine, shape)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_dml._arrays import refuse_masked
+from keras_dml._arrays import refuse_masked, whole
 
 
 class SubjectSplit(NamedTuple):
@@ -69,7 +69,7 @@ def split_subjects(subjects, *, seed=0):
             "Training and test people must differ, so at least 2 people are needed. Received "
             f"{people.size}."
         )
-    shuffled = np.random.default_rng(seed).permutation(people)
+    shuffled = np.random.default_rng(whole("seed", seed, minimum=0)).permutation(people)
     training = half_up(people.size / 2)
     validation = half_up(0.2 * training)
     parts = np.split(shuffled, [training - validation, training])
@@ -96,6 +96,7 @@ def random_enrollments(subjects, *, observed=5, repetitions=10, seed=0):
         person: (np.empty(0, int), np.flatnonzero(subjects == person))
         for person in np.unique(subjects)
     }
+    observed = whole("observed", observed, minimum=1)
     need = f"more than {observed} recordings"
     kept = {p: sets for p, sets in candidates.items() if sets[1].size > observed}
     return _draws(kept, candidates, need, observed, repetitions, seed)
@@ -135,6 +136,7 @@ def session_enrollments(subjects, sessions, *, observed=5, repetitions=10, seed=
         rows = np.flatnonzero(subjects == person)
         latest = order[rows] == order[rows].max()
         candidates[person] = (rows[~latest], rows[latest])
+    observed = whole("observed", observed, minimum=1)
     need = f"an earlier session and {observed} recordings in the latest"
     kept = {
         person: sets
@@ -146,11 +148,8 @@ def session_enrollments(subjects, sessions, *, observed=5, repetitions=10, seed=
 
 
 def _draws(kept, candidates, need, observed, repetitions, seed, enroll_rest=True):
-    if observed < 1 or repetitions < 1:
-        raise ValueError(
-            f"`observed` and `repetitions` must be at least 1. Received observed={observed}, "
-            f"repetitions={repetitions}."
-        )
+    repetitions = whole("repetitions", repetitions, minimum=1)
+    seed = whole("seed", seed, minimum=0)
     if len(kept) < 2:
         raise ValueError(
             f"At least 2 people with {need} are needed. Received {len(kept)} of {len(candidates)} "

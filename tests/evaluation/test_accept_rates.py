@@ -37,7 +37,7 @@ def test_where_nobody_errs_the_bound_is_that_of_the_rule_of_three():
 
 
 def test_no_replicate_is_refused():
-    with pytest.raises(ValueError, match="`bootstrap` is a number of replicates, at least 1"):
+    with pytest.raises(ValueError, match="`bootstrap` must be at least 1"):
         accept_rates([0.0, 1.0], [True, False], 0.5, bootstrap=0)
 
 

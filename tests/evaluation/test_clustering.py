@@ -103,7 +103,7 @@ def test_labels_and_clusters_of_other_shapes_are_refused(labels):
         (np.zeros((2, 4)), {}, r"Received shapes \(2, 4\) and \(3,\)"),
         (np.full((3, 4), np.nan), {}, "`embeddings` must be finite"),
         (np.zeros((3, 4)), {"clusters": 4}, "from 1 to the number of samples, 3. Received 4"),
-        (np.zeros((3, 4)), {"clusters": 0}, "Received 0"),
+        (np.zeros((3, 4)), {"clusters": 0}, "`clusters` must be at least 1"),
     ],
 )
 def test_embeddings_that_cannot_be_clustered_are_refused(vectors, options, message):

@@ -81,8 +81,8 @@ def test_it_prints_the_cost_with_its_counts():
     [
         (dict(prior=0.0), "`prior` must be a probability above 0 and below 1. Received 0.0"),
         (dict(prior=1.0), "`prior`"),
-        (dict(cost_miss=0.0), "must be above 0 and finite"),
-        (dict(cost_false_accept=math.inf), "must be above 0 and finite"),
+        (dict(cost_miss=0.0), "`cost_miss` must be a positive number"),
+        (dict(cost_false_accept=math.inf), "`cost_false_accept` must be a positive number"),
     ],
 )
 def test_prices_out_of_range_are_refused(options, message):

@@ -59,5 +59,5 @@ def test_methods_of_other_numbers_of_seeds_are_refused(counts, message):
 
 def test_no_replicates_are_refused():
     scores, genuine, _ = matrix()
-    with pytest.raises(ValueError, match="at least 1. Received 0"):
+    with pytest.raises(ValueError, match="at least 1. Received: 0"):
         eer_comparison({"a": [scores]}, genuine, bootstrap=0)

@@ -44,7 +44,7 @@ def test_other_trials_are_refused():
     scores, genuine, people = matrix()
     with pytest.raises(ValueError, match="must have the same shape"):
         eer_difference(scores, scores[:3], genuine, people=people)
-    with pytest.raises(ValueError, match="`bootstrap` is a number of replicates"):
+    with pytest.raises(ValueError, match="`bootstrap` must be at least 1"):
         eer_difference(scores, scores, genuine, bootstrap=0)
 
 

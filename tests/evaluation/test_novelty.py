@@ -86,7 +86,7 @@ TABLE = np.ones((4, 3))
         (lambda: novelty_detection([np.nan], [1.0]), "must be finite"),
         (lambda: novelty_detection([0.0], [1.0], far=0.0), "`far` must be a fraction"),
         (lambda: novelty_by_one_class_svm(TABLE, TABLE[:, :2]), r"\(4, 3\) and \(4, 2\)"),
-        (lambda: novelty_by_one_class_svm(TABLE, TABLE, outliers=0), "above 0 and at most 1"),
+        (lambda: novelty_by_one_class_svm(TABLE, TABLE, outliers=0), "`outliers` must be a posi"),
         (lambda: novelty_by_one_class_svm(TABLE * np.inf, TABLE), "`known` must be finite"),
     ],
 )

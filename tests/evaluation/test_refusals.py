@@ -138,6 +138,12 @@ def test_masked_people_are_not_split_as_if_all_were_there():
 @pytest.mark.parametrize("count", [1.0, 1.5, True, "1", None])
 def test_a_count_that_is_no_whole_number_is_refused(count):
     calls = [
+        lambda: evaluation.verification(SCORES, GENUINE, bootstrap=count),
+        lambda: evaluation.accept_rates(SCORES, GENUINE, 0.5, bootstrap=count),
+        lambda: evaluation.eer_difference(SCORES, SCORES, GENUINE, bootstrap=count),
+        lambda: evaluation.eer_comparison({"a": [SCORES]}, GENUINE, bootstrap=count),
+        lambda: splits.random_enrollments(CLASSES, observed=count),
+        lambda: splits.random_enrollments(CLASSES, observed=1, repetitions=count),
         lambda: evaluation.retrieval(POINTS, CLASSES, k=(count,)),
         lambda: evaluation.nearest_entries(POINTS, k=count),
         lambda: few_shot(POINTS, CLASSES, count),
@@ -146,3 +152,56 @@ def test_a_count_that_is_no_whole_number_is_refused(count):
     for call in calls:
         with pytest.raises(TypeError, match="must be an integer. Received: "):
             call()
+
+
+SEEDED = {
+    "verification": lambda s: evaluation.verification(SCORES, GENUINE, bootstrap=2, seed=s),
+    "accept_rates": lambda s: evaluation.accept_rates(SCORES, GENUINE, 0.5, bootstrap=2, seed=s),
+    "eer_difference": lambda s: evaluation.eer_difference(
+        SCORES, SCORES[::-1], GENUINE, bootstrap=2, seed=s
+    ),
+    "eer_comparison": lambda s: evaluation.eer_comparison(
+        {"a": [SCORES]}, GENUINE, bootstrap=2, seed=s
+    ),
+    "two_samples": lambda s: evaluation.two_samples(lambda a, b: a @ b.T, POINTS, POINTS, seed=s),
+    "embedding_clustering": lambda s: evaluation.embedding_clustering(POINTS, CLASSES, seed=s),
+    "split_subjects": lambda s: splits.split_subjects(CLASSES, seed=s),
+    "random_enrollments": lambda s: splits.random_enrollments(CLASSES, observed=1, seed=s),
+}
+
+
+@pytest.mark.parametrize("seeded", SEEDED.values(), ids=SEEDED)
+def test_a_seed_that_gives_other_figures_each_time_or_none_is_refused_by_name(seeded):
+    for seed in (None, 0.5, "a", True):
+        with pytest.raises(TypeError, match="`seed` must be an integer. Received: "):
+            seeded(seed)
+    with pytest.raises(ValueError, match="`seed` must be at least 0. Received: -1"):
+        seeded(-1)
+    seeded(np.int64(3))
+
+
+@pytest.mark.parametrize("k", [1, None, "1"])
+def test_one_rank_is_told_to_be_a_tuple(k):
+    with pytest.raises(
+        TypeError, match=r"`k` must be a tuple of ranks, such as \(1, 5\). Received"
+    ):
+        evaluation.retrieval(POINTS, CLASSES, k=k)
+
+
+@pytest.mark.parametrize("value", [None, "0.5", [0.5], np.array([0.5]), True])
+def test_a_rate_or_a_cost_that_is_no_number_is_refused_by_name(value):
+    calls = {
+        "prior": lambda: evaluation.detection_cost(SCORES, GENUINE, prior=value),
+        "cost_miss": lambda: evaluation.bayes_threshold(cost_miss=value),
+        "outliers": lambda: evaluation.novelty_by_one_class_svm(TABLE, TABLE, outliers=value),
+        "far": lambda: evaluation.novelty_detection(SCORES, SCORES, far=value),
+    }
+    for name, call in calls.items():
+        with pytest.raises((TypeError, ValueError), match=f"`{name}` must be .*Received"):
+            call()
+
+
+def test_a_support_vector_machine_leaves_somebody_inside():
+    """With all examples outside it has no border, and its library failed."""
+    with pytest.raises(ValueError, match="`outliers` must be above 0 and below 1. Received 1"):
+        evaluation.novelty_by_one_class_svm(TABLE, TABLE, outliers=1)
