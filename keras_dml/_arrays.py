@@ -46,9 +46,10 @@ def real(name, values, dtype=None):
             f"{_ADVICE['O']}"
         ) from error
     if not _is_real(array.dtype):
-        received = "None" if values is None else f"dtype {array.dtype}"
+        if values is None:
+            raise TypeError(f"{name} must hold real numbers. Received None.")
         raise TypeError(
-            f"{name} must hold real numbers. Received {received}. "
+            f"{name} must hold real numbers. Received dtype {array.dtype}. "
             f"{_ADVICE.get(array.dtype.kind, '')}".rstrip()
         )
     if dtype is None:

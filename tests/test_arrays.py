@@ -29,6 +29,11 @@ def test_what_is_no_real_number_is_refused_by_name(values):
         real("`scores`", values)
 
 
+def test_who_gives_nothing_is_not_told_of_ragged_rows():
+    with pytest.raises(TypeError, match=r"`scores` must hold real numbers. Received None\.$"):
+        real("`scores`", None)
+
+
 @pytest.mark.parametrize("inside", [lambda x: x, lambda x: [x, x], lambda x: [[x]]])
 def test_a_masked_value_is_refused_with_its_index(inside):
     values = np.ma.masked_array(np.zeros((2, 3)), mask=[[0, 0, 0], [0, 1, 0]])
