@@ -251,6 +251,8 @@ class Decisions:
 
     def _enrolled(self, person):
         """The name of a person as it is kept, and `Templates` of them alone."""
+        if not isinstance(person, str):
+            raise KeyError(self._unknown(person, self.people()))
         person = composed(person)
         known = self._read([person])
         if person not in known.names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 
 import numpy as np
@@ -50,7 +51,7 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
             server and its backups, so that who is removed is forgotten there too.
 
     Raises:
-        TypeError: If `model` is neither a model nor a name.
+        TypeError: If `model` is neither a model nor a name, or `path` is none.
         ValueError: If the file is no gallery, is damaged, is another model's or of another key; or
             a new gallery is given no model.
         OSError: If the file or the server cannot be used.
@@ -245,6 +246,11 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
 
 
 def _check_path(path, model):
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(
+            "`path` must be the path of a gallery's file, or the URL of a database. Received "
+            f"{path!r}."
+        )
     if is_url(path):
         return
     path = pathlib.Path(path)

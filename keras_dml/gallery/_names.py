@@ -62,4 +62,8 @@ def checked_name(person):
             f"`person` must be a name of 1 to {LONGEST} printable characters. Received "
             f"{person[:LONGEST]!r}."
         )
+    if person != person.strip():  # it would be somebody else, whom nobody can tell apart in print
+        raise ValueError(
+            f"`person` must be a name without spaces at its ends. Received {person!r}."
+        )
     return composed(person)

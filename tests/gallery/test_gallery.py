@@ -402,7 +402,7 @@ def test_people_without_recordings_and_strange_names_in_a_file_do_no_harm(galler
         gallery.identify(people("alice"), threshold=1e9)
 
 
-@pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 201, "\x00"])
+@pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 201, "\x00", "dora ", "\u00a0dora"])
 def test_what_is_no_name_is_refused(gallery, people, name):
     with pytest.raises(ValueError, match="`person` must be a name"):
         gallery.enroll(name, people("dora"))
@@ -445,6 +445,13 @@ def test_a_path_stands_for_its_model_everywhere(tmp_path, model, people, given):
     found = keras_dml.distance(path, z, z)
     np.testing.assert_array_equal(found, keras_dml.distance(model, z, z))
     assert keras_dml.explain(path, *people("ann", 2)).distance > 0
+
+
+@pytest.mark.parametrize("path", [None, 5, b"people.db"])
+def test_what_is_no_path_is_refused_by_its_name(model, path):
+    """As of an environment variable that is not set."""
+    with pytest.raises(TypeError, match="`path` must be the path of a gallery's file, or the URL"):
+        Gallery(path, model)
 
 
 def test_a_folder_is_no_gallery(tmp_path, model):
@@ -542,6 +549,12 @@ def test_models_without_weights_are_told_apart_by_what_they_compute_and_take():
 
     assert log_euclidean() == log_euclidean()
     assert len({log_euclidean(), log_euclidean(pooled=4), log_euclidean(channels="abc")}) == 3
+
+
+@pytest.mark.parametrize("name", [b"alice", None, 1, ["alice"]])
+def test_nobody_has_a_name_that_is_no_text(gallery, people, name):
+    with pytest.raises(KeyError, match="Nobody named .* is enrolled in"):
+        gallery.verify(name, people("alice"), threshold=1e9)
 
 
 @pytest.mark.parametrize("method", ["verify", "reject"])
