@@ -60,6 +60,25 @@ def test_a_mask_of_any_pattern_leaves_what_the_valid_steps_give_alone(mask, seed
         np.testing.assert_allclose(values[:-1], expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("lost", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("flatten", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+def test_one_step_that_is_lost_is_not_left_out(rng, masked, flatten, training, lost):
+    """A flat embedding has no ends, to which it may sort; with a NaN, nothing is sorted."""
+    x = rng.normal(size=(2, 23, 4)).astype("float32")
+    mask = np.arange(23) < np.array([[20], [23]]) if masked else None
+    layer = QuantileLayer(5, flatten=flatten)
+    whole = numpy(layer(x, mask=mask)).reshape(2, -1, 5 if flatten else 7)
+    for step in (0, 7, 19):
+        spoiled = x.copy()
+        spoiled[0, step, 1] = lost
+        found = numpy(layer(spoiled, mask=mask, training=training)).reshape(whole.shape)
+        assert np.isnan(found[0, 1]).all()
+        found[0, 1] = whole[0, 1]
+        np.testing.assert_allclose(found, whole, rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize("host_sort", [True, False])
 def test_no_gradient_reaches_masked_steps_whatever_they_hold(rng, host_sort):
     x, mask = activations(rng), contracts.some_steps(rng)[:BATCH, :TIME]

@@ -56,7 +56,7 @@ def quantiles(x, r, mask=None, on_host=False):
 
     Returns:
         Values, shape `(batch, filters, knots)`, float32 or wider. A recording without a valid step
-        gives NaN.
+        gives NaN, and so does a filter with one that is NaN or infinite.
     """
     x = ops.transpose(at_least_float32(x), (0, 2, 1))  # (batch, filters, time)
     r = ops.cast(r, x.dtype)
@@ -75,10 +75,11 @@ def quantiles(x, r, mask=None, on_host=False):
     picked = positions(x, ranks, on_host)  # (batch, filters, 2 knots)
     low, high = ops.split(ops.take_along_axis(x, picked, axis=-1), 2, axis=-1)
     values = low + (position - lower) * (high - low)  # (batch, filters, knots)
-    if mask is None:
-        return values
-    # Where padding is read there is no valid step, or one that sorts behind it: infinite or NaN.
-    return ops.where(high < _largest(x), values, ops.full_like(values, np.nan))
+    # No sort has an order with a NaN in it: TensorFlow's leaves it, and others, anywhere.
+    whole = ops.all(ops.abs(x) <= _largest(x), axis=-1, keepdims=True)  # (batch, filters, 1)
+    if mask is not None:
+        whole = ops.logical_and(whole, count > 0)
+    return ops.where(whole, values, ops.full_like(values, np.nan))
 
 
 def evaluate(values, knots, r):
