@@ -51,6 +51,11 @@ class ClassSampler(keras.utils.PyDataset):
         self.classes = whole(self._classes_argument, classes, minimum=2)
         self.per_class = whole("per_class", per_class, minimum=2)
         self.seed = whole("seed", seed, minimum=0)
+        if augment is not None and not callable(augment):
+            raise TypeError(
+                "`augment` must be a function `augment(batch, rng)`, or None. Received "
+                f"{augment!r}."
+            )
         self.augment = augment
         self.epoch = 0
         ids, self.class_names = dense_ids("y", y, count)

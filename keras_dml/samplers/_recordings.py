@@ -28,6 +28,8 @@ def as_recordings(x):
                 "`x` must hold recordings, shape (recordings, time, channels), or be a list of "
                 f"arrays (time, channels). Received shape {x.shape}. One channel: `x[..., None]`."
             )
+    if not hasattr(x, "__iter__"):
+        raise TypeError(f"`x` must hold recordings, arrays (time, channels). Received {x!r}.")
     recordings = [real(f"Recording {index} of `x`", one) for index, one in enumerate(x)]
     if not recordings:
         raise ValueError("`x` must hold at least one recording. Received none.")
