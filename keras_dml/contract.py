@@ -157,12 +157,18 @@ class Contract:
     def _warn(self, unit, columns, found, ratio):
         ranges = np.median(np.array(self.stddev_range)[columns], axis=0)
         names = _listed([self.channels[i] for i in columns])
-        cause = "nothing moves in them, or their" if ratio < 1 else "their"
+        cause = "Either nothing moves in them, or" if ratio < 1 else "Perhaps"
+        if unit == "1":
+            unit, advice = "", "they are scaled otherwise. Scale them as those of training"
+        else:
+            unit = f" {unit}"
+            advice = (
+                f"their unit is not{unit}. Convert them; 1 g is 9.81 m/s^2, 1 rad/s is 57.3 deg/s"
+            )
         warnings.warn(
             f"Most recordings have another magnitude than those of training in {names}: their "
             f"standard deviation is {found:.3g}, in training it was {ranges[0]:.3g} to "
-            f"{ranges[1]:.3g} {unit}. Either {cause} unit is not {unit}. Convert them; 1 g is "
-            "9.81 m/s^2, 1 rad/s is 57.3 deg/s.",
+            f"{ranges[1]:.3g}{unit}. {cause} {advice}.",
             UserWarning,
             stacklevel=6,
         )

@@ -21,8 +21,8 @@ def network(*before, channels=3):
 
 
 def contracted(**options):
-    given = {"rate_hz": 100, "min_steps": 8, "stddev_range": RANGE, **options}
-    return network(layers.InputContract(CHANNELS, UNITS, **given))
+    given = {"units": UNITS, "rate_hz": 100, "min_steps": 8, "stddev_range": RANGE, **options}
+    return network(layers.InputContract(CHANNELS, **given))
 
 
 def walk(rng, steps=100, scale=1.0):
@@ -141,6 +141,14 @@ def test_another_unit_is_warned_of_with_its_channels(rng, factor, size):
     ):
         found = keras_dml.embed(model, [*recordings, walk(rng)])
     assert found.shape == (4, 3)
+
+
+@pytest.mark.parametrize("factor, cause", [(30, "Perhaps"), (1 / 30, "Either nothing .*, or")])
+def test_numbers_without_a_unit_are_not_told_to_be_converted(rng, factor, cause):
+    model = contracted(units="1")
+    with pytest.warns(UserWarning, match=rf"was .* to \S+\. {cause} they are scaled") as told:
+        keras_dml.embed(model, [walk(rng, scale=factor)])
+    assert not any("1 g is" in str(one.message) for one in told)
 
 
 def test_a_few_loud_or_quiet_recordings_are_no_other_unit(rng):
