@@ -39,11 +39,23 @@ def test_motions_far_apart_are_always_found(every):
 
 def test_an_actors_distances_are_those_of_its_own_function(every):
     def reversed_order(signals):
-        return -between(signals)
+        return 20 - between(signals)
 
     found = motions.over_actors(every, [reversed_order, *[between] * 3])
     folds = {row["metric"]: row["folds"] for row in found.figures}
     assert folds["recall_at_1"] == [0, 1, 1, 1]
+
+
+def test_all_actors_stand_under_one_threshold_whatever_the_unit_of_each_network(every):
+    def tenfold(signals):
+        return 10 * (between(signals) + 1)
+
+    def plain(signals):
+        return between(signals) + 1
+
+    scaled, same = (motions.over_actors(every, [one, *[plain] * 3]) for one in (tenfold, plain))
+    np.testing.assert_allclose(scaled.trials.scores, same.trials.scores, rtol=1e-12)
+    assert {row["metric"]: row["value"] for row in scaled.headline["rows"]}["eer"] == 0
 
 
 def test_a_clip_keeps_its_ends_when_resampled():
