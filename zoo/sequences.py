@@ -93,6 +93,12 @@ def train(
     return encoder
 
 
+def scale_of(method):
+    """Factor of the distances or cosines in a method's loss, where no other is given; 1 for
+    `qp_cls`, which has none."""
+    return NPAIR_SCALE if method in ("qp_npl", "mp_npl") else 1.0
+
+
 def evaluate(run, encoder, people):
     """Measures an encoder on people, and keeps figures, trials and curves in the run's folder.
 
@@ -118,7 +124,7 @@ def _loss(method, given):
         return WassersteinLoss(**given)
     if method == "qp_cls":
         return keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    return NPairLoss("cosine", **{"scale": NPAIR_SCALE, **given})
+    return NPairLoss("cosine", **{"scale": scale_of(method), **given})
 
 
 def _with_classifier(encoder, classes):

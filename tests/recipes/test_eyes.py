@@ -194,6 +194,21 @@ def test_every_variant_is_another_setting():
     assert len(settings) == len(train.VARIANTS) and train.Settings() in settings
 
 
+def test_the_grid_of_every_method_has_the_sharpness_of_its_loss(rng, tmp_path, monkeypatch):
+    seen = {}
+    monkeypatch.setattr(
+        sequences, "train", lambda run, method, people, **given: seen.update({method: given})
+    )
+    run = recipe.Run("eye_qp_wl", tmp_path, tmp_path, 1, 0)
+    for method in ("qp_wl", "qp_npl"):
+        changed = train.VARIANTS["loss four times as sharp"]
+        train.trained(run, method, watchers(rng, people=4), train.Settings(**changed))
+    assert {method: given["loss"] for method, given in seen.items()} == {
+        "qp_wl": {"scale": 4.0},
+        "qp_npl": {"scale": 4 * sequences.NPAIR_SCALE},
+    }
+
+
 def lines(method="qp_wl"):
     """Runs of two variants; "better on the first three" is so on folds 1 to 3."""
     areas = {"": (0.5, 0.8), "better on the first three": (0.9, 0.7)}

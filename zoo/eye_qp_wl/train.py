@@ -37,11 +37,14 @@ class Settings:
         scales: See `zoo.eyes.slow_and_fast`.
         mix: Size of the mixing of horizontal and vertical, see `zoo.augment.mix_channels`.
         duration: Length of the training, in that of `--steps`.
+        sharpness: Factor of the distances or cosines in the loss, in the method's own; on walkers
+            that of the cosine decides, see `gait_qp_wl`.
     """
 
     scales: tuple = eyes.SCALES
     mix: float = 0.0
     duration: float = 1.0
+    sharpness: float = 1.0
 
 
 # What each variant changes. The search runs them in this order.
@@ -50,6 +53,7 @@ VARIANTS = {
     "half as long": {"duration": 0.5},
     "channels mixed": {"mix": 0.3},
     "scales 3, 12, 50, 200": {"scales": (3.0, 12.0, 50.0, 200.0)},
+    "loss four times as sharp": {"sharpness": 4.0},
 }
 
 
@@ -80,6 +84,7 @@ def trained(run, method, watchers, settings):
         watchers,
         batches=batches,
         optimization=dataclasses.replace(sequences.OPTIMIZATION, learning_rate=LEARNING_RATE),
+        loss={"scale": settings.sharpness * sequences.scale_of(method)},
         front=(functools.partial(eyes.slow_and_fast, scales=settings.scales),),
         halve_every=1,
     )
