@@ -8,7 +8,7 @@ from keras_dml.layers import LearnedSimilarity
 from keras_dml.models import PrototypicalClassifier, conv4
 from zoo import classifiers, recipe
 from zoo.images import Drawings
-from zoo.omniglot_proto_sim import train, trunks
+from zoo.omniglot_proto_sim import evidence, train, trunks
 
 
 @pytest.fixture
@@ -18,6 +18,18 @@ def drawings(rng):
     alphabets = np.repeat(["Ao", "Be", "Be"], 4)
     images = rng.random((12, 16, 16, 1)).astype("float32")
     return Drawings(images, labels, alphabets, np.arange(12) % 4)
+
+
+def test_strokes_compare_by_shape_wherever_they_stand():
+    bar = np.zeros((12, 12))
+    bar[2:9, 3] = 0.4  # faint ink is ink
+    moved, lying = np.roll(bar, (2, 5), axis=(0, 1)), bar.T
+    places = [evidence.strokes(one) for one in (bar, moved, lying)]
+    table = evidence.hausdorff(places, places)
+    np.testing.assert_allclose(table[0, 1], 0, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(table, table.T, rtol=0, atol=1e-12)
+    # of seven pixels in a line the nearest of the other bar is the crossing: 0 to 3 away
+    assert table[0, 2] == pytest.approx(2 * (1 + 2 + 3) / 7)
 
 
 def test_each_quarter_turn_of_a_character_is_a_class_of_its_own(drawings):

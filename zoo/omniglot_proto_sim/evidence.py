@@ -4,6 +4,7 @@ once and drawn again by another hand (Lake2015)."""
 import functools
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.preprocessing import normalize
 
 from keras_dml import inference
@@ -57,7 +58,17 @@ def answers(similarity, shown, asked):
 def _others(x, z, shown, asked):
     ink = normalize(x.reshape(len(x), -1))
     unit, first = normalize(z), normalize(z[:, : trunks.WIDTHS[-1]])
+    drawn = {row: strokes(x[row, ..., 0]) for row in np.unique([shown, asked])}
+
+    def by_strokes(a, b):
+        return -hausdorff([drawn[row] for row in a], [drawn[row] for row in b])
+
     return {
+        "strokes": (
+            "the modified Hausdorff distance between the inked pixels about their mean",
+            pooled.NO_NETWORK,
+            answers(by_strokes, shown, asked),
+        ),
         "pixels": (
             "the cosine of the drawings themselves",
             pooled.NO_NETWORK,
@@ -74,3 +85,32 @@ def _others(x, z, shown, asked):
             answers(lambda a, b: first[a] @ first[b].T, shown, asked),
         ),
     }
+
+
+def strokes(drawing):
+    """Places of the inked pixels about their mean, shape `(pixels, 2)`.
+
+    Args:
+        drawing: Shape `(side, side)`, ink 1.
+    """
+    places = np.argwhere(drawing > drawing.max() / 2)
+    return places - places.mean(axis=0)
+
+
+def hausdorff(first, second):
+    """Modified Hausdorff distances between sets of places (Dubuisson1994), the baseline that comes
+    with Omniglot.
+
+    Args:
+        first: List of arrays `(places, 2)`.
+        second: Likewise.
+
+    Returns:
+        Shape `(len(first), len(second))`.
+    """
+    found = np.empty((len(first), len(second)))
+    for i, one in enumerate(first):
+        for j, other in enumerate(second):
+            apart = cdist(one, other)
+            found[i, j] = max(apart.min(axis=0).mean(), apart.min(axis=1).mean())
+    return found
