@@ -9,7 +9,7 @@ from keras_dml import zoo
 from keras_dml._backend import keras
 from keras_dml.zoo import schema
 from zoo import augment, domain_figures, domains
-from zoo.pacs_proto_sim import networks
+from zoo.pacs_proto_sim import frozen, networks
 from zoo.pacs_proto_sim import train as recipe
 
 NAME = "pacs_proto_sim"
@@ -290,3 +290,13 @@ def test_a_run_is_kept_and_not_repeated_and_the_published_model_can_be_read(
     x, y = recipe.examples("test")
     assert len(y) == 14 and np.asarray(model.scores(x)).shape == (14, 7)
     assert model.class_names == list(domains.CLASSES)
+
+
+def test_frozen_features_are_judged_on_pictures_that_were_not_fitted(rng):
+    labels = np.tile(np.arange(3), 20)
+    features = rng.normal(size=(3, 4))[labels] * 5 + rng.normal(size=(60, 4))
+    known, asked = np.arange(30), np.arange(30, 60)
+    assert frozen.right(features, labels, known, asked).all()
+    of_others = labels.copy()
+    of_others[asked] = (labels[asked] + 1) % 3  # what is asked has no part in the fit
+    assert not frozen.right(features, of_others, known, asked).any()
