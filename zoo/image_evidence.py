@@ -18,26 +18,29 @@ COMPONENTS = 50  # a neighbor in fewer dimensions is nearer in kind: 97.3 % of M
 CONTROL = "as many weights as prototypes and similarity, on the same encoder, trained alone"
 
 
-def of_classifier(examples, trained, side=None):
+def of_classifier(examples, trained, side=None, closed_forms=None):
     """The test images of a classifier, by the similarity to its prototypes.
 
     Args:
         examples: `examples(split) -> (images, labels)`.
         trained: `zoo.evidence.Trained`.
         side: Side to which images are shrunk for the neighbor by pixels; None: as they are.
+        closed_forms: Further methods without a network, `{name: (what, named)}`, where
+            `named(known, labels, x)` gives the classes of images.
     """
     x, y = examples("test")
     model = trained.whole
     z = _embedded(model, x)
     right = np.argmax(model.head_scores(z, "sim"), axis=1) == y
-    others = functools.partial(_others, trained, z, x, y, lambda: examples("train"), side)
+    given = trained, z, x, y, lambda: examples("train"), side, closed_forms or {}
+    others = functools.partial(_others, *given)
     return Evidence(Answers(right), others)
 
 
-def _others(trained, z, x, y, train, side):
+def _others(trained, z, x, y, train, side, closed_forms):
     model = trained.whole
-    known, labels = train()
-    known = pixels(known, side)
+    images, labels = train()
+    known = pixels(images, side)
     components = PCA(min(COMPONENTS, *known.shape), random_state=0)
     neighbor = make_pipeline(components, KNeighborsClassifier(1)).fit(known, labels)
     cosine = normalize(z) @ normalize(np.asarray(model.prototypes)).T
@@ -47,6 +50,10 @@ def _others(trained, z, x, y, train, side):
             pooled.NO_NETWORK,
             neighbor.predict(pixels(x, side)) == y,
         ),
+        **{
+            name: (what, pooled.NO_NETWORK, named(images, labels, x) == y)
+            for name, (what, named) in closed_forms.items()
+        },
         "dense head": (
             "the auxiliary dense output layer of the same file, trained with it",
             pooled.SAME_MODEL,

@@ -14,7 +14,7 @@ from keras_dml._backend import keras
 from keras_dml.training import measure, pooled
 from keras_dml.training.answers import Answers
 from keras_dml.training.trials import against_gallery
-from zoo import baselines, classifiers, evidence, image_evidence, voice_evidence
+from zoo import baselines, classifiers, evidence, image_evidence, patches, voice_evidence
 from zoo import measure as command
 from zoo.images import Drawings
 from zoo.omniglot_proto_sim import evidence as omniglot
@@ -92,6 +92,17 @@ def test_a_control_stands_on_the_card_as_what_one_would_take_instead(rng):
     assert said["rows"][0]["value"] == pytest.approx(named.mean())
 
 
+def test_stripes_are_named_by_their_direction_without_a_network(rng, monkeypatch):
+    monkeypatch.setattr(patches, "PATCHES", 20)
+    waves = np.sin(np.arange(16)[None] * 1.3 + rng.uniform(0, 6, (80, 1)))
+    lying = np.broadcast_to(waves[:, :, None, None], (80, 16, 16, 3))
+    labels = np.arange(80) % 2
+    images = np.where(labels[:, None, None, None], lying, lying.transpose(0, 2, 1, 3))
+    images = np.clip(0.5 + 0.3 * images + rng.normal(scale=0.05, size=images.shape), 0, 1)
+    found = patches.named(images[:60], labels[:60], images[60:])
+    assert np.mean(found == labels[60:]) > 0.9
+
+
 def test_voices_are_confounded_within_a_sex_and_within_each_set():
     actors, callers = ["01", "02"], ["F1298697715", "M1298636292"]
     groups = voice_evidence.confounders([*actors, *callers])
@@ -100,6 +111,22 @@ def test_voices_are_confounded_within_a_sex_and_within_each_set():
     held = [[name for name, mark in group.items() if mark is not None] for group in groups.values()]
     assert held == [actors, callers]
     assert list(voice_evidence.confounders(callers)) == ["people of one sex"]
+
+
+def test_closed_forms_of_voices_are_about_the_mean_of_those_that_teach(rng):
+    names = np.repeat([f"voice {i}" for i in range(8)], 4)
+    own = rng.normal(size=(8, 9))
+    known = np.repeat(own, 4, axis=0) + rng.normal(scale=0.3, size=(32, 9))
+    asked, rows = rng.normal(size=(6, 9)), np.triu_indices(6, 1)
+    here, moved = (
+        voice_evidence.closed_forms(known + shift, names, asked + shift, rows) for shift in (0, 9)
+    )
+    assert {kind for _, kind, _ in here.values()} == {pooled.NO_NETWORK}
+    plain, *about_the_mean = here
+    assert np.abs(here[plain][2] - moved[plain][2]).max() > 0.1
+    assert about_the_mean == ["centered log covariance", "linear discriminants"]
+    for name in about_the_mean:
+        np.testing.assert_allclose(here[name][2], moved[name][2], rtol=0, atol=1e-9)
 
 
 def test_the_command_rewrites_card_and_page_and_not_the_file(
