@@ -13,11 +13,12 @@ from zoo.evidence import Evidence
 from zoo.voice_logcov_lda import encoder as log_covariance
 
 
-def of_similarity(trained, left, pairs, others):
+def of_similarity(trained, teaching, left, pairs, others):
     """All pairs of recordings of one set, each as probe of the other, by the learned similarity.
 
     Args:
         trained: `zoo.evidence.Trained`.
+        teaching: `People` whom the file was trained on.
         left: `People` whom the file never heard.
         pairs: Their trials, see `voices.trials`.
         others: Function of the rows of the trials that gives other methods, see
@@ -26,7 +27,7 @@ def of_similarity(trained, left, pairs, others):
     rows = np.concatenate([pairs[:2], pairs[1::-1]], axis=1)
     found = voice_classifiers.scores(trained.whole, left.signals, rows)
     claims = of_pairs(-found["sim"], *rows, left.subjects)
-    given = functools.partial(beside, left.signals, rows, found, others)
+    given = functools.partial(beside, teaching, left, rows, found, others)
     return Evidence(measure.Measurement([], claims), given, confounders(left.subjects))
 
 
@@ -42,10 +43,12 @@ def confounders(subjects):
     return groups
 
 
-def beside(signals, rows, found, others):
+def beside(teaching, people, rows, found, others):
     """No network, the cosine and the sum of the same embeddings, and other methods."""
+    model = statistics()
+    known, asked = (embedded(model, one.signals) for one in (teaching, people))
     return {
-        "log covariance of cepstra": ("cosine", pooled.NO_NETWORK, untrained(signals, rows)),
+        **closed_forms(known, teaching.subjects, asked, rows),
         "cosine": ("of the same embeddings", pooled.SAME_MODEL, -found["cosine"]),
         "sum": ("of similarity and cosine", pooled.SAME_MODEL, -found["fused"]),
         **others(rows),
@@ -54,12 +57,56 @@ def beside(signals, rows, found, others):
 
 def untrained(signals, rows):
     """The negative cosine of trials by log covariances of cepstra, for which nothing is trained."""
+    return cosine(statistics(), signals, rows)
+
+
+def statistics():
+    """The untrained model of log covariances of cepstra."""
     network = log_covariance.network(log_covariance.CEPSTRA[0])
-    statistics = keras.Model(network.input, network.get_layer("statistics").output)
-    return cosine(statistics, signals, rows)
+    return keras.Model(network.input, network.get_layer("statistics").output)
+
+
+def closed_forms(known, voices_known, asked, rows):
+    """Log covariances of cepstra by the cosine: as they are, centered, and their discriminants.
+
+    Their mean over all voices is long beside what tells voices apart, so that the cosine of what
+    is not centered says little.
+
+    Args:
+        known: Statistics of recordings of voices that teach, shape `(recordings, features)`.
+        voices_known: The voice of each.
+        asked: Statistics of the recordings of the trials.
+        rows: Indices of the two recordings of each trial.
+
+    Returns:
+        Baselines, see `zoo.evidence.Evidence`.
+    """
+    kernel, bias = log_covariance.discriminants(known, np.asarray(voices_known))
+    vectors = {
+        "log covariance of cepstra": ("cosine", asked),
+        "centered log covariance": (
+            "the same less its mean over the recordings that teach",
+            asked - known.mean(axis=0),
+        ),
+        "linear discriminants": (
+            "of the log covariance of cepstra, in closed form, of the voices that teach",
+            asked @ kernel + bias,
+        ),
+    }
+    first, second = rows
+    return {
+        name: (what, pooled.NO_NETWORK, -evaluation.paired_cosine(z[first], z[second]))
+        for name, (what, z) in vectors.items()
+    }
 
 
 def cosine(network, signals, rows):
     """The negative cosine of trials."""
-    z = inference.embed(network, signals, voice_classifiers.AT_ONCE, progress=False)
+    z = embedded(network, signals)
     return -evaluation.paired_cosine(z[rows[0]], z[rows[1]])
+
+
+def embedded(network, signals):
+    """Embeddings, float64."""
+    z = inference.embed(network, signals, voice_classifiers.AT_ONCE, progress=False)
+    return z.astype(np.float64)

@@ -12,15 +12,16 @@ from zoo.voice_ge2e_sim import encoder
 def evidence(trained):
     """Recordings as they are in the sets."""
     every = voices.everybody(prepare=False)
+    teaching = every.take(voices.teaches(every.subjects))
     left, pairs = voices.of_test(every)
 
     def others(rows):
         return {
             **converted(trained.whole, left, rows),
-            **untrained(trained.whole, every.take(voices.teaches(every.subjects)), left, rows),
+            **untrained(trained.whole, teaching, left, rows),
         }
 
-    return voice_evidence.of_similarity(trained, left, pairs, others)
+    return voice_evidence.of_similarity(trained, teaching, left, pairs, others)
 
 
 def converted(model, people, rows):

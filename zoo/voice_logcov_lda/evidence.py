@@ -1,7 +1,7 @@
 """What the card of `voice_logcov_lda` rests on."""
 
 from keras_dml import zoo
-from zoo import telephone, voice_evidence, voices
+from zoo import speech, telephone, voice_evidence, voices
 from zoo.voice_ge2e_sim.evidence import converted
 
 
@@ -9,7 +9,7 @@ def evidence(trained):
     """The callers of Hyke, whom the file never heard, trimmed and brought to one level."""
     callers = telephone.lines(prepare=True)
     pairs = voices.trials(callers, (tuple(sorted(set(callers.subjects))),))
-    return voice_evidence.of_similarity(trained, callers, pairs, others)
+    return voice_evidence.of_similarity(trained, speech.utterances(), callers, pairs, others)
 
 
 def others(rows):

@@ -8,8 +8,9 @@ from zoo.voice_ge2e_sim.evidence import converted
 
 def evidence(trained):
     """Recordings trimmed and brought to one level; other encoders have them as they are."""
-    left, pairs = voices.of_test(voices.everybody(prepare=True))
-    return voice_evidence.of_similarity(trained, left, pairs, others)
+    every = voices.everybody(prepare=True)
+    teaching = every.take(voices.teaches(every.subjects))
+    return voice_evidence.of_similarity(trained, teaching, *voices.of_test(every), others)
 
 
 def others(rows):
