@@ -16,7 +16,7 @@ COMPARED = ROOT / "zoo" / "wasserstein"
 ATTACKED = ROOT / "zoo" / "mnist_proto_sim_at" / "figures" / "methods_under_attack.csv"
 SECTIONS = {"eyes": "Eye movements", "gait": "Gait", "phone": "A phone in the pocket", "eeg": "EEG"}
 IN_FILES = {"log-Euclidean, no network": "No network", "Jaeger2019": "Jäger et al. 2019"}
-ATTACKS = ("clean", "fgsm", "short", "long", "restarts", "square", "worst")
+ATTACKS = ("clean", "fgsm", "short", "long", "apgd", "margin", "targeted", "transfer", "square")
 NUMBER = re.compile(r"-?\d+\.\d+")
 
 
@@ -87,10 +87,13 @@ def test_the_table_of_methods_under_attack_is_that_of_its_file():
     found = {row["method"]: row for row in rows(ATTACKED)}
     table = [row for row in cells(page) if row[0] in found]
     assert len(table) == len(found)
-    for name, *ours, paper in table:
+    for name, *ours, union, seeds, paper in table:
+        row = found[name]
         for cell, attack in zip(ours, ATTACKS, strict=True):
-            assert_says(cell, [found[name][attack]], 100)
-        assert_says(paper, [found[name][f"{attack}_paper"] for attack in ATTACKS[:4]], 100)
+            assert_says(cell, [row[attack]], 100)
+        assert_says(union, [row[f"worst{end}"] for end in ("", "_low", "_high")], 100)
+        assert_says(seeds, [row[f"worst_{end}"] for end in ("least", "most")], 100)
+        assert_says(paper, [row[f"{attack}_paper"] for attack in ATTACKS[:4]], 100)
 
 
 def test_the_figure_of_a_style_left_out_stands_beside_that_of_styles_trained_on():
