@@ -23,7 +23,7 @@ def evidence(trained):
     shown, asked, alphabets = tasks(drawings)
     x = drawings.images
     rows = np.unique([shown, asked])
-    z = np.empty((len(x), trained.whole.encoder.output_shape[-1]), np.float32)
+    z = np.zeros((len(x), trained.whole.encoder.output_shape[-1]), np.float32)
     z[rows] = inference.embed(trained.whole, x[rows], batch_size=100, progress=False)
     right = answers(lambda a, b: trained.whole.similarity(z[a], z[b]), shown, asked)
     others = functools.partial(_others, x, z, shown, asked)
