@@ -22,6 +22,18 @@ def eigh(x):
     return _in_turn("eigh")(x)
 
 
+def eigenvalues(x):
+    """Computes ascending eigenvalues `(..., n)` of finite matrices, without a gradient.
+
+    `eigh` takes twice as long.
+    """
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.linalg.eigvalsh(ops.stop_gradient(x))
+    return _in_turn("eigenvalues")(ops.stop_gradient(x))
+
+
 def cholesky(x):
     """Lower triangular L with `L L' = x`, shape `(..., n, n)`; NaN where there is none.
 
@@ -53,7 +65,7 @@ def _in_turn(name):
     time is computed where it is called.
 
     Args:
-        name: `"eigh"`, `"cholesky"` or `"inverse_lower"`.
+        name: `"eigh"`, `"eigenvalues"`, `"cholesky"` or `"inverse_lower"`.
 
     Returns:
         A function of matrices, shape `(..., n, n)`, compiled once for each shape.
@@ -68,9 +80,12 @@ def _in_turn(name):
     def eigh(x):
         return tuple(jnp.linalg.eigh(x))
 
-    decompose = {"eigh": eigh, "cholesky": jnp.linalg.cholesky, "inverse_lower": inverse_lower}[
-        name
-    ]
+    decompose = {
+        "eigh": eigh,
+        "eigenvalues": jnp.linalg.eigvalsh,
+        "cholesky": jnp.linalg.cholesky,
+        "inverse_lower": inverse_lower,
+    }[name]
 
     def in_turn(x):
         parts = jax.lax.map(decompose, jnp.reshape(x, (-1, *x.shape[-2:])))

@@ -7,6 +7,8 @@ from keras_dml._backend.values import concrete
 from keras_dml.distances import _rows
 from keras_dml.distances.base import Distance, register
 from keras_dml.geometry import spd
+from keras_dml.geometry.spd.difference import logarithm
+from keras_dml.geometry.spd.matrices import condition_limit
 
 __all__ = ["AffineInvariant", "BuresWasserstein", "LogEuclidean", "Stein"]
 
@@ -15,31 +17,31 @@ class SPDDistance(Distance):
     """Base class of distances of SPD matrices, `(n, k, k)` and `(m, k, k)` to `(n, m)`.
 
     Attributes:
-        definite: Names of the arguments that must be positive definite: other matrices have the
-            distance NaN there, and an eager call raises a ValueError.
+        needs_definite: Whether matrices must be positive definite. Any other matrix has the
+            distance NaN, and an eager call raises a ValueError.
     """
 
     rank = 3
     embeddings = "SPD matrices, shape (batch, n, n)"
     device_distance = "log_euclidean"
-    definite = ()
+    needs_definite = False
 
     def __call__(self, x, y):
         x, y = self.checked(x, y)
-        found = self.pairwise(x, y)
-        values = concrete(found)
-        if values is not None and np.isnan(values).any():
-            for name in self.definite:
-                _check_definite(name, concrete({"x": x, "y": y}[name]))
-        return found
+        distances = self.pairwise(x, y)
+        values = concrete(distances)
+        if self.needs_definite and values is not None and np.isnan(values).any():
+            _check_definite("x", concrete(x))
+            _check_definite("y", concrete(y))
+        return distances
 
     def degenerate(self, like):
         """The identity: the zero matrix is not definite."""
         return np.eye(like.shape[-1], dtype=like.dtype)
 
     def index_vectors(self, embeddings):
-        """Logarithms as vectors: their distance is the log-Euclidean one."""
-        return ops.convert_to_numpy(spd.vectorize(spd.log(embeddings)))
+        """Returns logarithms as vectors, whose Euclidean distance is the log-Euclidean one."""
+        return ops.convert_to_numpy(spd.vectorize(logarithm(ops.convert_to_numpy(embeddings))))
 
 
 @register("affine_invariant")
@@ -48,12 +50,11 @@ class AffineInvariant(SPDDistance):
 
     Takes an eigendecomposition for each pair; `LogEuclidean` takes one for each matrix.
 
-    A matrix of the first argument that is not positive definite raises a ValueError; in a compiled
-    step its distances are NaN. In the second argument it is far, at a finite distance that rounding
-    decides: rectify it first.
+    A matrix that is not positive definite, or whose condition number exceeds 2e6 in float32 (1e13
+    in float64), raises a ValueError. In a compiled step its distances are NaN.
     """
 
-    definite = ("x",)
+    needs_definite = True
 
     def pairwise(self, x, y):
         return spd.affine_invariant_pairwise(x, y)
@@ -86,11 +87,12 @@ class LogEuclidean(SPDDistance):
 class Stein(SPDDistance):
     """Stein distance of SPD matrices, without unit (Sra2012).
 
-    Computed from determinants, without eigenvalues. A matrix that is not positive definite raises a
-    ValueError; in a compiled step its distances are NaN.
+    Computed from determinants. A matrix that is not positive definite, or whose condition number
+    exceeds 2e6 in float32 (1e13 in float64), raises a ValueError. In a compiled step its distances
+    are NaN.
     """
 
-    definite = ("x", "y")
+    needs_definite = True
 
     def pairwise(self, x, y):
         return spd.stein_pairwise(x, y)
@@ -116,14 +118,16 @@ class BuresWasserstein(SPDDistance):
 
 
 def _check_definite(name, matrices):
-    """Refuses matrices that are finite and not positive definite."""
+    """Raises a ValueError if a finite matrix is singular, indefinite, or nearly so."""
+    limit = condition_limit(matrices.dtype)
     finite = np.isfinite(matrices).all(axis=(1, 2))
-    values = np.linalg.eigvalsh((matrices + matrices.swapaxes(1, 2))[finite])
-    rounding = matrices.shape[-1] * np.finfo(matrices.dtype).eps * values[:, -1]
-    bad = np.flatnonzero(finite)[values[:, 0] <= rounding]
-    if len(bad):
+    matrices = matrices[finite].astype(np.float64)
+    values = np.linalg.eigvalsh((matrices + matrices.swapaxes(1, 2)) / 2)
+    singular = np.flatnonzero(finite)[values[:, 0] * limit <= values[:, -1]]
+    if len(singular):
         raise ValueError(
-            f"`{name}` must hold positive definite matrices. Received {len(bad)} with an "
-            f"eigenvalue that is not above rounding, the first at index {bad[0]}. End the model in "
+            f"`{name}` must hold positive definite matrices with a condition number of at most "
+            f"{limit:.0e}. Received {len(singular)} singular, indefinite or nearly singular "
+            f"matrices, the first at index {singular[0]}. End the model in "
             "`keras_dml.layers.ReEig`, or apply `keras_dml.geometry.spd.rectify` first."
         )

@@ -74,15 +74,19 @@ class Gallery:
 
 
 def affine_invariant(tangent, templates):
-    """Distances of a matrix, of which the file gives the logarithm's upper triangle, to others: no
-    operator of a device gives eigenvalues."""
+    """Computes distances of a matrix, given by the upper triangle of its logarithm, to templates.
+
+    No operator of a device computes eigenvalues. The singular values of `x^(-1/2) B`, with Cholesky
+    factors B of the templates, keep the digits of the smallest eigenvalues.
+    """
     rows, columns = np.triu_indices(templates.shape[-1])
     log = np.zeros(templates.shape[1:])
     log[rows, columns] = log[columns, rows] = tangent / np.where(rows == columns, 1, np.sqrt(2))
     values, vectors = np.linalg.eigh(log)
     whitening = vectors * np.exp(-values / 2) @ vectors.T
-    between = np.linalg.eigvalsh(whitening @ templates @ whitening)
-    return np.sqrt((np.log(np.maximum(between, np.finfo(np.float32).tiny)) ** 2).sum(axis=-1))
+    factors = np.linalg.cholesky(templates.astype(np.float64))
+    singular = np.linalg.svd(whitening @ factors, compute_uv=False)
+    return np.sqrt(((2 * np.log(singular)) ** 2).sum(axis=-1))
 
 
 def checked(folder=HERE):

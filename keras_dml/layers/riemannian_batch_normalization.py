@@ -2,6 +2,7 @@
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
+from keras_dml._backend.precision import in_float64
 from keras_dml.geometry import spd
 from keras_dml.geometry.numerics import mean
 from keras_dml.layers.matrices import MatrixLayer, compiles
@@ -67,12 +68,15 @@ class RiemannianBatchNormalization(MatrixLayer):
 
 
 def _one_step_mean(x):
-    """One step of the Karcher flow from the arithmetic mean of all matrices, shape `(n, n)`."""
-    x = ops.reshape(x, (-1, *x.shape[-2:]))
-    start = mean(x, axis=0)
-    root = spd.sqrt(start)
-    tangents = spd.log(_congruence(spd.inverse_sqrt(start), x))
-    return _congruence(root, spd.exp(mean(tangents, axis=0)))
+    """Takes one step of the Karcher flow from the arithmetic mean of all matrices, `(n, n)`."""
+
+    @in_float64
+    def of_matrices(x):
+        start = mean(x, axis=0)
+        tangents = spd.log(_congruence(spd.inverse_sqrt(start), x))
+        return _congruence(spd.sqrt(start), spd.exp(mean(tangents, axis=0)))
+
+    return of_matrices(ops.reshape(x, (-1, *x.shape[-2:])))
 
 
 def _congruence(p, x):

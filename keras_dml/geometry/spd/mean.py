@@ -5,7 +5,9 @@ import warnings
 import numpy as np
 
 from keras_dml._backend import ops
+from keras_dml._backend.precision import in_float64
 from keras_dml._backend.values import concrete
+from keras_dml.geometry.numerics import widest
 from keras_dml.geometry.spd.functions import exp, inverse_sqrt, log, power, sqrt
 from keras_dml.geometry.spd.matrices import congruence, square_matrices
 
@@ -29,7 +31,11 @@ def geodesic(x, y, t):
     Raises:
         ValueError: If the matrices are not square.
     """
-    x, y = square_matrices("x", x), square_matrices("y", y)
+    x, y = widest(square_matrices("x", x), square_matrices("y", y))
+    return in_float64(_geodesic)(x, y, ops.convert_to_tensor(t, x.dtype))
+
+
+def _geodesic(x, y, t):
     return congruence(sqrt(x), power(congruence(inverse_sqrt(x), y), t))
 
 

@@ -3,13 +3,13 @@
 from keras_dml._backend import ops
 from keras_dml.geometry import chunks
 from keras_dml.geometry.numerics import widest
-from keras_dml.geometry.spd.matrices import square_matrices, symmetric_part
+from keras_dml.geometry.spd.matrices import square_matrices
 
 BLOCK_BYTES = 2**26  # all pairs of a training step at once; about six such blocks are alive
 
 
 def of_one_size(x, y):
-    """The symmetric parts of both, in the wider of their dtypes.
+    """Returns both sets in the wider of their dtypes.
 
     Raises:
         ValueError: If the matrices are not square or of different sizes.
@@ -20,7 +20,7 @@ def of_one_size(x, y):
             "`x` and `y` must hold matrices of one size. Received shapes "
             f"{tuple(x.shape)} and {tuple(y.shape)}."
         )
-    return symmetric_part(x), symmetric_part(y)
+    return x, y
 
 
 def together(x, y):

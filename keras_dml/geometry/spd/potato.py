@@ -13,6 +13,7 @@ import numpy as np
 
 from keras_dml._backend import ops
 from keras_dml._backend.linalg import cholesky, inverse_lower
+from keras_dml._backend.precision import in_float64
 from keras_dml.geometry import spd
 from keras_dml.geometry.spd.matrices import congruence
 from keras_dml.geometry.spd.mean import karcher_mean
@@ -145,18 +146,12 @@ def update(statistics, x, labels, values, update_rate=None):
     seen, some = samples > 0, ops.maximum(samples, 1)
     fraction = ops.where(seen, _fraction(count, some, update_rate), 0)
 
-    factor = cholesky(center)
-    whitener = ops.take(inverse_lower(factor), ops.maximum(labels, 0), axis=0)  # (batch, n, n)
-    tangents = spd.log(congruence(whitener, ops.stop_gradient(x)))
-    tangents = ops.where(known[:, None, None], tangents, 0)
-    tangent = ops.einsum("bc,bij->cij", own, tangents) / some[:, None, None]
-    change = spd.exp(fraction[:, None, None] * tangent)
-
+    centers = in_float64(_moved_centers)(center, ops.stop_gradient(x), own, fraction)
     values = ops.where(known, ops.stop_gradient(values), 0)[:, None]
     means = ops.sum(own * values, axis=0) / some
     variances = ops.sum(own * ops.square(values - means), axis=0) / some
     before = Statistics(center, mean, stddev, count)
-    return _moved(before, seen, samples, fraction, congruence(factor, change), means, variances)
+    return _moved(before, seen, samples, fraction, centers, means, variances)
 
 
 def online_step(statistics, x, threshold, update_rate=None, scale="geometric"):
@@ -233,6 +228,25 @@ def check_update_rate(update_rate):
             f"of matrices seen. Received update_rate={update_rate!r}."
         )
     return float(update_rate)
+
+
+def _moved_centers(center, x, members, fraction):
+    """Moves centers along geodesics, by a fraction of the mean tangent of their matrices.
+
+    Args:
+        center: Positive definite matrices, shape `(classes, n, n)`.
+        x: Positive definite matrices, shape `(batch, n, n)`.
+        members: 1 where a matrix belongs to a class and 0 elsewhere, shape `(batch, classes)`.
+        fraction: Fraction of the mean tangent, shape `(classes,)`.
+    """
+    factor = cholesky(center)
+    whitener = ops.einsum("bc,cij->bij", members, inverse_lower(factor))
+    tangents = spd.log(congruence(whitener, x))
+    counted = ops.sum(members, axis=1) > 0
+    tangents = ops.where(counted[:, None, None], tangents, 0)
+    samples = ops.maximum(ops.sum(members, axis=0), 1)
+    tangent = ops.einsum("bc,bij->cij", members, tangents) / samples[:, None, None]
+    return congruence(factor, spd.exp(fraction[:, None, None] * tangent))
 
 
 def _whitened(xp, factor, x):

@@ -1,0 +1,53 @@
+"""Computation in float64 within a step of float32."""
+
+import functools
+
+from keras_dml._backend import keras, ops
+
+
+def in_float64(function):
+    """Makes a function of float32 tensors compute in float64, with its gradient.
+
+    On JAX this works with the 64-bit mode off, where a plain cast stays float32.
+
+    Args:
+        function: Function from floating-point tensors to one tensor. It reads no other tensor.
+
+    Returns:
+        The function. Its result has the dtype of its first argument.
+    """
+
+    @functools.wraps(function)
+    def narrow(*tensors):
+        dtype = keras.backend.standardize_dtype(tensors[0].dtype)
+        if dtype == "float64":
+            return function(*tensors)
+        if keras.backend.backend() == "jax":
+            return _on_jax(function, dtype)(*tensors)
+        return ops.cast(function(*(ops.cast(tensor, "float64") for tensor in tensors)), dtype)
+
+    return narrow
+
+
+def _on_jax(function, dtype):
+    import jax
+    import jax.numpy as jnp
+
+    def cast(tensors, dtype):
+        return tuple(jnp.asarray(tensor, dtype) for tensor in tensors)
+
+    @jax.custom_vjp
+    def narrow(*tensors):
+        return forward(*tensors)[0]
+
+    def forward(*tensors):
+        with jax.enable_x64(True):
+            result, pullback = jax.vjp(function, *cast(tensors, "float64"))
+            return jnp.asarray(result, dtype), pullback
+
+    def backward(pullback, upstream):
+        with jax.enable_x64(True):
+            return cast(pullback(jnp.asarray(upstream, "float64")), dtype)
+
+    narrow.defvjp(forward, backward)
+    return narrow
