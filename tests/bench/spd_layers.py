@@ -1,4 +1,5 @@
-"""BiMap, ReEig and LogEig, forward and backward, against spd_learn; and the two solvers.
+"""BiMap, ReEig, LogEig and affine-invariant distances, forward and backward, against spd_learn;
+and the two solvers.
 
 python -m tests.bench.spd_layers --torch /path/to/python
 
@@ -20,7 +21,11 @@ BATCH, EPSILON = 64, 1e-4
 NETWORKS = ((20, 10), (64, 32), (93, 80), (93, 80, 40, 20))
 RANK = 30  # of the singular matrices, as clips shorter than their channels have
 PEER, OURS, SINGULAR = "spd_learn", "spdnet", "spdnet, singular matrices"
+DISTANCES = (10, 20, 40)  # sizes of the matrices
+REFERENCES = 16  # one for each class, as in the potato ranking loss
 ROWS = (timing.Row(PEER), timing.Row(OURS, PEER, 0.6), timing.Row(SINGULAR, PEER, 0.6))
+DISTANCE = "affine_invariant_pairwise, float64 inside"
+DISTANCE_ROWS = (timing.Row(PEER), timing.Row(DISTANCE, PEER, 0.6))
 EIGH, POLYNOMIAL = "eigh", "polynomial"
 SOLVERS = (timing.Row(EIGH), timing.Row(POLYNOMIAL, EIGH))
 EAGER, DEVICE = "tf.function, eigh", "LiteRT, polynomial, one thread"
@@ -81,6 +86,44 @@ def against_spd_learn(given, sizes):
     timing.show(title, ROWS, seconds)
 
 
+def distance_step(n):
+    """Gradient of the sum of squared distances to references, as a compiled function."""
+    from keras_dml._backend import keras
+    from keras_dml.geometry import spd
+
+    x = covariances(n, REFERENCES + BATCH, 3 * n)
+    x, y = x[:REFERENCES], x[REFERENCES:]
+    if keras.backend.backend() == "jax":
+        import jax
+
+        value = lambda x, y: (spd.affine_invariant_pairwise(x, y) ** 2).sum()  # noqa: E731
+        step = jax.jit(jax.grad(value, argnums=(0, 1)))
+        return lambda: jax.device_get(step(x, y))
+    import tensorflow as tf
+
+    x, y = tf.constant(x), tf.constant(y)
+
+    @tf.function(autograph=False)
+    def step(x, y):
+        with tf.GradientTape() as tape:
+            tape.watch((x, y))
+            value = tf.reduce_sum(tf.square(spd.affine_invariant_pairwise(x, y)))
+        return tape.gradient(value, (x, y))
+
+    return lambda: [gradient.numpy() for gradient in step(x, y)]
+
+
+def distances_against_spd_learn(given, n):
+    arguments = {"n": n, "references": REFERENCES, "batch": BATCH}
+    task, kind, often = "spd_distances", given.cpu_time, given.steps
+    with peer(given.torch, task, kind, often, **arguments) as (yardstick, facts):
+        runs = {PEER: yardstick} if yardstick else {}
+        runs[DISTANCE] = timing.timed(distance_step(n), kind, often)
+        seconds = timing.alternate(runs, given.repeats)
+    title = f"{REFERENCES} x {BATCH} distances of {n} x {n} matrices, forward and backward {facts}"
+    timing.show(title, DISTANCE_ROWS, seconds)
+
+
 def solvers(given, sizes):
     name = " -> ".join(map(str, sizes))
     runs = {
@@ -128,6 +171,8 @@ def main():
         timing.one_thread()
     for sizes in NETWORKS:
         against_spd_learn(given, sizes)
+    for n in DISTANCES:
+        distances_against_spd_learn(given, n)
     if jax:
         return
     for sizes in NETWORKS:

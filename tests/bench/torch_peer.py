@@ -122,7 +122,25 @@ def spd_network(sizes, batch, epsilon):
     return run, {"spd_learn": spd_learn.__version__}
 
 
-TASKS = {task.__name__: task for task in (pairwise, sort_gather, spd_network, training_step)}
+def spd_distances(n, references, batch):
+    """Computes spd_learn's affine-invariant distances of all pairs, forward and backward."""
+    import spd_learn
+    from spd_learn.functional import airm_distance
+
+    x = torch.randn(references + batch, 3 * n, n)
+    x = (x.mT @ x / (3 * n)).requires_grad_()
+
+    def run():
+        x.grad = None
+        airm_distance(x[:references, None], x[None, references:]).square().sum().backward()
+
+    return run, {"spd_learn": spd_learn.__version__}
+
+
+TASKS = {
+    task.__name__: task
+    for task in (pairwise, sort_gather, spd_distances, spd_network, training_step)
+}
 
 
 def main(task, sizes, kind):
