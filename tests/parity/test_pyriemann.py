@@ -142,7 +142,7 @@ def test_maps_that_leave_distances_unchanged(rng):
 
 
 def average_referenced(rng, count, channels=8, steps=200):
-    """Covariances of signals less the mean of their channels: singular but for rounding."""
+    """Covariances of signals less the mean of their channels: singular except for rounding."""
     signals = rng.normal(size=(count, steps, channels)) * rng.uniform(0.5, 3, (count, 1, channels))
     signals -= signals.mean(axis=2, keepdims=True)
     return np.swapaxes(signals, 1, 2) @ signals / steps
@@ -254,7 +254,7 @@ def test_weights_that_do_not_fit_are_refused_as_pyriemann_refuses_them(rng, name
     for weights in ([2.0], np.ones(6), np.zeros(5), [1, 1, 1, 1, -1], [1, 1, 1, 1, np.nan]):
         with pytest.raises(ValueError, match="(?i)weights"):
             mean(x, weights)
-    for weights in ([2.0], np.ones(6), np.array([1, 1, 1, 1, -1])):
+    for weights in ([2.0], np.ones(6)):  # it takes negative ones, and divides by a sum of 0
         with pytest.raises(ValueError, match="(?i)weights"):
             peer(x, sample_weight=weights, **options)
     with pytest.raises(ValueError, match=r"\(0, 3, 3\)"):
@@ -296,8 +296,8 @@ def test_tangent_vectors_at_a_mean_have_pyriemanns_inner_products(rng):
     mean = spd.karcher_mean(x)
     whitener = numpy(spd.whitening(mean))
     vectors = numpy(spd.vectorize(spd.log(whitener @ x @ whitener.T)))
-    theirs = tangent_space(x, mean, metric="riemann")
-    np.testing.assert_allclose(vectors @ vectors.T, theirs @ theirs.T, rtol=0, atol=1e-9)
+    reference = tangent_space(x, mean, metric="riemann")
+    np.testing.assert_allclose(vectors @ vectors.T, reference @ reference.T, rtol=0, atol=1e-9)
     maps = log_map_riemann(x, mean, C12=True)
     products = [innerproduct_riemann(maps[0], tangent, mean) for tangent in maps]
     np.testing.assert_allclose(vectors[0] @ vectors.T, products, rtol=0, atol=1e-9)
@@ -346,11 +346,11 @@ def windows(rng, count, n=4, artifacts=0):
     return np.swapaxes(x, 1, 2) @ x / (10 * n)
 
 
-def assert_same_potato(ours, theirs, x, rtol=1e-6, atol=1e-6):
-    np.testing.assert_allclose(ours.center_, theirs.covmean_, rtol=rtol, atol=atol)
-    np.testing.assert_allclose(ours.transform(x), theirs.transform(x), rtol=rtol, atol=atol)
-    np.testing.assert_array_equal(ours.predict(x) == 1, theirs.predict(x) == 1)
-    np.testing.assert_allclose(ours.probability(x), theirs.predict_proba(x), rtol=0, atol=1e-6)
+def assert_same_potato(ours, reference, x, rtol=1e-6, atol=1e-6):
+    np.testing.assert_allclose(ours.center_, reference.covmean_, rtol=rtol, atol=atol)
+    np.testing.assert_allclose(ours.transform(x), reference.transform(x), rtol=rtol, atol=atol)
+    np.testing.assert_array_equal(ours.predict(x) == 1, reference.predict(x) == 1)
+    np.testing.assert_allclose(ours.probability(x), reference.predict_proba(x), rtol=0, atol=1e-6)
 
 
 def test_potatoes_at_several_thresholds(rng):
@@ -366,8 +366,8 @@ def test_labels_mark_artifacts(rng):
     y = np.ones(40, int)
     y[::4] = 0
     x[::4] *= 1.3  # too little to be rejected without the labels
-    ours, theirs = Potato(3.0).fit(x, y), PyRiemannPotato(threshold=3.0).fit(x, y)
-    assert_same_potato(ours, theirs, probes)
+    ours, reference = Potato(3.0).fit(x, y), PyRiemannPotato(threshold=3.0).fit(x, y)
+    assert_same_potato(ours, reference, probes)
     assert not ours.clean_[::4].any()
     without = Potato(3.0).fit(x)
     assert np.abs(ours.center_ - without.center_).max() > 0.01
@@ -403,20 +403,20 @@ def test_windows_that_hardly_differ(rng, spread):
     noise[0] *= 3
     root = np.linalg.cholesky(base)
     x = root @ (np.eye(4) + spread * noise) @ root.T
-    ours, theirs = Potato(3.0).fit(x[1:]), PyRiemannPotato(threshold=3.0).fit(x[1:])
-    assert 2 < theirs.transform(x)[0] < 20
-    np.testing.assert_allclose(ours.transform(x), theirs.transform(x), rtol=1e-3, atol=1e-3)
+    ours, reference = Potato(3.0).fit(x[1:]), PyRiemannPotato(threshold=3.0).fit(x[1:])
+    assert 2 < reference.transform(x)[0] < 20
+    np.testing.assert_allclose(ours.transform(x), reference.transform(x), rtol=1e-3, atol=1e-3)
 
 
 def test_partial_fit_moves_the_center_as_pyriemann_does(rng):
     """With one clean matrix the centers agree. Mean and deviation do not: pyRiemann measures the
     matrix after it has moved the center (`tests/test_potato.py`)."""
     x, matrix = windows(rng, 30), windows(rng, 1)
-    ours, theirs = Potato(9.0, update_rate=0.1).fit(x), PyRiemannPotato(threshold=9.0).fit(x)
+    ours, reference = Potato(9.0, update_rate=0.1).fit(x), PyRiemannPotato(threshold=9.0).fit(x)
     ours.partial_fit(matrix)
-    theirs.partial_fit(matrix, alpha=0.1)
-    np.testing.assert_allclose(ours.center_, theirs.covmean_, rtol=1e-6, atol=1e-8)
-    for potato in (ours, theirs):
+    reference.partial_fit(matrix, alpha=0.1)
+    np.testing.assert_allclose(ours.center_, reference.covmean_, rtol=1e-6, atol=1e-8)
+    for potato in (ours, reference):
         with pytest.raises(ValueError):
             potato.partial_fit(np.eye(5)[None])
     for potato in (Potato(), PyRiemannPotato()):

@@ -57,8 +57,8 @@ def value_and_gradient(loss, embeddings, labels):
     return value.item(), rows.grad.numpy()
 
 
-def assert_equal_losses(ours, theirs, embeddings, labels, case):
-    expected, expected_gradient = value_and_gradient(theirs, embeddings, labels)
+def assert_equal_losses(ours, reference, embeddings, labels, case):
+    expected, expected_gradient = value_and_gradient(reference, embeddings, labels)
     assert float(ours(labels, embeddings)) == pytest.approx(expected, rel=1e-7, abs=1e-9), case
     (gradient,) = gradients(lambda x: ours(labels, x), embeddings)
     np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-6, atol=1e-8, err_msg=case)
@@ -86,11 +86,11 @@ def test_triplets_of_all_kinds(rng):
     """All triplets, in distances and in squares."""
     for name, (embeddings, labels) in batches(rng).items():
         for margin, squared in ((0.2, False), (1.0, True), (3.0, False)):
-            theirs = peer_losses.TripletMarginLoss(
+            reference = peer_losses.TripletMarginLoss(
                 margin, distance=euclidean(1 + squared), reducer=reducers.MeanReducer()
             )
             ours = losses.TripletLoss(margin, "all", squared=squared, dtype="float64")
-            assert_equal_losses(ours, theirs, embeddings, labels, f"{name}, {margin}")
+            assert_equal_losses(ours, reference, embeddings, labels, f"{name}, {margin}")
 
 
 def test_hard_triplets(rng):
@@ -151,11 +151,11 @@ def test_semi_hard_triplets(rng):
 def test_lifted_structure(rng):
     for name, (embeddings, labels) in batches(rng).items():
         for margin in MARGINS:
-            theirs = peer_losses.LiftedStructureLoss(
+            reference = peer_losses.LiftedStructureLoss(
                 neg_margin=margin, distance=euclidean(), reducer=reducers.MeanReducer()
             )
             ours = losses.LiftedStructureLoss(margin, dtype="float64")
-            assert_equal_losses(ours, theirs, embeddings, labels, f"{name}, {margin}")
+            assert_equal_losses(ours, reference, embeddings, labels, f"{name}, {margin}")
 
 
 def test_n_pairs(rng):
@@ -167,21 +167,21 @@ def test_n_pairs(rng):
             ("inner", DotProductSimilarity(normalize_embeddings=False)),
             ("cosine", CosineSimilarity()),
         ):
-            theirs = peer_losses.NPairsLoss(distance=distance, reducer=reducers.MeanReducer())
+            reference = peer_losses.NPairsLoss(distance=distance, reducer=reducers.MeanReducer())
             ours = losses.NPairLoss(similarity, dtype="float64")
-            assert_equal_losses(ours, theirs, embeddings, labels, f"{similarity}, {length}")
+            assert_equal_losses(ours, reference, embeddings, labels, f"{similarity}, {length}")
 
 
 def test_proxy_nca(rng):
     """Theirs is a cross-entropy, that is `softmax=True` here, where proxies are a layer."""
     embeddings, labels = rng.normal(size=(6, 4)), np.array([0, 1, 2, 2, 1, 0])
-    theirs = peer_losses.ProxyNCALoss(3, 4, softmax_scale=1, reducer=reducers.MeanReducer())
-    theirs.proxies = torch.nn.Parameter(torch.tensor(rng.normal(size=(3, 4))))
+    reference = peer_losses.ProxyNCALoss(3, 4, softmax_scale=1, reducer=reducers.MeanReducer())
+    reference.proxies = torch.nn.Parameter(torch.tensor(rng.normal(size=(3, 4))))
     layer = Proxies(3, dtype="float64")
     layer.build((None, 4))
-    layer.set_weights([theirs.proxies.detach().numpy()])
+    layer.set_weights([reference.proxies.detach().numpy()])
     loss = losses.ProxyNCALoss(softmax=True, dtype="float64")
-    expected, expected_gradient = value_and_gradient(theirs, embeddings, labels)
+    expected, expected_gradient = value_and_gradient(reference, embeddings, labels)
     assert float(loss(labels, layer(embeddings))) == pytest.approx(expected, rel=1e-7)
     (gradient,) = gradients(lambda x: loss(labels, layer(x)), embeddings)
     np.testing.assert_allclose(gradient, expected_gradient, rtol=1e-6, atol=1e-9)
@@ -196,7 +196,7 @@ def test_signal_to_noise_distances(rng):
 
 def test_triplets_by_signal_to_noise(rng):
     for name, (embeddings, labels) in batches(rng).items():
-        theirs = peer_losses.TripletMarginLoss(
+        reference = peer_losses.TripletMarginLoss(
             0.2,
             distance=SNRDistance(normalize_embeddings=False),
             reducer=reducers.MeanReducer(),
@@ -204,14 +204,14 @@ def test_triplets_by_signal_to_noise(rng):
             embedding_reg_weight=0.005,
         )
         ours = losses.DSMLTripletLoss(0.2, zero_mean_weight=0.005, dtype="float64")
-        assert_equal_losses(ours, theirs, embeddings, labels, name)
+        assert_equal_losses(ours, reference, embeddings, labels, name)
 
 
 def test_batches_without_a_pair_cost_nothing_and_move_nothing(rng):
     """One class only, or one row of each."""
     embeddings = rng.normal(size=(4, 3))
     for labels in (np.zeros(4, int), np.arange(4)):
-        for ours, theirs in (
+        for ours, reference in (
             (losses.TripletLoss(), peer_losses.TripletMarginLoss()),
             (losses.TripletLoss(mining="hard"), peer_losses.TripletMarginLoss()),
             (losses.LiftedStructureLoss(), peer_losses.LiftedStructureLoss()),
@@ -220,7 +220,7 @@ def test_batches_without_a_pair_cost_nothing_and_move_nothing(rng):
             assert float(ours(labels, embeddings)) == 0, case
             (gradient,) = gradients(lambda x, loss=ours, y=labels: loss(y, x), embeddings)
             assert (gradient == 0).all(), case
-            assert float(theirs(torch.tensor(embeddings), torch.tensor(labels))) == 0, case
+            assert float(reference(torch.tensor(embeddings), torch.tensor(labels))) == 0, case
 
 
 def test_figures_of_retrieval(rng):

@@ -85,9 +85,9 @@ def test_detection_costs_are_the_least_on_the_det_curve(rng):
 
 
 def test_novelty_is_detected_with_the_same_area(rng):
-    known, new = np.round(rng.normal(size=30), 1), np.round(rng.normal(1, 1, 20), 1)
-    expected = metrics.roc_auc_score(np.arange(50) >= 30, np.concatenate([known, new]))
-    assert evaluation.novelty_detection(known, new).auroc == pytest.approx(expected)
+    members, new = np.round(rng.normal(size=30), 1), np.round(rng.normal(1, 1, 20), 1)
+    expected = metrics.roc_auc_score(np.arange(50) >= 30, np.concatenate([members, new]))
+    assert evaluation.novelty_detection(members, new).auroc == pytest.approx(expected)
 
 
 def test_scores_that_are_not_finite_are_refused_on_both_sides(rng):
@@ -135,14 +135,14 @@ def test_recall_at_one_is_the_accuracy_of_the_nearest_neighbor(rng):
     queries, labels = gallery + rng.normal(scale=0.9, size=gallery.shape), gallery_labels
     names = np.array(["dora", "ann", "finn", "bob"])
     for entries in (gallery_labels, names[gallery_labels]):
-        own = labels if entries is gallery_labels else names[labels]
+        classes = labels if entries is gallery_labels else names[labels]
         nearest = KNeighborsClassifier(1).fit(gallery, entries)
         options = {"gallery": gallery, "gallery_labels": entries}
-        result = evaluation.retrieval(queries, own, k=(1, 3), **options)
-        assert result.recall_at_k[1] == pytest.approx(nearest.score(queries, own))
+        result = evaluation.retrieval(queries, classes, k=(1, 3), **options)
+        assert result.recall_at_k[1] == pytest.approx(nearest.score(queries, classes))
         table = metrics.pairwise_distances(queries, gallery)
-        accuracy = evaluation.identification(table, own, entries).accuracy
-        assert accuracy == pytest.approx(nearest.score(queries, own))
+        accuracy = evaluation.identification(table, classes, entries).accuracy
+        assert accuracy == pytest.approx(nearest.score(queries, classes))
 
 
 def test_precision_at_r_and_average_precision(rng):
@@ -154,8 +154,8 @@ def test_precision_at_r_and_average_precision(rng):
         table = metrics.pairwise_distances(points)
         precisions, averages, truncated = [], [], []
         for query in range(len(points)):
-            others = np.arange(len(points)) != query
-            relevant, away = labels[others] == labels[query], table[query, others]
+            rest = np.arange(len(points)) != query
+            relevant, away = labels[rest] == labels[query], table[query, rest]
             count = relevant.sum()
             nearest = away <= np.sort(away)[count - 1]
             precisions.append(metrics.precision_score(relevant, nearest))
@@ -174,13 +174,13 @@ def test_tied_distances_count_as_the_mean_over_their_orders(rng):
     approaches ours."""
     points = rng.integers(0, 2, size=(12, 2)).astype(float)
     labels, queries = np.arange(12) % 3, np.array([[0.0, 0.0], [1.0, 0.0]])
-    own = np.array([0, 1])
+    classes = np.array([0, 1])
     hits = []
     for _ in range(600):
         order = rng.permutation(12)
         index = metrics.pairwise_distances_argmin(queries, points[order])
-        hits.append(labels[order][index] == own)
-    result = evaluation.retrieval(queries, own, gallery=points, gallery_labels=labels, k=(1,))
+        hits.append(labels[order][index] == classes)
+    result = evaluation.retrieval(queries, classes, gallery=points, gallery_labels=labels, k=(1,))
     np.testing.assert_allclose(result.per_query.recall_at_k[:, 0], np.mean(hits, axis=0), atol=0.08)
 
 

@@ -63,7 +63,7 @@ def test_quantile_functions_between_knots(rng):
 
 
 def test_divergences_of_histograms(rng):
-    """Mass spread evenly over cells of width 1: the divergences are those of the masses."""
+    """Mass is spread evenly over cells of width 1, so that only the masses count."""
     p, q = rng.dirichlet(np.ones(5), size=2)
     edges = np.arange(6.0)
     knots = np.union1d(np.cumsum(p)[:-1], np.cumsum(q)[:-1])
