@@ -93,11 +93,18 @@ def discriminant_analysis(features, people, count, *scaling):
 
     Returns:
         A fitted pipeline; its outputs are in (shrunk) standard deviations within a person.
+        Directions in which the features do not vary come last.
     """
     # the whole decomposition: that for many features draws random numbers
     components = PCA(min(COMPONENTS, *features.shape), svd_solver="full")
     discriminants = LinearDiscriminantAnalysis("eigen", shrinkage=SHRINKAGE, n_components=count)
-    return make_pipeline(*scaling, components, discriminants).fit(features, people)
+    analysis = make_pipeline(*scaling, components, discriminants).fit(features, people)
+    # scikit-learn shrinks the total and the within-class covariance toward different multiples of
+    # the identity, so that directions without variance rank above weak discriminants.
+    scalings = discriminants.scalings_  # (components, directions)
+    varies = np.var(analysis[:-1].transform(features) @ scalings, axis=0) > LEAST_VARIANCE
+    discriminants.scalings_ = scalings[:, np.argsort(~varies, kind="stable")]
+    return analysis
 
 
 def linear(features, people, count):
