@@ -23,7 +23,7 @@ from pyriemann.geometry.tangentspace import (
 from keras_dml import distances
 from keras_dml._backend import ops
 from keras_dml.geometry import spd
-from keras_dml.layers import Covariance, TangentMap
+from keras_dml.layers import Covariance, ReEig, TangentMap
 from keras_dml.potato import Potato
 from tests.geometry import matrices
 
@@ -89,6 +89,20 @@ def test_the_distance_and_gradient_of_diagonal_matrices_far_apart():
         value, (_, in_y) = matrices.with_gradients(spd.affine_invariant, 1, *arrays)
         np.testing.assert_allclose(value, expected, rtol=rtol)
         np.testing.assert_allclose(np.diag(in_y), np.diag(slope), rtol=rtol)
+
+
+def test_nearest_neighbors_of_short_recordings(rng):
+    """Rectified covariances of fewer steps than channels, in float32: the smallest eigenvalues of
+    two recordings lie in different directions, so that pairs span nine orders of magnitude."""
+    signals = (rng.normal(size=(24, 6, 8)) * np.linspace(0.5, 2, 8)).astype("float32")
+    x = numpy(ReEig()(Covariance()(signals)))
+    x = (x + np.swapaxes(x, 1, 2)) / 2  # pyRiemann needs exact symmetry
+    expected = pairwise_distance(x.astype("float64"), metric="riemann")
+    result = numpy(distances.get("affine_invariant")(x, x)).astype("float64")
+    apart = ~np.eye(24, dtype=bool)
+    np.testing.assert_allclose(result[apart], expected[apart], rtol=1e-3)
+    nearest = (np.where(apart, table, np.inf).argmin(axis=1) for table in (result, expected))
+    np.testing.assert_array_equal(*nearest)
 
 
 def test_gradients_are_pyriemanns_logarithmic_maps(rng):
