@@ -42,6 +42,8 @@ _HOME = {
     "FewShot": "_few_shot",
     "few_shot": "_few_shot",
     "support_means": "_few_shot",
+    "GeneralizedAccuracy": "_generalized",
+    "generalized_accuracy": "_generalized",
     "Retrieval": "_retrieval",
     "retrieval": "_retrieval",
     "TwoStages": "_reranking",

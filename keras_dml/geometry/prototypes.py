@@ -1,6 +1,7 @@
-"""Prototypes of classes: mean embeddings and their moving averages."""
+"""Prototypes of classes: mean embeddings, their moving averages, and scores of added classes."""
 
 from keras_dml._backend import ops
+from keras_dml.geometry import vector
 
 
 def class_means(z, labels, classes):
@@ -41,3 +42,40 @@ def moved(prototypes, z, labels, decay):
     present = counts > 0
     after = decay * prototypes + (1 - decay) * means
     return ops.where(present[:, None], after, prototypes), present
+
+
+def balanced(similarities, z, prototypes, added, whitening, spread, counts):
+    """Scores of classes of which some were added after the similarity was trained.
+
+    A learned similarity is trained on the old classes and hardly ever prefers another one. So the
+    nearest class mean decides between old and added classes, and among the added ones: the score of
+    an added class c is
+
+        max_o S(z, o) + (min_o D(z, o) - D(z, c)) / 2,   D(z, j) = |W'(z - j)|^2 - spread / count_j
+
+    with o over the old classes. It exceeds all similarities exactly if c is the nearest class. The
+    mean of few examples lies farther from other examples of its class than the mean of many does,
+    by `spread / count` on average, which D subtracts. Without old classes the score is -D / 2.
+
+    Args:
+        similarities: Learned similarities S, shape `(batch, classes)`.
+        z: Embeddings, shape `(batch, features)`.
+        prototypes: Prototypes, shape `(classes, features)`.
+        added: Which classes were added, boolean, shape `(classes,)`.
+        whitening: W, shape `(features, features)`.
+        spread: Mean of `|W'(z - class mean)|^2` over examples z of a class; scalar.
+        counts: Number of examples that each prototype is the mean of, shape `(classes,)`; 0: not
+            known, as many as make no difference.
+
+    Returns:
+        Scores, shape `(batch, classes)`; those of the old classes are their similarities.
+    """
+    distances = vector.squared_euclidean(
+        ops.matmul(z, whitening), ops.matmul(prototypes, whitening)
+    )
+    distances = distances - ops.where(counts > 0, spread / ops.maximum(counts, 1), 0)
+    infinite = float("inf")
+    highest = ops.max(ops.where(added, -infinite, similarities), axis=1, keepdims=True)
+    nearest = ops.min(ops.where(added, infinite, distances), axis=1, keepdims=True)
+    level = ops.where(ops.all(added), 0.0, highest + nearest / 2)
+    return ops.where(added, level - distances / 2, similarities)

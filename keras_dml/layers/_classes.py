@@ -69,12 +69,16 @@ def rows_of(names, present):
 
 
 def class_means(z, labels, names):
-    """Mean embedding of each class, shape `(classes, features)`, and the counts of examples.
+    """Means of the embeddings of each class.
 
     Args:
         z: Embeddings, shape `(count, features)`.
         labels: Class of each row, shape `(count,)`: an index of `names`, or a name among them.
         names: Names of the classes.
+
+    Returns:
+        Means, shape `(classes, features)`; counts of examples, shape `(classes,)`; differences of
+        the embeddings from the means of their classes, shape `(count, features)`.
 
     Raises:
         ValueError: If a class has no row, or a label is not among the classes.
@@ -86,7 +90,33 @@ def class_means(z, labels, names):
         raise ValueError(f"Every class needs at least one example. None is given for {missing}.")
     sums = np.zeros((len(names), z.shape[1]))
     np.add.at(sums, labels, z)
-    return sums / counts[:, None], counts
+    means = sums / counts[:, None]
+    return means, counts, z - means[labels]
+
+
+def whitening(differences, classes, shrinkage):
+    """Computes a matrix that makes the spread of examples around their class means equal in all
+    directions, from a covariance shrunk toward equal variances (linear discriminants, Fisher1936).
+
+    Args:
+        differences: Differences of embeddings from the means of their classes, shape `(count,
+            features)`.
+        classes: Number of these classes.
+        shrinkage: Least weight of equal variances, from 0 to 1. With few examples a feature it is
+            higher.
+
+    Returns:
+        `(W, spread)`: the matrix, shape `(features, features)`, and the mean of `|W'd|^2` over
+        differences d. None if all differences are 0 or no class has two examples.
+    """
+    count, features = differences.shape
+    if count <= classes or not differences.any():
+        return None
+    free = count - classes
+    variances, axes = np.linalg.eigh(differences.T @ differences / free)
+    shrinkage = max(shrinkage, features / (features + free))
+    shrunk = (1 - shrinkage) * np.maximum(variances, 0) + shrinkage * variances.mean()
+    return axes / np.sqrt(shrunk), float(np.sum(variances / shrunk))
 
 
 def checked_vectors(z, name, features):

@@ -10,12 +10,27 @@ from keras_dml.layers._classes import (
     distinct_names,
     new_names,
     rows_of,
+    whitening,
 )
+
+
+ROWS = ("prototypes", "visits", "counts", "added")
+SPREAD = ("whitening", "spread")
+SHRINKAGE = 0.7
+"""Weight of equal variances in the covariance of a class, chosen by `zoo.new_classes`."""
 
 
 class ManagedPrototypes:
     """Mixin of `PrototypeSimilarity`: its weights `prototypes`, `visits` and `counts`, and the
-    classes that they are rows of."""
+    classes that they are rows of.
+
+    Once examples have shown how far those of a class spread (`refit`, `add_classes`), `has_spread`
+    is true, and there are three more weights: `added`, 1 for each class that was added and not
+    trained since; `whitening`, which makes that spread equal in all directions; and `spread`, the
+    mean squared length of a whitened difference from the class mean, 0 if not known.
+    """
+
+    has_spread = False
 
     def set_prototypes(self, values, class_names=None, *, counts=None):
         """Replaces all prototypes, and with them the classes.
@@ -41,12 +56,17 @@ class ManagedPrototypes:
             )
         if not (np.isfinite(counts) & (counts >= 0)).all():
             raise ValueError(f"`counts` must be at least 0. Received {counts.tolist()}.")
-        self._assign(values, np.ones(len(values)), counts, names)
+        rows = {"prototypes": values, "visits": np.ones(len(values)), "counts": counts}
+        self._assign(names, **rows, added=np.zeros(len(values)))
 
     def add_classes(self, class_names, z, labels):
         """Appends classes, each with the mean of its support embeddings.
 
-        The other classes keep their bits.
+        The prototypes and similarities of the other classes keep their bits. The nearest class mean
+        decides between old and added classes, see `keras_dml.geometry.prototypes.balanced`: in
+        distances whitened by the spread of the old classes' examples, which `refit` measures.
+        Without `refit` the support shows the spread if a class has two examples, and the distances
+        are Euclidean if none has.
 
         Args:
             class_names: Names of the new classes.
@@ -58,14 +78,13 @@ class ManagedPrototypes:
                 is not among the new classes, or a row is not finite. Nothing is changed then.
         """
         names = new_names(class_names, self.class_names)
-        means, counts = class_means(self._checked(z, "z"), labels, names)
-        old, visits, old_counts = self._state()
-        self._assign(
-            np.concatenate([old, means]),
-            np.concatenate([visits, np.ones(len(means))]),
-            np.concatenate([old_counts, counts]),
-            [*self.class_names, *names],
-        )
+        z = self._checked(z, "z")
+        means, counts, differences = class_means(z, labels, names)
+        ones, state = np.ones(len(means)), self._state()
+        new = {"prototypes": means, "visits": ones, "counts": counts, "added": ones}
+        rows = {key: np.concatenate([state[key], values]) for key, values in new.items()}
+        spread = self._spread_or(differences, len(names))
+        self._assign([*self.class_names, *names], **rows, **spread)
 
     def extend_class(self, class_name, z):
         """Adds further support embeddings to the mean of a class.
@@ -82,7 +101,8 @@ class ManagedPrototypes:
             raise ValueError(f"There is no class {class_name!r}; `add_classes` adds one.")
         z = self._checked(z, "z")
         row = self.class_names.index(class_name)
-        values, visits, counts = self._state()
+        state = self._state()
+        values, counts = state["prototypes"], state["counts"]
         if not counts[row]:
             raise ValueError(
                 f"The prototype of {class_name!r} is a moving mean of unknown count. Compute it "
@@ -92,7 +112,8 @@ class ManagedPrototypes:
         total = counts[row] + len(z)
         values[row] = (counts[row] * values[row] + z.sum(axis=0)) / total
         counts[row] = total
-        self._assign(values, visits, counts, self.class_names)
+        spread = self._spread_or(z - z.mean(axis=0), 1) if state["added"][row] else {}
+        self._assign(self.class_names, **state, **spread)
 
     def remove_classes(self, class_names):
         """Removes the prototypes, visits, counts and names of classes.
@@ -118,12 +139,15 @@ class ManagedPrototypes:
         kept = np.setdiff1d(np.arange(self.classes), rows)
         names = [self.class_names[row] for row in kept]
         if self.built:
-            self._assign(*(values[kept] for values in self._state()), names)
+            self._assign(names, **{key: values[kept] for key, values in self._state().items()})
         self.class_names = names
         return rows
 
     def refit(self, z, labels):
         """Sets each prototype to the mean of its class's embeddings.
+
+        Measures how far the embeddings spread around their means too, if a class has two, for
+        classes that are added later.
 
         Args:
             z: Embeddings, shape `(count, features)`.
@@ -134,45 +158,82 @@ class ManagedPrototypes:
             ValueError: If a class has no row, a label is not among the classes, or a row is not
                 finite.
         """
-        means, counts = class_means(self._checked(z, "z"), labels, self.class_names)
-        self._assign(means, np.ones(len(means)), counts, self.class_names)
+        means, counts, differences = class_means(self._checked(z, "z"), labels, self.class_names)
+        rows = {"prototypes": means, "visits": np.ones(len(means)), "counts": counts}
+        spread = whitening(differences, len(means), SHRINKAGE)
+        spread = dict(zip(SPREAD, spread, strict=True)) if spread else {}
+        self._assign(self.class_names, **rows, added=self._state()["added"], **spread)
 
     def without_visits(self):
         """Names of the classes whose prototypes still have their initial values."""
         visits = np.asarray(ops.convert_to_numpy(self.visits))
         return [name for name, seen in zip(self.class_names, visits, strict=True) if not seen]
 
-    def _make_state(self, features):
-        # Every replica computes the same update from what all of them have gathered.
-        fixed = {"trainable": False, "aggregation": "only_first_replica"}
-        shape = (self.classes, features)
-        normal = keras.initializers.RandomNormal(stddev=1.0)
-        self.prototypes = self.add_weight(
-            name="prototypes", shape=shape, initializer=normal, **fixed
-        )
-        self.visits, self.counts = (
-            self.add_weight(name=name, shape=shape[:1], initializer="zeros", **fixed)
-            for name in ("visits", "counts")
-        )
+    def make_room(self, class_names, has_spread):
+        """Makes weights of the shapes that a file holds, for classes of these names.
+
+        Args:
+            class_names: Names of the classes.
+            has_spread: Whether the file holds `added`, `whitening` and `spread`.
+        """
+        if (len(class_names), has_spread) != (self.classes, self.has_spread):
+            features = self.prototypes.shape[1]
+            self._make_state(features, len(class_names), has_spread)
+        self.class_names = list(class_names)
+
+    def _make_state(self, features, classes, has_spread):
+        """New weights of the state in place of those of another shape, always in one order."""
+        shapes = {"prototypes": (classes, features), "visits": (classes,), "counts": (classes,)}
+        if has_spread:
+            shapes |= {"added": (classes,), "whitening": (features, features), "spread": ()}
+        if hasattr(self, "prototypes") and self.prototypes.shape[0] == classes:
+            shapes = {name: shape for name, shape in shapes.items() if not hasattr(self, name)}
+        built = self.built
+        self._tracker.unlock()  # a built layer takes no new weight
+        for name, shape in shapes.items():
+            if hasattr(self, name):
+                self._untrack_variable(getattr(self, name))
+            normal = keras.initializers.RandomNormal(stddev=1.0)
+            weight = self.add_weight(
+                name=name,
+                shape=shape,
+                initializer=normal if name == "prototypes" else "zeros",
+                trainable=False,
+                # Every replica computes the same update from what all of them have gathered.
+                aggregation="only_first_replica",
+            )
+            setattr(self, name, weight)
+        if built:
+            self._tracker.lock()
+        self.has_spread = has_spread
 
     def _state(self):
-        weights = (self.prototypes, self.visits, self.counts)
-        return tuple(np.array(ops.convert_to_numpy(weight)) for weight in weights)
+        """The rows of the state by name, NumPy; `added` is 0 where no class has been added."""
+        present = [name for name in ROWS if hasattr(self, name)]
+        state = {name: np.array(ops.convert_to_numpy(getattr(self, name))) for name in present}
+        return {"added": np.zeros(self.classes), **state}
 
-    def _assign(self, values, visits, counts, names):
-        """New values of the state, in new weights where the number of classes changes."""
-        changes = len(names) != self.prototypes.shape[0]
+    def _spread_or(self, differences, classes):
+        """Values of `whitening` and `spread`: the measured ones if `spread` is not known yet."""
+        if self.has_spread and float(ops.convert_to_numpy(self.spread)):
+            return {}
+        measured = whitening(differences, classes, SHRINKAGE)
+        if measured is None and not self.has_spread:
+            measured = np.eye(differences.shape[1]), 0.0
+        return {} if measured is None else dict(zip(SPREAD, measured, strict=True))
+
+    def _assign(self, names, **values):
+        """New values of the state, in new weights if their number or shapes change."""
+        has_spread = self.has_spread or "whitening" in values
+        if (len(names), has_spread) != (self.prototypes.shape[0], self.has_spread):
+            if self.has_spread:
+                spread = {name: ops.convert_to_numpy(getattr(self, name)) for name in SPREAD}
+                values = {**spread, **values}
+            self._make_state(self.prototypes.shape[1], len(names), has_spread)
         self.class_names = list(names)
-        if changes:
-            features = self.prototypes.shape[1]
-            self._tracker.unlock()
-            for weight in (self.prototypes, self.visits, self.counts):
-                self._untrack_variable(weight)
-            self._make_state(features)
-            self._tracker.lock()
-        self.prototypes.assign(values)
-        self.visits.assign(visits)
-        self.counts.assign(counts)
+        for name, value in values.items():
+            if hasattr(self, name):
+                getattr(self, name).assign(value)
 
     def _checked(self, z, name):
         z = real(f"`{name}`", z, np.float64)

@@ -19,7 +19,8 @@ class PrototypeSimilarity(ManagedPrototypes, keras.layers.Layer):
 
     The prototypes are a state that follows the embeddings, `update`, and that no optimizer trains;
     they are saved with the model. Classes come and go without training: `add_classes` appends some,
-    `remove_classes` deletes some, `set_prototypes` replaces all.
+    `remove_classes` deletes some, `set_prototypes` replaces all. Added classes are scored by
+    `keras_dml.geometry.prototypes.balanced`, because S alone hardly ever prefers them.
     `keras_dml.models.PrototypicalClassifier` trains the layer together with an encoder.
 
     Input shape: `(batch, features)`, vectors. Output shape: `(batch, classes)`, float32 or wider
@@ -86,10 +87,16 @@ class PrototypeSimilarity(ManagedPrototypes, keras.layers.Layer):
                 "`keras.layers.Flatten` and a `keras.layers.Dense`."
             )
         self.similarity.build(input_shape, (self.classes, input_shape[1]))
-        self._make_state(input_shape[1])
+        self._make_state(input_shape[1], self.classes, self.has_spread)
 
     def call(self, inputs, training=None):
-        return self.similarity(inputs, self.prototypes, training=training)
+        similarities = self.similarity(inputs, self.prototypes, training=training)
+        if training or not self.has_spread:
+            return similarities
+        state = (self.prototypes, self.added, self.whitening, self.spread, self.counts)
+        rows, added, *rest = map(ops.convert_to_tensor, state)
+        z = ops.cast(inputs, rows.dtype)
+        return prototypes.balanced(similarities, z, rows, added > 0, *rest)
 
     def update(self, z, labels):
         """Moves the prototypes of the classes of a batch toward their means (Monteiro2020,
@@ -111,6 +118,8 @@ class PrototypeSimilarity(ManagedPrototypes, keras.layers.Layer):
         self.prototypes.assign(after)
         self.visits.assign_add(ops.cast(present, self.visits.dtype))
         self.counts.assign(ops.where(present, 0, ops.convert_to_tensor(self.counts)))
+        if self.has_spread:  # what is trained is no longer added
+            self.added.assign(ops.where(present, 0, ops.convert_to_tensor(self.added)))
 
     @property
     def distance(self):
@@ -129,7 +138,16 @@ class PrototypeSimilarity(ManagedPrototypes, keras.layers.Layer):
             "init": self.init,
             "class_names": list(self.class_names),
             **{key: options[key] for key in _OPTIONS},
+            **({"has_spread": True} if self.has_spread else {}),
         }
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        has_spread = config.pop("has_spread", False)
+        layer = cls(**config)
+        layer.has_spread = has_spread
+        return layer
 
 
 _OPTIONS = ("hidden", "slope", "dropout", "symmetry", "normalize")

@@ -190,14 +190,10 @@ class PrototypicalClassifier(CheckedTraining, ClassManagement, Scoring, keras.Mo
         encoder = keras.saving.deserialize_keras_object(
             config.pop("encoder"), custom_objects=custom_objects
         )
-        trained = config.pop("aux_classes")
-        present = {key: config[key] for key in ("classes", "class_names")}
-        model = cls(encoder, **{**config, "classes": trained, "class_names": None})
-        if present["classes"] != trained:
-            model.prototypes_layer.set_prototypes(
-                np.zeros((present["classes"], encoder.output_shape[1])), present["class_names"]
-            )
-        model.prototypes_layer.class_names = list(present["class_names"])
+        trained, has_spread = config.pop("aux_classes"), config.pop("has_spread", False)
+        names = config.pop("class_names")
+        model = cls(encoder, **{**config, "classes": trained})
+        model.prototypes_layer.make_room(names, has_spread)
         return model
 
     @property

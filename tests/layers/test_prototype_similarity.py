@@ -112,7 +112,7 @@ def test_golden_added_classes():
     np.testing.assert_allclose(after, expected["prototypes_after"], **close)
     np.testing.assert_array_equal(after[:2], before)
     assert layer.class_names == inputs["names"] + inputs["new_names"]
-    scores = numpy(layer(np.array(inputs["query"], "float32")))
+    scores = numpy(layer.similarity(np.array(inputs["query"], "float32"), after))
     assert scores.argmax(axis=1).tolist() == expected["predicted_among_all"]
     assert (2 + scores[:, 2:].argmax(axis=1)).tolist() == expected["predicted_among_new"]
 
