@@ -31,7 +31,7 @@ HELD_OUT_ALPHABETS = 6  # of the background set, to choose by
 TRAINING_DRAWINGS = 15  # of the 20 of a character
 TRAINING_UTTERANCES = 30  # of a speaker, as in the official split
 TRAINING_DIGITS = 0.7
-STEPS = {"digits": 400, "omniglot": 400, "speakers": 200, "cifar10": 400}
+STEPS = {"digits": 400, "omniglot": 300, "speakers": 200, "cifar10": 400}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,7 +95,10 @@ def _drawings():
 def alphabets():
     """Names of alphabets and their class ids, of the background and of the evaluation set."""
     return tuple(
-        {name: tuple(np.unique(d.labels[d.alphabets == name]).tolist()) for name in np.unique(d.alphabets)}
+        {
+            name: tuple(np.unique(d.labels[d.alphabets == name]).tolist())
+            for name in np.unique(d.alphabets)
+        }
         for d in _drawings()
     )
 
@@ -169,7 +172,7 @@ def untrained(name, classes):
         encoder = conv4((32, 32, 3), width=(32, 64, 64, 64), embedding=64, early_pooling=True)
         return PrototypicalClassifier(encoder, classes, hidden=(128,))
     if name == "omniglot":
-        encoder = conv4(width=64, early_pooling=True)
+        encoder = conv4(width=(32, 32, 64, 64), early_pooling=True)
         options = {"aux": "am", "decay": 0.5, "hidden": (omniglot.HIDDEN,), **omniglot.SIMILARITY}
         return PrototypicalClassifier(encoder, classes, **options)
     layers = [keras.Input((7, 12)), keras.layers.Flatten(), keras.layers.Dense(32)]

@@ -44,21 +44,21 @@ TEXT = """# New classes among all classes
 
 <!-- Written by `python -m zoo.new_classes`. -->
 
-`PrototypicalClassifier.add_classes` takes classes after training. These figures say how often the classifier then
-finds the class among **all** classes, for examples of the new classes and for examples of the old ones, and the harmonic
-mean of both. The published models of digits and photographs were trained on all ten classes, so small encoders were
-trained for this page, without the new classes:
+`PrototypicalClassifier.add_classes` adds classes after training. These figures say how often the
+classifier then finds the class of an example among **all** classes, for examples of the new classes
+and for examples of the old ones, and the harmonic mean of the two. The published models of digits
+and photographs were trained on all ten classes, so small encoders were trained for this page,
+without the new classes:
 
-| data | encoder | old classes | new classes | splits |
-| --- | --- | --- | --- | --- |
 {data}
 
-Support is drawn from the training part of the data and the figures are of the test part. In brackets: 95 % intervals of
-Student's t over the splits, each the mean over {draws} draws of the support. The splits of a data set share classes, so
-the intervals are too narrow for other data. All methods use the same embeddings: the nearest class mean is Euclidean,
-and logistic regression (scikit-learn, standardized embeddings, balanced classes) trains on the support and on up to
-{regression} training examples of each old class, which `add_classes` does not need. **Bold**: more than 3 points below
-the better one of these two.
+Support is drawn from the training part of the data, and the figures are of the test part. In
+brackets: 95 % intervals of Student's t over the splits, each the mean over {draws} draws of the
+support (one for Omniglot). The splits of a data set share classes, so the intervals are too narrow
+for other classes. All methods use the same embeddings. The nearest class mean is Euclidean.
+Logistic regression (scikit-learn, standardized embeddings, balanced classes) trains on the support
+and on up to {regression} training examples of each old class, which `add_classes` does not need.
+**Bold**: more than 3 points below the better one of these two.
 
 {tables}
 
@@ -72,9 +72,11 @@ the better one of these two.
 python -m zoo.new_classes --out build/new_classes
 ```
 
-trains the encoders on two cores in about half an hour, prints these tables and writes this page. `--phase choice` prints
-the figures of other splits, by which the method was chosen: no class that is new in the tables above takes part in them.
+trains the encoders, prints these tables and writes this page. `--phase choice` prints the figures
+of other splits, by which the method was chosen: no class that is new in the tables above takes part
+in them.
 """
+CHOICE = """@CHOICE@"""
 DATA = {
     "digits": (
         "two convolutions, 64 features, 400 steps",
@@ -82,7 +84,7 @@ DATA = {
         "each pair of 6, 7, 8, 9",
     ),
     "omniglot": (
-        "four convolutions, 64 features, 400 steps",
+        "four convolutions, 64 features, 300 steps",
         "characters of six of the 30 alphabets trained on",
         "all characters of an evaluation alphabet",
     ),
@@ -126,7 +128,9 @@ def measured(classifier, split, support, test, shots, draws):
     for draw in range(draws):
         rng = np.random.default_rng((draw, shots))
         rows, new = support_rows(support[1], split.new, shots, rng)
-        for method, scores in zip(METHODS, scores_of(classifier, old, labels, support[0][rows], new, z, rng), strict=True):
+        for method, scores in zip(
+            METHODS, scores_of(classifier, old, labels, support[0][rows], new, z, rng), strict=True
+        ):
             predicted = classes[np.argmax(scores, axis=1)]
             accuracy = evaluation.generalized_accuracy(predicted, truth, split.new)
             figures[method].append([getattr(accuracy, name) for name in FIGURES])
@@ -152,16 +156,33 @@ def scores_of(classifier, old, labels, support, new, z, rng):
         rng: Generator that draws the examples of the logistic regression.
     """
     head = classifier.prototypes_layer
-    layer = PrototypeSimilarity.from_config({**head.get_config(), "class_names": None, "classes": int(labels.max()) + 1, "has_spread": False})
+    layer = PrototypeSimilarity.from_config(
+        {
+            **head.get_config(),
+            "class_names": None,
+            "classes": int(labels.max()) + 1,
+            "has_spread": False,
+        }
+    )
     layer.build(old.shape)
     layer.similarity.set_weights(head.similarity.get_weights())
     layer.refit(old, labels)
     layer.add_classes([f"new {k}" for k in range(new.max() + 1)], support, new)
     z = ops.convert_to_tensor(z)
     means = ops.convert_to_tensor(layer.prototypes)
-    rows = np.concatenate([rng.permutation(np.flatnonzero(labels == k))[:REGRESSION_EXAMPLES] for k in np.unique(labels)])
-    regression = make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced", max_iter=300))
-    regression.fit(np.concatenate([old[rows], support]), np.concatenate([labels[rows], layer.classes - new.max() - 1 + new]))
+    rows = np.concatenate(
+        [
+            rng.permutation(np.flatnonzero(labels == k))[:REGRESSION_EXAMPLES]
+            for k in np.unique(labels)
+        ]
+    )
+    regression = make_pipeline(
+        StandardScaler(), LogisticRegression(class_weight="balanced", max_iter=300)
+    )
+    regression.fit(
+        np.concatenate([old[rows], support]),
+        np.concatenate([labels[rows], layer.classes - new.max() - 1 + new]),
+    )
     return [
         np.asarray(layer(z)),
         np.asarray(layer.similarity(z, means)),
@@ -193,7 +214,9 @@ def table(figures):
             if method == ADDED and means[method] < best - 0.03:
                 shown[2] = f"**{shown[2]}**"
             rows.append([shots, method, *shown])
-    return page_tables.markdown(["examples of a new class", "method", *(name.replace("_", " ") for name in FIGURES)], rows)
+    return page_tables.markdown(
+        ["examples of a new class", "method", *(name.replace("_", " ") for name in FIGURES)], rows
+    )
 
 
 def figures_of(name, phase, out):
@@ -204,13 +227,19 @@ def figures_of(name, phase, out):
         for split in class_splits.splits(name, phase):
             parts = class_splits.embedded(name, split, out)
             for shots in SHOTS:
-                for method, values in measured(parts[0], split, *parts[1:], shots, DRAWS[name]).items():
+                for method, values in measured(
+                    parts[0], split, *parts[1:], shots, DRAWS[name]
+                ).items():
                     figures[shots][method].append(values)
         training.write_json(path, figures)
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def main(names: Names = None, out: Out = pathlib.Path("build/new_classes"), phase: Phase = class_splits.MEASURED):
+def main(
+    names: Names = None,
+    out: Out = pathlib.Path("build/new_classes"),
+    phase: Phase = class_splits.MEASURED,
+):
     """Measures how often added classes are found among all classes, and how often the old ones
     still are; writes `zoo/new_classes.md` if all four data sets are measured."""
     tables = {}
@@ -219,6 +248,27 @@ def main(names: Names = None, out: Out = pathlib.Path("build/new_classes"), phas
         print(f"{TITLES[name]}\n\n{tables[name]}\n", flush=True)
     if phase == class_splits.MEASURED and set(tables) == set(class_splits.DOMAINS):
         write_text(PAGE, page(tables))
+
+
+def page(tables):
+    """The page of the figures of all data sets.
+
+    Args:
+        tables: Tables in Markdown, by data set.
+    """
+    rows = [
+        [TITLES[name], *DATA[name], len(class_splits.splits(name, class_splits.MEASURED))]
+        for name in tables
+    ]
+    lines = page_tables.markdown(["data", "encoder", "old classes", "new classes", "splits"], rows)
+    sections = [f"## {TITLES[name]}\n\n{table}" for name, table in tables.items()]
+    return TEXT.format(
+        data=lines,
+        draws=DRAWS["digits"],
+        regression=REGRESSION_EXAMPLES,
+        tables="\n\n".join(sections),
+        choice=CHOICE,
+    )
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ import numpy as np
 
 from keras_dml.evaluation._checks import ids
 
+_KINDS = {**dict.fromkeys("biuf", "number"), **dict.fromkeys("UT", "string"), "S": "bytes"}
+
 
 @dataclass(frozen=True)
 class GeneralizedAccuracy:
@@ -58,10 +60,10 @@ def generalized_accuracy(predicted, labels, new_classes):
     predicted, labels = ids("`predicted`", predicted), ids("`labels`", labels)
     new_classes = ids("`new_classes`", new_classes)
     arrays = (predicted, labels, new_classes)
-    if len({array.dtype.kind in "biuf" or array.dtype.kind for array in arrays}) > 1:
+    if len({_KINDS[array.dtype.kind] for array in arrays}) > 1:
         raise ValueError(
-            "`predicted`, `labels` and `new_classes` must name classes in one way, as numbers or as "
-            f"strings. Received dtypes {', '.join(str(array.dtype) for array in arrays)}."
+            "`predicted`, `labels` and `new_classes` must name classes in one way, as numbers or "
+            f"as strings. Received dtypes {', '.join(str(array.dtype) for array in arrays)}."
         )
     if predicted.shape != labels.shape or labels.ndim != 1:
         raise ValueError(

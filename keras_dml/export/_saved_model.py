@@ -35,9 +35,10 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
 
     - `score(embedding, prototypes)`: (n, features) and (m, features), gives `similarity` (n, m),
       higher is more similar. The prototypes are the caller's, so classes can be added without a new
-      file.
+      file. These are similarities alone, which prefer the classes of training: compare them among
+      classes of training or among added ones.
     - `classify`, with the arguments of `embed`: gives `scores` (n, classes) by the model's own
-      prototypes.
+      prototypes, in which classes added before the export are balanced against the others.
 
     It needs TensorFlow alone: `tf.saved_model.load(path).signatures["embed"](signal=...,
     length=...)["embedding"]`. It is loaded and compared with Keras before it takes the place of

@@ -43,9 +43,10 @@ def tflite(
 
     - `score(embedding, prototypes)`: (1, features) and (n, features), gives `similarity` (n,),
       higher is more similar. The prototypes are the caller's, so classes can be added without a new
-      file.
+      file. These are similarities alone, which prefer the classes of training: compare them among
+      classes of training or among added ones.
     - `classify`, with the arguments of `embed`: gives `scores` (classes,) by the model's own
-      prototypes.
+      prototypes, in which classes added before the export are balanced against the others.
 
     A model on matrices is written with the polynomial solver, since no device has an
     eigendecomposition, and with float32 weights for `"dynamic"`, since 8 bits do not hold small

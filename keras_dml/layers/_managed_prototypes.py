@@ -13,10 +13,9 @@ from keras_dml.layers._classes import (
     whitening,
 )
 
-
 ROWS = ("prototypes", "visits", "counts", "added")
 SPREAD = ("whitening", "spread")
-SHRINKAGE = 0.7
+SHRINKAGE = 0.5
 """Weight of equal variances in the covariance of a class, chosen by `zoo.new_classes`."""
 
 

@@ -22,7 +22,15 @@ class ClassManagement:
     def add_classes(self, class_names, x, y, *, batch_size=BATCH):
         """Adds new classes from a few examples, without training.
 
-        The prototype of a class is the mean embedding of its examples.
+        The prototype of a class is the mean embedding of its examples. The learned similarity
+        hardly ever prefers a class it was not trained on, so the nearest class mean decides between
+        old and new classes and among the new ones; see `keras_dml.geometry.prototypes.balanced`.
+        Scores of the old classes do not change. Call `refit_prototypes` with training examples
+        before: it measures how far the examples of a class spread, which makes the decision better.
+        Without it, as in the published models, the spread of the new examples is used, or the
+        Euclidean distance if each class has one example.
+
+        @FIGURES@ `keras_dml.evaluation.generalized_accuracy` computes these figures for your data.
 
         Args:
             class_names: Names of the new classes.
@@ -87,7 +95,8 @@ class ClassManagement:
         """Sets each prototype to its class's mean embedding in inference mode.
 
         The moving means of training lag behind the encoder, and they are means of embeddings in
-        training mode, with dropout and with the statistics of a batch.
+        training mode, with dropout and with the statistics of a batch. The spread of the embeddings
+        around their means is measured too, for `add_classes`.
 
         Args:
             x: Examples of every class, shape `(count, ...)`.

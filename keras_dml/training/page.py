@@ -5,6 +5,11 @@ from keras_dml.zoo import catalog, headline
 
 _NOTE = "<!-- Written from card.json by `keras_dml.training`; change the card, not this page. -->"
 _SUBJECTS_SHOWN = 12
+_NEW_CLASSES = (
+    "Added classes are found among all classes less often than the classes of training; "
+    "`zoo/new_classes.md` of the checkout has figures, and "
+    "`keras_dml.evaluation.generalized_accuracy` measures them on your data."
+)
 
 
 def render(card, images=()):
@@ -53,7 +58,8 @@ def _use(card):
         f'model = zoo.load("{_place(card)}")',
         *(_use_of_classifier(card) if catalog.is_classifier(card) else _use_of_encoder(card)),
     ]
-    return "```python\n" + "\n".join(lines) + "\n```"
+    code = "```python\n" + "\n".join(lines) + "\n```"
+    return f"{code}\n\n{_NEW_CLASSES}" if catalog.is_classifier(card) else code
 
 
 def _place(card):

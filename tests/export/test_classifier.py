@@ -295,3 +295,21 @@ def test_audio_is_tried_from_the_shortest_that_the_network_takes_to_a_second(spe
     assert [len(one) for one in noise] == [least, 2 * least, 16000]
     assert not silence.any() and np.ptp(constant) == 0 and constant.any()
     assert max(np.abs(one).max() for one in noise) < 1
+
+
+@pytest.mark.parametrize("quantization", [None, "float16"])
+def test_classes_that_were_added_answer_in_a_file_as_in_keras(
+    classifier, images, quantization, tmp_path
+):
+    x, labels = images
+    grown = type(classifier).from_config(classifier.get_config())
+    grown.set_weights(classifier.get_weights())
+    grown.refit_prototypes(x, labels)
+    grown.add_classes(["new", "newer"], x[:4], [0, 1, 1, 0])
+    made = export.tflite(grown, tmp_path / "grown.tflite", quantization)
+    classify = runner(made, "classify")
+    found = np.stack([classify(image=image[None]) for image in x])
+    expected = np.asarray(grown(x))
+    assert found.shape == (len(x), CLASSES + 2)
+    bound = parity.BOUNDS[quantization].similarity
+    np.testing.assert_allclose(found, expected, rtol=0, atol=bound * np.abs(expected).max())

@@ -5,6 +5,7 @@ import pytest
 
 from keras_dml import models
 from keras_dml._backend import keras
+from keras_dml.evaluation import generalized_accuracy
 from tests.geometry.perceptrons import numpy
 
 NAMES = ["ann", "bob", "eve"]
@@ -118,3 +119,36 @@ def test_labels_may_be_names_where_classes_are_added_or_fitted_anew():
     one.add_classes(["p", "q"], x[:3], [1, 0, 1])
     other.add_classes(["p", "q"], x[:3], np.array(["q", "p", "q"]))
     np.testing.assert_array_equal(one.prototypes, other.prototypes)
+
+
+@once
+def test_added_classes_are_chosen_among_all_and_a_file_keeps_that(tmp_path, rng):
+    """On clusters whose encoder sorts them, by a similarity that was trained on three of five."""
+    means = 4 * rng.normal(size=(5, 4))
+    y = np.repeat(np.arange(5), 24)
+    x = (means[y] + rng.normal(size=(len(y), 4))).astype("float32")
+    encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(4)])
+    model = models.PrototypicalClassifier(encoder, 3, hidden=16, class_names=NAMES)
+    model.compile(keras.optimizers.Adam(1e-2))
+    old = y < 3
+    model.fit(x[old], y[old], epochs=15, batch_size=24, verbose=0)
+    model.refit_prototypes(x[old], y[old])
+    before = numpy(model(x))
+    support = np.concatenate([np.flatnonzero(y == k)[:3] for k in (3, 4)])
+    model.add_classes(["joe", "kim"], x[support], y[support] - 3)
+    np.testing.assert_array_equal(numpy(model(x))[:, :3], before)
+    np.testing.assert_array_equal(numpy(model.predict(x, verbose=0)), numpy(model(x)))
+    names = np.array([*NAMES, "joe", "kim"])
+    accuracy = generalized_accuracy(names[model.classify(x)], names[y], ["joe", "kim"])
+    assert accuracy.harmonic_mean > 0.9
+    among = model.classify(x[~old], among=["joe", "kim"])
+    assert np.mean(among == y[~old]) > 0.9
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_array_equal(numpy(loaded(x)), numpy(model(x)))
+    copy = models.PrototypicalClassifier.from_config(model.get_config())
+    copy.set_weights(model.get_weights())
+    np.testing.assert_array_equal(numpy(copy(x)), numpy(model(x)))
+    loaded.remove_classes(["ann", "joe"])
+    assert loaded.class_names == ["bob", "eve", "kim"]
+    assert np.mean(loaded.classify(x[y == 4]) == 2) > 0.9
