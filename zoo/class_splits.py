@@ -6,6 +6,7 @@ encoders of other training classes. `zoo.new_classes` measures these embeddings.
 
 import dataclasses
 import functools
+import hashlib
 import itertools
 import pathlib
 
@@ -82,7 +83,7 @@ def photographs():
 
 
 def characters():
-    """Characters of Omniglot, evaluation set included; alphabets are those of `alphabets`."""
+    """Characters of Omniglot, evaluation set included."""
     x, y = zip(*((d.images, d.labels) for d in _drawings()), strict=True)
     return _parts(np.concatenate(x), np.concatenate(y), TRAINING_DRAWINGS)
 
@@ -130,11 +131,11 @@ def splits(name, phase):
         pairs = [pairs[0], pairs[2], pairs[-1]] if phase == MEASURED else [pairs[1], pairs[-1]]
     elif phase == CHOICE:
         pairs = pairs[:: -(-len(pairs) // 3)]
-    found = []
+    splits_of_pairs = []
     for pair in pairs:
         old = tuple(label for label in present if label not in pair)
-        found.append(Split("-".join(map(str, pair)), old, old, pair))
-    return found
+        splits_of_pairs.append(Split("-".join(map(str, pair)), old, old, pair))
+    return splits_of_pairs
 
 
 def _alphabet_splits(phase):
@@ -265,6 +266,4 @@ def embedded(name, split, folder, steps=None):
 
 
 def _digest(ids):
-    import hashlib
-
     return hashlib.sha256(np.array(ids, np.int64).tobytes()).hexdigest()[:8]

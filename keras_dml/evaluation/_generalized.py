@@ -52,7 +52,7 @@ def generalized_accuracy(predicted, labels, new_classes):
         `GeneralizedAccuracy`; printing it shows all three figures.
 
     Raises:
-        ValueError: If shapes differ, or there is no example of a new class or none of an old class.
+        ValueError: If shapes or kinds of labels differ, or `labels` lacks new or old classes.
 
     >>> print(generalized_accuracy(["a", "a", "new"], ["a", "new", "new"], ["new"]))
     new classes 50.0 % of 2, old classes 100.0 % of 1, harmonic mean 66.7 %

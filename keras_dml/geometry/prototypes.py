@@ -74,8 +74,10 @@ def balanced(similarities, z, prototypes, added, whitening, spread, counts):
         ops.matmul(z, whitening), ops.matmul(prototypes, whitening)
     )
     distances = distances - ops.where(counts > 0, spread / ops.maximum(counts, 1), 0)
-    infinite = float("inf")
-    highest = ops.max(ops.where(added, -infinite, similarities), axis=1, keepdims=True)
-    nearest = ops.min(ops.where(added, infinite, distances), axis=1, keepdims=True)
+    # Added classes count as the least similar and the farthest: infinite values have no 8 bits.
+    lowest = ops.min(similarities, axis=1, keepdims=True)
+    farthest = ops.max(distances, axis=1, keepdims=True)
+    highest = ops.max(ops.where(added, lowest, similarities), axis=1, keepdims=True)
+    nearest = ops.min(ops.where(added, farthest, distances), axis=1, keepdims=True)
     level = ops.where(ops.all(added), 0.0, highest + nearest / 2)
     return ops.where(added, level - distances / 2, similarities)

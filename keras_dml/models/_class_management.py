@@ -26,9 +26,9 @@ class ClassManagement:
         hardly ever prefers a class it was not trained on, so the nearest class mean decides between
         old and new classes and among the new ones; see `keras_dml.geometry.prototypes.balanced`.
         Scores of the old classes do not change. Call `refit_prototypes` with training examples
-        before: it measures how far the examples of a class spread, which makes the decision better.
-        Without it, as in the published models, the spread of the new examples is used, or the
-        Euclidean distance if each class has one example.
+        after training: it measures how far the examples of a class spread, which makes the decision
+        better. Without it, as in the published models, the spread of the new examples is used, or
+        the Euclidean distance if each class has one example.
 
         @FIGURES@ `keras_dml.evaluation.generalized_accuracy` computes these figures for your data.
 

@@ -40,8 +40,9 @@ class Scoring:
 
         Args:
             x: A batch of inputs.
-            head: `"sim"`, similarities to the prototypes; `"dol"`, the auxiliary dense layer, which
-                has the classes of training alone (with `aux="am"` its cosines).
+            head: `"sim"`, similarities to the prototypes, balanced for classes that were added
+                (`add_classes`); `"dol"`, the auxiliary dense layer, which has the classes of
+                training alone (with `aux="am"` its cosines).
 
         Raises:
             ValueError: Same as in `embed` and `head_scores`.
@@ -94,6 +95,9 @@ class Scoring:
 
     def classify(self, x, *, among=None, batch_size=BATCH):
         """The most similar class of each input (Monteiro2020, Eq. 4); ties go to the lowest row.
+
+        If classes were added, the nearest class mean decides between them and the old ones, see
+        `add_classes`.
 
         Args:
             x: Inputs, shape `(count, ...)`.

@@ -1,4 +1,4 @@
-"""The page of new classes among all classes: its splits, its figures and the cards that quote it."""
+"""The page of new classes among all classes: its splits, its figures and cards that quote it."""
 
 import re
 
