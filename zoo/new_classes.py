@@ -62,6 +62,11 @@ and on up to {regression} training examples of each old class, which `add_classe
 
 {tables}
 
+The learned similarity still decides among the old classes. On Omniglot it was trained for few steps
+and limits the figure: with whitened distances alone 79 % of the old drawings are right, and the
+harmonic mean with five examples is 66.9 % (measured afterwards, on the same splits). This is why
+`add_classes` stays behind logistic regression there.
+
 ## How it was chosen
 
 {choice}
@@ -105,8 +110,8 @@ DATA = {
     ),
     "omniglot": (
         "four convolutions, 64 features, 300 steps",
-        "characters of six of the 30 alphabets trained on",
-        "all characters of an evaluation alphabet",
+        "characters of three of the 30 alphabets trained on",
+        "all characters of an alphabet; each second one of the evaluation set",
     ),
     "speakers": (
         "one dense layer, 32 features, 200 steps",
@@ -197,7 +202,7 @@ def scores_of(classifier, old, labels, support, new, z, rng):
         ]
     )
     regression = make_pipeline(
-        StandardScaler(), LogisticRegression(class_weight="balanced", max_iter=300)
+        StandardScaler(), LogisticRegression(class_weight="balanced", max_iter=200)
     )
     regression.fit(
         np.concatenate([old[rows], support]),

@@ -35,7 +35,7 @@ def test_alphabets_that_are_measured_choose_nothing(data_dir):
     for split in choice:
         assert not new & {*split.trained, *split.new}
         assert {*split.old} <= {*split.trained} and not {*split.trained} & {*split.new}
-    assert len(measured) == 20
+    assert len(measured) == 10
 
 
 def test_each_method_is_measured_on_the_same_embeddings(rng):
