@@ -58,6 +58,9 @@ support (one for Omniglot). The splits of a data set share classes, so the inter
 for other classes. All methods use the same embeddings. The nearest class mean is Euclidean.
 Logistic regression (scikit-learn, standardized embeddings, balanced classes) trains on the support
 and on up to {regression} training examples of each old class, which `add_classes` does not need.
+`add_classes` was called after `refit_prototypes`, which measures how far the examples of old classes
+spread. The published files do not hold that spread; call `refit_prototypes` first if you have
+training examples.
 **Bold**: more than 3 points below the better one of these two.
 
 {tables}
@@ -89,7 +92,7 @@ Harmonic means with five examples of each new class unless another number is nam
    with the nearest mean between old and new classes and the similarity among the new ones the
    harmonic mean is 80 %, and 92 % by the nearest mean alone.
 2. *An offset of whitened distances, calibrated on simulated examples* around the class means: 95
-   % on digits, but 27 to 36 % on photographs, because new classes spread differently from classes
+   % on digits, but 27 to 42 % on photographs, because new classes spread differently from classes
    that were trained on.
 3. *Whitened distances, less what few examples add to them* (published): the covariance is shrunk
    toward equal variances by a weight, of which .5 was taken.
