@@ -58,8 +58,8 @@ support (one for Omniglot). The splits of a data set share classes, so the inter
 for other classes. All methods use the same embeddings. The nearest class mean is Euclidean.
 Logistic regression (scikit-learn, standardized embeddings, balanced classes) trains on the support
 and on up to {regression} training examples of each old class, which `add_classes` does not need.
-`add_classes` was called after `refit_prototypes`, which measures how far the examples of old classes
-spread. The published files do not hold that spread; call `refit_prototypes` first if you have
+`add_classes` was called after `refit_prototypes`, which measures how far the examples of old
+classes spread. The published files do not hold that spread; call `refit_prototypes` first if you have
 training examples.
 **Bold**: more than 3 points below the better one of these two.
 
