@@ -59,8 +59,8 @@ for other classes. All methods use the same embeddings. The nearest class mean i
 Logistic regression (scikit-learn, standardized embeddings, balanced classes) trains on the support
 and on up to {regression} training examples of each old class, which `add_classes` does not need.
 `add_classes` was called after `refit_prototypes`, which measures how far the examples of old
-classes spread. The published files do not hold that spread; call `refit_prototypes` first if you have
-training examples.
+classes spread. The published files do not hold that spread. Call `refit_prototypes` first if you
+have training examples.
 **Bold**: more than 3 points below the better one of these two.
 
 {tables}
