@@ -1,5 +1,7 @@
 """Importing the package is cheap, and a missing backend is explained."""
 
+import importlib
+import json
 import os
 import subprocess
 import sys
@@ -9,15 +11,17 @@ import pytest
 
 import keras_dml
 from keras_dml._backend import startup
+from tests.test_docs import areas, listed
 
 SECONDS = 0.3  # what `import keras_dml` may take
 HEAVY = ("keras", "tensorflow", "jax", "numpy", "sklearn", "matplotlib")
 
 
-def python(code, **environment):
+def python(code, input=None, **environment):
     """Runs code in a fresh interpreter and returns what it printed."""
     done = subprocess.run(
         [sys.executable, "-c", code],
+        input=input,
         capture_output=True,
         text=True,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **environment},
@@ -50,6 +54,45 @@ def test_every_public_name_is_listed_and_loads():
     assert set(keras_dml.__all__) <= set(dir(keras_dml))
     for name in keras_dml.__all__:
         assert getattr(keras_dml, name) is not None
+
+
+SWEEP = """
+import json, sys
+import keras
+for area, names in json.load(sys.stdin).items():
+    for module in [module for module in sys.modules if module.split(".")[0] == "keras_dml"]:
+        del sys.modules[module]
+    import keras_dml
+    try:
+        place = keras_dml
+        for part in area.split(".")[1:]:
+            place = getattr(place, part)
+    except AttributeError as error:
+        print(area, error)
+        continue
+    loaded = set(vars(place))  # before one name loads another
+    for name in names:
+        try:
+            name in loaded or vars(place)["__getattr__"](name)
+        except (AttributeError, ImportError, KeyError) as error:
+            print(area, name, error)
+"""
+
+
+def test_every_listed_name_loads_without_another_import():
+    """Each area of the index after a fresh `import keras_dml`, in one process that keeps Keras."""
+    names = {area: sorted(listed()[area]) for area in listed()}
+    assert len(names) > 20 and sum(map(len, names.values())) > 200
+    assert python(SWEEP, input=json.dumps(names), KERAS_BACKEND="jax") == ""
+
+
+def test_every_name_that_a_package_shows_loads():
+    """`dir` of a package promises what completion offers."""
+    modules = [importlib.import_module(area) for area in areas()]
+    assert len(modules) > 20
+    for module in modules:
+        for name in dir(module):
+            assert getattr(module, name) is not None or name.startswith("__"), (module, name)
 
 
 def test_a_function_stays_itself_on_the_second_access():

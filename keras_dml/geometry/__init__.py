@@ -35,8 +35,22 @@ Vectors and signals:
 - `signals.correlation`: correlations of channels at lags
 
 What they share: `numerics` (guards, dtypes) and `chunks` (blocks of bounded memory).
+
+Modules load on first use.
 """
 
-from keras_dml.geometry.quantile import wasserstein
+from keras_dml import _lazy
 
-__all__ = ["wasserstein"]
+_SUBMODULES = (
+    "chunks",
+    "numerics",
+    "prototypes",
+    "quantile",
+    "signals",
+    "similarity",
+    "spd",
+    "vector",
+)
+
+__all__ = [*_SUBMODULES, "wasserstein"]
+__getattr__, __dir__ = _lazy.attach(__name__, {"wasserstein": "quantile"}, _SUBMODULES)

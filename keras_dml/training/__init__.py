@@ -33,7 +33,6 @@ _SUBMODULES = (
     "discriminants",
     "fronts",
     "golden",
-    "leaderboard",
     "measure",
     "page",
     "page_tables",

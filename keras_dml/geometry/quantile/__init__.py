@@ -1,5 +1,13 @@
 """Distributions as quantile functions that are linear between shared knots (Abdelwahab2019)."""
 
+from keras_dml import _lazy
 from keras_dml.geometry.quantile.function import evaluate, initial_alpha, knots, quantiles
 
+_SUBMODULES = ("barycenter", "divergences", "function", "order", "pairwise", "plan", "wasserstein")
+
 __all__ = ["evaluate", "initial_alpha", "knots", "quantiles"]
+__getattr__, _ = _lazy.attach(__name__, {}, _SUBMODULES)
+
+
+def __dir__():
+    return sorted([*__all__, *_SUBMODULES])

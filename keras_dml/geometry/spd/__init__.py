@@ -4,6 +4,7 @@ Every function takes matrices `(..., n, n)`, uses their symmetric part, and has 
 gradient: the G with `df = sum(G * dX)` for symmetric `dX`.
 """
 
+from keras_dml import _lazy
 from keras_dml.geometry.signals.covariance import check_estimator, covariance
 from keras_dml.geometry.spd.distance import *  # noqa: F403  a new distance touches one file
 from keras_dml.geometry.spd.distance import __all__ as _DISTANCES
@@ -22,6 +23,23 @@ from keras_dml.geometry.spd.functions import (
 from keras_dml.geometry.spd.matrices import whitening
 from keras_dml.geometry.spd.mean import geodesic, karcher_mean, log_euclidean_mean
 from keras_dml.geometry.spd.vectors import unvectorize, vectorize
+
+_SUBMODULES = (
+    "difference",
+    "distance",
+    "divided_differences",
+    "functions",
+    "matrices",
+    "mean",
+    "namespaces",
+    "pairs",
+    "polynomial",
+    "potato",
+    "sign_polynomials",
+    "stiefel",
+    "tangent",
+    "vectors",
+)
 
 __all__ = [
     *_DISTANCES,
@@ -44,3 +62,9 @@ __all__ = [
     "vectorize",
     "whitening",
 ]
+
+__getattr__, _ = _lazy.attach(__name__, {}, _SUBMODULES)
+
+
+def __dir__():
+    return sorted([*__all__, *_SUBMODULES])
