@@ -8,6 +8,7 @@ from keras_dml._backend import keras, ops
 from keras_dml.geometry import spd
 from keras_dml.geometry.quantile import wasserstein
 from keras_dml.layers import QuantileLayer
+from keras_dml.losses import TripletLoss
 from tests.geometry import matrices
 
 KINDS = {
@@ -277,13 +278,115 @@ def test_a_distance_of_ones_own_squares_what_it_measures(rng, kind):
         kind()(x[0], y)
 
 
-def test_a_registered_distance_is_known_everywhere(rng, monkeypatch):
-    monkeypatch.setattr(distances.base, "_NAMES", dict(distances.base._NAMES))
-    distances.register("manhattan")(Manhattan)
+def test_a_registered_distance_is_known_everywhere(register):
+    register("manhattan")(Manhattan)
     assert type(distances.get("manhattan")) is Manhattan
     assert "manhattan" in distances.names()
     clone = distances.get(distances.serialize(Manhattan()))
     assert type(clone) is Manhattan
+
+
+@pytest.fixture
+def register(monkeypatch):
+    """`distances.register`, whose names are forgotten after the test."""
+    monkeypatch.setattr(distances.base, "_NAMES", dict(distances.base._NAMES))
+    custom = keras.saving.get_custom_objects()
+    before = dict(custom)
+    yield distances.register
+    custom.clear()
+    custom.update(before)
+
+
+def written(name, module=__name__, base=distances.Distance):
+    """A new distance class of that name, as a cell of a notebook defines it."""
+    body = {"__module__": module, "__qualname__": name, "pairwise": Manhattan.pairwise}
+    return type(name, (base,), body)
+
+
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_a_registered_name_is_not_given_to_another_class(register, name):
+    before = distances.declared(name)
+    with pytest.raises(ValueError, match=f"{name!r}.*{before.__name__}"):
+        register(name)(written("Another"))
+    assert distances.declared(name) is before and before.name == name
+    assert type(distances.get(distances.serialize(before()))) is before
+
+
+def test_a_name_of_ones_own_is_not_given_away_either(register):
+    first = register("mine")(written("First"))
+    with pytest.raises(ValueError, match="mine.*First"):
+        register("mine")(written("Second"))
+    assert distances.declared("mine") is first
+
+
+def test_a_class_that_is_defined_again_replaces_itself(register):
+    """A cell that is run again, or a module that is reloaded."""
+    register("mine")(written("First"))
+    again = register("mine")(written("First"))
+    assert distances.declared("mine") is again
+    assert type(distances.get(distances.serialize(again()))) is again
+
+
+def test_a_class_has_one_name(register):
+    with pytest.raises(ValueError, match="'cosine'.*'angle'"):
+        register("angle")(distances.Cosine)
+    assert distances.Cosine.name == "cosine" and "angle" not in distances.names()
+
+
+@pytest.mark.parametrize("name", ["Cosine", "QuantileLayer"])
+def test_a_class_does_not_take_the_place_of_the_packages_own_in_saved_models(register, name):
+    before = keras.saving.get_registered_object(f"keras_dml>{name}")
+    assert before is not None
+    with pytest.raises(ValueError, match=f"{name!r}.*Rename"):
+        register("mine")(written(name, "__main__"))
+    assert keras.saving.get_registered_object(f"keras_dml>{name}") is before
+
+
+@pytest.mark.parametrize("name", [Manhattan, None, 3, ["mine"]])
+def test_a_name_that_is_no_text_is_refused(name):
+    with pytest.raises(TypeError, match="name"):
+        distances.register(name)
+
+
+@pytest.mark.parametrize("thing", [lambda x, y: x, Manhattan(), keras.layers.Dense])
+def test_only_distances_are_registered(register, thing):
+    with pytest.raises(TypeError, match="Distance"):
+        register("mine")(thing)
+    assert "mine" not in distances.names()
+
+
+def test_an_empty_name_is_refused():
+    with pytest.raises(ValueError, match="empty"):
+        distances.register("")
+
+
+class Unwritten(distances.Distance):
+    def distance(self, x, y):
+        return x @ y.T
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: distances.register("unwritten")(Unwritten),
+        lambda: distances.get(Unwritten()),
+        lambda: distances.get(distances.Distance()),
+        lambda: TripletLoss(distance=Unwritten()),
+    ],
+)
+def test_a_distance_without_pairwise_is_refused_before_it_measures(use):
+    with pytest.raises(TypeError, match="`pairwise"):
+        use()
+
+
+def test_a_call_of_a_distance_without_pairwise_says_what_is_missing():
+    with pytest.raises(NotImplementedError, match="Unwritten.*`pairwise"):
+        Unwritten()(np.eye(2, dtype="float32"), np.eye(2, dtype="float32"))
+
+
+def test_a_class_in_place_of_a_distance_is_refused():
+    with pytest.raises(TypeError, match=r"`Cosine\(\)`"):
+        distances.get(distances.Cosine)
 
 
 def test_a_name_on_a_card_tells_what_its_distance_declares():

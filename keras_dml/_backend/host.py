@@ -1,11 +1,11 @@
 """NumPy functions within a step of TensorFlow."""
 
-from keras_dml._backend import keras
+from keras_dml._backend import keras, xla
 
 
 def is_reachable():
-    """Whether a step can call NumPy, as on TensorFlow."""
-    return keras.backend.backend() == "tensorflow"
+    """Whether a step can call NumPy: on TensorFlow, unless XLA compiles the step."""
+    return keras.backend.backend() == "tensorflow" and not xla.is_compiling()
 
 
 def is_faster():

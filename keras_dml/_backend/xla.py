@@ -46,6 +46,16 @@ def is_traced():
     return is_used() and not tf.executing_eagerly()
 
 
+def is_compiling():
+    """Whether XLA compiles the TensorFlow graph that is being traced, as with `jit_compile=True`."""
+    if keras.backend.backend() != "tensorflow":
+        return False
+    import tensorflow as tf
+    from tensorflow.python.ops import control_flow_util  # no public function tells
+
+    return control_flow_util.GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph())
+
+
 def compiled(function):
     """The function compiled by XLA for each shape on TensorFlow, without a gradient; unchanged on
     JAX and where XLA is not used."""

@@ -19,6 +19,18 @@ class Distance:
     mining, inference, exporters and cards use nothing else. Objects have no state: what a distance
     needs beside two embeddings travels inside them.
 
+    What a subclass writes, and what needs it:
+
+    - `pairwise`, on `keras.ops`: everything. A file for devices needs builtin TFLite operators, in
+      `pairwise` or in `on_device`.
+    - `@register(name)`: models, losses and cards that are saved and loaded again.
+    - `get_config`: the same, if the constructor has arguments.
+    - `degenerate`: exports, if an embedding of zeros is invalid for the distance.
+    - `is_zero_at_itself = False`: losses that compare squares, if d(x, x) is not 0.
+    - `index_vectors`: galleries on a server.
+    - `check`: optional, refuses embeddings that are invalid or of another model.
+    - `ranking`, `lower_bounds`, `bytes_per_pair`: optional, for speed and memory.
+
     Attributes:
         name: Name in `get`, cards and commands, set by `register`.
         rank: Rank of a batch of embeddings; None: any.
@@ -64,7 +76,7 @@ class Distance:
         Returns:
             Tensor, shape `(n, m)`.
         """
-        raise NotImplementedError
+        raise NotImplementedError(_unwritten(type(self)))
 
     def on_device(self, x, y):
         """All distances as an exported file computes them, `(n, ...)` and `(m, ...)` to `(n, m)`.
@@ -117,10 +129,17 @@ class Distance:
         """
 
     def degenerate(self, like):
-        """A degenerate embedding, to test an exported file on.
+        """Returns a valid embedding for which the distance is hardest to compute: zeros.
+
+        Exports compare the file with Keras on it, and galleries on a server ask it for the number
+        of vectors. Override it if the distance is undefined for zeros, as for SPD matrices, where
+        it returns the identity.
 
         Args:
             like: Embedding, shape `(...)`.
+
+        Returns:
+            NumPy array of the same shape and dtype.
         """
         return np.zeros_like(like)
 
@@ -213,16 +232,86 @@ class Custom(Distance):
 def register(name):
     """Class decorator that registers a `Distance` by name, for `get` and saved models.
 
+    A name belongs to one class. Registering a class again under its name replaces it, so a cell of
+    a notebook can be run again and a module reloaded: a class of the same module and the same
+    qualified name counts as the same class.
+
     Args:
         name: Name, such as `"stein"`.
+
+    Raises:
+        TypeError: If `name` is not a string, or the decorated object is not a subclass of
+            `Distance` that has a `pairwise`.
+        ValueError: If `name` is empty or registered by another class, or the class is registered
+            under another name, or Keras knows another class of this package by the class's name.
     """
+    if not isinstance(name, str):
+        shown = name.__name__ if isinstance(name, type) else repr(name)
+        raise TypeError(
+            f"`register` needs a name, which must be a string. Received {shown}. Write "
+            '`@register("my_distance")` above the class.'
+        )
+    if not name:
+        raise ValueError(f"The name of a distance must not be empty. Received {name!r}.")
 
     def registered(kind):
+        if not (isinstance(kind, type) and issubclass(kind, Distance)):
+            raise TypeError(
+                f"`register({name!r})` decorates a subclass of `keras_dml.distances.Distance`. "
+                f"Received {kind!r}."
+            )
+        _check_written(kind)
+        _check_free(name, kind)
         kind.name = name
         _NAMES[name] = kind
         return keras.saving.register_keras_serializable(package=PACKAGE)(kind)
 
     return registered
+
+
+def _check_free(name, kind):
+    """Refuses a name, or a class name in saved models, that belongs to another class."""
+    holder = _NAMES.get(name)
+    if holder is not None and not _is_same_class(holder, kind):
+        raise ValueError(
+            f"The distance name {name!r} is registered by {_path(holder)}. Received {_path(kind)}. "
+            "Register it under another name."
+        )
+    for taken, holder in _NAMES.items():
+        if taken != name and _is_same_class(holder, kind):
+            raise ValueError(
+                f"{_path(kind)} is registered as {taken!r}. Received another name, {name!r}. "
+                "Register a subclass under the second name."
+            )
+    holder = keras.saving.get_registered_object(f"{PACKAGE}>{kind.__name__}")
+    if holder is not None and not _is_same_class(holder, kind):
+        raise ValueError(
+            f"Saved models know {_path(holder)} by its class name, {kind.__name__!r}. Received "
+            f"{_path(kind)}. Rename the class."
+        )
+
+
+def _is_same_class(holder, kind):
+    """Whether two classes are one, also if its module was reloaded or its cell run again."""
+    return _path(holder) == _path(kind)
+
+
+def _path(kind):
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _check_written(kind):
+    """Refuses a class that overrides neither `pairwise` nor `__call__`."""
+    if kind.pairwise is Distance.pairwise and kind.__call__ is Distance.__call__:
+        raise TypeError(_unwritten(kind))
+
+
+def _unwritten(kind):
+    return (
+        f"{kind.__name__} has no method `pairwise(x, y)`. A distance needs one that takes "
+        "embeddings of shapes (n, ...) and (m, ...) and returns their distances, shape (n, m). "
+        "Write it on `keras.ops`."
+    )
 
 
 def names():
@@ -261,11 +350,12 @@ def get(identifier):
 
     Raises:
         ValueError: If the name is unknown or of a learned distance; the message lists the others.
-        TypeError: If it is none of these.
+        TypeError: If it is none of these, or a `Distance` without `pairwise`.
     """
     if isinstance(identifier, dict):
         identifier = keras.saving.deserialize_keras_object(identifier)
     if isinstance(identifier, Distance):
+        _check_written(type(identifier))
         return identifier
     if isinstance(identifier, str):
         kind = declared(identifier)
@@ -275,6 +365,11 @@ def get(identifier):
                 "own, `model.distance`."
             )
         return kind()
+    if isinstance(identifier, type) and issubclass(identifier, Distance):
+        raise TypeError(
+            f"A distance is an object. Received the class {identifier.__name__}. Pass "
+            f"`{identifier.__name__}()`."
+        )
     if callable(identifier):
         return Custom(identifier)
     raise TypeError(

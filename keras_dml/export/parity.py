@@ -6,6 +6,7 @@ import pathlib
 import numpy as np
 
 from keras_dml._backend import keras
+from keras_dml.distances import Distance
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,8 +142,43 @@ def check_numbers(file, what, found, expected, bound):
 
 
 def gallery(embeddings, metric):
-    """Embeddings to try distances on: the given ones, and one where quotients are hardest."""
-    return np.concatenate([embeddings, metric.degenerate(embeddings[0])[None]])
+    """Embeddings to try distances on: the given ones, and one where quotients are hardest.
+
+    Raises:
+        ValueError: If the distance is undefined for its degenerate embedding.
+    """
+    hardest = np.asarray(metric.degenerate(embeddings[0]))
+    if hardest.shape != embeddings[0].shape:
+        raise ValueError(
+            f"{_degenerate(metric)} must have the shape of an embedding, {embeddings[0].shape}. "
+            f"Received shape {hardest.shape}."
+        )
+    tried = np.concatenate([embeddings, hardest[None].astype(embeddings.dtype)])
+    outcome = _outcome(metric, tried)
+    if outcome is not None and _outcome(metric, embeddings) is None:
+        raise ValueError(
+            f"The distance {type(metric).__name__} {outcome} for {_degenerate(metric)}, on which "
+            "an export compares the file with Keras. Override `degenerate(like)` so that it "
+            "returns a valid embedding of the shape of `like` for which the distance is finite "
+            "and hardest to compute, such as the identity for SPD matrices."
+        )
+    return tried
+
+
+def _degenerate(metric):
+    """Describes the degenerate embedding of a distance, for messages."""
+    if type(metric).degenerate is Distance.degenerate:
+        return "the embedding of zeros, which `Distance.degenerate` returns"
+    return f"the embedding that `{type(metric).__name__}.degenerate` returns"
+
+
+def _outcome(metric, embeddings):
+    """Describes how the distances of embeddings fail; None if they are finite."""
+    try:
+        distances = keras.ops.convert_to_numpy(metric(embeddings, embeddings))
+    except Exception as error:  # whatever the backend raises within somebody's `pairwise`
+        return f"raises {type(error).__name__}"
+    return None if np.isfinite(distances).all() else "is NaN or infinite"
 
 
 def relative_rms(found, expected):
