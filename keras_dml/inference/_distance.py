@@ -7,6 +7,7 @@ import numpy as np
 from keras_dml import distances
 from keras_dml._arrays import real
 from keras_dml._backend import keras, ops
+from keras_dml.distances import agreement
 from keras_dml.zoo import reading
 
 
@@ -50,6 +51,8 @@ def distance(model, x, y, *, max_bytes=64 * 2**20):
 def head_distance(model):
     """The distance that the model's head names.
 
+    It warns if the model is compiled with a loss that compares by another distance.
+
     Raises:
         ValueError: If the last layer names none.
     """
@@ -62,7 +65,11 @@ def head_distance(model):
             "distance. End the model in a head of `keras_dml.layers`, or pass a distance such as "
             "`keras_dml.distances.Cosine()`."
         )
-    return distances.get(head.distance)
+    distance = distances.get(head.distance)
+    losses = keras.tree.flatten(getattr(model, "loss", None))
+    if len(losses) == 1:
+        agreement.warn_if_different(losses[0], f"{type(head).__name__} {head.name!r}", distance)
+    return distance
 
 
 def _matrix(metric, x, y, max_bytes):

@@ -6,6 +6,7 @@ from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml.geometry import spd
 from keras_dml.geometry.spd import stiefel
+from keras_dml.layers.head import Head
 from keras_dml.layers.matrices import MatrixLayer
 
 
@@ -24,7 +25,7 @@ class OrthonormalColumns(keras.constraints.Constraint):
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class BiMap(MatrixLayer):
+class BiMap(Head, MatrixLayer):
     """Maps symmetric matrices X to W'XW, with orthonormal columns in W (Huang2017).
 
     The linear layer of SPD networks: fewer channels, each a mixture of the old ones. Positive

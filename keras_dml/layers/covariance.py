@@ -3,11 +3,12 @@
 from keras_dml import distances
 from keras_dml._backend import keras
 from keras_dml.geometry.signals.covariance import check_estimator, covariance
+from keras_dml.layers.head import Head
 from keras_dml.layers.precision import full_precision
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class Covariance(keras.layers.Layer):
+class Covariance(Head, keras.layers.Layer):
     """Covariance matrix of the channels over the valid steps of each recording.
 
     Use it before `BiMap` where channels that move together tell people or actions apart. The

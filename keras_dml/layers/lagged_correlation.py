@@ -8,11 +8,12 @@ from keras_dml.geometry.signals.correlation import (
     lagged_correlations,
     num_correlations,
 )
+from keras_dml.layers.head import Head
 from keras_dml.layers.precision import full_precision
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class LaggedCorrelation(keras.layers.Layer):
+class LaggedCorrelation(Head, keras.layers.Layer):
     """Log standard deviations of the channels, and their correlations some steps later: one vector
     per recording.
 

@@ -6,11 +6,12 @@ from keras_dml import distances
 from keras_dml._arrays import positive
 from keras_dml._backend import keras, ops
 from keras_dml.geometry.numerics import wide
+from keras_dml.layers.head import Head
 from keras_dml.layers.precision import full_precision
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class LinearDiscriminants(keras.layers.Layer):
+class LinearDiscriminants(Head, keras.layers.Layer):
     """Linear discriminants of a recording's features, bounded: one vector per recording, compared
     by cosine.
 

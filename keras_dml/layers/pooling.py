@@ -5,13 +5,14 @@ import numbers
 from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml.geometry.numerics import mean
+from keras_dml.layers.head import Head
 from keras_dml.layers.precision import full_precision
 
 MODES = ("max", "mean")
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class SequencePooling(keras.layers.Layer):
+class SequencePooling(Head, keras.layers.Layer):
     """Maximum or mean of each filter over the valid steps: one vector per recording, compared by
     cosine.
 

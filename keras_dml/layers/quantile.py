@@ -5,11 +5,12 @@ import numbers
 from keras_dml import distances
 from keras_dml._backend import host, keras, ops
 from keras_dml.geometry import quantile
+from keras_dml.layers.head import Head
 from keras_dml.layers.precision import full_precision
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class QuantileLayer(keras.layers.Layer):
+class QuantileLayer(Head, keras.layers.Layer):
     """Reads each filter's quantile function at learned knots (Abdelwahab2019, Eqs. 2-5).
 
     Use it as the last layer of a sequence encoder in place of max or average pooling: the

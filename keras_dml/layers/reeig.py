@@ -3,11 +3,12 @@
 from keras_dml import distances
 from keras_dml._backend import keras
 from keras_dml.geometry import spd
+from keras_dml.layers.head import Head
 from keras_dml.layers.matrices import MatrixLayer, compiles, functions
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class ReEig(MatrixLayer):
+class ReEig(Head, MatrixLayer):
     """Raises eigenvalues to a minimum: U max(L, epsilon) U' (Huang2017).
 
     The nonlinearity of SPD networks. For any symmetric input, singular or indefinite, the output is

@@ -5,11 +5,12 @@ from keras_dml._backend import keras, ops
 from keras_dml._backend.precision import in_float64
 from keras_dml.geometry import spd
 from keras_dml.geometry.numerics import mean
+from keras_dml.layers.head import Head
 from keras_dml.layers.matrices import MatrixLayer, compiles
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class RiemannianBatchNormalization(MatrixLayer):
+class RiemannianBatchNormalization(Head, MatrixLayer):
     """Normalizes a batch of positive definite matrices to a learned mean (Brooks2019).
 
     Maps X to B^(1/2) G^(-1/2) X G^(-1/2) B^(1/2). In training G is the batch's mean (one Karcher

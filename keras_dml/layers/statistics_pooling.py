@@ -6,6 +6,7 @@ from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
 from keras_dml.geometry.numerics import mean
+from keras_dml.layers.head import Head
 from keras_dml.layers.precision import full_precision
 
 # Minimum variance, in squared units of the input: a constant channel gets no gradient through the
@@ -14,7 +15,7 @@ FLOOR = 1e-5
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class StatisticsPooling(keras.layers.Layer):
+class StatisticsPooling(Head, keras.layers.Layer):
     """Mean and standard deviation of each channel over the valid steps: one vector per recording
     (Snyder2018; Monteiro2020, section 4.3).
 

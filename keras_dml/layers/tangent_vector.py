@@ -3,11 +3,12 @@
 from keras_dml import distances
 from keras_dml._backend import keras
 from keras_dml.geometry import spd
+from keras_dml.layers.head import Head
 from keras_dml.layers.matrices import MatrixLayer
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class TangentVector(MatrixLayer):
+class TangentVector(Head, MatrixLayer):
     """Upper triangle by rows, off-diagonal entries times sqrt(2), which keeps inner products.
 
     The head after `LogEig`: one vector per recording, compared by Euclidean distance, which is the

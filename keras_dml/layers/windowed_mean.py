@@ -4,11 +4,12 @@ from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml.geometry.numerics import mean
 from keras_dml.geometry.vector import unit
+from keras_dml.layers.head import Head
 from keras_dml.layers.precision import full_precision
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
-class WindowedMean(keras.layers.Layer):
+class WindowedMean(Head, keras.layers.Layer):
     """Mean of a network's unit vectors over the windows of a recording, scaled to length 1
     (Wan2018, section 2.2: the d-vector of an utterance).
 

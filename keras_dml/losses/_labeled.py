@@ -4,12 +4,15 @@ import numpy as np
 
 from keras_dml._arrays import real
 from keras_dml._backend import keras
+from keras_dml.distances import agreement
 from keras_dml.labels import numeric_labels
 from keras_dml.layers.precision import full_precision
 
 
 class LabeledLoss(keras.losses.Loss):
     """A loss whose labels are class ids, and which computes in float32 at least.
+
+    A subclass with a `distance` warns if the head that made the embeddings names another one.
 
     Args:
         name: Name of the loss.
@@ -38,4 +41,5 @@ class LabeledLoss(keras.losses.Loss):
                 f"`labels` and embeddings must have the same number of rows. Received {count} "
                 f"labels and embeddings of shape {shape}."
             )
+        agreement.warn_of_another(self, y_pred)
         return super().__call__(labels, y_pred, sample_weight)

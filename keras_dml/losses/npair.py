@@ -1,5 +1,6 @@
 """The N-pair loss on vectors."""
 
+from keras_dml import distances
 from keras_dml._arrays import number, positive
 from keras_dml._backend import keras, ops
 from keras_dml.geometry import vector
@@ -50,6 +51,7 @@ class NPairLoss(LabeledLoss):
         self.similarity = similarity
         self.scale = positive("scale", scale)
         self.l2 = number("l2", l2, 0)
+        self.distance = distances.Cosine() if similarity == "cosine" else None
 
     def call(self, y_true, y_pred):
         if len(y_pred.shape) != 2:

@@ -2,6 +2,8 @@
 
 from keras_dml._arrays import whole
 from keras_dml._backend import keras, ops, turns
+from keras_dml.distances import agreement
+from keras_dml.layers.head import Head
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
@@ -72,7 +74,9 @@ class GradCache(keras.Model):
         for variable, value in zip(self.encoder.non_trainable_variables, state, strict=True):
             variable.assign(value)
         embeddings = ops.swapaxes(embeddings, 0, 1)  # (size, count, ...)
-        return ops.reshape(embeddings, (-1, *embeddings.shape[2:]))[:rows]
+        embeddings = ops.reshape(embeddings, (-1, *embeddings.shape[2:]))[:rows]
+        head = self.encoder.layers[-1]
+        return agreement.mark(embeddings, head) if isinstance(head, Head) else embeddings
 
     def _embedded(self, weights, state, part):
         """Embeddings of some rows, and the next state."""
