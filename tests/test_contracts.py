@@ -281,12 +281,19 @@ NETWORKS = [
 ]
 
 
+def vectors():
+    """Vectors of no head, which any distance goes with."""
+    entry = keras.Input((None, contracts.CHANNELS))
+    last = keras.layers.Rescaling(1.0, dtype="float32")
+    return keras.Sequential([entry, layers.SequencePooling(), last])
+
+
 def triplet(mining, **options):
     return Loss(
         f"TripletLoss {mining}",
         losses.TripletLoss,
         lambda **kwargs: losses.TripletLoss(0.5, mining, **options, **kwargs),
-        layers.SequencePooling,
+        vectors,
     )
 
 
@@ -335,7 +342,7 @@ LOSSES = [
         "LiftedStructureLoss",
         losses.LiftedStructureLoss,
         lambda **kwargs: losses.LiftedStructureLoss(0.5, **kwargs),
-        layers.SequencePooling,
+        vectors,
     ),
     Loss(
         "PrototypicalLoss",

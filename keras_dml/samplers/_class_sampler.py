@@ -192,6 +192,18 @@ class ClassSampler(keras.utils.PyDataset):
             )
 
 
+def batches_of_an_epoch(steps_per_epoch, steps):
+    """Returns `steps_per_epoch`, or `steps`, its older name."""
+    if steps_per_epoch is not None and steps is not None:
+        raise ValueError(
+            "`steps` is an older name of `steps_per_epoch`: give one of them. Received "
+            f"steps_per_epoch={steps_per_epoch!r} and steps={steps!r}."
+        )
+    if steps_per_epoch is not None:
+        return whole("steps_per_epoch", steps_per_epoch, minimum=1)
+    return steps
+
+
 def _fraction(name, value):
     if not isinstance(value, numbers.Real) or not 0 <= value <= 1:
         raise ValueError(f"`{name}` must be a fraction, 0 to 1. Received {name}={value!r}.")

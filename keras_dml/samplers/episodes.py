@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from keras_dml._arrays import whole
-from keras_dml.samplers._class_sampler import ClassSampler
+from keras_dml.samplers._class_sampler import ClassSampler, batches_of_an_epoch
 from keras_dml.samplers._recordings import as_examples
 
 LABELS = ("classes", "episode")
@@ -68,6 +68,7 @@ class EpisodeSampler(ClassSampler):
         shots,
         queries,
         *,
+        steps_per_epoch=None,
         steps=None,
         labels="classes",
         augment=None,
@@ -84,6 +85,7 @@ class EpisodeSampler(ClassSampler):
         self._block_ends = (self.shots,)
         each = self.shots + self.queries
         count = len(self._examples)
+        steps = batches_of_an_epoch(steps_per_epoch, steps)
         super().__init__(
             count,
             y,

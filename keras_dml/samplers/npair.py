@@ -11,20 +11,24 @@ class NPairSampler(PKSampler):
     pair, so that cutting a batch into equal parts for replicas splits no pair when the number of
     replicas divides `pairs`.
 
+    An epoch has `ceil(number of classes / pairs)` batches unless `steps_per_epoch` says otherwise.
     `PKSampler` says how batches, epochs and resuming depend on the seed.
 
     >>> import numpy as np
     >>> x, y = np.zeros((6, 50, 3)), ["ann", "bob", "cid", "ann", "bob", "cid"]
-    >>> signal, labels = NPairSampler(x, y, pairs=3)[0]
-    >>> signal.shape, labels.shape
-    ((6, 50, 3), (6,))
+    >>> batches = NPairSampler(x, y, pairs=3, steps_per_epoch=8)
+    >>> signal, labels = batches[0]
+    >>> signal.shape, labels.shape, len(batches)
+    ((6, 50, 3), (6,), 8)
+    >>> len(NPairSampler(x, y, pairs=3))  # 3 classes, 3 in a batch
+    1
 
     Args:
         x: Recordings, an array or a list of arrays; see `PKSampler`.
         y: Class of each recording; see `PKSampler`.
         pairs: Distinct classes in a batch (N in Abdelwahab2019), at least 2 and at most as many as
             `y` has. More pairs mean more negatives; Abdelwahab2019 does not report N.
-        **kwargs: Keyword arguments of `PKSampler`: `steps`, `length`, `sessions`, `drop_singles`,
+        **kwargs: Keyword arguments of `PKSampler`: `steps_per_epoch`, `length`, `sessions`, `drop_singles`,
             `augment`, `seed`, and those of `keras.utils.PyDataset`. A positive is from another
             session than its anchor where the class has several.
 

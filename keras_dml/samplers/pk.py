@@ -3,7 +3,7 @@
 import numpy as np
 
 from keras_dml._arrays import whole
-from keras_dml.samplers._class_sampler import ClassSampler
+from keras_dml.samplers._class_sampler import ClassSampler, batches_of_an_epoch
 from keras_dml.samplers._recordings import as_recordings, batch_length
 
 
@@ -22,7 +22,8 @@ class PKSampler(ClassSampler):
     call. A run that was stopped after `k` epochs therefore goes on exactly with
     `sampler.epoch = k` (0 at construction) and `fit(..., initial_epoch=k, shuffle=False)`;
     without `shuffle=False` Keras shuffles the order of the batches by Python's `random`. Prefer
-    `steps` to the `steps_per_epoch` of `fit`, which ends an epoch with batches of it in the queue.
+    `steps_per_epoch` of the sampler to that of `fit`, which ends an epoch with batches of it in the
+    queue.
 
     With `workers` above 1 on JAX, the first `fit` after `compile` begins with batches left over
     from building the loss (Keras 3.15); one `evaluate` on a batch before it gives the order of one
@@ -43,8 +44,8 @@ class PKSampler(ClassSampler):
             `class_names[id]` gives the original back.
         classes: Distinct classes in a batch, at least 2 and at most as many as `y` has.
         per_class: Recordings of each, at least 2 and at most as many as the smallest class has.
-        steps: Batches in an epoch. Default: `ceil(number of classes / classes)`, in which every
-            class appears about once.
+        steps_per_epoch: Batches in an epoch. Default: `ceil(number of classes / classes)`, in
+            which every class appears about once: 20 epochs of 5 classes of 9 are 40 steps.
         length: Time steps of every batch; each recording is cut to it by a random crop. Default:
             whole recordings, which must have one length.
         sessions: Session (day, trial, device) of each recording, same forms as `y`. The rows of
@@ -59,6 +60,7 @@ class PKSampler(ClassSampler):
     Raises:
         ValueError, TypeError: At construction, if the recordings or ids are malformed or the
             request is impossible; the message names the recording, the class or the limit.
+            `steps`, an older name of `steps_per_epoch`, is accepted; both at once are refused.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class PKSampler(ClassSampler):
         classes,
         per_class,
         *,
+        steps_per_epoch=None,
         steps=None,
         length=None,
         sessions=None,
@@ -84,7 +87,7 @@ class PKSampler(ClassSampler):
             y,
             classes,
             per_class,
-            steps=steps,
+            steps=batches_of_an_epoch(steps_per_epoch, steps),
             sessions=sessions,
             drop_singles=drop_singles,
             augment=augment,

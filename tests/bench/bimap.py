@@ -10,10 +10,11 @@ that are named rightly.
 
 import numpy as np
 
-from tests.bench import timing
+from tests.bench import smoke, timing
 
 N, UNITS, CLASSES, BATCH, LEARNING_RATE = 64, 16, 8, 64, 1e-2
 PUT_BACK, BY_QR, FREE = "polar factor after each step", "QR after each step", "polar factor within"
+SMOKE = {"N": 6, "UNITS": 3, "BATCH": 4, "steps": 40, "repeats": 5}
 ROWS = (timing.Row(PUT_BACK), timing.Row(BY_QR, PUT_BACK), timing.Row(FREE, PUT_BACK))
 
 
@@ -69,7 +70,7 @@ def main():
     options = timing.parser(__doc__.splitlines()[0], 15)
     options.add_argument("--steps", type=int, default=1000, help="of training (default 1000)")
     options.add_argument("--cpu-time", action="store_true", help="processor time of one thread")
-    given = options.parse_args()
+    given = smoke.parse(options, globals(), SMOKE)
     if given.cpu_time:
         timing.one_thread()
     (x, y), (new, truth) = examples(40 * BATCH, 1), examples(2000, 2)

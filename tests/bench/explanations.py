@@ -14,10 +14,13 @@ import numpy as np
 
 import keras_dml
 from keras_dml._backend import ops
+from keras_dml.training import People
+from tests.bench import smoke
 from zoo import gait
 
 FRACTION = 0.2  # of the steps of a probe that are taken out
 ELSEWHERE = 8  # random places
+SMOKE = {"pairs": 2, "ELSEWHERE": 2}
 CASES = (("imposter", "moments"), ("genuine", "alike"), ("genuine", "moments"))
 
 
@@ -84,6 +87,14 @@ def changes(model, probe, enrolled, which, rng):
     return found
 
 
+def made_up_walks(people=4, sessions=2, steps=256):
+    """Walks of noise, for a smoke run without the archive."""
+    rng = np.random.default_rng(0)
+    signals = rng.normal(size=(people * sessions, steps, 6)) * [1, 1, 1, 200, 200, 200]
+    names = [f"person {i}" for i in range(people) for _ in range(sessions)]
+    return People(list(signals), names, [i % sessions for i in range(len(names))])
+
+
 def interval(values, rng):
     """Mean and 95 % bootstrap interval over recordings, each of another person."""
     means = rng.choice(values, (10_000, len(values))).mean(axis=1)
@@ -93,9 +104,10 @@ def interval(values, rng):
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--pairs", type=int, default=40, help="claims of each kind")
-    given = options.parse_args()
+    given = smoke.parse(options, globals(), SMOKE)
     rng = np.random.default_rng(0)
-    model, walks = keras_dml.zoo.load("gait_qp_wl"), gait.walks("test").windows(gait.WINDOW)
+    model = keras_dml.zoo.load("gait_qp_wl")
+    walks = made_up_walks() if given.smoke else gait.walks("test").windows(gait.WINDOW)
     print("| claims | taken out | by | change | elsewhere | difference | of absolute changes |")
     print("|---|---|---|---|---|---|---|")
     for kind, which in CASES:

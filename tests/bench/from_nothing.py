@@ -7,14 +7,17 @@ wav, EEG as npy), trains on most of the people, enrolls others, whom the model h
 asks who came back. The recordings are where `KERAS_DML_DATA` points; `--out` is made anew.
 """
 
+import contextlib
 import dataclasses
 import enum
+import io
 import json
 import pathlib
 import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Annotated
@@ -23,6 +26,8 @@ import numpy as np
 import typer
 from scipy.io import wavfile
 
+from keras_dml import cli
+from tests.bench import smoke as smoke_run
 from zoo import eeg, people
 
 ERROR = 2  # exit status
@@ -58,6 +63,17 @@ def trials(folder):
         path = folder / subject / f"{trial:03d}.npy"
         path.parent.mkdir(parents=True, exist_ok=True)
         np.save(path, signal)
+
+
+def noise(folder, persons=10, each=4, steps=200):
+    """Writes noise with axes of each person's own, for a smoke run without archives."""
+    rng = np.random.default_rng(0)
+    for person in range(persons):
+        mixing = np.eye(3) + 0.5 * rng.normal(size=(3, 3))
+        own = folder / f"person{person}"
+        own.mkdir(parents=True)
+        for i in range(each):
+            np.save(own / f"{i}.npy", (rng.normal(size=(steps, 3)) @ mixing).astype("float32"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,6 +114,30 @@ SETS = {
 }
 
 
+SMOKE = Set(noise, 4, "--rate-hz 50 --channels x,y,z --steps 0", "--rate-hz 50", "0.5", "eeg_lda")
+
+
+def in_a_process(folder, words):
+    """Status and output of a command, run in a folder as a process of its own."""
+    command = [sys.executable, "-m", "keras_dml.cli", *words]
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+    return done.returncode, done.stdout
+
+
+def in_this_process(folder, words):
+    """The same without a process of its own, for a smoke run: each takes seconds to start."""
+    printed = io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
+        try:
+            cli.main(words)
+        except SystemExit as ended:
+            return ended.code or 0, printed.getvalue()
+    return 0, printed.getvalue()
+
+
+RUN = in_a_process
+
+
 def keras_dml(folder, line, statuses=(0,)):
     """Runs a command as it is typed in a folder, and prints its time.
 
@@ -109,12 +149,11 @@ def keras_dml(folder, line, statuses=(0,)):
         What it answers; None where it ends in an error.
     """
     start = time.monotonic()
-    words = [sys.executable, "-m", "keras_dml.cli", *shlex.split(line), "--json"]
-    done = subprocess.run(words, cwd=folder, stdout=subprocess.PIPE, text=True)
+    status, printed = RUN(folder, [*shlex.split(line), "--json"])
     print(f"{time.monotonic() - start:7.1f} s  keras-dml {line}", flush=True)
-    if done.returncode not in statuses:
+    if status not in statuses:
         raise typer.Exit(1)
-    return json.loads(done.stdout) if done.returncode < ERROR else None
+    return json.loads(printed) if status < ERROR else None
 
 
 def divided(folder, others):
@@ -170,13 +209,25 @@ def decisions(folder, chosen, people):
 
 
 def main(
-    name: Annotated[Name, typer.Argument(help="What was recorded.")],
-    out: Annotated[pathlib.Path, typer.Option(help="Folder of it all, emptied first.")],
+    name: Annotated[Name, typer.Argument(help="What was recorded.")] = Name.walks,
+    out: Annotated[
+        pathlib.Path, typer.Option(help="Folder of it all; that of the name is emptied first.")
+    ] = pathlib.Path("build/from_nothing"),
     minutes: Annotated[float, typer.Option(help="For the training.")] = 10,
+    smoke: Annotated[bool, typer.Option("--smoke", help=smoke_run.HELP)] = False,
 ):
     """Prints each command with its time, and what came of it."""
-    chosen, folder = SETS[name], out / name
-    shutil.rmtree(folder, ignore_errors=True)
+    if not smoke:
+        shutil.rmtree(out / name, ignore_errors=True)
+        tried(SETS[name], out / name, minutes)
+        return
+    globals()["RUN"] = in_this_process
+    with tempfile.TemporaryDirectory() as folder:
+        tried(SMOKE, pathlib.Path(folder), 1)
+
+
+def tried(chosen, folder, minutes):
+    """Writes a set of recordings, trains, enrolls, asks, and prints what came of it."""
     chosen.write(folder / "own")
     apart = divided(folder, chosen.others)
     keras_dml(folder, f"train own {chosen.train} --out model --minutes {minutes:g}")

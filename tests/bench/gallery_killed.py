@@ -23,10 +23,12 @@ import time
 import numpy as np
 
 from keras_dml.gallery._store import Store
+from tests.bench import smoke
 
 KEY = bytes(range(32))
 RECORDINGS, NUMBERS = 3, 64  # of each person
 LONGEST_SECONDS = 0.3  # that a process lives
+SMOKE = {"times": 1, "place": "file"}
 PLACES = ("file", "encrypted file", "server", "encrypted server")
 
 
@@ -157,7 +159,7 @@ def main():
     options.add_argument("--times", type=int, default=300)
     options.add_argument("--place", choices=PLACES, default="encrypted file")
     options.add_argument("--seed", type=int, default=None, help="of the moments")
-    given = options.parse_args()
+    given = smoke.parse(options, globals(), SMOKE)
     random.seed(given.seed)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="kdml-killed-"))
     place, server = {"path": folder / "people.db"}, None

@@ -23,10 +23,11 @@ import numpy as np
 
 from keras_dml.gallery import Gallery
 from keras_dml.gallery._templates import Templates
-from tests.bench import timing
+from tests.bench import smoke, timing
 
 MODEL = "gait_qp_wl"
 BASES, MIXED = 400, 8  # recordings, and how many of them a person is a mixture of
+SMOKE = {"BASES": 20, "people": 60, "probes": 20}
 GOAL_MS, GOAL_RECALL = 30, 0.99
 CHUNK = 1000  # people loaded in one transaction
 SERVER = "-c shared_buffers=2GB -c max_wal_size=8GB -c maintenance_work_mem=4GB"
@@ -225,8 +226,9 @@ def main():
     options.add_argument("--minutes", type=float, default=10, help="of loading the server")
     options.add_argument("--most", type=int, default=1_000_000, help="people on the server")
     options.add_argument("--options", default=SERVER, help="of the server")
-    given = options.parse_args()
-    timing.one_thread()
+    given = smoke.parse(options, globals(), SMOKE)
+    if not given.smoke:
+        timing.one_thread()
     print(f"{MODEL}; load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="kdml-scale-"))
     with contextlib.ExitStack() as ended:

@@ -8,9 +8,10 @@ import sys
 
 import numpy as np
 
-from tests.bench import timing
+from tests.bench import smoke, timing
 
 BOUND_SECONDS = 0.3
+SMOKE = {"repeats": 1}
 HEAVY = ("tensorflow", "jax", "keras")
 PROGRAM = f"""
 import sys, time
@@ -27,7 +28,8 @@ def measure():
 
 
 def main():
-    repeats = timing.parser(__doc__.splitlines()[0], 9).parse_args().repeats
+    options = timing.parser(__doc__.splitlines()[0], 9)
+    repeats = smoke.parse(options, globals(), SMOKE).repeats
     seconds, loaded = zip(*(measure() for _ in range(repeats)), strict=True)
     median = np.median(seconds)
     print(f"import keras_dml, {repeats} fresh processes: median {1e3 * median:.1f} ms, ", end="")

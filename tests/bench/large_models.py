@@ -8,6 +8,7 @@ shows in a step. Printed: the loss of both, and how far their steps are apart, i
 step down the sum of the replicas' losses, in place of their mean, is 100 % away.
 """
 
+import argparse
 import os
 
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=4")
@@ -16,10 +17,12 @@ import numpy as np
 
 from keras_dml import losses, models
 from keras_dml._backend import keras
+from tests.bench import smoke
 from tests.models import family_step
 
 SHAPE = (32, 32, 3)
 BUILDS = {"resnet50": models.resnet50, "efficientnet_lite0": models.efficientnet_lite0}
+SMOKE = {"BUILDS": {"lenet": models.lenet}}
 
 
 def of_replicas():
@@ -49,6 +52,7 @@ def flat(weights):
 
 def main():
     """Prints a line a network."""
+    smoke.parse(argparse.ArgumentParser(description=__doc__.splitlines()[0]), globals(), SMOKE)
     steps = of_jax_devices if keras.backend.backend() == "jax" else of_replicas()
     for name, build in BUILDS.items():
         case = family_step.Case(

@@ -17,10 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.bench import timing
+from tests.bench import smoke, timing
 from tests.bench.memory import growth_megabytes
 
 SIZES = {"batch": 256, "features": 128, "classes": 16}
+SMOKE = {"SIZES": {"batch": 8, "features": 3, "classes": 2}, "steps": 1, "repeats": 5}
 BOUND, MEMORY_BOUND_MB = 1.0, 60
 LIBRARIES = {"torch": "metric_learning", "similarity": "similarity"}
 SLOW = {"metric_learning": {"lifted structure"}}  # half a minute a call: timed once
@@ -106,17 +107,15 @@ def library(name, python, cpu_time):
             server.stdin.close()
 
 
-def compare(name, peers, repeats, steps, cpu_time):
+def compare(name, peers, given):
     """Times one loss in turn with the peers' and prints the table, ours against the fastest.
 
     Args:
         name: Name of the loss.
         peers: Dict from a library's name to its function and facts.
-        repeats: Rounds.
-        steps: Consecutive steps of a round.
-        cpu_time: Whether to measure processor time of one thread.
+        given: The options.
     """
-    runs = {}
+    runs, steps = {}, given.steps
     for peer, (ask, facts) in peers.items():
         task = name
         if name in SLOW.get(peer, ()):
@@ -126,13 +125,16 @@ def compare(name, peers, repeats, steps, cpu_time):
             runs[f"{task}, {peer}"] = lambda ask=ask, task=task: ask(task, steps)
     ours = f"{name}, ours"
     theirs = list(runs)
-    runs[ours] = timing.timed(step(name, **SIZES), cpu_time, steps)
-    seconds = timing.alternate(runs, repeats)
+    runs[ours] = timing.timed(step(name, **SIZES), given.cpu_time, steps)
+    seconds = timing.alternate(runs, given.repeats)
     fastest = min(theirs, key=lambda run: np.median(seconds[run]), default=None)
     rows = [*map(timing.Row, theirs), timing.Row(ours, fastest, BOUND)]
     timing.show(f"{name} {SIZES}, forward and backward, {steps} steps a round", rows, seconds)
-    command = [sys.executable, "-m", "tests.bench.losses", "--memory-only", name]
-    peak = float(subprocess.check_output(command, text=True))
+    if given.smoke:
+        peak = peak_megabytes(name)
+    else:
+        command = [sys.executable, "-m", "tests.bench.losses", "--memory-only", name]
+        peak = float(subprocess.check_output(command, text=True))
     print(f"peak extra memory {peak:.0f} MB; bound {MEMORY_BOUND_MB} MB: ", end="")
     print(timing.verdict(peak, MEMORY_BOUND_MB))
 
@@ -144,7 +146,7 @@ def main():
     options.add_argument("--only", metavar="NAME", help="one loss, by its name in the tables")
     timing.add_steps(options)
     options.add_argument("--memory-only", metavar="NAME", help="print its peak in MB and end")
-    given = options.parse_args()
+    given = smoke.parse(options, globals(), SMOKE)
     if given.memory_only:
         print(peak_megabytes(given.memory_only))
         return
@@ -157,7 +159,7 @@ def main():
         }
         print(*({key: facts} for key, (_, facts) in peers.items()), sep="\n")
         for name in [given.only] if given.only else losses():
-            compare(name, peers, given.repeats, given.steps, given.cpu_time)
+            compare(name, peers, given)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ of its tasks; then, for every name and number of steps read, runs that task so o
 mean seconds. Imports the library and the standard library only.
 """
 
+import importlib.util
 import json
 import sys
 import time
@@ -93,6 +94,7 @@ def similarity(batch, features, classes):
 
 
 LIBRARIES = {function.__name__: function for function in (metric_learning, similarity)}
+PACKAGES = {"metric_learning": "pytorch_metric_learning", "similarity": "tensorflow_similarity"}
 
 
 def one_thread(library):
@@ -105,6 +107,19 @@ def one_thread(library):
 
         tf.config.threading.set_intra_op_parallelism_threads(1)
         tf.config.threading.set_inter_op_parallelism_threads(1)
+
+
+def smoke():
+    """Runs each task of the libraries that this environment has once, on a small batch."""
+    available = [name for name in LIBRARIES if importlib.util.find_spec(PACKAGES[name])]
+    if not available:
+        print(f"losses_peer needs one of {', '.join(PACKAGES.values())}.", file=sys.stderr)
+        raise SystemExit(77)  # `SKIPPED` of `smoke.py`, which is not importable there
+    for library in available:
+        tasks, facts = LIBRARIES[library](batch=8, features=3, classes=2)
+        for run in tasks.values():
+            run()
+        print(library, facts, list(tasks))
 
 
 def main(library, sizes, kind):
@@ -123,4 +138,4 @@ def main(library, sizes, kind):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    smoke() if sys.argv[1:] == ["--smoke"] else main(*sys.argv[1:])

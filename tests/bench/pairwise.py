@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.bench import timing
+from tests.bench import smoke, timing
 from tests.bench.peer import peer
 
 SIZES = {"n": 256, "filters": 64, "knots": 18}
+SMOKE = {"SIZES": {"n": 4, "filters": 3, "knots": 5}, "repeats": 5}
 MEMORY_BOUND_MB = 200
 TENSORFLOW, TORCH = "weighted L1, TensorFlow", "weighted L1, torch.cdist"
 OURS = "wasserstein.pairwise"
@@ -87,7 +88,7 @@ def main():
     options = timing.parser(__doc__.splitlines()[0], 9)
     timing.add_torch(options)
     options.add_argument("--memory-only", action="store_true", help="print the peak in MB and end")
-    given = options.parse_args()
+    given = smoke.parse(options, globals(), SMOKE)
     if given.memory_only:
         print(peak_megabytes())
         return
@@ -100,8 +101,11 @@ def main():
         runs[OURS] = timing.timed(ours(SIZES), given.cpu_time)
         seconds = timing.alternate(runs, given.repeats)
     timing.show(f"Pairwise distances {SIZES}, forward and backward {facts}", ROWS, seconds)
-    command = [sys.executable, "-m", "tests.bench.pairwise", "--memory-only"]
-    peak = float(subprocess.check_output(command, text=True))
+    if given.smoke:
+        peak = peak_megabytes()
+    else:
+        command = [sys.executable, "-m", "tests.bench.pairwise", "--memory-only"]
+        peak = float(subprocess.check_output(command, text=True))
     print(f"peak extra memory {peak:.0f} MB; bound {MEMORY_BOUND_MB} MB: ", end="")
     print(timing.verdict(peak, MEMORY_BOUND_MB))
 

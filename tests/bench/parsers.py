@@ -15,7 +15,7 @@ import time
 
 import numpy as np
 
-from tests.bench import memory, timing
+from tests.bench import memory, smoke, timing
 from tests.tfds_builders.gaze import gazebase_file
 from tests.tfds_builders.inertial import record_header
 from tests.tfds_builders.samples import smni_trial
@@ -31,6 +31,7 @@ ROWS = (
     timing.Row(POLARS),
     timing.Row("parsers.gazebase", POLARS, 1.0),
 )
+SMOKE = {"GAZE_SAMPLES": 1000, "DAYS": 1, "steps": 1, "repeats": 5}
 GAZE_SAMPLES = 60_000  # a minute
 DAYS, SECONDS, MEGABYTES = 3, 60, 300  # of movement; the greatest time and memory allowed
 
@@ -106,7 +107,7 @@ def main():
     options = timing.parser(__doc__.splitlines()[0], 15)
     timing.add_cpu_time(options, "processor time of all threads, for a busy machine")
     timing.add_steps(options)
-    given = options.parse_args()
+    given = smoke.parse(options, globals(), SMOKE)
     show_windows(DAYS)
     seconds = timing.alternate(candidates(given.cpu_time, given.steps), given.repeats)
     title = f"A trial of 64 electrodes and 256 samples; {GAZE_SAMPLES:,} samples of gaze"

@@ -6,11 +6,12 @@ python -m tests.bench.prototypes
 
 import numpy as np
 
-from tests.bench import memory, timing
+from tests.bench import memory, smoke, timing
 
 N, CLASSES, FEATURES, HIDDEN = 256, 10_000, 256, 512
 MEGABYTES = 150
 TRAINED_CLASSES, BATCH, SIDE = 100, 64, 32
+SMOKE = {"N": 4, "CLASSES": 5, "FEATURES": 3, "HIDDEN": 4, "BATCH": 8, "SIDE": 8, "repeats": 5}
 PRODUCTS, OURS = "the matrix products alone", "similarity"
 SOFTMAX, STEP = "wide residual network, softmax", "prototypical classifier"
 TABLES = (
@@ -78,7 +79,8 @@ def steps():
 
 
 def main():
-    given = timing.parser(__doc__.splitlines()[0], 9).parse_args()
+    options = timing.parser(__doc__.splitlines()[0], 9)
+    given = smoke.parse(options, globals(), SMOKE)
     seconds = timing.alternate(tables(), given.repeats)
     timing.show(f"{N} embeddings of {FEATURES} against {CLASSES:,} prototypes", TABLES, seconds)
     seconds = timing.alternate(steps(), given.repeats)

@@ -5,11 +5,12 @@ python -m tests.bench.quantile_layer --torch /path/to/python
 
 import numpy as np
 
-from tests.bench import timing
+from tests.bench import smoke, timing
 from tests.bench.peer import peer
 
 SIZES = {"batch": 32, "time": 2850, "filters": 64}
 KNOTS = 16
+SMOKE = {"SIZES": {"batch": 2, "time": 20, "filters": 3}, "KNOTS": 4, "repeats": 5}
 ROWS = (
     timing.Row("torch.sort + gather"),
     timing.Row("QuantileLayer, as fit runs it on a CPU", "torch.sort + gather", 1.0),
@@ -41,7 +42,7 @@ def layer_step(host_sort):
 def main():
     options = timing.parser(__doc__.splitlines()[0], 9)
     timing.add_torch(options)
-    given = options.parse_args()
+    given = smoke.parse(options, globals(), SMOKE)
     if given.cpu_time:
         timing.one_thread()
     sizes = {**SIZES, "ranks": 2 * (KNOTS + 2)}

@@ -9,10 +9,11 @@ import time
 
 import numpy as np
 
-from tests.bench import timing
+from tests.bench import smoke, timing
 from tests.bench.memory import growth_megabytes
 
 QUERIES, FEATURES, CLASSES = 100_000, 128, 1000
+SMOKE = {"queries": 600, "features": 4, "classes": 9}
 MEMORY_BOUND_MB = 500  # the embeddings in float64 are 102 MB, all distances would be 80 GB
 
 
@@ -30,7 +31,7 @@ def main():
     options.add_argument("--features", type=int, default=FEATURES)
     options.add_argument("--classes", type=int, default=CLASSES)
     options.add_argument("--distance", default="euclidean", help="euclidean or cosine")
-    given = options.parse_args()
+    given = smoke.parse(options, globals(), SMOKE)
     from keras_dml.evaluation import retrieval
 
     vectors, labels = embeddings(given.queries, given.features, given.classes)

@@ -25,9 +25,11 @@ import numpy as np
 from keras_dml import zoo
 from keras_dml.cli import _demo_files, _demo_recordings
 from keras_dml.gallery import Gallery
+from tests.bench import smoke
 
 MODEL = "vowels_qp_wl"
 WARM_UP = 3  # requests
+SMOKE = {"WARM_UP": 1, "clients": 2, "requests": 1}
 STARTED_SECONDS = 600  # at most, on a busy machine
 
 
@@ -36,7 +38,7 @@ def main():
     options.add_argument("--clients", type=int, default=8)
     options.add_argument("--requests", type=int, default=50, help="of a client")
     options.add_argument("--servers", type=int, default=1, help="processes that share the gallery")
-    given = options.parse_args()
+    given = smoke.parse(options, globals(), SMOKE)
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as opened:
         probes = enrolled(pathlib.Path(folder))
         urls = [

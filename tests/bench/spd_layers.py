@@ -14,11 +14,12 @@ import tempfile
 
 import numpy as np
 
-from tests.bench import timing
+from tests.bench import smoke, timing
 from tests.bench.peer import peer
 
 BATCH, EPSILON = 64, 1e-4
 NETWORKS = ((20, 10), (64, 32), (93, 80), (93, 80, 40, 20))
+SMOKE = {"NETWORKS": ((6, 3),), "BATCH": 4, "steps": 1, "repeats": 5}
 RANK = 30  # of the singular matrices, as clips shorter than their channels have
 PEER, OURS, SINGULAR = "spd_learn", "spdnet", "spdnet, singular matrices"
 DISTANCES = (10, 20, 40)  # sizes of the matrices
@@ -163,7 +164,7 @@ def main():
     options = timing.parser(__doc__.splitlines()[0], 13)
     timing.add_torch(options)
     timing.add_steps(options)
-    given = options.parse_args()
+    given = smoke.parse(options, globals(), SMOKE)
     jax = os.environ.get("KERAS_BACKEND") == "jax"
     if jax and given.cpu_time:
         options.error("one thread is measured with TensorFlow only")

@@ -14,13 +14,23 @@ import numpy as np
 
 warnings.simplefilter("ignore")  # of the libraries below it
 
-from resemblyzer import VoiceEncoder, preprocess_wav  # noqa: E402
-from resemblyzer.audio import normalize_volume  # noqa: E402
-from resemblyzer.hparams import audio_norm_target_dBFS  # noqa: E402
+try:
+    from resemblyzer import VoiceEncoder, preprocess_wav
+    from resemblyzer.audio import normalize_volume
+    from resemblyzer.hparams import audio_norm_target_dBFS
+except ImportError as error:
+    print(f"speaker_peer runs in an environment that has Resemblyzer. {error}", file=sys.stderr)
+    raise SystemExit(77) from None  # `SKIPPED` of `smoke.py`, which is not importable there
 
 
 def leveled(sound):
     return normalize_volume(sound, audio_norm_target_dBFS, increase_only=True)
+
+
+def smoke():
+    """Embeds two seconds of noise."""
+    noise = np.random.default_rng(0).normal(scale=0.1, size=32_000).astype("float32")
+    print(VoiceEncoder("cpu", verbose=False).embed_utterance(leveled(noise)).shape)
 
 
 def main(sounds, embeddings, kept="speech"):
@@ -32,4 +42,4 @@ def main(sounds, embeddings, kept="speech"):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    smoke() if sys.argv[1:] == ["--smoke"] else main(*sys.argv[1:])

@@ -18,6 +18,7 @@ import numpy as np
 import typer
 
 from keras_dml.evaluation import verification
+from tests.bench import smoke as smoke_run
 from zoo import speech, voices
 
 SERVER = pathlib.Path(__file__).with_name("speaker_peer.py")
@@ -50,12 +51,25 @@ def score(python, out=pathlib.Path("build/resemblyzer_0")):
 
 
 def main(
-    resemblyzer: Annotated[str, typer.Option(help="Interpreter that has Resemblyzer.")],
+    resemblyzer: Annotated[
+        str | None, typer.Option(help="Interpreter that has Resemblyzer.")
+    ] = None,
     bootstrap: Annotated[int, typer.Option(help="Replicates of the 95 % intervals.")] = 1000,
     seed: Annotated[int, typer.Option(help="Of the bootstrap.")] = 0,
     table: Annotated[bool, typer.Option("--table", help="Score for `zoo.voice_table`.")] = False,
+    smoke: Annotated[bool, typer.Option("--smoke", help=smoke_run.HELP)] = False,
 ):
     """Prints equal error rates over the pooled trials, and that of each fold."""
+    if resemblyzer is None:
+        smoke_run.skip(
+            "speakers needs `--resemblyzer`, the interpreter of an environment that has "
+            "Resemblyzer: pip install --no-deps resemblyzer; pip install librosa webrtcvad-wheels "
+            "torch."
+        )
+    if smoke:
+        noise = np.random.default_rng(0).normal(scale=0.1, size=(2, 32_000, 1)).astype("float32")
+        print(f"embeddings {embeddings(resemblyzer, noise, 'whole').shape}")
+        return
     if table:
         return score(resemblyzer)
     for title, prepare in (("as in the set", False), ("trimmed, one level", True)):

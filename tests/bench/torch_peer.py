@@ -10,9 +10,13 @@ import json
 import sys
 import time
 
-import torch
-from torch import nn
-from torch.nn import functional
+try:
+    import torch
+    from torch import nn
+    from torch.nn import functional
+except ImportError as error:
+    print(f"torch_peer runs in an environment that has PyTorch. {error}", file=sys.stderr)
+    raise SystemExit(77) from None  # `SKIPPED` of `smoke.py`, which is not importable there
 
 
 def pairwise(n, filters, knots):
@@ -143,6 +147,28 @@ TASKS = {
 }
 
 
+SMOKE = {
+    "pairwise": {"n": 4, "filters": 3, "knots": 5},
+    "sort_gather": {"batch": 2, "time": 20, "filters": 3, "ranks": 4},
+    "training_step": {
+        "pairs": 2,
+        "time": 20,
+        "channels": 3,
+        "widths": [4, 4],
+        "halving_before": [1],
+        "knots": 4,
+    },
+}
+
+
+def smoke():
+    """Runs each task once on small sizes, except the one that needs spd_learn too."""
+    for task, sizes in SMOKE.items():
+        run, facts = TASKS[task](**sizes)
+        run()
+        print(task, facts)
+
+
 def main(task, sizes, kind):
     clock = {"wall": time.perf_counter, "cpu": time.process_time}[kind]
     if kind == "cpu":
@@ -160,4 +186,4 @@ def main(task, sizes, kind):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    smoke() if sys.argv[1:] == ["--smoke"] else main(*sys.argv[1:])

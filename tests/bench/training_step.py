@@ -5,10 +5,11 @@ python -m tests.bench.training_step --torch /path/to/python
 
 import numpy as np
 
-from tests.bench import timing
+from tests.bench import smoke, timing
 from tests.bench.peer import peer
 
 PAIRS, TIME, CHANNELS, KNOTS = 32, 512, 6, 16
+SMOKE = {"PAIRS": 2, "TIME": 20, "repeats": 5}
 TORCH, OURS = "PyTorch", "train_on_batch"
 ROWS = (timing.Row(TORCH), timing.Row(OURS, TORCH, 1.2))
 
@@ -19,9 +20,9 @@ def compiled_model():
 
     from keras_dml.losses import WassersteinLoss
     from keras_dml.models import sequence_encoder
-    from zoo.gait_qp_wl.train import HALVE_EVERY
+    from zoo.gait_qp_wl.train import Settings
 
-    model = sequence_encoder(CHANNELS, knots=KNOTS, halve_every=HALVE_EVERY)
+    model = sequence_encoder(CHANNELS, knots=KNOTS, halve_every=Settings().halve_every)
     model.compile(keras.optimizers.Adam(), WassersteinLoss())
     return model
 
@@ -36,16 +37,17 @@ def step(model):
 def architecture():
     """Widths of the convolutions, and which of them follow a halving."""
     from keras_dml.models.sequence_encoder import HALVINGS, SIZES
-    from zoo.gait_qp_wl.train import HALVE_EVERY
+    from zoo.gait_qp_wl.train import Settings
 
-    halving_before = [HALVE_EVERY * (i + 1) for i in range(HALVINGS["edge"])]
+    every = Settings().halve_every
+    halving_before = [every * (i + 1) for i in range(HALVINGS["edge"])]
     return {"widths": SIZES["edge"], "halving_before": halving_before}
 
 
 def main():
     options = timing.parser(__doc__.splitlines()[0], 15)
     timing.add_torch(options)
-    given = options.parse_args()
+    given = smoke.parse(options, globals(), SMOKE)
     if given.cpu_time:
         timing.one_thread()
     model = compiled_model()

@@ -43,6 +43,46 @@ def test_a_file_answers_as_the_distance_says_that_devices_do(model, write, tmp_p
         write(model, tmp_path / "other", distance=Frobenius(2e-2))
 
 
+class OfInverses(distances.Distance):
+    """A distance that is undefined for a matrix of zeros."""
+
+    rank = 3
+    embeddings = "matrices"
+
+    def pairwise(self, x, y):
+        x, y = (1 / ops.trace(z, axis1=1, axis2=2) for z in (x, y))
+        return ops.abs(x[:, None] - y[None])
+
+
+class Written(OfInverses):
+    def degenerate(self, like):
+        return np.eye(like.shape[-1], dtype=like.dtype)
+
+
+class Misshapen(OfInverses):
+    def degenerate(self, like):
+        return np.ones(3, like.dtype)
+
+
+class StillUndefined(OfInverses):
+    def degenerate(self, like):
+        return 0 * like
+
+
+@pytest.mark.parametrize("write", [export.tflite, export.saved_model])
+def test_a_distance_without_a_degenerate_embedding_is_told_to_have_one(model, write, tmp_path):
+    with pytest.raises(ValueError, match="OfInverses.*`degenerate"):
+        write(model, tmp_path / "model", distance=OfInverses())
+    assert not (tmp_path / "model").exists()
+    assert write(model, tmp_path / "model", distance=Written()).path.exists()
+
+
+@pytest.mark.parametrize("kind", [Misshapen, StillUndefined])
+def test_a_degenerate_embedding_that_is_none_is_refused(kind):
+    with pytest.raises(ValueError, match=f"`{kind.__name__}.degenerate`"):
+        parity.gallery(np.stack([np.eye(3, dtype="float32")] * 2), kind())
+
+
 def kinds(graph):
     """Names of the operators of a TensorFlow graph and of the functions that it calls."""
     bodies = (function.node_def for function in graph.library.function)

@@ -64,7 +64,8 @@ def proxies():
 
 
 def matrices(*more):
-    return keras.Sequential([keras.Input((4, 4)), layers.BiMap(3), *more, layers.ReEig(0.01)])
+    head = [layers.ReEig(0.01), keras.layers.Rescaling(1.0)]  # any distance goes with the last one
+    return keras.Sequential([keras.Input((4, 4)), layers.BiMap(3), *more, *head])
 
 
 def normalized_matrices():
@@ -90,6 +91,10 @@ def adversarial(method):
 
 def triplet(mining, **options):
     return lambda: losses.TripletLoss(1.0, mining, **options)
+
+
+def inner_products():
+    return losses.NPairLoss("inner")
 
 
 def spd(loss, distance):
@@ -123,7 +128,7 @@ CASES = {
         (4, 4),
         state="mean",
     ),
-    "spdnet": Case(lambda: models.spdnet((4, 3, 2)), losses.NPairLoss, (4, 4), pairs=True),
+    "spdnet": Case(lambda: models.spdnet((4, 3, 2)), inner_products, (4, 4), pairs=True),
     "sequence encoder": Case(
         lambda: models.sequence_encoder(CHANNELS, knots=3, halvings=3, halve_every=1),
         losses.WassersteinLoss,

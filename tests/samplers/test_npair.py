@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_dml.samplers import NPairSampler
+from keras_dml.samplers import EpisodeSampler, NPairSampler, PKSampler
 
 
 def numbered(members, steps=4):
@@ -57,6 +57,17 @@ def test_batch_has_each_of_n_classes_twice_in_adjacent_rows_of_different_recordi
         assert set(collections.Counter(labels.tolist()).values()) == {2}
         assert (recordings[0::2] != recordings[1::2]).all()
         np.testing.assert_array_equal(y[recordings], labels)
+
+
+def test_an_epoch_has_as_many_batches_as_asked_for():
+    x, y = numbered([2] * 9)
+    assert len(NPairSampler(x, y, 5)) == 2  # ceil(9 / 5)
+    asked, older = NPairSampler(x, y, 5, steps_per_epoch=7), NPairSampler(x, y, 5, steps=7)
+    assert len(asked) == len(older) == 7
+    for one, other in zip(asked, older, strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
+    assert len(PKSampler(x, y, 5, 2, steps_per_epoch=4)) == 4
+    assert len(EpisodeSampler(x, y, 3, 1, 1, steps_per_epoch=6)) == 6
 
 
 @given(requests)

@@ -78,6 +78,11 @@ IMPOSSIBLE = {
         dict(sessions=[1, 2]),
         r"`sessions` must hold one id a recording.* `sessions` has 2",
     ),
+    "no steps an epoch": (dict(steps_per_epoch=0), r"`steps_per_epoch` must be at least 1"),
+    "both names of the steps": (
+        dict(steps_per_epoch=2, steps=3),
+        r"steps_per_epoch=2 and steps=3",
+    ),
     "no steps": (dict(steps=0), r"`steps` must be at least 1\. Received: 0"),
     "no length": (dict(length=0), r"`length` must be at least 1"),
     "negative seed": (dict(seed=-1), r"`seed` must be at least 0"),
