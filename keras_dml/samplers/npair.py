@@ -28,9 +28,9 @@ class NPairSampler(PKSampler):
         y: Class of each recording; see `PKSampler`.
         pairs: Distinct classes in a batch (N in Abdelwahab2019), at least 2 and at most as many as
             `y` has. More pairs mean more negatives; Abdelwahab2019 does not report N.
-        **kwargs: Keyword arguments of `PKSampler`: `steps_per_epoch`, `length`, `sessions`, `drop_singles`,
-            `augment`, `seed`, and those of `keras.utils.PyDataset`. A positive is from another
-            session than its anchor where the class has several.
+        **kwargs: Keyword arguments of `PKSampler`: `steps_per_epoch`, `length`, `sessions`,
+            `drop_singles`, `augment`, `seed`, and those of `keras.utils.PyDataset`. A positive is
+            from another session than its anchor where the class has several.
 
     Raises:
         ValueError, TypeError: At construction, if the recordings or ids are malformed or the
