@@ -114,7 +114,7 @@ SETS = {
 }
 
 
-SMOKE = Set(noise, 4, "--rate-hz 50 --channels x,y,z --steps 0", "--rate-hz 50", "0.5", "eeg_lda")
+SMOKE = Set(noise, 4, "--rate-hz 50 --channels x,y,z --steps 0", "--rate-hz 50", "0.5", "gait_lda")
 
 
 def in_a_process(folder, words):
