@@ -8,6 +8,7 @@ case in `test_contracts.py`. All checks run on TensorFlow and on JAX.
 
 import contextlib
 import dataclasses
+import functools
 import inspect
 import json
 import re
@@ -60,11 +61,22 @@ class Loss:
 # ---- networks ---------------------------------------------------------------------------------
 
 
+@functools.lru_cache(maxsize=1)
+def shared(case):
+    """The network of a case, as `build` returns it and as a model, inputs, and its outputs.
+
+    Checks that only read the network share it: building and calling it takes most of their time.
+    """
+    original, rng = case.build(), np.random.default_rng(20)
+    model = as_model(original)
+    x = examples(model, rng)
+    x.flags.writeable = False
+    return original, model, x, as_numpy(model(x))
+
+
 def configuration_rebuilds_it(case, rng):
     """Through JSON, so that the configuration is plain Python."""
-    original = case.build()
-    x = examples(original, rng)
-    expected = as_numpy(as_model(original)(x))
+    original, _, x, expected = shared(case)
     config = json.loads(json.dumps(keras.saving.serialize_keras_object(original)))
     clone = keras.saving.deserialize_keras_object(config)
     assert type(clone) is type(original)
@@ -83,9 +95,7 @@ def configuration_holds_every_argument(case, rng):
 
 def keras_file_rebuilds_it(case, rng, folder):
     """In safe mode and without custom_objects."""
-    model = as_model(case.build())
-    x = examples(model, rng)
-    expected = as_numpy(model(x))
+    _, model, x, expected = shared(case)
     model.save(folder / "model.keras")
     loaded = keras.saving.load_model(folder / "model.keras")
     np.testing.assert_array_equal(as_numpy(loaded(x)), expected)
@@ -102,10 +112,10 @@ def keras_file_rebuilds_layers_and_weights(case, rng, folder):
 
 
 def eager_equals_compiled(case, rng):
-    model = as_model(case.build())
-    x, recordings = examples(model, rng), takes_recordings(model)
+    _, model, x, expected = shared(case)
+    recordings = takes_recordings(model)
     found = compiled(model, free_axes=2 if recordings else 1)(x)
-    np.testing.assert_allclose(found, as_numpy(model(x)), **CLOSE)
+    np.testing.assert_allclose(found, expected, **CLOSE)
     if not recordings:
         return
     mask = some_steps(rng, x.shape[1])
@@ -115,9 +125,7 @@ def eager_equals_compiled(case, rng):
 
 def half_precision_is_close(case, rng):
     """Weights stay float32; heads and layers on matrices output float32, others the policy's."""
-    full = as_model(case.build())
-    x = examples(full, rng)
-    expected = as_numpy(full(x))
+    _, full, x, expected = shared(case)
     for policy in HALF_POLICIES:
         with dtype_policy(policy):
             half = as_model(case.build())
@@ -133,11 +141,10 @@ def half_precision_is_close(case, rng):
 
 def padding_moves_nothing(case, rng):
     """The values of masked padding do not change the outputs."""
-    model = as_model(case.build())
+    _, model, x, expected = shared(case)
     if not takes_recordings(model):
         return
-    x = examples(model, rng)
-    expected, (batch, time, channels) = as_numpy(model(x)), x.shape
+    batch, time, channels = x.shape
     padding = round(time * PADDING)
     garbage = rng.normal(scale=1e3, size=(batch, padding, channels)).astype("float32")
     mask = np.arange(time + padding) < time
@@ -159,17 +166,15 @@ def mask_passes_or_ends(case, rng):
 
 
 def one_recording_is_a_batch(case, rng):
-    model = as_model(case.build())
-    x = examples(model, rng)
-    np.testing.assert_allclose(as_numpy(model(x[:1])), as_numpy(model(x))[:1], **CLOSE)
+    _, model, x, expected = shared(case)
+    np.testing.assert_allclose(as_numpy(model(x[:1])), expected[:1], **CLOSE)
 
 
 def declared_shape_is_the_real_one(case, rng):
-    model = as_model(case.build())
-    x = examples(model, rng)
-    assert tuple(model.compute_output_shape(x.shape)) == tuple(model(x).shape)
+    _, model, x, expected = shared(case)
+    assert tuple(model.compute_output_shape(x.shape)) == expected.shape
     declared = getattr(model, "output_shape", None)  # a model without a graph has none
-    assert declared is None or len(declared) == len(model(x).shape)
+    assert declared is None or len(declared) == expected.ndim
 
 
 def docstring_names_every_argument(case, rng=None):

@@ -4,7 +4,7 @@ from keras_dml._backend import keras, xla
 
 
 def is_reachable():
-    """Whether a step can call NumPy: on TensorFlow, unless XLA compiles the step."""
+    """Returns True if a step can call NumPy: on TensorFlow, unless XLA compiles the step."""
     return keras.backend.backend() == "tensorflow" and not xla.is_compiling()
 
 

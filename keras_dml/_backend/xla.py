@@ -47,7 +47,7 @@ def is_traced():
 
 
 def is_compiling():
-    """Whether XLA compiles the TensorFlow graph that is being traced (`jit_compile=True`)."""
+    """Returns True if XLA compiles the TensorFlow graph being traced (`jit_compile=True`)."""
     if keras.backend.backend() != "tensorflow":
         return False
     import tensorflow as tf

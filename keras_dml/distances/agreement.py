@@ -1,4 +1,4 @@
-"""Whether a loss compares embeddings by the distance of the head that made them."""
+"""Comparison of the distance of a loss with the distance of the head of its model."""
 
 import warnings
 
@@ -9,7 +9,7 @@ from keras_dml.distances.base import Custom, Distance
 
 
 def mark(embeddings, head):
-    """Notes on a tensor of embeddings which head made it, for `warn_of_another`.
+    """Attaches the head's name and distance to its embeddings, for `warn_of_another`.
 
     Args:
         embeddings: Tensor, eager or of a graph.
@@ -26,8 +26,8 @@ def warn_of_another(loss, embeddings):
     """Warns if embeddings come from a head whose distance is not the loss's.
 
     The network is then trained for one distance, while `keras_dml.distance`, galleries and exports
-    compare by the other. Embeddings of which no head is known, such as those of a `Dense` layer or
-    of a caller's array, are not checked.
+    compare by the other. Embeddings without a mark, from a `Dense` layer or as an array of the
+    caller, are not checked.
 
     Args:
         loss: Loss; one without a `distance` is not checked.
@@ -59,15 +59,14 @@ def warn_if_different(loss, head, distance):
 
 
 def _differ(first, second):
-    """Whether two distances are known to be different: a function or a learned similarity is not
-    compared."""
-    known = all(
+    """Returns True if two distances differ; a function or a learned similarity is not compared."""
+    comparable = all(
         isinstance(distance, Distance)
         and not isinstance(distance, Custom)
         and not distance.is_learned
         for distance in (first, second)
     )
-    return known and (_path(first) != _path(second) or not _equal(first, second))
+    return comparable and (_path(first) != _path(second) or not _equal(first, second))
 
 
 def _equal(first, second):

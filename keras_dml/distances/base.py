@@ -19,7 +19,7 @@ class Distance:
     mining, inference, exporters and cards use nothing else. Objects have no state: what a distance
     needs beside two embeddings travels inside them.
 
-    What a subclass writes, and what needs it:
+    A subclass writes, on the left, for the use on the right:
 
     - `pairwise`, on `keras.ops`: everything. A file for devices needs builtin TFLite operators, in
       `pairwise` or in `on_device`.
@@ -246,9 +246,9 @@ def register(name):
             under another name, or Keras knows another class of this package by the class's name.
     """
     if not isinstance(name, str):
-        shown = name.__name__ if isinstance(name, type) else repr(name)
+        received = name.__name__ if isinstance(name, type) else repr(name)
         raise TypeError(
-            f"`register` needs a name, which must be a string. Received {shown}. Write "
+            f"`register` needs a name, which must be a string. Received {received}. Write "
             '`@register("my_distance")` above the class.'
         )
     if not name:
@@ -277,10 +277,10 @@ def _check_free(name, kind):
             f"The distance name {name!r} is registered by {_path(holder)}. Received {_path(kind)}. "
             "Register it under another name."
         )
-    for taken, holder in _NAMES.items():
-        if taken != name and _is_same_class(holder, kind):
+    for registered, holder in _NAMES.items():
+        if registered != name and _is_same_class(holder, kind):
             raise ValueError(
-                f"{_path(kind)} is registered as {taken!r}. Received another name, {name!r}. "
+                f"{_path(kind)} is registered as {registered!r}. Received another name, {name!r}. "
                 "Register a subclass under the second name."
             )
     holder = keras.saving.get_registered_object(f"{PACKAGE}>{kind.__name__}")
@@ -292,7 +292,7 @@ def _check_free(name, kind):
 
 
 def _is_same_class(holder, kind):
-    """Whether two classes are one, also if its module was reloaded or its cell run again."""
+    """Returns True for the same class, also if its module was reloaded or its cell run again."""
     return _path(holder) == _path(kind)
 
 
