@@ -33,7 +33,7 @@ class QuantileLayer(Head, keras.layers.Layer):
             methods QP-NPL and QP-CLS).
         host_sort: Whether training sorts with NumPy on the host, which is several times faster on a
             CPU but not a graph operation. None: where TensorFlow trains on a CPU. Inference and
-            export never do. Set it to False to train under `jit_compile=True`.
+            export never do, nor does a step that XLA compiles (`jit_compile=True`).
 
     Raises:
         ValueError: If `knots` is not a positive integer or `p` below 1, or the input is not a
