@@ -49,7 +49,10 @@ class DistanceMatrixLoss(LabeledLoss):
             distances: Result of `distance_matrix`.
             embeddings: Embeddings, shape `(batch, ...)`.
         """
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{type(self).__name__} has no method `values(labels, distances, embeddings)`. It "
+            "returns one value per anchor, shape (batch,)."
+        )
 
 
 def mean_of_terms(sums, counts):

@@ -163,7 +163,10 @@ class ClassSampler(keras.utils.PyDataset):
 
     def _example(self, row, rng):
         """Example `row` as it comes into a batch, float32."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{type(self).__name__} has no method `_example(row, rng)`. It returns one example, a "
+            "float32 array."
+        )
 
     def _batch_labels(self, ids):
         """Labels of the classes of a batch, int32, shape `(classes,)`."""

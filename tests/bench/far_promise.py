@@ -90,7 +90,7 @@ def made_up_walks(people=24, each=3, steps=1024):
     rng = np.random.default_rng(0)
     mixing = np.eye(6) + 0.5 * rng.normal(size=(people, 6, 6))
     signals = [rng.normal(size=(steps, 6)) @ mixing[i] for i in range(people) for _ in range(each)]
-    signals = [signal * [1, 1, 1, 200, 200, 200] for signal in signals]  # g and deg/s
+    signals = [signal * [0.3, 0.3, 0.3, 60, 60, 60] for signal in signals]  # g and deg/s
     names = [f"person {i}" for i in range(people) for _ in range(each)]
     return People(signals, names, [i % each for i in range(len(names))])
 
