@@ -118,7 +118,7 @@ def compare(name, peers, given):
     runs, steps = {}, given.steps
     for peer, (ask, facts) in peers.items():
         task = name
-        if name in SLOW.get(peer, ()):
+        if ask is not None and name in SLOW.get(peer, ()):
             print(f"{peer}: {name}, once: {1e3 * ask(name, 1):.0f} ms")
             task = STANDS_FOR[name]
         if task in facts["tasks"]:

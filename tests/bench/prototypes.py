@@ -11,7 +11,7 @@ from tests.bench import memory, smoke, timing
 N, CLASSES, FEATURES, HIDDEN = 256, 10_000, 256, 512
 MEGABYTES = 150
 TRAINED_CLASSES, BATCH, SIDE = 100, 64, 32
-SMOKE = {"N": 4, "CLASSES": 5, "FEATURES": 3, "HIDDEN": 4, "BATCH": 8, "SIDE": 8, "repeats": 5}
+SMOKE = {"N": 4, "CLASSES": 5, "FEATURES": 3, "HIDDEN": 4, "BATCH": 4, "repeats": 5}
 PRODUCTS, OURS = "the matrix products alone", "similarity"
 SOFTMAX, STEP = "wide residual network, softmax", "prototypical classifier"
 TABLES = (
