@@ -34,7 +34,8 @@ Vectors and signals:
 - `signals.covariance`: covariance matrices, with shrinkage
 - `signals.correlation`: correlations of channels at lags
 
-What they share: `numerics` (guards, dtypes) and `chunks` (blocks of bounded memory).
+What they share: `numerics` (guards, dtypes), `chunks` (blocks of bounded memory) and `weights`
+(weights of means).
 
 Modules load on first use.
 """
@@ -50,6 +51,7 @@ _SUBMODULES = (
     "similarity",
     "spd",
     "vector",
+    "weights",
 )
 
 __all__ = [*_SUBMODULES, "wasserstein"]

@@ -4,12 +4,14 @@ import warnings
 
 import numpy as np
 
+from keras_dml._arrays import real
 from keras_dml._backend import ops
 from keras_dml._backend.precision import in_float64
 from keras_dml._backend.values import concrete
-from keras_dml.geometry.numerics import widest
 from keras_dml.geometry.spd.functions import exp, inverse_sqrt, log, power, sqrt
 from keras_dml.geometry.spd.matrices import congruence, square_matrices
+from keras_dml.geometry.spd.pairs import check_leading, of_one_size
+from keras_dml.geometry.weights import normalized, normalized_tensor
 
 TINY = 1e-8  # of a logarithm: x / tanh(x) is 1 there
 
@@ -29,9 +31,13 @@ def geodesic(x, y, t):
         Matrices, shape `(..., n, n)`, float32 or wider.
 
     Raises:
-        ValueError: If the matrices are not square.
+        TypeError: If `t` is not a number.
+        ValueError: If the matrices are not square or of different sizes, or the leading axes of
+            `x`, `y` and `t` do not broadcast.
     """
-    x, y = widest(square_matrices("x", x), square_matrices("y", y))
+    x, y = of_one_size(x, y)
+    t = t if ops.is_tensor(t) else real("`t`", t, np.float64)
+    check_leading(x=x.shape[:-2], y=y.shape[:-2], t=t.shape)
     return in_float64(_geodesic)(x, y, ops.convert_to_tensor(t, x.dtype))
 
 
@@ -47,15 +53,21 @@ def log_euclidean_mean(x, weights=None):
         weights: Non-negative weights, shape `(..., count)`, scaled to the sum 1; None: equal.
 
     Returns:
-        Matrices, shape `(..., n, n)`, float32 or wider.
+        Matrices, shape `(..., n, n)`, float32 or wider. In a compiled step NaN for weights that an
+        eager call refuses.
 
     Raises:
-        ValueError: If the matrices are not square.
+        TypeError: If the weights are not real numbers.
+        ValueError: If the matrices are not square, `x` is empty, or the weights do not fit.
     """
+    x = square_matrices("x", x)
+    if len(x.shape) < 3 or x.shape[-3] == 0:
+        raise ValueError(
+            "`x` must hold at least one matrix, shape (..., count, n, n). Received shape "
+            f"{tuple(x.shape)}."
+        )
     logs = log(x)
-    # Keras's mean narrows float64 on JAX.
-    weights = ops.ones_like(logs[..., 0, 0]) if weights is None else ops.cast(weights, logs.dtype)
-    weights = weights / ops.sum(weights, axis=-1, keepdims=True)
+    weights = normalized_tensor(weights, logs[..., 0, 0], "matrices")
     return exp(ops.sum(weights[..., None, None] * logs, axis=-3))
 
 
@@ -80,10 +92,11 @@ def karcher_mean(x, weights=None, tolerance=1e-9, max_steps=50):
         NumPy array of shape `(n, n)`, float64.
 
     Raises:
+        TypeError: If the weights are not real numbers.
         ValueError: If there is no matrix, one is not positive definite, or the weights do not fit.
     """
     x = _definite(x)
-    weights = _normalized(weights, len(x))
+    weights = normalized(weights, len(x), "matrices")
     mean = spectral(np.exp, np.einsum("i,ijk->jk", weights, spectral(_log, x)))
     step = last = None
     for count in range(max_steps + 1):
@@ -157,15 +170,3 @@ def _definite(x):
             "`spd.rectify(x, epsilon)` first."
         )
     return x
-
-
-def _normalized(weights, count):
-    if weights is None:
-        return np.full(count, 1 / count)
-    weights = np.asarray(weights, np.float64)
-    if weights.shape != (count,) or not (weights >= 0).all() or not 0 < weights.sum() < np.inf:
-        raise ValueError(
-            f"`weights` must be non-negative, one for each of the {count} matrices, and not all 0. "
-            f"Received {weights.tolist()}."
-        )
-    return weights / weights.sum()

@@ -1,5 +1,7 @@
 """Arguments of distances between SPD matrices: one pair, broadcast pairs, all pairs of two sets."""
 
+import itertools
+
 from keras_dml._backend import ops
 from keras_dml.geometry import chunks
 from keras_dml.geometry.numerics import widest
@@ -21,6 +23,21 @@ def of_one_size(x, y):
             f"{tuple(x.shape)} and {tuple(y.shape)}."
         )
     return x, y
+
+
+def check_leading(**shapes):
+    """Checks that leading axes broadcast.
+
+    Args:
+        **shapes: Leading axes of each argument, by its name; None is any size.
+
+    Raises:
+        ValueError: If they do not broadcast; the message names each argument's.
+    """
+    for sizes in itertools.zip_longest(*(tuple(shape)[::-1] for shape in shapes.values())):
+        if len(set(sizes) - {None, 1}) > 1:
+            received = ", ".join(f"{name} {tuple(shape)}" for name, shape in shapes.items())
+            raise ValueError(f"Leading axes must broadcast. Received {received}.")
 
 
 def together(x, y):

@@ -198,8 +198,9 @@ def test_the_log_euclidean_mean_has_gradients_and_leading_axes(rng):
 
 @pytest.mark.parametrize("shape", [(3, 3), (0, 3, 3), (2, 3, 4)])
 def test_a_mean_of_what_is_no_set_is_refused(shape):
-    with pytest.raises(ValueError, match="at least one matrix, shape .count, n, n."):
-        spd.karcher_mean(np.zeros(shape))
+    for mean in (spd.karcher_mean, spd.log_euclidean_mean):
+        with pytest.raises(ValueError, match="at least one matrix|square matrices"):
+            mean(np.zeros(shape))
 
 
 @pytest.mark.parametrize("least", [0, -1e-3])
@@ -215,10 +216,55 @@ def test_a_mean_of_what_is_not_finite_is_refused():
         spd.karcher_mean(np.full((2, 3, 3), np.nan))
 
 
-@pytest.mark.parametrize("weights", [[1, 1], [1, -1, 1], [0, 0, 0], [1, np.nan, 1], [[1, 1, 1]]])
-def test_weights_that_do_not_fit_are_refused(weights):
-    with pytest.raises(ValueError, match="`weights` must be non-negative, one for each of the 3"):
-        spd.karcher_mean(np.stack([np.eye(2)] * 3), weights)
+REFUSED = [
+    [1],
+    [1, 1],
+    [1, 1, 1, 1],
+    [1, -1, 1],
+    [0, 0, 0],
+    [1, np.nan, 1],
+    [1, np.inf, 1],
+    [[1], [1], [1]],
+    1.0,
+]
+
+
+@pytest.mark.parametrize("mean", [spd.karcher_mean, spd.log_euclidean_mean])
+def test_weights_that_do_not_fit_are_refused_by_every_mean(mean):
+    x = np.stack([np.eye(2)] * 3)
+    for weights in REFUSED:
+        for values in (weights, ops.convert_to_tensor(weights, "float32")):
+            with pytest.raises(ValueError, match="non-negative, one for each of the 3 matrices"):
+                mean(x, values)
+    with pytest.raises(TypeError, match="`weights` must hold real numbers"):
+        mean(x, ["1", "1", "1"])
+
+
+def test_weights_may_have_any_scale_and_zeros(rng):
+    x, weights = matrices.spd(rng, 3, 3), np.array([1.0, 0.0, 3.0])
+    for mean in (spd.karcher_mean, spd.log_euclidean_mean):
+        expected = np.asarray(mean(x[[0, 2]], [0.25, 0.75]))
+        for scale in (1e-200, 1, 1e200):
+            np.testing.assert_allclose(mean(x, scale * weights), expected, rtol=1e-6, atol=1e-9)
+
+
+def test_compiled_weights_that_do_not_fit_give_nan(rng):
+    x = matrices.spd(rng, 3, 3)
+    mean = matrices.compiled(spd.log_euclidean_mean)
+    for weights in (np.zeros(3), np.array([1, -1, 1.0]), np.array([1, np.nan, 1])):
+        assert np.isnan(mean(x, weights)).all()
+    assert np.isfinite(mean(x, np.array([0, 1.0, 2]))).all()
+
+
+def test_a_geodesic_of_other_sizes_is_refused(rng):
+    x = matrices.spd(rng, 4, 3)
+    for others in [(x[0], np.eye(2), 0.5), (x, x[:2], 0.5), (x, x, [0.1, 0.2])]:
+        with pytest.raises(ValueError, match="(?i)one size|leading axes"):
+            spd.geodesic(*others)
+    with pytest.raises(TypeError, match="`t` must hold real numbers"):
+        spd.geodesic(x, x, "half")
+    path = spd.geodesic(x[0], x[1], np.array([0.0, 1.0]))
+    np.testing.assert_allclose(path, x[:2], rtol=1e-6, atol=1e-6)
 
 
 def test_inside_a_compiled_step_the_karcher_mean_says_where_it_runs():

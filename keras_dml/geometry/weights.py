@@ -1,0 +1,74 @@
+"""Weights of the members of a mean."""
+
+import numpy as np
+
+from keras_dml._arrays import real
+from keras_dml._backend import ops
+from keras_dml._backend.values import concrete
+
+
+def normalized(weights, count, what):
+    """Returns weights scaled to the sum 1. NumPy, in float64.
+
+    Args:
+        weights: Non-negative weights, shape `(count,)`; None: equal weights.
+        count: Number of members.
+        what: Plural name of the members, for the error.
+
+    Raises:
+        TypeError: If the weights are not real numbers.
+        ValueError: If there is not one weight per member, one is negative or NaN, or their sum is
+            0 or infinite.
+    """
+    if weights is None:
+        return np.full(count, 1 / count)
+    weights = real("`weights`", weights, np.float64)
+    total = weights.sum()
+    if weights.shape != (count,) or not (weights >= 0).all() or not 0 < total < np.inf:
+        raise ValueError(_message(count, what, f"{weights.tolist()}"))
+    return weights / total
+
+
+def normalized_tensor(weights, like, what):
+    """Returns weights scaled to the sum 1 along the last axis.
+
+    Args:
+        weights: Non-negative weights, shape `(..., count)`; None: equal weights. A compiled step,
+            in which weights have no values to check, gives NaN for weights that are refused.
+        like: Tensor of the shape and the dtype of the result, `(..., count)`.
+        what: Plural name of the members, for the error.
+
+    Raises:
+        TypeError, ValueError: As `normalized`, also if the leading axes do not broadcast.
+    """
+    if weights is None:
+        weights = ops.ones_like(like)
+    elif not ops.is_tensor(weights):
+        weights = real("`weights`", weights, np.float64)
+    shape, expected = tuple(weights.shape), tuple(like.shape)
+    count = expected[-1]
+    pairs = list(zip(shape[::-1], expected[::-1], strict=False))
+    fits = 0 < len(shape) <= len(expected) and all(
+        None in pair or pair[0] == pair[1] or (pair[0] == 1 and i) for i, pair in enumerate(pairs)
+    )
+    if not fits:
+        raise ValueError(_message(count, what, f"shape {shape} for {what} of shape {expected}"))
+    values = concrete(weights)
+    if values is not None:
+        totals = values.sum(axis=-1)
+        if not ((values >= 0).all() and (0 < totals).all() and (totals < np.inf).all()):
+            raise ValueError(_message(count, what, f"{values.tolist()}"))
+    if not ops.is_tensor(weights):  # in float64, whose range float32 does not have
+        weights = weights / weights.sum(axis=-1, keepdims=True)
+    weights = ops.cast(weights, like.dtype)
+    total = ops.sum(weights, axis=-1, keepdims=True)
+    valid = ops.all(weights >= 0, axis=-1, keepdims=True)
+    valid = ops.logical_and(valid, ops.logical_and(total > 0, total < float("inf")))
+    return ops.where(valid, weights / total, float("nan"))
+
+
+def _message(count, what, received):
+    return (
+        f"`weights` must be non-negative, one for each of the {count} {what}, and not all 0. "
+        f"Received {received}."
+    )
