@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from keras_dml._arrays import real
+from keras_dml.geometry.weights import normalized
+
 ROUNDING = 1e-12  # of a probability: sums of weights in float64
 
 
@@ -45,42 +48,47 @@ def mixture(values, counts, knots):
 def barycenter(values, weights=None, p=1):
     """Wasserstein barycenter: minimizes the weighted sum of p-th powers of the distances.
 
-    For p = 2 the weighted mean at each knot, exact; for p = 1 the median (with weights the lower
-    weighted median), exact where no two quantile functions cross inside a segment.
+    For p = 2 the weighted mean at each knot, exact. For p = 1 the weighted median, exact where no
+    two quantile functions cross inside a segment. Where every number between two values is a
+    median, as between the middle two of an even number with equal weights, their mean is taken.
 
     Args:
         values: Values at shared knots, shape `(embeddings, filters, knots)`.
-        weights: Positive weights, shape `(embeddings,)`; None: equal.
+        weights: Non-negative weights, shape `(embeddings,)`, scaled to the sum 1; None: equal.
         p: Order of the distance, 1 or 2.
 
     Returns:
         Values at the knots, shape `(filters, knots)`.
 
     Raises:
-        ValueError: If `p` is neither 1 nor 2, or the weights do not fit.
+        TypeError: If the values or the weights are not real numbers.
+        ValueError: If `p` is neither 1 nor 2, `values` is empty, or the weights do not fit.
 
     Example:
         >>> barycenter([[[0.0, 1.0, 2.0]], [[3.0, 5.0, 10.0]]], p=2)
         array([[1.5, 3. , 6. ]])
     """
-    values = np.asarray(values, np.float64)
+    values = real("`values`", values, np.float64)
+    if values.ndim != 3 or not len(values):
+        raise ValueError(
+            "`values` must hold at least one embedding, shape (embeddings, filters, knots). "
+            f"Received shape {values.shape}."
+        )
     if p not in (1, 2):
         raise ValueError(f"`p` must be 1 or 2; other orders have no closed form. Received p={p!r}.")
-    if weights is None:
-        return np.median(values, axis=0) if p == 1 else values.mean(axis=0)
-    weights = np.asarray(weights, np.float64)
-    if weights.shape != values.shape[:1] or not (weights > 0).all():
-        raise ValueError(
-            f"`weights` must be positive, one for each of the {len(values)} embeddings. Received "
-            f"{weights.tolist()}."
-        )
+    weights = normalized(weights, len(values), "embeddings")
     if p == 2:
-        return np.average(values, axis=0, weights=weights)
+        return np.einsum("i,ijk->jk", weights, values)
     order = np.argsort(values, axis=0)
-    mass = np.cumsum(weights[order], axis=0) / weights.sum()
-    median = np.argmax(mass >= 0.5 - ROUNDING, axis=0)  # (filters, knots)
-    rank = np.take_along_axis(order, median[None], axis=0)
-    return np.take_along_axis(values, rank, axis=0)[0]
+    mass = np.cumsum(weights[order], axis=0)
+    halves = mass >= 0.5 - ROUNDING, mass > 0.5 + ROUNDING
+    ranks = [np.argmax(half, axis=0) for half in halves]
+    ends = [
+        np.take_along_axis(values, np.take_along_axis(order, rank[None], axis=0), axis=0)[0]
+        for rank in ranks
+    ]
+    lower, upper = ends  # equal except where the weights split in half
+    return lower + (upper - lower) / 2
 
 
 def _mixture_quantiles(values, fractions, knots):

@@ -71,9 +71,48 @@ def test_no_near_embedding_is_nearer_to_all_than_the_barycenter(rng):
         assert spread(np.sort(best + rng.normal(size=best.shape) * 0.05, axis=-1)) >= spread(best)
 
 
+def test_no_weights_are_equal_weights(rng):
+    assert_array_equal = np.testing.assert_array_equal
+    pair = [[[0.0, 1.0, 2.0]], [[3.0, 5.0, 10.0]]]
+    assert_array_equal(averages.barycenter(pair, [1, 1]), [[1.5, 3.0, 6.0]])
+    for count in range(1, 9):
+        values = np.sort(rng.integers(0, 5, size=(count, 3, 7)).astype(float), axis=-1)  # with ties
+        for p, reference in ((1, np.median), (2, np.mean)):
+            expected = reference(values, axis=0)
+            for weights in (None, np.ones(count), np.full(count, 0.1), [7] * count):
+                found = averages.barycenter(values, weights, p)
+                np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+            doubled = np.concatenate([values, values])
+            halves = np.repeat([1.0, 0.0], count)
+            found = averages.barycenter(doubled, halves, p)
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_whole_weights_repeat_embeddings(rng):
+    for _ in range(20):
+        values = np.sort(rng.normal(size=(4, 2, 5)), axis=-1)
+        weights = rng.integers(0, 4, size=4)
+        weights[0] += 1
+        repeated = np.repeat(values, weights, axis=0)
+        for p in (1, 2):
+            found = averages.barycenter(values, weights, p)
+            np.testing.assert_allclose(found, averages.barycenter(repeated, p=p), rtol=1e-12)
+            assert (np.diff(found, axis=-1) >= 0).all()  # still a quantile function
+
+
+@pytest.mark.parametrize(
+    "weights", [[1], [1, 1, 1], [1, -1], [0, 0], [1, np.nan], [1, np.inf], [[1], [1]]]
+)
+def test_weights_that_do_not_fit_are_refused_for_each_order(weights):
+    for p in (1, 2):
+        with pytest.raises(ValueError, match="non-negative, one for each of the 2 embeddings"):
+            averages.barycenter(np.zeros((2, 1, 3)), weights, p)
+
+
 @pytest.mark.parametrize(
     "call, message",
     [
+        (lambda: averages.barycenter(np.zeros((0, 1, 3))), "at least one embedding"),
         (
             lambda: averages.mixture(np.zeros((2, 1, 3)), [1], [0, 0.5, 1]),
             r"Received \(2, 1, 3\), \(1,\) and \(3,\)",
