@@ -17,7 +17,9 @@ class Covariance(Head, keras.layers.Layer):
 
     Input shape: `(batch, time, channels)`, any time, with or without a Keras mask of any pattern.
     Output shape: `(batch, channels, channels)`, float32 or wider under any policy, in squared
-    units of the input.
+    units of the input. Estimates are scale-free: signals between 1e-18 and 1e17 in float32, in
+    tesla or in raw counts, give the matrices of the same signals in another unit. Entries of
+    smaller signals are 0, and those of larger signals are not finite.
 
     A recording with fewer valid steps than channels has a singular matrix, unless it is shrunk; a
     silent one is the zero matrix; one with fewer than two valid steps has no covariance: its matrix

@@ -19,6 +19,11 @@ def covariance(x, mask=None, estimator="sample"):
       approximating (Chen2010, without their terms in 2 / channels, as scikit-learn and
       pyRiemann) or the Ledoit-Wolf shrinkage (Ledoit2004). For short signals.
 
+    The estimators are scale-free: `covariance(c x)` is `c^2 covariance(x)` up to rounding, and for
+    `trace_normalized` the same matrix, in any unit. Only the result must fit its dtype. In float32
+    an entry above 3e38 is not finite and one below 1e-38 is 0, so signals must lie between about
+    1e-18 and 1e17.
+
     Args:
         x: Signals, shape `(batch, time, channels)`.
         mask: Valid steps, boolean, shape `(batch, time)`; None where all are valid.
@@ -40,9 +45,8 @@ def covariance(x, mask=None, estimator="sample"):
             f"{tuple(x.shape)}."
         )
     steps, count = centered(x, mask)  # (batch, time, channels), (batch, 1, 1)
-    scatter = ops.matmul(ops.swapaxes(steps, 1, 2), steps)
-    found = _ESTIMATES[estimator](scatter, steps, count)
-    return ops.where(count < 2, ops.full_like(found, np.nan), found)
+    estimate = _ESTIMATES[estimator](steps, count)
+    return ops.where(count < 2, ops.full_like(estimate, np.nan), estimate)
 
 
 def check_estimator(estimator):
@@ -86,31 +90,35 @@ def centered(x, mask):
     return ops.where(mask, x - mean(x, axis=1, mask=mask, keepdims=True), 0), count
 
 
-def _sample(scatter, steps, count):
-    return scatter / ops.maximum(count - 1, 1)
+def _sample(steps, count):
+    return _scatter(steps) / ops.maximum(count - 1, 1)
 
 
-def _trace_normalized(scatter, steps, count):
+def _trace_normalized(steps, count):
+    largest = ops.max(ops.abs(steps), axis=(1, 2), keepdims=True, initial=0)
+    steps = divide(steps, ops.stop_gradient(largest))  # squares of steps without a unit
+    scatter = _scatter(steps)
     return divide(scatter, _trace(scatter))
 
 
-def _oas(scatter, steps, count):
-    spherical, rest, square = _parts(scatter / count)
+def _oas(steps, count):
+    covariance, variance = _normalized(steps, count)
+    spherical, rest, square = _parts(covariance)
     trace = _trace(spherical)
     limit = (count + 1) * square  # 0 where there is nothing to shrink
-    total = square + trace * trace / scatter.shape[-1]  # trace of S S
+    total = square + trace * trace / covariance.shape[-1]  # trace of S S
     shrinkage = ops.minimum(divide(total + trace * trace, limit), 1)
     shrinkage = ops.where(limit > 0, shrinkage, ops.ones_like(shrinkage))
-    return spherical + (1 - shrinkage) * rest
+    return variance * (spherical + (1 - shrinkage) * rest)
 
 
-def _ledoit_wolf(scatter, steps, count):
-    covariance = scatter / count
+def _ledoit_wolf(steps, count):
+    covariance, variance = _normalized(steps, count)
     spherical, rest, square = _parts(covariance)
-    lengths = ops.sum(steps * steps, axis=-1, keepdims=True)
+    lengths = divide(ops.sum(steps * steps, axis=-1, keepdims=True), variance)
     fourth = ops.sum(lengths * lengths, axis=1, keepdims=True) / count
     noise = ops.maximum(fourth - _square(covariance), 0) / count
-    return spherical + (1 - ops.minimum(divide(noise, square), 1)) * rest
+    return variance * (spherical + (1 - ops.minimum(divide(noise, square), 1)) * rest)
 
 
 _ESTIMATES = {
@@ -119,6 +127,22 @@ _ESTIMATES = {
     "oas": _oas,
     "ledoit_wolf": _ledoit_wolf,
 }
+
+
+def _scatter(steps):
+    return ops.matmul(ops.swapaxes(steps, 1, 2), steps)
+
+
+def _normalized(steps, count):
+    """Covariances over their mean variance, and that variance, `(batch, 1, 1)`.
+
+    Shrinkages compare squares of variances, which leave float32 where variances do not: those of
+    signals in tesla underflow. The variance is a constant of the gradient, which is exact since
+    the estimates do not depend on it.
+    """
+    covariance = _scatter(steps) / count
+    variance = ops.stop_gradient(_trace(covariance)) / steps.shape[-1]
+    return divide(covariance, variance), variance
 
 
 def _parts(covariance):

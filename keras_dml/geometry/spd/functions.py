@@ -155,6 +155,8 @@ def nuclear_norm(x):
 
     @ops.custom_gradient
     def of_matrix(x):
+        scale = ops.max(ops.abs(x), axis=(-2, -1), keepdims=True, initial=0)
+        x = divide(x, scale)  # its squares leave float32 where it does not
         # With x x' = U L U' they are the lengths of the rows of U'x, which keep the digits that
         # roots of L lose where x is singular; an SVD takes TensorFlow four times as long.
         _, vectors = eigh(symmetric_part(ops.matmul(x, transposed(x))))
@@ -167,7 +169,7 @@ def nuclear_norm(x):
             polar = ops.matmul(vectors, divide(rows, lengths[..., None]))
             return upstream[..., None, None] * polar
 
-        return ops.sum(lengths, axis=-1), gradient
+        return scale[..., 0, 0] * ops.sum(lengths, axis=-1), gradient
 
     return of_matrix(square_matrices("x", x))
 

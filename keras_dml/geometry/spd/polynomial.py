@@ -21,6 +21,7 @@ at condition 10; files for devices are written by TensorFlow, which keeps the or
 import numpy as np
 
 from keras_dml._backend import keras, ops
+from keras_dml.geometry.numerics import divide
 from keras_dml.geometry.spd import sign_polynomials as polynomials
 from keras_dml.geometry.spd.divided_differences import IDENTITY, LOG, SQRT
 from keras_dml.geometry.spd.functions import check_epsilon, derivative
@@ -30,6 +31,7 @@ LOWEST = 1e-6  # of the norm: what float32 resolves, and where sign and logarith
 SQUARE_ROOTS = 3
 LOG_DEGREE = 15  # one of 4 j - 1: blocks of four coefficients
 TINY = 1e-30  # norm of the zero matrix
+SMALLEST = 1e-37  # the same in any unit: float32 holds its inverse
 
 
 def rectify(x, epsilon):
@@ -63,7 +65,7 @@ def log(x):
     """
 
     def forward(x):
-        norm = _norm(x)
+        norm = _norm_of_any_unit(x)
         return _log_of_rectified(_rectified(x / norm, LOWEST)) + ops.log(norm) * _identity(x)
 
     return _with_exact_gradient(forward, LOG, x, _lowest)
@@ -83,7 +85,7 @@ def sqrt(x):
     """
 
     def forward(x):
-        norm = _norm(x)
+        norm = _norm_of_any_unit(x)
         return ops.sqrt(norm) * _square_root(_rectified(x / norm, LOWEST), LOWEST**0.5)
 
     return _with_exact_gradient(forward, SQRT, x, _lowest)
@@ -107,7 +109,7 @@ def nuclear_norm(x):
 
     @ops.custom_gradient
     def of_matrix(x):
-        polar = _sign(x / _norm(x), transposed)
+        polar = _sign(x / _norm_of_any_unit(x), transposed)
 
         def gradient(*args, upstream=None):
             if upstream is None:
@@ -145,7 +147,10 @@ def _with_exact_gradient(forward, function, x, floor):
 
 def _lowest(values):
     """`LOWEST` of the Frobenius norm: `(..., n)` to `(..., 1)`."""
-    return LOWEST * ops.sqrt(ops.sum(values * values, axis=-1, keepdims=True)) + TINY
+    largest = ops.max(ops.abs(values), axis=-1, keepdims=True, initial=0)
+    shares = divide(values, largest)
+    norm = largest * ops.sqrt(ops.sum(shares * shares, axis=-1, keepdims=True))
+    return ops.where(largest > 0, LOWEST * norm, 1)
 
 
 def _rectified(x, epsilon):
@@ -214,6 +219,14 @@ def _log_near_one(x):
 def _norm(x):
     """Frobenius norm, `(..., 1, 1)`: no eigenvalue is larger."""
     return ops.sqrt(ops.sum(x * x, axis=(-2, -1), keepdims=True)) + TINY
+
+
+def _norm_of_any_unit(x):
+    """Frobenius norm, `(..., 1, 1)`, whose squares do not leave float32; `SMALLEST` at least."""
+    largest = ops.max(ops.abs(x), axis=(-2, -1), keepdims=True, initial=SMALLEST)
+    shares = x / largest
+    squares = ops.sum(shares * shares, axis=(-2, -1), keepdims=True)
+    return largest * ops.sqrt(ops.maximum(squares, 1))  # 1 for the largest entry
 
 
 def _identity(x):

@@ -5,10 +5,11 @@ import pytest
 from pyriemann.geometry.covariance import covariances
 from sklearn.covariance import ledoit_wolf, oas
 
+from keras_dml._backend import ops
 from keras_dml.geometry import spd
 from tests.geometry import matrices
 from tests.geometry.matrices import DTYPES
-from tests.gradients import finite_differences
+from tests.gradients import finite_differences, gradients
 
 ESTIMATORS = ["sample", "trace_normalized", "oas", "ledoit_wolf"]
 
@@ -141,3 +142,40 @@ def test_other_ranks_are_refused(shape):
 def test_a_mask_of_another_rank_is_refused():
     with pytest.raises(ValueError, match="`mask` must have shape .batch, time."):
         spd.covariance(np.zeros((1, 4, 2)), np.ones((1, 4, 2), bool))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_estimates_are_scale_free_in_float32_with_their_gradients(rng, estimator):
+    x = rng.normal(size=(2, 30, 5)) @ rng.normal(size=(5, 5))
+    probe = rng.normal(size=(2, 5, 5)).astype("float32")
+    reference = {
+        "sample": lambda one: np.cov(one.T),
+        "trace_normalized": lambda one: np.cov(one.T) / np.trace(np.cov(one.T)),
+        "oas": lambda one: oas(one)[0],
+        "ledoit_wolf": lambda one: ledoit_wolf(one)[0],
+    }[estimator]
+    power = 0 if estimator == "trace_normalized" else 2
+    expected = np.stack([reference(one) for one in x])
+
+    def value(x, scale=1.0):
+        return ops.sum(spd.covariance(x, estimator=estimator) / np.float32(scale**power) * probe)
+
+    (slope,) = gradients(value, x.astype("float32"))
+    for scale in 10.0 ** np.arange(-15, 16, 5):
+        scaled = (scale * x).astype("float32")
+        found = np.asarray(spd.covariance(scaled, estimator=estimator), np.float64) / scale**power
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+        (found,) = gradients(lambda x, scale=scale: value(x, scale), scaled)
+        tolerance = 1e-4 * np.abs(slope).max()
+        np.testing.assert_allclose(found * scale, slope, rtol=0, atol=tolerance)
+
+
+def test_signals_beyond_float32_have_no_finite_covariance_and_tiny_ones_zeros(rng):
+    x = rng.normal(size=(1, 30, 3))
+    for estimator in ("sample", "oas", "ledoit_wolf"):
+        tiny, large = (
+            np.asarray(spd.covariance((scale * x).astype("float32"), estimator=estimator))
+            for scale in (1e-25, 1e25)
+        )
+        np.testing.assert_array_equal(tiny, 0)
+        assert not np.isfinite(large).any()
