@@ -15,6 +15,7 @@ from keras_dml._arrays import real
 from keras_dml._files import staged
 from keras_dml.geometry.spd import potato as geometry
 from keras_dml.geometry.spd.potato import Statistics
+from keras_dml.geometry.weights import normalized
 
 MAX_ITERATIONS = 100  # of dropping artifacts; each drops at least one matrix
 
@@ -31,7 +32,10 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
     A scikit-learn outlier detector, with pyRiemann's names where it has them: `predict` returns 1
     for an inlier (clean) and -1 for an outlier (artifact; 0 in pyRiemann), `decision_function` is
     positive for inliers, `transform` returns z-scores, which are lower for inliers. Scores and
-    `fit` are those of pyRiemann's `Potato`. `partial_fit` follows the paper: distance to the center
+    `fit`, with labels and weights, are those of pyRiemann's `Potato` while distances are above
+    1e-12 and the standard deviation of their logarithms above 1e-6 (arithmetic: that of distances
+    above 1e-12). Smaller ones, which are rounding in float64, count as these, so that equal
+    matrices have a finite score. `partial_fit` follows the paper: distance to the center
     before it moves, one matrix at a time, accepted ones only; pyRiemann moves the center first, to
     the batch's mean, and measures that mean. It needs a fitted potato: a single matrix has no
     standard deviation.
@@ -66,27 +70,34 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         self.update_rate = update_rate
         self.scale = scale
 
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Finds the clean matrices and measures them: drops those at or above the threshold,
         measures again, until no matrix is rejected.
 
         Args:
             X: Positive definite matrices, shape `(count, n, n)`, artifacts among them.
-            y: Ignored; scikit-learn passes it.
+            y: Labels, shape `(count,)`: 1 for a clean matrix, 0 or -1 for a known artifact, which
+                is not used and may hold anything. None: no artifact is known.
+            sample_weight: Non-negative weights of the matrices in the center, shape `(count,)`, as
+                in pyRiemann: distances count equally. None: equal weights.
 
         Returns:
             The potato.
 
         Raises:
-            ValueError: If a parameter is out of range, there are fewer than two matrices, fewer
-                than two stay, or one is not finite or not positive definite.
-            TypeError: If the matrices are masked or hold other than real numbers.
+            ValueError: If a parameter is out of range, labels or weights do not fit, there are
+                fewer than two matrices, fewer than two stay, or one is not finite or not positive
+                definite.
+            TypeError: If an argument is masked or holds other than real numbers.
         """
         self._check_parameters()
         X = real("`X`", X, np.float64)
-        kept = np.ones(len(X), bool)
+        kept = _clean(y, len(X))
+        weights = normalized(sample_weight, len(X), "matrices") if len(X) else np.ones(0)
         for _ in range(MAX_ITERATIONS):
-            statistics = geometry.calibrate(X[kept], self.scale)
+            statistics = geometry.calibrate(
+                X[kept], self.scale, weights[kept], geometry.MIN_DISTANCE_FLOAT64
+            )
             stay = kept.copy()
             stay[kept] = self._scores(statistics, X[kept]) < self.threshold
             if (stay == kept).all():
@@ -101,20 +112,26 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         self.clean_ = kept
         return self
 
+    def fit_predict(self, X, y=None, **kwargs):
+        """Fits and returns `predict(X)`; arguments and errors as those of `fit`."""
+        return self.fit(X, y, **kwargs).predict(X)
+
     def partial_fit(self, X, y=None):
         """Follows new matrices, one after the other: calls `update` with each.
 
         Args:
             X: Matrices, shape `(count, n, n)`.
-            y: Ignored; scikit-learn passes it.
+            y: Labels as in `fit`; known artifacts move nothing.
 
         Returns:
             The potato.
 
         Raises:
-            ValueError: If the potato is not fitted, or the matrices have another size.
+            ValueError: If the potato is not fitted, the matrices have another size, or the labels
+                do not fit.
         """
-        for matrix in self._matrices(X):
+        X = self._matrices(X)
+        for matrix in X[_clean(y, len(X))]:
             self.update(matrix)
         return self
 
@@ -238,9 +255,13 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
         self.n_features_in_ = len(self.center_)
 
     def _scores(self, statistics, X):
-        values = geometry.SCALES[self.scale](geometry.distances(statistics.center, X))
+        distances = geometry.distances(statistics.center, X)
+        values = geometry.SCALES[self.scale](distances, geometry.MIN_DISTANCE_FLOAT64)
         return geometry.z_score(
-            values, statistics.mean, statistics.stddev, geometry.MIN_STDDEV_FLOAT64
+            values,
+            statistics.mean,
+            statistics.stddev,
+            geometry.MIN_STDDEV_FLOAT64[self.scale],
         )
 
     def _matrices(self, X):
@@ -264,6 +285,20 @@ class Potato(OutlierMixin, TransformerMixin, BaseEstimator):
                 f"`scale` must be one of {tuple(geometry.SCALES)}. Received scale={self.scale!r}."
             )
         geometry.check_update_rate(self.update_rate)
+
+
+def _clean(y, count):
+    """Mask of the matrices that labels do not mark as artifacts, shape `(count,)`."""
+    if y is None:
+        return np.ones(count, bool)
+    y = real("`y`", y)
+    if y.shape != (count,) or not np.isin(y, (-1, 0, 1)).all():
+        raise ValueError(
+            f"`y` must hold a label for each of the {count} matrices: 1 for a clean one, 0 or -1 "
+            f"for an artifact. Received shape {y.shape} and labels "
+            f"{np.unique(y)[:8].tolist()}. Give y=None if no artifact is known."
+        )
+    return y == 1
 
 
 def _check_stored(archive):

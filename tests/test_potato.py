@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import sklearn.base
 from pyriemann.artifact_detection import Potato as PyRiemann
+from pyriemann.geometry.distance import distance_riemann
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import estimator_checks_generator
 from sklearn.utils.validation import validate_data
@@ -387,3 +388,83 @@ def test_partial_fit_is_update_by_each_matrix(rng):
 def test_before_fit_it_is_not_fitted():
     with pytest.raises(NotFittedError):
         Potato().update(np.eye(2))
+
+
+@pytest.mark.parametrize("spread", [4e-5, 4e-6, 1e-8])
+def test_windows_that_hardly_differ_score_as_in_pyriemann(rng, spread):
+    """Spread of logarithms of entries; distances are near it, far above rounding in float64."""
+    noise = rng.normal(size=(42, 4, 4))
+    x = np.eye(4) + spread * (noise + np.swapaxes(noise, 1, 2)) / 4
+    x, new = x[:30], x[30:]
+    ours, theirs = Potato().fit(x), PyRiemann().fit(x)
+    assert np.abs(ours.transform(new)).max() > 0.5
+    np.testing.assert_allclose(ours.transform(new), theirs.transform(new), rtol=1e-3, atol=1e-3)
+    arithmetic = Potato(scale="arithmetic").fit(x)
+    distances = distance_riemann(new, arithmetic.center_)
+    expected = (distances - arithmetic.mean_) / arithmetic.stddev_
+    np.testing.assert_allclose(arithmetic.transform(new), expected, rtol=1e-3)
+    assert arithmetic.stddev_ < spread
+
+
+def test_labels_and_weights_count_as_in_pyriemann(rng):
+    x, new = windows(rng, 40, 4, artifacts=6), windows(rng, 12, 4, artifacts=2)
+    y = np.ones(40, int)
+    y[[3, 8, 21, 22]] = 0  # some known artifacts, and clean windows that an expert excludes
+    weights = rng.uniform(0, 2, size=40)
+    plain = Potato(2.5).fit(x).transform(new)
+    for labels, sample_weight in [(y, None), (None, weights), (y, weights)]:
+        ours = Potato(2.5).fit(x, labels, sample_weight=sample_weight)
+        theirs = PyRiemann(threshold=2.5).fit(x, labels, sample_weight=sample_weight)
+        np.testing.assert_allclose(ours.center_, theirs.covmean_, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(ours.transform(new), theirs.transform(new), rtol=1e-5, atol=1e-5)
+        assert np.abs(ours.transform(new) - plain).max() > 1e-3
+        if labels is not None:
+            assert not ours.clean_[labels == 0].any()
+        found = Potato(2.5).fit_transform(x, labels, sample_weight=sample_weight)
+        np.testing.assert_array_equal(found, ours.transform(x))
+        found = Potato(2.5).fit_predict(x, labels, sample_weight=sample_weight)
+        np.testing.assert_array_equal(found, ours.predict(x))
+
+
+def test_known_artifacts_may_hold_anything_and_have_three_spellings(rng):
+    x = windows(rng, 20, 3)
+    expected = Potato().fit(x[4:]).center_
+    x[:4] = np.nan
+    y = np.arange(20) >= 4
+    for labels in (y, y.astype(float), np.where(y, 1, -1), y.astype(int).tolist()):
+        np.testing.assert_array_equal(Potato().fit(x, labels).center_, expected)
+
+
+def test_known_artifacts_move_nothing_online(rng):
+    x, new = windows(rng, 20, 3), windows(rng, 6, 3)
+    y = np.array([1, 0, 1, 1, 0, 1])
+    ours, theirs = Potato().fit(x), Potato().fit(x)
+    ours.partial_fit(new, y)
+    theirs.partial_fit(new[y == 1])
+    np.testing.assert_array_equal(ours.center_, theirs.center_)
+    assert ours.count_ == theirs.count_
+
+
+@pytest.mark.parametrize(
+    "y", [[1, 1, 1], np.ones(7), np.ones((6, 1)), [0, 1, 2, 1, 1, 1], [1, 1, 0.5, 1, 1, np.nan], 1]
+)
+def test_labels_that_do_not_fit_are_refused(rng, y):
+    x = windows(rng, 6, 3)
+    with pytest.raises(ValueError, match="`y` must hold a label for each of the 6 matrices"):
+        Potato().fit(x, y)
+    with pytest.raises(ValueError, match="`y` must hold a label for each of the 6 matrices"):
+        Potato().fit(x).partial_fit(x, y)
+
+
+def test_labels_of_names_and_without_clean_matrices_are_refused(rng):
+    x = windows(rng, 6, 3)
+    with pytest.raises(TypeError, match="`y` must hold real numbers"):
+        Potato().fit(x, ["clean"] * 6)
+    with pytest.raises(ValueError, match="at least 2 matrices"):
+        Potato().fit(x, np.zeros(6))
+
+
+@pytest.mark.parametrize("weights", [[1] * 5, [0] * 6, [-1] + [1] * 5, [np.nan] * 6, 1.0])
+def test_sample_weights_that_do_not_fit_are_refused(rng, weights):
+    with pytest.raises(ValueError, match="non-negative, one for each of the 6 matrices"):
+        Potato().fit(windows(rng, 6, 3), sample_weight=weights)

@@ -22,10 +22,12 @@ from keras_dml.geometry.spd.namespaces import namespace
 # The noise of a float32 distance at condition 1e4; a closer matrix counts as this close.
 # Kim2020 has no floors; these are ours.
 MIN_DISTANCE = 1e-4
+MIN_DISTANCE_FLOAT64 = 1e-12  # the same noise in float64, for a detector
 # Minimum standard deviation that a score is divided by. Covariances of noise have 0.05 at n = 20
 # and 0.02 at n = 50, so in a float32 network this acts on degenerate classes only.
 MIN_STDDEV = 0.01
-MIN_STDDEV_FLOAT64 = 1e-6  # rounding of distances in float64
+# The same for a detector in float64, by what is averaged: logarithms of distances, or distances.
+MIN_STDDEV_FLOAT64 = {"geometric": 1e-6, "arithmetic": MIN_DISTANCE_FLOAT64}
 # Fraction of the largest eigenvalue that is rounding, seen from a center of condition 1e3.
 SINGULAR = 1e-13
 MIN_SAMPLES = 2  # one matrix has no spread
@@ -50,15 +52,18 @@ class Statistics(typing.NamedTuple):
     count: typing.Any
 
 
-def log_distance(distance):
-    """Logarithm of distances of any shape; below 1e-4 its value there, with gradient 0, since the
-    direction of so small a difference is rounding."""
+def log_distance(distance, min_distance=MIN_DISTANCE):
+    """Returns the logarithm of distances of any shape.
+
+    A distance below `min_distance` counts as that, with gradient 0: the direction of so small a
+    difference is rounding.
+    """
     xp = namespace(distance)
-    return xp.log(xp.where(distance <= MIN_DISTANCE, MIN_DISTANCE, distance))
+    return xp.log(xp.where(distance <= min_distance, min_distance, distance))
 
 
 # What is averaged: logarithms of distances, or distances.
-SCALES = {"geometric": log_distance, "arithmetic": lambda distance: distance}
+SCALES = {"geometric": log_distance, "arithmetic": lambda distance, min_distance: distance}
 
 
 def log_distances(centers, x):
@@ -172,8 +177,8 @@ def online_step(statistics, x, threshold, update_rate=None, scale="geometric"):
     xp = namespace(*statistics, x)
     factor = xp.cholesky(statistics.center)
     spectrum, vectors = _whitened(xp, factor, x)
-    value = SCALES[scale](_distance(xp, spectrum))
-    z = z_score(value, statistics.mean, statistics.stddev, MIN_STDDEV_FLOAT64)
+    value = SCALES[scale](_distance(xp, spectrum), MIN_DISTANCE_FLOAT64)
+    z = z_score(value, statistics.mean, statistics.stddev, MIN_STDDEV_FLOAT64[scale])
     accepted = z < threshold
     fraction = _fraction(statistics.count, 1, update_rate)
     root = factor @ vectors
@@ -183,7 +188,7 @@ def online_step(statistics, x, threshold, update_rate=None, scale="geometric"):
     return z, _moved(statistics, accepted, 1, fraction, center, value, 0)
 
 
-def calibrate(x, scale="geometric"):
+def calibrate(x, scale="geometric", weights=None, min_distance=MIN_DISTANCE):
     """Statistics of a class from some of its matrices (Kim2020, Eqs. 7-9).
 
     The center is the Karcher mean of all of them, and all distances are to that final center; the
@@ -196,21 +201,24 @@ def calibrate(x, scale="geometric"):
         x: Positive definite matrices, shape `(count, n, n)`, at least two.
         scale: `"geometric"`, statistics of logarithms of distances, or `"arithmetic"`, of
             distances.
+        weights: Non-negative weights of the matrices in the center, shape `(count,)`; None: equal.
+            Distances count equally, as in pyRiemann.
+        min_distance: See `log_distance`; as the matrices will be scored.
 
     Returns:
         `Statistics` of NumPy values in float64, center `(n, n)`.
 
     Raises:
-        ValueError: If there are fewer than two matrices, or one is not finite or not positive
-            definite.
+        ValueError: If there are fewer than two matrices, one is not finite or not positive
+            definite, or the weights do not fit.
     """
     if len(x) < MIN_SAMPLES:
         raise ValueError(
             f"A potato needs at least {MIN_SAMPLES} matrices to know a spread. Received "
             f"{len(x)}. Give more, shape (count, n, n)."
         )
-    center = karcher_mean(x)
-    values = SCALES[scale](distances(center, np.asarray(x, np.float64)))
+    center = karcher_mean(x, weights)
+    values = SCALES[scale](distances(center, np.asarray(x, np.float64)), min_distance)
     return Statistics(center, values.mean(), values.std(), np.float64(len(x)))
 
 
