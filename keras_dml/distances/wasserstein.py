@@ -21,6 +21,10 @@ class Wasserstein(Distance):
     An embedding has shape `(filters + 1, knots)`: the values at the knots, and the knots themselves
     as its last row. Embeddings of models with other knots raise a ValueError in an eager call.
 
+    Quantile functions are interpolated between the knots, so distances of few samples differ from
+    those of POT and SciPy, which compare step functions: .75 instead of .5 between the samples
+    {0, 1} and {0, 0}. Embeddings with infinite values have the distance NaN.
+
     Args:
         p: Order of the distance, a real number, at least 1.
     """

@@ -38,6 +38,13 @@ SERIES_BELOW = (
 def distance(x, y, knots, p=1):
     """Sum over filters of p-Wasserstein distances (Abdelwahab2019, Definition 2, Eq. 9).
 
+    The values between two knots are interpolated linearly, as for a continuous signal. POT's
+    `emd2_1d` and SciPy's `wasserstein_distance` compare the step functions of samples, so they
+    differ for few samples: the samples {0, 1} and {0, 0}, with the values (0, 1, 1) and (0, 0, 0)
+    at the knots (0, .5, 1), are at the distance .75 here and at .5 there.
+
+    Infinite values give NaN, unlike in SciPy: the gap between two infinities is undefined.
+
     Args:
         x: Values at the knots, shape `(..., filters, knots)`, in units of the filters.
         y: Values at the same knots, broadcastable to `x`.
@@ -58,7 +65,7 @@ def distance(x, y, knots, p=1):
     gap = x - y  # (..., filters, knots)
     if p == 1:
         return ops.sum(segment(gap[..., :-1], gap[..., 1:], 1) * width, axis=(-2, -1))
-    scale = ops.stop_gradient(ops.max(ops.abs(gap), axis=-1, keepdims=True))
+    scale = ops.stop_gradient(ops.max(ops.abs(gap), axis=-1, keepdims=True, initial=0))
     scale = ops.where(scale > 0, scale, 1)  # u^p underflows without it
     gap = gap / scale
     power = ops.sum(segment(gap[..., :-1], gap[..., 1:], p) * width, axis=-1)

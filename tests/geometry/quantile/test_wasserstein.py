@@ -3,6 +3,7 @@ from unittest import mock
 import numpy as np
 import ot
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
@@ -346,3 +347,32 @@ def test_orders_below_one_are_refused(p):
     x = np.zeros((1, 1, 2))
     with pytest.raises(ValueError, match=r"`p` must be a real number of at least 1"):
         wasserstein.distance(x, x, [0, 1], p)
+
+
+def test_interpolated_quantile_functions_are_compared_and_not_steps_as_in_scipy():
+    """The samples {0, 1} and {0, 0}, read at the knots 0, .5 and 1."""
+    x, y, knots = [[0.0, 1.0, 1.0]], [[0.0, 0.0, 0.0]], np.array([0, 0.5, 1])
+    found = wasserstein.distance(np.array(x), np.array(y), knots)
+    assert float(found) == pytest.approx(0.75)
+    assert scipy.stats.wasserstein_distance([0, 1], [0, 0]) == 0.5
+    # the same by numerical integration of the interpolated functions
+    levels = (np.arange(10_000) + 0.5) / 10_000
+    gaps = np.abs(np.interp(levels, knots, x[0]) - np.interp(levels, knots, y[0]))
+    assert float(found) == pytest.approx(gaps.mean(), rel=1e-6)
+
+
+@pytest.mark.parametrize("p", [1, 2, 1.5, 3])
+def test_infinite_values_give_nan(p):
+    knots, inf = np.array([0, 0.5, 1]), np.inf
+    finite = [0.0, 1.0, 2.0]
+    for x, y in [
+        ([0, 1, inf], finite),
+        ([-inf, 0, 1], finite),
+        ([inf, inf, inf], finite),
+        ([0, 1, inf], [0, 2, inf]),
+        ([-inf, 0, 1], [0, 1, inf]),
+    ]:
+        x, y = np.array([[x], [finite]]), np.array([[y]])
+        found = np.asarray(wasserstein.pairwise(x, y, knots, p))
+        assert np.isnan(found[0, 0])
+        assert np.isnan(np.asarray(wasserstein.distance(x[0], y[0], knots, p)))
