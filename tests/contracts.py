@@ -170,6 +170,20 @@ def one_recording_is_a_batch(case, rng):
     np.testing.assert_allclose(as_numpy(model(x[:1])), expected[:1], **CLOSE)
 
 
+def no_recordings_give_an_empty_batch(case, rng):
+    """Networks of Keras's own convolutions are left out: TensorFlow's of no rows keep the channels
+    of their input."""
+    if case.subject.__module__.startswith("keras_dml.models"):
+        return
+    model = as_model(case.build())
+    x = examples(model, rng)
+    expected = (0, *model(x).shape[1:])
+    for training in (False, True):
+        assert tuple(model(x[:0], training=training).shape) == expected
+    if takes_recordings(model):
+        assert tuple(model(x[:0], mask=np.ones((0, x.shape[1]), bool)).shape) == expected
+
+
 def declared_shape_is_the_real_one(case, rng):
     _, model, x, expected = shared(case)
     assert tuple(model.compute_output_shape(x.shape)) == expected.shape
@@ -226,6 +240,7 @@ NETWORK_CHECKS = [
     padding_moves_nothing,
     mask_passes_or_ends,
     one_recording_is_a_batch,
+    no_recordings_give_an_empty_batch,
     declared_shape_is_the_real_one,
     docstring_names_every_argument,
     loaded_model_trains_on_like_the_original,

@@ -78,6 +78,9 @@ class LogMel(_frames.FramesOfSound):
         # sounds keep
         emphasized = frames - before + EMPHASIS_LOSS * before
         windowed = emphasized * ops.cast(self.window, frames.dtype)
+        # TensorFlow does not fill up frames of an empty batch
+        missing = self.transform - self.frame
+        windowed = ops.pad(windowed, ((0, 0), (0, 0), (0, missing)))
         real, imaginary = ops.rfft(windowed, self.transform)
         power = real * real + imaginary * imaginary  # (batch, frames, transform // 2 + 1)
         bands = _frames.in_bands(power, self.bins, self.weights_of_bins)
@@ -100,7 +103,7 @@ class LogMel(_frames.FramesOfSound):
 
     def _check_rows(self, mask, valid):
         counts = concrete(ops.sum(ops.cast(valid, "int32"), axis=1))
-        if counts is not None and np.min(counts) < self.min_frames:
+        if counts is not None and len(counts) and np.min(counts) < self.min_frames:
             self._check(int(np.sum(ops.convert_to_numpy(mask)[np.argmin(counts)])))
 
     def get_config(self):

@@ -56,6 +56,8 @@ class MaskedConv1D(keras.layers.Conv1D):
             )
         if mask is not None:
             inputs = ops.where(ops.expand_dims(ops.cast(mask, "bool"), -1), inputs, 0)
+        if inputs.shape[0] == 0:  # TensorFlow's convolution of no rows keeps the input's channels
+            return super().call(ops.pad(inputs, ((0, 1), (0, 0), (0, 0))))[:0]
         return super().call(inputs)
 
     def compute_mask(self, inputs, previous_mask=None):

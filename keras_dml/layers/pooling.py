@@ -59,7 +59,9 @@ class SequencePooling(Head, keras.layers.Layer):
 
 
 def _max(x, axis, mask=None):
-    return ops.max(x if mask is None else ops.where(mask, x, -3e38), axis=axis)
+    x = x if mask is None else ops.where(mask, x, -3e38)
+    # without a first value an eager maximum of no recordings raises on TensorFlow
+    return ops.max(x, axis=axis, **({"initial": -float("inf")} if x.shape[0] == 0 else {}))
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")

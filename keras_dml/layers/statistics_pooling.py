@@ -68,7 +68,7 @@ class StatisticsPooling(Head, keras.layers.Layer):
 
 def _check(count):
     counts = concrete(count)
-    if counts is not None and np.min(counts) == 0:
+    if counts is not None and len(counts) and np.min(counts) == 0:
         raise ValueError(
             f"Recording {int(np.argmin(counts))} of the batch has no valid step to pool. Leave out "
             "recordings shorter than the network's receptive field."

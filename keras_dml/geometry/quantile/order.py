@@ -36,8 +36,8 @@ def positions(x, ranks, on_host=False):
 def _numpy_positions(x, ranks):
     rows = x.shape[0] * x.shape[1]
     shape = (*x.shape[:2], ranks.shape[2])
-    ranks = np.broadcast_to(ranks, shape).reshape(rows, -1)
-    x = np.ascontiguousarray(x).reshape(rows, -1)
+    ranks = np.broadcast_to(ranks, shape).reshape(rows, shape[2])
+    x = np.ascontiguousarray(x).reshape(rows, x.shape[2])
     if x.size < WORTH_THREADS:
         return _pick(x, ranks).reshape(shape)
     parts = os.cpu_count() or 1
