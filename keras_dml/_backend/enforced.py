@@ -5,34 +5,54 @@ import numpy as np
 from keras_dml._backend import keras, ops
 
 
-def enforced(condition, message):
-    """The condition itself; where it is False, the step stops with an error.
+def enforced(condition, message, values=None):
+    """Returns the condition; the step stops with an error if an element of it is False.
 
-    It costs nothing while the condition holds. TensorFlow stops before anything that depends on the
-    result; XLA drops the assertion there, so the caller must handle a False condition too.
+    Only a false condition calls Python or builds the message. TensorFlow stops before anything
+    that depends on the result. XLA on TensorFlow drops the assertion, so the caller must handle a
+    False condition too.
 
     Args:
-        condition: Boolean scalar tensor.
+        condition: Boolean tensor.
         message: Error message.
+        values: Tensor of the shape of `condition`; the error names the first value whose element
+            of the condition is False. None: the error names no value.
     """
     if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        with tf.control_dependencies([tf.debugging.Assert(condition, [message])]):
-            return tf.identity(condition)
+        return _on_tensorflow(condition, message, values)
     if keras.backend.backend() == "jax":
-        import jax
-
-        def stop(condition):
-            if not np.all(condition):
-                raise ValueError(message)
-            return np.asarray(condition)
-
-        result = jax.ShapeDtypeStruct(condition.shape, condition.dtype)
-        # without an effect, and where all is well without a call: steps are dispatched as before
-        return ops.cond(
-            condition,
-            lambda: condition,
-            lambda: jax.pure_callback(stop, result, condition, vmap_method="expand_dims"),
-        )
+        return _on_jax(condition, message, values)
     return condition
+
+
+def _on_tensorflow(condition, message, values):
+    import tensorflow as tf
+
+    def stop():
+        details = [message]
+        if values is not None:
+            first = tf.argmax(tf.cast(tf.logical_not(condition), tf.int32))
+            details += ["Received", values[first]]
+        with tf.control_dependencies([tf.debugging.Assert(False, details)]):
+            return tf.identity(condition)
+
+    return tf.cond(tf.reduce_all(condition), lambda: condition, stop)
+
+
+def _on_jax(condition, message, values):
+    import jax
+
+    def stop(condition, *values):
+        if not np.all(condition):
+            received = [f" Received {value[~condition][:1].tolist()}." for value in values]
+            raise ValueError(message + "".join(received))
+        return np.asarray(condition)
+
+    result = jax.ShapeDtypeStruct(condition.shape, condition.dtype)
+    arguments = (condition,) if values is None else (condition, values)
+    # without an effect, and where all is well without a call: steps are dispatched as before
+    return ops.cond(
+        ops.all(condition),
+        lambda: condition,
+        lambda: jax.pure_callback(stop, result, *arguments, vmap_method="expand_dims"),
+    )

@@ -14,8 +14,8 @@ class DistanceMatrixLoss(LabeledLoss):
     Labels are class ids, shape `(batch,)`, in any number and order; predictions are embeddings that
     the distance takes; distances beyond 1e15 count as 1e15, without a gradient. An anchor without a
     valid pair pays nothing, unless the subclass says otherwise. One with a NaN among its distances
-    has the value NaN; so has, in a compiled step, one whose label is not an id (an eager call
-    refuses it).
+    has the value NaN. A label that is not an id is refused, in a compiled step by an error of the
+    backend; where XLA compiles the step on TensorFlow its anchor has the value NaN.
 
     Args:
         distance: Name of a distance, or an object `d(x, y) -> (n, m)`.

@@ -3,7 +3,8 @@
 import numpy as np
 
 from keras_dml._arrays import real
-from keras_dml._backend import keras
+from keras_dml._backend import keras, ops
+from keras_dml._backend.enforced import enforced
 from keras_dml.distances import agreement
 from keras_dml.labels import numeric_labels
 from keras_dml.layers.precision import full_precision
@@ -29,17 +30,47 @@ class LabeledLoss(keras.losses.Loss):
         labels = numeric_labels(y_true)
         if isinstance(y_pred, (np.ndarray, list, tuple)):
             y_pred = real("Predictions", y_pred)
-        count = labels.shape[0] if len(labels.shape) else None
-        shape = tuple(getattr(y_pred, "shape", ()))  # of several outputs each loss checks its own
-        if count == 0:
+        if len(labels.shape) and labels.shape[0] == 0:
             raise ValueError(
                 f"{type(self).__name__} needs at least one row. Received labels of shape "
                 f"{tuple(labels.shape)}."
             )
-        if shape and None not in (shape[0], count) and shape[0] != count:
-            raise ValueError(
-                f"`labels` and embeddings must have the same number of rows. Received {count} "
-                f"labels and embeddings of shape {shape}."
-            )
+        if len(labels.shape) and len(getattr(y_pred, "shape", ())):  # a dict has no shape
+            labels = _one_per_row(labels, y_pred)
         agreement.warn_of_another(self, y_pred)
-        return super().__call__(labels, y_pred, sample_weight)
+        return _WithLabels(self, labels)((), y_pred, sample_weight)
+
+
+class _WithLabels(keras.losses.Loss):
+    """A labeled loss of labels that Keras does not cast: float32 would merge ids from 2**24 on.
+
+    Args:
+        loss: A `LabeledLoss`.
+        labels: Its labels.
+    """
+
+    def __init__(self, loss, labels):
+        super().__init__(name=loss.name, reduction=loss.reduction, dtype=loss.dtype)
+        self._loss, self._labels = loss, labels
+
+    def call(self, y_true, y_pred):
+        return self._loss.call(self._labels, y_pred)
+
+
+def _one_per_row(labels, y_pred):
+    """Returns the labels if there is one for each row of the predictions.
+
+    Raises:
+        ValueError: If their number differs. If only the graph knows the numbers, the step stops
+            with an error of its backend.
+    """
+    count, rows = labels.shape[0], y_pred.shape[0]
+    message = "`labels` and embeddings must have the same number of rows."
+    if None in (count, rows):
+        equal = ops.equal(ops.shape(labels)[0], ops.shape(y_pred)[0])
+        return ops.where(enforced(equal, message), labels, ops.zeros_like(labels))
+    if count != rows:
+        raise ValueError(
+            f"{message} Received {count} labels and embeddings of shape {tuple(y_pred.shape)}."
+        )
+    return labels

@@ -25,7 +25,7 @@ def random_negatives(labels, embeddings, seed, partners):
     order, start, size = rows_by_class(labels)
     rows = ops.shape(labels)[0]
     words = _digests(embeddings, seed)  # (batch,)
-    own = _hashed(words + ops.cast(ops.arange(rows), "uint32"))[:, None]
+    own = _hashed(words + ops.cast(ops.arange(rows, dtype="int32"), "uint32"))[:, None]
     words = _hashed(own + ops.take(words, partners) + 2 * ops.cast(partners, "uint32"))
     others = ops.cast(ops.maximum(rows - size, 1), "uint32")[:, None]
     drawn = ops.cast(words % others, "int32")  # position among the rows of other classes
@@ -44,7 +44,7 @@ def rows_by_class(labels):
         Rows ordered by class; the position where a row's class begins; its class's size: int32,
         shape `(batch,)` each.
     """
-    rows = ops.arange(ops.shape(labels)[0])
+    rows = ops.arange(ops.shape(labels)[0], dtype="int32")
     same = ops.equal(labels[:, None], labels[None, :])
     earlier = ops.logical_and(same, rows[None, :] < rows[:, None])
     start, position, size = (
@@ -59,7 +59,7 @@ def _digests(embeddings, seed):
     values = ops.cast(at_least_float32(ops.stop_gradient(embeddings)), "float32")
     width = math.prod(values.shape[1:])
     bits = ops.view(ops.reshape(values, (-1, width)), "uint32")
-    columns = _hashed(ops.cast(ops.arange(width), "uint32") + _word(seed))
+    columns = _hashed(ops.cast(ops.arange(width, dtype="int32"), "uint32") + _word(seed))
     words = ops.sum(_hashed(ops.bitwise_xor(bits, columns[None, :])), axis=1)
     return ops.cast(words, "uint32")  # JAX widens the sum where it has 64 bits
 

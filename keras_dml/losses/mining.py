@@ -21,7 +21,7 @@ def positives(labels):
     Args:
         labels: Class ids, int32, shape `(batch,)`.
     """
-    rows = ops.arange(ops.shape(labels)[0])
+    rows = ops.arange(ops.shape(labels)[0], dtype="int32")
     other = ops.not_equal(rows[:, None], rows[None, :])
     return ops.logical_and(ops.equal(labels[:, None], labels[None, :]), other)
 

@@ -7,8 +7,9 @@ from keras_dml._backend.enforced import enforced
 from keras_dml._backend.values import concrete, unique
 from keras_dml.labels import column_of, numeric_labels
 
-LARGEST_LABEL = 2**24  # Keras casts labels to float32, which holds whole numbers up to here
-AT_LEAST_32 = {  # types that do not hold that bound
+LARGEST_LABEL = 2**31 - 1  # ids are int32
+LARGEST_OF_FLOATS = {"float16": 2**11 - 1, "bfloat16": 2**8 - 1, "float32": 2**24 - 1}
+AT_LEAST_32 = {  # types that do not hold these bounds
     **dict.fromkeys(("bool", "int8", "int16", "uint8", "uint16"), "int32"),
     **dict.fromkeys(("float16", "bfloat16"), "float32"),
 }
@@ -19,16 +20,22 @@ NOT_PAIRS = (
 
 
 def class_ids(labels):
-    """Labels as int32, shape `(batch,)`; in a compiled step, where nothing can be raised, -1 for
-    what is not an id.
+    """Returns labels as int32, shape `(batch,)`.
 
     Args:
-        labels: Dense class ids, shape `(batch,)` or `(batch, 1)`, whole numbers from 0 to 2**24 -
-            1.
+        labels: Dense class ids, shape `(batch,)` or `(batch, 1)`: whole numbers from 0 to 2**31 -
+            1. Floats hold fewer numbers exactly: float32 up to 2**24 - 1, float16 up to 2**11 - 1,
+            bfloat16 up to 2**8 - 1. JAX without `JAX_ENABLE_X64` cuts int64 labels to 32 bits
+            before a compiled step sees them.
+
+    Returns:
+        Class ids. Where XLA compiles the step on TensorFlow, which drops assertions, -1 for a
+        number that is not an id.
 
     Raises:
         TypeError: For names and other than numbers.
-        ValueError: For another shape; in an eager call also for numbers that are no such ids.
+        ValueError: For another shape and, in an eager call, for numbers that are not ids. A
+            compiled step stops with the error of its backend and the same message.
     """
     labels = column_of(numeric_labels(labels))
     if len(labels.shape) != 1:
@@ -36,33 +43,56 @@ def class_ids(labels):
             "`labels` must be one class id a row, shape (batch,) or (batch, 1). Received shape "
             f"{tuple(labels.shape)}. One-hot labels become ids by `argmax(axis=-1)`."
         )
+    dtype = keras.backend.standardize_dtype(labels.dtype)
+    largest = LARGEST_OF_FLOATS.get(dtype, LARGEST_LABEL)
+    exact = f", which {dtype} holds exactly" if dtype in LARGEST_OF_FLOATS else ""
+    message = (
+        f"`labels` must be class ids: whole numbers from 0 to {largest}{exact}. Number the classes "
+        "from 0, as the samplers and `numpy.unique(labels, return_inverse=True)` do, and pass "
+        "integers."
+    )
     values = concrete(labels)
     if values is not None:
-        _check_ids(values)
+        _check_ids(values, largest, message)
         return ops.convert_to_tensor(values.astype("int32"))
-    dtype = keras.backend.standardize_dtype(labels.dtype)
     labels = ops.cast(labels, AT_LEAST_32.get(dtype, dtype))
     ids = ops.cast(labels, "int32")
-    known = ops.logical_and(ops.equal(ops.cast(ids, labels.dtype), labels), labels >= 0)
-    return ops.where(ops.logical_and(known, labels < LARGEST_LABEL), ids, -1)
+    valid = ops.logical_and(ops.equal(ops.cast(ids, labels.dtype), labels), ids >= 0)
+    if largest < LARGEST_LABEL:
+        valid = ops.logical_and(valid, labels <= largest)
+    return ops.where(enforced(valid, message, labels), ids, -1)
 
 
-def check_known(ids, classes, what, advice):
-    """Raises in an eager call if an id is not below the number of classes.
+def ids_below(labels, classes, what, advice="Number the classes from 0."):
+    """Returns labels as int32, shape `(batch,)`, each below the number of classes.
 
     Args:
-        ids: Class ids, int32, shape `(batch,)`.
-        classes: Number of classes.
-        what: Name of what each class has one of, plural, for the error.
-        advice: End of the error.
+        labels: Class ids, shape `(batch,)` or `(batch, 1)`.
+        classes: Number of classes, an int, or a scalar tensor where only the graph knows it.
+        what: Plural name of the things of which each class has one, for the error.
+        advice: What to do about a class that has none, for the error.
+
+    Returns:
+        Class ids; -1 as in `class_ids`.
+
+    Raises:
+        TypeError, ValueError: As `class_ids`, also for an id that is not below `classes`.
     """
+    ids = class_ids(labels)
     values = concrete(ids)
-    if values is not None and (values >= classes).any():
-        raise ValueError(
-            f"Labels must be below the number of {what}, {classes}. Received "
-            f"{np.unique(values[values >= classes])[:8].tolist()}. {advice}, or number the classes "
-            "from 0."
+    number = classes if isinstance(classes, int) else concrete(classes)
+    message = f"Labels must be class ids below the number of {what}. {advice}"
+    if number is not None:
+        message = (
+            f"Labels must be class ids from 0 to {int(number) - 1}, below the number of {what}. "
+            f"{advice}"
         )
+    if values is not None and number is not None:
+        beyond = values[values >= int(number)]
+        if len(beyond):
+            raise ValueError(f"{message} Received {np.unique(beyond)[:8].tolist()}.")
+        return ids
+    return ops.where(enforced(ids < classes, message, ids), ids, -1)
 
 
 def classes_present(labels, classes, *, static=False):
@@ -170,15 +200,11 @@ def _in_order(x, order):
     return in_order(x)
 
 
-def _check_ids(labels):
+def _check_ids(labels, largest, message):
     wide = labels.astype(np.result_type(labels, np.float32))
-    known = (wide >= 0) & (wide < LARGEST_LABEL) & (wide == np.floor(wide))
-    if not known.all():
-        raise ValueError(
-            "`labels` must be whole numbers from 0 to 2**24 - 1, since Keras passes labels as "
-            f"float32. Received {labels[~known][:8].tolist()}. The samplers number "
-            "labels of any type; so does `numpy.unique(labels, return_inverse=True)`."
-        )
+    valid = (wide >= 0) & (wide <= largest) & (wide == np.floor(wide))
+    if not valid.all():
+        raise ValueError(f"{message} Received {labels[~valid][:8].tolist()}.")
 
 
 def _check_pairs(labels):

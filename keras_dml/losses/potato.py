@@ -5,7 +5,7 @@ from keras_dml._backend import keras, ops
 from keras_dml.geometry.numerics import mean
 from keras_dml.losses import mining
 from keras_dml.losses._labeled import LabeledLoss
-from keras_dml.losses.pairs import check_known, class_ids
+from keras_dml.losses.pairs import ids_below
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
@@ -23,8 +23,8 @@ class PotatoRankingLoss(LabeledLoss):
     shape `(batch, classes)`, as `keras_dml.layers.ClassPotatoes` gives them; inside a
     `keras_dml.models.PotatoNetwork`, which trains by this loss, the model scores its embeddings
     itself. The loss has no state: the statistics are weights of the layer. A query with a NaN among
-    its scores has the value NaN; so has, in a compiled step, one whose label has no potato (an
-    eager call refuses it).
+    its scores has the value NaN. A label that has no potato is refused, in a compiled step by an
+    error of the backend; where XLA compiles the step on TensorFlow the query has the value NaN.
 
     Erratum: Kim2020 Eq. 10 has no hinge on negatives and its two bounds do not fit the mined sets
     of Eqs. 13 and 14; these follow the sets and the text.
@@ -111,14 +111,12 @@ def of_queries(labels, scores):
 
 
 def potato_ids(labels, classes):
-    """Labels as int32, shape `(batch,)`; in a compiled step -1 for what has no potato.
+    """Returns labels as int32, shape `(batch,)`; see `ids_below`.
 
     Raises:
-        ValueError: For another shape; in an eager call also for a label that has no potato.
+        TypeError, ValueError: As `ids_below`, for a label that has no potato.
     """
-    ids = class_ids(labels)
-    check_known(ids, classes, "potatoes", "Give `classes=` as many as there are")
-    return ops.where(ids < classes, ids, -1)
+    return ids_below(labels, classes, "potatoes", "Give `classes=` as many as there are.")
 
 
 def _classes(scores):

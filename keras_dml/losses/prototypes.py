@@ -2,11 +2,9 @@
 
 from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
-from keras_dml._backend.values import concrete
 from keras_dml.geometry.numerics import mean
-from keras_dml.labels import checked_labels
 from keras_dml.losses._labeled import LabeledLoss
-from keras_dml.losses.pairs import class_ids
+from keras_dml.losses.pairs import ids_below
 
 TRIALS = ("ordered", "unordered")
 CANDIDATES = ("all", "batch")
@@ -21,17 +19,15 @@ def known_ids(labels, classes):
         classes: Number of classes.
 
     Returns:
-        Ids, int32, shape `(batch,)`, and a boolean scalar.
+        Ids, int32, shape `(batch,)`, and a boolean scalar, which is False only where XLA compiles
+        the step on TensorFlow.
 
     Raises:
-        ValueError: For another shape; in an eager call also for a label that is not a class.
+        TypeError, ValueError: As `ids_below`, for a label that is not a class.
     """
-    ids = class_ids(labels)
-    known = ops.logical_and(ids >= 0, ids < classes)
-    values = concrete(ids)
-    if values is not None:
-        checked_labels(values, len(values), classes)
-    return ops.where(known, ids, 0), ops.all(known)
+    ids = ids_below(labels, classes, "classes")
+    valid = ids >= 0
+    return ops.where(valid, ids, 0), ops.all(valid)
 
 
 def class_term(scores, labels, smoothing=0.0):
@@ -67,7 +63,7 @@ def pair_term(scores, labels, *, trials="ordered", smoothing=0.0):
     Returns:
         The term, a scalar, and the number of pairs of the same class.
     """
-    rows = ops.arange(ops.shape(scores)[0])
+    rows = ops.arange(ops.shape(scores)[0], dtype="int32")
     chosen = rows[:, None] < rows[None] if trials == "unordered" else rows[:, None] != rows[None]
     same = ops.equal(labels[:, None], labels[None])
     positive = ops.logical_and(chosen, same)
@@ -101,10 +97,11 @@ class PrototypicalLoss(LabeledLoss):
     compute a term of weight 0 and logs 0; freeze layers that then learn nothing, such as
     `model.prototypes_layer.similarity.trainable = False`.
 
-    Labels are class ids, shape `(batch,)`; one that is not a class is refused, or makes the loss
-    NaN in a compiled step, where nothing can be raised. Predictions are a dict of what the model
-    computes: `scores`, shape `(batch, classes)`; `pairs`, shape `(batch, batch)`; `logits`, shape
-    `(batch, classes)`, where the model has an auxiliary head.
+    Labels are class ids, shape `(batch,)`; one that is not a class is refused, in a compiled step
+    by an error of the backend. Where XLA compiles the step on TensorFlow the loss is NaN.
+    Predictions are a dict of what the model computes: `scores`, shape `(batch, classes)`; `pairs`,
+    shape `(batch, batch)`; `logits`, shape `(batch, classes)`, where the model has an auxiliary
+    head.
 
     Args:
         class_weight: Weight of the class term.

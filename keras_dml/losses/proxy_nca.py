@@ -2,7 +2,7 @@
 
 from keras_dml._backend import keras, ops
 from keras_dml.losses._labeled import LabeledLoss
-from keras_dml.losses.pairs import check_known, class_ids
+from keras_dml.losses.pairs import ids_below
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")
@@ -15,8 +15,8 @@ class ProxyNCALoss(LabeledLoss):
     below 0.
 
     Labels are class ids, shape `(batch,)`, below the number of proxies; predictions have shape
-    `(batch, classes)`. A label without a proxy is refused in an eager call and NaN in a compiled
-    step.
+    `(batch, classes)`. A label without a proxy is refused, in a compiled step by an
+    error of the backend; where XLA compiles the step on TensorFlow its value is NaN.
 
     Args:
         softmax: Whether the sum includes z = y, for a cross-entropy, at least 0.
@@ -44,8 +44,8 @@ class ProxyNCALoss(LabeledLoss):
                 f"classes). Received shape {tuple(y_pred.shape)}. End the model in "
                 "`keras_dml.layers.Proxies(classes)`, which takes vectors."
             )
-        labels, classes = class_ids(y_true), y_pred.shape[1]
-        check_known(labels, classes, "proxies", "Give `Proxies(classes)` one per class")
+        classes = y_pred.shape[1]
+        labels = ids_below(y_true, classes, "proxies", "Give `Proxies(classes)` one per class.")
         own = ops.equal(labels[:, None], ops.arange(classes, dtype="int32")[None, :])
         distance = ops.sum(ops.where(own, y_pred, 0), axis=1)
         others = -y_pred if self.softmax else ops.where(own, -float("inf"), -y_pred)

@@ -1,7 +1,6 @@
 """Methods of adversarial training: what each attacks, trains on and minimizes."""
 
 from keras_dml._backend import keras, ops
-from keras_dml._backend.enforced import enforced
 from keras_dml._backend.replicas import per_replica
 from keras_dml.losses import robust
 from keras_dml.losses.prototypes import PrototypicalLoss, additive_margin, known_ids
@@ -169,8 +168,6 @@ class AuxiliaryMethod(Method):
         clean = adversarial = outputs
         if training:
             labels, clean, adversarial = self.halves(labels, outputs)
-        else:
-            valid = enforced(valid, f"Labels must be class ids from 0 to {classes - 1}.")
         values = self.values(labels, clean, adversarial)
         total = ops.sum(values) / ops.cast(ops.shape(values)[0], values.dtype)
         total = sum((ops.cast(value, total.dtype) for value in penalties), start=total)

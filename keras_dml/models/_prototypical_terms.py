@@ -48,6 +48,6 @@ def _scores_of_present(layer, z, labels, training, static):
 
 def _repeated(ids):
     """Whether an id comes earlier too, shape `(ids,)`."""
-    rows = ops.arange(ops.shape(ids)[0])
+    rows = ops.arange(ops.shape(ids)[0], dtype="int32")
     earlier = ops.logical_and(ops.equal(ids[:, None], ids[None]), rows[:, None] > rows[None])
     return ops.any(earlier, axis=1)

@@ -148,8 +148,8 @@ class AdversarialTraining(CheckedTraining, keras.Model):
             Inputs, same shape, without a gradient.
 
         Raises:
-            ValueError: In an eager call for a label that is not a class; in a compiled step it is
-                attacked as class 0, and the loss is NaN.
+            ValueError: For a label that is not a class; a compiled step stops with an error of its
+                backend.
         """
         x = ops.convert_to_tensor(x)
         labels, _ = known_ids(y, self.classifier._trained_classes)

@@ -4,7 +4,6 @@ retrieves and takes new classes."""
 import numpy as np
 
 from keras_dml._backend import keras, ops
-from keras_dml._backend.enforced import enforced
 from keras_dml._backend.replicas import per_replica
 from keras_dml.labels import checked_labels
 from keras_dml.layers.prototype_similarity import PrototypeSimilarity
@@ -139,10 +138,6 @@ class PrototypicalClassifier(CheckedTraining, ClassManagement, Scoring, keras.Mo
         labels, valid = known_ids(y, classes)
         if training:
             self.prototypes_layer.update(z, ops.where(valid, labels, -1))
-        else:
-            valid = enforced(
-                valid, f"Labels must be class ids from 0 to {classes - 1}, those of `class_names`."
-            )
         static = self.jit_compile if static is None else static
         terms = batch_terms(self, loss, z, labels, training=training, static=static)
         for metric, value in zip(self._term_metrics, terms, strict=True):

@@ -47,14 +47,15 @@ def test_ids_of_every_integer_type_are_those_of_int32_eager_and_compiled(dtype):
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "float16", "bfloat16"])
 def test_negative_labels_of_every_type_are_no_ids(dtype):
     labels = ops.cast(np.array([-1, 0]), dtype)
-    with pytest.raises(ValueError, match=r"whole numbers from 0 to 2\*\*24 - 1"):
+    with pytest.raises(ValueError, match=r"whole numbers from 0 to"):
         class_ids(labels)
-    np.testing.assert_array_equal(graph(class_ids)(labels), [-1, 0])
+    with pytest.raises(Exception, match="whole numbers from 0 to.*Received.*-1"):
+        graph(class_ids)(labels)
 
 
 @pytest.mark.parametrize("dtype", ["uint32", "uint64", "int64"])
-@pytest.mark.parametrize("label", [2**24, 2**31, 2**32 - 1, 2**32 + 1, 2**63 - 1])
-def test_ids_beyond_float32_are_refused_whatever_their_type_holds(dtype, label):
+@pytest.mark.parametrize("label", [2**31, 2**32 - 1, 2**32 + 1, 2**63 - 1])
+def test_ids_beyond_int32_are_refused_whatever_their_type_holds(dtype, label):
     if label > np.iinfo(dtype).max:
         pytest.skip("the type does not hold it")
     with pytest.raises(ValueError, match=f"Received .{label}."):

@@ -101,9 +101,9 @@ def test_where_xla_leaves_assertions_out_a_batch_that_is_no_set_of_pairs_is_nan(
 def test_numbers_that_are_no_ids_are_shown_and_stop_a_compiled_step(rng, kind, labels, message):
     """Compiled, fractions must not be cut to whole numbers that happen to pair up."""
     predictions, loss = embeddings(rng, kind, 4), CASES[kind][0]()
-    with pytest.raises(ValueError, match=f"whole numbers from 0 to 2\\*\\*24 - 1[^$]*{message}"):
-        loss(np.array(labels), predictions)
-    with pytest.raises(STOPPED, match="NPairSampler"):
+    with pytest.raises(ValueError, match=f"whole numbers from 0 to[^$]*{message}"):
+        loss(np.array(labels, "float32"), predictions)
+    with pytest.raises(STOPPED, match="whole numbers from 0 to"):
         compiled(loss, labels, predictions)
 
 
@@ -162,7 +162,7 @@ def test_fit_stops_at_a_batch_that_is_no_set_of_pairs_before_weights_move(rng, k
     history = net.fit(x, np.array([0, 1, 1, 0]), batch_size=4, verbose=0).history
     assert np.isfinite(history["loss"]).all()
     before = net.get_weights()
-    with pytest.raises(STOPPED, match="exactly twice.*NPairSampler"):
+    with pytest.raises(STOPPED, match="exactly twice.*NPairSampler|whole numbers from 0 to"):
         net.fit(x, np.array(labels), batch_size=4, verbose=0)
     if keras.backend.backend() == "tensorflow":  # on JAX an interrupted `fit` keeps no weights
         for weight, value in zip(net.get_weights(), before, strict=True):

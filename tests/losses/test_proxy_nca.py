@@ -55,12 +55,12 @@ def test_softmax_is_the_cross_entropy_of_the_negative_distances(rng):
     np.testing.assert_allclose(ProxyNCALoss(softmax=True)(labels, table), expected, rtol=1e-5)
 
 
-def test_labels_without_a_proxy_are_shown_or_nan(rng):
+def test_labels_without_a_proxy_are_shown(rng):
     table = rng.uniform(0, 4, size=(3, 2)).astype("float32")
-    with pytest.raises(ValueError, match=r"below the number of proxies, 2. Received \[2, 5\]"):
+    with pytest.raises(ValueError, match=r"below the number of proxies.*Received \[2, 5\]"):
         ProxyNCALoss()(np.array([0, 5, 2]), table)
-    each = graph(ProxyNCALoss(reduction=None))(np.array([0, 5, 1], "float32"), table)
-    np.testing.assert_array_equal(np.isnan(each), [False, True, False])
+    with pytest.raises(Exception, match="below the number of proxies.*Received.*5"):
+        graph(ProxyNCALoss(reduction=None))(np.array([0, 5, 1], "float32"), table)
 
 
 @pytest.mark.parametrize("shape", [(4,), (4, 1), (4, 3, 3)])

@@ -113,12 +113,13 @@ def test_repeated_eigenvalues_and_silence_take_a_finite_step():
     assert all(np.isfinite(value).all() for value in weights(net).values())
 
 
-def test_a_nan_and_a_label_without_a_potato_are_a_loud_loss(trained):
-    """A compiled step can raise nothing."""
+def test_a_nan_is_a_loud_loss_and_a_label_without_a_potato_stops_a_compiled_step(trained):
     x, y = recordings()
-    assert np.isnan(evaluated(trained, x, np.where(y == 2, 3, y))["loss"])
-    x[1, 0, 0] = np.nan
-    assert np.isnan(evaluated(trained, x, y)["loss"])
+    nan = x.copy()
+    nan[1, 0, 0] = np.nan
+    assert np.isnan(evaluated(trained, nan, y)["loss"])
+    with pytest.raises(Exception, match="below the number of potatoes.*Received.*3"):
+        evaluated(trained, x, np.where(y == 2, 3, y))
 
 
 # ---- training ---------------------------------------------------------------------------------
