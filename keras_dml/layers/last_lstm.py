@@ -46,7 +46,7 @@ class LastLSTM(keras.layers.Layer):
             self.parts.append(
                 (
                     self.add_weight((channels, gates), "glorot_uniform", name=f"kernel_{i}"),
-                    self.add_weight((self.units, gates), "orthogonal", name=f"recurrent_{i}"),
+                    self.add_weight((self.units, gates), _orthogonal, name=f"recurrent_{i}"),
                     self.add_weight((gates,), _open, name=f"bias_{i}"),
                 )
             )
@@ -74,6 +74,11 @@ class LastLSTM(keras.layers.Layer):
 
     def get_config(self):
         return {**super().get_config(), "units": self.units, "depth": self.depth}
+
+
+def _orthogonal(shape, dtype):
+    """Orthogonal weights, drawn in float32: no backend decomposes matrices of half precision."""
+    return ops.cast(keras.initializers.Orthogonal()(shape, "float32"), dtype)
 
 
 def _open(shape, dtype=None):

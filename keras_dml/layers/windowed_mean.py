@@ -67,7 +67,7 @@ class WindowedMean(Head, keras.layers.Layer):
         valid = None
         if mask is not None:
             steps = ops.sum(ops.cast(mask, "int32"), axis=1, keepdims=True)  # (batch, 1)
-            starts = self.step * ops.arange(count)
+            starts = self.step * ops.arange(count, dtype="int32")
             valid = ops.logical_or(starts == 0, steps >= starts + self.reach)[..., None]
         return unit(mean(vectors, axis=1, mask=valid))
 
@@ -77,9 +77,9 @@ class WindowedMean(Head, keras.layers.Layer):
         Args:
             inputs: Shape `(batch, time, channels)`.
         """
-        starts = self.step * ops.arange(self._count(ops.shape(inputs)[1]))
+        starts = self.step * ops.arange(self._count(ops.shape(inputs)[1]), dtype="int32")
         padded = ops.pad(inputs, ((0, 0), (self.lead, self.window), (0, 0)))
-        return ops.take(padded, starts[:, None] + ops.arange(self.window), axis=1)
+        return ops.take(padded, starts[:, None] + ops.arange(self.window, dtype="int32"), axis=1)
 
     def _count(self, time):
         """Number of windows in so many steps, an int where the steps are."""
