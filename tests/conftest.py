@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import gc
-import importlib.metadata
 import os
 import pathlib
 import shutil
@@ -17,38 +16,14 @@ try:
 except ImportError:  # on Windows
     fcntl = resource = None
 
-# Read when TensorFlow, matplotlib and NumPy are first imported, so set before any test module is.
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ.setdefault("MPLBACKEND", "agg")
-# As many tests run at once as there are cores: a second thread of linear algebra would only wait.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+from tests.environment import KNOWN_TENSORFLOW, keras_backend  # before NumPy is imported
 
+# isort: split
 import hypothesis
 import numpy as np
 import pytest
 
 from tests import memory
-
-
-def keras_backend():
-    return os.environ.get("KERAS_BACKEND", "tensorflow")
-
-
-# What the tests compile runs once or twice, so that optimizing it costs more than it saves: a tenth
-# of the time of all tests on TensorFlow, and memory. Read when TensorFlow is first imported. Only
-# where these flags are known: TensorFlow ends the process over one that it does not know.
-KNOWN_TENSORFLOW = any(
-    found.version.startswith("2.21.")
-    for name in ("tensorflow", "tensorflow-cpu")
-    for found in importlib.metadata.distributions(name=name)
-)
-if keras_backend() == "tensorflow" and KNOWN_TENSORFLOW:
-    os.environ.setdefault(
-        "XLA_FLAGS",
-        "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
-        " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
-    )
 
 # The first call of a shape compiles, which no deadline can foresee, and on JAX that is most of the
 # time; the same examples on each run.

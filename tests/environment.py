@@ -1,0 +1,33 @@
+"""Environment variables of the tests, set when this module is imported.
+
+TensorFlow, matplotlib and NumPy read them when they are first imported.
+"""
+
+import importlib.metadata
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("MPLBACKEND", "agg")
+# As many tests run at once as there are cores: a second thread of linear algebra would only wait.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def keras_backend():
+    return os.environ.get("KERAS_BACKEND", "tensorflow")
+
+
+# What the tests compile runs once or twice, so that optimizing it costs more than it saves: a tenth
+# of the time of all tests on TensorFlow, and memory. Only for versions that know these flags:
+# TensorFlow ends the process over a flag that it does not know.
+KNOWN_TENSORFLOW = any(
+    distribution.version.startswith("2.21.")
+    for name in ("tensorflow", "tensorflow-cpu")
+    for distribution in importlib.metadata.distributions(name=name)
+)
+if keras_backend() == "tensorflow" and KNOWN_TENSORFLOW:
+    os.environ.setdefault(
+        "XLA_FLAGS",
+        "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+        " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
+    )

@@ -1,0 +1,436 @@
+"""`python -m tests.mutants` changes the package in small ways and runs the tests of each change.
+
+Two libraries do the same and do not fit. mutmut 3.8 changes neither constants of modules nor
+decorated functions, such as all functions with a custom gradient and all properties, and it
+replaces each function by a dispatcher. cosmic-ray 8.7 changes files of the checkout and starts
+Python for each mutant, although importing TensorFlow takes longer than most tests here. Neither
+drops terms and checks, or exchanges `min` and `max`, `any` and `all`.
+"""
+
+import compileall
+import contextlib
+import csv
+import dataclasses
+import enum
+import importlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from py_compile import PycInvalidationMode
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import tests.environment  # noqa: F401, before TensorFlow is imported
+from keras_dml import progress
+from tests import mutation
+
+ROOT = pathlib.Path(__file__).parent.parent
+EQUIVALENT = pathlib.Path(__file__).with_name("mutants_equivalent.toml")
+POLL = 0.02  # seconds
+FAILED = "failed"  # file for the name of a test
+# Starting a server takes longer than the tests of a file; the code of both is the same.
+SELECTED = {"gallery": ["-k", "not server"]}
+IGNORED = shutil.ignore_patterns(".*", "__pycache__", "node_modules", "build", "dist", "shared")
+# Packages that are imported once and shared by all runs. Nothing of this repository is among them.
+TABLES = ("numpy", "scipy.stats", "hypothesis", "pyarrow", "pytest")
+NETWORKS = (*TABLES, "sklearn.metrics", "keras", "ot", "pyriemann.geometry.distance")
+WARM = {
+    "geometry": NETWORKS,
+    "losses": NETWORKS,
+    "evaluation": NETWORKS,
+    "gallery": NETWORKS,
+    "recordings": TABLES,
+}
+# Tests of files that have no test of their own name, which run first and stop at a failure.
+# After them run the tests of the area that name a function or a class of the file.
+TESTS = {
+    "geometry/chunks": "geometry/test_similarity geometry/quantile/test_wasserstein",
+    "geometry/numerics": "geometry/test_numerics geometry/spd/test_distance",
+    "geometry/quantile/order": "geometry/quantile/test_function",
+    "geometry/quantile/pairwise": "geometry/quantile/test_wasserstein",
+    "geometry/spd/divided_differences": "geometry/spd/test_functions",
+    "geometry/spd/namespaces": "geometry/spd/test_potato geometry/spd/test_mean",
+    "geometry/spd/pairs": "geometry/spd/test_distance geometry/spd/test_difference",
+    "geometry/spd/sign_polynomials": "geometry/spd/test_polynomial",
+    "geometry/spd/tangent": "layers/test_tangent_map",
+    "losses/_distance_matrix": "losses/test_family losses/test_float64 losses/test_label_types",
+    "losses/_labeled": "losses/test_label_types losses/test_pairs losses/test_npair",
+    "losses/_random_negatives": "losses/test_mining losses/test_triplet",
+    "evaluation/_ascent": "evaluation/test_apgd",
+    "evaluation/_attacked": "evaluation/test_robustness",
+    "evaluation/_checks": "evaluation/test_refusals",
+    "evaluation/_distance_matrix": "evaluation/test_retrieval evaluation/test_identification",
+    "evaluation/_gallery_ranking": "evaluation/test_retrieval evaluation/test_reranking",
+    "evaluation/_imposter_pairs": "evaluation/test_false_accepts evaluation/test_certificate",
+    "evaluation/_nearest": "evaluation/test_reranking evaluation/test_clustering",
+    "evaluation/_objective": "evaluation/test_apgd evaluation/test_robustness",
+    "evaluation/_ranking": "evaluation/test_imposters evaluation/test_retrieval",
+    "evaluation/_robustness_checkpoint": "evaluation/test_robustness",
+    "evaluation/_robustness_result": "evaluation/test_robustness",
+    "evaluation/_tail": "evaluation/test_certificate",
+    "evaluation/attacks": "evaluation/test_robustness",
+    "gallery/_boundary": "gallery/test_far_promise gallery/test_listening",
+    "gallery/_calibration": "gallery/test_gallery gallery/test_listening",
+    "gallery/_cohesion": "gallery/test_gallery",
+    "gallery/_decide": "gallery/test_device",
+    "gallery/_decisions": "gallery/test_gallery gallery/test_mean_template",
+    "gallery/_key": "gallery/test_encryption",
+    "gallery/_listens": "gallery/test_listening",
+    "gallery/_model": "gallery/test_gallery gallery/test_mean_template gallery/test_explanations",
+    "gallery/_names": "gallery/test_gallery gallery/test_store gallery/test_recordings",
+    "gallery/_places": "gallery/test_sqlite gallery/test_postgres",
+    "gallery/_postgres_words": "gallery/test_postgres gallery/test_store",
+    "gallery/_removal": "gallery/test_store gallery/test_sqlite gallery/test_recordings",
+    "gallery/_results": "gallery/test_gallery gallery/test_store",
+    "gallery/_sharing": "gallery/test_gallery gallery/test_exported gallery/test_mean_template",
+    "gallery/_without_model": "gallery/test_recordings gallery/test_encryption",
+    "recordings/_channels": "recordings/test_read recordings/test_folder",
+    "recordings/_csv": "recordings/test_read",
+    "recordings/_even": "recordings/test_read",
+    "recordings/_npy": "recordings/test_read",
+    "recordings/_parquet": "recordings/test_read",
+    "recordings/_recording": "recordings/test_read recordings/test_folder",
+    "recordings/_table": "recordings/test_read",
+    "recordings/_times": "recordings/test_read",
+    "recordings/_wav": "recordings/test_read",
+}
+
+Area = enum.StrEnum("Area", {name: name for name in WARM})
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
+out = Console(soft_wrap=True, highlight=False)
+
+
+class Outcome(enum.StrEnum):
+    KILLED = "killed"
+    TIMEOUT = "timeout"
+    EQUIVALENT = "equivalent"
+    SURVIVED = "survived"
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What became of a mutant.
+
+    Attributes:
+        mutant: `mutation.Mutant`.
+        outcome: `Outcome`.
+        seconds: Duration of its tests.
+        detail: The first test that failed, or the reason why the mutant changes no behavior.
+    """
+
+    mutant: mutation.Mutant
+    outcome: Outcome
+    seconds: float = 0.0
+    detail: str = ""
+
+
+@app.command(epilog="Example: python -m tests.mutants --area evaluation --count 20 --seed 1")
+def main(
+    area: Annotated[
+        list[Area] | None, typer.Option(help="Area to change; may be repeated. [default: all]")
+    ] = None,
+    count: Annotated[int, typer.Option(min=1, help="Number of mutants of all areas.")] = 100,
+    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 0,
+    only: Annotated[
+        str | None, typer.Option(help="Regular expression that a mutant's file and lines match.")
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="Print the mutants and stop.")] = False,
+    limit: Annotated[float, typer.Option(help="Most seconds of one mutant's tests.")] = 600,
+    slow: Annotated[bool, typer.Option(help="Run tests marked as slow too.")] = False,
+    jobs: Annotated[int, typer.Option(min=1, help="Number of mutants tested at once.")] = 1,
+    path: Annotated[
+        pathlib.Path | None, typer.Option("--out", help="CSV file for all results.")
+    ] = None,
+    root: Annotated[pathlib.Path, typer.Option(help="Folder of `keras_dml` and `tests`.")] = ROOT,
+):
+    """Make mutants of the package, run the tests of each, and print those that no test notices.
+
+    A mutant is the package with one small change, such as `<=` in the place of `<`. The mutants are
+    made in a temporary copy, so that the checkout stays as it is. A mutant survives if its tests
+    pass: write a test that fails, or, if no input shows a difference, name it with the reason in
+    tests/mutants_equivalent.toml. At the end the tests that failed run without a change, and must
+    pass. The exit status is 1 if a mutant survives.
+    """
+    areas = [str(choice) for choice in area or Area]
+    mutants = _drawn(root, areas, count, seed, only)
+    if list_:
+        for mutant in mutants:
+            out.print(str(mutant), markup=False)
+        raise typer.Exit()
+    if not hasattr(os, "fork"):
+        raise typer.BadParameter("this system cannot fork processes; use Linux or macOS")
+    reasons = mutation.equivalents(EQUIVALENT.read_text())
+    options = [] if slow else ["-m", "not slow"]
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        for name in dict.fromkeys(module for area in areas for module in WARM[area]):
+            with contextlib.suppress(ImportError):  # of an extra
+                importlib.import_module(name)
+        copies = [_Copy(root, pathlib.Path(folder, str(i)), options, limit) for i in range(jobs)]
+        results = _run(copies, mutants, reasons, path)
+        _check_unchanged(copies[0], results)
+    out.print(_table(areas, results))
+    survivors = [result for result in results if result.outcome == Outcome.SURVIVED]
+    for result in survivors:
+        out.print(f"{result.mutant.operator}: {result.mutant}", markup=False)
+    raise typer.Exit(1 if survivors else 0)
+
+
+def tests_of(root, path):
+    """Returns the test files of a source file, those that name it first.
+
+    Args:
+        root: Folder of the package and its tests.
+        path: Path of the source file, relative to `root`.
+    """
+    relative = pathlib.PurePosixPath(path).relative_to("keras_dml").with_suffix("")
+    area = relative.parts[0]
+    own = f"{relative.parent}/test_{relative.name.strip('_')}"
+    first = [f"tests/{name}.py" for name in TESTS.get(str(relative), own).split()]
+    names = set(re.findall(r"^(?:def|class) (\w+)", root.joinpath(path).read_text(), re.M))
+    others = [
+        file.relative_to(root).as_posix()
+        for file in sorted(root.joinpath("tests", area).rglob("test_*.py"))
+        if names & set(re.findall(r"\w+", file.read_text()))
+    ]
+    return [name for name in dict.fromkeys(first + others) if root.joinpath(name).exists()]
+
+
+def _drawn(root, areas, count, seed, only):
+    """As many mutants of each area as of every other one."""
+    drawn = []
+    for i, area in enumerate(areas):
+        folder = root / "keras_dml" / area
+        files = sorted(folder.rglob("*.py")) if folder.is_dir() else []
+        pool = [
+            mutant
+            for file in files
+            for mutant in mutation.mutants(file.relative_to(root).as_posix(), file.read_text())
+            if only is None or re.search(only, f"{mutant.path} {mutant.old} {mutant.new}")
+        ]
+        share = count // len(areas) + (i < count % len(areas))
+        drawn += mutation.sample(pool, share, seed)
+    if not drawn:
+        raise typer.BadParameter(f"{root} has no files to change in {', '.join(areas)}.")
+    return drawn
+
+
+def _check_unchanged(copy, results):
+    """Runs the tests that have failed without any change."""
+    tests = dict.fromkeys(
+        result.detail for result in results if result.outcome == Outcome.KILLED and result.detail
+    )
+    if not tests:
+        return
+    copy.start(list(tests), float("inf"))
+    while copy.poll() is None:
+        time.sleep(POLL)
+    if copy.poll() != 0:
+        out.print(copy.log(), markup=False)
+        out.print("These tests fail without any change, so that they tell nothing of mutants.")
+        raise typer.Exit(2)
+
+
+def _run(copies, mutants, reasons, path):
+    """Results of all mutants, in the order in which they end; written to a file as they come."""
+    results = []
+    with contextlib.ExitStack() as stack:
+        for copy in copies:
+            stack.callback(copy.stop)
+        writer = None
+        if path is not None:
+            writer = csv.writer(stack.enter_context(path.open("w", newline="", buffering=1)))
+            writer.writerow(["file", "line", "function", "kind", "old", "new", *_FIELDS])
+        for result in progress.track(_ended(copies, mutants, reasons), "mutants", len(mutants)):
+            results.append(result)
+            if writer:
+                mutant = result.mutant
+                place = mutant.path, mutant.line, mutant.function, mutant.operator
+                fields = result.outcome, f"{result.seconds:.1f}", result.detail
+                writer.writerow([*place, mutant.old, mutant.new, *fields])
+    return results
+
+
+_FIELDS = ("outcome", "seconds", "detail")
+
+
+def _ended(copies, mutants, reasons):
+    waiting, idle, busy = list(mutants), list(copies), {}
+    while waiting or busy:
+        while waiting and idle:
+            mutant = waiting.pop(0)
+            if mutant.key in reasons:
+                yield Result(mutant, Outcome.EQUIVALENT, detail=reasons[mutant.key])
+                continue
+            copy = idle.pop()
+            copy.change(mutant)
+            busy[copy] = mutant
+        for copy, mutant in list(busy.items()):
+            code = copy.poll()
+            if code is None:
+                continue
+            copy.restore()
+            idle.append(copy)
+            del busy[copy]
+            yield Result(mutant, _outcome(code), copy.seconds, copy.failed())
+        time.sleep(POLL)
+
+
+def _outcome(code):
+    if code == _Copy.TOO_LONG:
+        return Outcome.TIMEOUT
+    return Outcome.SURVIVED if code == 0 else Outcome.KILLED
+
+
+class _Copy:
+    """A temporary copy of the tree, in which one mutant at a time is tested by a forked process.
+
+    Args:
+        root: Folder of the package and its tests.
+        folder: Folder for the copy, which does not exist.
+        options: Options of pytest.
+        limit: Most seconds of one run.
+    """
+
+    TOO_LONG = -1
+
+    def __init__(self, root, folder, options, limit):
+        self._root, self._options, self._limit = folder / "tree", options, limit
+        self._scratch, self._log = folder / "t", folder / "log"
+        shutil.copytree(root, self._root, ignore=IGNORED, symlinks=True)
+        # A changed file may have the size and the time of the last one: bytecode knows its content.
+        compileall.compile_dir(
+            self._root / "keras_dml", quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH
+        )
+        self._process = self._code = self._file = None
+        self.seconds = 0.0
+
+    def tests(self, path):
+        return tests_of(self._root, path)
+
+    def change(self, mutant):
+        """Writes a mutant and starts its tests."""
+        tests = self.tests(mutant.path)
+        self._file = self._root / mutant.path
+        self._text = self._file.read_text()
+        self._file.write_text(mutant.source)
+        area = mutant.path.split("/")[1]
+        selected = [] if "postgres" in mutant.path else SELECTED.get(area, [])
+        self.start([*selected, *tests], self._limit)
+
+    def restore(self):
+        self._file.write_text(self._text)
+
+    def start(self, tests, limit):
+        """Starts tests, given as arguments of pytest, in a process group of its own."""
+        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._scratch.mkdir()
+        self._code, self._start, self._end = None, time.monotonic(), time.monotonic() + limit
+        sys.stdout.flush()
+        self._process = os.fork()
+        if self._process == 0:
+            code = 3
+            try:
+                code = self._test(tests)
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+
+    def _test(self, tests):
+        """Runs tests in the child process, which has imported nothing of the copy yet."""
+        os.setsid()
+        log = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        for stream in (1, 2):
+            os.dup2(log, stream)
+        os.chdir(self._root)
+        repository = {"keras_dml", "tests", "tfds_builders", "zoo", "export"}
+        for name in [name for name in sys.modules if name.split(".")[0] in repository]:
+            del sys.modules[name]
+        sys.path[:] = [str(self._root), *(path for path in sys.path if path not in ("", str(ROOT)))]
+        os.environ["TMPDIR"] = tempfile.tempdir = str(self._scratch)
+        import pytest
+
+        options = ["-q", "-x", "-n", "0", "--tb=line", "-p", "no:cacheprovider", *self._options]
+        options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of plugins imported before
+        plugins = [_FirstFailure(self._scratch / FAILED)]
+        return int(pytest.main([*options, f"--rootdir={self._root}", *tests], plugins))
+
+    def poll(self):
+        """Exit status of the tests, `TOO_LONG`, or None while they run."""
+        if self._code is None:
+            process, status = os.waitpid(self._process, os.WNOHANG)
+            if process:
+                self._code = abs(os.waitstatus_to_exitcode(status))
+            elif time.monotonic() > self._end:
+                self._code = self.TOO_LONG
+            else:
+                return None
+            self.stop()
+            self.seconds = time.monotonic() - self._start
+        return self._code
+
+    def stop(self):
+        """Ends the tests and what they have started, such as a server."""
+        if self._process is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self._process, 0)
+        self._process = None
+
+    def log(self):
+        return self._log.read_text(errors="replace")
+
+    def failed(self):
+        """The test that failed first, or an empty string."""
+        path = self._scratch / FAILED
+        return path.read_text() if path.exists() else ""
+
+
+class _FirstFailure:
+    """Plugin of pytest that writes which test failed first."""
+
+    def __init__(self, path):
+        self._path = path
+
+    def pytest_runtest_logreport(self, report):
+        self._note(report)
+
+    def pytest_collectreport(self, report):
+        self._note(report)
+
+    def _note(self, report):
+        if report.failed and not self._path.exists():
+            self._path.write_text(report.nodeid)
+
+
+def _table(areas, results):
+    table = Table()
+    table.add_column("area")
+    for title in ("mutants", *Outcome):
+        table.add_column(title, justify="right")
+    for area in areas:
+        outcomes = [
+            result.outcome
+            for result in results
+            if result.mutant.path.startswith(f"keras_dml/{area}/")
+        ]
+        counts = len(outcomes), *(outcomes.count(outcome) for outcome in Outcome)
+        table.add_row(area, *map(str, counts))
+    return table
+
+
+if __name__ == "__main__":
+    app()
