@@ -65,9 +65,9 @@ class Decisions:
         limit, used = self._limit(far, threshold)
         person, known = self._enrolled(person)
         scores, denied = known.scores(self._model, self._embedded(recordings), [person])
-        accepted = bool(scores[0] <= limit) and not denied[0]
+        score, denied = float(scores[0]), bool(denied[0])  # NumPy would round the limit to float32
         rate = () if used is None else (used.far, used.extrapolated)
-        return Decision(accepted, person, float(scores[0]), limit, bool(denied[0]), *rate)
+        return Decision(score <= limit and not denied, person, score, limit, denied, *rate)
 
     def identify(self, recordings, top: int = 5, *, far=None, threshold=None) -> Identification:
         """Who it is, or that it is a stranger.

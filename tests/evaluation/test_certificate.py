@@ -120,3 +120,26 @@ def test_what_is_no_rate_is_refused(far):
 )
 def test_a_rate_that_is_said_to_be_supported_is_rounded_up(rate, said):
     assert said_rate(rate) == said
+
+
+def test_moments_weigh_each_excess_at_the_middle_of_its_rank():
+    """By hand: excesses 1, 2 and 6 lie beyond 5/6, 3/6 and 1/6, so that a0 = 3 and a1 = 17/18."""
+    fit = tail(np.array([-6.0, 4.0, -1.0, -2.0]), np.full(4, 0.25), 0.0)
+    assert (fit.start, fit.rate) == (0.0, 0.75)
+    assert (fit.shape, fit.scale) == pytest.approx((-0.7, 5.1), rel=1e-12)
+
+
+@given(st.integers(0, 1000))
+def test_the_tail_of_weighted_scores_is_by_the_moments_of_hosking(seed):
+    rng = np.random.default_rng(seed)
+    excess, weights = rng.exponential(2, 6), rng.dirichlet(np.ones(7))
+    fit = tail(np.append(3 - excess, 5.0), weights, 3.0)
+    mass, first, second = 0.0, 0.0, 0.0
+    for i in np.argsort(excess):
+        share = weights[i] / weights[:6].sum()
+        first += share * excess[i]
+        second += share * excess[i] * (1 - mass - share / 2)
+        mass += share
+    assert fit.rate == pytest.approx(weights[:6].sum())
+    assert fit.shape == pytest.approx(2 - first / (first - 2 * second), rel=1e-6)
+    assert fit.scale == pytest.approx(2 * first * second / (first - 2 * second), rel=1e-6)

@@ -619,3 +619,31 @@ def test_names_of_recordings_are_those_of_the_gallery_however_they_are_written(g
     gallery.enroll("Zoë", people("Zoë"))
     found = gallery.evaluate([*people("Zoë"), *people("bob")], [of_macos] * 4 + ["bob"] * 4)
     assert found.trials.genuine == 8
+
+
+def test_a_score_equal_to_the_threshold_is_accepted_and_the_next_one_is_not(gallery, people):
+    observed = people("bob", 2)
+    nearest = gallery.identify(observed, threshold=0.0).candidates[0]
+    score = gallery.verify("bob", observed, threshold=0.0).score
+    assert nearest.person == "bob" and nearest.score == score > 0
+    below = np.nextafter(score, 0)
+    assert gallery.identify(observed, threshold=score).person == "bob"
+    assert gallery.identify(observed, threshold=below).person is None
+    assert gallery.verify("bob", observed, threshold=score).accepted
+    assert not gallery.verify("bob", observed, threshold=below).accepted
+
+
+def test_denied_claims_lie_behind_all_others_in_figures(gallery, people):
+    """One of two true claims is denied: it loses against every false claim, ties included."""
+    twin, other = people("alice", 1), people("alice", 1)
+    before = gallery.evaluate([*twin, *other], ["alice"] * 2)
+    gallery.reject("alice", twin)
+    after = gallery.evaluate([*twin, *other], ["alice"] * 2)
+    assert before.auc == 1 and after.auc == 0.5
+    assert (after.trials.genuine, after.trials.imposter) == (2, 4)
+
+
+def test_marked_recordings_do_not_count_as_enrolled(gallery, people):
+    gallery.reject("alice", people("alice", 2))
+    assert gallery.enroll("alice", people("alice", 3)).enrolled == 7
+    assert gallery.people()["alice"] == 7

@@ -166,3 +166,33 @@ def test_random_negatives_change_with_the_seed_and_with_the_smallest_step_of_tra
 def test_random_negatives_take_embeddings_of_any_rank(rng, shape):
     drawn = numpy(random_negatives_of_all(LABELS, rng.normal(size=shape), 0))
     assert (LABELS[drawn] != LABELS[:, None]).all()
+
+
+@pytest.mark.parametrize("kind", ["all", "semi-hard", "semi-hard, fallback"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_negative_at_exactly_the_margin_closes_the_hinge(kind, seed):
+    """Whole distances, so that negatives lie at the positive and at the margin exactly."""
+    labels = batch(seed, rows=13, classes=4)[1]
+    table = np.random.default_rng(seed).integers(0, 5, (13, 13)).astype("float64")
+    tensors = ops.convert_to_tensor(table), ops.convert_to_tensor(labels), 2.0
+    if kind == "all":
+        weights, opened, counted = mining.all_triplets(*tensors)
+    else:
+        weights, opened, counted = mining.semi_hard(*tensors, fallback="fallback" in kind)
+    expected = triplets_by_loops(table, labels, 2.0, kind != "all", "fallback" in kind)
+    assert any(table[i, k] == table[i, j] + 2 for i, j in pairs(labels) for k in others(labels, i))
+    np.testing.assert_array_equal(numpy(opened), expected[1])
+    np.testing.assert_array_equal(numpy(counted), expected[2])
+    sums = [np.sum(side * table, axis=1) for side in (numpy(weights), expected[0])]
+    np.testing.assert_allclose(*sums, rtol=1e-12, atol=1e-12)
+
+
+def test_the_semi_hard_loss_is_the_mean_of_the_open_hinges_alone():
+    """Anchor 0: the negative at 1 is not farther than its positive, the one at 2 is at the margin,
+    and so is that of anchor 1; anchor 2 has the only open hinge, 3 - 3.5 + 1."""
+    table = np.array([[0, 1, 9, 1, 2], [1, 0, 9, 9, 2], [3, 9, 0, 3.5, 9], *np.full((2, 5), 9)])
+    labels = np.array([0, 0, 0, 1, 2], "int32")
+    tensors = ops.convert_to_tensor(table.astype("float64")), ops.convert_to_tensor(labels)
+    _, opened, counted = mining.semi_hard(*tensors, 1.0)
+    np.testing.assert_array_equal(numpy(opened), [0, 0, 1, 0, 0])
+    np.testing.assert_array_equal(numpy(counted), [0, 0, 1, 0, 0])

@@ -128,3 +128,21 @@ def test_weights_that_do_not_fit_are_refused_for_each_order(weights):
 def test_impossible_requests_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("weights", [(1, 2, 3), (3, 1, 2), (1, 1, 2), (1, 1, 1, 3), (7, 3, 10)])
+def test_rounding_of_weights_that_split_in_half_does_not_move_the_median(weights):
+    """At exactly half of the weight each number between two values is a median."""
+    values = np.arange(1.0, len(weights) + 1)[::-1] ** 2
+    order = np.argsort(values)
+    mass = np.cumsum(np.array(weights)[order])  # whole numbers: exact
+    lower, upper = (
+        values[order][np.argmax(reached)]
+        for reached in (2 * mass >= sum(weights), 2 * mass > sum(weights))
+    )
+    medians = {
+        float(averages.barycenter(values[:, None, None], np.array(weights) * scale)[0, 0])
+        for scale in (1, 0.1, 1 / 3, 0.7, 1e-5, 1e9)
+    }
+    assert len(medians) == 1
+    assert lower <= medians.pop() <= (lower + upper) / 2

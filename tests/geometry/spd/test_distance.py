@@ -269,3 +269,15 @@ def test_a_device_computes_bures_wasserstein_distances_to_the_digits_of_float32(
     expected = spd.bures_wasserstein_pairwise(x.astype("float64"), y.astype("float64"))
     found = spd.bures_wasserstein_by_polynomials(x, y)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * np.max(expected))
+
+
+@pytest.mark.parametrize("n", [1, 4])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_bures_wasserstein_square_is_zero_below_16_and_n_roundings_and_no_further(n, dtype):
+    """Of `I` and `(1 + d)^2 I` the square is `n d^2`, and the traces are about `2 n`."""
+    bound = (16 + n) * np.finfo(dtype).eps * 2 * n
+    below, above = (np.sqrt(factor * bound / n) for factor in (0.6, 1.5))
+    eye = np.eye(n, dtype=dtype)
+    assert float(spd.bures_wasserstein(eye, (eye * (1 + below)) ** 2)) == 0
+    distance = float(spd.bures_wasserstein(eye, (eye * (1 + above)) ** 2))
+    assert distance == pytest.approx(np.sqrt(n) * above, rel=0.1)
