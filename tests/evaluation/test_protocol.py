@@ -259,3 +259,26 @@ def test_matrices_that_do_not_fit_are_refused():
     distances[3, 4] = np.nan
     with pytest.raises(ValueError, match=r"`distances` must be finite.*\(3, 4\)"):
         paper_protocol(distances, subjects)
+
+
+def test_the_draws_of_recordings_and_of_people_follow_the_seed():
+    """Five recordings are in the latest session: with all observed, only people are drawn."""
+    distances, subjects, sessions = recordings(noise=3.0)
+    by_seed = [
+        {
+            "recordings": value(
+                paper_protocol(distances, subjects, seed=seed, n=(1,)),
+                protocol="verification",
+                metric="auc",
+            ),
+            "all": value(
+                across := session_protocol(distances, subjects, sessions, seed=seed, n=(5,)),
+                protocol="session_verification",
+                metric="auc",
+            ),
+            "people": value(across, protocol="session_identification", fraction=0.25),
+        }
+        for seed in (2, 3)
+    ]
+    changed = {name for name in by_seed[0] if by_seed[0][name] != by_seed[1][name]}
+    assert changed == {"recordings", "people"}

@@ -137,3 +137,12 @@ def test_apgd_after_squares_begins_where_they_end_and_breaks_what_hides_gradient
         broken[attack.name] = np.mean(network.margins(found, y) > 0)
         assert np.abs(found - x).max() <= 0.3 + 1e-6
     assert broken["APGD-20 margin"] < 0.3 < 0.5 < broken["Square-5 + APGD-20 margin"]
+
+
+def test_each_halving_of_the_published_schedule_comes_after_its_square():
+    """At 0.8 / 2^k of a million pixels, from squares 10, 50, ... of 10,000 (Andriushchenko2020)."""
+    image = np.zeros((1000, 1000, 1))
+    for k, after in enumerate((10, 50, 200, 500, 1000, 2000, 4000, 6000, 8000)):
+        before, halved = (_square.side((after + i + 0.5) / 10_000, image) for i in (0, 1))
+        assert before == round(1000 * np.sqrt(0.8 / 2**k))
+        assert halved == round(1000 * np.sqrt(0.8 / 2 ** (k + 1)))
