@@ -118,7 +118,7 @@ class Outcome(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What became of a mutant.
+    """Outcome of the tests of one mutant.
 
     Attributes:
         mutant: `mutation.Mutant`.
@@ -193,15 +193,15 @@ def tests_of(root, path):
     """
     relative = pathlib.PurePosixPath(path).relative_to("keras_dml").with_suffix("")
     area = relative.parts[0]
-    own = f"{relative.parent}/test_{relative.name.strip('_')}"
-    first = [f"tests/{name}.py" for name in TESTS.get(str(relative), own).split()]
+    default = f"{relative.parent}/test_{relative.name.strip('_')}"
+    nearest = [f"tests/{name}.py" for name in TESTS.get(str(relative), default).split()]
     names = set(re.findall(r"^(?:def|class) (\w+)", root.joinpath(path).read_text(), re.M))
-    others = [
+    users = [
         file.relative_to(root).as_posix()
         for file in sorted(root.joinpath("tests", area).rglob("test_*.py"))
         if names & set(re.findall(r"\w+", file.read_text()))
     ]
-    return [name for name in dict.fromkeys(first + others) if root.joinpath(name).exists()]
+    return [name for name in dict.fromkeys(nearest + users) if root.joinpath(name).exists()]
 
 
 def _drawn(root, areas, count, seed, only):
@@ -330,7 +330,7 @@ class _Copy:
         self._file.write_text(self._text)
 
     def start(self, tests, limit):
-        """Starts tests, given as arguments of pytest, in a process group of its own."""
+        """Starts tests, given as arguments of pytest, in a new process group."""
         shutil.rmtree(self._scratch, ignore_errors=True)
         self._scratch.mkdir()
         self._code, self._start, self._end = None, time.monotonic(), time.monotonic() + limit

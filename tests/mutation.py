@@ -53,8 +53,9 @@ COUNTERPARTS = {
     for name, counterpart in (pair, pair[::-1])
 }
 SIDES = {"left": "right", "right": "left"}  # of `searchsorted`
-# Swapping or dropping their arguments changes the text of a message, or fails at once.
-UNSWAPPED = {"isinstance", "range", "zip", "print", "getattr", "hasattr", "setattr", "super"}
+# Swapping their arguments changes nothing or fails at once.
+UNSWAPPED = {"isinstance", "range", "zip", "print", "getattr", "hasattr", "setattr", "next"}
+UNSWAPPED |= {"min", "max", "minimum", "maximum", "equal", "not_equal", "logical_and", "logical_or"}
 # `strict` and `stacklevel` are seen only by who makes another mistake too.
 UNDROPPED = {"strict", "stacklevel", "stable", "kind"}
 # Text for people, and what is evaluated before a function is called.
@@ -266,7 +267,7 @@ class _Finder(ast.NodeVisitor):
                 axis = ast.literal_eval(keyword.value)
                 if isinstance(axis, int):
                     self._replace("axis", keyword.value, "0" if axis else "-1")
-            elif keyword.arg and keyword.arg not in UNDROPPED and name not in UNSWAPPED:
+            elif keyword.arg and keyword.arg not in UNDROPPED:
                 start, end = self._span(keyword)
                 comma = re.compile(r",\s*").match(self.source, end)
                 before = re.search(r",\s*$", self.source[:start])

@@ -417,3 +417,10 @@ def test_wrong_inputs_labels_and_lists_are_refused():
     ):
         with pytest.raises(ValueError, match=part):
             robustness(model, *given)
+
+
+def test_the_papers_protocol_takes_its_steps_on_mnist():
+    fgsm, *pgd = attacks.protocol_paper(0.3)
+    assert isinstance(fgsm, attacks.FGSM) and fgsm.epsilon == 0.3
+    assert [attack.steps for attack in pgd] == [40, 100]
+    assert all("(weak)" in attack.name for attack in (fgsm, *pgd))

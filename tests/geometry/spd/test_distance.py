@@ -6,6 +6,7 @@ from pyriemann.geometry import distance as pyriemann
 
 from keras_dml._backend import ops
 from keras_dml.geometry import spd
+from keras_dml.geometry.spd import pairs
 from tests.geometry import matrices
 from tests.geometry.matrices import DTYPES
 from tests.gradients import finite_differences
@@ -281,3 +282,17 @@ def test_a_bures_wasserstein_square_is_zero_below_16_and_n_roundings_and_no_furt
     assert float(spd.bures_wasserstein(eye, (eye * (1 + below)) ** 2)) == 0
     distance = float(spd.bures_wasserstein(eye, (eye * (1 + above)) ** 2))
     assert distance == pytest.approx(np.sqrt(n) * above, rel=0.1)
+
+
+def test_a_block_of_pairs_fills_its_bytes_and_no_more():
+    """Four rows of 12 with 2 matrices of 9 numbers each, in float64."""
+    x, y = (ops.convert_to_tensor(np.ones((count, 3, 3))) for count in (12, 2))
+    shapes = []
+
+    def sums(block, y):
+        shapes.append(tuple(block.shape))
+        return ops.sum(block[:, None] + y[None], axis=(2, 3))
+
+    table = pairs.in_blocks(sums, x, y, max_bytes=4 * 2 * 9 * 8 + 71)
+    np.testing.assert_array_equal(table, np.full((12, 2), 18.0))
+    assert set(shapes) == {(4, 3, 3)}
