@@ -36,6 +36,7 @@ from tests import mutation
 ROOT = pathlib.Path(__file__).parent.parent
 EQUIVALENT = pathlib.Path(__file__).with_name("mutants_equivalent.toml")
 POLL = 0.02  # seconds
+COLUMNS = ("file", "line", "function", "kind", "old", "new", "outcome", "seconds", "test")
 FAILED = "failed"  # file for the name of a test
 # Starting a server takes longer than the tests of a file; the code of both is the same.
 SELECTED = {"gallery": ["-k", "not server"]}
@@ -51,7 +52,8 @@ WARM = {
     "recordings": TABLES,
 }
 # Tests of files that have no test of their own name, which run first and stop at a failure.
-# After them run the tests of the area that name a function or a class of the file.
+# After them run the tests of the area that name a function or a class of the file; short names
+# such as `mean` are words of any test.
 TESTS = {
     "geometry/chunks": "geometry/test_similarity geometry/quantile/test_wasserstein",
     "geometry/numerics": "geometry/test_numerics geometry/spd/test_distance",
@@ -170,11 +172,14 @@ def main(
         raise typer.BadParameter("this system cannot fork processes; use Linux or macOS")
     reasons = mutation.equivalents(EQUIVALENT.read_text())
     options = [] if slow else ["-m", "not slow"]
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mutants-"))
         for name in dict.fromkeys(module for area in areas for module in WARM[area]):
             with contextlib.suppress(ImportError):  # of an extra
                 importlib.import_module(name)
         copies = [_Copy(root, pathlib.Path(folder, str(i)), options, limit) for i in range(jobs)]
+        for copy in copies:
+            stack.callback(copy.stop)
         results = _run(copies, mutants, reasons, path)
         _check_unchanged(copies[0], results)
     out.print(_table(areas, results))
@@ -195,7 +200,7 @@ def tests_of(root, path):
     area = relative.parts[0]
     default = f"{relative.parent}/test_{relative.name.strip('_')}"
     nearest = [f"tests/{name}.py" for name in TESTS.get(str(relative), default).split()]
-    names = set(re.findall(r"^(?:def|class) (\w+)", root.joinpath(path).read_text(), re.M))
+    names = set(re.findall(r"^(?:def|class) (\w{8,})", root.joinpath(path).read_text(), re.M))
     users = [
         file.relative_to(root).as_posix()
         for file in sorted(root.joinpath("tests", area).rglob("test_*.py"))
@@ -242,24 +247,16 @@ def _check_unchanged(copy, results):
 def _run(copies, mutants, reasons, path):
     """Results of all mutants, in the order in which they end; written to a file as they come."""
     results = []
-    with contextlib.ExitStack() as stack:
-        for copy in copies:
-            stack.callback(copy.stop)
-        writer = None
-        if path is not None:
-            writer = csv.writer(stack.enter_context(path.open("w", newline="", buffering=1)))
-            writer.writerow(["file", "line", "function", "kind", "old", "new", *_FIELDS])
+    with open(os.devnull if path is None else path, "w", newline="", buffering=1) as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
         for result in progress.track(_ended(copies, mutants, reasons), "mutants", len(mutants)):
             results.append(result)
-            if writer:
-                mutant = result.mutant
-                place = mutant.path, mutant.line, mutant.function, mutant.operator
-                fields = result.outcome, f"{result.seconds:.1f}", result.detail
-                writer.writerow([*place, mutant.old, mutant.new, *fields])
+            mutant = result.mutant
+            place = mutant.path, mutant.line, mutant.function, mutant.operator
+            outcome = result.outcome, f"{result.seconds:.1f}", result.detail
+            writer.writerow([*place, mutant.old, mutant.new, *outcome])
     return results
-
-
-_FIELDS = ("outcome", "seconds", "detail")
 
 
 def _ended(copies, mutants, reasons):

@@ -422,3 +422,16 @@ def test_files_of_another_kind_are_refused(written, tmp_path):
 def test_the_end_of_a_name_may_be_in_capitals(written):
     path = written(XYZ, "WALK.CSV")
     assert recordings.read(str(path)).path == pathlib.Path(path)
+
+
+def test_whole_numbers_of_a_parquet_file_may_lie_beyond_those_of_floats(tmp_path):
+    walk = recordings.read(parquet(tmp_path, x=[2**53 + 1, 3], y=np.uint64([2**64 - 1, 0])))
+    np.testing.assert_allclose(walk.values, [[2.0**53, 2.0**64], [3, 0]], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("cell", "advice"),
+    [("1,5", "Write decimals with a point"), ("x,y", "Name the columns"), ("two", "Name the col")],
+)
+def test_a_point_is_advised_only_for_a_number_with_a_comma(written, cell, advice):
+    assert advice in refused(written(f'x,y\n1,2\n"{cell}",4\n'))
