@@ -36,6 +36,7 @@ from tests import mutation
 ROOT = pathlib.Path(__file__).parent.parent
 EQUIVALENT = pathlib.Path(__file__).with_name("mutants_equivalent.toml")
 POLL = 0.02  # seconds
+EVERY_LOSS = "test_label_types"  # compiles all losses for all types of labels: a minute
 COLUMNS = ("file", "line", "function", "kind", "old", "new", "outcome", "seconds", "test")
 FAILED = "failed"  # file for the name of a test
 # Starting a server takes longer than the tests of a file; the code of both is the same.
@@ -65,7 +66,7 @@ TESTS = {
     "geometry/spd/sign_polynomials": "geometry/spd/test_polynomial",
     "geometry/spd/tangent": "layers/test_tangent_map",
     "losses/_distance_matrix": "losses/test_family losses/test_float64 losses/test_label_types",
-    "losses/_labeled": "losses/test_label_types losses/test_pairs losses/test_npair",
+    "losses/_labeled": "losses/test_pairs losses/test_npair losses/test_label_types",
     "losses/_random_negatives": "losses/test_mining losses/test_triplet",
     "evaluation/_ascent": "evaluation/test_apgd",
     "evaluation/_attacked": "evaluation/test_robustness",
@@ -204,9 +205,10 @@ def tests_of(root, path):
     users = [
         file.relative_to(root).as_posix()
         for file in sorted(root.joinpath("tests", area).rglob("test_*.py"))
-        if names & set(re.findall(r"\w+", file.read_text()))
+        if file.stem != EVERY_LOSS and names & set(re.findall(r"\w+", file.read_text()))
     ]
-    return [name for name in dict.fromkeys(nearest + users) if root.joinpath(name).exists()]
+    tests = [name for name in dict.fromkeys(nearest + users) if root.joinpath(name).exists()]
+    return tests or [f"tests/{area}"]
 
 
 def _drawn(root, areas, count, seed, only):
