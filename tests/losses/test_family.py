@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from keras_dml._backend import keras
+from keras_dml._backend import keras, ops
 from keras_dml.geometry import vector
 from keras_dml.losses import ContrastiveLoss, DSMLTripletLoss, LiftedStructureLoss, TripletLoss
+from keras_dml.losses._distance_matrix import DistanceMatrixLoss
 from tests.gradients import gradients
 from tests.graphs import graph
 from tests.losses.examples import numpy
@@ -177,3 +178,16 @@ def test_labels_of_another_number_of_rows_are_refused(make):
 def test_embeddings_that_the_distance_does_not_take_are_refused(make, shape):
     with pytest.raises(ValueError, match="must hold vectors"):
         make()(np.array([0, 0, 1, 1]), np.zeros(shape, "float32"))
+
+
+def test_a_distance_that_is_nan_one_way_spoils_its_anchor_alone(rng):
+    table = rng.uniform(1, 2, (6, 6)).astype("float32")
+    table[1, 4] = np.nan
+    loss = ContrastiveLoss(distance=lambda x, y: ops.convert_to_tensor(table), reduction=None)
+    values = numpy(loss(LABELS, np.ones((6, 2), "float32")))
+    assert np.isnan(values).tolist() == [False, True, False, False, False, False]
+
+
+def test_a_loss_on_distances_without_values_is_abstract(rng):
+    with pytest.raises(NotImplementedError):
+        DistanceMatrixLoss("euclidean", name="none", dtype=None)(LABELS, rng.normal(size=(6, 2)))

@@ -435,3 +435,14 @@ def test_whole_numbers_of_a_parquet_file_may_lie_beyond_those_of_floats(tmp_path
 )
 def test_a_point_is_advised_only_for_a_number_with_a_comma(written, cell, advice):
     assert advice in refused(written(f'x,y\n1,2\n"{cell}",4\n'))
+
+
+@pytest.mark.parametrize(
+    ("count", "channels", "names"),
+    [(1, None, ("sound",)), (1, ["voice"], ("voice",)), (1, ["1"], ("1",)), (2, None, ("1", "2"))],
+)
+def test_only_one_unnamed_channel_of_sound_is_called_sound(tmp_path, count, channels, names):
+    path = tmp_path / "voice.wav"
+    scipy.io.wavfile.write(path, 8_000, np.zeros((9, count), np.float32))
+    sound = recordings.read(path, channels)
+    assert sound.channels == names and sound.values.shape == (9, count)
