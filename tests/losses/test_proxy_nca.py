@@ -81,3 +81,9 @@ def test_an_encoder_learns_with_its_proxies_and_leaves_them(rng):
     history = net.fit(x, y, batch_size=24, epochs=30, verbose=0).history["loss"]
     assert history[-1] < history[0] / 2
     assert contracts.as_numpy(encoder(x)).shape == (24, 2)
+
+
+def test_an_unknown_number_of_proxies_is_refused():
+    labels, distances = keras.KerasTensor((4,), "int32"), keras.KerasTensor((4, None), "float32")
+    with pytest.raises(ValueError, match=r"Received shape \(4, None\)"):
+        ProxyNCALoss().call(labels, distances)

@@ -45,3 +45,9 @@ def test_a_table_that_is_not_there_says_so(tmp_path):
     for path in (tmp_path / "gone.csv", tmp_path):
         with pytest.raises(FileNotFoundError, match="There is no file"):
             recordings.groups(path)
+
+
+@pytest.mark.parametrize("header", ["person,group", "group,person"])
+def test_a_table_needs_no_columns_except_person_and_group(tmp_path, header):
+    path = table(tmp_path, f"{header}\n{header.replace('person', 'Ann').replace('group', 'old')}\n")
+    assert recordings.groups(path) == {"Ann": "old"}

@@ -446,3 +446,10 @@ def test_only_one_unnamed_channel_of_sound_is_called_sound(tmp_path, count, chan
     scipy.io.wavfile.write(path, 8_000, np.zeros((9, count), np.float32))
     sound = recordings.read(path, channels)
     assert sound.channels == names and sound.values.shape == (9, count)
+
+
+@pytest.mark.parametrize(("missing", "steps"), [(5e-7, 11), (1.5e-6, 10), (0.5, 10)])
+def test_the_last_step_may_miss_the_end_by_a_millionth_of_a_step(written, missing, steps):
+    times = [*np.arange(10) / 10, 1 - missing / 10]
+    path = written("t,x\n" + "".join(f"{t:.9f},{t:.9f}\n" for t in times))
+    assert len(recordings.read(path, resample_hz=10).values) == steps
