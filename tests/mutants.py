@@ -65,7 +65,7 @@ TESTS = {
     "geometry/spd/pairs": "geometry/spd/test_distance geometry/spd/test_difference",
     "geometry/spd/sign_polynomials": "geometry/spd/test_polynomial",
     "geometry/spd/tangent": "layers/test_tangent_map",
-    "losses/_distance_matrix": "losses/test_family losses/test_float64 losses/test_label_types",
+    "losses/_distance_matrix": "losses/test_contrastive losses/test_family",
     "losses/_labeled": "losses/test_pairs losses/test_npair losses/test_label_types",
     "losses/_random_negatives": "losses/test_mining losses/test_triplet",
     "evaluation/_ascent": "evaluation/test_apgd",

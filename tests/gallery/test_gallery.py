@@ -1,5 +1,6 @@
 """People enrolled, verified, identified, denied and removed."""
 
+import dataclasses
 import pathlib
 import sqlite3
 import unicodedata
@@ -11,7 +12,8 @@ import keras_dml
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
 from keras_dml.evaluation import false_accepts
-from keras_dml.gallery import Gallery, _calibration, _cohesion, _exported, _model
+from keras_dml.gallery import Gallery, Threshold, _calibration, _cohesion, _exported, _model
+from keras_dml.gallery._results import GroupRate
 from keras_dml.layers import Covariance, InputContract, MaskedAveragePooling1D, QuantileLayer
 from keras_dml.models import PrototypicalClassifier
 from tests.evaluation.people import claims
@@ -647,3 +649,19 @@ def test_marked_recordings_do_not_count_as_enrolled(gallery, people):
     gallery.reject("alice", people("alice", 2))
     assert gallery.enroll("alice", people("alice", 3)).enrolled == 7
     assert gallery.people()["alice"] == 7
+
+
+def test_figures_of_a_threshold_are_printed_in_percent():
+    threshold = Threshold(
+        0.05, 3.25, (0.012, 0.097), 0.875, (0.8, 0.9), 24, 2208, 100.0, 0.02, "counted over people"
+    )
+    assert str(threshold).startswith(
+        "threshold 3.25 for FAR 5 % (95 % interval 1.2 to 9.7 %, counted over people: 24 people, "
+        "2,208 imposter trials), TAR 87.5 %; FAR 0.5 % would need about "
+    )
+    assert str(GroupRate("old", 0.0123, 0.004, 0.031, 7)) == (
+        "old: FAR 1.23 % [0.4 to 3.1 %] between 7 people"
+    )
+    assert threshold.among(3) == pytest.approx((0.15, 0.225))
+    assert not threshold.extrapolated
+    assert dataclasses.replace(threshold, strictest=0.06).extrapolated

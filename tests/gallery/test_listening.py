@@ -275,3 +275,24 @@ def test_images_cannot_be_listened_to(tmp_path):
         images = [np.zeros((4, 4, 1), "float32")] * 4
         with pytest.raises(ValueError, match="The model takes images of shape"):
             gallery.calibrate_listening(images, list("xxyy"), 0.5)
+
+
+def test_limits_of_a_boundary_are_those_of_a_loop_over_its_claims():
+    scores, probes, claims = drawn(np.random.default_rng(2), 30)
+    limits = boundary(scores, probes, claims, 0.2, 5)
+    false_claims = [trial for trial, p, c in zip(scores, probes, claims, strict=True) if p != c]
+    variances = [np.sum((trial - trial.mean()) ** 2) / (len(trial) - 1) for trial in false_claims]
+    assert limits.spread == pytest.approx(np.sqrt(np.mean(variances)))
+    undecided = [limits.value]
+    for trial in scores[probes == claims]:
+        for k in range(1, len(trial) + 1):
+            mean, error = np.mean(trial[:k]), limits.spread / np.sqrt(k)
+            if mean + error <= limits.value:
+                break
+            undecided.append(mean - error)
+    assert limits.reject_above == pytest.approx(max(undecided))
+    assert len(undecided) > 10
+    last = scores[probes != claims].shape[1]
+    assert limits.limits(last) == pytest.approx(
+        (limits.value - limits.spread / last**0.5, limits.reject_above + limits.spread / last**0.5)
+    )
