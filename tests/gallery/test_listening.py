@@ -296,3 +296,11 @@ def test_limits_of_a_boundary_are_those_of_a_loop_over_its_claims():
     assert limits.limits(last) == pytest.approx(
         (limits.value - limits.spread / last**0.5, limits.reject_above + limits.spread / last**0.5)
     )
+
+
+def test_listening_keeps_a_twentieth_of_false_claims_by_default(gallery, people):
+    """24 people are too few for it."""
+    names = np.repeat([f"volunteer {i}" for i in range(VOLUNTEERS)], 2)
+    recordings = [people(name, 1, WINDOW * WINDOWS)[0] for name in names]
+    with pytest.raises(ValueError, match="FAR 5 %"):
+        gallery.calibrate_listening(recordings, names, window=WINDOW)

@@ -194,3 +194,10 @@ def test_a_reader_sees_one_moment(path):
         assert run("SELECT count(*) FROM people").fetchone() == before
     assert store.people() == {"alice": 1}
     store.close(), writer.close()
+
+
+def test_the_version_of_files_is_the_one_that_earlier_releases_wrote(tmp_path):
+    """A release of another version must read version 1 too."""
+    Store(tmp_path / "people.db").close()
+    with contextlib.closing(sqlite3.connect(tmp_path / "people.db")) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
