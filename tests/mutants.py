@@ -66,7 +66,7 @@ TESTS = {
     "geometry/spd/sign_polynomials": "geometry/spd/test_polynomial",
     "geometry/spd/tangent": "layers/test_tangent_map",
     "losses/_distance_matrix": "losses/test_contrastive losses/test_family",
-    "losses/_labeled": "losses/test_pairs losses/test_npair losses/test_label_types",
+    "losses/_labeled": "losses/test_pairs losses/test_npair losses/test_family",
     "losses/_random_negatives": "losses/test_mining losses/test_triplet",
     "evaluation/_ascent": "evaluation/test_apgd",
     "evaluation/_attacked": "evaluation/test_robustness",
