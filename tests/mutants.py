@@ -39,8 +39,10 @@ POLL = 0.02  # seconds
 EVERY_LOSS = "test_label_types"  # compiles all losses for all types of labels: a minute
 COLUMNS = ("file", "line", "function", "kind", "old", "new", "outcome", "seconds", "test")
 FAILED = "failed"  # file for the name of a test
-# Starting a server takes longer than the tests of a file; the code of both is the same.
-SELECTED = {"gallery": ["-k", "not server"]}
+# The tests of galleries run for four places. Starting a server takes longer than they do, so that
+# only mutants of the code for servers and encryption are tested there.
+PLACES = {"postgres": [], "encryption": ["-k", "not server"], "key": ["-k", "not server"]}
+IN_PLAIN_FILES = ["-k", "not server and not (encrypted and file)"]
 IGNORED = shutil.ignore_patterns(".*", "__pycache__", "node_modules", "build", "dist", "shared")
 # Packages that are imported once and shared by all runs. Nothing of this repository is among them.
 TABLES = ("numpy", "scipy.stats", "hypothesis", "pyarrow", "pytest")
@@ -211,6 +213,13 @@ def tests_of(root, path):
     return tests or [f"tests/{area}"]
 
 
+def _places(path):
+    """Options of pytest that choose where galleries of tests are kept."""
+    if not path.startswith("keras_dml/gallery/"):
+        return []
+    return next((options for part, options in PLACES.items() if part in path), IN_PLAIN_FILES)
+
+
 def _drawn(root, areas, count, seed, only):
     """As many mutants of each area as of every other one."""
     drawn = []
@@ -321,9 +330,7 @@ class _Copy:
         self._file = self._root / mutant.path
         self._text = self._file.read_text()
         self._file.write_text(mutant.source)
-        area = mutant.path.split("/")[1]
-        selected = [] if "postgres" in mutant.path else SELECTED.get(area, [])
-        self.start([*selected, *tests], self._limit)
+        self.start([*_places(mutant.path), *tests], self._limit)
 
     def restore(self):
         self._file.write_text(self._text)
