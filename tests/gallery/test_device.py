@@ -293,3 +293,9 @@ def test_files_that_decide_otherwise_are_not_kept(tmp_path, monkeypatch):
         with pytest.raises(parity.ParityError, match="do not decide as the gallery"):
             galleries.export_tflite(gallery, tmp_path / "watch")
     assert [path.name for path in tmp_path.iterdir() if "watch" in path.name] == []
+
+
+def test_files_that_cannot_decide_are_not_written(tmp_path):
+    (tmp_path / "decide.py").write_text("raise OSError('the disk is gone')\n")
+    with pytest.raises(RuntimeError, match="decide.py .*OSError: the disk is gone"):
+        _device._difference(tmp_path, {"recording": np.zeros(3)}, 0.1)

@@ -14,7 +14,7 @@ from keras_dml import gallery as galleries
 from keras_dml._backend import keras
 from keras_dml.evaluation import false_accepts
 from keras_dml.gallery import Gallery, Threshold, _calibration, _cohesion, _exported, _model
-from keras_dml.gallery._results import GroupRate
+from keras_dml.gallery._results import Candidate, GroupRate, Identification
 from keras_dml.layers import Covariance, InputContract, MaskedAveragePooling1D, QuantileLayer
 from keras_dml.models import PrototypicalClassifier
 from tests.evaluation.people import claims
@@ -685,3 +685,9 @@ def test_one_unfit_recording_is_named_alone_and_more_are_counted(gallery, people
     unfit[2] = "it is clipped"
     with pytest.raises(ValueError, match="Recording 1 .* it is flat.* `unfit` .* 2 "):
         gallery.verify("alice", people("alice", 3), threshold=1.0)
+
+
+def test_rates_of_an_identification_are_printed_in_percent():
+    found = Identification("ann", (Candidate("ann", 1.25),), 3.5, 4, 0.2, 0.275, 0.05)
+    assert re.findall(r"\d[\d.]*", found.rates) == ["4", "20", "27.5"]
+    assert re.findall(r"\d[\d.]*", str(found)) == ["1.25", "3.5", "5", "4", "20", "27.5"]

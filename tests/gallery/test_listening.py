@@ -304,3 +304,12 @@ def test_listening_keeps_a_twentieth_of_false_claims_by_default(gallery, people)
     recordings = [people(name, 1, WINDOW * WINDOWS)[0] for name in names]
     with pytest.raises(ValueError, match="FAR 5 %"):
         gallery.calibrate_listening(recordings, names, window=WINDOW)
+
+
+def test_a_claim_is_denied_only_where_a_recording_was_marked(gallery, people):
+    assert not gallery.listen("alice").heard.denied
+    assert not any(answer.denied for answer in heard(gallery, "alice", people("bob", 1, 50)[0]))
+    marked = people("alice", 1, 10)[0]
+    gallery.reject("alice", marked)
+    answers = heard(gallery, "alice", np.tile(marked, (10, 1)))
+    assert answers[-1].denied and answers[-1].accepted is False
