@@ -36,8 +36,10 @@ from tests import mutation
 ROOT = pathlib.Path(__file__).parent.parent
 EQUIVALENT = pathlib.Path(__file__).with_name("mutants_equivalent.toml")
 POLL = 0.02  # seconds
+EXAMPLES = "tests/test_docs.py"
 EVERY_LOSS = "test_label_types"  # compiles all losses for all types of labels: a minute
 COLUMNS = ("file", "line", "function", "kind", "old", "new", "outcome", "seconds", "test")
+USAGE_ERROR, NO_TESTS = 4, 5  # exit statuses of pytest
 FAILED = "failed"  # file for the name of a test
 # The tests of galleries run for four places. Starting a server takes longer than they do, so that
 # only mutants of the code for servers and encryption are tested there.
@@ -193,7 +195,8 @@ def main(
 
 
 def tests_of(root, path):
-    """Returns the test files of a source file, those that name it first.
+    """Returns the tests of a source file: the nearest ones, its examples, those that name its
+    functions and classes.
 
     Args:
         root: Folder of the package and its tests.
@@ -203,13 +206,17 @@ def tests_of(root, path):
     area = relative.parts[0]
     default = f"{relative.parent}/test_{relative.name.strip('_')}"
     nearest = [f"tests/{name}.py" for name in TESTS.get(str(relative), default).split()]
-    names = set(re.findall(r"^(?:def|class) (\w{8,})", root.joinpath(path).read_text(), re.M))
+    source = root.joinpath(path).read_text()
+    names = set(re.findall(r"^(?:def|class) (\w{8,})", source, re.M))
     users = [
         file.relative_to(root).as_posix()
         for file in sorted(root.joinpath("tests", area).rglob("test_*.py"))
         if file.stem != EVERY_LOSS and names & set(re.findall(r"\w+", file.read_text()))
     ]
     tests = [name for name in dict.fromkeys(nearest + users) if root.joinpath(name).exists()]
+    if ">>> " in source and root.joinpath(EXAMPLES).exists():
+        module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        tests.insert(len(nearest), f"{EXAMPLES}::test_docstring_examples[{module}]")
     return tests or [f"tests/{area}"]
 
 
@@ -293,9 +300,11 @@ def _ended(copies, mutants, reasons):
 
 
 def _outcome(code):
+    if code == USAGE_ERROR:
+        raise RuntimeError("pytest does not take the tests of a mutant; see TESTS in this file.")
     if code == _Copy.TOO_LONG:
         return Outcome.TIMEOUT
-    return Outcome.SURVIVED if code == 0 else Outcome.KILLED
+    return Outcome.SURVIVED if code in (0, NO_TESTS) else Outcome.KILLED
 
 
 class _Copy:

@@ -117,12 +117,13 @@ def test_mutants_that_change_no_behavior_still_exist():
 
 def test_each_source_file_of_an_area_has_tests():
     for area in mutants.Area:
-        files = sorted((mutants.ROOT / "keras_dml" / area).rglob("*.py"))
-        assert files
-        for file in files:
+        sources = sorted((mutants.ROOT / "keras_dml" / area).rglob("*.py"))
+        assert sources
+        for file in sources:
             path = file.relative_to(mutants.ROOT).as_posix()
             tests = mutants.tests_of(mutants.ROOT, path)
-            assert tests and all((mutants.ROOT / test).exists() for test in tests), path
+            files = [mutants.ROOT / test.partition("::")[0] for test in tests]
+            assert files and all(file.exists() for file in files), path
     for names in mutants.TESTS.values():
         for name in names.split():
             assert (mutants.ROOT / "tests" / f"{name}.py").exists(), name
