@@ -146,3 +146,9 @@ def test_rounding_of_weights_that_split_in_half_does_not_move_the_median(weights
     }
     assert len(medians) == 1
     assert lower <= medians.pop() <= (lower + upper) / 2
+
+
+@pytest.mark.parametrize("weights", [[0.0, 0.0], [-1.0, 2.0], [np.nan, 1.0]])
+def test_weights_of_nothing_are_refused(weights):
+    with pytest.raises(ValueError, match="weights"):
+        averages.barycenter(np.zeros((2, 1, 3)), weights)

@@ -6,6 +6,7 @@ from hypothesis.extra.numpy import arrays
 
 from keras_dml._backend import ops
 from keras_dml.geometry import quantile
+from keras_dml.geometry.quantile import order
 from tests.goldens import golden
 from tests.gradients import finite_differences, gradients
 
@@ -178,3 +179,17 @@ def test_curves_are_linear_between_knots_and_guarded_where_knots_meet():
     knots, values = float64([0, 0.5, 0.5, 1]), float64([[0, 1, 3, 3]])
     found = quantile.evaluate(values, knots, float64([0, 0.25, 0.5, 0.75, 1]))
     np.testing.assert_allclose(found, [[0, 0.5, 3, 3, 3]])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_positions_found_by_numpy_hold_the_order_statistics(rng, dtype):
+    """Also of more values than a thread sorts alone, with ties, negative numbers and zeros."""
+    for filters, steps in ((3, 7), (5, 30_000)):
+        x = np.round(rng.normal(size=(2, filters, steps)), 2).astype(dtype)
+        x[0, 0, :3] = [-0.0, np.finfo(dtype).max, -np.finfo(dtype).max]
+        ranks = np.array([[[0, 2, steps - 1]], [[1, 1, steps // 2]]], "int32")
+        places = order._numpy_positions(x, ranks)
+        assert places.dtype == np.int32
+        values = np.take_along_axis(x, places, axis=2)
+        expected = np.take_along_axis(np.sort(x, axis=2), np.repeat(ranks, filters, 1), axis=2)
+        np.testing.assert_array_equal(values, expected)
