@@ -33,7 +33,7 @@ class Heard:
     threshold: float | None
     steps: int
     seconds: float | None
-    denied: bool = False
+    denied: bool
 
     @property
     def answer(self):
