@@ -56,8 +56,8 @@ SIDES = {"left": "right", "right": "left"}  # of `searchsorted`
 # Swapping their arguments changes nothing or fails at once.
 UNSWAPPED = {"isinstance", "range", "zip", "print", "getattr", "hasattr", "setattr", "next"}
 UNSWAPPED |= {"min", "max", "minimum", "maximum", "equal", "not_equal", "logical_and", "logical_or"}
-# `strict` and `stacklevel` are seen only by who makes another mistake too.
-UNDROPPED = {"strict", "stacklevel", "stable", "kind"}
+# Arguments that matter only together with another mistake.
+UNDROPPED = {"strict", "stacklevel", "kind"}
 # Text for people, and what is evaluated before a function is called.
 UNCHANGED = (ast.Raise, ast.JoinedStr, ast.Import, ast.ImportFrom)
 
@@ -178,6 +178,8 @@ class _Finder(ast.NodeVisitor):
         if isinstance(node, ast.Raise):
             self._replace("check dropped", node, "pass")
         if isinstance(node, UNCHANGED) or _is_warning(node) or _is_docstring(node):
+            return
+        if isinstance(node, ast.keyword) and node.arg in UNDROPPED:
             return
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             self._names.append(node.name)

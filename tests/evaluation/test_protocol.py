@@ -282,3 +282,13 @@ def test_the_draws_of_recordings_and_of_people_follow_the_seed():
     ]
     changed = {name for name in by_seed[0] if by_seed[0][name] != by_seed[1][name]}
     assert changed == {"recordings", "people"}
+
+
+def test_both_protocols_evaluate_one_to_five_observed_recordings_by_default():
+    distances, subjects, sessions = recordings()
+    for records in (
+        paper_protocol(distances, subjects, repetitions=2),
+        session_protocol(distances, subjects, sessions, repetitions=2),
+    ):
+        assert {record["n"] for record in records} == {1, 2, 3, 4, 5}
+        assert {record["repetitions"] for record in records} == {2}

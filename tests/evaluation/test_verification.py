@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import det_curve, roc_auc_score
 
 from keras_dml.evaluation import verification
+from keras_dml.evaluation._robustness_result import Robustness
 from tests.evaluation import oracles
 from tests.goldens import golden
 
@@ -158,3 +159,10 @@ def test_errors_at_a_threshold_are_counted(scores, cut, threshold):
     scores = np.array(scores, float)
     found = verification(scores, genuine).errors_at(threshold)
     assert found == pytest.approx(oracles.rates(scores[genuine], scores[~genuine], threshold))
+
+
+def test_the_representation_of_a_result_holds_figures_and_no_trials(rng):
+    result = verification(rng.normal(size=50), np.arange(50) % 2 == 0)
+    assert f"eer={result.eer!r}" in repr(result) and "array" not in repr(result)
+    robust = Robustness(None, 0.5, (0.4, 0.6), {}, 0.2, (0.1, 0.3), np.ones(9), np.zeros(9))
+    assert "worst_case=0.2" in repr(robust) and "array" not in repr(robust)
