@@ -43,7 +43,8 @@ USAGE_ERROR, NO_TESTS = 4, 5  # exit statuses of pytest
 FAILED = "failed"  # file for the name of a test
 # The tests of galleries run for four places. Starting a server takes longer than they do, so that
 # only mutants of the code for servers and encryption are tested there.
-PLACES = {"postgres": [], "encryption": ["-k", "not server"], "key": ["-k", "not server"]}
+WITHOUT_SERVER = ["-k", "not server"]
+PLACES = {"postgres": [], **dict.fromkeys(("encryption", "key", "store"), WITHOUT_SERVER)}
 IN_PLAIN_FILES = ["-k", "not server and not (encrypted and file)"]
 IGNORED = shutil.ignore_patterns(".*", "__pycache__", "node_modules", "build", "dist", "shared")
 # Packages that are imported once and shared by all runs. Nothing of this repository is among them.
@@ -99,7 +100,9 @@ TESTS = {
     "gallery/_removal": "gallery/test_store gallery/test_sqlite gallery/test_recordings",
     "gallery/_results": "gallery/test_gallery gallery/test_store",
     "gallery/_sharing": "gallery/test_gallery gallery/test_exported gallery/test_mean_template",
-    "gallery/_without_model": "gallery/test_recordings gallery/test_encryption",
+    "gallery/_templates": "gallery/test_templates gallery/test_gallery",
+    "gallery/_without_model": "gallery/test_store cli/test_galleries",
+    "gallery/_sqlite": "gallery/test_sqlite gallery/test_store",
     "recordings/_channels": "recordings/test_read recordings/test_folder",
     "recordings/_csv": "recordings/test_read",
     "recordings/_even": "recordings/test_read",
@@ -207,7 +210,7 @@ def tests_of(root, path):
     default = f"{relative.parent}/test_{relative.name.strip('_')}"
     nearest = [f"tests/{name}.py" for name in TESTS.get(str(relative), default).split()]
     source = root.joinpath(path).read_text()
-    names = set(re.findall(r"^(?:def|class) (\w{8,})", source, re.M))
+    names = set(re.findall(r"^(?:def|class) ([A-Z]\w+|\w{8,})", source, re.M))
     users = [
         file.relative_to(root).as_posix()
         for file in sorted(root.joinpath("tests", area).rglob("test_*.py"))

@@ -691,3 +691,22 @@ def test_rates_of_an_identification_are_printed_in_percent():
     found = Identification("ann", (Candidate("ann", 1.25),), 3.5, 4, 0.2, 0.275, 0.05)
     assert re.findall(r"\d[\d.]*", found.rates) == ["4", "20", "27.5"]
     assert re.findall(r"\d[\d.]*", str(found)) == ["1.25", "3.5", "5", "4", "20", "27.5"]
+
+
+@pytest.mark.parametrize("place", FILES[:1], indirect=True)
+def test_what_the_gate_of_the_model_refuses_is_neither_compared_nor_enrolled(
+    gallery, people, monkeypatch
+):
+    class Gate:
+        def refused(self, recordings):
+            return {i: "it is flat" for i, one in enumerate(recordings) if np.ptp(one) == 0}
+
+    monkeypatch.setattr(gallery._model, "_gate", Gate())
+    flat = np.ones_like(people("alice", 1)[0])
+    mixed = [flat, *people("alice", 2), flat]
+    assert gallery.unfit(mixed) == {0: "it is flat", 3: "it is flat"}
+    with pytest.raises(ValueError, match="Recording 0 .* it is flat"):
+        gallery.verify("alice", mixed, threshold=1.0)
+    enrollment = gallery.enroll("alice", mixed)
+    assert enrollment.kept == (1, 2) and sorted(enrollment.refused) == [0, 3]
+    assert gallery.unfit(people("alice", 2)) == {}

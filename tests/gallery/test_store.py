@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 
+from keras_dml import gallery as galleries
 from keras_dml.gallery import Threshold
 from keras_dml.gallery._store import Store
 
@@ -172,3 +173,25 @@ def test_a_closed_store_says_so(store):
 @pytest.mark.parametrize("place", ["file", "encrypted file"], indirect=True)
 def test_nothing_of_a_file_remains_elsewhere(store):
     assert store.purge() == ()
+
+
+def test_people_are_listed_and_removed_without_the_model(store, place):
+    store.add("ann", embeddings(2))
+    store.add("bob", embeddings(1))
+    assert galleries.people(**place) == {"ann": 2, "bob": 1}
+    galleries.remove(person="ann", **place)
+    assert galleries.people(**place) == store.people() == {"bob": 1}
+    with pytest.raises(KeyError, match="ann"):
+        galleries.remove(person="ann", **place)
+    galleries.purge(**place)
+    assert galleries.exists(place["path"]) and store.people() == {"bob": 1}
+
+
+def test_without_a_gallery_there_are_no_people_and_none_is_made(tmp_path):
+    (tmp_path / "empty.db").touch()
+    for path in (tmp_path / "gone.db", tmp_path / "empty.db"):
+        for use in (galleries.people, galleries.purge, lambda path: galleries.remove(path, "ann")):
+            with pytest.raises(FileNotFoundError, match=path.name):
+                use(path)
+        assert not galleries.exists(path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["empty.db"]

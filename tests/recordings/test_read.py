@@ -453,3 +453,17 @@ def test_the_last_step_may_miss_the_end_by_a_millionth_of_a_step(written, missin
     times = [*np.arange(10) / 10, 1 - missing / 10]
     path = written("t,x\n" + "".join(f"{t:.9f},{t:.9f}\n" for t in times))
     assert len(recordings.read(path, resample_hz=10).values) == steps
+
+
+@pytest.mark.parametrize("steps_per_second", [1, 10**3, 10**6, 10**9])
+def test_times_since_1970_are_in_the_unit_of_their_size(written, steps_per_second):
+    """A name without a unit; four steps a second, one in seconds."""
+    hz = min(4, steps_per_second)
+    times = [1_700_000_000 * steps_per_second + i * steps_per_second // hz for i in range(20)]
+    assert recordings.read(written(timed("t", times))).rate_hz == pytest.approx(hz, rel=1e-6)
+
+
+@pytest.mark.parametrize("channels", [[], [""], ["x", ""], ["x", "x"], ["x", " x"]])
+def test_names_of_channels_are_neither_empty_nor_doubled(written, channels):
+    with pytest.raises(ValueError, match="channels"):
+        recordings.read(written("t,x,y\n0,1,2\n1,3,4\n"), channels)
