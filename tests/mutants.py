@@ -97,7 +97,7 @@ TESTS = {
     "gallery/_names": "gallery/test_gallery gallery/test_store gallery/test_recordings",
     "gallery/_places": "gallery/test_sqlite gallery/test_postgres",
     "gallery/_postgres_words": "gallery/test_postgres gallery/test_store",
-    "gallery/_removal": "gallery/test_store gallery/test_sqlite gallery/test_recordings",
+    "gallery/_removal": "gallery/test_store gallery/test_recordings gallery/test_gallery",
     "gallery/_results": "gallery/test_gallery gallery/test_store",
     "gallery/_sharing": "gallery/test_gallery gallery/test_exported gallery/test_mean_template",
     "gallery/_templates": "gallery/test_templates gallery/test_gallery",

@@ -166,3 +166,9 @@ def test_the_representation_of_a_result_holds_figures_and_no_trials(rng):
     assert f"eer={result.eer!r}" in repr(result) and "array" not in repr(result)
     robust = Robustness(None, 0.5, (0.4, 0.6), {}, 0.2, (0.1, 0.3), np.ones(9), np.zeros(9))
     assert "worst_case=0.2" in repr(robust) and "array" not in repr(robust)
+
+
+@pytest.mark.parametrize("people", [3, (["a", "b"],), (["a", "b"], ["a", "c"], ["b", "c"])])
+def test_people_of_trials_are_one_pair_of_names(people):
+    with pytest.raises(ValueError, match=r"`people` must be the pair .*(3|1 entries|3 entries)\.$"):
+        verification([0.1, 0.2], [True, False], people=people)

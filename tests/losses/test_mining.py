@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from keras_dml._backend import keras, ops
-from keras_dml.losses import mining
+from keras_dml.losses import TripletLoss, mining
 from tests.graphs import compiled_by_xla, graph
 from tests.losses.examples import numpy, random_negatives_of_all
 
@@ -196,3 +196,6 @@ def test_the_semi_hard_loss_is_the_mean_of_the_open_hinges_alone():
     _, opened, counted = mining.semi_hard(*tensors, 1.0)
     np.testing.assert_array_equal(numpy(opened), [0, 0, 1, 0, 0])
     np.testing.assert_array_equal(numpy(counted), [0, 0, 1, 0, 0])
+    distances = ops.convert_to_tensor(table.astype("float32"))
+    loss = TripletLoss(1.0, distance=lambda x, y: distances, squared=False)
+    assert float(loss(labels, np.ones((5, 2), "float32"))) == 0.5

@@ -465,5 +465,5 @@ def test_times_since_1970_are_in_the_unit_of_their_size(written, steps_per_secon
 
 @pytest.mark.parametrize("channels", [[], [""], ["x", ""], ["x", "x"], ["x", " x"]])
 def test_names_of_channels_are_neither_empty_nor_doubled(written, channels):
-    with pytest.raises(ValueError, match="channels"):
+    with pytest.raises(ValueError, match="`channels` must be names"):
         recordings.read(written("t,x,y\n0,1,2\n1,3,4\n"), channels)
