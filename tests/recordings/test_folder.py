@@ -102,3 +102,13 @@ def test_a_file_that_is_no_table_is_refused(tmp_path):
     touched(tmp_path, "walk.wav")
     with pytest.raises(ValueError, match="neither a folder of people nor a table"):
         recordings.folder(tmp_path / "walk.wav")
+
+
+def test_recordings_are_in_the_order_of_people_sessions_and_paths(tmp_path):
+    touched(tmp_path, "files/c.csv", "files/d.csv")
+    lines = ["files/b.csv,ann,1", "files/a.csv,ann,2", "files/d.csv,ann,1", "files/c.csv,ann,"]
+    expected = [("ann", None, "c.csv"), ("ann", "1", "b.csv"), ("ann", "1", "d.csv")]
+    expected.append(("ann", "2", "a.csv"))
+    for order in (lines, lines[::-1]):
+        path = table(tmp_path, "\n".join(["path,person,session", *order]) + "\n")
+        assert listed(path) == expected

@@ -467,3 +467,12 @@ def test_times_since_1970_are_in_the_unit_of_their_size(written, steps_per_secon
 def test_names_of_channels_are_neither_empty_nor_doubled(written, channels):
     with pytest.raises(ValueError, match="`channels` must be names"):
         recordings.read(written("t,x,y\n0,1,2\n1,3,4\n"), channels)
+
+
+@pytest.mark.parametrize(("step", "rate"), [(0.8, 1.25), (1.0, 1.0), (1.01, None), (20.0, None)])
+def test_steps_of_more_than_a_second_need_a_unit(written, step, rate):
+    path = written(timed("t", [step * i for i in range(6)]))
+    if rate is None:
+        assert "does not say" in refused(path) and "t_ms" in refused(path)
+    else:
+        assert recordings.read(path).rate_hz == pytest.approx(rate)
