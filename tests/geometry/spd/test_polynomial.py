@@ -225,3 +225,16 @@ def test_a_file_holds_builtin_operators_only_and_the_same_numbers(rng, tmp_path)
     interpreter.invoke()
     found = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
     np.testing.assert_allclose(found, step(x), rtol=0, atol=2e-5)
+
+
+@pytest.mark.parametrize("low", [1e-3, 0.1, 0.5, 0.9])
+def test_the_error_of_the_best_quintic_alternates_at_four_points(low):
+    """Chebyshev's theorem: then no odd quintic is nearer to 1 on the interval."""
+    a, b, c = polynomials._best_quintic(low, 1.0)
+    x = np.linspace(low, 1, 200_001)
+    error = 1 - x * (a + x**2 * (b + x**2 * c))
+    inner = 1 + np.flatnonzero(np.diff(error)[:-1] * np.diff(error)[1:] < 0)
+    extremes = error[[0, *inner, -1]]
+    assert len(extremes) == 4
+    expected = np.abs(error).max() * np.sign(extremes[0]) * np.array([1, -1, 1, -1])
+    np.testing.assert_allclose(extremes, expected, rtol=1e-6)
