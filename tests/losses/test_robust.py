@@ -184,3 +184,12 @@ def test_gradients_are_those_of_finite_differences(name, rng):
     found = gradients(lambda x: mean(loss(labels, x, adversarial)), clean)[0]
     expected = finite_differences(lambda x: mean(loss(labels, x, adversarial)), clean)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_the_difference_of_logits_ratio_is_that_of_croce():
+    """By hand: `(best other - own) / (largest - third largest)` (Croce2020)."""
+    logits = np.array([[3.0, 1.0, 0.0, -5.0], [1.0, 4.0, 2.0, 0.0]], "float32")
+    found = robust.dlr(np.array([0, 2]), logits)
+    np.testing.assert_allclose(
+        ops.convert_to_numpy(found), [(1 - 3) / (3 - 0), (4 - 2) / (4 - 1)], rtol=1e-6
+    )
