@@ -72,3 +72,16 @@ def root(x, p):
     one."""
     zero = ops.equal(x, 0)
     return ops.where(zero, 0, ops.where(zero, 1, x) ** (1.0 / p))
+
+
+def nan_unless(valid, x):
+    """The tensor where valid, else NaN; gradients pass as if all were valid.
+
+    Adds 0 or NaN. A `where` with NaN in one branch does not survive ONNX: tf2onnx writes `c * x +
+    (1 - c) * y`, in which the product of 0 and NaN is NaN.
+
+    Args:
+        valid: Boolean tensor, broadcastable to `x`.
+        x: Floating-point tensor.
+    """
+    return x + ops.stop_gradient(ops.sqrt(ops.cast(valid, x.dtype) - 1))  # root of 0 or of -1

@@ -4,7 +4,7 @@ import numbers
 
 from keras_dml import distances
 from keras_dml._backend import keras, ops
-from keras_dml.geometry.numerics import mean
+from keras_dml.geometry.numerics import mean, nan_unless
 from keras_dml.layers.head import Head
 from keras_dml.layers.precision import full_precision
 
@@ -46,7 +46,7 @@ class SequencePooling(Head, keras.layers.Layer):
         if mask is None:
             return pool(inputs, axis=1)
         valid = ops.expand_dims(ops.cast(mask, "bool"), -1)  # (batch, time, 1)
-        return ops.where(ops.any(valid, axis=1), pool(inputs, axis=1, mask=valid), float("nan"))
+        return nan_unless(ops.any(valid, axis=1), pool(inputs, axis=1, mask=valid))
 
     def compute_mask(self, inputs, previous_mask=None):
         return None

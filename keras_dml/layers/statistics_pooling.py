@@ -5,7 +5,7 @@ import numpy as np
 from keras_dml import distances
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
-from keras_dml.geometry.numerics import mean
+from keras_dml.geometry.numerics import mean, nan_unless
 from keras_dml.layers.head import Head
 from keras_dml.layers.precision import full_precision
 
@@ -57,7 +57,7 @@ class StatisticsPooling(Head, keras.layers.Layer):
             return pooled
         steps = ops.sum(ops.cast(valid, "int32"), axis=1)  # (batch, 1)
         _check(steps)
-        return ops.where(steps > 0, pooled, float("nan"))
+        return nan_unless(steps > 0, pooled)
 
     def compute_mask(self, inputs, previous_mask=None):
         return None

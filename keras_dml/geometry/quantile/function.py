@@ -8,7 +8,7 @@ statistic n at `r = (n - 1) / N`. `Q-bar` interpolates it linearly between knots
 import numpy as np
 
 from keras_dml._backend import keras, ops
-from keras_dml.geometry.numerics import at_least_float32
+from keras_dml.geometry.numerics import at_least_float32, nan_unless
 from keras_dml.geometry.quantile.order import positions
 
 
@@ -79,7 +79,7 @@ def quantiles(x, r, mask=None, on_host=False):
     whole = ops.all(ops.abs(x) <= _largest(x), axis=-1, keepdims=True)  # (batch, filters, 1)
     if mask is not None:
         whole = ops.logical_and(whole, count > 0)
-    return ops.where(whole, values, ops.full_like(values, np.nan))
+    return nan_unless(whole, values)
 
 
 def evaluate(values, knots, r):
