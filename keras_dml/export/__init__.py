@@ -4,8 +4,9 @@ detector of artifacts; `contract` reads what a file takes.
 The files carry two signatures, `embed(signal, length) -> embedding` (of a model on matrices
 `embed(matrix)`, on images `embed(image)`) and `distance(embedding, gallery) -> distance`; those of
 a `PrototypicalClassifier` also `score(embedding, prototypes) -> similarity` and `classify(...) ->
-scores`. They are compared with Keras before they are put in place. Names load on first use;
-TensorFlow is loaded by the first export.
+scores`. An input that breaks the model's contract gives NaN. A SavedModel has `embed` as its
+default signature too. The files are compared with Keras before they are put in place. Names load
+on first use; TensorFlow is loaded by the first export.
 """
 
 from keras_dml import _lazy

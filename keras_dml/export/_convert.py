@@ -1,5 +1,6 @@
 """From a module with signatures to the bytes of a .tflite file."""
 
+import os.path
 import pathlib
 import tempfile
 
@@ -64,14 +65,15 @@ def convert(module, taken, quantization, representative=None, carried=None):
             if type(error).__name__ != "ConverterError":  # a class that TensorFlow does not export
                 raise
             raise ValueError(f"The model does not convert to TFLite: {_essence(error)}") from error
-    return [_finished(blob, quantization, carried) for blob in blobs]
+    return [_finished(blob, quantization, carried, module.input_shapes) for blob in blobs]
 
 
-def _finished(blob, quantization, carried):
+def _finished(blob, quantization, carried, shapes):
     model = _flatbuffer.read(blob)
     if quantization in ("float16", "int8"):  # of int8 the weights that stayed float: a similarity's
         halve_weights(model)
     _flatbuffer.drop_unread(model)
+    _flatbuffer.declare_shapes(model, shapes)
     if carried is not None:
         _flatbuffer.attach(model, _contract.METADATA, carried)
     return _flatbuffer.write(model)
@@ -109,11 +111,12 @@ def _int8(folder, names, taken, representative):
     plain = pathlib.Path(folder, "float32.tflite")
     plain.write_bytes(_converter(folder, names, None).convert())
     in_float, seen = [], {}
-    for name in encoding:
-        index, graph = operators.subgraph(plain, name)
-        kinds = operators.operators(plain)[index]
-        if name == "embed":
-            count = len(kinds)  # `classify` begins with the same operators; a similarity follows
+    graphs = [operators.subgraph(plain, name) for name in encoding]
+    every = operators.operators(plain)
+    # `classify` begins with the operators of `embed`; a similarity follows
+    count = len(os.path.commonprefix([every[index] for index, _ in graphs]))
+    for name, (index, graph) in zip(encoding, graphs, strict=True):
+        kinds = every[index]
         chosen = _in_int8(kinds[:count], isinstance(taken, inputs.Images))
         chosen += [False] * (len(kinds) - count)
         in_float += [

@@ -54,6 +54,28 @@ def drop_unread(model):
                 tensor.quantization = None
 
 
+def declare_shapes(model, shapes):
+    """Writes the shapes of the arguments of all signatures into a model, in place.
+
+    The graphs take any shape, so that they can check it. A runtime that resizes strictly refuses
+    other shapes than these.
+
+    Args:
+        model: `ModelT`.
+        shapes: Dict from the name of an argument to its shape, None for any size; scalars are left
+            out.
+    """
+    for signature in model.signatureDefs:
+        graph = model.subgraphs[signature.subgraphIndex]
+        for argument in signature.inputs:
+            shape = shapes.get(argument.name.decode())
+            if shape is not None:
+                tensor = graph.tensors[argument.tensorIndex]
+                tensor.shape = np.array([1 if size is None else size for size in shape], np.int32)
+                signed = [-1 if size is None else size for size in shape]
+                tensor.shapeSignature = np.array(signed, np.int32) if -1 in signed else None
+
+
 def attach(model, name, data):
     """Adds a metadata entry to a model, in place.
 

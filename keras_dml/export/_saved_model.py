@@ -40,6 +40,10 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
     - `classify`, with the arguments of `embed`: gives `scores` (n, classes) by the model's own
       prototypes, in which classes added before the export are balanced against the others.
 
+    `embed` is also the default signature, `serving_default`. A recording whose length is below the
+    contract's, above it or beyond the signal, and a recording that holds NaN or infinity, gets NaN;
+    the others of its batch are not affected. The distance of such an embedding is NaN too.
+
     It needs TensorFlow alone: `tf.saved_model.load(path).signatures["embed"](signal=...,
     length=...)["embedding"]`. It is loaded and compared with Keras before it takes the place of
     what `path` held.
@@ -68,7 +72,7 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
         taken = inputs.of(encoder)
         with quiet():
             signatures.write(signatures.for_batches(encoder, metric, classifier), candidate)
-        _carry(candidate, _contract.carried(taken, metric, reading.card_of(encoder)))
+        _carry(candidate, _contract.carried(taken, metric.name, reading.card_of(encoder)))
         ask = _asker(tf.saved_model.load(str(candidate)).signatures, taken)
         drift = _drift(candidate, ask, tried, metric, encoder, classifier)
         latency_ms = _latency_ms(ask["embed"], tried.timed)

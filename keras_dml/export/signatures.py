@@ -6,14 +6,17 @@ images (`inputs`).
 """
 
 import pathlib
+import types
 
 from keras_dml import distances, inference, inputs, models
 from keras_dml._backend import ops
 from keras_dml._backend.tensorflow import tensorflow
-from keras_dml.export._graphs import function, of_batches, of_one, writing
+from keras_dml.export._graphs import of_batches, of_embeddings, of_one, writing
+from keras_dml.export._limits import limits
 from keras_dml.zoo import reading
 
 NAMES = ("embed", "distance")
+DEFAULT = "serving_default"  # of a SavedModel: the signature of requests that name none
 OF_CLASSIFIERS = ("score", "classify")
 ENCODING = ("embed", "classify")  # those that begin with the model's input
 
@@ -61,6 +64,7 @@ def for_one(encoder, metric, classifier=None):
       a model of matrices has `embed(matrix (1, n, n))`, one of images `embed(image (1, height,
       width, channels))`.
     - `distance(embedding (1, ...), gallery (n, ...))` gives `(n,)`.
+    - An input that breaks the contract gives NaN, see `_graphs.of_one`.
     - Of a classifier, `score(embedding (1, features), prototypes (n, features))` gives `similarity
       (n,)`, and `classify`, with the arguments of `embed`, gives `scores (classes,)`.
 
@@ -74,7 +78,7 @@ def for_batches(encoder, metric, classifier=None):
     """Signatures of a SavedModel: any number of recordings of any lengths, padded to one.
 
     As `for_one`, with a batch axis: `embed(signal (n, time, channels), length (n,))` masks the
-    steps from `length` on, and refuses lengths that do not fit the signal at run time;
+    steps from `length` on, and answers NaN for a recording that breaks the contract;
     `distance(embedding (n, ...), gallery (m, ...))` gives `(n, m)`, `score` too; `classify` gives
     `(n, classes)`.
 
@@ -104,6 +108,7 @@ def write(module, folder):
     train."""
     tf = tensorflow()
     functions = {name: getattr(module, name).get_concrete_function() for name in names(module)}
+    functions[DEFAULT] = functions["embed"]
     options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
     with writing():
         tf.saved_model.save(module, str(folder), signatures=functions, options=options)
@@ -146,10 +151,7 @@ def _encoder(model):
 
 def _module(encoder, metric, classifier, rows):
     taken, shape = inputs.of(encoder), tuple(encoder.output_shape[1:])
-    graph = of_batches if rows is None else of_one
-
-    def one_row(matrix):
-        return matrix if rows is None else matrix[0]
+    graph, steps = of_batches if rows is None else of_one, limits(taken)
 
     def embedded(x, mask):
         if mask is None:
@@ -160,36 +162,36 @@ def _module(encoder, metric, classifier, rows):
         return {"embedding": embedded(x, mask)}
 
     def distance(embedding, gallery):
-        return {"distance": one_row(metric.on_device(embedding, gallery))}
+        return {"distance": metric.on_device(embedding, gallery)}
 
     def score(embedding, prototypes):
-        return {"similarity": one_row(classifier.similarity(embedding, prototypes))}
+        return {"similarity": classifier.similarity(embedding, prototypes)}
 
     def classify(x, mask):
         z = ops.reshape(embedded(x, mask), (rows or -1, *shape))  # audio forgets that there is one
-        return {"scores": one_row(classifier.head_scores(z))}
+        scores = classifier.head_scores(z)
+        return {"scores": scores if rows is None else scores[0]}
 
     module = tensorflow().Module()
-    module.embed = graph(taken, embed)
-    module.distance = function(distance, _embeddings(shape, rows, "gallery"))
+    module.input_shapes = types.MappingProxyType(_input_shapes(taken, shape, rows))
+    module.embed = graph(taken, embed, steps)
+    module.distance = of_embeddings(distance, shape, "gallery", rows)
     weights = list(encoder.weights)
     if classifier is not None:
-        module.score = function(score, _embeddings(shape, rows, "prototypes"))
-        module.classify = graph(taken, classify)
+        module.score = of_embeddings(score, shape, "prototypes", rows)
+        module.classify = graph(taken, classify, steps)
         weights += classifier.prototypes_layer.weights
     _track(module, weights)
     return module
+
+
+def _input_shapes(taken, shape, rows):
+    """Shapes of the arguments by name, None for any size."""
+    shapes = {taken.arguments[0]: (rows, *taken.shape), "embedding": (rows, *shape)}
+    return shapes | {"gallery": (None, *shape), "prototypes": (None, *shape)}
 
 
 def _track(module, weights):
     """Ties the raw variables to the module: with Keras's own objects instead, the converter writes
     a file without weights."""
     module.weights = [variable.value for variable in weights]
-
-
-def _embeddings(shape, rows, others):
-    tf = tensorflow()
-    return [
-        tf.TensorSpec((rows, *shape), tf.float32, "embedding"),
-        tf.TensorSpec((None, *shape), tf.float32, others),
-    ]

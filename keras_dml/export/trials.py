@@ -7,6 +7,7 @@ import numpy as np
 from keras_dml import inputs
 from keras_dml._backend import ops
 from keras_dml.export._devices import works_on_matrices
+from keras_dml.export._limits import limits
 from keras_dml.layers import ChannelNormalization, LogMel, MelPower, WindowedMean
 
 MAX_OWN = 16  # of a user's recordings; more only take time
@@ -101,12 +102,8 @@ def _statistics(taken):
             stddev = LOUDNESS
         elif isinstance(layer, WindowedMean):
             lengths = layer.window, 2 * layer.window, 3 * layer.window
-    steps, contract = taken.shape[0], taken.contract
-    if steps is not None:
-        return mean, stddev, (steps,) * len(lengths)
-    if contract is not None:
-        lengths = np.clip(lengths, contract.min_steps, contract.max_steps).astype(int)
-    return mean, stddev, lengths
+    allowed = limits(taken)
+    return mean, stddev, np.clip(lengths, allowed.least, allowed.most).astype(int)
 
 
 def _normalized(layer, taken):
