@@ -28,11 +28,14 @@ class Evidence:
         baselines: Function that gives other methods on the same trials, `{name: (what, kind,
             values)}`; only what writes a card calls it.
         groups: Known confounders of a threshold, see `keras_dml.training.pooled.thresholds`.
+        on_device: Function that measures `device_thresholds` of the card; None for a model whose
+            files compute its own distance.
     """
 
     measured: measure.Measurement | Answers
     baselines: collections.abc.Callable = dict
     groups: dict | None = None
+    on_device: collections.abc.Callable | None = None
 
     def card(self, about):
         """The keys of the card that it makes.
@@ -51,6 +54,8 @@ class Evidence:
             found["thresholds"] = (
                 pooled.thresholds(self.measured.trials, self.groups) if unseen else []
             )
+        if self.on_device is not None:
+            found["device_thresholds"] = self.on_device()
         return found
 
 

@@ -49,7 +49,14 @@ def run(
         _console.echo("\n[bold]Thresholds[/bold]")
         _console.table(
             ("accept distances up to", "FAR", "its 95 % interval", "TAR", "imposter trials"),
-            _thresholds(card),
+            _thresholds(card["thresholds"]),
+        )
+    if card.get("device_thresholds"):
+        name = card["device_thresholds"][0]["distance"]
+        _console.echo(f"\n[bold]Thresholds of files for devices[/bold] ({name} distance)")
+        _console.table(
+            ("accept distances up to", "FAR", "its 95 % interval", "TAR", "imposter trials"),
+            _thresholds(card["device_thresholds"]),
         )
     if card["exports"]:
         _console.echo("\n[bold]Exports[/bold]")
@@ -97,10 +104,10 @@ def _figures(card):
         )
 
 
-def _thresholds(card):
+def _thresholds(rows):
     from keras_dml.zoo import catalog
 
-    for row in card["thresholds"]:
+    for row in rows:
         yield (
             f"{row['value']:.4g}",
             f"{100 * row['far']:g} %",

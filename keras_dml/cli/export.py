@@ -39,7 +39,8 @@ def run(
     quantization: Annotated[
         Quantization | None,
         typer.Option(
-            help="Weights of the TFLite file.", show_default="dynamic, float16 of a gallery"
+            help="Weights of the TFLite file.",
+            show_default="dynamic, or float16 if dynamic drifts from Keras or for a gallery",
         ),
     ] = None,
     representative: Annotated[
@@ -126,7 +127,7 @@ def run(
             if to is Format.savedmodel:
                 written = export.saved_model(model, out)
             else:
-                weights = _weights(quantization, "dynamic")
+                weights = _weights(quantization, "auto")
                 written = export.tflite(model, out, weights, recordings)
     if as_json:
         _console.json_object({**dataclasses.asdict(written), "path": str(written.path)})
@@ -141,6 +142,8 @@ def run(
         ("signatures", ", ".join(export.signatures.described(model))),
     ]
     _console.table((), facts, header=False)
+    for note in written.notes:
+        _console.note(f"Note: {note}")
 
 
 def _weights(quantization, default):

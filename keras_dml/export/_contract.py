@@ -20,8 +20,10 @@ def contract(path: str | os.PathLike) -> dict:
 
     Returns:
         Dict: `channels`, `units`, `rate_hz`, `min_steps`, `max_steps` and `stddev_range`, as in
-        `keras_dml.layers.InputContract`; of a model with thresholds on its card `distance` and
-        `thresholds`, each with its false accept rate `far`, its `value` and its `rule` in words.
+        `keras_dml.layers.InputContract`. If the model's card has thresholds, also `distance`, the
+        name of the distance that the file computes, and `thresholds` of this distance, each with
+        its false accept rate `far`, its `value` and its `rule` in words. If the card has no
+        threshold of this distance, `thresholds` is empty and `note` says so.
 
     Raises:
         FileNotFoundError: If there is no such file.
@@ -40,31 +42,60 @@ def contract(path: str | os.PathLike) -> dict:
     return json.loads(found)
 
 
-def carried(taken, metric, card):
+def carried(taken, distance, card):
     """The JSON that a file of a model carries.
 
     Args:
         taken: What the model takes, one of `keras_dml.inputs`.
-        metric: The distance that the file computes.
+        distance: Name of the distance that the file computes.
         card: The card of the model, or None.
 
     Returns:
-        Bytes; None where there is neither a contract nor a threshold.
+        Bytes, or None if there is neither a contract nor a threshold.
     """
     found = {} if taken.contract is None else taken.contract.as_dict()
-    thresholds = _thresholds(metric, card)
-    if thresholds:
-        found |= {"distance": card["embedding"]["distance"], "thresholds": thresholds}
+    if _of_all_distances(card):
+        found |= {"distance": distance, "thresholds": _thresholds(distance, card)}
+        note = missing_thresholds(distance, card)
+        if note is not None:
+            found["note"] = note
     return json.dumps(found, ensure_ascii=False).encode() if found else None
 
 
-def _thresholds(metric, card):
-    """Those of the card, if they are of the distance of the file."""
-    if card is None or schema.problems(card) or card["embedding"]["distance"] != metric.name:
+def missing_thresholds(distance, card):
+    """Says that a file carries no threshold although the card of its model has some.
+
+    Args:
+        distance: Name of the distance that the file computes.
+        card: The card of the model, or None.
+
+    Returns:
+        A sentence, or None if the file carries thresholds or the card has none.
+    """
+    known = sorted({name for name, _ in _of_all_distances(card)})
+    if not known or distance in known:
+        return None
+    return (
+        f"The card's thresholds are of the distance {', '.join(known)}, and the file computes "
+        f"{distance or 'another one'}: it carries no threshold. Set one from distances of the "
+        "file, or export a calibrated gallery."
+    )
+
+
+def _of_all_distances(card):
+    """`(name of its distance, row)` of all thresholds of a card; those of `device_thresholds` are
+    of the distance that a file for devices computes."""
+    if card is None or schema.problems(card):
         return []
+    own = [(card["embedding"]["distance"], row) for row in card["thresholds"]]
+    return own + [(row["distance"], row) for row in card.get("device_thresholds", [])]
+
+
+def _thresholds(distance, card):
     return [
         {**{key: row[key] for key in THRESHOLD if key in row}, "rule": _rule(row)}
-        for row in card["thresholds"]
+        for name, row in _of_all_distances(card)
+        if name == distance
     ]
 
 

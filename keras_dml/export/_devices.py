@@ -17,6 +17,8 @@ class DeviceModel:
     Attributes:
         encoder: The model whose embeddings a device can compare.
         metric: The distance that it compares them by.
+        distance: Name of the distance of the model's own embeddings that this computes: on
+            matrices, the Euclidean distance of tangent vectors is `"log_euclidean"`.
         runs: The encoder as it is written; on matrices, with the polynomial solver.
         exact: The encoder that the file must agree with; on matrices, in float64: where they are
             singular, an eigendecomposition in float32 is further off than the files are.
@@ -25,6 +27,7 @@ class DeviceModel:
 
     encoder: keras.Model
     metric: distances.Distance
+    distance: str | None
     runs: keras.Model
     exact: keras.Model
     on_matrices: bool
@@ -48,11 +51,12 @@ def device_model(model, metric):
     Returns:
         `DeviceModel`.
     """
+    distance = metric.device_distance or metric.name
     if metric.device_distance is not None:
         head = TangentVector()
         model = keras.Model(model.input, head(LogEig()(model.output)), name=model.name)
         metric = head.distance
     if not works_on_matrices(model):
-        return DeviceModel(model, metric, runs=model, exact=model, on_matrices=False)
+        return DeviceModel(model, metric, distance, runs=model, exact=model, on_matrices=False)
     runs, exact = with_solver(model, "polynomial"), in_float64(model)
-    return DeviceModel(model, metric, runs, exact, on_matrices=True)
+    return DeviceModel(model, metric, distance, runs, exact, on_matrices=True)

@@ -17,13 +17,15 @@ from keras_dml.export.result import Export
 from keras_dml.export.trials import trials
 from keras_dml.zoo import reading
 
-QUANTIZATIONS = tuple(parity.BOUNDS)
+QUANTIZATIONS = ("auto", *parity.BOUNDS)
+EIGHT_BITS = "The weights are float32: 8 bits do not hold the small eigenvalues of matrices."
+AUTO = ("dynamic", "float16", None)  # in this order, the first that agrees with Keras
 
 
 def tflite(
     model,
     path: str | os.PathLike,
-    quantization: str | None = "dynamic",
+    quantization: str | None = "auto",
     representative: Iterable[np.ndarray] | None = None,
     *,
     distance=None,
@@ -33,11 +35,14 @@ def tflite(
 
     - `embed(signal, length)`: signal (1, time, channels) float32, length a scalar int32 from 1 to
       time; steps from `length` on are cut off, so a buffer of fixed size serves recordings of any
-      length. Gives `embedding` (1, ...). LiteRT silently accepts a batch of two and lengths beyond
-      the signal: check them in the caller. A model of matrices has `embed(matrix)`: (1, n, n)
+      length. Gives `embedding` (1, ...). A model of matrices has `embed(matrix)`: (1, n, n)
       float32; one of images `embed(image)`: (1, height, width, channels) float32 in [0, 1].
     - `distance(embedding, gallery)`: (1, ...) and (n, ...), gives `distance` (n,), smaller is
       closer.
+
+    The embedding is NaN if `length` is below the contract's steps, above them or beyond the signal,
+    or if the input holds NaN or infinity before `length`. The distance of such an embedding is NaN
+    too. A batch of two, or another number of channels, is an error of LiteRT at run time.
 
     A `PrototypicalClassifier` has two more, and its distance is the negative of `score`:
 
@@ -49,9 +54,10 @@ def tflite(
       prototypes, in which classes added before the export are balanced against the others.
 
     A model on matrices is written with the polynomial solver, since no device has an
-    eigendecomposition, and with float32 weights for `"dynamic"`, since 8 bits do not hold small
-    eigenvalues. Where no device can compute the distance of its matrices, the file's embedding is
-    their tangent vector, and its distance the log-Euclidean one.
+    eigendecomposition, and with float32 weights for `"auto"` and `"dynamic"`, since 8 bits do not
+    hold small eigenvalues. Where no device can compute the distance of its matrices, the file's
+    embedding is their tangent vector, and its distance the log-Euclidean one. The file carries the
+    card's thresholds of that distance.
 
     The file is run by LiteRT in a process of its own, on recordings of several lengths, silence and
     a constant one, and compared with Keras; only then does it replace an existing file at `path`.
@@ -63,6 +69,8 @@ def tflite(
         path: The file to write.
         quantization: What the weights become.
 
+            - `"auto"`: `"dynamic"` if the file then agrees with Keras, else `"float16"`, else
+              float32. `Export.quantization` is what was written, `Export.notes` says why.
             - `"dynamic"`: int8 weights, activations quantized on the fly: a quarter of the size,
               and the fastest on a CPU.
             - `"float16"`: half the size, differences of a thousandth.
@@ -76,7 +84,7 @@ def tflite(
         distance: A distance or its name, for a model whose last layer names none.
 
     Returns:
-        `Export`: path, size, drift, latency.
+        `Export`: path, size, drift, latency, notes.
 
     Raises:
         ValueError: If the quantization is unknown, `"int8"` has no recordings, a recording does not
@@ -101,18 +109,30 @@ def tflite(
         device = _devices.device_model(encoder, metric)
         own = _recordings(representative, device.encoder, quantization)
         bounds = parity.BOUNDS
+        forms, notes = AUTO if quantization == "auto" else (quantization,), []
         if device.on_matrices:
-            quantization, bounds = _of_matrices(quantization), parity.BOUNDS_ON_MATRICES
+            forms, bounds = [_of_matrices(quantization)], parity.BOUNDS_ON_MATRICES
+            if quantization in ("auto", "dynamic"):
+                notes.append(EIGHT_BITS)
         tried = trials(device.exact, own, only_own=quantization == "int8")
         module = signatures.for_one(device.runs, device.metric, classifier)
-        carried = _contract.carried(taken, device.metric, card)
-        _write(candidate, module, taken, quantization, own, tried, carried)
-        operators.check_builtin(candidate)
+        carried = _contract.carried(taken, device.distance, card)
         ask = {
             name: functools.partial(getattr(litert, name), candidate)
             for name in signatures.names(module)
         }
-        drift = parity.check(candidate, ask, tried, device.metric, bounds[quantization], classifier)
+        for form in forms:
+            _write(candidate, module, taken, form, own, tried, carried)
+            operators.check_builtin(candidate)
+            try:
+                drift = parity.check(candidate, ask, tried, device.metric, bounds[form], classifier)
+                break
+            except parity.ParityError as error:
+                if form == forms[-1]:
+                    raise
+                notes.append(f"The weights are not written as {form!r}: {error.reason}.")
+        unset = _contract.missing_thresholds(device.distance, card)
+        notes += [] if unset is None else [unset]
         measured = {
             "bytes": size(candidate),
             "latency_ms": litert.latency_ms(candidate, tried.timed),
@@ -120,9 +140,10 @@ def tflite(
     return Export(
         path=pathlib.Path(path),
         format="tflite",
-        quantization=quantization,
+        quantization=form,
         drift=drift,
         steps=taken.length(tried.timed),
+        notes=tuple(notes),
         **measured,
     )
 
@@ -156,7 +177,7 @@ def _of_matrices(quantization):
             "int8 does not hold the small eigenvalues of matrices, on which their logarithms rest. "
             'Export this model with quantization=None (float32) or "float16".'
         )
-    return None if quantization == "dynamic" else quantization
+    return None if quantization in ("auto", "dynamic") else quantization
 
 
 def _write(candidate, module, taken, quantization, own, tried, carried):

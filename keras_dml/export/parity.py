@@ -44,7 +44,13 @@ BOUNDS_ON_MATRICES = {
 
 
 class ParityError(ValueError):
-    """An exported file does not agree with Keras, so it is not kept."""
+    """An exported file does not agree with Keras, so it is not kept.
+
+    Attributes:
+        reason: The difference, in words.
+    """
+
+    reason = ""
 
 
 def check(file, ask, trials, metric, bounds, classifier=None):
@@ -190,4 +196,6 @@ def relative_rms(found, expected):
 
 def _refusal(file, what):
     name = pathlib.Path(file).name
-    return ParityError(f"{name} does not agree with Keras: {what}. Nothing was written.")
+    error = ParityError(f"{name} does not agree with Keras: {what}. Nothing was written.")
+    error.reason = str(what)
+    return error

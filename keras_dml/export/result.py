@@ -18,6 +18,8 @@ class Export:
         latency_ms: Median time of one `embed` of a recording of `steps` steps, on one thread for
             TFLite.
         steps: Length of the recording that was timed; of a matrix, its rows; None of an image.
+        notes: Sentences on differences from the model: other weights than asked for, thresholds
+            that the file does not carry.
     """
 
     path: pathlib.Path
@@ -27,3 +29,4 @@ class Export:
     drift: float
     latency_ms: float
     steps: int | None
+    notes: tuple[str, ...] = ()

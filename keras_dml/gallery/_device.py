@@ -103,6 +103,11 @@ def export_tflite(
     if not isinstance(gallery, Gallery):
         raise TypeError(f"`gallery` must be a Gallery. Received {type(gallery).__name__}.")
     litert.require()
+    if not gallery.thresholds:
+        raise ValueError(
+            "The gallery has no threshold, and a device decides by one: call `calibrate` with "
+            "recordings of people whom the model has never seen, then export again."
+        )
     found, people = gallery._set(far), _people(gallery)
     with _files.staged(folder, _place) as candidate:
         candidate.mkdir(mode=0o700)  # personal data: for its owner alone, as the gallery
@@ -145,8 +150,11 @@ def _people(gallery):
     names = np.array(names, dtype=object)
     people = sorted(set(names[enrolled]))
     known = np.isin(names, people)
+    templates = flat[known].reshape(-1, *gallery._model.embedding_shape)
+    if distance.name is not None and distance.name == distance.device_distance:
+        templates = distance.index_vectors(templates)  # tangent vectors, as the file's embeddings
     return {
-        "templates": flat[known].reshape(-1, *gallery._model.embedding_shape),
+        "templates": templates,
         "owner": np.array([people.index(name) for name in names[known]], np.int32),
         "enrolled": enrolled[known],
         "people": np.array(people, dtype=str),
@@ -165,10 +173,11 @@ def _steps(contract):
 
 def _check_distance(distance):
     """Refuses a distance that neither an exported file nor NumPy computes."""
-    if distance.device_distance is not None and distance.name != AFFINE_INVARIANT:
+    if distance.device_distance not in (None, distance.name) and distance.name != AFFINE_INVARIANT:
         raise ValueError(
             f"The gallery's model compares by the distance {distance.name!r}, and its file for a "
-            f"device by {distance.device_distance!r}, for which the threshold was not set."
+            f"device by {distance.device_distance!r}, for which the threshold was not set. Train "
+            f"the model with the distance {distance.device_distance!r} and calibrate again."
         )
 
 
@@ -228,6 +237,7 @@ def _about(gallery, threshold, people):
     counts = np.bincount(people["owner"][people["enrolled"]])
     return {
         "people": dict(zip(people["people"].tolist(), counts.tolist(), strict=True)),
+        "distance": _distance_in_words(gallery._model.distance),
         "threshold": {**dataclasses.asdict(threshold), "rule": rule},
         "model": {  # its folder here is nobody's business there
             "name": pathlib.Path(gallery._model.name).name,
@@ -235,3 +245,13 @@ def _about(gallery, threshold, people):
         },
         "takes": None if contract is None else contract.as_dict(),
     }
+
+
+def _distance_in_words(distance):
+    """The distance that the threshold is of, and what computes it."""
+    if distance.name == AFFINE_INVARIANT:
+        return (
+            f"{AFFINE_INVARIANT}, by `affine_invariant` of {DECIDE}; the signature `distance` of "
+            f"{MODEL} computes log_euclidean, for which the threshold was not set"
+        )
+    return f"{distance.name or 'the distance of the model'}, by `distance` of {MODEL}"

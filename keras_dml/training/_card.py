@@ -9,7 +9,16 @@ SHIPPED = ("keras", "numpy", "tensorflow", "tensorflow-cpu", "jax")
 
 
 def build_card(
-    about, *, headline, figures, recipe, baselines=(), thresholds=(), data=None, **facts
+    about,
+    *,
+    headline,
+    figures,
+    recipe,
+    baselines=(),
+    thresholds=(),
+    device_thresholds=(),
+    data=None,
+    **facts,
 ):
     """A card without what `publish` reads from the model.
 
@@ -23,6 +32,8 @@ def build_card(
         baselines: Entries of the card's `baselines`.
         thresholds: Rows of the card's `thresholds`; left out where the card's `test_subjects` are
             nobody, since thresholds need people whom the model has never seen.
+        device_thresholds: Rows of the card's `device_thresholds`, of a model whose files for
+            devices compute another distance.
         data: Further keys of the card's `data`, such as `train_subjects`.
         **facts: Values of the names in braces.
 
@@ -42,8 +53,10 @@ def build_card(
     card["data"] |= data or {}
     if card["data"].get("test_subjects") == []:
         thresholds = ()
+    device = {"device_thresholds": list(device_thresholds)} if device_thresholds else {}
     return {
         **card,
+        **device,
         "headline": headline,
         "figures": figures,
         "baselines": list(baselines),

@@ -72,9 +72,18 @@ def _range(row):
 
 
 def thresholds(card):
-    """Section of the thresholds, empty where a card has none."""
-    if not card["thresholds"]:
-        return ""
+    """Sections of the thresholds, empty if a card has none."""
+    device = card.get("device_thresholds", [])
+    sections = []
+    if card["thresholds"]:
+        sections.append(_threshold_section("## Thresholds", card["thresholds"], card))
+    if device:
+        title = f"## Thresholds of files for devices, by the {device[0]['distance']} distance"
+        sections.append(_threshold_section(title, device, card))
+    return "\n\n".join(sections)
+
+
+def _threshold_section(title, rows_of_card, card):
     columns = (
         "accept distances up to",
         "FAR wanted",
@@ -94,18 +103,18 @@ def thresholds(card):
             str(row["people"]),
             f"{row['trials']:,}",
         )
-        for row in card["thresholds"]
+        for row in rows_of_card
     ]
-    carried = card["thresholds"][0].get("carried")
+    carried = rows_of_card[0].get("carried")
     section = (
-        "## Thresholds\n\nA score is the least distance to the recordings enrolled. "
+        f"{title}\n\nA score is the least distance to the recordings enrolled. "
         f"{carried or _OWN}\n\n{markdown(columns, rows)}"
     )
-    certified = [_certified(row) for row in card["thresholds"] if "certificate" in row]
+    certified = [_certified(row) for row in rows_of_card if "certificate" in row]
     within = [
         f"Between {part['confounder']}, the threshold of {100 * row['far']:g} % has "
         f"FAR {catalog.with_interval(part['far'], part['far_ci95'])} ({part['trials']:,} trials)."
-        for row in card["thresholds"]
+        for row in rows_of_card
         for part in row.get("within", ())
     ]
     apart = [_APART] if len(certified) > 1 else []
@@ -162,6 +171,8 @@ def exports(card):
     if moved is None:
         return section
     warned = ": the thresholds above are not for it" if card["thresholds"] else ""
+    if card.get("device_thresholds"):
+        warned = ", which has thresholds above"
     return (
         f"{section}\n\nA TFLite file gives tangent vectors, compared by the log-Euclidean "
         f"distance{warned}. Its {title} is from Keras by that distance, which itself moves it by "

@@ -121,6 +121,8 @@ THRESHOLD = {
     "certificate?": CERTIFICATE,
     "within?": [{"confounder": text, "far": number, "far_ci95": interval, "trials": whole}],
 }
+# Of models whose files for devices compute another distance than the model: thresholds of that one.
+DEVICE_THRESHOLD = {**THRESHOLD, "distance": text}
 EXPORT = {
     "format": text,
     "quantization?": text_or_null,
@@ -148,6 +150,7 @@ CARD = {
     "figures": [FIGURE],
     "figures_are?": text,
     "thresholds": [THRESHOLD],
+    "device_thresholds?": [DEVICE_THRESHOLD],
     "exports": [
         ({**EXPORT, "auc_change": number_or_null}, {**EXPORT, "accuracy_change": number_or_null})
     ],

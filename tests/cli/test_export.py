@@ -42,7 +42,7 @@ def test_a_written_file_answers(command, zoo_folder, tmp_path, rng):
 @pytest.mark.parametrize(
     ("option", "expected"),
     [
-        ([], "dynamic"),
+        ([], "auto"),
         (["--quantization", "float16"], "float16"),
         (["--quantization", "float32"], None),
     ],
@@ -123,11 +123,12 @@ def test_a_file_of_ones_own_is_exported_by_its_path(command, zoo_folder, calls):
     assert json.loads(out) == {
         "path": "model.tflite",
         "format": "tflite",
-        "quantization": "dynamic",
+        "quantization": "auto",
         "bytes": 175_056,
         "drift": 0.012,
         "latency_ms": 0.8,
         "steps": 512,
+        "notes": [],
     }
 
 

@@ -81,6 +81,7 @@ def test_a_gallery_without_a_threshold_is_refused(command, family, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     code, out, err = command("export", family, "--to", "tflite")
     assert (code, out) == (2, "") and "run `keras-dml calibrate`" in err
+    assert "--threshold" not in err  # which this command does not have
     assert not (tmp_path / "family_device").exists()
 
 

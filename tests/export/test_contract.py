@@ -1,5 +1,6 @@
 """Exported files carry what the model takes and when its distances mean the same person."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,9 +9,19 @@ import numpy as np
 import pytest
 
 import keras_dml
-from keras_dml import export, layers, models, zoo
-from keras_dml.export import litert
+from keras_dml import distances, export, inputs, layers, models, zoo
+from keras_dml._backend import keras
+from keras_dml.export import _contract, litert
+from keras_dml.zoo import schema
 from tests.export.conftest import CHANNELS, build, sample
+from tests.zoo.cards import CARD
+
+READ_FROM_THE_MODEL = {
+    "model": {"file": "model.keras", "sha256": "0" * 64, "parameters": 1},
+    "embedding": {"shape": [3], "distance": "wasserstein"},
+    "golden": {"input": "golden.npz", "atol": 1e-5},
+    "exports": [],
+}
 
 
 @pytest.fixture(scope="module")
@@ -73,11 +84,39 @@ def test_a_zoo_model_brings_its_thresholds_and_their_rule(tmp_path):
     assert "the nearest of" in threshold["rule"] and "is at most 9.81799" in threshold["rule"]
 
 
-def test_thresholds_of_another_distance_are_left_out(tmp_path):
-    """A device compares tangent vectors, not by the affine-invariant distance of the card."""
+def test_a_file_carries_the_thresholds_of_the_distance_that_it_computes(tmp_path):
+    """A device compares tangent vectors, not by the affine-invariant distance of the model."""
+    card = zoo.card("eeg_spdnet_rpl")
     made = export.tflite("eeg_spdnet_rpl", tmp_path / "eeg.tflite", None)
     found = export.contract(made.path)
-    assert len(found["channels"]) == 64 and "thresholds" not in found
+    assert len(found["channels"]) == 64 and found["distance"] == "log_euclidean"
+    rows = card["device_thresholds"]
+    assert rows and {row["distance"] for row in rows} == {"log_euclidean"}
+    assert [(one["far"], one["value"]) for one in found["thresholds"]] == [
+        (row["far"], row["value"]) for row in rows
+    ]
+    assert "note" not in found and made.notes == ()
+
+
+def test_a_file_of_another_distance_says_why_it_carries_no_threshold():
+    metric = distances.get("cosine")
+    model = keras.Sequential([keras.Input((None, CHANNELS)), layers.SequencePooling()])
+    taken, card = inputs.of(model), {**CARD, **READ_FROM_THE_MODEL}
+    assert not schema.problems(card)
+    (row,) = card["thresholds"]
+    of_card = json.loads(_contract.carried(taken, "wasserstein", card))
+    assert (
+        of_card["distance"] == "wasserstein" and of_card["thresholds"][0]["value"] == row["value"]
+    )
+    other = json.loads(_contract.carried(taken, metric.name, card))
+    assert other["distance"] == "cosine" and other["thresholds"] == []
+    assert "wasserstein" in other["note"] and "no threshold" in other["note"]
+    device = {**row, "distance": "cosine", "value": 0.5}
+    measured = {**card, "device_thresholds": [device]}
+    (found,) = json.loads(_contract.carried(taken, metric.name, measured))["thresholds"]
+    assert found["value"] == 0.5
+    (found,) = json.loads(_contract.carried(taken, "wasserstein", measured))["thresholds"]
+    assert found["value"] == row["value"]
 
 
 def test_what_is_no_file_of_ours_is_named(tmp_path):

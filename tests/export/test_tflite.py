@@ -147,9 +147,8 @@ def test_what_lies_beyond_the_length_is_not_seen(exported):
     np.testing.assert_array_equal(padded, alone)
 
 
-def test_a_recording_without_steps_is_an_error_at_run_time(exported):
-    with pytest.raises(RuntimeError, match="LiteRT failed at `embed`"):
-        litert.embed(exported("dynamic").path, [sample(0, 6)])
+def test_a_recording_without_steps_gives_nan(exported):
+    assert np.isnan(litert.embed(exported("dynamic").path, [sample(0, 6)])).all()
 
 
 @pytest.mark.parametrize(
@@ -206,6 +205,22 @@ def test_int8_takes_the_ranges_that_drift_least(small, tmp_path, monkeypatch):
     extremes, cut = drift(0.0), drift(5e-4)
     assert extremes != cut
     assert drift(0.0, 5e-4) == min(extremes, cut)
+
+
+def test_by_default_a_file_is_the_smallest_that_agrees_with_keras(small, tmp_path, monkeypatch):
+    made = export.tflite(small, tmp_path / "model.tflite")
+    assert made.quantization == "dynamic" and made.notes == ()
+    tight = parity.Bounds(1e-9, 1e-5)
+    for refused, written in (("dynamic", "float16"), ("float16", None)):
+        monkeypatch.setitem(parity.BOUNDS, refused, tight)
+        made = export.tflite(small, tmp_path / "model.tflite")
+        assert made.quantization == written and refused in made.notes[-1]
+        assert "drift by" in made.notes[-1] and "1e-09" in made.notes[-1]
+        with pytest.raises(parity.ParityError):
+            export.tflite(small, tmp_path / "model.tflite", refused)
+    monkeypatch.setitem(parity.BOUNDS, None, tight)
+    with pytest.raises(parity.ParityError, match="1e-09"):
+        export.tflite(small, tmp_path / "model.tflite")
 
 
 def test_an_unknown_quantization_is_refused_with_the_names(small, tmp_path):

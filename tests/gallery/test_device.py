@@ -9,8 +9,8 @@ import sys
 import numpy as np
 import pytest
 
+from keras_dml import distances, layers, models, quality
 from keras_dml import gallery as galleries
-from keras_dml import layers, models, quality
 from keras_dml._backend import keras
 from keras_dml.export import parity
 from keras_dml.gallery import Gallery, _decide, _device
@@ -45,10 +45,27 @@ def covariances():
     return models.spdnet((CHANNELS, 2), output="spd", estimator="oas")
 
 
+@keras.saving.register_keras_serializable("tests")
+class LogEuclideanReEig(layers.ReEig):
+    """A head whose matrices are compared by their logarithms."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.distance = distances.LogEuclidean()
+
+
+def logarithms():
+    keras.utils.set_random_seed(1)
+    signal = keras.Input((None, CHANNELS))
+    head = LogEuclideanReEig(1e-3)
+    return keras.Model(signal, head(layers.Covariance("oas")(signal)), name="logarithms")
+
+
 MODELS = {
     "affine_invariant": covariances,
     "cosine": lambda: compared_by(layers.StatisticsPooling()),
     "learned_similarity": classifier,
+    "log_euclidean": logarithms,
     "wasserstein": lambda: compared_by(layers.QuantileLayer(6)),
 }
 
@@ -262,8 +279,9 @@ def test_another_folder_is_left_and_an_earlier_export_is_replaced(watch, tmp_pat
 
 def test_without_people_or_a_threshold_nothing_is_written(tmp_path):
     with Gallery(tmp_path / "family.db", MODELS["cosine"]()) as gallery:
-        with pytest.raises(ValueError, match="No threshold is set"):
+        with pytest.raises(ValueError, match="no threshold.*call `calibrate`") as caught:
             galleries.export_tflite(gallery, tmp_path / "watch")
+        assert "`threshold`" not in str(caught.value)  # which the function does not take
     with filled(tmp_path / "other.db", MODELS["cosine"]()) as gallery:
         with pytest.raises(ValueError, match="`far` must be a rate that was calibrated: 0.8"):
             galleries.export_tflite(gallery, tmp_path / "watch", far=0.1)

@@ -3,7 +3,7 @@
 import functools
 
 from keras_dml.training import pooled
-from zoo import baselines, eeg
+from zoo import baselines, device_thresholds, eeg
 from zoo.eeg_spdnet_rpl import train
 from zoo.evidence import Evidence
 
@@ -16,7 +16,13 @@ BEST = "distance of the covariances behind the front that is best without a netw
 def evidence(trained):
     """Seventeen people, each by the model of the fold that has not seen them."""
     measured = over_folds([eeg.of_encoder(encoder) for encoder in trained.folds])
-    return Evidence(measured, functools.partial(without_network, trained.folds))
+    return Evidence(
+        measured,
+        functools.partial(without_network, trained.folds),
+        on_device=lambda: device_thresholds.rows(
+            trained.whole, eeg.trials(), over_folds, trained.folds
+        ),
+    )
 
 
 def over_folds(distances):

@@ -3,7 +3,7 @@
 import functools
 
 from keras_dml.training import measure, pooled
-from zoo import baselines, motions
+from zoo import baselines, device_thresholds, motions
 from zoo.evidence import Evidence
 from zoo.hdm05_spdnet_rpl import train
 
@@ -15,6 +15,9 @@ def evidence(trained):
     return Evidence(
         over_folds([functools.partial(measure.pairwise_distances, one) for one in trained.folds]),
         without_network,
+        on_device=lambda: device_thresholds.rows(
+            trained.whole, motions.clips(), over_folds, trained.folds
+        ),
     )
 
 

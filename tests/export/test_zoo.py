@@ -1,0 +1,30 @@
+"""Every model of the zoo becomes a file by the defaults, without recordings."""
+
+import numpy as np
+import pytest
+
+from keras_dml import export, zoo
+from keras_dml.export import litert, operators
+
+pytestmark = pytest.mark.slow
+NAMES = zoo.list_models()
+
+
+def test_there_are_models():
+    assert len(NAMES) > 10
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_exports_by_the_defaults_and_answers_nan_below_its_contract(name, tmp_path):
+    made = export.tflite(name, tmp_path / "model.tflite")
+    operators.check_builtin(made.path)
+    assert made.quantization in ("dynamic", "float16", None)
+    assert (made.quantization == "dynamic") == (made.notes == ())
+    taken = zoo.card(name)["input"]
+    if "length" in taken:
+        channels = len(taken["channels"])
+        short = np.ones((taken["length"][0] - 1, channels), np.float32)
+        assert np.isnan(litert.embed(made.path, [short])).all()
+    else:
+        image = np.full((*taken["size"], len(taken["channels"])), np.nan, np.float32)
+        assert np.isnan(litert.embed(made.path, [image])).all()

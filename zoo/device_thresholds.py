@@ -1,0 +1,59 @@
+"""Thresholds of the distance that a model's file for devices computes instead of the model's.
+
+A device has no eigendecomposition, so a file of SPD matrices compares them by the log-Euclidean
+distance, for which thresholds of the affine-invariant distance do not hold.
+"""
+
+import numpy as np
+
+from keras_dml import distances, inference
+from keras_dml.training import measure, pooled
+
+CARRIED = (
+    "The published file knows everybody at hand, so each threshold is carried over: it is that of "
+    "the models of the cross-validation, in units of the median distance between two {unit} that "
+    "a model knows, times the unit of the published file. Its rates are those of the "
+    "cross-validation. Calibrate on {unit} that the file does not know."
+)
+
+
+def between(model):
+    """Returns the function of recordings that gives all distances by which a device compares the
+    embeddings of a model.
+
+    Args:
+        model: A model whose distance has a `device_distance`.
+    """
+    metric = distances.get(inference.head_distance(model).device_distance)
+
+    def compared(recordings):
+        z = inference.embed(model, recordings)
+        return np.asarray(metric(z, z))
+
+    return compared
+
+
+def rows(model, everybody, over_folds, folds):
+    """Measures a card's `device_thresholds`.
+
+    Args:
+        model: The published model.
+        everybody: `keras_dml.training.People` whom it knows.
+        over_folds: Function from one function of distances for each fold to a `Measurement`, whose
+            distances are in units of those between people whom the fold's model knows.
+        folds: Models of the folds.
+
+    Returns:
+        Dicts as of `pooled.thresholds`, with the name of the `distance`.
+    """
+    trials = over_folds([between(fold) for fold in folds]).trials
+    unit = float(measure.unit(between(model), everybody))
+    return [
+        {
+            **row,
+            "value": row["value"] * unit,
+            "distance": inference.head_distance(model).device_distance,
+            "carried": CARRIED.format(unit=trials.unit),
+        }
+        for row in pooled.thresholds(trials)
+    ]
