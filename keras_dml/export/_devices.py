@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from keras_dml import distances
+from keras_dml import distances, inputs
 from keras_dml._backend import keras
 from keras_dml.layers import LogEig, TangentVector
 from keras_dml.layers.matrices import MatrixLayer
@@ -51,12 +51,15 @@ def device_model(model, metric):
     Returns:
         `DeviceModel`.
     """
-    distance = metric.device_distance or metric.name
+    distance, contract = metric.device_distance or metric.name, inputs.of(model).contract
     if metric.device_distance is not None:
         head = TangentVector()
         model = keras.Model(model.input, head(LogEig()(model.output)), name=model.name)
         metric = head.distance
+        inputs.declare(model, contract)
     if not works_on_matrices(model):
         return DeviceModel(model, metric, distance, runs=model, exact=model, on_matrices=False)
     runs, exact = with_solver(model, "polynomial"), in_float64(model)
+    for copy in (runs, exact):
+        inputs.declare(copy, contract)  # a card's contract is not part of the model
     return DeviceModel(model, metric, distance, runs, exact, on_matrices=True)

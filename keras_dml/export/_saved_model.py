@@ -72,13 +72,16 @@ def saved_model(model, path: str | os.PathLike, *, distance=None) -> Export:
         taken = inputs.of(encoder)
         with quiet():
             signatures.write(signatures.for_batches(encoder, metric, classifier), candidate)
-        _carry(candidate, _contract.carried(taken, metric.name, reading.card_of(encoder)))
+        card = reading.card_of(encoder)
+        _carry(candidate, _contract.carried(taken, metric.name, card))
         ask = _asker(tf.saved_model.load(str(candidate)).signatures, taken)
         drift = _drift(candidate, ask, tried, metric, encoder, classifier)
         latency_ms = _latency_ms(ask["embed"], tried.timed)
         written = size(candidate)
     steps = taken.length(tried.timed)
-    return Export(pathlib.Path(path), "saved_model", None, written, drift, latency_ms, steps)
+    unset = _contract.missing_thresholds(metric.name, card)
+    notes = () if unset is None else (unset,)
+    return Export(pathlib.Path(path), "saved_model", None, written, drift, latency_ms, steps, notes)
 
 
 def _carry(candidate, contract):

@@ -6,8 +6,9 @@ import tensorflow as tf
 from ai_edge_litert.interpreter import Interpreter
 
 import keras_dml
-from keras_dml import distances, export, layers, models
+from keras_dml import distances, export, inputs, layers, models
 from keras_dml._backend import keras
+from keras_dml.contract import Contract
 from keras_dml.export import litert, operators
 from keras_dml.models.copies import in_float64
 
@@ -163,3 +164,12 @@ def test_a_saved_model_takes_padded_recordings(recorder, tmp_path):
         row[: len(recording)] = recording
     found = embed(signal=signal, length=np.int32([20, 60]))["embedding"].numpy()
     np.testing.assert_allclose(found, keras_dml.embed(recorder, recordings), rtol=1e-4, atol=1e-5)
+
+
+def test_a_contract_of_a_card_holds_for_the_copy_that_a_device_runs(tmp_path):
+    model = network((6, 5, 3), output="spd", estimator="oas", epsilon=1e-2)
+    inputs.declare(model, Contract(list("abcdef"), "uV", 256, min_steps=32))
+    made = export.tflite(model, tmp_path / "model.tflite")
+    short, enough = (np.random.default_rng(steps).normal(size=(steps, 6)) for steps in (31, 32))
+    found = litert.embed(made.path, [short, enough])
+    assert np.isnan(found[0]).all() and np.isfinite(found[1]).all()
