@@ -60,8 +60,8 @@ def expected(model, recording):
 
 
 def assert_answers(model, answer):
-    """A function of a batch gives Keras's embeddings, and NaN for a step that is NaN, except after a
-    maximum: ONNX Runtime's leaves NaN out."""
+    """A function of a batch gives Keras's embeddings, and NaN for a step that is NaN. A maximum of
+    ONNX Runtime leaves NaN out, so it is not asked."""
     for steps in STEPS:
         recording = sample(steps, CHANNELS, steps)
         found = answer(recording[None])
