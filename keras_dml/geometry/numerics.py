@@ -75,7 +75,7 @@ def root(x, p):
 
 
 def nan_unless(valid, x):
-    """The tensor where valid, else NaN; gradients pass as if all were valid.
+    """Returns the tensor with NaN where it is not valid, and no gradient there.
 
     Adds 0 or NaN. A `where` with NaN in one branch does not survive ONNX: tf2onnx writes `c * x +
     (1 - c) * y`, in which the product of 0 and NaN is NaN.
@@ -84,4 +84,5 @@ def nan_unless(valid, x):
         valid: Boolean tensor, broadcastable to `x`.
         x: Floating-point tensor.
     """
-    return x + ops.stop_gradient(ops.sqrt(ops.cast(valid, x.dtype) - 1))  # root of 0 or of -1
+    root_of_0_or_minus_1 = ops.stop_gradient(ops.sqrt(ops.cast(valid, x.dtype) - 1))
+    return ops.where(valid, x, 0) + root_of_0_or_minus_1

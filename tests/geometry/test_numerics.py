@@ -88,3 +88,22 @@ def test_what_has_no_value_or_gradient_at_0_has_0_there(function, at_zero, elsew
     np.testing.assert_allclose(found, [at_zero, elsewhere[1]], rtol=1e-12)
     (gradient,) = gradients(lambda x: ops.sum(function(x)), x)
     assert gradient[0] == 0 and np.isfinite(gradient).all()
+
+
+# ---- nan_unless -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_is_not_valid_is_nan_whatever_it_holds(dtype):
+    x = ops.convert_to_tensor(np.array([[1.5, -2.0], [np.inf, 3.0], [np.nan, 0.0]], dtype))
+    found = numerics.nan_unless(ops.convert_to_tensor([[True], [False], [False]]), x)
+    np.testing.assert_array_equal(numpy(found), [[1.5, -2.0], [np.nan] * 2, [np.nan] * 2])
+    assert keras.backend.standardize_dtype(found.dtype) == dtype
+
+
+def test_no_gradient_reaches_what_is_not_valid():
+    valid = ops.convert_to_tensor([[True], [False]])
+    (found,) = gradients(
+        lambda x: ops.sum(numerics.nan_unless(valid, x * x)), np.array([[1.0, 2.0], [3.0, 4.0]])
+    )
+    np.testing.assert_allclose(found, [[2.0, 4.0], [0.0, 0.0]])

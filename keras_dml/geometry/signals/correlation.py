@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from keras_dml._backend import ops
-from keras_dml.geometry.numerics import at_least_float32
+from keras_dml.geometry.numerics import at_least_float32, nan_unless
 from keras_dml.geometry.signals.covariance import centered
 
 
@@ -40,7 +40,7 @@ def lagged_correlations(x, mask=None, lags=(0,), ridge=1e-2):
             f"shape {tuple(x.shape)}."
         )
     steps, count = centered(x, mask)
-    steps = ops.where(count < 1, np.nan, steps)
+    steps = nan_unless(count >= 1, steps)
     square = ops.sum(steps * steps, axis=1, keepdims=True)
     stddev = ops.sqrt(square / ops.maximum(count, 1) + ridge)  # (batch, 1, channels)
     steps = steps / stddev

@@ -1,9 +1,7 @@
 """Covariance matrices of signals, with and without shrinkage."""
 
-import numpy as np
-
 from keras_dml._backend import ops
-from keras_dml.geometry.numerics import at_least_float32, divide, mean
+from keras_dml.geometry.numerics import at_least_float32, divide, mean, nan_unless
 
 ESTIMATORS = ("sample", "trace_normalized", "oas", "ledoit_wolf")
 
@@ -45,8 +43,7 @@ def covariance(x, mask=None, estimator="sample"):
             f"{tuple(x.shape)}."
         )
     steps, count = centered(x, mask)  # (batch, time, channels), (batch, 1, 1)
-    estimate = _ESTIMATES[estimator](steps, count)
-    return ops.where(count < 2, ops.full_like(estimate, np.nan), estimate)
+    return nan_unless(count >= 2, _ESTIMATES[estimator](steps, count))
 
 
 def check_estimator(estimator):
