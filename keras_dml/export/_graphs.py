@@ -100,7 +100,9 @@ def of_batches(taken, answer, limits):
     def of_signals(signal, length):
         steps = taken.shape[0]
         batch, time = tf.shape(signal)[0], tf.shape(signal)[1]
-        length = tf.reshape(length, (batch,))  # one length for each recording
+        tf.debugging.assert_equal(
+            tf.shape(length)[0], batch, "`length` must hold one number for each recording."
+        )
         valid = _within(limits, length, time)
         signal = tf.pad(signal, ((0, 0), (0, tf.maximum(limits.least - time, 0)), (0, 0)))
         length = tf.where(valid, length, limits.least)
