@@ -10,7 +10,7 @@ from keras_dml.training import People, measure, pooled
 from keras_dml.zoo import schema
 from zoo import device_thresholds
 
-CHANNELS, PER_PERSON = 4, 4
+CHANNELS, PER_PERSON = 4, 12
 OF_DEVICES = ("eeg_spdnet_rpl", "hdm05_spdnet_rpl")
 
 
@@ -20,7 +20,7 @@ def people():
     names = np.repeat([f"person {i}" for i in range(12)], PER_PERSON)
     mixing = {name: rng.normal(size=(CHANNELS, CHANNELS)) for name in names}
     signals = [(rng.normal(size=(60, CHANNELS)) @ mixing[name]).astype("float32") for name in names]
-    return People(signals, names.tolist(), [0, 0, 1, 1] * 12)
+    return People(signals, names.tolist(), ([0] * 6 + [1] * 6) * 12)
 
 
 def network(seed):
