@@ -22,7 +22,8 @@ class ReEig(Head, MatrixLayer):
         epsilon: Minimum eigenvalue of the result, in squared units of the signal: an absolute
             number, so bring the matrices to a common scale first (`Covariance("trace_normalized")`,
             or channels of standard deviation 1). The default is the paper's (Kim2020, section 4).
-            Where eigenvalues reach 10,000,000 times as high, float32 cannot see the floor.
+            `distances.AffineInvariant` refuses float32 matrices whose largest eigenvalue exceeds
+            2,000,000 times the smallest, because float32 cannot hold so low a floor.
         solver: `"eigh"`, or `"polynomial"` for devices without an eigendecomposition: products of
             matrices only, the same weights (see `keras_dml.models.with_solver`).
 
