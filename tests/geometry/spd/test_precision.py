@@ -8,8 +8,8 @@ from keras_dml import distances, layers
 from keras_dml.geometry import spd
 from tests.geometry import matrices
 
-# (steps, channels): singular covariances where there are fewer steps, of condition 1e5 after ReEig
-RECORDINGS = [(8, 10), (8, 40), (16, 20), (32, 40), (64, 10), (64, 40)]
+# (steps, channels, scale): covariances of condition 1e2 to 1e6 after ReEig
+RECORDINGS = [(8, 10, 4.0), (8, 40, 1.0), (32, 40, 0.3), (64, 20, 1.0)]
 OPTIONS = ["affine_invariant", "log_euclidean", "stein"]
 
 
@@ -57,13 +57,13 @@ def test_the_reference_agrees_with_60_digits(rng):
         assert float(spd.affine_invariant(x[0], x[i])) == pytest.approx(expected, rel=1e-6)
 
 
-@pytest.mark.parametrize("scale", [0.3, 1.0, 4.0])
 @pytest.mark.parametrize("name", OPTIONS)
-def test_distances_of_rectified_covariances_are_right_in_float32(rng, name, scale):
-    for steps, channels in RECORDINGS:
+def test_distances_of_rectified_covariances_are_right_in_float32(rng, name):
+    pairwise = matrices.quick(getattr(spd, f"{name}_pairwise"))
+    for steps, channels, scale in RECORDINGS:
         x = rectified(rng, steps, channels, scale)
-        table = np.asarray(distances.get(name)(x[:4], x[4:]))
-        turned = np.asarray(distances.get(name)(x[4:], x[:4])).T
+        table = np.asarray(pairwise(x[:4], x[4:]))
+        turned = np.asarray(pairwise(x[4:], x[:4])).T
         expected = REFERENCES[name](*np.split(x.astype("float64"), 2))
         assert table.dtype == np.float32
         np.testing.assert_allclose(table, expected, rtol=1e-5)
@@ -122,10 +122,9 @@ def singular_covariances(rng, kind, dtype):
 def test_each_singular_covariance_matrix_is_refused(rng, name, kind, dtype):
     singular = singular_covariances(rng, kind, dtype)
     regular = matrices.spd(rng, 1, 8).astype(dtype)
-    for x in singular:
-        for pair in ((x[None], regular), (regular, x[None])):
-            with pytest.raises(ValueError, match="singular"):
-                distances.get(name)(*pair)
+    for pair in ((singular, regular), (regular, singular)):
+        with pytest.raises(ValueError, match="Received 12 singular"):
+            distances.get(name)(*pair)
     table = np.asarray(matrices.quick(getattr(spd, f"{name}_pairwise"))(singular, regular))
     assert np.isnan(table).all()
 
