@@ -48,7 +48,7 @@ def rows_by_class(labels):
     same = ops.equal(labels[:, None], labels[None, :])
     earlier = ops.logical_and(same, rows[None, :] < rows[:, None])
     start, position, size = (
-        ops.sum(ops.cast(mask, "int32"), axis=1)
+        ops.cast(ops.sum(ops.cast(mask, "int32"), axis=1), "int32")  # JAX widens the sum
         for mask in (labels[None, :] < labels[:, None], earlier, same)
     )
     return ops.cast(ops.argsort(start + position), "int32"), start, size

@@ -162,9 +162,12 @@ def test_prototypes_under_fit_are_those_of_algorithm_1_in_numpy(jit_compile):
     before = weights(model)
     for strange in (CLASSES, -1):
         labels = ops.convert_to_tensor(np.where(np.arange(6) == 2, strange, y[:6]))
-        if keras.backend.backend() == "jax":  # Keras gives the weights to the step that stops
+        if JAX:  # Keras gives the weights to the step that stops
             continue
-        with pytest.raises(Exception, match=f"class ids from 0 to.*Received.*{strange}"):
+        if jit_compile:  # XLA drops assertions
+            assert np.isnan(fit(model, x[:6], labels)["loss"]).all()
+            continue
+        with pytest.raises(Exception, match=f"(?s)class ids.*Received.*{strange}"):
             fit(model, x[:6], labels)
     after = weights(model)
     for path, value in before.items():
@@ -395,7 +398,7 @@ def test_training_goes_on_after_classes_were_added_on_those_it_began_with():
     assert model.predict(x, verbose=0).shape == (12, 4)
     assert np.isfinite(fit(model, x, y)["loss"]).all()
     np.testing.assert_array_equal(model.prototypes[3], new)
-    with pytest.raises(ValueError, match=r"ids from 0 to 2. Received \[3\]"):
+    with pytest.raises(ValueError, match=r"ids from 0 to 2.*Received \[3\]"):
         fit(model, x, np.where(y == 0, 3, y))
     if keras.backend.backend() == "tensorflow":  # on JAX a step that stops takes the weights along
         with pytest.raises(Exception, match=r"ids from 0 to 2.*Received.*3"):
@@ -448,14 +451,14 @@ def test_what_is_refused_changes_nothing(trained):
     before = [*state(trained), trained.class_names]
     with_nan = np.where(np.arange(12)[:, None] == 3, np.nan, x)
     refused = [
-        (lambda: fit(trained, x, y + 1), r"ids from 0 to 2. Received \[3\]"),
+        (lambda: fit(trained, x, y + 1), r"ids from 0 to 2.*Received \[3\]"),
         (lambda: fit(trained, x, y - 1), r"Received \[-1\]"),
         (lambda: fit(trained, x, y + 0.5), r"Received \[0.5"),
         (lambda: fit(trained, x, np.eye(3)[y]), r"shape \(12,\). Received shape \(12, 3\)"),
         (lambda: fit(trained, x, y[:5]), r"shape \(12,\). Received shape \(5,\)"),
         (
             lambda: trained.compute_loss(x, y + 1, trained(x, training=True)),
-            r"ids from 0 to 2. Received \[3\]",
+            r"ids from 0 to 2.*Received \[3\]",
         ),
         (
             lambda: trained.compute_loss(x, np.eye(3)[y], trained(x, training=True)),

@@ -1,8 +1,9 @@
 """Distances between SPD matrices: affine-invariant (Kim2020, Eq. 5), log-Euclidean (Kim2020, Eq.
 4), Stein (Sra2012), Bures-Wasserstein (Bhatia2019).
 
-The first three are computed in float64 for float32 matrices too: at condition 1e5, float32 loses
-1e-4 of a distance (log-Euclidean, Stein) or up to a fifth of it (affine-invariant).
+All are computed in float64 for float32 matrices too: at condition 1e5, float32 loses 1e-4 of a
+distance (log-Euclidean, Stein) or up to a fifth of it (affine-invariant), and the squares of
+Bures-Wasserstein leave its range.
 
 Where two matrices coincide the distance is 0 and its gradient, which does not exist, is 0.
 """
@@ -165,10 +166,9 @@ def bures_wasserstein(x, y):
 
     The 2-Wasserstein distance between centered normal distributions with these covariances.
     Unchanged by rotation of both; singular matrices are at a finite distance. The traces cancel:
-    a square below `16 + n` machine epsilons of their sum counts as 0. In float32 a distance below
-    1e-3 of the root of that sum is rounding, and below 1e-2 where a condition number exceeds 1e4.
-    Scale-free: `c x` and `c y` have the root of c times the distance, for matrices in any unit
-    whose entries fit their dtype, in float32 between about 1e-30 and 1e30.
+    a square below `16 + n` machine epsilons of float64 of their sum counts as 0. Scale-free: `c x`
+    and `c y` have the root of c times the distance, for matrices in any unit whose entries fit
+    their dtype, in float32 between about 1e-30 and 1e30.
 
     Args:
         x: Positive semidefinite matrices, shape `(..., n, n)`. Negative eigenvalues count as
@@ -182,8 +182,13 @@ def bures_wasserstein(x, y):
     Raises:
         ValueError: If the matrices are not square or of different sizes.
     """
-    x, y = (sqrt(side) for side in of_one_size(x, y))
-    return _bures(_square_sum(x), _square_sum(y), nuclear_norm(ops.matmul(x, y)), x.shape[-1])
+
+    @in_float64
+    def of_pairs(x, y):
+        x, y = sqrt(x), sqrt(y)
+        return _bures(_square_sum(x), _square_sum(y), nuclear_norm(ops.matmul(x, y)), x.shape[-1])
+
+    return of_pairs(*of_one_size(x, y))
 
 
 def bures_wasserstein_pairwise(x, y, max_bytes=BLOCK_BYTES):
@@ -202,7 +207,12 @@ def bures_wasserstein_pairwise(x, y, max_bytes=BLOCK_BYTES):
     Raises:
         ValueError: If the matrices are not square or of different sizes.
     """
-    return _bures_distances(x, y, sqrt, nuclear_norm, max_bytes)
+
+    @in_float64
+    def of_sets(x, y):
+        return _bures_distances(x, y, sqrt, nuclear_norm, max_bytes)
+
+    return of_sets(*two_sets(x, y))
 
 
 def bures_wasserstein_by_polynomials(x, y, max_bytes=BLOCK_BYTES):
@@ -211,6 +221,7 @@ def bures_wasserstein_by_polynomials(x, y, max_bytes=BLOCK_BYTES):
 
     Eigenvalues below 1e-6 of the norm count as that, as in `polynomial.sqrt`.
     """
+    x, y = two_sets(x, y)
     return _bures_distances(x, y, polynomial.sqrt, polynomial.nuclear_norm, max_bytes)
 
 
@@ -304,7 +315,7 @@ def _log_determinant(x):
 
 
 def _bures_distances(x, y, root_of, norm_of, max_bytes):
-    x, y = (root_of(side) for side in two_sets(x, y))
+    x, y = root_of(x), root_of(y)
     norms = in_blocks(
         lambda block, y: norm_of(ops.matmul(block[:, None], y[None])), x, y, max_bytes
     )

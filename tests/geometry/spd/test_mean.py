@@ -150,7 +150,7 @@ def test_the_karcher_mean_moves_with_its_matrices(seed):
 
 def test_weights_count_like_repetitions(rng):
     x = matrices.spd(rng, 3, 4)
-    repeated, weights = np.repeat(x, [1, 3, 2], axis=0), [1, 3, 2]
+    repeated, weights = np.repeat(x, [1, 3, 2], axis=0), np.array([1, 3, 2])
     for mean in (spd.karcher_mean, log_euclidean_mean):
         np.testing.assert_allclose(mean(x, weights), mean(repeated), rtol=0, atol=1e-8)
 
