@@ -1,5 +1,6 @@
 """Exported files carry what the model takes and when its distances mean the same person."""
 
+import collections
 import json
 import os
 import subprocess
@@ -49,15 +50,20 @@ def test_a_file_carries_the_contract_of_its_model(model, files, form):
     assert export.contract(files[form].path) == declared(model)
 
 
-def test_the_contract_costs_no_operator_and_no_signature(model, files, recordings):
+def test_the_contract_costs_comparisons_of_the_length_and_no_signature(model, files, recordings):
     given = [one for one in recordings if len(one) >= 4]
     found = litert.embed(files["tflite"].path, given)
     np.testing.assert_allclose(found, keras_dml.embed(model, given), rtol=1e-4, atol=1e-5)
     plain = build(layers.QuantileLayer(knots=4))
     other = export.tflite(plain, files["tflite"].path.with_name("plain.tflite"), None)
-    assert export.operators.operators(other.path) == export.operators.operators(
-        files["tflite"].path
+    with_contract, without = (
+        [collections.Counter(graph) for graph in export.operators.operators(path)]
+        for path in (files["tflite"].path, other.path)
     )
+    assert len(with_contract) == len(without)
+    extra = sum((a - b for a, b in zip(with_contract, without, strict=True)), collections.Counter())
+    assert extra.keys() <= {"GREATER_EQUAL", "LESS_EQUAL", "LOGICAL_AND", "MINIMUM"}
+    assert extra.total() <= 2
     with pytest.raises(ValueError, match="plain.tflite carries no input contract"):
         export.contract(other.path)
 
