@@ -41,7 +41,9 @@ class SPDDistance(Distance):
 
     def index_vectors(self, embeddings):
         """Returns logarithms as vectors, whose Euclidean distance is the log-Euclidean one."""
-        return ops.convert_to_numpy(spd.vectorize(logarithm(ops.convert_to_numpy(embeddings))))
+        embeddings = ops.convert_to_numpy(embeddings)
+        vectors = ops.convert_to_numpy(spd.vectorize(logarithm(embeddings)))
+        return vectors.astype(embeddings.dtype)
 
 
 @register("affine_invariant")
