@@ -303,7 +303,7 @@ def test_what_is_no_real_number_is_refused_with_its_place(bad, message):
         embed(ours(), [np.zeros((9, CHANNELS)), bad])
 
 
-@pytest.mark.parametrize("bad", [1e20, -1e38])
+@pytest.mark.parametrize("bad", [1e38, -1e38])
 def test_an_embedding_that_is_not_finite_is_refused_with_its_place(rng, bad):
     signals = recordings(rng, [9, 9, 9])
     signals[1][:] = bad * np.arange(9)[:, None] / 9

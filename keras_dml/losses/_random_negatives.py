@@ -27,11 +27,11 @@ def random_negatives(labels, embeddings, seed, partners):
     words = _digests(embeddings, seed)  # (batch,)
     own = _hashed(words + ops.cast(ops.arange(rows, dtype="int32"), "uint32"))[:, None]
     words = _hashed(own + ops.take(words, partners) + 2 * ops.cast(partners, "uint32"))
-    others = ops.cast(ops.maximum(rows - size, 1), "uint32")[:, None]
+    others = ops.cast(ops.maximum(rows - size, ops.ones_like(size)), "uint32")[:, None]
     drawn = ops.cast(words % others, "int32")  # position among the rows of other classes
     start, size = start[:, None], size[:, None]
     drawn = ops.where(drawn < start, drawn, drawn + size)
-    return ops.take(order, ops.minimum(drawn, rows - 1))
+    return ops.take(order, ops.minimum(drawn, ops.cast(rows - 1, "int32")))
 
 
 def rows_by_class(labels):

@@ -200,7 +200,8 @@ def _over_positives(hinges, distances, labels):
     def add(i, sums):
         weights, opened, counted = sums
         slots = ops.cast(i * SLOTS, "int32") + ops.arange(SLOTS, dtype="int32")[None, :]
-        index = ops.take(order, ops.minimum(start[:, None] + slots, count - 1))  # (batch, SLOTS)
+        last = ops.cast(count - 1, "int32")  # under floatx bfloat16, Keras makes floats of an int
+        index = ops.take(order, ops.minimum(start[:, None] + slots, last))  # (batch, SLOTS)
         there = ops.logical_and(slots < size[:, None], ops.not_equal(index, rows))
         near = ops.take_along_axis(distances, index, axis=1)
         from_negatives, open_, counts = hinges(near, there, index)

@@ -54,13 +54,13 @@ def class_ids(labels):
     values = concrete(labels)
     if values is not None:
         _check_ids(values, largest, message)
-        return ops.convert_to_tensor(values.astype("int32"))
+        return ops.convert_to_tensor(values.astype("int32"), "int32")
     labels = ops.cast(labels, AT_LEAST_32.get(dtype, dtype))
     ids = ops.cast(labels, "int32")
     valid = ops.logical_and(ops.equal(ops.cast(ids, labels.dtype), labels), ids >= 0)
     if largest < LARGEST_LABEL:
         valid = ops.logical_and(valid, labels <= largest)
-    return ops.where(enforced(valid, message, labels), ids, -1)
+    return _or_minus_1(enforced(valid, message, labels), ids)
 
 
 def ids_below(labels, classes, what, advice="Number the classes from 0."):
@@ -92,7 +92,13 @@ def ids_below(labels, classes, what, advice="Number the classes from 0."):
         if len(beyond):
             raise ValueError(f"{message} Received {np.unique(beyond)[:8].tolist()}.")
         return ids
-    return ops.where(enforced(ids < classes, message, ids), ids, -1)
+    return _or_minus_1(enforced(ids < classes, message, ids), ids)
+
+
+def _or_minus_1(valid, ids):
+    """Replaces ids that are not valid by -1, in int32: with floatx bfloat16 on JAX, Keras makes
+    floats of a choice between an integer tensor and an integer."""
+    return ops.where(valid, ids, ops.full_like(ids, -1))
 
 
 def classes_present(labels, classes, *, static=False):
@@ -109,7 +115,7 @@ def classes_present(labels, classes, *, static=False):
     Returns:
         Ids, shape `(present,)`, and indices, shape `(batch,)`, -1 for none; int32.
     """
-    ids = ops.maximum(labels, 0)
+    ids = ops.maximum(labels, ops.zeros_like(labels))
     present, indices = unique(ids, classes, static)
     return present, ops.where(labels < 0, -1, ops.cast(ops.reshape(indices, (-1,)), "int32"))
 

@@ -107,7 +107,7 @@ def of_queries(labels, scores):
         labels: Class ids, int32, shape `(batch,)`; -1 is none and gets an arbitrary potato.
         scores: Scores of rows in potatoes, shape `(batch, classes)`.
     """
-    return ops.take(ops.transpose(scores), ops.maximum(labels, 0), axis=0)
+    return ops.take(ops.transpose(scores), ops.maximum(labels, ops.zeros_like(labels)), axis=0)
 
 
 def potato_ids(labels, classes):

