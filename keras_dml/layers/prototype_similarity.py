@@ -91,7 +91,7 @@ class PrototypeSimilarity(ManagedPrototypes, keras.layers.Layer):
 
     def call(self, inputs, training=None):
         similarities = self.similarity(inputs, self.prototypes, training=training)
-        if training or not self.has_spread:
+        if training or not self.has_spread or inputs.shape[0] == 0:
             return similarities
         state = (self.prototypes, self.added, self.whitening, self.spread, self.counts)
         rows, added, *rest = map(ops.convert_to_tensor, state)
