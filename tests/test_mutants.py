@@ -208,14 +208,18 @@ def test_an_interrupted_run_leaves_its_results_and_nothing_else(toy, tmp_path_fa
     with (toy / "tests/recordings/test_toy.py").open("a") as tests:
         tests.write("\n\ndef test_slow():\n    import time\n    time.sleep(60)\n")
     options = ["--only", "return", "--out", str(path)]
-    process = subprocess.Popen(
-        command(toy, *options), cwd=mutants.ROOT, env=os.environ | {"TMPDIR": str(scratch)}
-    )
-    deadline = time.monotonic() + 120
-    while not (path.exists() and "killed" in path.read_text()) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(60) not in (0, 1, 2)
+    with subprocess.Popen(
+        command(toy, *options),
+        cwd=mutants.ROOT,
+        env=os.environ | {"TMPDIR": str(scratch)},
+        # A shell that runs the tests in the background has its children ignore the signal.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        deadline = time.monotonic() + 120
+        while not (path.exists() and "killed" in path.read_text()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) not in (0, 1, 2)
     assert "killed" in path.read_text() and not list(scratch.iterdir())
 
 

@@ -85,19 +85,19 @@ def free_port():
 @contextlib.contextmanager
 def serving(path, port):
     words = [sys.executable, "-m", "keras_dml.cli", "serve", path, "--port", str(port)]
-    server = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    try:
-        url = server.stdout.readline().partition(" ")[0]
-        deadline = time.monotonic() + STARTED_SECONDS
-        while time.monotonic() < deadline:
-            with contextlib.suppress(httpx2.TransportError):
-                if httpx2.get(f"{url}people").status_code == 200:
-                    break
-            time.sleep(0.5)
-        yield url
-    finally:
-        server.terminate()
-        server.wait()
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(words, **pipes, text=True) as server:  # closes the pipe
+        try:
+            url = server.stdout.readline().partition(" ")[0]
+            deadline = time.monotonic() + STARTED_SECONDS
+            while time.monotonic() < deadline:
+                with contextlib.suppress(httpx2.TransportError):
+                    if httpx2.get(f"{url}people").status_code == 200:
+                        break
+                time.sleep(0.5)
+            yield url
+        finally:
+            server.terminate()
 
 
 def asked(url, probes, count):

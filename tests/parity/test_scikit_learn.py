@@ -46,8 +46,8 @@ def test_areas_and_curves_of_trials_with_and_without_ties(rng):
         figures = evaluation.verification(scores, labels)
         assert figures.auc == pytest.approx(metrics.roc_auc_score(labels, -scores))
         far, tar, thresholds = metrics.roc_curve(labels, -scores, drop_intermediate=False)
-        np.testing.assert_allclose(figures.roc.far, far, atol=1e-15)
-        np.testing.assert_allclose(figures.roc.tar, tar, atol=1e-15)
+        np.testing.assert_allclose(figures.roc.far, far, rtol=0, atol=1e-15)
+        np.testing.assert_allclose(figures.roc.tar, tar, rtol=0, atol=1e-15)
         np.testing.assert_array_equal(figures.roc.thresholds, -thresholds)
         for threshold in np.unique(scores)[::15]:
             matrix = metrics.confusion_matrix(labels, scores <= threshold, labels=[False, True])
@@ -181,7 +181,9 @@ def test_tied_distances_count_as_the_mean_over_their_orders(rng):
         index = metrics.pairwise_distances_argmin(queries, points[order])
         hits.append(labels[order][index] == classes)
     result = evaluation.retrieval(queries, classes, gallery=points, gallery_labels=labels, k=(1,))
-    np.testing.assert_allclose(result.per_query.recall_at_k[:, 0], np.mean(hits, axis=0), atol=0.08)
+    np.testing.assert_allclose(
+        result.per_query.recall_at_k[:, 0], np.mean(hits, axis=0), rtol=0, atol=0.08
+    )
 
 
 def test_neither_names_nor_numbers_of_classes_matter(rng):
