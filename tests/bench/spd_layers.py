@@ -26,7 +26,12 @@ DISTANCES = (10, 20, 40)  # sizes of the matrices
 REFERENCES = 16  # one for each class, as in the potato ranking loss
 ROWS = (timing.Row(PEER), timing.Row(OURS, PEER, 0.6), timing.Row(SINGULAR, PEER, 0.6))
 DISTANCE = "affine_invariant_pairwise, float64 inside"
-DISTANCE_ROWS = (timing.Row(PEER), timing.Row(DISTANCE, PEER, 0.6))
+IN_FLOAT64 = "spd_learn, float64"
+DISTANCE_ROWS = (
+    timing.Row(PEER),
+    timing.Row(IN_FLOAT64, PEER),
+    timing.Row(DISTANCE, PEER, 0.6),
+)
 EIGH, POLYNOMIAL = "eigh", "polynomial"
 SOLVERS = (timing.Row(EIGH), timing.Row(POLYNOMIAL, EIGH))
 EAGER, DEVICE = "tf.function, eigh", "LiteRT, polynomial, one thread"
@@ -117,8 +122,11 @@ def distance_step(n):
 def distances_against_spd_learn(given, n):
     arguments = {"n": n, "references": REFERENCES, "batch": BATCH}
     task, kind, often = "spd_distances", given.cpu_time, given.steps
-    with peer(given.torch, task, kind, often, **arguments) as (yardstick, facts):
-        runs = {PEER: yardstick} if yardstick else {}
+    with (
+        peer(given.torch, task, kind, often, dtype="float32", **arguments) as (yardstick, facts),
+        peer(given.torch, task, kind, often, dtype="float64", **arguments) as (precise, _),
+    ):
+        runs = {PEER: yardstick, IN_FLOAT64: precise} if yardstick else {}
         runs[DISTANCE] = timing.timed(distance_step(n), kind, often)
         seconds = timing.alternate(runs, given.repeats)
     title = f"{REFERENCES} x {BATCH} distances of {n} x {n} matrices, forward and backward {facts}"

@@ -126,12 +126,16 @@ def spd_network(sizes, batch, epsilon):
     return run, {"spd_learn": spd_learn.__version__}
 
 
-def spd_distances(n, references, batch):
-    """Computes spd_learn's affine-invariant distances of all pairs, forward and backward."""
+def spd_distances(n, references, batch, dtype):
+    """Computes spd_learn's affine-invariant distances of all pairs, forward and backward.
+
+    In float32, spd_learn floors eigenvalues and loses up to a fifth of a distance of badly
+    conditioned matrices.
+    """
     import spd_learn
     from spd_learn.functional import airm_distance
 
-    x = torch.randn(references + batch, 3 * n, n)
+    x = torch.randn(references + batch, 3 * n, n, dtype=getattr(torch, dtype))
     x = (x.mT @ x / (3 * n)).requires_grad_()
 
     def run():

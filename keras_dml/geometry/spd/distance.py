@@ -22,6 +22,7 @@ from keras_dml.geometry.spd.functions import nuclear_norm, of_eigenvalues, sqrt
 from keras_dml.geometry.spd.matrices import (
     composed,
     condition_limit,
+    congruence,
     definite_or_identity,
     eigh,
     rounding,
@@ -240,8 +241,8 @@ def _affine_distances(x, y):
     In float32 the factors alone lose 1e-4 at condition 1e5.
 
     The squared distance is a function of the eigenvalues alone, so its gradient needs no difference
-    quotients and no derivative of the factors: with `F = A^-T U` it is `2 F diag(log l / l) F'` in
-    y and `-2 F diag(log l) F'` in x.
+    quotients and no derivative of the factors. With the singular vectors `A^-1 B = U S V'` it is
+    `2 B^-T V diag(log l) V' B^-1` in y and `-2 A^-T U diag(log l) U' A^-1` in x.
     """
     limit = condition_limit(x.dtype)
 
@@ -249,11 +250,12 @@ def _affine_distances(x, y):
     @ops.custom_gradient
     def of_sets(x, y):
         (x, regular_x), (y, regular_y) = (definite_or_identity(side, limit) for side in (x, y))
-        inverse = inverse_lower(cholesky(x))[..., None, :, :]  # (..., n, 1, size, size)
-        quotient = ops.matmul(inverse, cholesky(y)[..., None, :, :, :])  # (..., n, m, size, size)
-        _, vectors = eigh(ops.matmul(quotient, transposed(quotient)))
-        rows = ops.matmul(transposed(vectors), quotient)
-        values = ops.sum(rows * rows, axis=-1)  # (..., n, m, size)
+        factor = cholesky(y)
+        inverse = inverse_lower(cholesky(x))
+        quotient = ops.matmul(inverse[..., None, :, :], factor[..., None, :, :, :])  # each pair
+        _, left = eigh(ops.matmul(quotient, transposed(quotient)))
+        right = ops.matmul(transposed(left), quotient)  # S V', the rows of U' A^-1 B
+        values = ops.sum(right * right, axis=-1)  # (..., n, m, size)
         logs = ops.log(values)
         distances = ops.sqrt(ops.sum(logs * logs, axis=-1))  # (..., n, m)
         distances = ops.where(_in_pairs(regular_x, regular_y), distances, np.nan)
@@ -261,12 +263,15 @@ def _affine_distances(x, y):
         def gradient(*args, upstream=None):
             if upstream is None:
                 (upstream,) = args
-            frame = ops.matmul(transposed(inverse), vectors)
             # Blocks are filled up with zero matrices, whose upstream gradient is 0.
             slope = ops.where(ops.equal(upstream, 0), 0, divide(upstream, distances))
             slope = logs * slope[..., None]
-            in_x = -ops.sum(composed(frame, slope), axis=-3)
-            return in_x, ops.sum(composed(frame, slope / values), axis=-4)
+            in_x = ops.sum(composed(left, slope), axis=-3)
+            in_y = ops.sum(composed(transposed(right), slope / values), axis=-4)
+            return (
+                -congruence(transposed(inverse), in_x),
+                congruence(transposed(inverse_lower(factor)), in_y),
+            )
 
         return distances, gradient
 
