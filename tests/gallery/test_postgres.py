@@ -11,7 +11,7 @@ import pytest
 
 from keras_dml import cli
 from keras_dml.cli import _console
-from keras_dml.gallery import Gallery, _key
+from keras_dml.gallery import Gallery, _key, _postgres_words
 from keras_dml.gallery._store import Store
 
 psycopg = pytest.importorskip("psycopg", reason="of the extra `postgres`")
@@ -357,3 +357,14 @@ def test_a_command_purges_a_server_and_says_what_remains(server, model, people, 
     cli.remove.run(url, "bob", purge=True)
     assert said[2] == "bob removed, 0 left"
     assert "write-ahead log" in said[3] and "Backups" in said[-1]
+
+
+def test_an_archive_and_replicas_are_named_only_where_the_server_has_them():
+    alone = _postgres_words.remains("1 GB", False, 0)
+    assert len(alone) == 2 and "1 GB" in alone[0]
+    archived = _postgres_words.remains("1 GB", True, 0)
+    assert [place for place in archived if place not in alone] == [archived[1]]
+    assert "archive" in archived[1]
+    replicated = _postgres_words.remains("1 GB", False, 3)
+    assert [place for place in replicated if place not in alone] == [replicated[1]]
+    assert "3 replication slots" in replicated[1]

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from keras_dml.geometry import vector
 from keras_dml.losses import LiftedStructureLoss
 from tests.goldens import golden
 from tests.gradients import finite_differences, gradients
@@ -37,6 +38,21 @@ def test_it_is_equation_3_read_aloud(seed, margin):
             terms.append(max(d[i, j] + np.log(sums), 0) ** 2 / 2)
     found = float(LiftedStructureLoss(margin, dtype="float64")(labels, x))
     np.testing.assert_allclose(found, np.mean(terms), rtol=1e-9)
+
+
+def test_each_anchor_has_its_own_value_by_a_distance_that_is_not_symmetric(rng):
+    x, labels = rng.normal(size=(5, 4)), np.array([0, 0, 1, 1, 1])
+    d = ((x[None] - x[:, None]).var(axis=-1)) / x.var(axis=-1)[:, None]  # anchors are rows
+    expected = []
+    for i in range(5):
+        terms = []
+        for j in set(np.flatnonzero(labels == labels[i])) - {i}:
+            away = labels != labels[i]
+            sums = np.exp(1 - d[i, away]).sum() + np.exp(1 - d[j, away]).sum()
+            terms.append(max(d[i, j] + np.log(sums), 0) ** 2 / 2)
+        expected.append(5 / 8 * sum(terms))  # the mean over anchors is that over the 8 pairs
+    loss = LiftedStructureLoss(distance=vector.snr, dtype="float64", reduction=None)
+    np.testing.assert_allclose(loss(labels, x), expected, rtol=1e-9)
 
 
 def test_gradients_agree_with_finite_differences_at_equal_rows_of_log_sums(rng):

@@ -315,6 +315,7 @@ def test_an_array_is_read_and_its_channels_are_named_by_the_caller(tmp_path):
         (np.ones((3, 2), complex), "real numbers"),
         (np.ones((2, 3, 4)), "shape (2, 3, 4); a recording has (time, channels)"),
         (np.ones((0, 3)), "FILE"),
+        (np.ones((3, 0)), "shape (3, 0); a recording has (time, channels)"),
         (np.array([[1, np.nan]]), "row 0: channel '2' is nan"),
     ],
 )
