@@ -32,7 +32,7 @@ HELD_OUT_ALPHABETS = 6  # of the background set, to choose by
 TRAINING_DRAWINGS = 15  # of the 20 of a character
 TRAINING_UTTERANCES = 30  # of a speaker, as in the official split
 TRAINING_DIGITS = 0.7
-STEPS = {"digits": 400, "omniglot": 300, "speakers": 200, "cifar10": 400}
+STEPS = {"digits": 400, "omniglot": 1500, "speakers": 200, "cifar10": 400}
 
 
 @dataclasses.dataclass(frozen=True)
