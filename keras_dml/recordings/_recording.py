@@ -19,6 +19,8 @@ class Recording:
         units: Unit of each channel where the file names it, as in the header `x (m/s^2)`; else
             None.
         rate_hz: Steps a second; None where neither the file nor the caller says it.
+        notes: Sentences that say what was assumed about the file, such as "Decimal commas were
+            read as decimal points."; they name neither the file nor its values.
     """
 
     path: pathlib.Path
@@ -26,6 +28,7 @@ class Recording:
     channels: tuple[str, ...]
     units: tuple[str | None, ...]
     rate_hz: float | None
+    notes: tuple[str, ...] = ()
 
 
 def checked(path, values, channels, place):

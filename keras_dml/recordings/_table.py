@@ -24,6 +24,7 @@ class Table:
             where one is none.
         seconds: Function of a column's index that gives the seconds of its dates; None if it holds
             no dates.
+        notes: Sentences that say what was assumed when the file was read.
     """
 
     path: pathlib.Path
@@ -32,6 +33,7 @@ class Table:
     place: Callable[[int], str]
     numbers: Callable[[int], np.ndarray]
     seconds: Callable[[int], np.ndarray | None]
+    notes: tuple[str, ...] = ()
 
 
 def recording(table, channels, rate_hz, is_even):
@@ -66,7 +68,7 @@ def recording(table, channels, rate_hz, is_even):
     found = None if seconds is None else _times.rate_hz(seconds)
     rate = agreed(table.path, found, rate_hz, "its times")
     named = plain if channels is None else tuple(channels)
-    return _recording.Recording(table.path, values, named, units, rate), seconds
+    return _recording.Recording(table.path, values, named, units, rate, table.notes), seconds
 
 
 def agreed(path, found, given, what):
