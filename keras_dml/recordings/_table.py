@@ -20,11 +20,14 @@ class Table:
         names: Names of the columns.
         header: Place of the names in the file: `"line 1"`.
         place: Function of a row that gives its place in the file: `"line 7"`.
-        numbers: Function of a column's index that gives its numbers, float64; raises ValueError
-            where one is none.
-        seconds: Function of a column's index that gives the seconds of its dates; None if it holds
-            no dates.
+        numbers: Function of a column's index that returns its numbers, float64, with NaN for a
+            missing number; raises ValueError if a field is neither.
+        seconds: Function of a column's index that returns the seconds of its dates, with NaN for a
+            missing date; None if the column holds no dates.
         notes: Sentences that say what was assumed when the file was read.
+        rate_hz: Rate that the file says outside its columns; None if it does not.
+        is_text: Function of a column's index that returns whether fewer than half of its fields
+            are numbers.
     """
 
     path: pathlib.Path
@@ -34,6 +37,8 @@ class Table:
     numbers: Callable[[int], np.ndarray]
     seconds: Callable[[int], np.ndarray | None]
     notes: tuple[str, ...] = ()
+    rate_hz: float | None = None
+    is_text: Callable[[int], bool] = lambda i: True
 
 
 def recording(table, channels, rate_hz, is_even):

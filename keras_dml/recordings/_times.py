@@ -1,6 +1,7 @@
 """The rate of a recording, by its column of times."""
 
 import datetime
+import math
 import re
 
 import numpy as np
@@ -61,7 +62,7 @@ def seconds_of(path, name, texts, place):
     Args:
         path: The file, for errors.
         name: Name of the column.
-        texts: The dates.
+        texts: The dates; None stands for a missing one.
         place: Function of a row that gives its place in the file.
 
     Raises:
@@ -69,6 +70,9 @@ def seconds_of(path, name, texts, place):
     """
     start, seconds = None, []
     for row, text in enumerate(texts):
+        if text is None:  # a missing date
+            seconds.append(math.nan)
+            continue
         try:
             moment = datetime.datetime.fromisoformat(text.strip())
             start = start or moment
