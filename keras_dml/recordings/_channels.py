@@ -99,10 +99,14 @@ def is_counter(name, values):
     values = values[np.isfinite(values)]
     changes = np.diff(values)
     changes = changes[changes != 0]
-    is_named = bool(words(name)) and words(name) <= COUNTERS
-    if not len(changes) or (len(values) < LEAST_ROWS and not is_named):
+    if not len(changes) or (len(values) < LEAST_ROWS and not is_named_counter(name)):
         return False
     return max((changes > 0).mean(), (changes < 0).mean()) >= RISING
+
+
+def is_named_counter(name):
+    """Whether all words of a name are names of counters, as in `sampleIndex`."""
+    return bool(words(name)) and words(name) <= COUNTERS
 
 
 def is_about(name):

@@ -22,8 +22,8 @@ class Recording:
         rate_hz: Steps a second; None where neither the file nor the caller says it.
         notes: Sentences that say what was assumed about the file, such as "Decimal commas were
             read as decimal points."; they name neither the file nor its values.
-        left_out: Names of the columns that are neither channels nor times, if the caller did not
-            name the channels.
+        left_out: Names of the columns that are not channels because of their content, if the
+            caller did not name the channels.
     """
 
     path: pathlib.Path

@@ -62,10 +62,12 @@ def signal(table, request):
         None if asked is None else _channels.among(table.path, table.names, asked, table.header)
     )
     time, times = _time_columns(table, request, channels or ())
-    left_out, notes = {}, [*table.notes]
+    left_out, notes = [], [*table.notes]
     if channels is None:
-        channels, left_out = _unasked(table, times)
-        notes += [_left_out(name, reason) for name, reason in left_out.items()]
+        channels, reasons = _unasked(table, times)
+        notes += [_left_out(name, reason) for name, reason in reasons.items()]
+        strict = _times.columns(table.names)  # never channels, so that files need not agree
+        left_out = [*reasons, *(table.names[i] for i in times if i not in strict)]
     elif time is None and table.rate_hz is None and request.rate_hz is None:
         clock = _clock(table, channels)
         if clock is not None:
@@ -177,9 +179,10 @@ def _rises(table, i):
 
 
 def _clock(table, channels):
-    """Name of the first column besides the channels that only rises, or None."""
+    """Name of the first column besides the channels that only rises and is not named after a
+    counter, or None."""
     for i, name in enumerate(table.names):
-        if i in channels or not _rises(table, i):
+        if i in channels or _channels.is_named_counter(name) or not _rises(table, i):
             continue
         if _channels.is_counter(name, table.numbers(i)):
             return name

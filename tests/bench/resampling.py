@@ -2,10 +2,10 @@
 
 python -m tests.bench.resampling
 
-Each row is measured on tones. Passband: the largest change of a tone's level up to 90 % of the lower
-Nyquist frequency. Image or alias: the strongest tone that appears at another frequency, for tones up
-to 90 % of the lower Nyquist frequency when the rate is raised, and for tones above the new Nyquist
-frequency when it is lowered.
+Each row is measured on tones. Passband: the largest change of a tone's level up to 90 % of the
+lower Nyquist frequency. Image or alias: the strongest tone that appears at another frequency, for
+tones up to 90 % of the lower Nyquist frequency when the rate is raised, and for tones above the new
+Nyquist frequency when it is lowered.
 """
 
 import argparse
