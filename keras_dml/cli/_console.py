@@ -16,6 +16,7 @@ from keras_dml.cli import _streams
 
 __all__ = [
     "echo",
+    "file_notes",
     "json_object",
     "note",
     "plain",
@@ -29,6 +30,7 @@ __all__ = [
 
 STOPPED = 130  # exit status of a program that Ctrl-C has ended, as shells report it
 MIN_WIDTH = 100  # on a pipe, where there is no width to fit
+MOST_NOTES = 12  # about files, that are printed
 NAMES = 3  # the first column of a table has this part of the width at most
 _is_text_hidden = False
 
@@ -107,6 +109,20 @@ def note(text):
     """Prints a line on stderr, with rich's markup as `echo`."""
     with _streams.writing(_stderr().file):
         _stderr().print(text, highlight=False, soft_wrap=True)
+
+
+def file_notes(notes):
+    """Prints notes about files on stderr, the most frequent first.
+
+    Args:
+        notes: Number of files by sentence.
+    """
+    ranked = sorted(notes.items(), key=lambda item: -item[1])
+    for text, count in ranked[:MOST_NOTES]:
+        where = "" if count == 1 else f" ({count:,} files)"
+        note(plain(f"Note{where}: {text}"))
+    if len(ranked) > MOST_NOTES:
+        note(f"Note: {len(ranked) - MOST_NOTES:,} further notes; --json lists all.")
 
 
 @contextlib.contextmanager

@@ -46,31 +46,53 @@ class Reader:
 
     Args:
         gallery: `Gallery`.
-        channels: Columns of the files, separated by commas; None: those that the model names.
-        rate_hz: Steps a second of files that do not say it; None: unknown.
-        resample: Whether they are brought to the rate of the model.
+        reading: `_options.Reading`.
     """
 
-    def __init__(self, gallery, channels, rate_hz, resample=False):
+    def __init__(self, gallery, reading):
         self._gallery, self._taken = gallery, inputs.of(gallery.model)
         self._contract = self._taken.contract
         named = self._contract and self._contract.channels
+        channels = reading.channels
         self._channels = named if channels is None else channels.split(",")
-        self._rate_hz, self._unsaid = rate_hz, {}
-        self._resample_hz = self._contract and self._contract.rate_hz if resample else None
+        self._rate_hz, self._unsaid, self._files = reading.rate_hz, {}, {}
+        self._resample_hz = self._contract and self._contract.rate_hz if reading.resample else None
+        self._times = {name: getattr(reading, name) for name in ("time", "time_unit", "max_gap")}
 
-    def values(self, path):
-        """The recording in a file as it is, shape `(time, channels)`.
+    def beginning(self, path):
+        """Reads a file up to its first long gap, shape `(time, channels)`.
 
         Raises:
             FileNotFoundError: If there is no such file.
             ValueError: If it has other channels, rate or units than the model's.
         """
-        found = recordings.read(path, self._channels, self._rate_hz, self._resample_hz)
+        pieces = self._pieces(path)
+        self._files = {note: {"the file"} for note in pieces[0].notes}
+        return pieces[0].values
+
+    def longest(self, path):
+        """Reads the longest piece of a file between long gaps, shape `(time, channels)`.
+
+        Raises:
+            FileNotFoundError: If there is no such file.
+            ValueError: If it has other channels, rate or units than the model's.
+        """
+        pieces = self._pieces(path)
+        notes = list(pieces[0].notes)
+        if len(pieces) > 1:
+            notes.append("The longest piece between the gaps was used.")
+        for note in notes:
+            self._files.setdefault(note, set()).add(str(path))
+        return max((piece.values for piece in pieces), key=len)
+
+    def _pieces(self, path):
+        pieces = recordings.read_pieces(
+            path, self._channels, self._rate_hz, self._resample_hz, **self._times
+        )
         if self._contract is not None:
-            self._check_rate(found)
-            self._check_units(found)
-        return found.values
+            self._check_rate(pieces[0])
+            self._check_units(pieces[0])
+        return pieces
 
     def read(self, path):
         """The recordings in a file: one, or windows as long as the model takes at most.
@@ -79,7 +101,7 @@ class Reader:
             FileNotFoundError: If there is no such file.
             ValueError: If the model does not take it, or it is unfit; the message names the file.
         """
-        windows = self._windows(self.values(path))
+        windows = self._windows(self.longest(path))
         for window in windows:
             self._check(path, window)
         for reason in self._gallery.unfit(windows).values():
@@ -91,10 +113,18 @@ class Reader:
         """What none of the files that were read says, so that nobody has checked it: sentences."""
         return tuple(self._unsaid)
 
-    def say_what_files_do_not(self):
-        """Notes it."""
+    @property
+    def notes(self):
+        """What was assumed when files were read: the number of files of each sentence."""
+        return {
+            _words.replaced(note, _words.GALLERY): len(paths) for note, paths in self._files.items()
+        }
+
+    def say(self):
+        """Prints what the files do not say, and what was assumed about them."""
         for text in self._unsaid:
             _console.note(_console.plain(f"Note: {text}"))
+        _console.file_notes(self.notes)
 
     def _check_rate(self, found):
         expected = self._contract.rate_hz
@@ -180,19 +210,22 @@ def files(given):
     return found
 
 
-def observed(gallery, given, channels, rate_hz, resample):
-    """Recordings of files that are decided on together; one that the model does not take is an
-    error."""
-    reader = Reader(gallery, channels, rate_hz, resample)
+def observed(gallery, given, reading):
+    """Reads files that are decided on together; one that the model does not take is an error.
+
+    Returns:
+        `(recordings, notes)`: arrays, and the number of files of each note.
+    """
+    reader = Reader(gallery, reading)
     found = [window for path in track(files(given), "reading") for window in reader.read(path)]
-    reader.say_what_files_do_not()
-    return found
+    reader.say()
+    return found, reader.notes
 
 
 def taken(reader, paths):
     """What `sorted_out` gives, with the progress of the work and notes."""
     found = sorted_out(reader, track(paths, "reading"))
-    reader.say_what_files_do_not()
+    reader.say()
     return found
 
 

@@ -1,5 +1,7 @@
 """Options that several commands have."""
 
+import dataclasses
+import enum
 import pathlib
 from typing import Annotated
 
@@ -87,7 +89,7 @@ RateHz = Annotated[
     typer.Option(
         "--rate-hz",
         metavar="HZ",
-        help="Steps a second, for files that do not say it.",
+        help="Steps per second, for files that do not say it.",
         show_default="by the column of times, or the header of a wav",
     ),
 ]
@@ -95,9 +97,71 @@ Resample = Annotated[
     bool,
     typer.Option(
         "--resample",
-        help="Bring recordings to the rate of the model, also such as have uneven times.",
+        help="Resample recordings to the rate of the model, up to twice their own. Their times may "
+        "be uneven.",
     ),
 ]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        "--time",
+        metavar="COLUMN",
+        help="Column of the files that holds the times; a number from 1 in npy.",
+        show_default="by the names of the columns, such as time_ms or Zeit (s)",
+    ),
+]
+
+
+class Unit(enum.StrEnum):
+    """Units of times."""
+
+    s = "s"
+    ms = "ms"
+    us = "us"
+    ns = "ns"
+
+
+TimeUnit = Annotated[
+    Unit | None,
+    typer.Option(
+        "--time-unit",
+        help="Unit of the times.",
+        show_default="by the name of the column, or by the size of the numbers",
+    ),
+]
+MaxGap = Annotated[
+    float | None,
+    typer.Option(
+        "--max-gap",
+        metavar="SECONDS",
+        help="Interpolate missing values and rows over at most this time. A recording is cut at "
+        "longer gaps.",
+        show_default="5 steps of the file",
+    ),
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """How the files of a command are read.
+
+    Attributes:
+        channels: Columns of the files, separated by commas; None: those that the model names.
+        rate_hz: Steps per second of files that do not say it; None: unknown.
+        resample: Whether recordings are resampled to the rate of the model.
+        time: Column that holds the times; None: by the names of the columns.
+        time_unit: Unit of the times; None: by the file.
+        max_gap: Longest gap that is interpolated, in seconds; None: 5 steps.
+    """
+
+    channels: str | None = None
+    rate_hz: float | None = None
+    resample: bool = False
+    time: str | None = None
+    time_unit: str | None = None
+    max_gap: float | None = None
+
+
 Far = Annotated[
     float | None,
     typer.Option(

@@ -9,6 +9,12 @@ EXPORT = {
     r"`?quantization=\"(\w+)\"`?": r"--quantization \1",
     r"`distance=`": "`distance=` in Python",
 }
+_TIMES = {
+    r"`time`": "--time",
+    r"`time=(.+?)`": r"--time \1",
+    r"`time_unit`": "--time-unit",
+    r"`max_gap`": "--max-gap",
+}
 GALLERY = {
     r"`keras_dml.export.tflite`": "`keras-dml export --help`",
     r"`people\(\)`": "`keras-dml people`",
@@ -29,11 +35,13 @@ GALLERY = {
     r"`rate_hz`": "--rate-hz",
     r"`resample_hz`": "--resample",
     r"`person`": "PERSON",
+    **_TIMES,
 }
 OTHER_GALLERY = {r"`(keys?)`": r"--other-\1"}
 TRAIN = {
     r"`(channels|kind|minutes|resume|seed|steps|units|window)`": r"--\1",
     r"`(rate|resample)_hz`": r"--\1-hz",
+    **_TIMES,
 }
 SERVER = {
     r"call `(enroll|calibrate)`": r"run `keras-dml \1`",
@@ -41,6 +49,11 @@ SERVER = {
     r"`people\(\)`": "GET /people",
     r"--rate-hz": "`rate_hz`",
     r"--resample|`resample_hz`": "`resample`",
+    r"--channels": "`channels`",
+    r"--time-unit": "`time_unit`",
+    r"--max-gap": "`max_gap`",
+    r"--time ('[^']*')": r"`time` \1",
+    r"--time\b": "`time`",
 }
 
 

@@ -82,6 +82,9 @@ def run(
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
     resample: _options.Resample = False,
+    time: _options.Time = None,
+    time_unit: _options.TimeUnit = None,
+    max_gap: _options.MaxGap = None,
     key: _options.Key = None,
     keys: _options.Keys = None,
     as_json: _options.AsJson = False,
@@ -121,12 +124,13 @@ def run(
     from keras_dml import recordings
     from keras_dml.cli import _answers, _console, _galleries
 
+    reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with _answers.answered():
         listing = recordings.folder(folder)
         group_of = None if groups is None else _group_of(groups, folder, listing.people)
         paths = [one.path for one in listing.recordings]
         with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
-            reader = _galleries.Reader(opened, channels, rate_hz, resample)
+            reader = _galleries.Reader(opened, reading)
             values, indices, refused = _galleries.taken(reader, paths)
             left_out = [f"{path} is not a recording." for path in listing.skipped]
             for text in [*left_out, *refused.values()]:
@@ -147,7 +151,7 @@ def run(
                     values, people, far, window=window, sessions=sessions
                 )
     if as_json:
-        told = {**dataclasses.asdict(found), "left_out": len(refused)}
+        told = {**dataclasses.asdict(found), "left_out": len(refused), "notes": reader.notes}
         if window is None:
             told["groups"] = [one._asdict() for one in found.groups]
         _console.json_object(told)

@@ -13,6 +13,9 @@ def run(
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
     resample: _options.Resample = False,
+    time: _options.Time = None,
+    time_unit: _options.TimeUnit = None,
+    max_gap: _options.MaxGap = None,
     key: _options.Key = None,
     keys: _options.Keys = None,
     as_json: _options.AsJson = False,
@@ -30,10 +33,11 @@ def run(
     """
     from keras_dml.cli import _answers, _console, _galleries
 
+    reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with _answers.answered():
         paths = _galleries.files(files)  # before a gallery is made for them
         with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
-            reader = _galleries.Reader(opened, channels, rate_hz, resample)
+            reader = _galleries.Reader(opened, reading)
             taken = _galleries.taken(reader, paths)
             kept, refused, total = _galleries.enrolled(opened, person, paths, taken)
     if as_json:
@@ -43,6 +47,7 @@ def run(
                 "kept": [str(paths[i]) for i in kept],
                 "refused": {str(paths[i]): refused[i] for i in sorted(refused)},
                 "enrolled": total,
+                "notes": reader.notes,
             }
         )
     else:

@@ -28,6 +28,9 @@ def run(
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
     resample: _options.Resample = False,
+    time: _options.Time = None,
+    time_unit: _options.TimeUnit = None,
+    max_gap: _options.MaxGap = None,
     key: _options.Key = None,
     keys: _options.Keys = None,
     as_json: _options.AsJson = False,
@@ -43,13 +46,14 @@ def run(
     """
     from keras_dml.cli import _answers, _console, _galleries
 
+    reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with (
         _answers.answered(),
         _galleries.opened(gallery, model, key=key, keys=keys) as opened,
     ):
-        reader = _galleries.Reader(opened, channels, rate_hz, resample)
+        reader = _galleries.Reader(opened, reading)
         recording, *others = reader.read(file)
-        reader.say_what_files_do_not()
+        reader.say()
         if others:
             _console.note("Note: of a longer recording the first window is explained.")
         found = opened.explain(person, recording)
@@ -63,6 +67,7 @@ def run(
                 "channels": found.channels,
                 "parts": found.largest(found.parts.size),
                 "written": written,
+                "notes": reader.notes,
             }
         )
         return

@@ -17,6 +17,9 @@ def run(
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
     resample: _options.Resample = False,
+    time: _options.Time = None,
+    time_unit: _options.TimeUnit = None,
+    max_gap: _options.MaxGap = None,
     key: _options.Key = None,
     keys: _options.Keys = None,
     as_json: _options.AsJson = False,
@@ -34,8 +37,9 @@ def run(
     """
     from keras_dml.cli import _answers, _console, _galleries
 
+    reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with _answers.answered(), _galleries.opened(gallery, model, key=key, keys=keys) as opened:
-        recordings = _galleries.observed(opened, files, channels, rate_hz, resample)
+        recordings, notes = _galleries.observed(opened, files, reading)
         found = opened.identify(recordings, top, far=far, threshold=threshold)
     if as_json:
         candidates = [
@@ -51,6 +55,7 @@ def run(
                 "fnir": found.fnir,
                 "far": found.far,
                 "extrapolated": found.extrapolated,
+                "notes": notes,
             }
         )
     else:

@@ -34,6 +34,9 @@ def run(
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
     resample: _options.Resample = False,
+    time: _options.Time = None,
+    time_unit: _options.TimeUnit = None,
+    max_gap: _options.MaxGap = None,
     key: _options.Key = None,
     keys: _options.Keys = None,
     as_json: _options.AsJson = False,
@@ -49,17 +52,18 @@ def run(
     """
     from keras_dml.cli import _answers, _console, _galleries, _growing
 
+    reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with (
         _answers.answered(),
         _galleries.opened(gallery, model, key=key, keys=keys) as opened,
     ):
-        reader = _galleries.Reader(opened, channels, rate_hz, resample)
+        reader = _galleries.Reader(opened, reading)
         listening = opened.listen(person, far=far)
         window = listening.boundary.window
-        for chunk in _growing.chunks(reader.values, file, follow, window):
+        for chunk in _growing.chunks(reader.beginning, file, follow, window):
             if listening.add(chunk).accepted is not None:
                 break
-        reader.say_what_files_do_not()
+        reader.say()
         heard = listening.heard
         if heard.accepted is None:
             raise ValueError(
@@ -69,7 +73,7 @@ def run(
     if as_json:
         found = dataclasses.asdict(heard)
         found |= {name: _answers.number(found[name]) for name in ("score", "threshold")}
-        _console.json_object(found)
+        _console.json_object({**found, "notes": reader.notes})
     else:
         _console.echo(_console.plain(heard))
     _statuses.answer(heard.accepted)

@@ -11,6 +11,9 @@ def run(
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
     resample: _options.Resample = False,
+    time: _options.Time = None,
+    time_unit: _options.TimeUnit = None,
+    max_gap: _options.MaxGap = None,
     key: _options.Key = None,
     keys: _options.Keys = None,
     as_json: _options.AsJson = False,
@@ -27,11 +30,12 @@ def run(
     """
     from keras_dml.cli import _answers, _console, _galleries
 
+    reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with _answers.answered(), _galleries.opened(gallery, model, key=key, keys=keys) as opened:
-        recordings = _galleries.observed(opened, files, channels, rate_hz, resample)
+        recordings, notes = _galleries.observed(opened, files, reading)
         opened.reject(person, recordings)
     if as_json:
-        _console.json_object({"person": person, "marked": len(recordings)})
+        _console.json_object({"person": person, "marked": len(recordings), "notes": notes})
     else:
         _console.echo(
             f"{_console.plain(person)}: {len(recordings)} recordings marked as not theirs"

@@ -45,7 +45,7 @@ def run(
         float | None,
         typer.Option(
             metavar="HZ",
-            help="Steps a second.",
+            help="Steps per second.",
             show_default="by the column of times, or the header of a wav",
         ),
     ] = None,
@@ -53,11 +53,14 @@ def run(
         float | None,
         typer.Option(
             metavar="HZ",
-            help="Bring recordings to so many steps a second, also such as have uneven times. "
-            "Voices at 16000 are compared by a ready encoder too.",
+            help="Resample recordings to this rate, up to twice their own. Their times may be "
+            "uneven. Voices at 16000 are compared by a ready encoder too.",
             show_default="as they are",
         ),
     ] = None,
+    time: _options.Time = None,
+    time_unit: _options.TimeUnit = None,
+    max_gap: _options.MaxGap = None,
     window: Annotated[
         float | None,
         typer.Option(
@@ -71,7 +74,7 @@ def run(
         typer.Option(
             metavar="X,Y,...",
             help="Columns of the files; numbers from 1 in npy and wav.",
-            show_default="all but times",
+            show_default="all except times, counters, text and columns of one value",
         ),
     ] = None,
     units: Annotated[
@@ -127,6 +130,9 @@ def run(
             channels=_listed(channels),
             rate_hz=rate_hz,
             resample_hz=resample_hz,
+            time=time,
+            time_unit=None if time_unit is None else time_unit.value,
+            max_gap=max_gap,
             units=_units(units),
             out=out,
             window=window,
@@ -138,9 +144,11 @@ def run(
         )
         for name, reason in done.refused.items():
             done.refused[name] = _words.replaced(reason, _words.TRAIN)
+        notes = {_words.replaced(text, _words.TRAIN): n for text, n in done.notes.items()}
+        _console.file_notes(notes)
         _show(done, " --resample" if resample_hz else "")
     if as_json:
-        _console.json_object(_as_json(done), indent=2)
+        _console.json_object({**_as_json(done), "notes": notes}, indent=2)
 
 
 def _show(done, resampling):

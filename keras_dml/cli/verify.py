@@ -13,6 +13,9 @@ def run(
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
     resample: _options.Resample = False,
+    time: _options.Time = None,
+    time_unit: _options.TimeUnit = None,
+    max_gap: _options.MaxGap = None,
     key: _options.Key = None,
     keys: _options.Keys = None,
     as_json: _options.AsJson = False,
@@ -28,8 +31,9 @@ def run(
     """
     from keras_dml.cli import _answers, _console, _galleries
 
+    reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with _answers.answered(), _galleries.opened(gallery, model, key=key, keys=keys) as opened:
-        recordings = _galleries.observed(opened, files, channels, rate_hz, resample)
+        recordings, notes = _galleries.observed(opened, files, reading)
         found = opened.verify(person, recordings, far=far, threshold=threshold)
     if as_json:
         _console.json_object(
@@ -41,6 +45,7 @@ def run(
                 "denied": found.denied,
                 "far": found.far,
                 "extrapolated": found.extrapolated,
+                "notes": notes,
             }
         )
     else:

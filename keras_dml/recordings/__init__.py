@@ -1,6 +1,7 @@
 """Recordings in files of one's own: csv, npy, parquet and wav, and folders of them by person.
 
-`read` gives one file as numbers `(time, channels)` with the names of its channels and its rate;
+`read` returns one file as numbers `(time, channels)` with the names of its channels and its rate,
+and `read_pieces` cuts it at its gaps;
 `folder` lists the files of people, `groups` the group of each. None loads a backend.
 """
 
@@ -14,6 +15,7 @@ _HOME = {
     "groups": "_groups",
     "is_same_rate": "_times",
     "read": "_read",
+    "read_pieces": "_read",
     "suffixes": "_read",
 }
 

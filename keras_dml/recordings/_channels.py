@@ -3,6 +3,22 @@
 import difflib
 import re
 
+import numpy as np
+
+COUNTERS = {
+    *("count", "counter", "frame", "frames", "id", "idx", "index", "line", "no", "nr", "number"),
+    *("packet", "record", "row", "rows", "sample", "samples", "seq", "sequence", "step", "world"),
+}
+# Columns about the recording. `dt` is the length of a step, by which one tells devices apart.
+ABOUT = {
+    *("accuracy", "activity", "class", "comment", "confidence", "device", "dt", "event", "label"),
+    *("marker", "participant", "person", "quality", "session", "status", "subject", "trial"),
+    *("user", "valid", "validity"),
+}
+LEAST_ROWS = 8  # three numbers rise by chance
+RISING = 0.95  # of the changes of a column; a counter of 8 bits starts again
+RISES, IS_CONSTANT = "it only rises or falls", "it holds one value"
+
 _UNIT = re.compile(r"\s*[(\[]\s*([^()\[\]]*?)\s*[)\]]\s*$")
 
 
@@ -68,6 +84,47 @@ def numbered(path, count, wanted):
         f"{', '.join(wanted)}. Name all {count} in their order, or pick some by their numbers from "
         f"1 to {count}."
     )
+
+
+def is_counter(name, values):
+    """Whether a column rises or falls only, as clocks and counters do.
+
+    A few changes may go the other way: a counter starts again, and a clock is set. A column with
+    the name of a counter may be short.
+
+    Args:
+        name: Name of the column.
+        values: Its numbers; NaN stands for a missing one.
+    """
+    values = values[np.isfinite(values)]
+    changes = np.diff(values)
+    changes = changes[changes != 0]
+    if not len(changes) or (len(values) < LEAST_ROWS and not is_named_counter(name)):
+        return False
+    return max((changes > 0).mean(), (changes < 0).mean()) >= RISING
+
+
+def is_named_counter(name):
+    """Whether all words of a name are names of counters, as in `sampleIndex`."""
+    return bool(words(name)) and words(name) <= COUNTERS
+
+
+def is_about(name):
+    """Whether the name of a column says that it describes the recording, such as `confidence`."""
+    return words(name) <= ABOUT | COUNTERS and bool(words(name) & ABOUT)
+
+
+def is_constant(values):
+    """Whether a column holds one value in all of its rows."""
+    values = values[np.isfinite(values)]
+    return len(values) >= LEAST_ROWS and values.min() == values.max()
+
+
+def words(name):
+    """The words of a name in lower case, without a unit in brackets: `sampleCount [1]` has
+    `sample` and `count`."""
+    plain = re.sub(r"([a-z])([A-Z])", r"\1 \2", split(name)[0])
+    return {word for word in re.split(r"[\W_\d]+", plain.casefold()) if word}
 
 
 def _one(path, names, wanted, where):

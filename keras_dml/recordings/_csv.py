@@ -9,6 +9,7 @@ import numpy as np
 from keras_dml.recordings import _table, _times
 
 DELIMITERS = ",;\t"
+MISSING = {"", ".", "-", "--", "nan", "na", "n/a", "#n/a", "null", "none"}  # in lower case
 _OTHER_CODES = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -28,10 +29,11 @@ def read(path):
         return f"line {lines[row + 1]}"
 
     def numbers(i):
+        texts = ["nan" if _is_missing(text) else text for text in columns[i]]
         try:
-            return np.array(columns[i], np.float64)
+            return np.array(texts, np.float64)
         except ValueError:
-            row = next(row for row, text in enumerate(columns[i]) if not _is_number(text))
+            row = next(row for row, text in enumerate(texts) if not _is_number(text))
             raise ValueError(
                 f"{path}, {place(row)}, column {names[i]!r}: {_shown(columns[i][row])} is not "
                 f"a number. {_advice(columns[i][row])}"
@@ -39,11 +41,16 @@ def read(path):
 
     def seconds(i):
         texts = columns[i]
-        if not texts or _is_number(texts[0]):
+        first = next((text for text in texts if not _is_missing(text)), "nan")
+        if _is_number(first):
             return None
-        return _times.seconds_of(path, names[i], texts, place)
+        dates = [None if _is_missing(text) else text for text in texts]
+        return _times.seconds_of(path, names[i], dates, place)
 
-    return _table.Table(path, names, header, place, numbers, seconds)
+    def is_text(i):
+        return 2 * sum(map(_is_number, columns[i])) < len(columns[i])
+
+    return _table.Table(path, names, header, place, numbers, seconds, is_text=is_text)
 
 
 def lines_of(path):
@@ -143,6 +150,10 @@ def _text(path):
         ) from None
 
 
+def _is_missing(text):
+    return text.strip().casefold() in MISSING
+
+
 def _is_number(text):
     try:
         float(text)
@@ -152,8 +163,6 @@ def _is_number(text):
 
 
 def _advice(text):
-    if not text.strip():
-        return "Every step needs a number: interpolate it, or leave the recording out."
     if text.count(",") == 1 and _is_number(text.replace(",", ".")):
         return "Write decimals with a point."
     return "Name the columns that are channels."

@@ -1,53 +1,173 @@
-"""A recording at even steps of another rate."""
+"""Resampling of recordings to an even grid of another rate."""
 
 import dataclasses
 import math
+from fractions import Fraction
 
 import numpy as np
+import scipy.interpolate
 import scipy.signal
 
 from keras_dml.recordings import _times
 
-FINEST = 2  # times the rate that it was recorded at: a line between two samples says no more
+FINEST = 2  # times the rate of the recording: what a higher rate could hold was not recorded
+PASSED = 0.9  # of the lower Nyquist frequency, up to which the filter passes everything
+STOPPED = 65.0  # dB above the lower Nyquist frequency
+DRIFT = 1e-4  # relative error of a ratio of rates; clocks of phones are off by as much
+LARGEST = 1000  # numerator and denominator of a ratio of nominal rates, such as 160/441
+EVEN = 0.1  # of a step: times that are off by less, or by the resolution of the clock, are even
+FINER = 2  # times the native rate, on which uneven times are interpolated
+CLOSEST = 0.2  # of a step: samples closer than this are averaged, so that a spline stays smooth
 
 
-def resampled(recording, seconds, rate_hz):
-    """A recording at a wanted rate: linear between its steps, low-passed first where it has more.
+def resampled(signal, resolution, rate_hz):
+    """Resamples a signal by a polyphase low-pass filter.
+
+    Uneven times are put on an even grid by a cubic spline first.
 
     Args:
-        recording: `Recording`.
-        seconds: Time of each step from the first, rising; None: by its rate.
-        rate_hz: The rate wanted.
+        signal: `Signal` without missing values.
+        resolution: Seconds between two times that the clock can tell apart.
+        rate_hz: The rate that is wanted.
+
+    Returns:
+        `Signal` of this rate.
 
     Raises:
-        ValueError: If it does not say when its steps are, or has too few for the rate.
+        ValueError: If the rate of the signal is unknown or less than half of the wanted rate, or
+            the signal is shorter than a step at that rate.
     """
-    found, path = recording.rate_hz, recording.path
-    if found is None:
+    path, native_hz = signal.path, native_rate(signal)
+    if native_hz is None:
         raise ValueError(
             f"{path} does not say when its steps are, and cannot be resampled. Give `rate_hz`, the "
-            "steps a second of the file, or write a column of times."
+            "steps a second of the file, or `time`, its column of times."
         )
-    if rate_hz > FINEST * found:
+    if rate_hz > FINEST * (1 + _times.SAME) * native_hz:
         raise ValueError(
-            f"{path} has {found:.6g} Hz, of which no {rate_hz:g} Hz can be made: at most {FINEST} "
-            "times as many. Record it faster."
+            f"{path} has {native_hz:.6g} Hz, of which no {rate_hz:g} Hz can be made: at most "
+            f"{FINEST} times as many. Record it faster."
         )
-    if rate_hz * len(recording.values) < found:
+    if rate_hz * len(signal.values) < native_hz:
         raise ValueError(
-            f"{path} has {found:.6g} Hz and lasts {len(recording.values) / found:.3g} s, less than "
-            f"a step at {rate_hz:g} Hz. If its times are in another unit than it says, mend that."
+            f"{path} has {native_hz:.6g} Hz and lasts {len(signal.values) / native_hz:.3g} s, less "
+            f"than a step at {rate_hz:g} Hz. If its times are in another unit than it says, give "
+            "`time_unit`."
         )
-    if seconds is None:
-        seconds = np.arange(len(recording.values)) / found
-    finer = 1 if _times.is_same_rate(found, rate_hz) else math.ceil(found / rate_hz)
-    values = _linear(recording.values, seconds, finer * rate_hz)
-    if finer > 1:
-        values = scipy.signal.resample_poly(values, 1, finer, axis=0, padtype="line")
-    return dataclasses.replace(recording, values=values.astype(np.float32), rate_hz=rate_hz)
+    if signal.seconds is None or is_even(signal.seconds, resolution):
+        ratio = ratio_of(rate_hz, native_hz)
+        values = polyphase(signal.values, ratio)
+    else:
+        values = _uneven(signal, native_hz, rate_hz)
+    notes = signal.notes
+    if rate_hz > native_hz and not _times.is_same_rate(native_hz, rate_hz):
+        notes = (
+            *notes,
+            f"The rate was raised to {rate_hz:g} Hz: frequencies above {_shown(native_hz / 2)} Hz "
+            "were not recorded and stay empty.",
+        )
+    return dataclasses.replace(signal, values=values, seconds=None, rate_hz=rate_hz, notes=notes)
 
 
-def _linear(values, seconds, rate_hz):
-    steps = math.floor(seconds[-1] * rate_hz + 1e-6) + 1  # the last may lie on the end
-    grid = np.arange(steps) / rate_hz
-    return np.stack([np.interp(grid, seconds, column) for column in values.T], axis=1)
+def native_rate(signal):
+    """Returns the steps per second of a signal, or None."""
+    if signal.rate_hz is not None:
+        return signal.rate_hz
+    return None if signal.seconds is None else _times.rate_hz(signal.seconds)
+
+
+def is_even(seconds, resolution):
+    """Whether times are those of an even clock, apart from rounding."""
+    if len(seconds) < 3:
+        return True
+    even = np.linspace(0, seconds[-1], len(seconds))
+    return np.abs(seconds - even).max() <= max(EVEN * even[1], 1.01 * resolution)
+
+
+def ratio_of(wanted_hz, native_hz):
+    """Returns a fraction of two rates.
+
+    It is exact for nominal rates, such as 160/441 of 16,000 and 44,100 Hz. For a rate that a clock
+    measured it is the simplest fraction within 0.01 %, so that rounding does not matter.
+    """
+    rates = wanted_hz, native_hz
+    nominal = [Fraction(rate).limit_denominator(LARGEST) for rate in rates]
+    if np.allclose(np.array(nominal, float), rates, rtol=1e-9, atol=0):
+        exact = nominal[0] / nominal[1]
+        if max(exact.numerator, exact.denominator) <= LARGEST:
+            return exact
+    ratio = wanted_hz / native_hz
+    denominator = 1
+    while abs(round(ratio * denominator) / denominator / ratio - 1) > DRIFT:
+        denominator += 1
+    return Fraction(round(ratio * denominator), denominator)
+
+
+def polyphase(values, ratio, cutoff=1.0):
+    """Resamples by a rational ratio, with a linear-phase FIR filter that has a Kaiser window.
+
+    The filter passes frequencies up to 90 % of the lower Nyquist frequency and stops those above
+    it. The ends are continued by odd reflection.
+
+    Args:
+        values: Shape `(time, channels)`.
+        ratio: `fractions.Fraction` of the new rate and the old one.
+        cutoff: Further factor of the lower Nyquist frequency.
+
+    Returns:
+        Array `(floor((time - 1) * ratio) + 1, channels)`: the last step is not after the last one
+        of `values`.
+    """
+    up, down = ratio.numerator, ratio.denominator
+    count = (len(values) - 1) * up // down + 1
+    if ratio == 1 and cutoff == 1:
+        return values
+    edge = cutoff / max(up, down)  # of the Nyquist frequency of the rate times `up`
+    taps, beta = scipy.signal.kaiserord(STOPPED, (1 - PASSED) * edge)
+    half = taps // 2 + 1
+    window = scipy.signal.firwin(
+        2 * half + 1, (1 + PASSED) / 2 * edge, window=("kaiser", beta), scale=True
+    )
+    periods = -(-half // (up * down))
+    padded = _continued(values, periods * down)
+    filtered = scipy.signal.resample_poly(padded, up, down, axis=0, window=window)
+    return filtered[periods * up :][:count]
+
+
+def _continued(values, count):
+    """Values with their odd reflection about both ends; after it the last value is held."""
+    reflected = min(count, len(values) - 1)
+    before = 2 * values[:1] - values[reflected:0:-1]
+    after = 2 * values[-1:] - values[-2 : -2 - reflected : -1] if reflected else values[:0]
+    whole = np.concatenate([before, values, after])
+    return np.pad(whole, ((count - reflected,) * 2, (0, 0)), mode="edge")
+
+
+def _uneven(signal, native_hz, rate_hz):
+    seconds, values = _apart(signal.seconds, signal.values, CLOSEST / native_hz)
+    finer = max(1, math.ceil(FINER * native_hz / rate_hz - 1e-6))
+    grid_hz = finer * rate_hz
+    count = math.floor(signal.seconds[-1] * grid_hz + 1e-6 * finer) + 1
+    grid = np.minimum(np.arange(count) / grid_hz, seconds[-1])
+    if len(seconds) < 3:
+        values = np.stack([np.interp(grid, seconds, column) for column in values.T], axis=1)
+    else:
+        values = scipy.interpolate.CubicSpline(seconds, values, bc_type="natural")(grid)
+    if rate_hz > native_hz:
+        return polyphase(values, Fraction(1, finer), min(1.0, finer * native_hz / grid_hz))
+    return polyphase(values, Fraction(1, finer))
+
+
+def _apart(seconds, values, closest):
+    """Samples with those that are closer than `closest` averaged; the ends stay in place."""
+    groups = np.cumsum(np.r_[True, np.diff(seconds) >= closest]) - 1
+    counts = np.bincount(groups)
+    if len(counts) == len(seconds):
+        return seconds, values
+    means = [np.bincount(groups, weights=column) / counts for column in (seconds, *values.T)]
+    means[0][0], means[0][-1] = seconds[0], seconds[-1]
+    return means[0], np.stack(means[1:], axis=1)
+
+
+def _shown(rate):
+    return f"{float(f'{rate:.3g}'):g}"

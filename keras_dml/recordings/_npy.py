@@ -3,16 +3,22 @@
 import numpy as np
 
 from keras_dml._arrays import real
-from keras_dml.recordings import _channels, _recording
+from keras_dml.recordings import _channels, _table
+
+LEAST_STEPS_PER_CHANNEL = 0.5  # at fewer the axes were almost certainly confused
 
 
-def read(path, channels, rate_hz):
-    """The recording of an array `(time, channels)`, or `(time,)` of one channel.
+def read(path, channels):
+    """Reads the table of an array `(time, channels)`, or `(time,)` of one channel.
+
+    An array `(channels, time)` is turned if the names of the channels decide it.
 
     Args:
         path: The file.
         channels: Names of all columns in order, or numbers of some from 1; None: all.
-        rate_hz: Steps a second, or None; the file does not say it.
+
+    Returns:
+        `Table`, whose columns have the names that `channels` gives them, or numbers from 1.
 
     Raises:
         ValueError: If it is no array of numbers, of another shape, or cut. Nothing in it is run.
@@ -25,15 +31,48 @@ def read(path, channels, rate_hz):
             f"{path} holds an array of shape {values.shape}; a recording has (time, channels). "
             "Save each recording in a file of its own."
         )
-    wanted = () if channels is None else channels
-    if len(wanted) == len(values) != values.shape[1]:
-        raise ValueError(
-            f"{path} has shape {values.shape}, channels first; (time, channels) is expected. Save "
-            "`array.T`."
-        )
+    values, notes = _oriented(path, values, channels)
     columns, names = _channels.numbered(path, values.shape[1], channels)
-    values = _recording.checked(path, values[:, columns], names, lambda row: f"row {row}")
-    return _recording.Recording(path, values, names, (None,) * len(names), rate_hz)
+    if len(columns) < values.shape[1]:
+        names = tuple(str(i) for i in range(1, values.shape[1] + 1))
+    else:
+        values = values[:, columns]
+    values = values.astype(np.float64)
+    return _table.Table(
+        path,
+        names,
+        "its shape",
+        lambda row: f"row {row}",
+        lambda i: values[:, i],
+        lambda i: None,
+        notes,
+        is_text=lambda i: False,
+    )
+
+
+def _oriented(path, values, channels):
+    """The values as `(time, channels)`, and notes on what decided it."""
+    steps, count = values.shape
+    numbers = [str(i) for i in range(1, steps + 1)]
+    wanted = [] if channels is None else list(channels)
+    is_named = len(wanted) == steps and (wanted == numbers or not {*wanted} <= {*numbers})
+    if is_named and steps < count:
+        return values.T, (
+            "The array has its channels first, as their number says, and was turned to (time, "
+            "channels).",
+        )
+    if len(wanted) == count or steps >= count:
+        return values, ()
+    if steps < LEAST_STEPS_PER_CHANNEL * count:
+        raise ValueError(
+            f"{path} has shape {values.shape}: {steps:,} steps of {count:,} channels, or channels "
+            f"first. (time, channels) is expected. Save `array.T`, or name all channels by "
+            "`channels`, whose number decides."
+        )
+    return values, (
+        "The array has fewer steps than channels; (time, channels) was assumed. If it is "
+        "(channels, time), save `array.T`.",
+    )
 
 
 def _array(path):

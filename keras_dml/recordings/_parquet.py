@@ -31,13 +31,12 @@ def read(path):
     def seconds(i):
         kind = found.column(i).type
         is_date = pyarrow.types.is_timestamp(kind) or pyarrow.types.is_duration(kind)
-        return _seconds(path, names[i], found.column(i)) if is_date else None
+        return _seconds(found.column(i)) if is_date else None
 
     return _table.Table(path, names, "its schema", lambda row: f"row {row}", numbers, seconds)
 
 
 def _numbers(path, name, column, pyarrow):
-    _check_whole(path, name, column)
     kind = column.type
     is_number = (
         pyarrow.types.is_integer(kind)
@@ -49,19 +48,10 @@ def _numbers(path, name, column, pyarrow):
             f"{path}: column {name!r} holds {kind}, not numbers. Name the columns that are "
             "channels."
         )
-    return column.cast(pyarrow.float64(), safe=False).to_numpy()
+    return column.cast(pyarrow.float64(), safe=False).to_numpy()  # null becomes NaN
 
 
-def _seconds(path, name, column):
-    _check_whole(path, name, column)
+def _seconds(column):
     moments = column.to_numpy()
-    return (moments - moments[:1]) / np.timedelta64(1, "s")
-
-
-def _check_whole(path, name, column):
-    if column.null_count:
-        row = np.flatnonzero(column.is_null().to_numpy())[0]
-        raise ValueError(
-            f"{path}, row {row}: column {name!r} is empty. Every step needs a number: interpolate "
-            "it, or leave the recording out."
-        )
+    present = moments[~np.isnat(moments)]
+    return (moments - present[:1]) / np.timedelta64(1, "s")

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-import math
-import numbers
+import dataclasses
 import os
 import pathlib
 from collections.abc import Sequence
 
-from keras_dml.recordings import _channels, _csv, _even, _npy, _parquet, _table, _wav
+import numpy as np
+
+from keras_dml.recordings import (
+    _csv,
+    _even,
+    _gaps,
+    _npy,
+    _parquet,
+    _recording,
+    _request,
+    _table,
+    _times,
+    _wav,
+)
 from keras_dml.recordings._recording import Recording
 
 
@@ -22,35 +34,55 @@ def read(
     channels: Sequence[str] | None = None,
     rate_hz: float | None = None,
     resample_hz: float | None = None,
+    *,
+    time: str | None = None,
+    time_unit: str | None = None,
+    max_gap: float | None = None,
 ) -> Recording:
-    """A recording in a file: csv, parquet, npy or wav, by the end of its name.
+    """Reads a recording from a file: csv, parquet, npy or wav, by the end of its name.
 
-    - csv (UTF-8; commas, semicolons or tabs) and parquet: a column a channel, a row a step, the
-      names of the columns in the first line. A column named time, t, timestamp or the like gives
-      the rate: numbers with the unit in the name (`time_ms`, `Time (s)`), seconds without one,
-      seconds, milli-, micro- or nanoseconds since 1970, or dates of ISO 8601. It is no channel.
-    - npy: an array `(time, channels)`, or `(time,)`. Its channels have no names.
+    - csv and parquet: one column per channel and one row per step, with the names of the columns in
+      the first line. A column named time, t, timestamp or the like gives the rate. It holds numbers
+      with the unit in the name (`time_ms`, `Time (s)`, `Time since start in ms`), seconds without
+      one, seconds, milli-, micro- or nanoseconds since 1970, or dates of ISO 8601.
+    - npy: an array `(time, channels)`, or `(time,)`. Its channels have no names. An array of
+      (channels, time) is turned if the number of names in `channels` says so. An array with more
+      than twice as many channels as steps is refused otherwise.
     - wav: sound, full scale 1, at the rate of its header.
+
+    Columns of times are not channels. Without `channels`, further columns are left out: those that
+    only rise or only fall, as clocks and counters do; those that hold one value, or text; and those
+    whose name describes the recording, such as `confidence`. The notes name each column.
+
+    Rows that share a time are spread evenly up to the next time. Missing values (an empty field,
+    `.`, `-`, NaN, NA, null) and missing rows are interpolated up to `max_gap`, and the notes count
+    them.
 
     Args:
         path: The file.
-        channels: Columns that are the channels, in order; in csv and parquet other case and a unit
-            in brackets do not matter, `x` is `X (g)`. In npy and wav names for all columns, or
-            numbers of some, from 1. None: all columns but those of times.
-        rate_hz: Steps a second. Where the file says it too, they are compared: a clock may be off
+        channels: Columns that are the channels, in order. In csv and parquet, case and a unit in
+            brackets do not matter: `x` is `X (g)`. In npy and wav, names for all columns, or
+            numbers of some columns, from 1. None: all columns except those named above.
+        rate_hz: Steps per second. If the file says it too, the two are compared: a clock may be off
             by 2 %.
-        resample_hz: Rate that the recording is brought to, linearly between its steps, which may
-            be uneven then, as those of phones are; gaps of more than five steps are not bridged.
-            None: it is taken as it is.
+        resample_hz: Rate to resample to, at most twice the rate of the recording. The steps of the
+            file may be uneven then, as those of phones are. A polyphase filter passes frequencies
+            up to 90 % of the lower Nyquist frequency within 0.5 dB and attenuates images and
+            aliases by 50 dB or more. None: the recording keeps its rate.
+        time: Column that holds the times. None: by the names of the columns.
+        time_unit: Unit of the numbers in the column of times: "s", "ms", "us" or "ns". None: by the
+            name of the column, or by the size of the numbers.
+        max_gap: Longest gap between two values, in seconds, that is interpolated. None: 5 steps.
 
     Returns:
         `Recording`.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If it is of another kind, empty, damaged or ragged, lacks a column, holds
-            anything but finite numbers, or is not sampled evenly; the message names the file, the
-            line and the column, and what to do.
+        ValueError: If the file is of another kind, empty, damaged or ragged, lacks a column, has a
+            gap longer than `max_gap`, or is not sampled evenly and `resample_hz` is None; the
+            message names the file, the line and the column, and what to do. `read_pieces` cuts a
+            recording at its gaps.
         ImportError: If it is a parquet file and pyarrow is not installed.
 
     Example:
@@ -63,10 +95,72 @@ def read(
         ((3, 2), ('x', 'y'), ('g', 'g'), 50)
         >>> folder.cleanup()
     """
+    signal, pieces, gaps = _read(
+        path,
+        _request.checked(
+            channels,
+            rate_hz=rate_hz,
+            resample_hz=resample_hz,
+            time=time,
+            time_unit=time_unit,
+            max_gap=max_gap,
+        ),
+    )
+    if gaps:
+        gap, unit = gaps[0], "steps" if signal.seconds is signal.rate_hz is None else "s"
+        raise ValueError(
+            f"{signal.path}, {signal.place(gap.row)}: nothing was recorded in the "
+            f"{gap.seconds:.4g} {unit} before this step, which is more than `max_gap`. Give a "
+            "larger `max_gap`, or cut the recording there: `read_pieces` does it."
+        )
+    return pieces[0]
+
+
+def read_pieces(
+    path: str | os.PathLike,
+    channels: Sequence[str] | None = None,
+    rate_hz: float | None = None,
+    resample_hz: float | None = None,
+    *,
+    time: str | None = None,
+    time_unit: str | None = None,
+    max_gap: float | None = None,
+) -> list[Recording]:
+    """Reads a file as `read` does, and cuts the recording at gaps longer than `max_gap`.
+
+    Args:
+        path: See `read`, also for the other arguments.
+        channels: See `read`.
+        rate_hz: See `read`.
+        resample_hz: See `read`.
+        time: See `read`.
+        time_unit: See `read`.
+        max_gap: See `read`.
+
+    Returns:
+        `Recording`s in the order of time. Pieces of fewer than 8 steps are left out if there are
+        longer ones.
+
+    Raises:
+        ValueError, FileNotFoundError, ImportError: See `read`; a gap is not an error.
+    """
+    _, pieces, _ = _read(
+        path,
+        _request.checked(
+            channels,
+            rate_hz=rate_hz,
+            resample_hz=resample_hz,
+            time=time,
+            time_unit=time_unit,
+            max_gap=max_gap,
+        ),
+    )
+    return pieces
+
+
+def _read(path, request):
+    """The `Signal` of a file, its pieces as `Recording`s, and the gaps between them."""
     path = pathlib.Path(path)
-    _check_rate("rate_hz", rate_hz)
-    _check_rate("resample_hz", resample_hz)
-    channels = None if channels is None else _channels.distinct(channels)
     if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     if not path.is_file():
@@ -77,31 +171,82 @@ def read(
             f"{path} ends in {path.suffix or 'nothing'!r}; recordings are read from "
             f"{', '.join(suffixes())}. Convert it."
         )
-    found, seconds = kind(path, channels, rate_hz, resample_hz is None)
-    return found if resample_hz is None else _even.resampled(found, seconds, resample_hz)
+    signal, resolution = kind(path, request)
+    signal = dataclasses.replace(signal, rate_hz=_agreed(signal, request.rate_hz))
+    pieces, gaps = _gaps.filled(signal, request.max_gap)
+    rate_hz = _common_rate(signal, pieces)
+    return signal, [_finished(piece, resolution, rate_hz, request) for piece in pieces], gaps
 
 
-def _of_csv(path, channels, rate_hz, is_even):
-    return _table.recording(_csv.read(path), channels, rate_hz, is_even)
+def _agreed(signal, rate_hz):
+    """The rate that the caller or the file says, if it is known outside the times."""
+    if signal.seconds is None or len(signal.seconds) < 2:
+        return _table.agreed(signal.path, signal.rate_hz, rate_hz, "its header")
+    return rate_hz
 
 
-def _of_parquet(path, channels, rate_hz, is_even):
-    return _table.recording(_parquet.read(path), channels, rate_hz, is_even)
+def _common_rate(signal, pieces):
+    """The rate of all pieces: that which the caller says, after a comparison with their times."""
+    timed = [piece.seconds for piece in pieces if piece.seconds is not None]
+    timed = [seconds for seconds in timed if len(seconds) > 1]
+    if not timed:
+        return signal.rate_hz
+    measured = sum(len(one) - 1 for one in timed) / sum(one[-1] for one in timed)
+    return _table.agreed(signal.path, float(measured), signal.rate_hz, "its times")
 
 
-def _of_npy(path, channels, rate_hz, _):
-    return _npy.read(path, channels, rate_hz), None
+def _finished(piece, resolution, rate_hz, request):
+    """A piece as a `Recording`, at the rate that is asked for."""
+    piece = dataclasses.replace(piece, rate_hz=rate_hz)
+    if request.resample_hz is not None:
+        piece = _even.resampled(piece, resolution, request.resample_hz)
+    elif piece.seconds is not None:
+        _check_even(piece, resolution)
+    values = piece.values.astype(np.float32)
+    return Recording(
+        piece.path,
+        values,
+        piece.channels,
+        piece.units,
+        piece.rate_hz,
+        piece.notes,
+        piece.left_out,
+    )
 
 
-def _of_wav(path, channels, rate_hz, _):
-    return _wav.read(path, channels, rate_hz), None
+def _check_even(piece, resolution):
+    if not _even.is_even(piece.seconds, resolution):
+        _times.check_even(piece.path, piece.seconds, piece.place)
 
 
-def _check_rate(name, rate_hz):
-    if rate_hz is None:
-        return
-    if not isinstance(rate_hz, numbers.Real) or not 0 < rate_hz < math.inf:
-        raise ValueError(f"`{name}` must be a positive number. Received {rate_hz!r}.")
+def _of_csv(path, request):
+    return _table.signal(_csv.read(path), request)
+
+
+def _of_parquet(path, request):
+    return _table.signal(_parquet.read(path), request)
+
+
+def _of_npy(path, request):
+    return _table.signal(_npy.read(path, request.channels), request)
+
+
+def _of_wav(path, request):
+    for name in ("time", "time_unit"):
+        if getattr(request, name) is not None:
+            raise ValueError(f"{path} is sound, which has no column of times: leave out `{name}`.")
+    sound = _wav.read(path, request.channels, request.rate_hz)
+    signal = _recording.Signal(
+        path,
+        sound.values.astype(np.float64),
+        sound.channels,
+        sound.units,
+        None,
+        sound.rate_hz,
+        lambda row: f"sample {row}",
+        sound.notes,
+    )
+    return signal, 0.0
 
 
 _KINDS = {".csv": _of_csv, ".npy": _of_npy, ".parquet": _of_parquet, ".wav": _of_wav}

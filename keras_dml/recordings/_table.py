@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from keras_dml.recordings import _channels, _recording, _times
+from keras_dml.recordings import _channels, _recording, _request, _times
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,10 +20,14 @@ class Table:
         names: Names of the columns.
         header: Place of the names in the file: `"line 1"`.
         place: Function of a row that gives its place in the file: `"line 7"`.
-        numbers: Function of a column's index that gives its numbers, float64; raises ValueError
-            where one is none.
-        seconds: Function of a column's index that gives the seconds of its dates; None if it holds
-            no dates.
+        numbers: Function of a column's index that returns its numbers, float64, with NaN for a
+            missing number; raises ValueError if a field is neither.
+        seconds: Function of a column's index that returns the seconds of its dates, with NaN for a
+            missing date; None if the column holds no dates.
+        notes: Sentences that say what was assumed when the file was read.
+        rate_hz: Rate that the file says outside its columns; None if it does not.
+        is_text: Function of a column's index that returns whether fewer than half of its fields
+            are numbers.
     """
 
     path: pathlib.Path
@@ -32,41 +36,76 @@ class Table:
     place: Callable[[int], str]
     numbers: Callable[[int], np.ndarray]
     seconds: Callable[[int], np.ndarray | None]
+    notes: tuple[str, ...] = ()
+    rate_hz: float | None = None
+    is_text: Callable[[int], bool] = lambda i: True
 
 
-def recording(table, channels, rate_hz, is_even):
-    """The recording of a table: the columns asked for, or all but those of times; and the seconds
-    of its steps from the first, None where no column has them.
+def signal(table, request):
+    """Reads the channels and the times of a table.
 
     Args:
         table: `Table`.
-        channels: Names of columns; None: all but those of times.
-        rate_hz: Rate that the caller says; None: unknown.
-        is_even: Whether the times must be even; else without long gaps.
+        request: `Request`.
+
+    Returns:
+        `(signal, resolution)`: the `Signal` of the channels that are asked for, or of all columns
+        that may be channels; and the seconds between two times that the clock can tell apart.
 
     Raises:
-        ValueError: If a column is missing or holds anything but numbers, or the times are
-            irregular or of another rate.
+        ValueError: If a column is missing or holds anything but numbers, or the times do not rise.
     """
-    names, times = table.names, _times.columns(table.names)
+    if not len(table.names):
+        raise ValueError(f"{table.path}, {table.header}: no columns.")
+    asked = request.channels
+    channels = (
+        None if asked is None else _channels.among(table.path, table.names, asked, table.header)
+    )
+    time, times = _time_columns(table, request, channels or ())
+    left_out, notes = [], [*table.notes]
     if channels is None:
-        chosen = [i for i in range(len(names)) if i not in times]
-    else:
-        chosen = _channels.among(table.path, names, channels, table.header)
-        times = [i for i in times if i not in chosen]
-    if not chosen:
+        channels, reasons = _unasked(table, times)
+        notes += [_left_out(name, reason) for name, reason in reasons.items()]
+        strict = _times.columns(table.names)  # never channels, so that files need not agree
+        left_out = [*reasons, *(table.names[i] for i in times if i not in strict)]
+    elif time is None and table.rate_hz is None and request.rate_hz is None:
+        clock = _clock(table, channels)
+        if clock is not None:
+            notes.append(
+                f"Column {clock!r} only rises. If it holds the times, give `time={clock!r}`."
+            )
+    names = [table.names[i] for i in channels]
+    values = np.stack([table.numbers(i) for i in channels], axis=1)
+    rows = np.arange(len(values))
+    seconds, resolution = None, 0.0
+    if time is not None:
+        seconds, resolution, rows = _seconds(table, time, request.time_unit)
+        if len(rows) < len(values):
+            notes.append("Rows at the start or the end that have no time were left out.")
+    elif request.time_unit is not None:
         raise ValueError(
-            f"{table.path}, {table.header}: only times are named, {', '.join(names)}, and no "
-            "channel."
+            f"{table.path}, {table.header}: no column of times is known, so `time_unit` does not "
+            f"apply. Its columns are {', '.join(table.names)}: name the times by `time`."
         )
-    values = np.stack([table.numbers(i) for i in chosen], axis=1)
-    values = _recording.checked(table.path, values, [names[i] for i in chosen], table.place)
-    plain, units = zip(*(_channels.split(names[i]) for i in chosen), strict=True)
-    seconds = _seconds(table, times[0], is_even) if times else None
-    found = None if seconds is None else _times.rate_hz(seconds)
-    rate = agreed(table.path, found, rate_hz, "its times")
-    named = plain if channels is None else tuple(channels)
-    return _recording.Recording(table.path, values, named, units, rate), seconds
+
+    def place(row):
+        return table.place(rows[row])
+
+    values = values[rows]
+    _recording.check_range(table.path, values, names, place)
+    plain, units = zip(*map(_channels.split, names), strict=True)
+    read = _recording.Signal(
+        table.path,
+        values,
+        plain if asked is None else tuple(asked),
+        units,
+        seconds,
+        table.rate_hz,
+        place,
+        tuple(notes),
+        tuple(_channels.split(name)[0] for name in left_out),
+    )
+    return read, resolution
 
 
 def agreed(path, found, given, what):
@@ -91,23 +130,139 @@ def agreed(path, found, given, what):
     return given
 
 
-def _seconds(table, i, is_even):
-    times = table.seconds(i)
+def _time_columns(table, request, channels):
+    """The column of times that is used, or None, and all columns that hold times."""
+    if request.time is not None:
+        (time,) = _channels.among(table.path, table.names, [request.time], table.header)
+        return time, [*dict.fromkeys([time, *_times.columns(table.names)])]
+    strict = [i for i in _times.columns(table.names) if i not in channels]
+    others = [i for i in range(len(table.names)) if i not in strict and i not in channels]
+    loose = [
+        i for i in others if _rises(table, i) and (_is_of_dates(table, i) or _is_clock(table, i))
+    ]
+    loose.sort(key=lambda i: _times.unit_of(table.names[i]) is None)
+    times = [*strict, *loose]
+    if not times:
+        return None, []
+    rising = [i for i in times if _rises(table, i)]
+    return next((i for i in rising if _has_unit(table, i)), [*rising, *times][0]), times
+
+
+def _is_of_dates(table, i):
+    try:
+        return table.is_text(i) and table.seconds(i) is not None
+    except ValueError:
+        return False
+
+
+def _is_clock(table, i):
+    """Whether a column of numbers has a word for time in its name and a known unit."""
+    return _times.is_named_after_time(table.names[i]) and _has_unit(table, i)
+
+
+def _has_unit(table, i):
+    """Whether the unit of a column of times is known, by its name or by its size."""
+    if _times.unit_of(table.names[i]) is not None or _is_of_dates(table, i):
+        return True
+    return _times.has_usual_size(table.numbers(i))
+
+
+def _rises(table, i):
+    """Whether the numbers or dates of a column rise; a few times may be the same or missing."""
+    try:
+        times = table.seconds(i)
+        times = table.numbers(i) if times is None else times
+    except ValueError:
+        return False
+    times = times[np.isfinite(times)]
+    return len(times) > 1 and bool((np.diff(times) >= 0).all() and times[-1] > times[0])
+
+
+def _clock(table, channels):
+    """Name of the first column besides the channels that only rises and is not named after a
+    counter, or None."""
+    for i, name in enumerate(table.names):
+        if i in channels or _channels.is_named_counter(name) or not _rises(table, i):
+            continue
+        if _channels.is_counter(name, table.numbers(i)):
+            return name
+    return None
+
+
+def _unasked(table, times):
+    """The columns that are channels if none are named, and why others are left out."""
+    channels, constant, left_out = [], [], {}
+    for i, name in enumerate(table.names):
+        if i in times:
+            continue
+        reason = None
+        try:
+            values = table.numbers(i)
+        except ValueError:
+            if not name.strip() or table.names.count(name) > 1 or not table.is_text(i):
+                raise
+            reason = "it holds no numbers"
+        else:
+            reason = _reason(name, values)
+        if reason is None:
+            channels.append(i)
+        else:
+            left_out[name] = reason
+            if reason == _channels.IS_CONSTANT:
+                constant.append(i)
+    if not channels and constant:  # a recording without any movement
+        channels = constant
+        left_out = {
+            name: reason for name, reason in left_out.items() if reason != _channels.IS_CONSTANT
+        }
+    if not channels:
+        columns = [f"{name!r}: {reason}" for name, reason in left_out.items()]
+        others = f" Other columns are no channels unless you name them ({'; '.join(columns)})."
+        raise ValueError(
+            f"{table.path}, {table.header}: no channel.{others if columns else ''} Its columns are "
+            f"{', '.join(table.names)}: name the channels by `channels`."
+        )
+    return channels, left_out
+
+
+def _reason(name, values):
+    """Why a column is not a channel unless it is named, or None."""
+    if len(values) and 2 * np.isfinite(values).sum() < len(values):
+        return "fewer than half of its fields hold numbers"
+    if _channels.is_about(name):
+        return "by its name it describes the recording"
+    if _channels.is_counter(name, values):
+        return _channels.RISES
+    return _channels.IS_CONSTANT if _channels.is_constant(values) else None
+
+
+def _left_out(name, reason):
+    advice = "name it in `channels` to use it"
+    if reason == _channels.RISES:
+        advice += f", or give `time={name!r}` if it holds the times"
+    return f"Column {name!r} was not used as a channel: {reason}; {advice}."
+
+
+def _seconds(table, i, unit):
+    """The seconds of a column of times, the resolution of its clock, and the rows that have a
+    time. Times that are missing between others are interpolated by their rows."""
+    times, name = table.seconds(i), table.names[i]
     are_dates = times is not None
     times = times if are_dates else table.numbers(i)
-    if not np.isfinite(times).all():
+    is_infinite = np.isinf(times)
+    present = np.flatnonzero(np.isfinite(times))
+    if is_infinite.any() or (len(times) and not len(present)):
         row = np.flatnonzero(~np.isfinite(times))[0]
+        raise ValueError(f"{table.path}, {table.place(row)}: the time in {name!r} is {times[row]}.")
+    if are_dates and unit is not None:
         raise ValueError(
-            f"{table.path}, {table.place(row)}: the time in {table.names[i]!r} is {times[row]}."
+            f"{table.path}, {table.header}: column {name!r} holds dates, to which `time_unit` does "
+            "not apply. Leave it out."
         )
-    seconds = _times.since_first(
-        table.path,
-        table.names[i],
-        times,
-        table.place,
-        is_seconds=are_dates,
-        may_repeat=not is_even,
+    rows = np.arange(present[0], present[-1] + 1) if len(present) else np.arange(0)
+    times = np.interp(rows, present, times[present]) if len(present) < len(rows) else times[rows]
+    size = 1.0 if are_dates else _request.TIME_UNITS.get(unit)
+    seconds, resolution = _times.since_first(
+        table.path, name, times, lambda row: table.place(rows[row]), unit=size
     )
-    check = _times.check_even if is_even else _times.check_gaps
-    check(table.path, seconds, table.place)
-    return seconds
+    return seconds, resolution, rows

@@ -1,23 +1,35 @@
 """The rate of a recording, by its column of times."""
 
 import datetime
+import math
 import re
 
 import numpy as np
 
-from keras_dml.recordings import _channels
-
-NAMES = {"time", "times", "t", "timestamp", "timestamps", "datetime", "elapsed"}
-SECONDS = {
-    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
-    **dict.fromkeys(("ms", "msec", "millis", "milliseconds"), 1e-3),
-    **dict.fromkeys(("us", "\u00b5s", "\u03bcs", "micros", "microseconds"), 1e-6),
-    **dict.fromkeys(("ns", "nanos", "nanoseconds"), 1e-9),
+NAMES = {
+    *("time", "times", "t", "timestamp", "timestamps", "datetime", "elapsed", "epoch", "epoc"),
+    *("clock", "zeit", "zeitstempel", "temps", "horodatage", "tiempo", "tempo", "tijd"),
 }
+# Words that may stand beside a word for time, as in `Time since start in ms`.
+BESIDE = {
+    *("absolute", "begin", "beginning", "computer", "date", "device", "from", "gaze", "host", "in"),
+    *("local", "log", "logging", "motion", "of", "phone", "posix", "reboot", "recording"),
+    *("relative", "sample", "sampling", "sensor", "since", "start", "system", "the", "unix"),
+    *("utc", "seit", "start", "depuis", "desde", "dal"),
+}
+SECONDS = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds", "sekunden", "secondes"), 1.0),
+    **dict.fromkeys(("segundos", "secondi"), 1.0),
+    **dict.fromkeys(("ms", "msec", "msecs", "millis", "millisecond", "milliseconds"), 1e-3),
+    **dict.fromkeys(("millisekunden", "millisecondes", "milisegundos"), 1e-3),
+    **dict.fromkeys(("us", "\u00b5s", "\u03bcs", "usec", "micros"), 1e-6),
+    **dict.fromkeys(("microsecond", "microseconds"), 1e-6),
+    **dict.fromkeys(("ns", "nsec", "nanos", "nanosecond", "nanoseconds"), 1e-9),
+}
+ZONES = {"utc", "gmt", "local", "txt", "iso", "iso8601", "unix"}  # in brackets behind a time
 EPOCHS = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))  # seconds since 1970 are some 1e9
 SAME = 0.02  # a phone that is told to give 50 Hz gives 49.6 or 50.3
 JITTER = 0.5  # of a step: at more a sample is missing, or twice there
-LONGEST_GAP = 5  # steps, between which a line is drawn when times are brought to even steps
 LEAST_HZ = 1.0  # of a column without a unit: steps above a second are milliseconds, or numbers
 
 
@@ -27,32 +39,56 @@ def is_same_rate(found_hz: float, wanted_hz: float) -> bool:
 
 
 def columns(names):
-    """Indices of the columns of times, those that name their unit first.
+    """Returns the indices of the columns of times, those that name their unit first.
 
-    A column is known by its name: time, t, timestamp or elapsed, with a unit behind it or without,
-    as in `time_ms` or `Time (s)`; or by a unit that is written out, as in `seconds_elapsed`.
+    A column is known by its name: time, t, timestamp or elapsed, with a unit or without, as in
+    `time_ms`, `Time (s)` or `Time since start in ms`; or by a unit that is written out, as in
+    `seconds_elapsed`.
     """
-    found = [i for i, name in enumerate(names) if _is_of_times(name)]
-    return sorted(found, key=lambda i: _unit(names[i]) is None)
+    rows = [i for i, name in enumerate(names) if _is_of_times(name)]
+    return sorted(rows, key=lambda i: unit_of(names[i]) is None)
+
+
+def is_named_after_time(name):
+    """Whether a name has a word for time among others, as `pupil_timestamp`."""
+    return bool(NAMES - {"t", "tempo"} & set(_words(name)))
+
+
+def unit_of(name):
+    """Returns the seconds of the unit that the name of a column of times has, or None."""
+    return next((SECONDS[word] for word in reversed(_words(name)) if word in SECONDS), None)
+
+
+def has_usual_size(times):
+    """Whether numbers that rise are seconds, or in the unit that their size since 1970 tells."""
+    times = times[np.isfinite(times)]
+    return _is_fast((times - times[0]) * _by_size(times))
+
+
+def _is_fast(seconds):
+    return len(seconds) < 2 or usual_step(seconds) * LEAST_HZ <= 1 + 1e-9
 
 
 def _is_of_times(name):
-    words, bracket = _words(name)
-    if bracket is not None:
-        return bracket in SECONDS and set(words) <= NAMES
-    is_said = any(word in NAMES or (word in SECONDS and len(word) > 2) for word in words)
-    return is_said and set(words) <= NAMES | SECONDS.keys()
-
-
-def _unit(name):
-    """Seconds of the unit that a name of times has; None if it has none."""
-    words, bracket = _words(name)
-    return next((SECONDS[word] for word in (*words, bracket) if word in SECONDS), None)
+    words = _words(name)
+    others = [word for word in words if word not in BESIDE]
+    is_said = any(word in NAMES or (word in SECONDS and len(word) > 2) for word in others)
+    return is_said and set(others) <= NAMES | SECONDS.keys()
 
 
 def _words(name):
-    plain, bracket = _channels.split(name.casefold())
-    return re.split(r"[\s_\-.]+", plain), bracket
+    """Words of a name in lower case: `loggingTime(ms)` has `logging`, `time` and `ms`. Brackets
+    that hold no unit, such as `(UTC)` and `(-0500)`, are passed over."""
+    name = re.sub(r"([a-z])([A-Z])", r"\1 \2", name)
+    brackets = re.findall(r"[(\[]([^()\[\]]*)[)\]]", name.casefold())
+    plain = re.sub(r"[(\[][^()\[\]]*[)\]]", " ", name.casefold())
+    units = [text.strip() for text in brackets if text.strip() in SECONDS]
+    others = [text for text in brackets if text.strip() not in SECONDS]
+    is_measured = any(
+        re.search(r"[a-z/]{1,}", text) and text.strip() not in ZONES for text in others
+    )
+    words = [word for word in re.split(r"[\s_\-.:;/,]+", plain) if word]
+    return [*words, *units, *(["another unit"] if is_measured else [])]
 
 
 def seconds_of(path, name, texts, place):
@@ -61,7 +97,7 @@ def seconds_of(path, name, texts, place):
     Args:
         path: The file, for errors.
         name: Name of the column.
-        texts: The dates.
+        texts: The dates; None stands for a missing one.
         place: Function of a row that gives its place in the file.
 
     Raises:
@@ -69,6 +105,9 @@ def seconds_of(path, name, texts, place):
     """
     start, seconds = None, []
     for row, text in enumerate(texts):
+        if text is None:  # a missing date
+            seconds.append(math.nan)
+            continue
         try:
             moment = datetime.datetime.fromisoformat(text.strip())
             start = start or moment
@@ -82,45 +121,82 @@ def seconds_of(path, name, texts, place):
     return np.array(seconds)
 
 
-def since_first(path, name, times, place, *, is_seconds=False, may_repeat=False):
-    """Seconds of each step from the first.
+def since_first(path, name, times, place, *, unit=None):
+    """Returns the seconds of each step from the first.
+
+    Rows that share a time, as sensors write them that deliver several samples at once, are spread
+    evenly up to the next time.
 
     Args:
         path: The file, for errors.
         name: Name of the column.
-        times: Its numbers, shape `(time,)`.
+        times: Its numbers, shape `(time,)`, all finite.
         place: Function of a row that gives its place in the file.
-        is_seconds: Whether they are seconds whatever the name says, such as dates that were read.
-        may_repeat: Whether steps may have the time of the one before, as those of phones do.
+        unit: Seconds of the unit of the numbers; None: by the name, or by their size.
+
+    Returns:
+        `(seconds, resolution)`: the seconds, which rise, and the seconds between two times that the
+        clock can tell apart.
 
     Raises:
-        ValueError: If they do not rise, or are in no known unit.
+        ValueError: If the times fall or are all the same, or their unit is unknown.
     """
-    said = 1.0 if is_seconds else _unit(name)
+    unit = unit_of(name) if unit is None else unit
     since = times - times[:1]
-    may_repeat = may_repeat and bool(since.any())  # not all of one time
-    falls = np.flatnonzero(np.diff(since) < 0 if may_repeat else ~(np.diff(since) > 0))
-    if len(falls):
-        row = falls[0] + 1
+    falls = np.flatnonzero(np.diff(since) < 0)
+    if len(falls) or (len(since) > 1 and not since.any()):
+        row = falls[0] + 1 if len(falls) else 1
         raise ValueError(
             f"{path}, {place(row)}: the time in column {name!r} does not rise, from "
             f"{times[row - 1]} to {times[row]}. Sort the rows and leave doubled ones out, or take "
             "the column out and give the rate."
         )
-    seconds = since * (_by_size(times) if said is None else said)
-    rate = rate_hz(seconds)
-    if said is None and rate is not None and rate < LEAST_HZ:
+    seconds = since * (_by_size(times) if unit is None else unit)
+    spread = evenly_spread(seconds)
+    if unit is None and not _is_fast(spread):
         plain = name.strip()
         raise ValueError(
             f"{path}: column {name!r} rises by {np.diff(times).mean():.4g} a row and does not say "
-            f"of what. Name it {plain}_s, {plain}_ms, {plain}_us or {plain}_ns; if it counts rows, "
-            "row."
+            f"of what. Give `time_unit`, or name it {plain}_s, {plain}_ms, {plain}_us or "
+            f"{plain}_ns; if it counts rows, row."
         )
-    return seconds
+    return spread, _resolution(seconds)
+
+
+def evenly_spread(seconds):
+    """Spreads rows that share a time evenly up to the next time.
+
+    The first time may have fewer rows than the others, because the recording began within it. Its
+    rows are placed before the second time.
+
+    Args:
+        seconds: Times that do not fall, shape `(time,)`, of which at least two differ.
+    """
+    firsts = np.flatnonzero(np.r_[True, np.diff(seconds) > 0][: len(seconds)])
+    if len(firsts) in (1, len(seconds)):
+        return seconds
+    counts = np.diff(np.r_[firsts, len(seconds)])
+    spans = np.diff(seconds[firsts])
+    usual = np.median(spans / counts[:-1])
+    steps = np.r_[spans / counts[:-1], usual]  # of the rows at each time
+    steps[steps > (1 + JITTER) * usual] = usual  # the rest of the time is a gap
+    rows = np.arange(len(seconds)) - np.repeat(firsts, counts)
+    spread = seconds + rows * np.repeat(steps, counts)
+    is_partial = counts[0] < counts[1:].max() and spans[0] <= (1 + JITTER) * np.median(spans)
+    if is_partial:
+        count = counts[0]
+        spread[:count] = seconds[count] - usual * np.arange(count, 0, -1)
+    return spread - spread[0]
+
+
+def usual_step(seconds):
+    """Returns the usual step of times that rise, of which some may be missing."""
+    steps = np.diff(seconds)
+    return float(steps[steps <= (1 + JITTER) * np.median(steps)].mean())
 
 
 def rate_hz(seconds):
-    """Steps a second on average, of times that rise; None for a single step."""
+    """Returns the steps per second on average, or None for a single step."""
     return float((len(seconds) - 1) / seconds[-1]) if len(seconds) > 1 else None
 
 
@@ -135,17 +211,6 @@ def check_even(path, seconds, place):
         )
 
 
-def check_gaps(path, seconds, place):
-    """Refuses times with a gap that no line should bridge."""
-    row, step, mean = _farthest(seconds)
-    if step > LONGEST_GAP * mean:
-        raise ValueError(
-            f"{path}, {place(row)}: nothing was recorded in the {step:.4g} s before this step, and "
-            f"steps are {mean:.4g} s apart on average. What lies in a gap of more than "
-            f"{LONGEST_GAP} steps is not made up: cut the file there into two."
-        )
-
-
 def _farthest(seconds):
     """The row whose step differs most from the mean, that step, and the mean."""
     steps = np.diff(seconds)
@@ -154,6 +219,20 @@ def _farthest(seconds):
     mean = steps.mean()
     row = np.abs(steps - mean).argmax()
     return row + 1, steps[row], mean
+
+
+def _resolution(seconds):
+    """How far rounding may have moved times: the largest power of ten, in seconds, that all times
+    are multiples of; less if they rise in steps of one length."""
+    steps = np.diff(seconds)
+    steps = steps[steps > 0]
+    if not len(steps):
+        return 0.0
+    for power in range(0, -10, -1):
+        multiples = seconds / 10.0**power
+        if np.abs(multiples - multiples.round()).max() < 1e-3:
+            return float(min(10.0**power, np.ptp(steps)))
+    return 0.0
 
 
 def _by_size(times):

@@ -85,15 +85,26 @@ class People:
         names, counts = np.unique(long.subjects, return_counts=True)
         return long.of(set(names[counts >= recordings]))
 
-    def halves(self):
-        """The same recordings in two sessions: the first and the last half of each person's, in the
-        order of their sessions."""
+    def halves(self, files=None):
+        """Divides each person's recordings into two sessions, in the order of their sessions.
+
+        Args:
+            files: File of each recording. The recordings of one file are in one session if the
+                person has several files. None: each recording is a file.
+        """
         sessions, subjects = np.array(self.sessions), np.array(self.subjects)
         for subject in set(self.subjects):
             own = np.flatnonzero(subjects == subject)
             order = own[np.argsort(sessions[own], kind="stable")]
-            sessions[order[: len(order) // 2]], sessions[order[len(order) // 2 :]] = 1, 2
+            half = _middle(len(order), [] if files is None else [files[i] for i in order])
+            sessions[order[:half]], sessions[order[half:]] = 1, 2
         return People(self.signals, self.subjects, sessions.tolist())
+
+
+def _middle(count, files):
+    """The index nearest to the middle at which another file begins; the middle if none does."""
+    starts = [i for i in range(1, len(files)) if files[i] != files[i - 1]]
+    return min(starts, key=lambda i: abs(i - count // 2), default=count // 2)
 
 
 def _at_tempo(signal, tempo):

@@ -100,7 +100,7 @@ def test_files_are_enrolled_and_the_model_is_remembered(command, model, walks, t
     again = walks.file("alice", "3.csv")
     assert answered(command, "enroll", db, "alice", again) == (
         0,
-        {"person": "alice", "kept": [str(again)], "refused": {}, "enrolled": 3},
+        {"person": "alice", "kept": [str(again)], "refused": {}, "enrolled": 3, "notes": {}},
     )
 
 
@@ -266,7 +266,7 @@ def test_what_is_rejected_is_no_longer_accepted(command, family, walks):
     impostor = walks.file("alice")
     assert answered(command, "verify", family, "alice", impostor)[0] == 0
     words = ("reject", family, "alice", impostor)
-    assert answered(command, *words) == (0, {"person": "alice", "marked": 1})
+    assert answered(command, *words) == (0, {"person": "alice", "marked": 1, "notes": {}})
     code, found = answered(command, "verify", family, "alice", impostor)
     assert code == 1 and found["denied"]
     assert answered(command, "people", family)[1] == {"alice": 4, "bob": 4}
@@ -386,7 +386,9 @@ def test_recordings_of_uneven_times_are_brought_to_the_rate_of_the_model(
 ):
     path = walks.file("alice", steps=80)
     lines = path.read_text().splitlines()
-    path.write_text("\n".join(lines[:20] + lines[22:]))
+    time, _, values = lines[20].partition(",")
+    lines[20] = f"{float(time) + 0.9 / RATE_HZ},{values}"
+    path.write_text("\n".join(lines))
     assert "Bring them to even ones by --resample" in failed(
         command, "verify", family, "alice", path
     )
@@ -695,3 +697,94 @@ def test_a_distance_is_explained_by_parts_that_sum_to_it(command, family, walks,
 def test_of_a_folder_no_recording_is_picked_to_be_explained(command, family, walks):
     folder = walks.file("alice").parent
     assert f"{str(folder)!r} is not a file" in failed(command, "explain", family, "alice", folder)
+
+
+def clocked(walks, name="odd.csv", person="alice", clock="foo", steps=STEPS):
+    """A walk whose times are in milliseconds under an unknown name, and a counter."""
+    path = walks.file(person, name, steps)
+    header, *lines = path.read_text().splitlines()
+    rows = [line.partition(",") for line in lines]
+    rows = [f"{round(1000 * float(t))},{i},{rest}" for i, (t, _, rest) in enumerate(rows)]
+    path.write_text("\n".join([f"{clock},sample{header[1:]}", *rows]))
+    return path
+
+
+def test_times_are_named_by_options_of_the_commands(command, family, walks, tmp_path, notes):
+    path = clocked(walks)
+    command("verify", family, "alice", path)
+    assert any("do not say their rate" in note for note in notes)
+    assert any("Column 'foo' only rises" in note and "--time 'foo'" in note for note in notes)
+    options = ("--time", "foo", "--time-unit", "ms", "--max-gap", "0.2")
+    folder = tmp_path / "odd"
+    for person in (f"volunteer {i}" for i in range(60)):
+        for i in range(2):
+            clocked(walks, f"odd/{person}/{i}.csv", person)
+    for words in (
+        ("verify", family, "alice", path),
+        ("identify", family, path),
+        ("explain", family, "alice", path),
+        ("enroll", family, "alice", path),
+        ("reject", family, "bob", path),
+        ("calibrate", family, folder, "--far", FAR),
+    ):
+        notes.clear()
+        code, found = answered(command, *words, *options)
+        assert code == 0 and found["notes"] == {} and notes == []
+        assert "has 0.05 Hz" in failed(command, *words, "--time", "foo", "--time-unit", "s")
+
+
+def test_gaps_are_cut_and_counted_by_the_commands(command, family, walks, notes):
+    path = walks.file("alice", steps=90)
+    lines = path.read_text().splitlines()
+    lines[10] = ",".join([*lines[10].split(",")[:3], ""])
+    path.write_text("\n".join(lines[:31] + lines[60:]))
+    code, found = answered(command, "verify", family, "alice", path)
+    assert (
+        code == 0
+        and found["accepted"]
+        and set(found["notes"])
+        == {
+            "1 missing value was interpolated.",
+            "The recording was cut at 1 long gap.",
+            "The longest piece between the gaps was used.",
+        }
+    )
+    assert len([note for note in notes if note.startswith("Note: ")]) == 3
+    code, found = answered(command, "verify", family, "alice", path, "--max-gap", "1")
+    assert any("missing rows were interpolated" in note for note in found["notes"])
+
+
+def test_notes_are_printed_once_with_the_count_of_files(command, family, walks, notes):
+    paths = []
+    for i in range(3):
+        paths.append(walks.file("alice", f"{i}.csv"))
+        paths[-1].write_text(paths[-1].read_text().replace("\n", "\n", 1))
+        lines = paths[-1].read_text().splitlines()
+        lines[5] = ",".join([*lines[5].split(",")[:3], "NaN"])
+        paths[-1].write_text("\n".join(lines))
+    code, found = answered(command, "enroll", family, "alice", *paths)
+    assert code == 0 and found["notes"] == {"1 missing value was interpolated.": 3}
+    assert notes == ["Note (3 files): 1 missing value was interpolated."]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--time", "bar"), "there is no column 'bar'"),
+        (("--max-gap", "-1"), "--max-gap must be a positive number"),
+        (("--time", ""), "--time must be the name of a column"),
+    ],
+)
+def test_options_of_times_are_refused_by_their_names(command, family, walks, options, message):
+    assert message in failed(command, "verify", family, "alice", walks.file("alice"), *options)
+
+
+def test_an_array_with_channels_first_is_turned_by_the_channels_of_the_model(
+    command, family, walks, tmp_path
+):
+    values = np.loadtxt(walks.file("alice"), delimiter=",", skiprows=1)[:, 1:]
+    np.save(tmp_path / "turned.npy", values.T)
+    code, found = answered(
+        command, "verify", family, "alice", tmp_path / "turned.npy", "--rate-hz", "50"
+    )
+    assert code == 0 and found["accepted"] and "was turned" in next(iter(found["notes"]))

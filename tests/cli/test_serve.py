@@ -128,12 +128,23 @@ def test_arrays_tables_and_their_rates_are_read(family):
     found = family.post("/people/alice/verify", files=sent, data={"rate_hz": "50"}).json()
     assert not any("rate" in note for note in found["notes"])
     lines = walk("alice", 9, steps=80).splitlines()
-    uneven = b"\n".join(lines[:20] + lines[22:])
+    time, _, values = lines[20].partition(b",")
+    uneven = b"\n".join([*lines[:20], b"%.4f,%b" % (float(time) + 0.018, values), *lines[21:]])
     refused = post(family, "alice", "verify", uneven)
     assert refused.status_code == 422 and "even ones by `resample`" in refused.json()["error"]
     assert post(family, "alice", "verify", uneven, resample="true").json()["accepted"]
     other = walk("alice", 9, header="t,ax,ay,az")
     assert post(family, "alice", "verify", other, channels="ax,ay,az").json()["accepted"]
+    gap = b"\n".join([*lines[:31], *lines[60:]])
+    found = post(family, "alice", "verify", gap).json()
+    assert any("cut at 1 long gap" in note for note in found["notes"])
+    clock = walk("alice", 9, header="foo,x (g),y (g),z (g)")
+    asked = post(family, "alice", "verify", clock).json()["notes"]
+    assert any("give `time` 'foo'" in note or "`time='foo'`" in note for note in asked)
+    found = post(family, "alice", "verify", clock, time="foo", time_unit="s", max_gap="1").json()
+    assert found["accepted"] and found["notes"] == []
+    for name, value in (("time", "bar"), ("time_unit", "h"), ("max_gap", "-1"), ("max_gap", "x")):
+        assert post(family, "alice", "verify", clock, **{name: value}).status_code == 422
 
 
 def test_recordings_that_do_not_fit_are_refused_by_name(family):

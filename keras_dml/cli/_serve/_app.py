@@ -9,6 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from keras_dml import __version__
+from keras_dml.cli._options import Unit
 from keras_dml.cli._serve import _errors, _guard, _schemas
 from keras_dml.cli._serve._desk import Desk
 
@@ -40,6 +41,9 @@ class Sent:
     channels: str | None
     rate_hz: float | None
     resample: bool
+    time: str | None
+    time_unit: Unit | None
+    max_gap: float | None
 
 
 def _sent(
@@ -53,10 +57,17 @@ def _sent(
         float | None, Form(description="Steps a second of files that do not say it.")
     ] = None,
     resample: Annotated[
-        bool, Form(description="Bring recordings to the model's rate, also such of uneven times.")
+        bool, Form(description="Resample recordings to the model's rate; times may be uneven.")
     ] = False,
+    time: Annotated[str | None, Form(description="Column that holds the times.")] = None,
+    time_unit: Annotated[
+        Unit | None, Form(description="Unit of the times: s, ms, us or ns.")
+    ] = None,
+    max_gap: Annotated[
+        float | None, Form(description="Seconds of the longest gap that is interpolated.")
+    ] = None,
 ):
-    return Sent(files, channels, rate_hz, resample)
+    return Sent(files, channels, rate_hz, resample, time, time_unit, max_gap)
 
 
 def _limits(

@@ -7,6 +7,7 @@ import warnings
 
 from keras_dml import reports
 from keras_dml.cli import _answers, _galleries
+from keras_dml.cli._options import Reading
 from keras_dml.cli._serve import _schemas, _uploads
 
 
@@ -115,16 +116,22 @@ class Desk:
         block has ended."""
         notes = []
         with self._lock, _uploads.kept(sent.files) as files:
-            reader = _galleries.Reader(
-                self._gallery, sent.channels or None, sent.rate_hz, sent.resample
+            reading = Reading(
+                sent.channels or None,
+                sent.rate_hz,
+                sent.resample,
+                sent.time or None,
+                sent.time_unit,
+                sent.max_gap,
             )
+            reader = _galleries.Reader(self._gallery, reading)
             with warnings.catch_warnings(record=True, action="always", category=UserWarning) as met:
                 try:
                     yield reader, files, notes
                 except (KeyError, ImportError, TypeError, ValueError) as error:
                     error.files = files  # whose paths are gone when it is told
                     raise
-            texts = [*reader.unsaid, *(str(one.message) for one in met)]
+            texts = [*reader.unsaid, *reader.notes, *(str(one.message) for one in met)]
             notes += [self._told.words(text, files) for text in dict.fromkeys(texts)]
 
 

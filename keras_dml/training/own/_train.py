@@ -41,6 +41,7 @@ class Trained:
         card: The card as written.
         refused: Why recordings were left out, by their names.
         not_exported: Why a file for devices is missing, in words; None where they are written.
+        notes: Sentences about what was assumed when files were read, with the number of files.
     """
 
     folder: pathlib.Path
@@ -49,6 +50,7 @@ class Trained:
     card: dict
     refused: dict
     not_exported: str | None = None
+    notes: dict = dataclasses.field(default_factory=dict)
 
     def __str__(self):
         if not self.leaderboard:
@@ -72,6 +74,7 @@ def train(
     seed=0,
     resume=False,
     names=None,
+    files=None,
 ) -> Trained:
     """Trains on recordings of one's own, and writes what tells people apart best into a folder.
 
@@ -106,6 +109,9 @@ def train(
             arguments it ends as if it had not been. The minutes begin anew, and trainings of a
             network that were begun keep their steps.
         names: Name of each recording in what is said of it, such as its file.
+        files: File of each recording, if files were cut into several recordings. Recordings of one
+            file are not enrolled and observed against each other, unless a person has only one
+            file. None: each recording is a file.
 
     Returns:
         `Trained`.
@@ -136,7 +142,13 @@ def train(
     refused |= short
     if not found.signals:
         raise ValueError(f"No recording has a whole window. {checks.shown(short)}")
-    found, repeats = tasks.in_sides(found)
+    files = names if files is None else list(files)
+    if len(files) != len(names):
+        raise ValueError(
+            f"`files` must have one entry per recording, {len(names)}. Received {len(files)}."
+        )
+    file_of = dict(zip(names, files, strict=True))
+    found, repeats = tasks.in_sides(found, [file_of[name] for name in kept if name not in short])
     gravity = tasks.has_gravity(found.signals)
     task = tasks.Task(channels, units, float(rate_hz), kind, length, gravity, repeats, seed)
     methods = kinds.methods(task)

@@ -21,37 +21,64 @@ class Files(NamedTuple):
     Attributes:
         recordings: Arrays of shape `(time, channels)`.
         people: Person of each.
-        sessions: Session of each, None where the folder has none.
-        names: Path of each, from the folder.
+        sessions: Session of each, None if the folder has none.
+        names: Name of each: the path from the folder, and the number of the piece if the file was
+            cut at gaps.
+        files: Path of each from the folder.
         channels: Names of the channels.
         units: Unit of each channel.
         rate_hz: Steps a second.
         refused: Why other files were left out, by their paths.
+        notes: Sentences about what was assumed, with the number of files.
     """
 
     recordings: list
     people: list
     sessions: list
     names: list
+    files: list
     channels: tuple
     units: tuple
     rate_hz: float
     refused: dict
+    notes: dict
+
+
+class _File(NamedTuple):
+    """A file that was read: its place in the listing, its name, its entry and its pieces."""
+
+    number: int
+    name: str
+    listed: recordings.Listed
+    pieces: list
 
 
 def train_folder(
-    folder, *, channels=None, rate_hz=None, resample_hz=None, units=None, **options
+    folder,
+    *,
+    channels=None,
+    rate_hz=None,
+    resample_hz=None,
+    time=None,
+    time_unit=None,
+    max_gap=None,
+    units=None,
+    **options,
 ) -> Trained:
     """Trains on the recordings of a folder, `person/recording.csv` or
     `person/session/recording.csv`, or of a table.
 
+    A recording with a long gap is cut there. Its pieces are recordings of one session.
+
     Args:
         folder: Folder or table, see `keras_dml.recordings.folder`.
-        channels: Names of the columns that are channels; None: all but times, as most files have
-            them.
-        rate_hz: Steps a second; None: by the files.
-        resample_hz: Rate that recordings are brought to, whose steps may be uneven then; see
-            `keras_dml.recordings.read`.
+        channels: Names of the columns that are channels. None: the columns that are channels in
+            more than half of the files that have them; see `keras_dml.recordings.read`.
+        rate_hz: Steps per second; None: by the files.
+        resample_hz: Rate to resample to; see `keras_dml.recordings.read`.
+        time: Column that holds the times; see there.
+        time_unit: Unit of its numbers: "s", "ms", "us" or "ns"; see there.
+        max_gap: Longest gap that is interpolated, in seconds; None: 5 steps.
         units: Unit of each channel, or one for all; None: by the files.
         **options: Further arguments of `train`: `out` and others.
 
@@ -63,29 +90,40 @@ def train_folder(
         FileNotFoundError: If there is no such folder.
         ImportError: If a package that reads a kind of file is missing.
     """
-    found = read(folder, channels, rate_hz, resample_hz)
+    found = read(
+        folder,
+        channels,
+        rate_hz,
+        resample_hz,
+        time=time,
+        time_unit=time_unit,
+        max_gap=max_gap,
+    )
     done = train(
         found.recordings,
         found.people,
         found.sessions,
         names=found.names,
+        files=found.files,
         channels=found.channels,
         rate_hz=found.rate_hz,
         units=found.units if units is None else units,
         **options,
     )
     done.refused.update(found.refused)
+    done.notes.update(found.notes)
     return done
 
 
-def read(folder, channels=None, rate_hz=None, resample_hz=None):
-    """The recordings of a folder that have the same channels, units and rate.
+def read(folder, channels=None, rate_hz=None, resample_hz=None, **times):
+    """Reads the recordings of a folder that have the same channels, units and rate.
 
     Args:
         folder: See `train_folder`.
         channels: See there.
         rate_hz: See there.
         resample_hz: See there.
+        **times: `time`, `time_unit` and `max_gap`, see there.
 
     Returns:
         `Files`.
@@ -96,58 +134,124 @@ def read(folder, channels=None, rate_hz=None, resample_hz=None):
     for name, rate in (("rate_hz", rate_hz), ("resample_hz", resample_hz)):
         if rate is not None:
             check_positive(name, rate)
+    if times.get("max_gap") is not None:
+        check_positive("max_gap", times["max_gap"])
     listing, root = recordings.folder(folder), pathlib.Path(folder)
-    kept, refused = [], {}
-    for listed in progress.track(listing.recordings, "read"):
+
+    def pieces_of(listed, channels):
+        return recordings.read_pieces(listed.path, channels, rate_hz, resample_hz, **times)
+
+    files, failed, refused = [], [], {}
+    for number, listed in enumerate(progress.track(listing.recordings, "read")):
         name = _name(listed.path, root)
         try:
-            found = recordings.read(listed.path, channels, rate_hz, resample_hz)
-            kept.append((name, listed, found))
+            files.append(_File(number, name, listed, pieces_of(listed, channels)))
         except ValueError as error:
-            refused[name] = str(error).removeprefix(str(listed.path)).lstrip(" ,:")
+            refused[name] = _reason(error, listed)
+            failed.append(_File(number, name, listed, None))
     for path in listing.skipped:
         refused[_name(path, root)] = "it is not a recording of a person"
-    kept = _alike(kept, refused, lambda one: one.channels, "channels", "`channels` names them")
-    kept = _alike(kept, refused, lambda one: one.units, "units", "convert it")
-    kept, rate = _of_one_rate(kept, refused)
-    if not kept:
+    notes = collections.Counter()
+    if channels is None and files:
+        files = _by_name(files, failed, pieces_of, refused, notes)
+    files = _alike(files, refused, lambda one: one.channels, "channels", "`channels` names them")
+    files = _alike(files, refused, lambda one: one.units, "units", "convert it")
+    files, rate = _of_one_rate(files, refused)
+    if not files:
         raise ValueError(f"No recording of {root} can be read. {shown(refused)}")
+    for file in files:
+        notes.update(file.pieces[0].notes)
+    pieces = [(file, i, piece) for file in files for i, piece in enumerate(file.pieces, 1)]
     return Files(
-        [one.values for _, _, one in kept],
-        [listed.person for _, listed, _ in kept],
-        [listed.session for _, listed, _ in kept],
-        [name for name, _, _ in kept],
-        kept[0][2].channels,
-        tuple(unit or UNKNOWN for unit in kept[0][2].units),
+        [piece.values for _, _, piece in pieces],
+        [file.listed.person for file, _, _ in pieces],
+        [file.listed.session for file, _, _ in pieces],
+        [_piece_name(file, i) for file, i, _ in pieces],
+        [file.name for file, _, _ in pieces],
+        files[0].pieces[0].channels,
+        tuple(unit or UNKNOWN for unit in files[0].pieces[0].units),
         rate,
         refused,
+        dict(notes),
     )
+
+
+def _by_name(files, failed, pieces_of, refused, notes):
+    """Files with the columns that are channels in more than half of the files that have them.
+
+    A column may rise by chance in a short file, or hold one value. So the files decide together,
+    and files of another opinion are read again.
+    """
+    taken, left_out = collections.Counter(), collections.Counter()
+    for file in files:
+        taken.update(set(file.pieces[0].channels))
+        left_out.update(set(file.pieces[0].left_out))
+    orders = collections.Counter(file.pieces[0].channels for file in files).most_common()
+    names = dict.fromkeys(name for order, _ in orders for name in order)
+    names = [name for name in names if taken[name] > left_out[name]]
+    for name in names:
+        if left_out[name]:
+            notes[
+                f"Column {name!r} only rises or holds one value in {left_out[name]} of "
+                f"{taken[name] + left_out[name]} files. It is a channel in all of them."
+            ] += left_out[name]
+    usual = [name for name in orders[0][0] if name in names]
+    decided, kept = set(names), []
+    for file in [*files, *failed]:
+        read = None if file.pieces is None else file.pieces[0]
+        if read is not None and {*read.channels} == decided & {*read.channels, *read.left_out}:
+            kept.append(file)
+            continue
+        columns = {*read.channels, *read.left_out} if read is not None else {*usual}
+        wanted = [name for name in names if name in columns]
+        try:
+            if not wanted:
+                raise ValueError(
+                    f"its columns {_listed(read.channels)} only rise or hold one value in most "
+                    "files: `channels` names them"
+                )
+            kept.append(file._replace(pieces=pieces_of(file.listed, wanted)))
+            refused.pop(file.name, None)
+        except ValueError as error:
+            refused[file.name] = _reason(error, file.listed)
+    return sorted(kept, key=lambda file: file.number)
+
+
+def _reason(error, listed):
+    return str(error).removeprefix(str(listed.path)).lstrip(" ,:")
+
+
+def _piece_name(file, number):
+    count = len(file.pieces)
+    return file.name if count == 1 else f"{file.name}, piece {number} of {count}"
 
 
 def _alike(kept, refused, key, what, advice):
     """Those that agree with most of them."""
     if not kept:
         return kept
-    most = collections.Counter(key(one) for _, _, one in kept).most_common(1)[0][0]
-    for name, _, one in kept:
-        if key(one) != most:
-            refused[name] = (
-                f"its {what} are {_listed(key(one))}, most have {_listed(most)}: {advice}"
+    most = collections.Counter(key(file.pieces[0]) for file in kept).most_common(1)[0][0]
+    for file in kept:
+        values = key(file.pieces[0])
+        if values != most:
+            refused[file.name] = (
+                f"its {what} are {_listed(values)}, most have {_listed(most)}: {advice}"
             )
-    return [each for each in kept if key(each[2]) == most]
+    return [file for file in kept if key(file.pieces[0]) == most]
 
 
 def _of_one_rate(kept, refused):
-    rates = [one.rate_hz for _, _, one in kept if one.rate_hz is not None]
+    rates = [file.pieces[0].rate_hz for file in kept]
+    rates = [rate for rate in rates if rate is not None]
     if kept and not rates:
         raise ValueError(
-            f"{kept[0][2].path} does not say its rate, nor does another one. Give `rate_hz`, the "
-            "steps a second, or write a column of times."
+            f"{kept[0].pieces[0].path} does not say its rate, nor does another one. Give "
+            "`rate_hz`, the steps a second, or `time`, the column of times."
         )
     usual = _usual(rates) if rates else None
     same = []
     for each in kept:
-        name, rate = each[0], each[2].rate_hz
+        name, rate = each.name, each.pieces[0].rate_hz
         if rate is None or recordings.is_same_rate(rate, usual):
             same.append(each)
         else:

@@ -153,7 +153,7 @@ def has_gravity(signals):
     return bool(min(np.quantile(each, 0.9) for each in off) < GRAVITY_OFF)
 
 
-def in_sides(people):
+def in_sides(people, files=None):
     """Recordings to be enrolled apart from those observed, and what the parts are.
 
     Where at least half of the people have several sessions the last one is observed. Else each
@@ -161,6 +161,8 @@ def in_sides(people):
 
     Args:
         people: `keras_dml.training.People`; sessions in the order of time, None where unknown.
+        files: File of each recording, if files were cut into several; their recordings are parts of
+            one side, unless a person has a single file.
 
     Returns:
         `People`, whose sessions are numbers in the order of time, and `"sessions"` or `"blocks"`.
@@ -171,12 +173,16 @@ def in_sides(people):
     if sum(len(found) > 1 for found in count.values()) >= len(count) / 2:
         return people, "sessions"
     owned = {name: people.subjects.count(name) for name in count}
-    cut = People([], [], [])
-    for signal, name, session in zip(people.signals, people.subjects, people.sessions, strict=True):
+    cut, cut_files = People([], [], []), []
+    files = list(range(len(people.signals))) if files is None else files
+    for signal, name, session, file in zip(
+        people.signals, people.subjects, people.sessions, files, strict=True
+    ):
         half = len(signal) // 2
         parts = [signal[:half], signal[half:]] if owned[name] == 1 else [signal]
         cut += People(parts, [name] * len(parts), [session] * len(parts))
-    return cut.halves(), "blocks"
+        cut_files += [file] * len(parts)
+    return cut.halves(cut_files), "blocks"
 
 
 def measurable(people, window):

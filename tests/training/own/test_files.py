@@ -44,7 +44,7 @@ def test_what_most_files_have_is_taken_and_others_are_named(walks):
     assert reasons["fast.csv"] == "it has 40 Hz, most have 20: `resample_hz` brings all to one"
     assert "its channels are a, b, c, most have x, y, z" in reasons["other.csv"]
     assert "its units are None, None, None, most have g, g, g" in reasons["unit.csv"]
-    assert reasons["broken.csv"].startswith("line 2, column 'z (g)'")
+    assert reasons["broken.csv"].startswith("line 2: channel 'z' has no finite")
 
 
 def test_channels_and_rate_may_be_said(walks):
@@ -99,3 +99,102 @@ def test_a_folder_becomes_a_model(walks, tmp_path, without_exports):
     found = train_folder(walks, out=tmp_path / "phone", window=2, steps=0)
     assert found.card["input"]["units"] == ["g"] * 3 and len(found.refused) == 5
     assert zoo.load(str(found.folder)).input_shape == (None, None, 3)
+
+
+def logged(path, recording, clock, rate_hz=20, extra=(), name="ticks"):
+    """Writes a csv with a column that counts, and further columns of numbers."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    columns = [np.arange(len(recording)) / rate_hz, clock, *extra, *recording.T]
+    names = ["time_s", name, *(f"extra{i}" for i in range(len(extra))), "x", "y", "z"]
+    rows = [",".join(f"{value:.5f}" for value in row) for row in zip(*columns, strict=True)]
+    path.write_text("\n".join([",".join(names), *rows]))
+
+
+@pytest.mark.parametrize("name", ["ticks", "clock reading"])
+def test_a_column_is_a_channel_of_all_files_or_of_none(tmp_path, name):
+    """A clock that starts again in one file is left out of all, and so is one value."""
+    recordings, people = recordings_of(3)
+    for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):
+        clock = 100 * i + np.arange(len(recording))
+        if i == 5:  # wraps several times
+            clock = clock % 7
+        phone = np.full(len(recording), i % 3)
+        logged(tmp_path / person / f"{i}.csv", recording, clock, extra=[phone], name=name)
+    found = files.read(tmp_path)
+    assert found.channels == ("x", "y", "z") and len(found.recordings) == 12
+    assert found.refused == {}
+    counts = [count for note, count in found.notes.items() if f"{name!r} was not used" in note]
+    assert counts == ([11] if name == "ticks" else [])  # the other is known to hold times
+
+
+def test_a_channel_that_rises_by_chance_in_one_file_stays_a_channel(tmp_path):
+    recordings, people = recordings_of(3)
+    for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):
+        if i in (0, 7):
+            recording = recording.copy()
+            recording[:, 1] = np.sort(recording[:, 1]) if i else 0.5
+        logged(tmp_path / person / f"{i:02d}.csv", recording, np.arange(len(recording)))
+    found = files.read(tmp_path)
+    assert found.channels == ("x", "y", "z") and len(found.recordings) == 12
+    assert found.names == sorted(found.names)
+    assert any("'y' only rises or holds one value in 2 of 12" in note for note in found.notes)
+
+
+def test_a_column_that_is_a_channel_in_half_of_the_files_is_left_out_of_all(tmp_path):
+    recordings, people = recordings_of(2)
+    for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):
+        clock = np.arange(len(recording)) % (7 if i % 2 else 1000)
+        logged(tmp_path / person / f"{i}.csv", recording, clock)
+    assert files.read(tmp_path).channels == ("x", "y", "z")
+
+
+def test_named_channels_are_taken_as_they_are(tmp_path):
+    recordings, people = recordings_of(2)
+    for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):
+        logged(tmp_path / person / f"{i}.csv", recording, np.arange(len(recording)))
+    found = files.read(tmp_path, channels=["x", "ticks"])
+    assert found.channels == ("x", "ticks") and found.rate_hz == 20
+
+
+def test_pieces_of_a_file_are_recordings_of_one_file(tmp_path):
+    recordings, people = recordings_of(2, steps=200)
+    for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):
+        path = tmp_path / person / f"{i}.csv"
+        write(path, recording)
+        lines = path.read_text().splitlines()
+        path.write_text("\n".join(lines[:60] + lines[100:]))
+    found = files.read(tmp_path)
+    assert len(found.recordings) == 16 and len(set(found.files)) == 8
+    assert found.names[:2] == [
+        "person 0/0.csv, piece 1 of 2",
+        "person 0/0.csv, piece 2 of 2",
+    ]
+    assert found.notes == {"The recording was cut at 1 long gap.": 8}
+    assert len(files.read(tmp_path, max_gap=3).recordings) == 8
+
+
+def test_times_may_be_named_for_a_folder(tmp_path):
+    recordings, people = recordings_of(2)
+    for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):
+        path = tmp_path / person / f"{i}.csv"
+        write(path, recording, header="foo,x,y,z")
+        path.write_text(path.read_text().replace("time_s", "foo"))
+    with pytest.raises(ValueError, match="does not say its rate"):
+        files.read(tmp_path)
+    assert files.read(tmp_path, time="foo").rate_hz == 20
+    assert files.read(tmp_path, time="foo", time_unit="ms").rate_hz == 20_000
+    for name, value in (("time_unit", "h"), ("max_gap", -1.0), ("time", "bar")):
+        with pytest.raises(ValueError, match=f"`{name}`|no column 'bar'"):
+            files.read(tmp_path, **{name: value})
+
+
+def test_pieces_of_a_cut_file_are_on_one_side(tmp_path, without_exports):
+    """Four files of two pieces for each person, without sessions."""
+    recordings, people = recordings_of(4, steps=240)
+    for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):
+        path = tmp_path / "walks" / person / f"{i}.csv"
+        write(path, recording)
+        lines = path.read_text().splitlines()
+        path.write_text("\n".join(lines[: 60 + 20 * (i % 4)] + lines[140:]))
+    found = train_folder(tmp_path / "walks", out=tmp_path / "phone", window=2, steps=0)
+    assert found.notes == {"The recording was cut at 1 long gap.": 16} and not found.refused

@@ -93,3 +93,14 @@ def test_a_window_must_be_seconds(window):
     else:
         with pytest.raises(ValueError, match="`window` must be a positive number of seconds"):
             task.window_of(window, task.SOUND, 8000, [80_000])
+
+
+def test_pieces_of_one_file_are_on_one_side():
+    signals = [np.full((50, 1), i) for i in range(10)]
+    files = ["a", "a", "a", "b", "c", "d", "d", "e", "e", "e"]
+    people, repeats = task.in_sides(People(signals, ["ann"] * 10, [1] * 10), files)
+    assert repeats == "blocks" and people.sessions == [1] * 5 + [2] * 5
+    people, _ = task.in_sides(People(signals[:4], ["ann"] * 4, [1] * 4), files[:4])
+    assert people.sessions == [1, 1, 1, 2]
+    people, _ = task.in_sides(People(signals[:3], ["ann"] * 3, [1] * 3), files[:3])
+    assert people.sessions == [1, 2, 2]  # a single file is cut, as a single recording is

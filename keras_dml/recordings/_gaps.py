@@ -1,0 +1,165 @@
+"""Gaps in recordings: short ones are interpolated, and recordings are cut at longer ones."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+
+from keras_dml.recordings import _times
+from keras_dml.recordings._recording import Signal
+
+LONGEST_STEPS = 5  # between two samples that are joined by a line
+MISSES = 1 + _times.JITTER  # steps: at more a row is missing
+MISSES_JITTERED = 2.5  # of clocks that are off by more than JITTERED steps
+JITTERED = 0.3
+LEAST_STEPS = 8  # of a piece; shorter ones between two gaps are left out
+
+
+class Gap(NamedTuple):
+    """A gap that a recording is cut at.
+
+    Attributes:
+        row: First row after the gap.
+        seconds: Length of the gap; steps if the rate is unknown.
+    """
+
+    row: int
+    seconds: float
+
+
+def filled(signal: Signal, max_gap: float | None):
+    """Interpolates short gaps and cuts a signal at long ones.
+
+    A gap is a stretch of time without a value of some channel. It is linearly interpolated up to
+    `max_gap`.
+
+    Args:
+        signal: `Signal`.
+        max_gap: Seconds; None: 5 steps.
+
+    Returns:
+        `(pieces, gaps)`: `Signal`s without missing values, and the `Gap`s between them. Short
+        pieces are left out if there are longer ones.
+
+    Raises:
+        ValueError: If a channel has no values, `max_gap` needs a rate that is unknown, or more
+            steps would be interpolated than the file has.
+    """
+    step, times, limit = _scale(signal, max_gap)
+    is_missing = ~np.isfinite(signal.values)
+    _check_missing(signal, is_missing)
+    values = signal.values.copy()
+    is_start, is_kept = np.zeros(len(times), bool), np.ones(len(times), bool)
+    lengths = np.zeros(len(times))
+    for column in range(values.shape[1]):
+        rows = np.flatnonzero(~is_missing[:, column])
+        values[:, column] = np.interp(times, times[rows], signal.values[rows, column])
+        is_kept[: rows[0]] = is_kept[rows[-1] + 1 :] = False
+        gaps = np.diff(times[rows])
+        for i in np.flatnonzero(gaps > max(limit, MISSES * step) * (1 + 1e-9)):
+            is_start[rows[i + 1]] = True
+            is_kept[rows[i] + 1 : rows[i + 1]] = False
+            lengths[rows[i + 1]] = max(lengths[rows[i + 1]], gaps[i])
+    if not is_kept.any():
+        raise ValueError(
+            f"{signal.path}: no step has a value in each channel, {', '.join(signal.channels)}. "
+            "Name fewer channels, or give a larger `max_gap` in seconds."
+        )
+    groups = np.cumsum(is_start)
+    parts = [np.flatnonzero(is_kept & (groups == group)) for group in np.unique(groups[is_kept])]
+    enough = [rows for rows in parts if len(rows) >= LEAST_STEPS]
+    chosen = enough or [max(parts, key=len)]
+    gaps = [Gap(int(rows[0]), _length(lengths, before, rows)) for before, rows in _pairs(chosen)]
+    missed = int(is_missing[np.concatenate(chosen)].sum())
+    notes = [*signal.notes]
+    pieces, inserted = [], 0
+    for rows in chosen:
+        piece, count = _inserted(signal, values[rows], rows, step, limit)
+        pieces.append(piece)
+        inserted += count
+    if missed:
+        notes.append(f"{_count(missed, 'missing value')} interpolated.")
+    if inserted:
+        notes.append(f"{_count(inserted, 'missing row')} interpolated.")
+    if len(parts) > 1:
+        notes.append(f"The recording was cut at {len(parts) - 1} long gap{'s' * (len(parts) > 2)}.")
+    if len(chosen) < len(parts):
+        notes.append(f"Pieces of fewer than {LEAST_STEPS} steps between gaps were left out.")
+    if not (is_kept[0] and is_kept[-1]):
+        notes.append("Rows at the start or the end that lack a value were left out.")
+    return [dataclasses.replace(piece, notes=tuple(notes)) for piece in pieces], gaps
+
+
+def _scale(signal, max_gap):
+    """The usual step, the time of each row, and the longest gap that is interpolated."""
+    count = len(signal.values)
+    if signal.seconds is not None and count > 1:
+        step, times = _times.usual_step(signal.seconds), signal.seconds
+    elif signal.rate_hz is not None:
+        step, times = 1 / signal.rate_hz, np.arange(count) / signal.rate_hz
+    else:
+        step, times = 1.0, np.arange(float(count))
+        if max_gap is not None and not np.isfinite(signal.values).all():
+            raise ValueError(
+                f"{signal.path} does not say its rate, so a `max_gap` in seconds cannot be "
+                "compared with its missing values. Give `rate_hz`, or `time`."
+            )
+    return step, times, LONGEST_STEPS * step if max_gap is None else max_gap
+
+
+def _check_missing(signal, is_missing):
+    for name, column in zip(signal.channels, is_missing.T, strict=True):
+        if column.all() and len(column):
+            raise ValueError(
+                f"{signal.path}, {signal.place(0)}: channel {name!r} has no finite number in any "
+                "row. Name other columns."
+            )
+
+
+def _pairs(parts):
+    return zip(parts, parts[1:], strict=False)
+
+
+def _length(lengths, before, rows):
+    return float(lengths[before[-1] + 1 : rows[0] + 1].max())
+
+
+def _inserted(signal, values, rows, step, limit):
+    """A piece with rows where the clock skipped some, and their number."""
+    places = [*rows]
+    if signal.seconds is None or len(rows) < 2:
+        piece = dataclasses.replace(signal, values=values, place=_place(signal, places))
+        return piece, 0
+    seconds = signal.seconds[rows] - signal.seconds[rows[0]]
+    steps = np.diff(seconds)
+    whole = np.maximum(1, (steps / step).round())
+    is_jittered = (np.abs(steps / step - whole) > JITTERED).mean() > 0.05
+    misses = MISSES_JITTERED if is_jittered else MISSES
+    counts = np.where(steps > misses * step, whole - 1, 0).astype(int)
+    if counts.sum() > len(rows):
+        raise ValueError(
+            f"{signal.path}, {signal.place(rows[counts.argmax() + 1])}: {counts.sum():,} steps are "
+            f"missing in gaps of up to {limit:.4g} s, and {len(rows):,} were recorded. Give a "
+            "smaller `max_gap` in seconds, so that the recording is cut at its gaps."
+        )
+    if counts.any():
+        fractions = [np.arange(1, count + 1) / (count + 1) for count in counts]
+        added = [seconds[i] + fractions[i] * steps[i] for i in np.flatnonzero(counts)]
+        grid = np.sort(np.concatenate([seconds, *added]))
+        values = np.stack([np.interp(grid, seconds, column) for column in values.T], axis=1)
+        places = rows[np.searchsorted(seconds, grid, side="right") - 1]
+        seconds = grid
+    piece = dataclasses.replace(
+        signal, values=values, seconds=seconds, place=_place(signal, places)
+    )
+    return piece, int(counts.sum())
+
+
+def _place(signal, rows):
+    return lambda row: signal.place(rows[row])
+
+
+def _count(number, what):
+    return f"{number:,} {what} was" if number == 1 else f"{number:,} {what}s were"

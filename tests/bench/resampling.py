@@ -1,0 +1,82 @@
+"""Resampling of recordings: attenuation of images and aliases, and loss in the passband.
+
+python -m tests.bench.resampling
+
+Each row is measured on tones. Passband: the largest change of a tone's level up to 90 % of the
+lower Nyquist frequency. Image or alias: the strongest tone that appears at another frequency, for
+tones up to 90 % of the lower Nyquist frequency when the rate is raised, and for tones above the new
+Nyquist frequency when it is lowered.
+"""
+
+import argparse
+from fractions import Fraction
+
+import numpy as np
+
+from keras_dml.recordings import _even
+from tests.bench import smoke
+
+PAIRS = (
+    (8_000, 16_000),
+    (11_025, 16_000),
+    (50, 100),
+    (60, 100),
+    (102.4, 128),
+    (16_000, 8_000),
+    (44_100, 16_000),
+    (48_000, 16_000),
+    (22_050, 16_000),
+    (100, 50),
+    (128, 100),
+    (102.4, 50),
+    (60, 50),
+)
+SMOKE = {"PAIRS": PAIRS[:2], "TONES": 3, "SECONDS_OF_STEPS": 1500}
+TONES = 25  # frequencies per pair
+SECONDS_OF_STEPS = 6000  # steps at the lower rate
+EDGE = 200  # steps at either end that are not measured
+
+
+def tone(frequency, rate_hz, count):
+    """A tone of level 1, shape `(time, 1)`."""
+    return np.cos(2 * np.pi * frequency * np.arange(count) / rate_hz + 1)[:, None]
+
+
+def level(values, frequency, rate_hz):
+    """Level of a tone in values of shape `(time,)`, by least squares, and the RMS of the rest."""
+    times = np.arange(len(values)) / rate_hz
+    waves = np.stack([f(2 * np.pi * frequency * times) for f in (np.cos, np.sin)], axis=1)
+    weights = np.linalg.lstsq(waves, values, rcond=None)[0]
+    return np.hypot(*weights), np.sqrt(2 * np.mean((values - waves @ weights) ** 2))
+
+
+def measured(native_hz, rate_hz):
+    """The largest change of level in the passband, and the strongest image or alias, in dB."""
+    lower = min(native_hz, rate_hz)
+    count = int(SECONDS_OF_STEPS * native_hz / lower)
+    ratio = _even.ratio_of(rate_hz, native_hz)
+    changes, others = [], []
+    for frequency in np.linspace(0.02, 0.9, TONES) * lower / 2:
+        values = _even.polyphase(tone(frequency, native_hz, count), ratio)[EDGE:-EDGE, 0]
+        size, rest = level(values, frequency, rate_hz)
+        changes.append(20 * np.log10(size))
+        others.append(20 * np.log10(rest))
+    if rate_hz < native_hz:
+        for frequency in np.linspace(1.0, 0.98 * native_hz / rate_hz, TONES) * rate_hz / 2:
+            values = _even.polyphase(tone(frequency, native_hz, count), ratio)[EDGE:-EDGE, 0]
+            others.append(20 * np.log10(np.sqrt(2 * np.mean(values**2))))
+    return max(changes, key=abs), max(others)
+
+
+def main():
+    """Prints the table."""
+    smoke.parse(argparse.ArgumentParser(description=__doc__), globals(), SMOKE)
+    print("from Hz | to Hz | ratio | passband dB | image or alias dB")
+    for native_hz, rate_hz in PAIRS:
+        change, other = measured(native_hz, rate_hz)
+        ratio = Fraction(_even.ratio_of(rate_hz, native_hz))
+        print(f"{native_hz:g} | {rate_hz:g} | {ratio} | {change:+.3f} | {other:.1f}")
+
+
+if __name__ == "__main__":
+    main()
