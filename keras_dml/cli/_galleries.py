@@ -168,7 +168,7 @@ def files(given):
             for one in path.rglob("*")
             if not any(part.startswith(".") for part in one.relative_to(path).parts)
         )
-        within = sorted(one for one in shown if one.suffix.lower() in recordings.suffixes())
+        within = sorted(one for one in shown if recordings.is_recording(one))
         if not within:
             raise ValueError(
                 f"{path} holds no recordings: files that end in {', '.join(recordings.suffixes())}."

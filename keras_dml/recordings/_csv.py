@@ -1,49 +1,87 @@
-"""Recordings as text: a line of column names, then a line a step."""
+"""Recordings as text with one line per time step, and tables that list something."""
 
 import codecs
 import csv
 import io
+import re
 
-import numpy as np
+from keras_dml.recordings import _cells, _dates, _layout, _table, _text, _times
 
-from keras_dml.recordings import _table, _times
-
+UNNAMED = re.compile(r"(?:Unnamed: [0-9]+)?")  # pandas writes no name, and reads it as this one
 DELIMITERS = ",;\t"
 _OTHER_CODES = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def read(path):
-    """The table of a file.
+    """Reads the table of a text file.
+
+    Returns:
+        `Table`. Its notes say what was assumed about the file.
 
     Raises:
-        ValueError: If it is not valid UTF-8, has no line of names, or a row is ragged; the message
+        ValueError: If the file is not text or its names and rows have two readings; the message
             names the line.
     """
-    lines, rows = lines_of(path)
-    names, header = tuple(rows[0]), f"line {lines[0]}"
-    _check_header(path, names, header)
-    columns = list(zip(*rows[1:], strict=True)) or [()] * len(names)
+    text, notes = _text.read(path)
+    layout = _layout.of(path, text)
+    names, left_out = _without_index(layout)
+    rows = [[cell for i, cell in enumerate(row) if i not in left_out] for row in layout.rows]
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in names]
+    cells = _cells.Columns(columns)
 
     def place(row):
-        return f"line {lines[row + 1]}"
+        return f"line {layout.lines[row]}"
 
     def numbers(i):
+        _table.check_name(path, layout.header, names, i)
         try:
-            return np.array(columns[i], np.float64)
-        except ValueError:
-            row = next(row for row, text in enumerate(columns[i]) if not _is_number(text))
+            return cells.numbers(i)
+        except _cells.NotANumber as error:
             raise ValueError(
-                f"{path}, {place(row)}, column {names[i]!r}: {_shown(columns[i][row])} is not "
-                f"a number. {_advice(columns[i][row])}"
+                f"{path}, {place(error.row)}, column {names[i]!r}: "
+                f"{_shown(columns[i][error.row])} is not a number. {error}"
             ) from None
 
     def seconds(i):
-        texts = columns[i]
-        if not texts or _is_number(texts[0]):
+        if not cells.is_of_dates(i):
             return None
-        return _times.seconds_of(path, names[i], texts, place)
+        values, row = _dates.seconds(columns[i])
+        if row is not None:
+            raise ValueError(
+                f"{path}, {place(row)}: the time {columns[i][row]!r} in column {names[i]!r} is "
+                "neither a number nor a date and time such as 2026-01-31T12:00:00.02, in the form "
+                "of the first. Write one of them, or take the column out and give the rate."
+            )
+        return values
 
-    return _table.Table(path, names, header, place, numbers, seconds)
+    notes = (*notes, *layout.notes, *cells.notes)
+    return _table.Table(path, names, layout.header, place, numbers, seconds, notes, layout.rate_hz)
+
+
+def is_table(path):
+    """Returns whether a text file has rows of numbers, by its first lines."""
+    try:
+        return _layout.looks_like_table(_text.start(path))
+    except (OSError, ValueError):
+        return False
+
+
+def _without_index(layout):
+    """Names of the columns, and the indices of columns that pandas wrote for its index.
+
+    A first column without a name that counts rows is left out. If it holds dates, it is the time.
+    """
+    names = list(layout.names)
+    if len(names) < 2 or not UNNAMED.fullmatch(names[0]):
+        return tuple(names), set()
+    first = [row[0] for row in layout.rows]
+    if first and _layout.counts(first):
+        layout.notes.append("The first column counts rows and was left out.")
+        return tuple(names[1:]), {0}
+    if first and all(map(_cells.is_date, first)) and not _times.columns(names):
+        layout.notes.append("The first column has no name and was read as times.")
+        names[0] = "time"
+    return tuple(names), set()
 
 
 def lines_of(path):
@@ -55,7 +93,7 @@ def lines_of(path):
     Raises:
         ValueError: If it is empty, no text in UTF-8, or ragged.
     """
-    text = _text(path)
+    text = _utf8(path)
     start = next((line for line in io.StringIO(text) if line.strip()), "")
     delimiter = max(DELIMITERS, key=start.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -114,22 +152,7 @@ def entries_of(path, columns, optional=None):
     return found
 
 
-def _check_header(path, names, where):
-    """Refuses a first line of numbers, and columns without a name or with that of another."""
-    if all(_is_number(name) for name in names):
-        raise ValueError(
-            f"{path}, {where}: names of the columns are expected, such as x,y,z. Received "
-            f"{_shown(','.join(names))}. Put a line of names in front."
-        )
-    for i, name in enumerate(names):
-        if not name or name in names[:i]:
-            which = f"has the name {name!r} of another" if name else "has no name"
-            raise ValueError(
-                f"{path}, {where}: column {i + 1} {which}. Give each column a name of its own."
-            )
-
-
-def _text(path):
+def _utf8(path):
     data = path.read_bytes()
     try:
         if data.startswith(_OTHER_CODES):
@@ -141,22 +164,6 @@ def _text(path):
             f"{path}, line {line}: byte {error.start} is not valid UTF-8. Save the file as CSV in "
             "UTF-8."
         ) from None
-
-
-def _is_number(text):
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _advice(text):
-    if not text.strip():
-        return "Every step needs a number: interpolate it, or leave the recording out."
-    if text.count(",") == 1 and _is_number(text.replace(",", ".")):
-        return "Write decimals with a point."
-    return "Name the columns that are channels."
 
 
 def _shown(text):

@@ -17,6 +17,16 @@ def suffixes() -> tuple[str, ...]:
     return tuple(_KINDS)
 
 
+def is_recording(path: str | os.PathLike) -> bool:
+    """Returns whether a file in a folder is a recording, by the end of its name.
+
+    A `.txt` file is a recording if it has rows of numbers: folders have notes too.
+    """
+    path = pathlib.Path(path)
+    suffix = path.suffix.lower()
+    return suffix in _KINDS and (suffix != ".txt" or _csv.is_table(path))
+
+
 def read(
     path: str | os.PathLike,
     channels: Sequence[str] | None = None,
@@ -75,8 +85,11 @@ def read(
     if kind is None:
         raise ValueError(
             f"{path} ends in {path.suffix or 'nothing'!r}; recordings are read from "
-            f"{', '.join(suffixes())}. Convert it."
+            f"{', '.join(suffixes())}. {HINTS.get(path.suffix.lower(), 'Convert it')}."
         )
+    packed = pathlib.Path(path.stem).suffix.lower()
+    if path.suffix.lower() == ".gz" and packed not in TEXTS:
+        raise ValueError(f"{path} packs a {packed} file; only text is read packed. Unpack it.")
     found, seconds = kind(path, channels, rate_hz, resample_hz is None)
     return found if resample_hz is None else _even.resampled(found, seconds, resample_hz)
 
@@ -104,4 +117,18 @@ def _check_rate(name, rate_hz):
         raise ValueError(f"`{name}` must be a positive number. Received {rate_hz!r}.")
 
 
-_KINDS = {".csv": _of_csv, ".npy": _of_npy, ".parquet": _of_parquet, ".wav": _of_wav}
+_KINDS = {
+    ".csv": _of_csv,
+    ".npy": _of_npy,
+    ".parquet": _of_parquet,
+    ".wav": _of_wav,
+    ".tsv": _of_csv,
+    ".txt": _of_csv,
+    ".gz": _of_csv,
+}
+TEXTS = ("", ".csv", ".tsv", ".txt")  # that may be packed by gzip
+HINTS = {
+    ".asc": "Write a sample report by EyeLink Data Viewer",
+    ".xlsx": "Save the sheet as CSV",
+    ".xls": "Save the sheet as CSV",
+}

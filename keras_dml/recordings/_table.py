@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from keras_dml.recordings import _channels, _recording, _times
+from keras_dml.recordings import _channels, _order, _recording, _times
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Table:
         seconds: Function of a column's index that gives the seconds of its dates; None if it holds
             no dates.
         notes: Sentences that say what was assumed when the file was read.
+        rate_hz: Rate that the file says outside its columns; None if it does not.
     """
 
     path: pathlib.Path
@@ -34,6 +35,7 @@ class Table:
     numbers: Callable[[int], np.ndarray]
     seconds: Callable[[int], np.ndarray | None]
     notes: tuple[str, ...] = ()
+    rate_hz: float | None = None
 
 
 def recording(table, channels, rate_hz, is_even):
@@ -61,14 +63,37 @@ def recording(table, channels, rate_hz, is_even):
             f"{table.path}, {table.header}: only times are named, {', '.join(names)}, and no "
             "channel."
         )
+    if times:
+        table = _order.by_time(table, times[0])
     values = np.stack([table.numbers(i) for i in chosen], axis=1)
     values = _recording.checked(table.path, values, [names[i] for i in chosen], table.place)
     plain, units = zip(*(_channels.split(names[i]) for i in chosen), strict=True)
     seconds = _seconds(table, times[0], is_even) if times else None
-    found = None if seconds is None else _times.rate_hz(seconds)
+    found = table.rate_hz if seconds is None else _times.rate_hz(seconds)
     rate = agreed(table.path, found, rate_hz, "its times")
     named = plain if channels is None else tuple(channels)
     return _recording.Recording(table.path, values, named, units, rate, table.notes), seconds
+
+
+def check_name(path, where, names, i):
+    """Checks that a column has a name, and that no other column has it.
+
+    Args:
+        path: The file, for errors.
+        where: Place of the names in the file.
+        names: Names of all columns.
+        i: Index of the column.
+
+    Raises:
+        ValueError: If the name is empty or there twice.
+    """
+    columns = [j for j, name in enumerate(names) if name == names[i]]
+    if not names[i] or len(columns) > 1:
+        reason = "has no name" if not names[i] else f"has the name {names[i]!r} of another"
+        raise ValueError(
+            f"{path}, {where}: column {columns[-1] + 1} {reason}. Give each column its own name, or "
+            "name the columns that are channels."
+        )
 
 
 def agreed(path, found, given, what):
