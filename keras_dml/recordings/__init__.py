@@ -1,4 +1,4 @@
-"""Recordings in files of one's own: csv, npy, parquet and wav, and folders of them by person.
+"""Recordings in files (text, npy, parquet, wav, flac), and folders of them by person.
 
 `read` gives one file as numbers `(time, channels)` with the names of its channels and its rate;
 `folder` lists the files of people, `groups` the group of each. None loads a backend.

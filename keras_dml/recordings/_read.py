@@ -110,6 +110,10 @@ def _of_wav(path, channels, rate_hz, _):
     return _wav.read(path, channels, rate_hz), None
 
 
+def _of_flac(path, channels, rate_hz, _):
+    return _wav.read_flac(path, channels, rate_hz), None
+
+
 def _check_rate(name, rate_hz):
     if rate_hz is None:
         return
@@ -122,6 +126,7 @@ _KINDS = {
     ".npy": _of_npy,
     ".parquet": _of_parquet,
     ".wav": _of_wav,
+    ".flac": _of_flac,
     ".tsv": _of_csv,
     ".txt": _of_csv,
     ".gz": _of_csv,

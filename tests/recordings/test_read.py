@@ -353,7 +353,7 @@ def test_one_of_two_channels_of_sound_is_picked_by_its_number(tmp_path):
     path = tmp_path / "voice.wav"
     scipy.io.wavfile.write(path, 8_000, np.stack([np.ones(9), np.zeros(9)], 1).astype(np.float32))
     assert recordings.read(path, ["2"]).values.max() == 0
-    assert "2 channels without names, and 1 were asked for: sound" in refused(path, ["sound"])
+    assert "2 channels without names, and 1 were asked for: left" in refused(path, ["left"])
 
 
 def test_cut_or_foreign_sound_is_refused(tmp_path):
