@@ -69,6 +69,8 @@ class Reader:
         found = recordings.read(path, self._channels, self._rate_hz, self._resample_hz)
         if self._contract is not None:
             self._check_rate(found)
+            if len(found.units) == len(self._contract.units):
+                found = recordings.convert(found, self._contract.units)
             self._check_units(found)
         return found.values
 
@@ -117,7 +119,7 @@ class Reader:
         for name, said, taken in zip(
             found.channels, found.units, self._contract.units, strict=True
         ):
-            if NO_UNIT != taken and said is not None and _plain_unit(said) != _plain_unit(taken):
+            if NO_UNIT != taken and said is not None and said != taken:
                 raise ValueError(
                     f"{found.path} says that channel {name!r} is in {said}, the model takes "
                     f"{taken}. Convert it; if they are one unit, write it as the model does."
@@ -141,12 +143,6 @@ class Reader:
                 self._taken.read([window])  # `embed` warns once for all
         except ValueError as error:
             raise ValueError(str(error).replace(f"{self._taken.name} 0", str(path), 1)) from None
-
-
-def _plain_unit(unit):
-    for written, plain in (("\u00b2", "^2"), ("\u00b0", "deg"), ("\u00b5", "u"), ("\u03bc", "u")):
-        unit = unit.replace(written, plain)
-    return unit.replace("m/s2", "m/s^2").replace(" ", "").casefold()
 
 
 def files(given):

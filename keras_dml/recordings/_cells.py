@@ -103,7 +103,7 @@ class Columns:
         return np.array([self._number(row, text, mark) for row, text in enumerate(texts)])
 
     def is_of_dates(self, i):
-        """Returns whether the first cell of a column that is not missing looks like a date or a time."""
+        """Returns whether the first cell with content in a column is a date or a time."""
         first = next((text for text in self._columns[i] if not is_missing(text)), "")
         return bool(first) and not is_number(first)
 

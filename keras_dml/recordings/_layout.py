@@ -120,7 +120,7 @@ def of(path, text):
 
 
 def looks_like_table(text):
-    """Returns whether a text has rows of two or more numbers, or names above a column of numbers."""
+    """Returns whether a text has rows of numbers, or names above a column of numbers."""
     lines = [(i, line) for i, line in enumerate(text.splitlines()) if line.strip()][:SAMPLE]
     plain = [line for line in lines if not _is_comment(line[1])]
     guesses = [_guess("", plain, [], delimiter) for delimiter in DELIMITERS] if plain else []

@@ -91,8 +91,8 @@ def check_name(path, where, names, i):
     if not names[i] or len(columns) > 1:
         reason = "has no name" if not names[i] else f"has the name {names[i]!r} of another"
         raise ValueError(
-            f"{path}, {where}: column {columns[-1] + 1} {reason}. Give each column its own name, or "
-            "name the columns that are channels."
+            f"{path}, {where}: column {columns[-1] + 1} {reason}. Give each column its own name, "
+            "or name the columns that are channels."
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from keras_dml.recordings._recording import Recording
 
-STANDARD_GRAVITY = 9.80665  # m/s^2, by the third General Conference on Weights and Measures, 1901
+STANDARD_GRAVITY = 9.80665  # m/s^2 (BIPM SI Brochure)
 _DEGREE = np.pi / 180
 _PREFIXES = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "c": 1e-2, "": 1.0, "k": 1e3}
 
@@ -35,6 +35,8 @@ QUANTITIES = (
     _prefixed("t", ("n", "u", "m", "")),
 )
 _SPELLINGS = (  # by order: longer ones before their parts
+    ("\u207b\u00b9", "^-1"),
+    ("\u207b\u00b2", "^-2"),
     ("\u00b2", "^2"),
     ("\u00b0", "deg"),
     ("\u00ba", "deg"),  # the ordinal indicator, which keyboards have
@@ -42,7 +44,6 @@ _SPELLINGS = (  # by order: longer ones before their parts
     ("\u03bc", "u"),
     ("\u22c5", "*"),
     ("\u00b7", "*"),
-    ("\u207b", "^-"),
     ("**", "^"),
     ("_", "/"),
 )

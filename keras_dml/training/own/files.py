@@ -108,6 +108,7 @@ def read(folder, channels=None, rate_hz=None, resample_hz=None):
     for path in listing.skipped:
         refused[_name(path, root)] = "it is not a recording of a person"
     kept = _alike(kept, refused, lambda one: one.channels, "channels", "`channels` names them")
+    kept = _in_usual_units(kept)
     kept = _alike(kept, refused, lambda one: one.units, "units", "convert it")
     kept, rate = _of_one_rate(kept, refused)
     if not kept:
@@ -122,6 +123,14 @@ def read(folder, channels=None, rate_hz=None, resample_hz=None):
         rate,
         refused,
     )
+
+
+def _in_usual_units(kept):
+    """Converts recordings in g to m/s^2 or the reverse, and the like, to the units of most."""
+    if not kept:
+        return kept
+    units = collections.Counter(found.units for _, _, found in kept).most_common(1)[0][0]
+    return [(name, listed, recordings.convert(found, units)) for name, listed, found in kept]
 
 
 def _alike(kept, refused, key, what, advice):
