@@ -107,6 +107,11 @@ class Columns:
         first = next((text for text in self._columns[i] if not is_missing(text)), "")
         return bool(first) and not is_number(first)
 
+    def is_text(self, i):
+        """Returns whether fewer than half of the cells with content in a column are numbers."""
+        texts = [text for text in self._columns[i] if not is_missing(text)]
+        return bool(texts) and 2 * sum(map(is_number, texts)) < len(texts)
+
     def _possible(self, i):
         """Decimal marks that the cells of a column may have; none if it has no marks."""
         texts = [_usual(text) for text in self._columns[i] if not is_missing(text)]

@@ -5,6 +5,8 @@ import csv
 import io
 import re
 
+import numpy as np
+
 from keras_dml.recordings import _cells, _dates, _layout, _table, _text, _times
 
 UNNAMED = re.compile(r"(?:Unnamed: [0-9]+)?")  # pandas writes no name, and reads it as this one
@@ -45,17 +47,32 @@ def read(path):
     def seconds(i):
         if not cells.is_of_dates(i):
             return None
-        values, row = _dates.seconds(columns[i])
-        if row is not None:
+        texts = columns[i]
+        rows = [row for row, text in enumerate(texts) if not _cells.is_missing(text)]
+        values, wrong = _dates.seconds([texts[row] for row in rows])
+        if wrong is not None:
+            row = rows[wrong]
             raise ValueError(
-                f"{path}, {place(row)}: the time {columns[i][row]!r} in column {names[i]!r} is "
+                f"{path}, {place(row)}: the time {texts[row]!r} in column {names[i]!r} is "
                 "neither a number nor a date and time such as 2026-01-31T12:00:00.02, in the form "
                 "of the first. Write one of them, or take the column out and give the rate."
             )
-        return values
+        times = np.full(len(texts), np.nan)
+        times[rows] = values
+        return times
 
     notes = (*notes, *layout.notes, *cells.notes)
-    return _table.Table(path, names, layout.header, place, numbers, seconds, notes, layout.rate_hz)
+    return _table.Table(
+        path,
+        names,
+        layout.header,
+        place,
+        numbers,
+        seconds,
+        notes,
+        layout.rate_hz,
+        cells.is_text,
+    )
 
 
 def is_table(path):

@@ -26,6 +26,8 @@ class Table:
             no dates.
         notes: Sentences that say what was assumed when the file was read.
         rate_hz: Rate that the file says outside its columns; None if it does not.
+        is_text: Function of a column's index that returns whether fewer than half of its fields
+            are numbers.
     """
 
     path: pathlib.Path
@@ -36,6 +38,7 @@ class Table:
     seconds: Callable[[int], np.ndarray | None]
     notes: tuple[str, ...] = ()
     rate_hz: float | None = None
+    is_text: Callable[[int], bool] = lambda i: True
 
 
 def recording(table, channels, rate_hz, is_even):
