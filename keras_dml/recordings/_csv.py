@@ -10,6 +10,7 @@ import numpy as np
 from keras_dml.recordings import _cells, _dates, _layout, _table, _text, _times
 
 UNNAMED = re.compile(r"(?:Unnamed: [0-9]+)?")  # pandas writes no name, and reads it as this one
+EYELINK = {"RECORDING_SESSION_LABEL", "TIMESTAMP"}  # names in a sample report
 DELIMITERS = ",;\t"
 _OTHER_CODES = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -27,6 +28,9 @@ def read(path):
     text, notes = _text.read(path)
     layout = _layout.of(path, text)
     names, left_out = _without_index(layout)
+    if EYELINK <= {*names}:  # its reports do not name the unit, by its manual milliseconds
+        names = tuple("TIMESTAMP (ms)" if name == "TIMESTAMP" else name for name in names)
+        layout.notes.append("The times of EyeLink were read as milliseconds.")
     rows = [[cell for i, cell in enumerate(row) if i not in left_out] for row in layout.rows]
     columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in names]
     cells = _cells.Columns(columns)

@@ -347,9 +347,12 @@ def _is_units(cells):
 
 def _start_and_rate(guess, lines, rows, notes):
     """The rate in the second row of a file of Empatica, whose first row is the start in seconds."""
-    if guess.heads or len(rows) < 2 or len({*rows[0]}) > 1 or len({*rows[1]}) > 1:
+    if guess.heads or len(rows) < 2:
         return None
-    start, rate = rows[0][0].strip(), rows[1][0].strip()
+    starts, rates = ({cell.strip() for cell in row} for row in rows[:2])
+    if len(starts) > 1 or len(rates) > 1:
+        return None
+    (start,), (rate,) = starts, rates
     is_time = re.fullmatch(r"[0-9]{10}(?:\.[0-9]*)?", start)
     if not is_time or not re.fullmatch(r"[0-9]{1,4}(?:\.[0-9]*)?", rate) or not float(rate):
         return None

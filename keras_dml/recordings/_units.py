@@ -62,7 +62,14 @@ _WORDS = {
     "volt": "v", "volts": "v", "millivolt": "mv", "millivolts": "mv", "microvolt": "uv",
     "microvolts": "uv", "uvolts": "uv", "mvolts": "mv", "tesla": "t", "microtesla": "ut",
 }  # fmt: skip
-_TIMES = {"s", "sec", "secs", "seconds", "ms", "msec", "msecs", "us", "ns", "min", "h"}
+_TIMES = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),
+    **dict.fromkeys(("ms", "msec", "msecs", "millis", "milliseconds"), "ms"),
+    **dict.fromkeys(("us", "usec", "usecs", "micros", "microseconds"), "us"),
+    **dict.fromkeys(("ns", "nsec", "nsecs", "nanos", "nanoseconds"), "ns"),
+    **dict.fromkeys(("min", "mins", "minutes"), "min"),
+    **dict.fromkeys(("h", "hours"), "h"),
+}
 _ELSEWHERE = {"hz", "%", "bpm", "lux", "lx", "db", "hpa", "pa", "c", "f", "px", "k"}
 
 
@@ -78,13 +85,14 @@ def plain(unit):
 def is_unit(text):
     """Returns whether a text is a unit of recordings, with brackets around it or not."""
     unit = plain(unbracketed(text))
-    return unit in _TIMES | _ELSEWHERE or any(unit in sizes for sizes in QUANTITIES)
+    return unit in {*_TIMES} | _ELSEWHERE or any(unit in sizes for sizes in QUANTITIES)
 
 
 def unbracketed(unit):
-    """Returns a unit as a name of a column has it in brackets: without further brackets."""
+    """Returns a unit without brackets; units of time in one spelling."""
     text = re.sub(r"^\((.*)\)$", r"\1", unit.strip().strip("[]"))
-    return plain(text) if re.search(r"[()\[\]]", text) else text
+    text = plain(text) if re.search(r"[()\[\]]", text) else text
+    return _TIMES.get(plain(text), text)
 
 
 def factor(unit, wanted):
