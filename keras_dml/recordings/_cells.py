@@ -76,6 +76,7 @@ class Columns:
         self._columns = columns
         letters = [set("".join(texts)) for texts in columns]
         self._is_plain = [used <= _PLAIN for used in letters]
+        self._is_simple = [POINT not in used and used <= _PLAIN | {COMMA} for used in letters]
         self._marks = [POINT] * len(columns)
         self.notes = ()
         unusual = [i for i, used in enumerate(letters) if used & _DIGITS and not self._is_plain[i]]
@@ -95,9 +96,12 @@ class Columns:
             NotANumber: If a cell is not a number.
         """
         texts, mark = self._columns[i], self._marks[i]
-        if self._is_plain[i] and mark == POINT:
+        points = texts if self._is_plain[i] and mark == POINT else None
+        if mark == COMMA and self._is_simple[i]:
+            points = [text.replace(COMMA, POINT) for text in texts]
+        if points is not None:
             try:
-                return np.array(texts, np.float64)
+                return np.array(points, np.float64)
             except ValueError:
                 pass  # the cell is looked for below
         return np.array([self._number(row, text, mark) for row, text in enumerate(texts)])
@@ -174,6 +178,7 @@ class Columns:
 def _usual(text):
     """A number without spaces around it and between thousands, with an ASCII minus sign."""
     text = text.strip().replace("\u2212", "-")
-    if _SPACED.fullmatch(text):
+    is_spaced = " " in text or "'" in text or not text.isascii()
+    if is_spaced and _SPACED.fullmatch(text):
         text = re.sub(f"[{_SPACES}]", "", text)
     return text

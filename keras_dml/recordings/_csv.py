@@ -31,15 +31,16 @@ def read(path):
     if EYELINK <= {*names}:  # its reports do not name the unit, by its manual milliseconds
         names = tuple("TIMESTAMP (ms)" if name == "TIMESTAMP" else name for name in names)
         layout.notes.append("The times of EyeLink were read as milliseconds.")
-    rows = [[cell for i, cell in enumerate(row) if i not in left_out] for row in layout.rows]
-    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in names]
+    columns = [list(column) for column in zip(*layout.rows, strict=True)]
+    columns = columns[left_out:] or [[] for _ in names]
     cells = _cells.Columns(columns)
+    check_name = _table.name_check(path, layout.header, names)
 
     def place(row):
         return f"line {layout.lines[row]}"
 
     def numbers(i):
-        _table.check_name(path, layout.header, names, i)
+        check_name(i)
         try:
             return cells.numbers(i)
         except _cells.NotANumber as error:
@@ -88,21 +89,21 @@ def is_table(path):
 
 
 def _without_index(layout):
-    """Names of the columns, and the indices of columns that pandas wrote for its index.
+    """Names of the columns, and the number of first columns that are left out.
 
     A first column without a name that counts rows is left out. If it holds dates, it is the time.
     """
     names = list(layout.names)
     if len(names) < 2 or not UNNAMED.fullmatch(names[0]):
-        return tuple(names), set()
+        return tuple(names), 0
     first = [row[0] for row in layout.rows]
     if first and _layout.counts(first):
         layout.notes.append("The first column counts rows and was left out.")
-        return tuple(names[1:]), {0}
+        return tuple(names[1:]), 1
     if first and all(map(_cells.is_date, first)) and not _times.columns(names):
         layout.notes.append("The first column has no name and was read as times.")
         names[0] = "time"
-    return tuple(names), set()
+    return tuple(names), 0
 
 
 def lines_of(path):

@@ -6,6 +6,7 @@ import re
 import numpy as np
 
 DAY = 86_400.0
+LONGEST = 64  # letters of a date; patterns take long over long texts
 _CLOCK = re.compile(
     r"(?P<hour>[0-9]{1,2})(?:(?P<mark>[:.\-h])(?P<minute>[0-9]{1,2})"
     r"(?:[:.\-m](?P<second>[0-9]{1,2})s?(?P<fraction>[.,:_][0-9]{1,9})?)?)?"
@@ -74,6 +75,8 @@ def _iso(texts):
 def _parts(text):
     """The date, the seconds of the day, the time zone, and the form of a time; None if invalid."""
     zone = None
+    if len(text) > LONGEST:
+        return None
     if match := _ZONE.search(text):
         if match["zone"].upper() not in ("AM", "PM"):
             zone, text = match["zone"], text[: match.start()]

@@ -13,6 +13,7 @@ from keras_dml.recordings import _cells, _units
 DELIMITERS = ("\t", ";", "|", ",", " ", None)  # None: one column; of equally good ones the first
 COMMENTS = ("#", "%", "//")
 ERRORS_OF_EXCEL = ("#N/A", "#DIV", "#VALUE", "#REF", "#NUM", "#NAME")
+LONGEST = 500  # letters of a line before the table in which a rate is looked for
 SAMPLE = 300  # lines that decide on the delimiter
 MOST_LINES_BEFORE = 60  # before the names
 SEPARATOR = re.compile(r'"?sep=(\\t|[^"])"?[;,\t]*', re.IGNORECASE)  # Excel's first line
@@ -132,6 +133,8 @@ def _guess(path, sample, comments, delimiter):
     counts = collections.Counter()
     for _, row in rows:
         counts[len(row)] += sum(map(_is_value, row))
+    if not counts:
+        return _Guess(delimiter)  # a cell is longer than the csv module reads
     guess = _Guess(delimiter, _width(rows, counts))
     if not counts[guess.width] or (guess.width == 1 and delimiter is not None):
         return guess
@@ -276,8 +279,9 @@ def _first_line(plain, delimiters):
     single = [delimiter for delimiter in delimiters if delimiter not in (None, " ")] or delimiters
     delimiter = max(single, key=lambda one: line.count(one or "\0"))
     rows = _split(plain, delimiter)
-    width = len(rows[0][1]) if rows else 1
-    return _Guess(delimiter, width, heads=rows[:1], start=number + 1)
+    if not rows:
+        return _Guess(delimiter, 1, start=number)
+    return _Guess(delimiter, len(rows[0][1]), heads=rows[:1], start=number + 1)
 
 
 def _layout(path, guess, plain, is_torn):
@@ -288,9 +292,11 @@ def _layout(path, guess, plain, is_torn):
         notes.append("Lines before the names of the columns were left out.")
     lines, rows, repeated = [], [], 0
     heads = [[cell.strip() for cell in _without_end(cells)] for _, cells in guess.heads]
+    begins = {cells[0] for cells in heads if cells}
     data = [line for line in plain if line[0] >= guess.start]
     for number, row in _split(data, guess.delimiter, path):
-        if heads and [cell.strip() for cell in _without_end(row)] in heads:
+        begin = row[0].strip() if row else ""
+        if begin in begins and [cell.strip() for cell in _without_end(row)] in heads:
             repeated += 1
             continue
         lines.append(number)
@@ -386,6 +392,7 @@ def _drop_torn(width, lines, rows, is_torn, notes):
 
 def _rate_hz(lines):
     """The rate that lines before a table say; None if they say none, or several."""
+    lines = [line[:LONGEST] for line in lines]
     rates = {float(match[1]) for line in lines for match in RATE.finditer(line)}
     for line in lines:
         for match in STEP.finditer(line):

@@ -41,9 +41,10 @@ def read(path):
 
     columns, notes = _without_index(table, names, is_of_dates)
     names = tuple(names[i] for i in columns)
+    check_name = _table.name_check(path, "its schema", names)
 
     def numbers(i):
-        _table.check_name(path, "its schema", names, i)
+        check_name(i)
         return _numbers(path, names[i], table.column(columns[i]), pyarrow)
 
     def seconds(i):

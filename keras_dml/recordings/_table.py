@@ -78,25 +78,30 @@ def recording(table, channels, rate_hz, is_even):
     return _recording.Recording(table.path, values, named, units, rate, table.notes), seconds
 
 
-def check_name(path, where, names, i):
-    """Checks that a column has a name, and that no other column has it.
+def name_check(path, where, names):
+    """Returns a function of a column's index that refuses a column without its own name.
 
     Args:
         path: The file, for errors.
         where: Place of the names in the file.
         names: Names of all columns.
-        i: Index of the column.
-
-    Raises:
-        ValueError: If the name is empty or there twice.
     """
-    columns = [j for j, name in enumerate(names) if name == names[i]]
-    if not names[i] or len(columns) > 1:
-        reason = "has no name" if not names[i] else f"has the name {names[i]!r} of another"
+    first, last = {}, {}
+    for i, name in enumerate(names):
+        first.setdefault(name, i)
+        last[name] = i
+
+    def check(i):
+        name = names[i]
+        if name and first[name] == last[name]:
+            return
+        reason = f"has the name {name!r} of another" if name else "has no name"
         raise ValueError(
-            f"{path}, {where}: column {columns[-1] + 1} {reason}. Give each column its own name, "
+            f"{path}, {where}: column {last[name] + 1} {reason}. Give each column its own name, "
             "or name the columns that are channels."
         )
+
+    return check
 
 
 def agreed(path, found, given, what):
