@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 
 STRETCH = 10  # rows in order; two stretches at one time are two recordings, not late rows
+LEAST_EVEN = 0.5  # share of steps within half of the median; 0.35 if times are drawn uniformly
 SORTED = "Rows were sorted by their times."
 
 
@@ -16,9 +17,9 @@ def by_time(table, column):
         column: Index of the column.
 
     Returns:
-        `Table`. It is returned as it is if its rows are in order, if the times cannot be read, or
-        if sorting would mix two recordings: if a time is in two stretches of rows in order, or two
-        long stretches overlap.
+        `Table`. It is returned as it is if its rows are in order, if the times cannot be read or
+        their steps would differ much, or if sorting would mix two recordings: if a time is in two
+        stretches of rows in order, or two long stretches overlap.
     """
     try:
         times = table.seconds(column)
@@ -33,8 +34,11 @@ def by_time(table, column):
     order = np.argsort(times, kind="stable")
     is_twice = (np.diff(times[order]) == 0) & (np.diff(numbers[order]) != 0)
     spans = sorted((times[rows[0]], times[rows[-1]]) for rows in stretches if len(rows) >= STRETCH)
+    steps = np.diff(times[order])
+    usual = np.median(steps[steps > 0]) if steps.any() else 0.0
+    is_even = np.abs(steps[steps > 0] - usual) <= usual / 2
     overlap = any(after[0] < before[1] for before, after in zip(spans, spans[1:], strict=False))
-    if is_twice.any() or overlap:
+    if is_twice.any() or overlap or is_even.mean() < LEAST_EVEN:
         return table
 
     def seconds(i):

@@ -86,7 +86,8 @@ READ = {
     "shimmer.csv": (names("Shimmer_AD66_Accel_LN_{}_CAL", "XYZ"), ACCELERATION, 1, 50, [UNITS]),
     "shimmer_old.csv": (names("Accelerometer {}", "XYZ"), ACCELERATION, 1, 50, [BEFORE, UNITS]),
     "tobii_pro_lab.tsv": (
-        ["Gaze point X", "Gaze point Y", "Pupil diameter left"], None, 1, 250, [UTF16, COMMAS]
+        ["Gaze point X", "Gaze point Y", "Pupil diameter left"],
+        ("DACS px", "DACS px", "mm"), 1, 250, [UTF16, COMMAS]
     ),
     "witmotion.txt": (names("a{}"), G, 1, 100, [BEFORE]),
 }  # fmt: skip
@@ -99,9 +100,9 @@ SOUND = {
     "mu_law_telephone.wav": (8000, []),
 }
 REFUSED = {
-    "arduino_serial.txt": "is not a number",
-    "eyelink.asc": "Write a sample report by EyeLink Data Viewer",
-    "garmin_fit_csv.csv": "is not a number. Name the columns that are channels",
+    "arduino_serial.txt": (["10:00:00.000 -> ax"], "is not a number"),
+    "eyelink.asc": (None, "Write a sample report by EyeLink Data Viewer"),
+    "garmin_fit_csv.csv": (["Field 1"], "is not a number. Name the columns that are channels"),
 }
 
 
@@ -151,6 +152,7 @@ def test_the_sound_of_a_recorder_is_read(name):
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_files_of_other_shapes_are_refused_with_the_reason(name):
+    channels, reason = REFUSED[name]
     with pytest.raises(ValueError) as caught:
-        recordings.read(FOLDER / name)
-    assert REFUSED[name] in str(caught.value)
+        recordings.read(FOLDER / name, channels)
+    assert reason in str(caught.value)

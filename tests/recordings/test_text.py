@@ -265,12 +265,15 @@ def test_rows_are_sorted_by_their_times(read):
     rng = np.random.default_rng(0)
     times = np.arange(100) / 50
     for order in (np.arange(100)[::-1], rng.permutation(100), np.r_[50:100, 0:50]):
-        rows = "".join(f"{times[i]},{i}\n" for i in order)
+        rows = "".join(f"{times[i]},{37 * i % 100}\n" for i in order)
         walk = read(f"t,x\n{rows}")
-        np.testing.assert_array_equal(walk.values[:, 0], np.arange(100))
+        np.testing.assert_array_equal(walk.values[:, 0], 37 * np.arange(100) % 100)
         assert walk.rate_hz == pytest.approx(50) and walk.notes == (SORTED,)
     with pytest.raises(ValueError, match="line 102: the time in column 't' does not rise"):
-        rows = "".join(f"{time},{time}\n" for time in [*times, *(times + 0.005)])
+        rows = "".join(f"{time},{i % 7}\n" for i, time in enumerate([*times, *(times + 0.005)]))
+        read(f"t,x\n{rows}")
+    with pytest.raises(ValueError, match="the time in column 't' does not rise"):
+        rows = "".join(f"{time},{i % 7}\n" for i, time in enumerate(rng.uniform(0, 2, 100)))
         read(f"t,x\n{rows}")
 
 
