@@ -21,6 +21,8 @@ RATE = re.compile(
     r"(?:sampl\w+ (?:rate|frequency)\W*| at )([0-9]+(?:\.[0-9]+)?) ?Hz", re.IGNORECASE
 )
 STEP = re.compile(r"([0-9]+(?:\.[0-9]+)?) (msec|sec)/sample", re.IGNORECASE)
+ARROW = re.compile(r"([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}) -> ?(.*)")
+FIT_MESSAGES = "Type,Local Number,Message"  # names in the lists of FitCSVTool
 SURE, NUMBERED, FAULTY = 1.0, 0.9, 0.3  # weights: with names, without, and unreadable
 
 
@@ -97,9 +99,16 @@ def of(path, text):
             f"{path} is an ASC file of EyeLink, which mixes samples and messages. Write a sample "
             "report by EyeLink Data Viewer and read the report."
         )
+    if lines[0][1].startswith(FIT_MESSAGES):
+        raise ValueError(
+            f"{path} is a list of FIT messages of several kinds. Write a table of the records by "
+            "FitCSVTool with --data record, and read that."
+        )
+    lines, times = _without_arrows(lines)
     delimiters, said = DELIMITERS, SEPARATOR.fullmatch(lines[0][1].strip(" "))
     if said:
-        delimiters, lines = ("\t" if said[1] == r"\t" else said[1], None), lines[1:]
+        delimiters = ("\t" if said[1] == r"\t" else said[1], None)
+        lines = [line for line in lines if not SEPARATOR.fullmatch(line[1].strip(" "))]
     comments = [line for line in lines if _is_comment(line[1])]
     plain = [line for line in lines if not _is_comment(line[1])]
     if not plain:
@@ -113,11 +122,26 @@ def of(path, text):
         raise ValueError(best.fault)
     is_torn = text[-1:] not in ("\n", "\r")
     layout = _layout(path, best, plain, is_torn)
-    if comments:
+    if len(comments) > best.is_comment * len(best.heads):
         layout.notes.append("Comment lines were left out.")
+    if times:
+        layout.names.append("time")
+        for number, row in zip(layout.lines, layout.rows, strict=True):
+            row.append(times[number])
+        layout.notes.append("The times before the arrows were read as times.")
     before = [line for number, line in lines if number < best.start]
     layout.rate_hz = layout.rate_hz or _rate_hz(before)
     return layout
+
+
+def _without_arrows(lines):
+    """Lines without the times that the serial monitor of Arduino writes, and these by number."""
+    matches = [(number, ARROW.match(line)) for number, line in lines]
+    if not all(match for _, match in matches):
+        return lines, {}
+    return [(number, match[2]) for number, match in matches], {
+        number: match[1] for number, match in matches
+    }
 
 
 def looks_like_table(text):
@@ -290,10 +314,13 @@ def _layout(path, guess, plain, is_torn):
     left_out = [number for number, _ in plain if number < guess.start and number not in used]
     if left_out:
         notes.append("Lines before the names of the columns were left out.")
-    lines, rows, repeated = [], [], 0
+    lines, rows = [], []
     heads = [[cell.strip() for cell in _without_end(cells)] for _, cells in guess.heads]
     begins = {cells[0] for cells in heads if cells}
-    data = [line for line in plain if line[0] >= guess.start]
+    before = {line for number, line in plain if number < guess.start and not _is_value(line)}
+    data = [(number, line) for number, line in plain if number >= guess.start]
+    repeated = sum(line in before for _, line in data)
+    data = [(number, line) for number, line in data if line not in before]
     for number, row in _split(data, guess.delimiter, path):
         begin = row[0].strip() if row else ""
         if begin in begins and [cell.strip() for cell in _without_end(row)] in heads:
@@ -302,7 +329,7 @@ def _layout(path, guess, plain, is_torn):
         lines.append(number)
         rows.append(row)
     if repeated:
-        notes.append("Lines that repeat the names of the columns were left out.")
+        notes.append("Lines that repeat the first lines were left out.")
     rate = _start_and_rate(guess, lines, rows, notes)
     _dropcounts(lines, rows, notes)
     _drop_torn(len(_without_end(names)), lines, rows, is_torn, notes)

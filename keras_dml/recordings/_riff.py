@@ -80,6 +80,8 @@ def read(data):
         raise ValueError(f"its header says {size} bytes of sound, and the file has {rest}")
     if not channels or not block or block % channels or not 0 < rate < 2**31:
         raise ValueError(f"its header says {channels} channels, {block} bytes each and {rate} Hz")
+    if not 0 < bits <= 8 * block // channels:
+        raise ValueError(f"its header says {bits} bits in {block // channels} bytes")
     if size % block:
         raise ValueError(f"its {size} bytes of sound are not whole steps of {block} bytes")
     values = _decoded(memoryview(data)[start : start + size], tag, block // channels, bits, order)

@@ -35,6 +35,7 @@ QUANTITIES = (
     _prefixed("t", ("n", "u", "m", "")),
 )
 _SPELLINGS = (  # by order: longer ones before their parts
+    ("\u00e2", ""),  # of UTF-8 that was read as Latin-1
     ("\u207b\u00b9", "^-1"),
     ("\u207b\u00b2", "^-2"),
     ("\u00b2", "^2"),

@@ -31,6 +31,7 @@ EYELINK = "The times of EyeLink were read as milliseconds."
 COUNTS = "A row with the number of rows was left out."
 COMMENT = "The names of the columns were read from a comment."
 TIMES = "The first column has no name and was read as times."
+ARROWS = "The times before the arrows were read as times."
 SQUARE = ("m/s\u00b2",) * 3
 
 
@@ -47,6 +48,7 @@ READ = {
     ),
     "actigraph_without_names.csv": (["1", "2", "3"], None, 1, 30, [BEFORE, UNNAMED]),
     "androsensor.csv": (names("ACCELEROMETER {}", "XYZ"), SQUARE, 1, 50, [LATIN]),
+    "arduino_serial.txt": (names("a{}"), None, 1, 50, [ARROWS]),
     "axivity_omgui.csv": (["2", "3", "4"], None, 1, 100, [UNNAMED]),
     "empatica_e4.csv": (["1", "2", "3"], None, 20, 32, [UNNAMED, START]),
     "excel_german.csv": (XYZ, SQUARE, 1000, 100, [LATIN, COMMAS, THOUSANDS]),
@@ -61,7 +63,7 @@ READ = {
     "matlab_writetable.csv": (["X", "Y", "Z"], None, 1, 100, []),
     "metawear.csv": (names("{}-axis"), G, 1, 100, []),
     "mind_monitor.csv": (names("RAW_{}", ("TP9", "AF7", "AF8")), None, None, 250, []),
-    "numpy_savetxt.txt": (XYZ, None, 1, None, [SPACES, COMMENTS, COMMENT]),
+    "numpy_savetxt.txt": (XYZ, None, 1, None, [SPACES, COMMENT]),
     "openbci.txt": (names("EXG Channel {}", "012"), None, 1000, 250, [COMMENTS]),
     "openbci_v2.txt": (["2", "3", "4"], None, 1000, 250, [COMMENTS, UNNAMED]),
     "pandas_datetime_index.csv": (XYZ, None, 1, 100, [TIMES]),
@@ -100,9 +102,8 @@ SOUND = {
     "mu_law_telephone.wav": (8000, []),
 }
 REFUSED = {
-    "arduino_serial.txt": (["10:00:00.000 -> ax"], "is not a number"),
     "eyelink.asc": (None, "Write a sample report by EyeLink Data Viewer"),
-    "garmin_fit_csv.csv": (["Field 1"], "is not a number. Name the columns that are channels"),
+    "garmin_fit_csv.csv": (None, "Write a table of the records"),
 }
 
 

@@ -86,7 +86,8 @@ def test_other_units_are_left_as_they_are(unit, wanted):
     [("m/s\u00b2", "m/s^2"), ("m/s2", "m/s\u00b2"), ("M/S^2", "m/s^2"), ("m / s^2", "m/s^2"),
      ("m/s/s", "m/s^2"), ("m\u22c5s\u207b\u00b2", "m/s^2"), ("\u00b0/s", "deg/s"),
      ("uV", "\u00b5V"),
-     ("m/(s^2)", "m/s^2"), ("degrees/s", "dps"), ("gs", "g"), ("counts", "Counts")],
+     ("m/(s^2)", "m/s^2"), ("degrees/s", "dps"), ("gs", "g"),
+     ("m/s\u00c2\u00b2", "m/s^2"), ("counts", "Counts")],
 )  # fmt: skip
 def test_another_spelling_is_the_same_unit(unit, wanted):
     original = of([unit])

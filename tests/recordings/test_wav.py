@@ -167,6 +167,7 @@ def test_an_empty_sound_before_other_chunks_is_empty(read):
         (riff(form(2), SAMPLES), "format 2"),
         (riff(form(0x55, width=1), SAMPLES), "format 85"),
         (riff(form(3, width=2), SAMPLES), "format 3 with 16 bits"),
+        (riff(form(1, width=1, bits=16), SAMPLES), "16 bits in 1 bytes"),
         (riff(form(1, channels=0), SAMPLES), "0 channels"),
         (riff(form(1, rate=0), SAMPLES), "0 Hz"),
         (riff(form(1), b"abc"), "whole steps"),
