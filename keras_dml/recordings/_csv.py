@@ -26,7 +26,7 @@ def read(path):
             names the line.
     """
     text, notes = _text.read(path)
-    layout = _layout.of(path, text)
+    layout = _layout.find(path, text)
     names, left_out = _without_index(layout)
     if EYELINK <= {*names}:  # its reports do not name the unit, by its manual milliseconds
         names = tuple("TIMESTAMP (ms)" if name == "TIMESTAMP" else name for name in names)

@@ -33,8 +33,8 @@ def seconds(texts):
         texts: The dates, each in the same form.
 
     Returns:
-        `(seconds, row)`: the seconds, and None; or None and the first row that is not read. The row
-        is that of the first text if the form has two readings.
+        `(seconds, row)`: the seconds, and None; or None and the first row that is not read. It is
+        the first row if the form has two readings.
     """
     moments, row = _iso(texts)
     if row is None:

@@ -1,4 +1,4 @@
-"""Where the names and the rows of a text table are, and what separates its cells."""
+"""Finds the names, the rows and the delimiter of a text table."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Guess:
         delimiter: The delimiter; None for one column.
         width: Number of cells of most rows.
         score: Numbers per line, weighted by how sure the names are.
-        heads: `(number, cells)` of the lines with names and units; empty if there are no names.
+        heads: `(number, cells)` of the lines with names and units; empty for a table without names.
         start: Number of the first line of data.
         fault: Why the table cannot be read; None if it can.
         is_comment: Whether the names are in a comment.
@@ -70,7 +70,7 @@ class _Guess:
     is_comment: bool = False
 
 
-def of(path, text):
+def find(path, text):
     """Finds the names and the rows of a text table.
 
     The table is the lines with the most numbers and one number of cells. Its names are in the line
@@ -105,9 +105,9 @@ def of(path, text):
             "FitCSVTool with --data record, and read that."
         )
     lines, times = _without_arrows(lines)
-    delimiters, said = DELIMITERS, SEPARATOR.fullmatch(lines[0][1].strip(" "))
-    if said:
-        delimiters = ("\t" if said[1] == r"\t" else said[1], None)
+    delimiters, separator = DELIMITERS, SEPARATOR.fullmatch(lines[0][1].strip(" "))
+    if separator:
+        delimiters = ("\t" if separator[1] == r"\t" else separator[1], None)
         lines = [line for line in lines if not SEPARATOR.fullmatch(line[1].strip(" "))]
     comments = [line for line in lines if _is_comment(line[1])]
     plain = [line for line in lines if not _is_comment(line[1])]
@@ -277,21 +277,21 @@ def _heads_in_comments(comments, body, delimiter):
 
 
 def _fault_without_names(path, body, delimiter):
-    """Why rows without names have two readings; None if they have one."""
+    """Returns why rows without names have two readings; None if they have one."""
     number, first = body[0]
     numbers = [*map(str, range(len(first) + 1))]
-    shown = (delimiter or ",").join(first)
-    shown = shown if len(shown) <= 40 else f"{shown[:40]}..."
+    line = (delimiter or ",").join(first)
+    line = line if len(line) <= 40 else f"{line[:40]}..."
     if len(first) > 1 and first in (numbers[:-1], numbers[1:]):
         return (
             f"{path}, line {number}: names of the columns are expected, such as x,y,z. Received "
-            f"{shown!r}. Put a line of names in front."
+            f"{line!r}. Put a line of names in front."
         )
     is_whole = all(re.fullmatch(r"-?[0-9]+", cell.strip()) for _, row in body for cell in row)
     is_unsigned = not any(cell.strip().startswith("-") for _, row in body for cell in row[1::2])
     if delimiter == "," and len(first) % 2 == 0 and is_whole and is_unsigned:
         return (
-            f"{path}, line {number}: {shown!r} may be {len(first)} whole numbers, or "
+            f"{path}, line {number}: {line!r} may be {len(first)} whole numbers, or "
             f"{len(first) // 2} numbers with decimal commas. Put a line of names in front."
         )
     return None
