@@ -91,6 +91,8 @@ class Reader:
         )
         if self._contract is not None:
             self._check_rate(pieces[0])
+            if len(pieces[0].units) == len(self._contract.units):
+                pieces = [recordings.convert(piece, self._contract.units) for piece in pieces]
             self._check_units(pieces[0])
         return pieces
 
@@ -147,7 +149,7 @@ class Reader:
         for name, said, taken in zip(
             found.channels, found.units, self._contract.units, strict=True
         ):
-            if NO_UNIT != taken and said is not None and _plain_unit(said) != _plain_unit(taken):
+            if NO_UNIT != taken and said is not None and said != taken:
                 raise ValueError(
                     f"{found.path} says that channel {name!r} is in {said}, the model takes "
                     f"{taken}. Convert it; if they are one unit, write it as the model does."
@@ -173,12 +175,6 @@ class Reader:
             raise ValueError(str(error).replace(f"{self._taken.name} 0", str(path), 1)) from None
 
 
-def _plain_unit(unit):
-    for written, plain in (("\u00b2", "^2"), ("\u00b0", "deg"), ("\u00b5", "u"), ("\u03bc", "u")):
-        unit = unit.replace(written, plain)
-    return unit.replace("m/s2", "m/s^2").replace(" ", "").casefold()
-
-
 def files(given):
     """Files of recordings, those in folders that are given included, but for hidden ones.
 
@@ -198,7 +194,7 @@ def files(given):
             for one in path.rglob("*")
             if not any(part.startswith(".") for part in one.relative_to(path).parts)
         )
-        within = sorted(one for one in shown if one.suffix.lower() in recordings.suffixes())
+        within = sorted(one for one in shown if recordings.is_recording(one))
         if not within:
             raise ValueError(
                 f"{path} holds no recordings: files that end in {', '.join(recordings.suffixes())}."

@@ -58,7 +58,7 @@ Person = Annotated[
 Files = Annotated[
     list[str],
     typer.Argument(
-        help="Recordings: csv, npy, parquet or wav files, or folders of them.",
+        help="Recordings: csv, npy, parquet, wav or flac files, or folders of them.",
         show_default=False,
         autocompletion=_completion.paths,
     ),

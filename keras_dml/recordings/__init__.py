@@ -1,4 +1,4 @@
-"""Recordings in files of one's own: csv, npy, parquet and wav, and folders of them by person.
+"""Recordings in files (text, npy, parquet, wav, flac), and folders of them by person.
 
 `read` returns one file as numbers `(time, channels)` with the names of its channels and its rate,
 and `read_pieces` cuts it at its gaps;
@@ -11,8 +11,10 @@ _HOME = {
     "Listed": "_folder",
     "Listing": "_folder",
     "Recording": "_recording",
+    "convert": "_units",
     "folder": "_folder",
     "groups": "_groups",
+    "is_recording": "_read",
     "is_same_rate": "_times",
     "read": "_read",
     "read_pieces": "_read",

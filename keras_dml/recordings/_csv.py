@@ -1,56 +1,109 @@
-"""Recordings as text: a line of column names, then a line a step."""
+"""Recordings as text with one line per time step, and tables that list something."""
 
 import codecs
 import csv
 import io
+import re
 
 import numpy as np
 
-from keras_dml.recordings import _table, _times
+from keras_dml.recordings import _cells, _dates, _layout, _table, _text, _times
 
+UNNAMED = re.compile(r"(?:Unnamed: [0-9]+)?")  # pandas writes no name, and reads it as this one
+EYELINK = {"RECORDING_SESSION_LABEL", "TIMESTAMP"}  # names in a sample report
 DELIMITERS = ",;\t"
-MISSING = {"", ".", "-", "--", "nan", "na", "n/a", "#n/a", "null", "none"}  # in lower case
 _OTHER_CODES = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def read(path):
-    """The table of a file.
+    """Reads the table of a text file.
+
+    Returns:
+        `Table`. Its notes say what was assumed about the file.
 
     Raises:
-        ValueError: If it is not valid UTF-8, has no line of names, or a row is ragged; the message
+        ValueError: If the file is not text or its names and rows have two readings; the message
             names the line.
     """
-    lines, rows = lines_of(path)
-    names, header = tuple(rows[0]), f"line {lines[0]}"
-    _check_header(path, names, header)
-    columns = list(zip(*rows[1:], strict=True)) or [()] * len(names)
+    text, notes = _text.read(path)
+    layout = _layout.find(path, text)
+    names, left_out = _without_index(layout)
+    if EYELINK <= {*names}:  # its reports do not name the unit, by its manual milliseconds
+        names = tuple("TIMESTAMP (ms)" if name == "TIMESTAMP" else name for name in names)
+        layout.notes.append("The times of EyeLink were read as milliseconds.")
+    columns = [list(column) for column in zip(*layout.rows, strict=True)]
+    columns = columns[left_out:] or [[] for _ in names]
+    cells = _cells.Columns(columns)
+    check_name = _table.name_check(path, layout.header, names)
 
     def place(row):
-        return f"line {lines[row + 1]}"
+        return f"line {layout.lines[row]}"
 
     def numbers(i):
-        texts = ["nan" if _is_missing(text) else text for text in columns[i]]
+        check_name(i)
         try:
-            return np.array(texts, np.float64)
-        except ValueError:
-            row = next(row for row, text in enumerate(texts) if not _is_number(text))
+            return cells.numbers(i)
+        except _cells.NotANumber as error:
             raise ValueError(
-                f"{path}, {place(row)}, column {names[i]!r}: {_shown(columns[i][row])} is not "
-                f"a number. {_advice(columns[i][row])}"
+                f"{path}, {place(error.row)}, column {names[i]!r}: "
+                f"{_shown(columns[i][error.row])} is not a number. {error}"
             ) from None
 
     def seconds(i):
-        texts = columns[i]
-        first = next((text for text in texts if not _is_missing(text)), "nan")
-        if _is_number(first):
+        if not cells.is_of_dates(i):
             return None
-        dates = [None if _is_missing(text) else text for text in texts]
-        return _times.seconds_of(path, names[i], dates, place)
+        texts = columns[i]
+        rows = [row for row, text in enumerate(texts) if not _cells.is_missing(text)]
+        values, wrong = _dates.seconds([texts[row] for row in rows])
+        if wrong is not None:
+            row = rows[wrong]
+            raise ValueError(
+                f"{path}, {place(row)}: the time {texts[row]!r} in column {names[i]!r} is "
+                "neither a number nor a date and time such as 2026-01-31T12:00:00.02, in the form "
+                "of the first. Write one of them, or take the column out and give the rate."
+            )
+        times = np.full(len(texts), np.nan)
+        times[rows] = values
+        return times
 
-    def is_text(i):
-        return 2 * sum(map(_is_number, columns[i])) < len(columns[i])
+    notes = (*notes, *layout.notes, *cells.notes)
+    return _table.Table(
+        path,
+        names,
+        layout.header,
+        place,
+        numbers,
+        seconds,
+        notes,
+        layout.rate_hz,
+        cells.is_text,
+    )
 
-    return _table.Table(path, names, header, place, numbers, seconds, is_text=is_text)
+
+def is_table(path):
+    """Returns whether a text file has rows of numbers, by its first lines."""
+    try:
+        return _layout.looks_like_table(_text.start(path))
+    except (OSError, ValueError):
+        return False
+
+
+def _without_index(layout):
+    """Names of the columns, and the number of first columns that are left out.
+
+    A first column without a name that counts rows is left out. If it holds dates, it is the time.
+    """
+    names = list(layout.names)
+    if len(names) < 2 or not UNNAMED.fullmatch(names[0]):
+        return tuple(names), 0
+    first = [row[0] for row in layout.rows]
+    if first and _layout.counts(first):
+        layout.notes.append("The first column counts rows and was left out.")
+        return tuple(names[1:]), 1
+    if first and all(map(_cells.is_date, first)) and not _times.columns(names):
+        layout.notes.append("The first column has no name and was read as times.")
+        names[0] = "time"
+    return tuple(names), 0
 
 
 def lines_of(path):
@@ -62,7 +115,7 @@ def lines_of(path):
     Raises:
         ValueError: If it is empty, no text in UTF-8, or ragged.
     """
-    text = _text(path)
+    text = _utf8(path)
     start = next((line for line in io.StringIO(text) if line.strip()), "")
     delimiter = max(DELIMITERS, key=start.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -121,22 +174,7 @@ def entries_of(path, columns, optional=None):
     return found
 
 
-def _check_header(path, names, where):
-    """Refuses a first line of numbers, and columns without a name or with that of another."""
-    if all(_is_number(name) for name in names):
-        raise ValueError(
-            f"{path}, {where}: names of the columns are expected, such as x,y,z. Received "
-            f"{_shown(','.join(names))}. Put a line of names in front."
-        )
-    for i, name in enumerate(names):
-        if not name or name in names[:i]:
-            which = f"has the name {name!r} of another" if name else "has no name"
-            raise ValueError(
-                f"{path}, {where}: column {i + 1} {which}. Give each column a name of its own."
-            )
-
-
-def _text(path):
+def _utf8(path):
     data = path.read_bytes()
     try:
         if data.startswith(_OTHER_CODES):
@@ -148,24 +186,6 @@ def _text(path):
             f"{path}, line {line}: byte {error.start} is not valid UTF-8. Save the file as CSV in "
             "UTF-8."
         ) from None
-
-
-def _is_missing(text):
-    return text.strip().casefold() in MISSING
-
-
-def _is_number(text):
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _advice(text):
-    if text.count(",") == 1 and _is_number(text.replace(",", ".")):
-        return "Write decimals with a point."
-    return "Name the columns that are channels."
 
 
 def _shown(text):

@@ -8,7 +8,7 @@ import pathlib
 import unicodedata
 
 from keras_dml.recordings import _csv
-from keras_dml.recordings._read import suffixes
+from keras_dml.recordings._read import is_recording, suffixes
 
 COLUMNS = ("path", "person")
 SESSION = "session"
@@ -100,7 +100,7 @@ def _of_folder(root):
                 )
             found += [(one, _name(session)) for one in within]
         for one, session in found:
-            if one.suffix.lower() in suffixes():
+            if is_recording(one):
                 listed.append(Listed(one, name, session))
             else:
                 skipped.append(one)

@@ -29,6 +29,16 @@ def suffixes() -> tuple[str, ...]:
     return tuple(_KINDS)
 
 
+def is_recording(path: str | os.PathLike) -> bool:
+    """Returns whether a file in a folder is a recording, by the end of its name.
+
+    A `.txt` file is a recording if it has rows of numbers: folders have notes too.
+    """
+    path = pathlib.Path(path)
+    suffix = path.suffix.lower()
+    return suffix in _KINDS and (suffix != ".txt" or _csv.is_table(path))
+
+
 def read(
     path: str | os.PathLike,
     channels: Sequence[str] | None = None,
@@ -169,8 +179,11 @@ def _read(path, request):
     if kind is None:
         raise ValueError(
             f"{path} ends in {path.suffix or 'nothing'!r}; recordings are read from "
-            f"{', '.join(suffixes())}. Convert it."
+            f"{', '.join(suffixes())}. {HINTS.get(path.suffix.lower(), 'Convert it')}."
         )
+    packed = pathlib.Path(path.stem).suffix.lower()
+    if path.suffix.lower() == ".gz" and packed not in TEXTS:
+        raise ValueError(f"{path} packs a {packed} file; only text is read packed. Unpack it.")
     signal, resolution = kind(path, request)
     signal = dataclasses.replace(signal, rate_hz=_agreed(signal, request.rate_hz))
     pieces, gaps = _gaps.filled(signal, request.max_gap)
@@ -235,7 +248,8 @@ def _of_wav(path, request):
     for name in ("time", "time_unit"):
         if getattr(request, name) is not None:
             raise ValueError(f"{path} is sound, which has no column of times: leave out `{name}`.")
-    sound = _wav.read(path, request.channels, request.rate_hz)
+    reader = _wav.read_flac if path.suffix.lower() == ".flac" else _wav.read
+    sound = reader(path, request.channels, request.rate_hz)
     signal = _recording.Signal(
         path,
         sound.values.astype(np.float64),
@@ -249,4 +263,19 @@ def _of_wav(path, request):
     return signal, 0.0
 
 
-_KINDS = {".csv": _of_csv, ".npy": _of_npy, ".parquet": _of_parquet, ".wav": _of_wav}
+_KINDS = {
+    ".csv": _of_csv,
+    ".npy": _of_npy,
+    ".parquet": _of_parquet,
+    ".wav": _of_wav,
+    ".flac": _of_wav,
+    ".tsv": _of_csv,
+    ".txt": _of_csv,
+    ".gz": _of_csv,
+}
+TEXTS = ("", ".csv", ".tsv", ".txt")  # that may be packed by gzip
+HINTS = {
+    ".asc": "Write a sample report by EyeLink Data Viewer",
+    ".xlsx": "Save the sheet as CSV",
+    ".xls": "Save the sheet as CSV",
+}

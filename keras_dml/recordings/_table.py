@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from keras_dml.recordings import _channels, _recording, _request, _times
+from keras_dml.recordings import _channels, _order, _recording, _request, _times
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,6 +62,8 @@ def signal(table, request):
         None if asked is None else _channels.among(table.path, table.names, asked, table.header)
     )
     time, times = _time_columns(table, request, channels or ())
+    if time is not None:
+        table = _order.by_time(table, time)
     left_out, notes = [], [*table.notes]
     if channels is None:
         channels, reasons = _unasked(table, times)
@@ -106,6 +108,32 @@ def signal(table, request):
         tuple(_channels.split(name)[0] for name in left_out),
     )
     return read, resolution
+
+
+def name_check(path, where, names):
+    """Returns a function of a column's index that refuses a column without its own name.
+
+    Args:
+        path: The file, for errors.
+        where: Place of the names in the file.
+        names: Names of all columns.
+    """
+    first, last = {}, {}
+    for i, name in enumerate(names):
+        first.setdefault(name, i)
+        last[name] = i
+
+    def check(i):
+        name = names[i]
+        if name and first[name] == last[name]:
+            return
+        reason = f"has the name {name!r} of another" if name else "has no name"
+        raise ValueError(
+            f"{path}, {where}: column {last[name] + 1} {reason}. Give each column its own name, "
+            "or name the columns that are channels."
+        )
+
+    return check
 
 
 def agreed(path, found, given, what):

@@ -1,59 +1,120 @@
-"""Recordings of sound: WAVE files of integers or floats."""
-
-import warnings
+"""Recordings of sound: WAVE files, and FLAC files by soundfile."""
 
 import numpy as np
-import scipy.io.wavfile
 
-from keras_dml.recordings import _channels, _recording, _table
+from keras_dml.recordings import _channels, _recording, _riff, _table
 
 SOUND = "sound"  # the name of one channel, as the models of voices have it
+LOUDEST = 10.0  # 20 dB above full scale: floats may pass it a little, as mixes do
+FULL_INT16 = 2.0**15
+LEAST_INT16 = 256.0  # of whole numbers below it, one cannot say whether they have 8 bits or 16
+CANCELED = 0.1  # share of power that is left of channels of opposite sign
+MIXED = (
+    "The {count} channels of sound were averaged. Ask for a channel by its number to read it alone."
+)
+SILENT = "Channels of sound that are constant were left out."
+DIVIDED = "The floats are whole numbers as of 16 bits and were divided by 32768."
 
 
 def read(path, channels, rate_hz):
-    """The sound of a file, full scale 1.
+    """Reads the sound of a WAVE file, full scale 1.
 
     Args:
         path: The file.
         channels: Names of all channels in order, or numbers of some from 1; None: all.
-        rate_hz: Samples a second, which are compared with those of the file; None: not compared.
+            `("sound",)`, which models of voices take, is the mean of several channels.
+        rate_hz: Samples per second, which are compared with the rate of the file; None: not
+            compared.
 
     Raises:
-        ValueError: If it is no such file, compressed, cut, or of another rate.
+        ValueError: If the file is not a complete WAVE file, has another rate, or holds floats far
+            beyond full scale.
     """
-    rate, samples = _samples(path)
-    samples = _full_scale(samples)
-    if samples.ndim == 1:
-        samples = samples[:, None]
-    count = samples.shape[1]
+    try:
+        sound = _riff.read(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(
+            f"{path} is not a complete WAVE file of integers, floats, mu-law or A-law: {error}. "
+            "Convert it, for example by ffmpeg -i FILE new.wav."
+        ) from None
+    values, notes = sound.values, sound.notes
+    if sound.is_float:
+        values, scaled = _full_scale(path, values)
+        notes += scaled
+    return _recording_of(path, values, sound.rate_hz, channels, rate_hz, notes)
+
+
+def read_flac(path, channels, rate_hz):
+    """Reads the sound of a FLAC file, full scale 1.
+
+    Args:
+        path: The file.
+        channels: As in `read`.
+        rate_hz: As in `read`.
+
+    Raises:
+        ImportError: If soundfile is not installed; the message names the extra.
+        ValueError: If the file is not a complete FLAC file, or has another rate.
+    """
+    try:
+        import soundfile
+    except (ImportError, OSError):  # OSError: without the library libsndfile
+        raise ImportError(
+            f'{path} is read by soundfile, which is not installed: pip install "keras-dml[flac]".'
+        ) from None
+    try:
+        with soundfile.SoundFile(path) as file:
+            values, rate = file.read(always_2d=True), file.samplerate
+            if file.format != "FLAC" or len(values) != file.frames:
+                raise ValueError(f"{file.format} with {len(values)} of {file.frames} samples")
+    except (soundfile.SoundFileError, RuntimeError, ValueError) as error:
+        raise ValueError(
+            f"{path} is not a complete FLAC file: {str(error).rstrip('.')}. Convert it, for "
+            "example by ffmpeg -i FILE new.wav."
+        ) from None
+    return _recording_of(path, values, rate, channels, rate_hz, ())
+
+
+def _recording_of(path, values, rate, channels, rate_hz, notes):
+    count = values.shape[1]
+    if count > 1 and channels is not None and tuple(channels) == (SOUND,):
+        values, mixed = _mean(path, values)
+        count, notes = 1, notes + mixed
     columns, names = _channels.numbered(path, count, channels)
     if count == 1 and channels is None:
         names = (SOUND,)
-    values = _recording.checked(path, samples[:, columns], names, lambda row: f"sample {row}")
+    values = _recording.checked(path, values[:, columns], names, lambda row: f"sample {row}")
     rate = _table.agreed(path, float(rate), rate_hz, "its header")
-    return _recording.Recording(path, values, names, (None,) * len(names), rate)
+    return _recording.Recording(path, values, names, (None,) * len(names), rate, notes)
 
 
-def _samples(path):
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", scipy.io.wavfile.WavFileWarning)  # of foreign chunks
-            warnings.filterwarnings("error", "Reached EOF", scipy.io.wavfile.WavFileWarning)
-            rate, samples = scipy.io.wavfile.read(path)
-    except Exception as error:  # on bytes that are none it raises what its parts happen to raise
+def _mean(path, values):
+    """The mean of the channels that hold sound."""
+    is_sound = np.ptp(values, axis=0) > 0 if len(values) else np.ones(values.shape[1], bool)
+    notes = ()
+    if is_sound.any() and not is_sound.all():
+        values, notes = values[:, is_sound], (SILENT,)
+    if values.shape[1] == 1:
+        return values, notes
+    mean = values.mean(axis=1, keepdims=True)
+    if is_sound.any() and mean.var() < CANCELED * values.var(axis=0).mean():
         raise ValueError(
-            f"{path} is not a complete WAVE file of integers or floats: "
-            f"{str(error).rstrip('.') or type(error).__name__}. Convert it, for example by ffmpeg "
-            "-i FILE new.wav."
-        ) from None
-    if rate <= 0:
-        raise ValueError(f"{path} says {rate} samples a second: it is damaged.")
-    return rate, samples
+            f"{path} has {values.shape[1]} channels of sound that cancel each other when averaged. "
+            f"Ask for one by its number, from 1 to {values.shape[1]}."
+        )
+    return mean, (*notes, MIXED.format(count=values.shape[1]))
 
 
-def _full_scale(samples):
-    if samples.dtype.kind == "f":
-        return samples
-    if samples.dtype.kind == "u":  # up to 8 bit
-        return (samples.astype(np.float64) - 128) / 128
-    return samples / float(2 ** (8 * samples.dtype.itemsize - 1))
+def _full_scale(path, values):
+    """Floats with full scale 1, and what was assumed."""
+    with np.errstate(invalid="ignore"):
+        peak = np.abs(values).max(initial=0.0)
+        is_whole = bool(peak < np.inf) and bool((values == np.round(values)).all())
+    if peak <= LOUDEST and not (is_whole and peak > 1) or not peak < np.inf:
+        return values, ()  # values that are not finite are refused later
+    if is_whole and LEAST_INT16 <= peak <= FULL_INT16:
+        return values / FULL_INT16, (DIVIDED,)
+    raise ValueError(
+        f"{path} holds floats up to {peak:.6g}, and sound has full scale 1. Divide the samples by "
+        "the full scale that they were recorded with: 32768 for 16 bits."
+    )

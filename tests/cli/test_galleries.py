@@ -398,10 +398,22 @@ def test_recordings_of_uneven_times_are_brought_to_the_rate_of_the_model(
         assert answered(command, *words, "--resample")[0] == 0
 
 
+@pytest.mark.parametrize(("unit", "factor"), [("m/s²", 9.80665), ("mg", 1000), ("m/s2", 9.80665)])
+def test_a_file_in_another_unit_is_converted(command, family, walks, unit, factor):
+    path = walks.file("alice")
+    expected = answered(command, "verify", family, "alice", path)[1]
+    header, *rows = path.read_text().splitlines()
+    cells = [[float(cell) for cell in row.split(",")] for row in rows]
+    rows = [",".join(map(repr, [t, *(x * factor for x in xyz)])) for t, *xyz in cells]
+    path.write_text("\n".join([header.replace("(g)", f"({unit})"), *rows]))
+    code, found = answered(command, "verify", family, "alice", path)
+    assert code == 0 and found["score"] == pytest.approx(expected["score"], rel=1e-4)
+
+
 @pytest.mark.parametrize(
     ("header", "options", "message"),
     [
-        ("t,x (m/s²),y (g),z (g)", (), "says that channel 'x' is in m/s², the model takes g"),
+        ("t,x (deg/s),y (g),z (g)", (), "says that channel 'x' is in deg/s, the model takes g"),
         ("time_ms,x,y,z", (), "has 50000 Hz, the model takes 50 Hz. --resample brings"),
         ("row,x,y,z", ("--rate-hz", "100"), "has 100 Hz, the model takes 50 Hz"),
         ("row,x,y,z", ("--rate-hz", "0"), "--rate-hz must be a positive number"),

@@ -1,6 +1,7 @@
 """A gallery served over HTTP: what it answers, what it refuses, and what it never tells."""
 
 import concurrent.futures
+import gzip
 import importlib.util
 import io
 import os
@@ -279,6 +280,24 @@ def test_a_small_file_of_many_numbers_is_refused_before_it_is_unpacked(family):
     assert "columns of texts or lists" in sent(x=["a"], y=[0.0], z=[0.0]).json()["error"]
     fitting = {name: np.random.default_rng(0).normal(size=STEPS) for name in "xyz"}
     assert sent(**fitting).status_code == 200
+
+
+def test_packed_text_is_read_up_to_the_size_of_a_request(family):
+    packed = gzip.compress(walk("alice"))
+    answer = family.post("/identify", files=files(packed, name="a.csv.gz"))
+    assert answer.status_code == 200 and answer.json()["person"] == "alice"
+    bomb = gzip.compress(bytes(_uploads.MOST_UNPACKED + 1))
+    answer = family.post("/identify", files=files(bomb, name="a.csv.gz"))
+    assert "unpacks to more than 20 MB" in answer.json()["error"]
+
+
+def test_a_small_flac_file_of_many_samples_is_refused_before_it_is_decoded(family):
+    soundfile = pytest.importorskip("soundfile")
+    written = io.BytesIO()
+    silence = np.zeros(_uploads.MOST_NUMBERS + 1, np.int16)
+    soundfile.write(written, silence, RATE_HZ, format="FLAC", subtype="PCM_16")
+    answer = family.post("/identify", files=files(written.getvalue(), name="a.flac"))
+    assert "up to 10,000,000 numbers" in answer.json()["error"]
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8000", "10.0.0.1", "["])

@@ -48,7 +48,7 @@ class Sent:
 
 def _sent(
     files: Annotated[
-        list[UploadFile], File(description="Recordings: csv, npy, parquet or wav files.")
+        list[UploadFile], File(description="Recordings: csv, npy, parquet, wav or flac files.")
     ],
     channels: Annotated[
         str | None, Form(description="Columns that are the model's channels, separated by commas.")

@@ -1,14 +1,17 @@
 """Files that were sent, for as long as they are read."""
 
 import contextlib
+import gzip
 import pathlib
 import shutil
 import tempfile
+import zlib
 
 from keras_dml import recordings
 
 MOST_FILES = 20
-MOST_NUMBERS = 10**7  # of a Parquet file, which a few bytes can say
+MOST_NUMBERS = 10**7  # of a Parquet or FLAC file; a few bytes can hold more
+MOST_UNPACKED = 20 * 10**6  # bytes of a packed text, as many as a request may hold
 LONGEST_NAME = 100
 
 
@@ -33,8 +36,8 @@ def kept(uploads):
         for path, name, upload in zip(paths, names, uploads, strict=True):
             with path.open("wb") as file:
                 shutil.copyfileobj(upload.file, file)
-            if path.suffix == ".parquet":
-                _check_parquet(path, name)
+            if path.suffix in CHECKS:
+                CHECKS[path.suffix](path, name)
         yield dict(zip(paths, names, strict=True))
 
 
@@ -72,3 +75,37 @@ def _check_parquet(path, name):
             f"{name} holds {found.num_rows:,} rows of {found.num_columns} columns; up to "
             f"{MOST_NUMBERS:,} numbers are taken. Send shorter recordings."
         )
+
+
+def _check_gzip(path, name):
+    """Refuses a packed text that is larger than an unpacked one may be."""
+    try:
+        with gzip.open(path) as file:
+            size = len(file.read(MOST_UNPACKED + 1))
+    except (OSError, EOFError, zlib.error):
+        return  # `recordings.read` says what is wrong with it
+    if size > MOST_UNPACKED:
+        raise ValueError(
+            f"{name} unpacks to more than {MOST_UNPACKED // 10**6} MB. Send shorter recordings."
+        )
+
+
+def _check_flac(path, name):
+    """Refuses a file of more samples than a Parquet file may hold numbers."""
+    try:
+        import soundfile
+    except (ImportError, OSError):
+        return  # `recordings.read` says what to install
+    try:
+        with soundfile.SoundFile(path) as file:
+            count = file.frames * file.channels
+    except (soundfile.SoundFileError, RuntimeError):
+        return  # and what is wrong with it
+    if count > MOST_NUMBERS:
+        raise ValueError(
+            f"{name} holds {count:,} samples; up to {MOST_NUMBERS:,} numbers are accepted. Send "
+            "shorter recordings."
+        )
+
+
+CHECKS = {".parquet": _check_parquet, ".gz": _check_gzip, ".flac": _check_flac}

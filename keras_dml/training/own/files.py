@@ -155,6 +155,7 @@ def read(folder, channels=None, rate_hz=None, resample_hz=None, **times):
     if channels is None and files:
         files = _by_name(files, failed, pieces_of, refused, notes)
     files = _alike(files, refused, lambda one: one.channels, "channels", "`channels` names them")
+    files = _in_usual_units(files)
     files = _alike(files, refused, lambda one: one.units, "units", "convert it")
     files, rate = _of_one_rate(files, refused)
     if not files:
@@ -174,6 +175,17 @@ def read(folder, channels=None, rate_hz=None, resample_hz=None, **times):
         refused,
         dict(notes),
     )
+
+
+def _in_usual_units(files):
+    """Converts recordings in g to m/s^2 or the reverse, and the like, to the units of most."""
+    if not files:
+        return files
+    units = collections.Counter(file.pieces[0].units for file in files).most_common(1)[0][0]
+    return [
+        file._replace(pieces=[recordings.convert(piece, units) for piece in file.pieces])
+        for file in files
+    ]
 
 
 def _by_name(files, failed, pieces_of, refused, notes):

@@ -1,0 +1,161 @@
+"""Units of channels, and recordings in other units."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from keras_dml.recordings._recording import Recording
+
+STANDARD_GRAVITY = 9.80665  # m/s^2 (BIPM SI Brochure)
+_DEGREE = np.pi / 180
+_PREFIXES = {"n": 1e-9, "u": 1e-6, "m": 1e-3, "c": 1e-2, "": 1.0, "k": 1e3}
+
+
+def _prefixed(unit, prefixes, size=1.0):
+    return {prefix + unit: size * _PREFIXES[prefix] for prefix in prefixes}
+
+
+# Units of one quantity in one row, with their size; in the spelling that `plain` gives.
+QUANTITIES = (
+    {
+        **_prefixed("g", ("", "m", "u"), STANDARD_GRAVITY),
+        **_prefixed("m/s^2", ("", "c", "m")),
+    },
+    {
+        **_prefixed("rad/s", ("", "m")),
+        **_prefixed("deg/s", ("", "m"), _DEGREE),
+    },
+    {"rad": 1.0, "mrad": 1e-3, "deg": _DEGREE},
+    _prefixed("m", ("n", "u", "m", "c", "", "k")),
+    _prefixed("v", ("n", "u", "m", "")),
+    _prefixed("t", ("n", "u", "m", "")),
+)
+_SPELLINGS = (  # by order: longer ones before their parts
+    ("\u00e2", ""),  # of UTF-8 that was read as Latin-1
+    ("\u207b\u00b9", "^-1"),
+    ("\u207b\u00b2", "^-2"),
+    ("\u00b2", "^2"),
+    ("\u00b0", "deg"),
+    ("\u00ba", "deg"),  # the ordinal indicator, which keyboards have
+    ("\u00b5", "u"),
+    ("\u03bc", "u"),
+    ("\u22c5", "*"),
+    ("\u00b7", "*"),
+    ("**", "^"),
+    ("_", "/"),
+)
+_WORDS = {
+    "m/s2": "m/s^2", "m/s/s": "m/s^2", "m/(s^2)": "m/s^2", "m*s^-2": "m/s^2", "ms^-2": "m/s^2",
+    "meters/s^2": "m/s^2", "metres/s^2": "m/s^2", "m/sec^2": "m/s^2", "m/sec2": "m/s^2",
+    "m/(sec^2)": "m/s^2", "cm/s2": "cm/s^2", "mm/s2": "mm/s^2",
+    "g0": "g", "gs": "g", "g's": "g", "gn": "g", "gforce": "g", "g-force": "g",
+    "milli-g": "mg", "millig": "mg",
+    "dps": "deg/s", "mdps": "mdeg/s", "deg/sec": "deg/s", "degrees/s": "deg/s",
+    "degrees/sec": "deg/s", "degree/s": "deg/s", "degrees/second": "deg/s", "deg*s^-1": "deg/s",
+    "rad/sec": "rad/s", "rads/s": "rad/s", "radians/s": "rad/s", "radians/sec": "rad/s",
+    "radians/second": "rad/s", "rad*s^-1": "rad/s", "rads^-1": "rad/s",
+    "degrees": "deg", "degree": "deg", "radians": "rad", "radian": "rad",
+    "meter": "m", "meters": "m", "metre": "m", "metres": "m",
+    "volt": "v", "volts": "v", "millivolt": "mv", "millivolts": "mv", "microvolt": "uv",
+    "microvolts": "uv", "uvolts": "uv", "mvolts": "mv", "tesla": "t", "microtesla": "ut",
+}  # fmt: skip
+_TIMES = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),
+    **dict.fromkeys(("ms", "msec", "msecs", "millis", "milliseconds"), "ms"),
+    **dict.fromkeys(("us", "usec", "usecs", "micros", "microseconds"), "us"),
+    **dict.fromkeys(("ns", "nsec", "nsecs", "nanos", "nanoseconds"), "ns"),
+    **dict.fromkeys(("min", "mins", "minutes"), "min"),
+    **dict.fromkeys(("h", "hours"), "h"),
+}
+_ELSEWHERE = {"hz", "%", "bpm", "lux", "lx", "db", "hpa", "pa", "c", "f", "px", "k"}
+
+
+def plain(unit):
+    """A unit in one spelling: `m/s²`, `m/s2` and `m/s^2` are the same."""
+    text = unit.strip().strip("[]").casefold()
+    for letters, spelled in _SPELLINGS:
+        text = text.replace(letters, spelled)
+    text = text.replace(" ", "")
+    return _WORDS.get(text, text)
+
+
+def is_unit(text):
+    """Returns whether a text is a unit of recordings, with brackets around it or not."""
+    unit = plain(unbracketed(text))
+    return unit in {*_TIMES} | _ELSEWHERE or any(unit in sizes for sizes in QUANTITIES)
+
+
+def unbracketed(unit):
+    """Returns a unit without brackets; units of time in one spelling."""
+    text = re.sub(r"^\((.*)\)$", r"\1", unit.strip().strip("[]"))
+    text = plain(text) if re.search(r"[()\[\]]", text) else text
+    return _TIMES.get(plain(text), text)
+
+
+def factor(unit, wanted):
+    """The number that values in one unit are multiplied by to be in another.
+
+    Returns:
+        The number, 1 for two spellings of a unit; None if one is unknown or they measure different
+        quantities.
+    """
+    unit, wanted = plain(unit), plain(wanted)
+    if unit == wanted:
+        return 1.0
+    for sizes in QUANTITIES:
+        if unit in sizes and wanted in sizes:
+            return sizes[unit] / sizes[wanted]
+    return None
+
+
+def convert(recording: Recording, units: Sequence[str | None]) -> Recording:
+    """Converts the channels of a recording to units, such as those that a model takes.
+
+    Acceleration is converted between g and m/s^2 by standard gravity, 9.80665 m/s^2; further
+    angular velocity (rad/s, deg/s), angles, lengths, voltages and magnetic fields.
+
+    Args:
+        recording: The recording.
+        units: Unit of each channel; None leaves a channel as it is.
+
+    Returns:
+        `Recording`; its notes say which units were converted. A channel that does not say its unit
+        is left as it is, and so is a channel with a unit that cannot be converted: compare the
+        units afterwards.
+
+    Raises:
+        ValueError: If `units` has another number of entries than the recording has channels.
+
+    Example:
+        >>> import pathlib
+        >>> import numpy as np
+        >>> values = np.ones((2, 1), np.float32)
+        >>> walk = Recording(pathlib.Path("walk.csv"), values, ("x",), ("g",), 50)
+        >>> convert(walk, ["m/s^2"]).values[0, 0].round(5), convert(walk, ["m/s^2"]).units
+        (np.float32(9.80665), ('m/s^2',))
+    """
+    if len(units) != len(recording.units):
+        raise ValueError(
+            f"`units` must have one entry per channel, {len(recording.units)}. Received "
+            f"{len(units)}."
+        )
+    factors, names, notes = [], [], {}
+    for unit, wanted in zip(recording.units, units, strict=True):
+        size = None if unit is None or wanted is None else factor(unit, wanted)
+        factors.append(1.0 if size is None else size)
+        names.append(unit if size is None else wanted)
+        if size not in (None, 1.0):
+            notes[f"Channels in {unit} were multiplied by {size:.6g} to be in {wanted}."] = True
+    if not notes and tuple(names) == recording.units:
+        return recording
+    values = (recording.values * np.array(factors)).astype(np.float32)
+    return dataclasses.replace(
+        recording,
+        values=values if notes else recording.values,
+        units=tuple(names),
+        notes=(*recording.notes, *notes),
+    )

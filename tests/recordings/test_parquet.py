@@ -1,0 +1,109 @@
+"""Parquet files of pandas are read without the index of the frame."""
+
+import json
+
+import numpy as np
+import pytest
+
+from keras_dml import recordings
+
+pyarrow = pytest.importorskip("pyarrow")
+pandas = pytest.importorskip("pandas")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+XY = [[1.5, 2], [3, 4.25], [5, 6]]
+TIMES = pandas.date_range("2026-01-31 10:00:00", periods=3, freq="20ms")
+
+
+def stored(tmp_path, rows=None, **options):
+    frame = pandas.DataFrame(XY, columns=["x", "y"], index=rows)
+    frame.to_parquet(tmp_path / "walk.parquet", engine="pyarrow", **options)
+    return tmp_path / "walk.parquet"
+
+
+@pytest.mark.parametrize(
+    ("index", "left_out"),
+    [
+        (None, ()),
+        (pandas.RangeIndex(5, 11, 2), ()),
+        (pandas.RangeIndex(3, name="row"), ()),
+        ([7, 9, 12], ("__index_level_0__",)),
+        ([0.5, 0.25, 3.0], ("__index_level_0__",)),
+        (["a", "b", "c"], ("__index_level_0__",)),
+        (pandas.Index([7, 9, 12], name="id"), ("id",)),
+        (pandas.MultiIndex.from_tuples([(1, 2), (1, 3), (2, 1)]),
+         ("__index_level_0__", "__index_level_1__")),
+        (pandas.MultiIndex.from_tuples([(1, 2), (1, 3), (2, 1)], names=["a", None]),
+         ("a", "__index_level_1__")),
+    ],
+)  # fmt: skip
+def test_an_index_of_pandas_is_not_a_channel(tmp_path, index, left_out):
+    walk = recordings.read(stored(tmp_path, index))
+    assert walk.channels == ("x", "y") and walk.rate_hz is None
+    np.testing.assert_array_equal(walk.values, XY)
+    shown = ", ".join(map(repr, left_out))
+    assert walk.notes == (
+        (f"The index that pandas stored was left out: {shown}.",) if shown else ()
+    )
+
+
+def test_a_range_that_is_stored_as_a_column_is_not_a_channel(tmp_path):
+    walk = recordings.read(stored(tmp_path, index=True))
+    assert walk.channels == ("x", "y") and "'__index_level_0__'" in walk.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("index", "notes"),
+    [
+        (TIMES, ("The index '__index_level_0__' was read as times.",)),
+        (TIMES - TIMES[0], ("The index '__index_level_0__' was read as times.",)),
+        (TIMES.rename("timestamp"), ()),
+        (TIMES.rename("when"), ("The index 'when' was read as times.",)),
+        (pandas.Index([0.0, 0.02, 0.04], name="time"), ()),
+        (pandas.Index([0, 20, 40], name="time_ms"), ()),
+    ],
+)
+def test_an_index_of_times_gives_the_rate(tmp_path, index, notes):
+    walk = recordings.read(stored(tmp_path, index))
+    assert walk.channels == ("x", "y") and walk.rate_hz == pytest.approx(50)
+    assert walk.notes == notes
+
+
+def written(tmp_path, names, **options):
+    arrays = [pyarrow.array([float(i), i + 0.5]) for i in range(len(names))]
+    table = pyarrow.Table.from_arrays(arrays, names=names)
+    if "metadata" in options:
+        table = table.replace_schema_metadata(options["metadata"])
+    parquet.write_table(table, tmp_path / "walk.parquet")
+    return tmp_path / "walk.parquet"
+
+
+@pytest.mark.parametrize(
+    ("names", "part"),
+    [
+        (["x", "y", "x"], "its schema: column 3 has the name 'x' of another"),
+        (["x", ""], "its schema: column 2 has no name"),
+        (["", "y"], "its schema: column 1 has no name"),
+    ],
+)
+def test_names_are_refused_as_in_text(tmp_path, names, part):
+    path = written(tmp_path, names)
+    with pytest.raises(ValueError, match=part):
+        recordings.read(path)
+    wanted = "y" if "y" in names else "x"
+    assert recordings.read(path, [wanted]).channels == (wanted,)
+
+
+def test_a_doubled_name_that_is_asked_for_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="2 columns are named 'x'"):
+        recordings.read(written(tmp_path, ["x", "y", "x"]), ["x"])
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [b"{", b"[]", b"null", b'{"index_columns": null}', b'{"index_columns": [{"kind": "range"}]}',
+     json.dumps({"index_columns": ["gone"]}).encode(), b"\xff"],
+)  # fmt: skip
+def test_metadata_of_other_programs_is_no_hindrance(tmp_path, metadata):
+    path = written(tmp_path, ["x", "y"], metadata={b"pandas": metadata})
+    assert recordings.read(path).channels == ("x", "y")
