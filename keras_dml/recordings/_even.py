@@ -27,7 +27,7 @@ def resampled(signal, resolution, rate_hz):
 
     Args:
         signal: `Signal` without missing values.
-        resolution: Seconds between two times that the clock can tell apart.
+        resolution: Seconds between two times that the clock separates.
         rate_hz: The rate that is wanted.
 
     Returns:
@@ -77,7 +77,7 @@ def native_rate(signal):
 
 
 def is_even(seconds, resolution):
-    """Whether times are those of an even clock, apart from rounding."""
+    """Returns whether times are even, apart from rounding."""
     if len(seconds) < 3:
         return True
     even = np.linspace(0, seconds[-1], len(seconds))

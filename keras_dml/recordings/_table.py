@@ -50,7 +50,7 @@ def signal(table, request):
 
     Returns:
         `(signal, resolution)`: the `Signal` of the channels that are asked for, or of all columns
-        that may be channels; and the seconds between two times that the clock can tell apart.
+        that may be channels; and the seconds between two times that the clock separates.
 
     Raises:
         ValueError: If a column is missing or holds anything but numbers, or the times do not rise.
@@ -136,9 +136,9 @@ def _time_columns(table, request, channels):
         (time,) = _channels.among(table.path, table.names, [request.time], table.header)
         return time, [*dict.fromkeys([time, *_times.columns(table.names)])]
     strict = [i for i in _times.columns(table.names) if i not in channels]
-    others = [i for i in range(len(table.names)) if i not in strict and i not in channels]
+    rest = [i for i in range(len(table.names)) if i not in strict and i not in channels]
     loose = [
-        i for i in others if _rises(table, i) and (_is_of_dates(table, i) or _is_clock(table, i))
+        i for i in rest if _rises(table, i) and (_is_of_dates(table, i) or _is_clock(table, i))
     ]
     loose.sort(key=lambda i: _times.unit_of(table.names[i]) is None)
     times = [*strict, *loose]
@@ -156,19 +156,19 @@ def _is_of_dates(table, i):
 
 
 def _is_clock(table, i):
-    """Whether a column of numbers has a word for time in its name and a known unit."""
+    """Returns whether a column of numbers has a word for time in its name and a known unit."""
     return _times.is_named_after_time(table.names[i]) and _has_unit(table, i)
 
 
 def _has_unit(table, i):
-    """Whether the unit of a column of times is known, by its name or by its size."""
+    """Returns whether the unit of a column of times is known, by its name or by its size."""
     if _times.unit_of(table.names[i]) is not None or _is_of_dates(table, i):
         return True
     return _times.has_usual_size(table.numbers(i))
 
 
 def _rises(table, i):
-    """Whether the numbers or dates of a column rise; a few times may be the same or missing."""
+    """Returns whether the numbers or dates of a column rise. Some may be equal or missing."""
     try:
         times = table.seconds(i)
         times = table.numbers(i) if times is None else times
@@ -216,17 +216,17 @@ def _unasked(table, times):
             name: reason for name, reason in left_out.items() if reason != _channels.IS_CONSTANT
         }
     if not channels:
-        columns = [f"{name!r}: {reason}" for name, reason in left_out.items()]
-        others = f" Other columns are no channels unless you name them ({'; '.join(columns)})."
+        reasons = "; ".join(f"{name!r}: {reason}" for name, reason in left_out.items())
+        reasons = f" Some are not channels unless you name them: {reasons}." if reasons else ""
         raise ValueError(
-            f"{table.path}, {table.header}: no channel.{others if columns else ''} Its columns are "
-            f"{', '.join(table.names)}: name the channels by `channels`."
+            f"{table.path}, {table.header}: no channel. Its columns are {', '.join(table.names)}."
+            f"{reasons} Name the channels by `channels`."
         )
     return channels, left_out
 
 
 def _reason(name, values):
-    """Why a column is not a channel unless it is named, or None."""
+    """Returns why a column is not a channel unless it is named, or None."""
     if len(values) and 2 * np.isfinite(values).sum() < len(values):
         return "fewer than half of its fields hold numbers"
     if _channels.is_about(name):

@@ -50,7 +50,7 @@ def columns(names):
 
 
 def is_named_after_time(name):
-    """Whether a name has a word for time among others, as `pupil_timestamp`."""
+    """Returns whether a name has a word for time among others, as `pupil_timestamp`."""
     return bool(NAMES - {"t", "tempo"} & set(_words(name)))
 
 
@@ -60,7 +60,7 @@ def unit_of(name):
 
 
 def has_usual_size(times):
-    """Whether numbers that rise are seconds, or in the unit that their size since 1970 tells."""
+    """Returns whether the size of numbers that rise says their unit."""
     times = times[np.isfinite(times)]
     return _is_fast((times - times[0]) * _by_size(times))
 
@@ -71,9 +71,9 @@ def _is_fast(seconds):
 
 def _is_of_times(name):
     words = _words(name)
-    others = [word for word in words if word not in BESIDE]
-    is_said = any(word in NAMES or (word in SECONDS and len(word) > 2) for word in others)
-    return is_said and set(others) <= NAMES | SECONDS.keys()
+    rest = [word for word in words if word not in BESIDE]
+    is_said = any(word in NAMES or (word in SECONDS and len(word) > 2) for word in rest)
+    return is_said and set(rest) <= NAMES | SECONDS.keys()
 
 
 def _words(name):
@@ -83,9 +83,9 @@ def _words(name):
     brackets = re.findall(r"[(\[]([^()\[\]]*)[)\]]", name.casefold())
     plain = re.sub(r"[(\[][^()\[\]]*[)\]]", " ", name.casefold())
     units = [text.strip() for text in brackets if text.strip() in SECONDS]
-    others = [text for text in brackets if text.strip() not in SECONDS]
+    remarks = [text for text in brackets if text.strip() not in SECONDS]
     is_measured = any(
-        re.search(r"[a-z/]{1,}", text) and text.strip() not in ZONES for text in others
+        re.search(r"[a-z/]{1,}", text) and text.strip() not in ZONES for text in remarks
     )
     words = [word for word in re.split(r"[\s_\-.:;/,]+", plain) if word]
     return [*words, *units, *(["another unit"] if is_measured else [])]
@@ -136,7 +136,7 @@ def since_first(path, name, times, place, *, unit=None):
 
     Returns:
         `(seconds, resolution)`: the seconds, which rise, and the seconds between two times that the
-        clock can tell apart.
+        clock separates.
 
     Raises:
         ValueError: If the times fall or are all the same, or their unit is unknown.
@@ -222,8 +222,11 @@ def _farthest(seconds):
 
 
 def _resolution(seconds):
-    """How far rounding may have moved times: the largest power of ten, in seconds, that all times
-    are multiples of; less if they rise in steps of one length."""
+    """Returns how far rounding may have moved times, in seconds.
+
+    It is the largest power of ten that all times are multiples of, and less if they rise in steps
+    of one length.
+    """
     steps = np.diff(seconds)
     steps = steps[steps > 0]
     if not len(steps):
