@@ -79,7 +79,7 @@ def signal(table, request):
     rows = np.arange(len(values))
     seconds, resolution = None, 0.0
     if time is not None:
-        seconds, resolution, rows = _seconds(table, time, request.time_unit)
+        seconds, resolution, rows = _seconds(table, time, request)
         if len(rows) < len(values):
             notes.append("Rows at the start or the end that have no time were left out.")
     elif request.time_unit is not None:
@@ -136,6 +136,8 @@ def _time_columns(table, request, channels):
         (time,) = _channels.among(table.path, table.names, [request.time], table.header)
         return time, [*dict.fromkeys([time, *_times.columns(table.names)])]
     strict = [i for i in _times.columns(table.names) if i not in channels]
+    if channels:  # a column named T may hold temperatures
+        strict = [i for i in strict if not _is_named_t(table, i) or not _is_noise(table, i)]
     rest = [i for i in range(len(table.names)) if i not in strict and i not in channels]
     loose = [
         i for i in rest if _rises(table, i) and (_is_of_dates(table, i) or _is_clock(table, i))
@@ -146,6 +148,19 @@ def _time_columns(table, request, channels):
         return None, []
     rising = [i for i in times if _rises(table, i)]
     return next((i for i in rising if _has_unit(table, i)), [*rising, *times][0]), times
+
+
+def _is_named_t(table, i):
+    return table.names[i].strip().casefold() == "t"
+
+
+def _is_noise(table, i):
+    """Returns whether a column falls in more than a quarter of its steps."""
+    try:
+        changes = np.diff(table.numbers(i))
+    except ValueError:
+        return False
+    return len(changes) >= _channels.LEAST_ROWS and (changes < 0).mean() > 0.25
 
 
 def _is_of_dates(table, i):
@@ -243,7 +258,7 @@ def _left_out(name, reason):
     return f"Column {name!r} was not used as a channel: {reason}; {advice}."
 
 
-def _seconds(table, i, unit):
+def _seconds(table, i, request):
     """The seconds of a column of times, the resolution of its clock, and the rows that have a
     time. Times that are missing between others are interpolated by their rows."""
     times, name = table.seconds(i), table.names[i]
@@ -254,15 +269,20 @@ def _seconds(table, i, unit):
     if is_infinite.any() or (len(times) and not len(present)):
         row = np.flatnonzero(~np.isfinite(times))[0]
         raise ValueError(f"{table.path}, {table.place(row)}: the time in {name!r} is {times[row]}.")
-    if are_dates and unit is not None:
+    if are_dates and request.time_unit is not None:
         raise ValueError(
             f"{table.path}, {table.header}: column {name!r} holds dates, to which `time_unit` does "
             "not apply. Leave it out."
         )
     rows = np.arange(present[0], present[-1] + 1) if len(present) else np.arange(0)
     times = np.interp(rows, present, times[present]) if len(present) < len(rows) else times[rows]
-    size = 1.0 if are_dates else _request.TIME_UNITS.get(unit)
+    size = 1.0 if are_dates else _request.TIME_UNITS.get(request.time_unit)
     seconds, resolution = _times.since_first(
-        table.path, name, times, lambda row: table.place(rows[row]), unit=size
+        table.path,
+        name,
+        times,
+        lambda row: table.place(rows[row]),
+        unit=size,
+        nominal_hz=request.rate_hz,
     )
     return seconds, resolution, rows

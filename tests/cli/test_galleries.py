@@ -731,7 +731,8 @@ def test_times_are_named_by_options_of_the_commands(command, family, walks, tmp_
         code, found = answered(command, *words, *options)
         assert code == 0 and found["notes"] == {}
         assert not any("rate;" in note or "missing" in note for note in notes)
-        assert "has 0.05 Hz" in failed(command, *words, "--time", "foo", "--time-unit", "s")
+        code, out, err = command(*words, "--time", "foo", "--time-unit", "s")
+        assert code == 2 and "has 0.05 Hz" in out + err
 
 
 def test_gaps_are_cut_and_counted_by_the_commands(command, family, walks, notes):
