@@ -87,7 +87,7 @@ def numbered(path, count, wanted):
 
 
 def is_counter(name, values):
-    """Whether a column rises or falls only, as clocks and counters do.
+    """Returns whether a column rises or falls only, as clocks and counters do.
 
     A few changes may go the other way: a counter starts again, and a clock is set. A column with
     the name of a counter may be short.
@@ -105,23 +105,23 @@ def is_counter(name, values):
 
 
 def is_named_counter(name):
-    """Whether all words of a name are names of counters, as in `sampleIndex`."""
+    """Returns whether all words of a name are names of counters, as in `sampleIndex`."""
     return bool(words(name)) and words(name) <= COUNTERS
 
 
 def is_about(name):
-    """Whether the name of a column says that it describes the recording, such as `confidence`."""
+    """Returns whether a column describes the recording by its name, such as `confidence`."""
     return words(name) <= ABOUT | COUNTERS and bool(words(name) & ABOUT)
 
 
 def is_constant(values):
-    """Whether a column holds one value in all of its rows."""
+    """Returns whether a column holds one value in all of its rows."""
     values = values[np.isfinite(values)]
     return len(values) >= LEAST_ROWS and values.min() == values.max()
 
 
 def words(name):
-    """The words of a name in lower case, without a unit in brackets: `sampleCount [1]` has
+    """Returns the words of a name in lower case, without a unit in brackets: `sampleCount [1]` has
     `sample` and `count`."""
     plain = re.sub(r"([a-z])([A-Z])", r"\1 \2", split(name)[0])
     return {word for word in re.split(r"[\W_\d]+", plain.casefold()) if word}

@@ -17,17 +17,19 @@ DRIFT = 1e-4  # relative error of a ratio of rates; clocks of phones are off by 
 LARGEST = 1000  # numerator and denominator of a ratio of nominal rates, such as 160/441
 EVEN = 0.1  # of a step: times that are off by less, or by the resolution of the clock, are even
 FINER = 2  # times the native rate, on which uneven times are interpolated
+FEWEST = 8  # samples for a spline; fewer are joined by lines
+ROUNDS = 6  # with jitter of 0.3 steps 90 % of the Nyquist frequency is within 0.1 dB
 CLOSEST = 0.2  # of a step: samples closer than this are averaged, so that a spline stays smooth
 
 
 def resampled(signal, resolution, rate_hz):
     """Resamples a signal by a polyphase low-pass filter.
 
-    Uneven times are put on an even grid by a cubic spline first.
+    Uneven times are put on an even grid by cubic splines first.
 
     Args:
         signal: `Signal` without missing values.
-        resolution: Seconds between two times that the clock can tell apart.
+        resolution: Seconds between two times that the clock separates.
         rate_hz: The rate that is wanted.
 
     Returns:
@@ -77,7 +79,7 @@ def native_rate(signal):
 
 
 def is_even(seconds, resolution):
-    """Whether times are those of an even clock, apart from rounding."""
+    """Returns whether times are even, apart from rounding."""
     if len(seconds) < 3:
         return True
     even = np.linspace(0, seconds[-1], len(seconds))
@@ -130,7 +132,10 @@ def polyphase(values, ratio, cutoff=1.0):
     )
     periods = -(-half // (up * down))
     padded = _continued(values, periods * down)
-    filtered = scipy.signal.resample_poly(padded, up, down, axis=0, window=window)
+    if ratio == 1:  # `resample_poly` does not filter then
+        filtered = scipy.signal.oaconvolve(padded, window[:, None], mode="same", axes=0)
+    else:
+        filtered = scipy.signal.resample_poly(padded, up, down, axis=0, window=window)
     return filtered[periods * up :][:count]
 
 
@@ -144,18 +149,26 @@ def _continued(values, count):
 
 
 def _uneven(signal, native_hz, rate_hz):
+    """Resamples a signal of uneven times.
+
+    A cubic spline through the samples is put on an even grid of at least twice the native rate and
+    low-passed at the native Nyquist frequency. A spline attenuates high frequencies: what is
+    missing at the times of the samples is added in the same way, several times.
+    """
     seconds, values = _apart(signal.seconds, signal.values, CLOSEST / native_hz)
     finer = max(1, math.ceil(FINER * native_hz / rate_hz - 1e-6))
     grid_hz = finer * rate_hz
     count = math.floor(signal.seconds[-1] * grid_hz + 1e-6 * finer) + 1
     grid = np.minimum(np.arange(count) / grid_hz, seconds[-1])
-    if len(seconds) < 3:
-        values = np.stack([np.interp(grid, seconds, column) for column in values.T], axis=1)
-    else:
-        values = scipy.interpolate.CubicSpline(seconds, values, bc_type="natural")(grid)
-    if rate_hz > native_hz:
-        return polyphase(values, Fraction(1, finer), min(1.0, finer * native_hz / grid_hz))
-    return polyphase(values, Fraction(1, finer))
+    if len(seconds) < FEWEST:
+        even = np.stack([np.interp(grid, seconds, column) for column in values.T], axis=1)
+        return polyphase(even, Fraction(1, finer))
+    even, missing = 0.0, values
+    for _ in range(ROUNDS):
+        spline = scipy.interpolate.CubicSpline(seconds, missing, bc_type="natural")(grid)
+        even = even + polyphase(spline, Fraction(1), min(1.0, native_hz / grid_hz))
+        missing = values - scipy.interpolate.CubicSpline(grid, even)(seconds)
+    return polyphase(even, Fraction(1, finer))
 
 
 def _apart(seconds, values, closest):

@@ -55,7 +55,7 @@ def _oriented(path, values, channels):
     steps, count = values.shape
     numbers = [str(i) for i in range(1, steps + 1)]
     wanted = [] if channels is None else list(channels)
-    is_named = len(wanted) == steps and (wanted == numbers or not {*wanted} <= {*numbers})
+    is_named = len(wanted) == steps > 0 and (wanted == numbers or not {*wanted} <= {*numbers})
     if is_named and steps < count:
         return values.T, (
             "The array has its channels first, as their number says, and was turned to (time, "

@@ -50,7 +50,7 @@ def signal(table, request):
 
     Returns:
         `(signal, resolution)`: the `Signal` of the channels that are asked for, or of all columns
-        that may be channels; and the seconds between two times that the clock can tell apart.
+        that may be channels; and the seconds between two times that the clock separates.
 
     Raises:
         ValueError: If a column is missing or holds anything but numbers, or the times do not rise.
@@ -81,7 +81,7 @@ def signal(table, request):
     rows = np.arange(len(values))
     seconds, resolution = None, 0.0
     if time is not None:
-        seconds, resolution, rows = _seconds(table, time, request.time_unit)
+        seconds, resolution, rows = _seconds(table, time, request)
         if len(rows) < len(values):
             notes.append("Rows at the start or the end that have no time were left out.")
     elif request.time_unit is not None:
@@ -164,9 +164,11 @@ def _time_columns(table, request, channels):
         (time,) = _channels.among(table.path, table.names, [request.time], table.header)
         return time, [*dict.fromkeys([time, *_times.columns(table.names)])]
     strict = [i for i in _times.columns(table.names) if i not in channels]
-    others = [i for i in range(len(table.names)) if i not in strict and i not in channels]
+    if channels:  # a column named T may hold temperatures
+        strict = [i for i in strict if not _is_named_t(table, i) or not _is_noise(table, i)]
+    rest = [i for i in range(len(table.names)) if i not in strict and i not in channels]
     loose = [
-        i for i in others if _rises(table, i) and (_is_of_dates(table, i) or _is_clock(table, i))
+        i for i in rest if _rises(table, i) and (_is_of_dates(table, i) or _is_clock(table, i))
     ]
     loose.sort(key=lambda i: _times.unit_of(table.names[i]) is None)
     times = [*strict, *loose]
@@ -174,6 +176,19 @@ def _time_columns(table, request, channels):
         return None, []
     rising = [i for i in times if _rises(table, i)]
     return next((i for i in rising if _has_unit(table, i)), [*rising, *times][0]), times
+
+
+def _is_named_t(table, i):
+    return table.names[i].strip().casefold() == "t"
+
+
+def _is_noise(table, i):
+    """Returns whether a column falls in more than a quarter of its steps."""
+    try:
+        changes = np.diff(table.numbers(i))
+    except ValueError:
+        return False
+    return len(changes) >= _channels.LEAST_ROWS and (changes < 0).mean() > 0.25
 
 
 def _is_of_dates(table, i):
@@ -184,19 +199,19 @@ def _is_of_dates(table, i):
 
 
 def _is_clock(table, i):
-    """Whether a column of numbers has a word for time in its name and a known unit."""
+    """Returns whether a column of numbers has a word for time in its name and a known unit."""
     return _times.is_named_after_time(table.names[i]) and _has_unit(table, i)
 
 
 def _has_unit(table, i):
-    """Whether the unit of a column of times is known, by its name or by its size."""
+    """Returns whether the unit of a column of times is known, by its name or by its size."""
     if _times.unit_of(table.names[i]) is not None or _is_of_dates(table, i):
         return True
     return _times.has_usual_size(table.numbers(i))
 
 
 def _rises(table, i):
-    """Whether the numbers or dates of a column rise; a few times may be the same or missing."""
+    """Returns whether the numbers or dates of a column rise. Some may be equal or missing."""
     try:
         times = table.seconds(i)
         times = table.numbers(i) if times is None else times
@@ -244,17 +259,17 @@ def _unasked(table, times):
             name: reason for name, reason in left_out.items() if reason != _channels.IS_CONSTANT
         }
     if not channels:
-        columns = [f"{name!r}: {reason}" for name, reason in left_out.items()]
-        others = f" Other columns are no channels unless you name them ({'; '.join(columns)})."
+        reasons = "; ".join(f"{name!r}: {reason}" for name, reason in left_out.items())
+        reasons = f" Some are not channels unless you name them: {reasons}." if reasons else ""
         raise ValueError(
-            f"{table.path}, {table.header}: no channel.{others if columns else ''} Its columns are "
-            f"{', '.join(table.names)}: name the channels by `channels`."
+            f"{table.path}, {table.header}: no channel. Its columns are {', '.join(table.names)}."
+            f"{reasons} Name the channels by `channels`."
         )
     return channels, left_out
 
 
 def _reason(name, values):
-    """Why a column is not a channel unless it is named, or None."""
+    """Returns why a column is not a channel unless it is named, or None."""
     if len(values) and 2 * np.isfinite(values).sum() < len(values):
         return "fewer than half of its fields hold numbers"
     if _channels.is_about(name):
@@ -271,7 +286,7 @@ def _left_out(name, reason):
     return f"Column {name!r} was not used as a channel: {reason}; {advice}."
 
 
-def _seconds(table, i, unit):
+def _seconds(table, i, request):
     """The seconds of a column of times, the resolution of its clock, and the rows that have a
     time. Times that are missing between others are interpolated by their rows."""
     times, name = table.seconds(i), table.names[i]
@@ -282,15 +297,20 @@ def _seconds(table, i, unit):
     if is_infinite.any() or (len(times) and not len(present)):
         row = np.flatnonzero(~np.isfinite(times))[0]
         raise ValueError(f"{table.path}, {table.place(row)}: the time in {name!r} is {times[row]}.")
-    if are_dates and unit is not None:
+    if are_dates and request.time_unit is not None:
         raise ValueError(
             f"{table.path}, {table.header}: column {name!r} holds dates, to which `time_unit` does "
             "not apply. Leave it out."
         )
     rows = np.arange(present[0], present[-1] + 1) if len(present) else np.arange(0)
     times = np.interp(rows, present, times[present]) if len(present) < len(rows) else times[rows]
-    size = 1.0 if are_dates else _request.TIME_UNITS.get(unit)
+    size = 1.0 if are_dates else _request.TIME_UNITS.get(request.time_unit)
     seconds, resolution = _times.since_first(
-        table.path, name, times, lambda row: table.place(rows[row]), unit=size
+        table.path,
+        name,
+        times,
+        lambda row: table.place(rows[row]),
+        unit=size,
+        nominal_hz=request.rate_hz,
     )
     return seconds, resolution, rows

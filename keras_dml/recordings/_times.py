@@ -7,27 +7,54 @@ import re
 import numpy as np
 
 NAMES = {
-    *("time", "times", "t", "timestamp", "timestamps", "datetime", "elapsed", "epoch", "epoc"),
+    *(
+        "time",
+        "times",
+        "t",
+        "ts",
+        "timestamp",
+        "timestamps",
+        "datetime",
+        "elapsed",
+        "epoch",
+        "epoc",
+    ),
     *("clock", "zeit", "zeitstempel", "temps", "horodatage", "tiempo", "tempo", "tijd"),
 }
 # Words that may stand beside a word for time, as in `Time since start in ms`.
 BESIDE = {
     *("absolute", "begin", "beginning", "computer", "date", "device", "from", "gaze", "host", "in"),
     *("local", "log", "logging", "motion", "of", "phone", "posix", "reboot", "recording"),
-    *("relative", "sample", "sampling", "sensor", "since", "start", "system", "the", "unix"),
+    *(
+        "abs",
+        "rel",
+        "relative",
+        "sample",
+        "sampling",
+        "sensor",
+        "since",
+        "start",
+        "system",
+        "the",
+        "unix",
+    ),
     *("utc", "seit", "start", "depuis", "desde", "dal"),
 }
 SECONDS = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds", "sekunden", "secondes"), 1.0),
     **dict.fromkeys(("segundos", "secondi"), 1.0),
+    **dict.fromkeys(("min", "mins", "minute", "minutes", "minuten", "minutos", "minuti"), 60.0),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours", "stunden", "heures", "horas"), 3600.0),
     **dict.fromkeys(("ms", "msec", "msecs", "millis", "millisecond", "milliseconds"), 1e-3),
     **dict.fromkeys(("millisekunden", "millisecondes", "milisegundos"), 1e-3),
     **dict.fromkeys(("us", "\u00b5s", "\u03bcs", "usec", "micros"), 1e-6),
     **dict.fromkeys(("microsecond", "microseconds"), 1e-6),
     **dict.fromkeys(("ns", "nsec", "nanos", "nanosecond", "nanoseconds"), 1e-9),
 }
+ANOTHER = "another unit"  # in brackets, as in `time (C)`
 ZONES = {"utc", "gmt", "local", "txt", "iso", "iso8601", "unix"}  # in brackets behind a time
 EPOCHS = ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3))  # seconds since 1970 are some 1e9
+UNITS = (1.0, 1e-3, 1e-6, 1e-9)
 SAME = 0.02  # a phone that is told to give 50 Hz gives 49.6 or 50.3
 JITTER = 0.5  # of a step: at more a sample is missing, or twice there
 LEAST_HZ = 1.0  # of a column without a unit: steps above a second are milliseconds, or numbers
@@ -50,8 +77,9 @@ def columns(names):
 
 
 def is_named_after_time(name):
-    """Whether a name has a word for time among others, as `pupil_timestamp`."""
-    return bool(NAMES - {"t", "tempo"} & set(_words(name)))
+    """Returns whether a name has a word for time among others, as `pupil_timestamp`."""
+    words = set(_words(name))
+    return bool((NAMES - {"t", "tempo"}) & words) and ANOTHER not in words
 
 
 def unit_of(name):
@@ -60,7 +88,7 @@ def unit_of(name):
 
 
 def has_usual_size(times):
-    """Whether numbers that rise are seconds, or in the unit that their size since 1970 tells."""
+    """Returns whether the size of numbers that rise says their unit."""
     times = times[np.isfinite(times)]
     return _is_fast((times - times[0]) * _by_size(times))
 
@@ -71,9 +99,14 @@ def _is_fast(seconds):
 
 def _is_of_times(name):
     words = _words(name)
-    others = [word for word in words if word not in BESIDE]
-    is_said = any(word in NAMES or (word in SECONDS and len(word) > 2) for word in others)
-    return is_said and set(others) <= NAMES | SECONDS.keys()
+    rest = [word for word in words if word not in BESIDE]
+    is_said = any(word in NAMES or _is_written_out(word) for word in rest)
+    return is_said and set(rest) <= NAMES | SECONDS.keys()
+
+
+def _is_written_out(word):
+    """Returns whether a word is a unit that names a column alone, as `seconds` and not `min`."""
+    return len(word) > 2 and SECONDS.get(word, 60) < 60
 
 
 def _words(name):
@@ -83,12 +116,12 @@ def _words(name):
     brackets = re.findall(r"[(\[]([^()\[\]]*)[)\]]", name.casefold())
     plain = re.sub(r"[(\[][^()\[\]]*[)\]]", " ", name.casefold())
     units = [text.strip() for text in brackets if text.strip() in SECONDS]
-    others = [text for text in brackets if text.strip() not in SECONDS]
+    remarks = [text for text in brackets if text.strip() not in SECONDS]
     is_measured = any(
-        re.search(r"[a-z/]{1,}", text) and text.strip() not in ZONES for text in others
+        re.search(r"[a-z/]{1,}", text) and text.strip() not in ZONES for text in remarks
     )
     words = [word for word in re.split(r"[\s_\-.:;/,]+", plain) if word]
-    return [*words, *units, *(["another unit"] if is_measured else [])]
+    return [*words, *units, *([ANOTHER] if is_measured else [])]
 
 
 def seconds_of(path, name, texts, place):
@@ -121,7 +154,7 @@ def seconds_of(path, name, texts, place):
     return np.array(seconds)
 
 
-def since_first(path, name, times, place, *, unit=None):
+def since_first(path, name, times, place, *, unit=None, nominal_hz=None):
     """Returns the seconds of each step from the first.
 
     Rows that share a time, as sensors write them that deliver several samples at once, are spread
@@ -133,10 +166,11 @@ def since_first(path, name, times, place, *, unit=None):
         times: Its numbers, shape `(time,)`, all finite.
         place: Function of a row that gives its place in the file.
         unit: Seconds of the unit of the numbers; None: by the name, or by their size.
+        nominal_hz: Rate that the caller says, by which an unknown unit is found; None: unknown.
 
     Returns:
         `(seconds, resolution)`: the seconds, which rise, and the seconds between two times that the
-        clock can tell apart.
+        clock separates.
 
     Raises:
         ValueError: If the times fall or are all the same, or their unit is unknown.
@@ -151,6 +185,10 @@ def since_first(path, name, times, place, *, unit=None):
             f"{times[row - 1]} to {times[row]}. Sort the rows and leave doubled ones out, or take "
             "the column out and give the rate."
         )
+    if unit is None and nominal_hz is not None and len(since) > 1:
+        step = usual_step(evenly_spread(since))
+        sizes = [size for size in UNITS if is_same_rate(1 / (step * size), nominal_hz)]
+        unit = sizes[0] if sizes else None
     seconds = since * (_by_size(times) if unit is None else unit)
     spread = evenly_spread(seconds)
     if unit is None and not _is_fast(spread):
@@ -222,8 +260,11 @@ def _farthest(seconds):
 
 
 def _resolution(seconds):
-    """How far rounding may have moved times: the largest power of ten, in seconds, that all times
-    are multiples of; less if they rise in steps of one length."""
+    """Returns how far rounding may have moved times, in seconds.
+
+    It is the largest power of ten that all times are multiples of, and less if they rise in steps
+    of one length.
+    """
     steps = np.diff(seconds)
     steps = steps[steps > 0]
     if not len(steps):

@@ -741,8 +741,10 @@ def test_times_are_named_by_options_of_the_commands(command, family, walks, tmp_
     ):
         notes.clear()
         code, found = answered(command, *words, *options)
-        assert code == 0 and found["notes"] == {} and notes == []
-        assert "has 0.05 Hz" in failed(command, *words, "--time", "foo", "--time-unit", "s")
+        assert code == 0 and found["notes"] == {}
+        assert not any("rate;" in note or "missing" in note for note in notes)
+        code, out, err = command(*words, "--time", "foo", "--time-unit", "s")
+        assert code == 2 and "has 0.05 Hz" in out + err
 
 
 def test_gaps_are_cut_and_counted_by_the_commands(command, family, walks, notes):
@@ -770,13 +772,12 @@ def test_notes_are_printed_once_with_the_count_of_files(command, family, walks, 
     paths = []
     for i in range(3):
         paths.append(walks.file("alice", f"{i}.csv"))
-        paths[-1].write_text(paths[-1].read_text().replace("\n", "\n", 1))
         lines = paths[-1].read_text().splitlines()
         lines[5] = ",".join([*lines[5].split(",")[:3], "NaN"])
         paths[-1].write_text("\n".join(lines))
     code, found = answered(command, "enroll", family, "alice", *paths)
     assert code == 0 and found["notes"] == {"1 missing value was interpolated.": 3}
-    assert notes == ["Note (3 files): 1 missing value was interpolated."]
+    assert notes.count("Note (3 files): 1 missing value was interpolated.") == 1
 
 
 @pytest.mark.parametrize(

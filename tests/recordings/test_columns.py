@@ -267,3 +267,31 @@ def test_jitter_of_a_shared_clock_does_not_make_a_staircase(tmp_path):
     values = recordings.read(tmp_path / "a.csv", resample_hz=50).values[20:-20, 0]
     expected = np.sin(2 * np.pi * 5 * np.arange(600) / 50)[20:][: len(values)]
     assert np.sqrt(np.mean((values - expected) ** 2)) < 0.12
+
+
+@pytest.mark.parametrize("step", [20, 20_000, 20_000_000])
+def test_the_rate_that_is_said_gives_the_unit_of_times(table, step):
+    path = table("t", [step * i for i in range(COUNT)])
+    with pytest.raises(ValueError, match="does not say of what. Give `time_unit`"):
+        recordings.read(path)
+    assert recordings.read(path, rate_hz=50).rate_hz == 50
+    with pytest.raises(ValueError, match="does not say of what"):
+        recordings.read(path, rate_hz=70)
+
+
+def test_a_column_named_t_that_is_noise_is_no_clock_if_channels_are_named(table):
+    path = table("T", list(RNG.normal(20, 1, COUNT)))
+    assert recordings.read(path, ["x", "y"]).rate_hz is None
+    with pytest.raises(ValueError, match="the time in column 'T' does not rise"):
+        recordings.read(path)
+
+
+@pytest.mark.parametrize(("name", "rate"), [("time (min)", 50 / 60), ("Time [h]", 50 / 3600)])
+def test_minutes_and_hours_are_units_of_times(table, name, rate):
+    assert recordings.read(table(name, CLOCK)).rate_hz == pytest.approx(rate, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["time (C)", "timestamp [a.u.]", "min", "hour"])
+def test_a_unit_that_is_unknown_is_not_guessed(table, name):
+    walk = recordings.read(table(name, CLOCK))
+    assert walk.channels == ("x", "y") and walk.rate_hz is None

@@ -65,3 +65,9 @@ def test_a_very_short_recording_is_read_if_all_its_channels_are_named(saved):
     path, values = saved(4, 64)
     read = recordings.read(path, [f"c{i}" for i in range(64)])
     np.testing.assert_allclose(read.values, values, rtol=1e-6)
+
+
+def test_an_array_without_steps_is_refused(saved):
+    path, _ = saved(0, 3)
+    with pytest.raises(ValueError, match="a.npy"):
+        recordings.read(path)

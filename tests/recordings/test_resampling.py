@@ -118,14 +118,35 @@ def jittered(rate_hz, count, spread, frequency):
 
 
 @pytest.mark.parametrize("spread", [0.05, 0.2, 0.4])
-@pytest.mark.parametrize(("rate_hz", "frequency"), [(50, 22), (100, 22), (200, 22), (100, 10)])
+@pytest.mark.parametrize(
+    ("rate_hz", "frequency"), [(50, 22), (100, 44), (200, 44), (128, 44), (64, 28), (100, 10)]
+)
 def test_jitter_of_a_clock_of_100_hz_keeps_the_passband(tmp_path, spread, rate_hz, frequency):
     times, wave = jittered(100, 3000, spread, frequency)
     rows = [f"{t:.6f},{x:.6f}" for t, x in zip(times, wave, strict=True)]
     (tmp_path / "a.csv").write_text("\n".join(["t,x", *rows]))
-    values = recordings.read(tmp_path / "a.csv", resample_hz=rate_hz).values[200:-200, 0]
+    values = recordings.read(tmp_path / "a.csv", resample_hz=rate_hz).values[300:-300, 0]
     level, rest = resampling.level(values, frequency, rate_hz)
     assert abs(20 * np.log10(level)) < 0.5 and rest < 0.12
+
+
+@pytest.mark.parametrize("count", [3, 5, 9, 20])
+@pytest.mark.parametrize("rate_hz", [25, 50, 100])
+def test_a_short_jittered_recording_stays_within_its_range(tmp_path, count, rate_hz):
+    times, _ = jittered(50, count, 0.3, 5)
+    rows = [f"{t:.6f},{7 + 0.5 * (i % 2)}" for i, t in enumerate(times)]
+    (tmp_path / "a.csv").write_text("\n".join(["t,x", *rows]))
+    values = recordings.read(tmp_path / "a.csv", ["x"], resample_hz=rate_hz).values
+    assert values.min() > 6 and values.max() < 8.5
+
+
+def test_two_samples_at_nearly_one_time_do_not_ring(tmp_path):
+    times = np.sort(np.r_[np.arange(300) / 50, np.arange(5, 290, 37) / 50 + 1e-5])
+    noise = np.random.default_rng(0).normal(size=len(times))
+    rows = [f"{t:.6f},{x:.6f}" for t, x in zip(times, noise, strict=True)]
+    (tmp_path / "a.csv").write_text("\n".join(["t,x", *rows]))
+    values = recordings.read(tmp_path / "a.csv", resample_hz=50).values
+    assert np.abs(values).max() < 1.6 * np.abs(noise).max()
 
 
 def test_times_that_were_rounded_to_milliseconds_are_even(tmp_path):

@@ -194,25 +194,25 @@ def _by_name(files, failed, pieces_of, refused, notes):
     A column may rise by chance in a short file, or hold one value. So the files decide together,
     and files of another opinion are read again.
     """
-    taken, left_out = collections.Counter(), collections.Counter()
+    chosen, left_out = collections.Counter(), collections.Counter()
     for file in files:
-        taken.update(set(file.pieces[0].channels))
+        chosen.update(set(file.pieces[0].channels))
         left_out.update(set(file.pieces[0].left_out))
     orders = collections.Counter(file.pieces[0].channels for file in files).most_common()
     names = dict.fromkeys(name for order, _ in orders for name in order)
-    names = [name for name in names if taken[name] > left_out[name]]
+    names = [name for name in names if chosen[name] > left_out[name]]
     for name in names:
         if left_out[name]:
             notes[
                 f"Column {name!r} only rises or holds one value in {left_out[name]} of "
-                f"{taken[name] + left_out[name]} files. It is a channel in all of them."
+                f"{chosen[name] + left_out[name]} files. It is a channel in all of them."
             ] += left_out[name]
     usual = [name for name in orders[0][0] if name in names]
-    decided, kept = set(names), []
+    decided, agreeing = set(names), []
     for file in [*files, *failed]:
         read = None if file.pieces is None else file.pieces[0]
         if read is not None and {*read.channels} == decided & {*read.channels, *read.left_out}:
-            kept.append(file)
+            agreeing.append(file)
             continue
         columns = {*read.channels, *read.left_out} if read is not None else {*usual}
         wanted = [name for name in names if name in columns]
@@ -222,11 +222,11 @@ def _by_name(files, failed, pieces_of, refused, notes):
                     f"its columns {_listed(read.channels)} only rise or hold one value in most "
                     "files: `channels` names them"
                 )
-            kept.append(file._replace(pieces=pieces_of(file.listed, wanted)))
+            agreeing.append(file._replace(pieces=pieces_of(file.listed, wanted)))
             refused.pop(file.name, None)
         except ValueError as error:
             refused[file.name] = _reason(error, file.listed)
-    return sorted(kept, key=lambda file: file.number)
+    return sorted(agreeing, key=lambda file: file.number)
 
 
 def _reason(error, listed):
