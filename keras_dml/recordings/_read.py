@@ -232,13 +232,18 @@ def _of_npy(path, request):
 
 
 def _of_wav(path, request):
+    return _of_sound(_wav.read, path, request)
+
+
+def _of_sound(read_sound, path, request):
+    """The `Signal` of a file of sound, which is sampled evenly and has no column of times."""
     for name in ("time", "time_unit"):
         if getattr(request, name) is not None:
             raise ValueError(f"{path} is sound, which has no column of times: leave out `{name}`.")
-    sound = _wav.read(path, request.channels, request.rate_hz)
+    sound = read_sound(path, request.channels, request.rate_hz)
     signal = _recording.Signal(
         path,
-        sound.values.astype(np.float64),
+        sound.values,
         sound.channels,
         sound.units,
         None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import pathlib
 from collections.abc import Callable
 
@@ -57,6 +58,9 @@ def signal(table, request):
     """
     if not len(table.names):
         raise ValueError(f"{table.path}, {table.header}: no columns.")
+    table = dataclasses.replace(
+        table, numbers=functools.cache(table.numbers), seconds=functools.cache(table.seconds)
+    )
     asked = request.channels
     channels = (
         None if asked is None else _channels.among(table.path, table.names, asked, table.header)
