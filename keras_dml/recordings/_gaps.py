@@ -47,6 +47,8 @@ def filled(signal: Signal, max_gap: float | None):
         ValueError: If a channel has no values, `max_gap` needs a rate that is unknown, or more
             steps would be interpolated than the file has.
     """
+    if signal.seconds is None and np.isfinite(signal.values).all():
+        return [signal], []
     step, times, limit = _scale(signal, max_gap)
     is_missing = ~np.isfinite(signal.values)
     _check_missing(signal, is_missing)

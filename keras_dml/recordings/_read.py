@@ -245,14 +245,22 @@ def _of_npy(path, request):
 
 
 def _of_wav(path, request):
+    return _of_sound(_wav.read, path, request)
+
+
+def _of_flac(path, request):
+    return _of_sound(_wav.read_flac, path, request)
+
+
+def _of_sound(read_sound, path, request):
+    """The `Signal` of a file of sound, which is sampled evenly and has no column of times."""
     for name in ("time", "time_unit"):
         if getattr(request, name) is not None:
             raise ValueError(f"{path} is sound, which has no column of times: leave out `{name}`.")
-    reader = _wav.read_flac if path.suffix.lower() == ".flac" else _wav.read
-    sound = reader(path, request.channels, request.rate_hz)
+    sound = read_sound(path, request.channels, request.rate_hz)
     signal = _recording.Signal(
         path,
-        sound.values.astype(np.float64),
+        sound.values,
         sound.channels,
         sound.units,
         None,
@@ -268,7 +276,7 @@ _KINDS = {
     ".npy": _of_npy,
     ".parquet": _of_parquet,
     ".wav": _of_wav,
-    ".flac": _of_wav,
+    ".flac": _of_flac,
     ".tsv": _of_csv,
     ".txt": _of_csv,
     ".gz": _of_csv,

@@ -41,7 +41,7 @@ class Signal:
 
     Attributes:
         path: The file.
-        values: Shape `(time, channels)`, float64; NaN stands for a missing number.
+        values: Shape `(time, channels)`; NaN stands for a missing number.
         channels: Names of the channels, in order.
         units: Unit of each channel, or None.
         seconds: Time of each step from the first; None if the file does not say it.

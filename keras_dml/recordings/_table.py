@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import pathlib
 from collections.abc import Callable
 
@@ -57,6 +58,9 @@ def signal(table, request):
     """
     if not len(table.names):
         raise ValueError(f"{table.path}, {table.header}: no columns.")
+    table = dataclasses.replace(
+        table, numbers=functools.cache(table.numbers), seconds=functools.cache(table.seconds)
+    )
     asked = request.channels
     channels = (
         None if asked is None else _channels.among(table.path, table.names, asked, table.header)
@@ -81,9 +85,8 @@ def signal(table, request):
     rows = np.arange(len(values))
     seconds, resolution = None, 0.0
     if time is not None:
-        seconds, resolution, rows = _seconds(table, time, request)
-        if len(rows) < len(values):
-            notes.append("Rows at the start or the end that have no time were left out.")
+        seconds, resolution, rows, assumed = _seconds(table, time, request, values)
+        notes += assumed
     elif request.time_unit is not None:
         raise ValueError(
             f"{table.path}, {table.header}: no column of times is known, so `time_unit` does not "
@@ -286,9 +289,9 @@ def _left_out(name, reason):
     return f"Column {name!r} was not used as a channel: {reason}; {advice}."
 
 
-def _seconds(table, i, request):
-    """The seconds of a column of times, the resolution of its clock, and the rows that have a
-    time. Times that are missing between others are interpolated by their rows."""
+def _seconds(table, i, request, values):
+    """Returns the seconds of a column of times, the resolution of its clock, the rows that are
+    used, and notes. Times that are missing between others are interpolated by their rows."""
     times, name = table.seconds(i), table.names[i]
     are_dates = times is not None
     times = times if are_dates else table.numbers(i)
@@ -304,6 +307,13 @@ def _seconds(table, i, request):
         )
     rows = np.arange(present[0], present[-1] + 1) if len(present) else np.arange(0)
     times = np.interp(rows, present, times[present]) if len(present) < len(rows) else times[rows]
+    notes = []
+    if len(rows) < len(values):
+        notes.append("Rows at the start or the end that have no time were left out.")
+    is_repeat = _repeats(times, values[rows])
+    if is_repeat.any():
+        rows, times = rows[~is_repeat], times[~is_repeat]
+        notes.append("Rows that repeat the time and the values of the row before were left out.")
     size = 1.0 if are_dates else _request.TIME_UNITS.get(request.time_unit)
     seconds, resolution = _times.since_first(
         table.path,
@@ -313,4 +323,15 @@ def _seconds(table, i, request):
         unit=size,
         nominal_hz=request.rate_hz,
     )
-    return seconds, resolution, rows
+    return seconds, resolution, rows, notes
+
+
+def _repeats(times, values):
+    """Returns which rows were written twice: all rows that have the time of the row before also
+    have its values. Samples that a sensor delivers at one time differ."""
+    is_same_time = np.diff(times) == 0
+    is_same_value = (values[1:] == values[:-1]) | np.isnan(values[1:]) & np.isnan(values[:-1])
+    is_repeat = is_same_time & is_same_value.all(axis=1)
+    is_written_twice = is_repeat.any() and (is_repeat == is_same_time).all()
+    is_constant = is_same_value.all()
+    return np.r_[False, is_repeat] & (is_written_twice and not is_constant)

@@ -63,8 +63,11 @@ def test_programs_read_one_object(command, walks, tmp_path, monkeypatch):
     monkeypatch.setattr(training, "train_folder", recorded)
     out = tmp_path / "phone"
     words = ("--channels", "x, y,z", "--units", "g", "--window", "2", "--steps", "0", "--json")
+    words += ("--time", "time_s", "--time-unit", "s", "--max-gap", "0.5")
     code, printed, _ = command("train", walks, "--out", out, "--minutes", "3", *words)
     found = json.loads(printed)
+    assert (asked["time"], asked["time_unit"], asked["max_gap"]) == ("time_s", "s", 0.5)
+    assert found["notes"] == {}
     assert code == 0 and found["model"] == str(out) and list(found["refused"]) == ["person 0/0.csv"]
     assert found["leaderboard"][0]["chosen"] and found["card"]["input"]["units"] == ["g"] * 3
     assert asked["channels"] == ["x", "y", "z"] and asked["units"] == "g"
@@ -101,6 +104,21 @@ def test_sound_of_a_disc_is_told_to_be_resampled_by_the_command(command, tmp_pat
     words = ("train", tmp_path / "voices", "--out", tmp_path / "voice", "--window", "1")
     code, _, error = command(*words)
     assert code == 2 and "Resample it to 16000 Hz: --resample-hz does it for files" in error
+
+
+def test_notes_on_columns_and_gaps_name_the_options(command, walks, tmp_path, monkeypatch):
+    notes = []
+    monkeypatch.setattr(_console, "note", notes.append)
+    for path in walks.rglob("*.csv"):
+        header, *lines = path.read_text().splitlines()
+        rows = [f"{i},{line}" for i, line in enumerate(lines)]
+        path.write_text("\n".join([f"ticks,{header}", *rows[:30], *rows[60:]]))
+    words = ("--out", tmp_path / "phone", "--window", "1", "--steps", "0")
+    code, _, _ = command("train", walks, *words)
+    told = " ".join(notes)
+    assert code == 0 and "'ticks' was not used as a channel" in told
+    assert "name it in --channels" in told and "--time 'ticks'" in told
+    assert "files): The recording was cut at 1 long gap." in told
 
 
 def test_a_stopped_training_says_how_to_go_on(command, tmp_path, monkeypatch):

@@ -295,3 +295,21 @@ def test_minutes_and_hours_are_units_of_times(table, name, rate):
 def test_a_unit_that_is_unknown_is_not_guessed(table, name):
     walk = recordings.read(table(name, CLOCK))
     assert walk.channels == ("x", "y") and walk.rate_hz is None
+
+
+@pytest.mark.parametrize("doubled", ["all", "some"])
+def test_rows_that_were_written_twice_are_left_out(tmp_path, doubled):
+    rows = [f"{t:.2f},{x:.4f}" for t, (x, _) in zip(CLOCK, NOISE, strict=True)]
+    counts = [2 if doubled == "all" or i == 9 else 1 for i in range(COUNT)]
+    twice = [row for row, count in zip(rows, counts, strict=True) for _ in range(count)]
+    (tmp_path / "a.csv").write_text("\n".join(["t,x", *twice]))
+    walk = recordings.read(tmp_path / "a.csv")
+    assert walk.rate_hz == pytest.approx(50, rel=1e-6)
+    np.testing.assert_allclose(walk.values, NOISE[:, :1], atol=1e-4)
+    assert "Rows that repeat the time and the values" in walk.notes[0]
+
+
+def test_samples_of_a_sensor_at_rest_are_not_repeats(tmp_path):
+    rows = [f"{0.06 * (i // 3):.2f},{int(i > 100)},{i % 7 if i > 100 else 0}" for i in range(300)]
+    (tmp_path / "a.csv").write_text("\n".join(["t,x,y", *rows]))
+    assert len(recordings.read(tmp_path / "a.csv", ["x", "y"]).values) == 300
