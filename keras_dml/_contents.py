@@ -1,8 +1,14 @@
-"""Which recordings are the same."""
+"""Which recordings, or embeddings of recordings, are the same."""
 
 import hashlib
 
 import numpy as np
+
+# Largest differences measured on five models of the zoo: 1e-6 in another batch, 9e-6 for a csv with
+# six decimals and 8e-4 for one with four digits. Different recordings of japanese_vowels_lpc,
+# ipol_gait and hyke_voice differ by at least .2.
+TOLERANCE = 1e-3
+SAMPLED = 16  # numbers that are compared first
 
 
 def content(recording):
@@ -13,3 +19,54 @@ def content(recording):
     """
     values = np.ascontiguousarray(recording, np.float32)
     return hashlib.sha256(values.tobytes() + str(values.shape).encode()).digest()
+
+
+def repeats(embeddings):
+    """Finds embeddings that are alike an earlier one.
+
+    Args:
+        embeddings: Shape `(count, ...)`.
+
+    Returns:
+        Index of the first one, by the index of each later one that is alike it.
+    """
+    first = {}
+    for later, matches in enumerate(alike(embeddings, embeddings)):
+        if matches[0] < later:
+            first[later] = first.get(int(matches[0]), int(matches[0]))
+    return first
+
+
+def alike(embeddings, others):
+    """Finds embeddings that are equal within `TOLERANCE`, as those of one recording are.
+
+    The tolerance is relative to the largest number along the last axis, so that neither the units
+    of a channel nor the knots of a quantile embedding matter.
+
+    Args:
+        embeddings: Shape `(count, ...)`.
+        others: Those that each is compared with, shape `(others, ...)`.
+
+    Returns:
+        For each of `embeddings`, the indices of the equal ones among `others`, ascending.
+    """
+    if not len(embeddings) or not len(others):
+        return [np.empty(0, int) for _ in embeddings]
+    flat, flat_others = (np.reshape(x, (len(x), -1)) for x in (embeddings, others))
+    limits, limits_of_others = _limits(embeddings), _limits(others)
+    columns = np.linspace(0, flat.shape[1] - 1, SAMPLED, dtype=int)
+    sampled, sampled_limits = flat_others[:, columns], limits_of_others[:, columns]
+    found = []
+    for x, limit in zip(flat, limits, strict=True):
+        most = np.maximum(sampled_limits, limit[columns])
+        rows = np.flatnonzero((np.abs(sampled - x[columns]) <= most).all(axis=1))
+        most = np.maximum(limits_of_others[rows], limit)
+        found.append(rows[(np.abs(flat_others[rows] - x) <= most).all(axis=1)])
+    return found
+
+
+def _limits(embeddings):
+    """Largest difference of each number, shape `(count, numbers)`."""
+    largest = np.abs(embeddings).max(axis=-1, keepdims=True)
+    limits = TOLERANCE * np.broadcast_to(largest, np.shape(embeddings))
+    return limits.reshape(len(embeddings), -1)
