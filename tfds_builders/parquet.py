@@ -35,6 +35,7 @@ except ImportError as error:
     ) from error
 
 KEY = b"tfds_builders"
+DESCRIPTION = "croissant.json"
 GROUP_BYTES = 64 << 20  # of a row group before compression; what is held in memory at once
 
 
@@ -49,7 +50,8 @@ def write(
         overwrite: Whether files that are there are written again.
 
     Returns:
-        The folder, with `<split>-00000-of-00001.parquet` for each split. One that is there already,
+        The folder, with `<split>-00000-of-00001.parquet` for each split; in `<root>/<name>/` lies
+        `croissant.json`, if the builder has one. A folder that is there already,
         of the same archive and code, is left as it is.
 
     Raises:
@@ -64,9 +66,19 @@ def write(
                 _check_there(folder, builder)
             else:
                 _write_whole(builder, folder)
+            _describe(builder, root / builder.name)
     finally:
         remove_empty(new)
     return folder
+
+
+def _describe(builder: tfds.core.DatasetBuilder, folder: pathlib.Path) -> None:
+    """Puts the description of the data set beside its files, by which programs read them."""
+    described = pathlib.Path(builder.pkg_dir_path) / DESCRIPTION
+    if described.is_file():  # a builder of another package may have none
+        staged = folder / f".{DESCRIPTION}.{os.getpid()}"
+        shutil.copyfile(described, staged)
+        staged.replace(folder / DESCRIPTION)
 
 
 def _check_there(folder: pathlib.Path, builder: tfds.core.DatasetBuilder) -> None:
