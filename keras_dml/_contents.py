@@ -37,6 +37,31 @@ def repeats(embeddings):
     return first
 
 
+def copies(recordings):
+    """Finds recordings that are alike an earlier one, such as the same file in another format.
+
+    Args:
+        recordings: List of finite arrays of shape `(time, ...)`.
+
+    Returns:
+        Index of the first one, by the index of each later one that is alike it.
+    """
+    by_shape, first = {}, {}
+    arrays = [np.asarray(recording) for recording in recordings]
+    for i, array in enumerate(arrays):
+        by_shape.setdefault(array.shape, []).append(i)
+    for shape, rows in by_shape.items():
+        steps = np.linspace(0, shape[0] - 1, SAMPLED, dtype=int)
+        sampled = np.stack([arrays[row][steps] for row in rows])
+        for later, matches in enumerate(alike(sampled, sampled)):
+            for earlier in matches[matches < later]:
+                one, other = rows[earlier], rows[later]
+                if len(alike(arrays[other][None], arrays[one][None])[0]):
+                    first[other] = first.get(one, one)
+                    break
+    return dict(sorted(first.items()))
+
+
 def alike(embeddings, others):
     """Finds embeddings that are equal within `TOLERANCE`, as those of one recording are.
 

@@ -13,10 +13,10 @@ from keras_dml.gallery._calibration import (
     calibrated,
     everybodys_claims,
     usual_count,
-    warn_of_copies,
     warn_of_extrapolated,
     warn_of_more,
     warn_of_trained,
+    without_copies,
 )
 from keras_dml.gallery._names import checked_people, composed
 from keras_dml.gallery._repeats import rows_to_mark
@@ -133,7 +133,8 @@ class Decisions:
         Each recording claims to be of everybody in turn: of its own person, by the other recordings
         of that person, and of every other one. Give people whom the model has never seen, with
         several recordings each, as many as you enroll: the nearest of more is nearer. They need not
-        be enrolled, and are not by this.
+        be enrolled, and are not by this. A recording that is there twice counts once; one that is
+        there of two people is left out.
 
         Args:
             recordings: List of recordings.
@@ -156,7 +157,7 @@ class Decisions:
         """
         listed, people = self._named(recordings, people)
         warn_of_trained(self._model.trained_on, people)
-        warn_of_copies(listed, people)
+        listed, people, sessions = without_copies(listed, people, sessions)
         z = self._model.embed(listed)
         claims = everybodys_claims(self._model.distances(z, z), people, sessions)
         options = {"groups": groups, "extrapolate": extrapolate, "enrolled": usual_count(people)}
