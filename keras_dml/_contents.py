@@ -1,4 +1,4 @@
-"""Which recordings, or embeddings of recordings, are the same."""
+"""Finds recordings, and embeddings of recordings, that are the same."""
 
 import hashlib
 
@@ -55,15 +55,15 @@ def copies(recordings):
         sampled = np.stack([arrays[row][steps] for row in rows])
         for later, matches in enumerate(alike(sampled, sampled)):
             for earlier in matches[matches < later]:
-                one, other = rows[earlier], rows[later]
-                if len(alike(arrays[other][None], arrays[one][None])[0]):
-                    first[other] = first.get(one, one)
+                i, k = rows[earlier], rows[later]
+                if len(alike(arrays[k][None], arrays[i][None])[0]):
+                    first[k] = first.get(i, i)
                     break
     return dict(sorted(first.items()))
 
 
 def alike(embeddings, others):
-    """Finds embeddings that are equal within `TOLERANCE`, as those of one recording are.
+    """Finds embeddings that are equal within `TOLERANCE`: they come from one recording.
 
     The tolerance is relative to the largest number along the last axis, so that neither the units
     of a channel nor the knots of a quantile embedding matter.
@@ -77,21 +77,21 @@ def alike(embeddings, others):
     """
     if not len(embeddings) or not len(others):
         return [np.empty(0, int) for _ in embeddings]
+    numbers = np.shape(others)[-1]
     flat, flat_others = (np.reshape(x, (len(x), -1)) for x in (embeddings, others))
-    limits, limits_of_others = _limits(embeddings), _limits(others)
     columns = np.linspace(0, flat.shape[1] - 1, SAMPLED, dtype=int)
-    sampled, sampled_limits = flat_others[:, columns], limits_of_others[:, columns]
-    found = []
-    for x, limit in zip(flat, limits, strict=True):
-        most = np.maximum(sampled_limits, limit[columns])
+    sampled = flat_others[:, columns]
+    equal = []
+    for x, limit in zip(flat, _limits(embeddings), strict=True):
+        # the largest number of an equal embedding is at most 1 / (1 - TOLERANCE) times as large
+        most = (1 + 2 * TOLERANCE) * limit[columns // numbers]
         rows = np.flatnonzero((np.abs(sampled - x[columns]) <= most).all(axis=1))
-        most = np.maximum(limits_of_others[rows], limit)
-        found.append(rows[(np.abs(flat_others[rows] - x) <= most).all(axis=1)])
-    return found
+        most = np.maximum(_limits(others[rows]), limit).repeat(numbers, axis=1)
+        equal.append(rows[(np.abs(flat_others[rows] - x) <= most).all(axis=1)])
+    return equal
 
 
 def _limits(embeddings):
-    """Largest difference of each number, shape `(count, numbers)`."""
-    largest = np.abs(embeddings).max(axis=-1, keepdims=True)
-    limits = TOLERANCE * np.broadcast_to(largest, np.shape(embeddings))
-    return limits.reshape(len(embeddings), -1)
+    """Largest difference of the numbers along the last axis, shape `(count, rows)`."""
+    largest = np.abs(embeddings).max(axis=-1)
+    return TOLERANCE * largest.reshape(len(largest), int(np.prod(largest.shape[1:])))

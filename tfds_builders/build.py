@@ -151,8 +151,8 @@ def build(
             wanted = [f"{name}/{config}" for config in configs] or [name]
             options = pipeline if _on_beam(name) else None
             with _stopped_by_signals():
-                given = manual_dir, data_dir, file_format.value, options, overwrite
-                builder = _first_prepared(wanted, *given)
+                place = manual_dir, data_dir
+                builder = _first_prepared(wanted, *place, file_format.value, options, overwrite)
                 folder = _parquet(builder, overwrite) if to else None
             show = _print_json if as_json else _print_table
             show(builder, file_format, folder)
@@ -179,7 +179,7 @@ def build(
 
 
 class _Terminated(KeyboardInterrupt):
-    """A signal that ends the process, such as that of `kill` or of a scheduler."""
+    """A signal that ends the process, such as `kill` or a scheduler sends."""
 
     def __init__(self, number: int):
         super().__init__()

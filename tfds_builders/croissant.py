@@ -2,9 +2,9 @@
 
 The file describes the data set to search engines and programs (MLCommons Croissant 1.0, with the
 fields of responsible AI). All of it comes from the builder: its info, README.md, CITATIONS.bib and
-TAGS.txt. Its records are those of the Parquet files that `build --to parquet` writes: beside these
-the file is put too, and programs read the records by it. Archives are not part of the distribution:
-few of them have an address that everybody may use.
+TAGS.txt. It describes the records of the Parquet files that `build --to parquet` writes: that
+command copies it next to them, and programs read the records by it. Archives are not part of the
+distribution: few of them have an address that everybody may use.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _license(terms: str, homepage: str) -> str:
 
 
 def _files(builder: tfds.core.DatasetBuilder) -> dict:
-    """The Parquet files of a config, in folders beside the description."""
+    """The Parquet files of a config, in folders next to the description."""
     config = builder.builder_config.name
     return {
         "@type": "cr:FileSet",

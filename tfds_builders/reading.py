@@ -78,7 +78,7 @@ def prepared(
 ) -> tfds.core.DatasetBuilder:
     """Returns a builder whose files are ready; see `records`.
 
-    What was prepared by other code than the present one is used, with a warning; `overwrite`
+    A data set that other code than the present one prepared is used, with a warning; `overwrite`
     prepares it again.
 
     TFDS keeps one format a folder: tfrecord files lie in `<data_dir>/`, where `tfds.load` looks for
@@ -100,13 +100,13 @@ def prepared(
         _check_apart(folder_of(name, files), sources)
         stamps = {key: stamp(source) for key, source in sources.items()}
         marks = _fingerprints(sources, stamps, _stamps(builder))
-    given = manual_dir, file_format, beam_options
-    builder, is_new = _made(builder, *given, overwrite and _is_of(builder, marks))
+    options = manual_dir, file_format, beam_options
+    builder, is_new = _made(builder, *options, overwrite and _is_of(builder, marks))
     if not _is_of(builder, marks):
         digest = hashlib.sha256("".join(sorted(marks.values())).encode()).hexdigest()
         files = files / f"from_{digest[:12]}"
         log.warning("%s was prepared from another archive; this one goes to %s.", name, files)
-        builder, is_new = _made(_builder(name, files), *given, overwrite)
+        builder, is_new = _made(_builder(name, files), *options, overwrite)
     if not is_new:
         _warn_of_other_code(builder)
     _keep_stamps(builder, marks, stamps)
@@ -114,7 +114,7 @@ def prepared(
 
 
 def _is_of(builder: tfds.core.DatasetBuilder, marks: Mapping[str, str]) -> bool:
-    """Whether a data set was prepared from the archives with these fingerprints."""
+    """Returns whether a data set was prepared from the archives with these fingerprints."""
     return builder.data_path.exists() and builder.info.metadata["fingerprints"] == marks
 
 
@@ -161,18 +161,18 @@ def _warn_of_other_code(builder: tfds.core.DatasetBuilder) -> None:
 def _stamps(builder: tfds.core.DatasetBuilder) -> dict[str, list[str]]:
     """Stamp and fingerprint of each unpacked archive when the data set was last found current."""
     try:
-        found = json.loads((pathlib.Path(builder.data_path) / STAMPS).read_text("utf-8"))
+        stamps = json.loads((pathlib.Path(builder.data_path) / STAMPS).read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return stamps if isinstance(stamps, dict) else {}
 
 
 def _keep_stamps(builder: tfds.core.DatasetBuilder, marks: dict, stamps: dict) -> None:
     """Keeps them, so that unchanged folders are not read at every call."""
-    kept = {key: [stamps[key], marks[key]] for key in marks if stamps[key] is not None}
-    if kept and kept != _stamps(builder):
+    current = {key: [stamps[key], marks[key]] for key in marks if stamps[key] is not None}
+    if current and current != _stamps(builder):
         with contextlib.suppress(OSError):  # of a folder that may only be read
-            (pathlib.Path(builder.data_path) / STAMPS).write_text(json.dumps(kept), "utf-8")
+            (pathlib.Path(builder.data_path) / STAMPS).write_text(json.dumps(current), "utf-8")
 
 
 def root_of(data_dir: pathlib.Path, file_format: str) -> pathlib.Path:

@@ -36,8 +36,8 @@ def run(
         with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
             reader = _galleries.Reader(opened, channels, rate_hz, resample)
             taken = _galleries.taken(reader, paths)
-            found = _galleries.enrolled(opened, person, paths, taken)
-    kept, refused = found.kept, found.refused
+            enrollment = _galleries.enrolled(opened, person, paths, taken)
+    kept, refused = enrollment.kept, enrollment.refused
     if as_json:
         _console.json_object(
             {
@@ -46,21 +46,21 @@ def run(
                 "refused": {str(paths[i]): refused[i] for i in sorted(refused)},
                 "repeated": {
                     str(paths[i]): None if first is None else str(paths[first])
-                    for i, first in sorted(found.repeated.items())
+                    for i, first in sorted(enrollment.repeated.items())
                 },
-                "enrolled": found.recordings,
+                "enrolled": enrollment.recordings,
             }
         )
     else:
         _console.echo(
             f"{_console.plain(person)}: {len(kept)} of {len(paths)} files enrolled, "
-            f"{found.recordings} recordings in all"
+            f"{enrollment.recordings} recordings in all"
         )
-        for i, first in sorted(found.repeated.items()):
+        for i, first in sorted(enrollment.repeated.items()):
             reason = "enrolled already" if first is None else f"the same as {paths[first]}"
             _console.echo(_console.plain(f"counts once: {paths[i]} is {reason}"))
         for i in sorted(refused):
             _console.echo(_console.plain(f"refused: {refused[i]}"))
-    if not kept and not found.repeated:
+    if not kept and not enrollment.repeated:
         raise typer.Exit(_statuses.ERROR)
     _statuses.answer(not refused)

@@ -90,23 +90,23 @@ def rows_to_merge(place, people, enrolled, embeddings, known):
     """
     within, here = alike(embeddings, embeddings), known.same_as(embeddings)
     new = []
-    for row, (theirs, ours) in enumerate(zip(within, here, strict=True)):
-        person, own = people[row], bool(enrolled[row])
-        others = [(people[i], bool(enrolled[i])) for i in theirs if i < row]
-        others += [(known.people[i], bool(known.enrolled[i])) for i in ours]
-        for name, is_own in others:
-            if name != person and own and is_own:
+    for row, (earlier, present) in enumerate(zip(within, here, strict=True)):
+        person, is_enrolled = people[row], bool(enrolled[row])
+        matches = [(people[i], bool(enrolled[i])) for i in earlier if i < row]
+        matches += [(known.people[i], bool(known.enrolled[i])) for i in present]
+        for name, match_is_enrolled in matches:
+            if name != person and is_enrolled and match_is_enrolled:
                 raise ValueError(
                     f"{place} cannot be merged: one recording is enrolled of {name!r} and of "
                     f"{person!r}. Take it out of one of them by `Gallery.forget`, or remove one "
                     "of them; if they are one person, enroll them under one name."
                 )
-            if name == person and own != is_own:
+            if name == person and is_enrolled != match_is_enrolled:
                 raise ValueError(
                     f"{place} cannot be merged: one recording is enrolled of {person!r} and marked "
                     "as not theirs. Take it out by `Gallery.forget`, or remove the person, in one "
                     "of the two galleries."
                 )
-        if (person, own) not in others:
+        if (person, is_enrolled) not in matches:
             new.append(row)
     return new

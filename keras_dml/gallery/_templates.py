@@ -52,7 +52,7 @@ class Templates:
         return len(self._own) if last else self._starts[code + 1]
 
     def same_as(self, embeddings):
-        """Finds the embeddings that are those of the same recordings.
+        """Finds the embeddings of the same recordings.
 
         Args:
             embeddings: Shape `(count, ...)`.
@@ -89,8 +89,8 @@ class Templates:
             scores[codes] = np.where(denied, np.inf, found)
             start, count = start + count, max(count, MOST)
         nearest = np.argsort(scores, kind="stable")[:top]
-        found = [(self.names[code], float(scores[code])) for code in nearest]
-        return found, self._tied(model, probes, scores)
+        candidates = [(self.names[code], float(scores[code])) for code in nearest]
+        return candidates, self._tied(model, probes, scores)
 
     def _tied(self, model, probes, scores):
         """Names of the people who are as near as the first one: by their scores, or because they
@@ -106,12 +106,12 @@ class Templates:
 
     def _sharing(self, model, probes, person):
         """Numbers of the people who have the embeddings of a person that are nearest to probes."""
-        own = self.enrolled_of(person)
-        matches = [rows[self.enrolled[rows]] for rows in self.same_as(own)]
+        enrolled = self.enrolled_of(person)
+        matches = [rows[self.enrolled[rows]] for rows in self.same_as(enrolled)]
         owners = [{self._codes[name] for name in self.people[rows]} for rows in matches]
         if all(len(codes) == 1 for codes in owners):
             return set()
-        nearest = model.distances(probes, own).argmin(axis=1)
+        nearest = model.distances(probes, enrolled).argmin(axis=1)
         return set.intersection(*(owners[row] for row in nearest))
 
     def _order(self, model, probes):

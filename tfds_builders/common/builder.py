@@ -41,8 +41,8 @@ class AloneMixin:
         """Prepares the data set; see `tfds.core.DatasetBuilder.download_and_prepare`."""
         path = os.fspath(self.data_path)
         folder = pathlib.Path(path)
-        told = file_format or self.info.file_format
-        if is_address(path) and getattr(told, "value", told) == ARRAY_RECORD:
+        kind = file_format or self.info.file_format
+        if is_address(path) and getattr(kind, "value", kind) == ARRAY_RECORD:
             raise ValueError(
                 f"{path} is an address, and files of the kind {ARRAY_RECORD} are written to "
                 "folders of this machine only. Prepare the data set in a folder, then copy it."

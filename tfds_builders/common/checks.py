@@ -199,7 +199,7 @@ def stamp(source: Source) -> str | None:
         return None
     digest = hashlib.sha256(str(source.path.resolve()).encode())
     for name in source.names:
-        of_file = (source.path / name).stat()
-        told = of_file.st_size, of_file.st_mtime_ns, of_file.st_ctime_ns, of_file.st_ino
-        digest.update(f"{name}\t{told}\n".encode())
+        file = (source.path / name).stat()
+        state = file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino
+        digest.update(f"{name}\t{state}\n".encode())
     return digest.hexdigest()

@@ -10,7 +10,7 @@ import pathlib
 
 
 def digest(cls: type) -> str:
-    """Returns the SHA-256 of a builder's module and of what it imports of its own package.
+    """Returns the SHA-256 of a builder's module and of the modules of its package that it imports.
 
     Comments, docstrings and the layout of lines do not change it.
 
@@ -27,8 +27,10 @@ def digest(cls: type) -> str:
         trees[name] = ast.parse(path.read_text("utf-8"))
         waiting += [each for each in _imported(trees[name]) if each.partition(".")[0] == package]
     trees[cls.__module__] = ast.parse(pathlib.Path(inspect.getfile(cls)).read_text("utf-8"))
-    told = [f"{name} {ast.dump(_without_docstrings(tree))}" for name, tree in sorted(trees.items())]
-    return hashlib.sha256("\n".join(told).encode()).hexdigest()
+    texts = [
+        f"{name} {ast.dump(_without_docstrings(tree))}" for name, tree in sorted(trees.items())
+    ]
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
 def _path_of(name: str) -> pathlib.Path | None:
