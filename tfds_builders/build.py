@@ -7,7 +7,10 @@ import enum
 import importlib.util
 import json
 import pathlib
+import signal
 import sys
+import threading
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -18,6 +21,7 @@ from tensorflow_datasets.core import constants
 import tfds_builders
 from tfds_builders import reading
 from tfds_builders.common.errors import MissingArchiveError, PipelineError
+from tfds_builders.common.places import data_folder, local
 from tfds_builders.common.recordings import RecordingsMixin
 
 _EPILOG = (
@@ -109,6 +113,14 @@ def build(
             "[default: processes on all processors of this machine]",
         ),
     ] = None,
+    overwrite: Annotated[
+        bool,
+        typer.Option(
+            "--overwrite",
+            help="Prepare again what is there, as after a change of a builder's code. What was "
+            "there stays if that fails.",
+        ),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="A JSON object a line, one a data set, for programs.")
     ] = False,
@@ -128,6 +140,7 @@ def build(
         raise typer.BadParameter("--to parquet reads array_record: leave --file-format out.")
     if beam_options is not None and not beam:
         raise typer.BadParameter("--beam-options are of --beam: give that too.")
+    _check_local(manual_dir, data_dir)
     pipeline = _pipeline(names, beam_options) if beam else None
     file_format = FileFormat.array_record if to else file_format or _default_format()
     sys.stdout.reconfigure(errors="backslashreplace")  # names that the terminal cannot show
@@ -137,8 +150,10 @@ def build(
             configs = tfds_builders.builder_cls(name).builder_configs if every else ()
             wanted = [f"{name}/{config}" for config in configs] or [name]
             options = pipeline if _on_beam(name) else None
-            builder = _first_prepared(wanted, manual_dir, data_dir, file_format.value, options)
-            folder = _parquet(builder) if to else None
+            with _stopped_by_signals():
+                place = manual_dir, data_dir
+                builder = _first_prepared(wanted, *place, file_format.value, options, overwrite)
+                folder = _parquet(builder, overwrite) if to else None
             show = _print_json if as_json else _print_table
             show(builder, file_format, folder)
         except (ImportError, OSError, PipelineError, ValueError) as error:
@@ -149,9 +164,10 @@ def build(
                 raise
             _print_error(name, error, file_format)
             failed.append(name)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
             notes.print("Stopped. Nothing half written was kept; run the same command again.")
-            raise typer.Exit(130) from None
+            number = stop.number if isinstance(stop, _Terminated) else signal.SIGINT
+            raise typer.Exit(128 + number) from None
     if missing:
         notes.print(
             f"No archive of {', '.join(missing)}{_where(manual_dir)}. How to get one: python -m "
@@ -160,6 +176,44 @@ def build(
         )
     if failed or len(missing) == len(tfds_builders.list_builders()):
         raise typer.Exit(1)
+
+
+class _Terminated(KeyboardInterrupt):
+    """A signal that ends the process, such as `kill` or a scheduler sends."""
+
+    def __init__(self, number: int):
+        super().__init__()
+        self.number = number
+
+
+@contextlib.contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Has SIGTERM and SIGHUP stop the work as Ctrl-C does, so that nothing half written stays."""
+
+    def stop(number, _):
+        for each in previous:
+            signal.signal(each, signal.SIG_IGN)  # a second one would break off the clearing
+        raise _Terminated(number)
+
+    in_main = threading.current_thread() is threading.main_thread()  # others have no handlers
+    numbers = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    numbers = [each for each in numbers if in_main and signal.getsignal(each) == signal.SIG_DFL]
+    previous = {each: signal.signal(each, stop) for each in numbers}
+    try:
+        yield
+    finally:
+        for each, handler in previous.items():
+            signal.signal(each, handler)
+
+
+def _check_local(manual_dir: pathlib.Path | None, data_dir: pathlib.Path | None) -> None:
+    """Refuses addresses of remote stores before anything else is done."""
+    try:
+        data_folder(data_dir)
+        if manual_dir is not None:
+            local(manual_dir, "--manual-dir")
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _on_beam(name: str) -> bool:
@@ -197,13 +251,14 @@ def _first_prepared(wanted: list[str], *given):
     return reading.prepared(wanted[-1], *given)
 
 
-def _parquet(builder) -> pathlib.Path:
+def _parquet(builder, overwrite: bool) -> pathlib.Path:
     """Writes Parquet files in the place that corresponds to that of the prepared files."""
     from tfds_builders import parquet  # needs pyarrow, and half a second
 
     root = pathlib.Path(builder.data_dir_root)  # array_record, or array_record/from_<digest>
     base = root if root.name == reading.FORMAT else root.parent
-    return parquet.write(builder, base.with_name("parquet") / root.relative_to(base))
+    place = base.with_name("parquet") / root.relative_to(base)
+    return parquet.write(builder, place, overwrite=overwrite)
 
 
 def _print_error(name: str, error: Exception, file_format: FileFormat) -> None:
@@ -267,10 +322,11 @@ def _print_table(builder, file_format: FileFormat, parquet: pathlib.Path | None)
 def _call(builder, file_format: FileFormat) -> str:
     """Returns the call that reads the data set; with its folder where that is not TFDS's own."""
     function = "data_source" if file_format is FileFormat.array_record else "load"
-    root = builder.data_path.parents[2]  # above name/config/version
+    name = builder.info.full_name.rpartition("/")[0]
+    root = pathlib.Path(builder.data_dir_root)
     is_default = root == pathlib.Path(constants.get_default_data_dir()).expanduser()
     data_dir = "" if is_default else f", data_dir={str(root)!r}"
-    return f"tfds.{function}({f'{builder.name}/{builder.builder_config.name}'!r}{data_dir})"
+    return f"tfds.{function}({name!r}{data_dir})"
 
 
 if __name__ == "__main__":

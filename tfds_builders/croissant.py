@@ -1,17 +1,19 @@
 """`python -m tfds_builders.croissant NAME...` writes `croissant.json` beside each builder.
 
 The file describes the data set to search engines and programs (MLCommons Croissant 1.0, with the
-fields of responsible AI). All of it comes from the builder: its info, README.md, CITATIONS.bib,
-TAGS.txt, and the releases of `common/checks.py`.
+fields of responsible AI). All of it comes from the builder: its info, README.md, CITATIONS.bib and
+TAGS.txt. It describes the records of the Parquet files that `build --to parquet` writes: that
+command copies it next to them, and programs read the records by it. Archives are not part of the
+distribution: few of them have an address that everybody may use.
 """
 
 from __future__ import annotations
 
 import json
 import pathlib
+import re
 import sys
 import tempfile
-from collections.abc import Iterator
 from typing import Annotated, NoReturn
 
 import numpy as np
@@ -19,16 +21,20 @@ import tensorflow_datasets as tfds
 import typer
 
 import tfds_builders
-from tfds_builders.common.checks import RELEASES, Release
-from tfds_builders.common.find import Wanted
 from tfds_builders.common.page import Page
 
 FILE = "croissant.json"
-ARCHIVES = "archives"  # id of the files got by hand
+SPLIT = "split"  # field that no builder has: it stands in the name of a file
+LICENSES = {  # by the first words of the paragraph `License:`
+    r"CC BY 4\.0": "CC-BY-4.0",
+    r"CC BY-SA 3\.0": "CC-BY-SA-3.0",
+    r"CC BY-NC-SA 3\.0": "CC-BY-NC-SA-3.0",
+    r"CC BY-NC-SA 4\.0": "CC-BY-NC-SA-4.0",
+    r"Open Data Commons Attribution 1\.0": "ODC-By-1.0",
+}
 PERSONAL = frozenset(
     "subject session day sex gender age weight group is_control nationality ratings".split()
 )
-_ZIP, _TAR = "application/zip", "application/x-tar"
 _CONFORMS_TO = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
 _ID = "Key of the record: no other record of the data set has it."
 _TERMS = """
@@ -91,17 +97,19 @@ def description(name: str) -> dict:
         "conformsTo": list(_CONFORMS_TO),
         "version": str(cls.VERSION),
         "url": info.homepage,
-        "license": _sentence(page.paragraph("License")),
+        "license": _license(page.paragraph("License"), info.homepage),
         "citeAs": info.citation,
         "keywords": [line.split("#")[0].strip() for line in _lines(name, "TAGS.txt")],
         "rai:dataCollection": page.summary,
         "rai:dataLimitations": [
-            *page.remarks, f"Checked on real files: {page.paragraph('Checked on real files')}"
+            f"License: {page.paragraph('License')}",
+            *page.remarks,
+            f"Checked on real files: {page.paragraph('Checked on real files')}"
         ],
         "rai:personalSensitiveInformation": [
             _sentence(page.paragraph("Personal data")), *map(str, personal)
         ],
-        "distribution": _distribution(name, cls),
+        "distribution": [_files(builder) for builder in builders.values()],
         "recordSet": [
             record_set
             for config, builder in builders.items()
@@ -124,48 +132,31 @@ def _lines(name: str, file: str) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def _distribution(name: str, cls: type) -> list[dict]:
-    stems = sorted({stem for wanted in _wanted(name) for stem in (*wanted.stems, *wanted.outer)})
-    archives = {
-        "@type": "cr:FileSet",
-        "@id": ARCHIVES,
-        "name": ARCHIVES,
-        "description": cls.MANUAL_DOWNLOAD_INSTRUCTIONS,
-        "encodingFormat": [_ZIP, _TAR],
-        "includes": [f"{stem}.*" for stem in stems],
-    }
-    return [archives, *map(_file_object, RELEASES[name])]
+def _license(terms: str, homepage: str) -> str:
+    """Address of the license by SPDX; of the page of the source where its terms are no such
+    license."""
+    for start, name in LICENSES.items():
+        if re.match(start, terms):
+            return f"https://spdx.org/licenses/{name}.html"
+    return homepage
 
 
-def _wanted(name: str) -> list[Wanted]:
-    """The archives that the modules of a builder name."""
-    prefix = f"{tfds_builders.__name__}.{name}."
-    modules = [vars(module) for key, module in sys.modules.items() if key.startswith(prefix)]
-    return list(_archives_in(modules))
-
-
-def _archives_in(value: object) -> Iterator[Wanted]:
-    """The archives among values, and in the tables among them."""
-    if isinstance(value, Wanted):
-        yield value
-    elif isinstance(value, dict):
-        yield from _archives_in([*value.values()])
-    elif type(value) in (list, tuple):
-        for each in value:
-            yield from _archives_in(each)
-
-
-def _file_object(release: Release) -> dict:
+def _files(builder: tfds.core.DatasetBuilder) -> dict:
+    """The Parquet files of a config, in folders next to the description."""
+    config = builder.builder_config.name
     return {
-        "@type": "cr:FileObject",
-        "@id": release.file,
-        "name": release.file,
-        "description": release.holds,
-        "contentUrl": release.file,  # beside this file; no address is known to have it
-        "contentSize": f"{release.size} B",
-        "encodingFormat": _ZIP if release.file.endswith(".zip") else _TAR,
-        "sha256": release.sha256,
+        "@type": "cr:FileSet",
+        "@id": _id_of_files(config),
+        "name": _id_of_files(config),
+        "description": "Written from the archives by `python -m tfds_builders.build "
+        f"{builder.name}/{config} --to parquet`. {builder.MANUAL_DOWNLOAD_INSTRUCTIONS}",
+        "encodingFormat": "application/x-parquet",
+        "includes": f"{config}/{builder.version}/*.parquet",
     }
+
+
+def _id_of_files(config: str) -> str:
+    return f"{config}-files"
 
 
 def _record_sets(config: str, builder: tfds.core.DatasetBuilder, page: Page) -> list[dict]:
@@ -178,7 +169,10 @@ def _record_sets(config: str, builder: tfds.core.DatasetBuilder, page: Page) -> 
         "description": f"{builder.builder_config.description} Made from the archives by "
         f"`python -m tfds_builders.build {builder.name}/{config}`.",
         "key": {"@id": f"{config}/id"},
-        "field": [_field(config, key, feature, page) for key, feature in features.items()],
+        "field": [
+            *(_field(config, key, feature, page) for key, feature in features.items()),
+            _split(config),
+        ],
     }
     return [
         records,
@@ -197,7 +191,7 @@ def _field(config: str, key: str, feature, page: Page) -> dict:
         "name": key,
         "description": _ID if key == "id" else page.feature(key),
         "dataType": _data_type(feature),
-        "source": {"fileSet": {"@id": ARCHIVES}, "extract": {"fileProperty": "content"}},
+        "source": {"fileSet": {"@id": _id_of_files(config)}, "extract": {"column": key}},
     }
     if feature.shape and not isinstance(feature, tfds.features.Image):
         sizes = [-1 if size is None else size for size in feature.shape]
@@ -206,6 +200,21 @@ def _field(config: str, key: str, feature, page: Page) -> dict:
     if isinstance(feature, tfds.features.ClassLabel):
         field["references"] = {"field": {"@id": f"{config}/{key}/classes/index"}}
     return field
+
+
+def _split(config: str) -> dict:
+    return {
+        "@type": "cr:Field",
+        "@id": f"{config}/{SPLIT}",
+        "name": SPLIT,
+        "description": "Split that the record is in, from the name of its file.",
+        "dataType": "sc:Text",
+        "source": {
+            "fileSet": {"@id": _id_of_files(config)},
+            "extract": {"fileProperty": "filename"},
+            "transform": {"regex": r"^(\w+)-\d+-of-\d+\.parquet$"},
+        },
+    }
 
 
 def _data_type(feature) -> str:

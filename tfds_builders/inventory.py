@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import pathlib
 
-from tensorflow_datasets.core import constants
-
 import tfds_builders
 from tfds_builders import reading
 from tfds_builders.common.errors import ArchiveError
 from tfds_builders.common.find import Wanted, located
+from tfds_builders.common.places import data_folder, local
 
 
 def inventory(
@@ -28,8 +27,8 @@ def inventory(
         (the official archive that is not there, or None) and `problem` (why the one there cannot be
         used). A file within an archive is not looked for: nothing is opened.
     """
-    data_dir = pathlib.Path(data_dir or constants.get_default_data_dir()).expanduser()
-    manual_dir = pathlib.Path(manual_dir or data_dir / "downloads" / "manual").expanduser()
+    data_dir = data_folder(data_dir)
+    manual_dir = local(manual_dir or data_dir / "downloads" / "manual", "--manual-dir")
     found = {}
     for name in tfds_builders.list_builders():
         cls = tfds_builders.builder_cls(name)

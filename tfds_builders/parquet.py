@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.progress import track as bar
 from tensorflow_datasets.core import constants
 
-from tfds_builders.common.builder import at_work
+from tfds_builders.common.builder import CODE, at_work
 from tfds_builders.common.disk import full_disk_reported, remove_empty
 from tfds_builders.common.progress import track
 
@@ -35,49 +35,66 @@ except ImportError as error:
     ) from error
 
 KEY = b"tfds_builders"
+DESCRIPTION = "croissant.json"
 GROUP_BYTES = 64 << 20  # of a row group before compression; what is held in memory at once
 
 
-def write(builder: tfds.core.DatasetBuilder, root: pathlib.Path) -> pathlib.Path:
+def write(
+    builder: tfds.core.DatasetBuilder, root: pathlib.Path, *, overwrite: bool = False
+) -> pathlib.Path:
     """Writes a data set that was prepared as array_record files.
 
     Args:
         builder: What `reading.prepared` returns.
         root: Where to write; the files go to `<root>/<name>/<config>/<version>/`.
+        overwrite: Whether files that are there are written again.
 
     Returns:
-        The folder, with `<split>-00000-of-00001.parquet` for each split. One that is there already,
-        of the same archive, is left as it is.
+        The folder, with `<split>-00000-of-00001.parquet` for each split; in `<root>/<name>/` lies
+        `croissant.json`, if the builder has one. A folder that is there already,
+        of the same archive and code, is left as it is.
 
     Raises:
-        ValueError: When the folder is there, of another archive or not whole.
+        ValueError: When the folder is there, of another archive, of other code or not whole.
         OSError: When the disk is full, or the folder cannot be made.
     """
-    folder = root / builder.name / builder.builder_config.name / str(builder.version)
+    folder = root.joinpath(*builder.info.full_name.split("/"))
     new = [parent for parent in (root, *root.parents) if not parent.exists()]
     try:
         with full_disk_reported(root), at_work(folder, f"writes {folder}"):
-            if folder.exists():
+            if folder.exists() and not overwrite:
                 _check_there(folder, builder)
             else:
                 _write_whole(builder, folder)
+            _describe(builder, root / builder.name)
     finally:
         remove_empty(new)
     return folder
 
 
+def _describe(builder: tfds.core.DatasetBuilder, folder: pathlib.Path) -> None:
+    """Puts the description of the data set beside its files, by which programs read them."""
+    described = pathlib.Path(builder.pkg_dir_path) / DESCRIPTION
+    if described.is_file():  # a builder of another package may have none
+        staged = folder / f".{DESCRIPTION}.{os.getpid()}"
+        shutil.copyfile(described, staged)
+        staged.replace(folder / DESCRIPTION)
+
+
 def _check_there(folder: pathlib.Path, builder: tfds.core.DatasetBuilder) -> None:
-    advice = "Delete that folder and run the same command again."
+    advice = "Write it again: --overwrite."
     archives = dict(builder.info.metadata["fingerprints"])
     for split in builder.info.splits:
         file = _file(folder, split)
         try:
             told = json.loads(parquet.read_schema(file).metadata[KEY])
-            fingerprints = told["metadata"]["fingerprints"]
+            fingerprints, made_by = (told["metadata"].get(key) for key in ("fingerprints", CODE))
         except (OSError, TypeError, ValueError, LookupError):  # absent, cut, or of another program
             raise ValueError(f"{file} is no Parquet file of this data set. {advice}") from None
         if fingerprints != archives:
             raise ValueError(f"The Parquet files in {folder} are of another archive. {advice}")
+        if made_by != builder.info.metadata.get(CODE):
+            raise ValueError(f"The Parquet files in {folder} were made by other code. {advice}")
 
 
 def _file(folder: pathlib.Path, split: str) -> pathlib.Path:
@@ -91,7 +108,13 @@ def _write_whole(builder: tfds.core.DatasetBuilder, folder: pathlib.Path) -> Non
     try:
         for split in builder.info.splits:
             _write_split(builder, split, _file(staged, split))
-        staged.rename(folder)
+        if folder.exists():
+            replaced = staged.with_name(f"{staged.name}.replaced")
+            folder.rename(replaced)
+            staged.rename(folder)
+            shutil.rmtree(replaced)
+        else:
+            staged.rename(folder)
     except BaseException:
         shutil.rmtree(staged, ignore_errors=True)
         raise

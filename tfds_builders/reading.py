@@ -9,25 +9,30 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import logging
 import os
 import pathlib
+import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tensorflow_datasets as tfds
-from tensorflow_datasets.core import constants
 
 import tfds_builders
-from tfds_builders.common.checks import fingerprint
+from tfds_builders.common import code
+from tfds_builders.common.builder import CODE
+from tfds_builders.common.checks import fingerprint, stamp
 from tfds_builders.common.disk import full_disk_reported, remove_empty
+from tfds_builders.common.places import data_folder, local
 from tfds_builders.common.source import Source
 
 log = logging.getLogger("tfds_builders")
 FORMAT = "array_record"
 FORMATS = ("tfrecord", FORMAT)
+STAMPS = "stamps.json"  # in the folder of a prepared data set: what its unpacked archives were like
 
 
 def records(
@@ -69,35 +74,105 @@ def prepared(
     data_dir: str | os.PathLike | None = None,
     file_format: str = FORMAT,
     beam_options=None,
+    overwrite: bool = False,
 ) -> tfds.core.DatasetBuilder:
     """Returns a builder whose files are ready; see `records`.
+
+    A data set that other code than the present one prepared is used, with a warning; `overwrite`
+    prepares it again.
 
     TFDS keeps one format a folder: tfrecord files lie in `<data_dir>/`, where `tfds.load` looks for
     them, array_record files in `<data_dir>/array_record/`. With `beam_options`, Apache Beam's
     `PipelineOptions`, a data set that can is prepared on it (`common.recordings`).
     """
     tfds_builders.check_config(name)
-    data_dir = pathlib.Path(data_dir or constants.get_default_data_dir()).expanduser()
+    data_dir = data_folder(data_dir)
     _check_text(data_dir)
     files = root_of(data_dir, file_format)
     builder = _builder(name, files)
     ready = builder.data_path.exists()
-    if manual_dir is None and ready:
+    if manual_dir is None and ready and not overwrite:
+        _warn_of_other_code(builder)
         return builder
-    manual_dir = pathlib.Path(manual_dir or data_dir / "downloads" / "manual").expanduser()
+    manual_dir = local(manual_dir or data_dir / "downloads" / "manual", "--manual-dir")
     with full_disk_reported(files):
         sources = builder.sources(manual_dir)
         _check_apart(folder_of(name, files), sources)
-        marks = _fingerprints(sources)
-    if not ready:
-        _prepare(builder, manual_dir, file_format, beam_options)
-    if builder.info.metadata["fingerprints"] != marks:
+        stamps = {key: stamp(source) for key, source in sources.items()}
+        marks = _fingerprints(sources, stamps, _stamps(builder))
+    options = manual_dir, file_format, beam_options
+    builder, is_new = _made(builder, *options, overwrite and _is_of(builder, marks))
+    if not _is_of(builder, marks):
         digest = hashlib.sha256("".join(sorted(marks.values())).encode()).hexdigest()
         files = files / f"from_{digest[:12]}"
         log.warning("%s was prepared from another archive; this one goes to %s.", name, files)
-        builder = _builder(name, files)
-        _prepare(builder, manual_dir, file_format, beam_options)
+        builder, is_new = _made(_builder(name, files), *options, overwrite)
+    if not is_new:
+        _warn_of_other_code(builder)
+    _keep_stamps(builder, marks, stamps)
     return builder
+
+
+def _is_of(builder: tfds.core.DatasetBuilder, marks: Mapping[str, str]) -> bool:
+    """Returns whether a data set was prepared from the archives with these fingerprints."""
+    return builder.data_path.exists() and builder.info.metadata["fingerprints"] == marks
+
+
+def _made(
+    builder: tfds.core.DatasetBuilder,
+    manual_dir: pathlib.Path,
+    file_format: str,
+    beam_options,
+    overwrite: bool,
+) -> tuple[tfds.core.DatasetBuilder, bool]:
+    """Prepares a data set where it is not there, or again; returns its builder, and whether it was
+    prepared now."""
+    path = pathlib.Path(builder.data_path)
+    if not builder.info.initialized:  # it may be there all the same, from another run just now
+        _prepare(builder, manual_dir, file_format, beam_options)
+        return builder, True
+    if not overwrite:
+        return builder, False
+    aside = path.with_name(f".{path.name}.replaced")
+    shutil.rmtree(aside, ignore_errors=True)  # of a killed run
+    path.rename(aside)
+    try:
+        name = builder.info.full_name.rpartition("/")[0]
+        builder = _builder(name, pathlib.Path(builder.data_dir_root))
+        _prepare(builder, manual_dir, file_format, beam_options)
+    except BaseException:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            aside.rename(path)
+        raise
+    shutil.rmtree(aside)
+    return builder, True
+
+
+def _warn_of_other_code(builder: tfds.core.DatasetBuilder) -> None:
+    if builder.info.metadata.get(CODE) != code.digest(type(builder)):
+        log.warning(
+            "%s was prepared by other code than the present one, so its records may differ from "
+            "what the code makes now. Prepare it again: --overwrite.",
+            builder.info.full_name,
+        )
+
+
+def _stamps(builder: tfds.core.DatasetBuilder) -> dict[str, list[str]]:
+    """Stamp and fingerprint of each unpacked archive when the data set was last found current."""
+    try:
+        stamps = json.loads((pathlib.Path(builder.data_path) / STAMPS).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return stamps if isinstance(stamps, dict) else {}
+
+
+def _keep_stamps(builder: tfds.core.DatasetBuilder, marks: dict, stamps: dict) -> None:
+    """Keeps them, so that unchanged folders are not read at every call."""
+    current = {key: [stamps[key], marks[key]] for key in marks if stamps[key] is not None}
+    if current and current != _stamps(builder):
+        with contextlib.suppress(OSError):  # of a folder that may only be read
+            (pathlib.Path(builder.data_path) / STAMPS).write_text(json.dumps(current), "utf-8")
 
 
 def root_of(data_dir: pathlib.Path, file_format: str) -> pathlib.Path:
@@ -109,7 +184,8 @@ def folder_of(name: str, root: pathlib.Path) -> pathlib.Path:
     """Returns where the files of `"name"` or `"name/config"` are kept once it is prepared."""
     dataset, _, config = name.partition("/")
     cls = tfds_builders.builder_cls(dataset)
-    return root / dataset / (config or cls.BUILDER_CONFIGS[0].name) / str(cls.VERSION)
+    config = config or next(iter(cls.builder_configs), "")
+    return root / dataset / config / str(cls.VERSION)
 
 
 def _check_text(folder: pathlib.Path) -> None:
@@ -179,11 +255,16 @@ def _line(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def _fingerprints(sources: Mapping[str, Source]) -> dict[str, str]:
-    """Returns the fingerprint of each source. An archive is not unpacked for it."""
+def _fingerprints(
+    sources: Mapping[str, Source], stamps: Mapping[str, str | None], known: Mapping[str, list[str]]
+) -> dict[str, str]:
+    """Returns the fingerprint of each source. An archive is not unpacked for it, and a folder with
+    a known stamp is not read."""
     marks = {}
     for key, source in sources.items():
-        marks[key] = fingerprint(source)
+        stamped, mark = known.get(key, (None, None))
+        is_known = stamped is not None and stamped == stamps[key]
+        marks[key] = mark if is_known else fingerprint(source)
         source.close()
     return marks
 

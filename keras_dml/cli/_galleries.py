@@ -251,11 +251,14 @@ class Enrolled(NamedTuple):
         kept: Indices of the files of which a recording is enrolled, in order.
         refused: Why a file or a part of it is not, by its index; names the file.
         recordings: Recordings of the person in all.
+        repeated: By the index of a file that counts once, the index of the file that it repeats;
+            None if it is enrolled already.
     """
 
     kept: list
     refused: dict
     recordings: int
+    repeated: dict
 
 
 def enrolled(gallery, person, paths, found):
@@ -272,8 +275,12 @@ def enrolled(gallery, person, paths, found):
     """
     values, indices, refused = found
     if not values:
-        return Enrolled([], refused, gallery.people().get(person, 0))
+        return Enrolled([], refused, gallery.people().get(person, 0), {})
     answer = gallery.enroll(person, values)
     for i, reason in answer.refused.items():
         refused.setdefault(indices[i], f"{paths[indices[i]]}: {reason}")
-    return Enrolled(sorted({indices[i] for i in answer.kept}), refused, answer.enrolled)
+    kept, repeated = sorted({indices[i] for i in answer.kept}), {}
+    for i, first in answer.repeated.items():
+        if indices[i] not in kept and indices[i] not in refused:
+            repeated.setdefault(indices[i], None if first is None else indices[first])
+    return Enrolled(kept, refused, answer.enrolled, repeated)

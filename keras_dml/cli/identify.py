@@ -29,7 +29,8 @@ def run(
     Several files are of one moment and decided on together. If nobody is within the threshold,
     which `keras-dml calibrate` sets, it is a stranger. With n people enrolled a stranger is taken
     for one of them up to n times as often as the threshold's rate says (FPIR); somebody who is
-    enrolled may be taken for a stranger, or for somebody else (FNIR).
+    enrolled may be taken for a stranger, or for somebody else (FNIR). If two people are equally
+    near, as when one recording is enrolled of both, there is no decision.
 
     Exit status: 0 somebody who is enrolled, 1 a stranger, 2 no decision.
 
@@ -48,6 +49,7 @@ def run(
         _console.json_object(
             {
                 "person": found.person,
+                "tied": list(found.tied),
                 "candidates": candidates,
                 "threshold": _answers.number(found.threshold),
                 "people": found.people,
@@ -59,9 +61,11 @@ def run(
             }
         )
     else:
-        _console.echo(f"[bold]{_console.plain(found.person or 'a stranger')}[/bold]")
+        _console.echo(f"[bold]{_console.plain(found.answer)}[/bold]")
         rows = [(one.person, f"{one.score:.4g}") for one in found.candidates]
         _console.table(("nearest", "distance"), rows)
         told = found.rates or f"{found.people} people enrolled"
         _console.echo(f"{found.limit}, {told}")
+    if found.tied:
+        raise typer.Exit(_statuses.ERROR)
     _statuses.answer(found.person is not None)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from keras_dml import evaluation
-from keras_dml._contents import content
+from keras_dml._contents import copies
 from keras_dml.gallery._names import composed
 from keras_dml.gallery._results import GroupRate, Threshold
 
@@ -50,25 +50,34 @@ def warn_of_trained(trained, people):
         )
 
 
-def warn_of_copies(recordings, people):
-    """Warns of recordings that are there twice, as a `UserWarning`.
+def without_copies(recordings, people, sessions=None):
+    """Leaves out recordings that are there twice, with a `UserWarning`: those of one person count
+    once, and those of two people not at all.
 
     Args:
         recordings: List of arrays.
         people: Person of each, shape `(recordings,)`.
+        sessions: Session of each, or None.
+
+    Returns:
+        The three without these.
     """
-    first, copies = {}, []
-    for i, recording in enumerate(recordings):
-        if (same := first.setdefault(content(recording), i)) != i:
-            copies.append((same, i))
-    if copies:
-        one, other = (str(people[i]) for i in copies[0])
-        warnings.warn(
-            f"{len(copies)} of these {len(recordings)} recordings are there twice, such as one of "
-            f"{one!r} and one of {other!r}: they agree as no two recordings do, and the rates are "
-            "not those of people. Leave copies out.",
-            stacklevel=3,
-        )
+    first = copies(recordings)
+    if not first:
+        return recordings, people, sessions
+    of_two = {same for i, same in first.items() if people[i] != people[same]}
+    left_out = first.keys() | of_two
+    i, same = next(iter(first.items()))
+    of_others = f", and {len(of_two)} of two people are left out" if of_two else ""
+    warnings.warn(
+        f"{len(first)} of these {len(recordings)} recordings are there twice, such as one of "
+        f"{str(people[same])!r} and one of {str(people[i])!r}: each counts once{of_others}.",
+        stacklevel=3,
+    )
+    rows = [i for i in range(len(recordings)) if i not in left_out]
+    if sessions is not None and len(sessions) == len(recordings):
+        sessions = [sessions[i] for i in rows]
+    return [recordings[i] for i in rows], people[rows], sessions
 
 
 def usual_count(people):

@@ -14,6 +14,7 @@ import sys
 import numpy as np
 
 HERE = pathlib.Path(__file__).parent
+TIE = 1e-5  # fraction by which scores of equal templates differ
 
 
 class Gallery:
@@ -49,10 +50,16 @@ class Gallery:
         return self.scores(*recordings)[person] <= self.threshold
 
     def identify(self, *recordings):
-        """Whose recordings of one moment are; None: a stranger's."""
+        """Whose recordings of one moment are; None: a stranger's. People who are equally near are
+        an error."""
         scores = self.scores(*recordings)
-        person = min(scores, key=scores.get)
-        return person if scores[person] <= self.threshold else None
+        least = min(scores.values())
+        if not least <= self.threshold:
+            return None
+        nearest = [name for name, score in scores.items() if score <= least + TIE * abs(least)]
+        if len(nearest) > 1:
+            raise ValueError(f"{' and '.join(nearest)} are equally near: no decision.")
+        return nearest[0]
 
     def _distances(self, recording):
         given = np.asarray(recording, np.float32)[None]

@@ -13,12 +13,13 @@ from keras_dml.gallery._calibration import (
     calibrated,
     everybodys_claims,
     usual_count,
-    warn_of_copies,
     warn_of_extrapolated,
     warn_of_more,
     warn_of_trained,
+    without_copies,
 )
 from keras_dml.gallery._names import checked_people, composed
+from keras_dml.gallery._repeats import rows_to_mark
 from keras_dml.gallery._results import Candidate, Decision, Identification, Threshold
 
 
@@ -70,7 +71,7 @@ class Decisions:
         return Decision(score <= limit and not denied, person, score, limit, denied, *rate)
 
     def identify(self, recordings, top: int = 5, *, far=None, threshold=None) -> Identification:
-        """Who it is, or that it is a stranger.
+        """Decides who it is, or that it is a stranger; nobody if people are equally near.
 
         Args:
             recordings: One recording, or several of the same moment.
@@ -91,16 +92,18 @@ class Decisions:
         probes = self._embedded(recordings)
         known, people = self._near(probes)
         self._check_anybody(known)
-        found = known.nearest(self._model, probes, top)
+        found, tied = known.nearest(self._model, probes, top)
         nearest = tuple(Candidate(person, score) for person, score in found)
         least = nearest[0].score  # infinite for one to whom a recording was denied
-        person = nearest[0].person if math.isfinite(least) and least <= limit else None
+        is_near = math.isfinite(least) and least <= limit
+        tied = tied if is_near and len(tied) > 1 else ()
+        person = nearest[0].person if is_near and not tied else None
         rates = () if used is None else (*used.among(people), used.far, used.extrapolated)
-        return Identification(person, nearest, limit, people, *rates)
+        return Identification(person, nearest, limit, people, *rates, tied=tied)
 
     def reject(self, person: str, recordings) -> None:
         """Marks recordings as not this person's: what is nearer to them than to those enrolled is
-        no longer accepted as this person.
+        no longer accepted as this person. A recording that is marked already is not marked again.
 
         Args:
             person: A person who is enrolled.
@@ -108,10 +111,12 @@ class Decisions:
 
         Raises:
             KeyError: If nobody of this name is enrolled.
-            ValueError: If the model does not take a recording, or one is `unfit`.
+            ValueError: If the model does not take a recording, one is `unfit`, or one is enrolled
+                as the person's.
         """
-        person, _ = self._enrolled(person)
-        self._store.add(person, self._embedded(recordings), enrolled=False)
+        person, known = self._enrolled(person)
+        z = self._embedded(recordings)
+        self._store.add(person, z[rows_to_mark(person, z, known)], enrolled=False)
 
     def calibrate(
         self,
@@ -128,7 +133,8 @@ class Decisions:
         Each recording claims to be of everybody in turn: of its own person, by the other recordings
         of that person, and of every other one. Give people whom the model has never seen, with
         several recordings each, as many as you enroll: the nearest of more is nearer. They need not
-        be enrolled, and are not by this.
+        be enrolled, and are not by this. A recording that is there twice counts once; one that is
+        there of two people is left out.
 
         Args:
             recordings: List of recordings.
@@ -151,7 +157,7 @@ class Decisions:
         """
         listed, people = self._named(recordings, people)
         warn_of_trained(self._model.trained_on, people)
-        warn_of_copies(listed, people)
+        listed, people, sessions = without_copies(listed, people, sessions)
         z = self._model.embed(listed)
         claims = everybodys_claims(self._model.distances(z, z), people, sessions)
         options = {"groups": groups, "extrapolate": extrapolate, "enrolled": usual_count(people)}

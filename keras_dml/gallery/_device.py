@@ -187,7 +187,7 @@ def _golden(gallery, count):
     typical, _ = trials.examples(inputs.of(gallery.model))
     probe = max(typical, key=len)
     z = gallery._model.embed([probe])  # which a gate may refuse
-    nearest = gallery._templates().nearest(gallery._model, z, count)
+    nearest, _ = gallery._templates().nearest(gallery._model, z, count)
     compared = [(person, score) for person, score in nearest if np.isfinite(score)]
     if not compared:
         raise ValueError(

@@ -16,6 +16,7 @@ from keras_dml.gallery._model import GalleryModel
 from keras_dml.gallery._names import checked_name, recording_id
 from keras_dml.gallery._places import is_url
 from keras_dml.gallery._recordings import Recordings
+from keras_dml.gallery._repeats import compared, warn_of_repeats
 from keras_dml.gallery._results import Enrollment
 from keras_dml.gallery._sharing import Sharing
 from keras_dml.gallery._store import Store
@@ -138,6 +139,11 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
         that are as near to these as that: it would not be accepted as this person's. Of somebody
         new the largest group of recordings so near to each other is enrolled.
 
+        A recording that is given twice or enrolled already counts once, which `repeated` and a
+        `UserWarning` say. One that is enrolled of another person, or marked as not this person's,
+        is refused. Recordings are compared by their embeddings, so that a copy under another name
+        or in another format is noticed.
+
         Args:
             person: Name, of 1 to 200 printable characters.
             recordings: Recordings as `keras_dml.embed` takes them, one array or a list.
@@ -150,20 +156,32 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
         """
         person = checked_name(person)
         listed = self._listed(recordings)
-        refused = self._model.refused(listed)
-        taken = [i for i in range(len(listed)) if i not in refused]
-        if taken:
-            z = self._model.embed([listed[i] for i in taken])
+        refused, repeated = self._model.refused(listed), {}
+        rows = np.array([i for i in range(len(listed)) if i not in refused], int)
+        if len(rows):
+            z = self._model.embed([listed[i] for i in rows])
+            again, reasons = compared(person, z, self._near_to([person], z))
+            repeated = {
+                int(rows[row]): first if first is None else int(rows[first])
+                for row, first in again.items()
+            }
+            refused |= {int(rows[row]): reason for row, reason in reasons.items()}
+            rows, z = _without(rows, z, again.keys() | reasons.keys())
+        if len(rows):
             apart = self._apart(person, z)
-            refused |= {taken[row]: reason for row, reason in apart.items()}
-            z = z[[row for row in range(len(z)) if row not in apart]]
-        kept = tuple(i for i in taken if i not in refused)
+            refused |= {int(rows[row]): reason for row, reason in apart.items()}
+            rows, z = _without(rows, z, apart.keys())
+        for i in [i for i, first in repeated.items() if first in refused]:
+            refused[i] = refused[repeated.pop(i)]
+        warn_of_repeats(len(repeated), len(listed))
+        kept = tuple(rows.tolist())
         if not kept:
-            return Enrollment(person, kept, refused, self.people().get(person, 0))
+            total = self.people().get(person, 0)
+            return Enrollment(person, kept, refused, total, repeated=repeated)
         ids = tuple(recording_id(one.tobytes()) for one in z.astype("<f4"))
         total = self._store.add(person, z)
         warn_of_more({person: total}, self._rates())
-        return Enrollment(person, kept, refused, total, ids)
+        return Enrollment(person, kept, refused, total, ids, repeated)
 
     def _rates(self):
         """All that was set by people: thresholds and boundaries."""
@@ -228,6 +246,13 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
         names, people = self._store.candidates(probes)
         return self._read(names), people
 
+    def _near_to(self, people, embeddings):
+        """`Templates` of people and of those near to embeddings; of a file everybody's."""
+        if not self._store.is_server:
+            return self._templates()
+        names, _ = self._store.candidates(embeddings)
+        return self._read([*names, *people])
+
     def _read(self, people=None):
         names, enrolled, flat = self._store.templates(people)
         shape = self._model.embedding_shape
@@ -243,6 +268,12 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
             f"Nobody named {person!r} is enrolled in {self.path}, which has {len(names)} people: "
             "`people()` lists them."
         )
+
+
+def _without(rows, z, left_out):
+    """Recordings' indices and embeddings without those in some places."""
+    kept = [row for row in range(len(rows)) if row not in left_out]
+    return rows[kept], z[kept]
 
 
 def _check_path(path, model):

@@ -12,9 +12,9 @@ from keras_dml.gallery._calibration import (
     check_people,
     not_enrolled,
     usual_count,
-    warn_of_copies,
     warn_of_more,
     warn_of_trained,
+    without_copies,
 )
 from keras_dml.gallery._listening import Listening, signals_of
 
@@ -85,7 +85,8 @@ class Listens:
         check_people(people)
         warn_of_trained(self._model.trained_on, people)
         window = _window(signals_of(self.model), window)
-        warn_of_copies(listed, people)
+        listed, people, sessions = without_copies(listed, people, sessions)
+        check_people(people)
         found = boundary(*self._trajectories(listed, people, window, sessions), far, window)
         found = dataclasses.replace(found, enrolled=usual_count(people))
         self._store.set_boundary(found)

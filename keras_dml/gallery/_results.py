@@ -19,6 +19,8 @@ class Enrollment:
         refused: Why each other one is not, by its index.
         enrolled: Recordings of the person in the gallery, these included.
         ids: Id of each recording kept, for `Gallery.forget`.
+        repeated: Recordings that count once, by their index: the index of the earlier recording
+            that each one repeats; None if that one was enrolled before.
     """
 
     person: str
@@ -26,11 +28,18 @@ class Enrollment:
     refused: dict[int, str]
     enrolled: int
     ids: tuple[str, ...] = ()
+    repeated: dict[int, int | None] = dataclasses.field(default_factory=dict)
 
     def __str__(self):
         said = f"{self.person}: {len(self.kept)} recordings enrolled, {self.enrolled} in all"
+        repeats = (
+            f"recording {i} is enrolled already"
+            if first is None
+            else f"recording {i} is the same as recording {first}"
+            for i, first in self.repeated.items()
+        )
         reasons = (f"recording {i}: {reason}" for i, reason in self.refused.items())
-        return "\n".join([said, *reasons])
+        return "\n".join([said, *repeats, *reasons])
 
 
 class GroupRate(NamedTuple):
@@ -166,7 +175,7 @@ class Identification:
     """Who it is, or that it is a stranger.
 
     Attributes:
-        person: The nearest person, if within the threshold; None for a stranger.
+        person: The nearest person, if within the threshold; None for a stranger, or if people tie.
         candidates: The nearest people, nearest first.
         threshold: Largest score of a person who is no stranger.
         people: Number of people that were compared.
@@ -175,6 +184,8 @@ class Identification:
         fnir: The same of the false negative identification rate.
         far: False accept rate of the threshold; None for a threshold of your own.
         extrapolated: Whether these rates are no promise, see `Threshold.extrapolated`.
+        tied: The nearest people, if two or more within the threshold are equally near: there is no
+            decision between them. Otherwise empty.
     """
 
     person: str | None
@@ -185,6 +196,14 @@ class Identification:
     fnir: float | None = None
     far: float | None = None
     extrapolated: bool = False
+    tied: tuple[str, ...] = ()
+
+    @property
+    def answer(self):
+        """The decision in words."""
+        if self.tied:
+            return f"no decision: {' and '.join(self.tied)} are equally near"
+        return self.person or "a stranger"
 
     @property
     def limit(self):
@@ -202,7 +221,7 @@ class Identification:
     def __str__(self):
         nearest = ", ".join(f"{one.person} {one.score:.4g}" for one in self.candidates)
         told = [nearest, self.limit, *filter(None, [self.rates])]
-        return f"{self.person or 'a stranger'} ({'; '.join(told)})"
+        return f"{self.answer} ({'; '.join(told)})"
 
 
 def limit_in_words(answer):

@@ -8,12 +8,13 @@ import numpy as np
 
 from keras_dml.gallery import _exported
 from keras_dml.gallery._calibration import warn_of_more
-from keras_dml.gallery._names import checked_name
+from keras_dml.gallery._names import checked_name, composed
+from keras_dml.gallery._repeats import rows_to_merge
 
 
 class Sharing:
     """The part of a gallery that other galleries and devices read; it needs `_store`, `_model`,
-    `_about`, `people` and `_rates`."""
+    `_about`, `people`, `_near_to` and `_rates`."""
 
     def export_templates(self, path) -> None:
         """Writes all embeddings to a file, for `merge` or for a device.
@@ -35,8 +36,9 @@ class Sharing:
         _exported.write(path, self._about, people, enrolled, z)
 
     def merge(self, other) -> dict[str, int]:
-        """Adds the people of another gallery of the same model; embeddings that are here already
-        are not added twice. Thresholds stay those of this gallery.
+        """Adds the people of another gallery of the same model. Recordings of a person that are
+        here already, by their embeddings, are not added twice. Thresholds stay those of this
+        gallery.
 
         Args:
             other: The other gallery, which is not changed; or the path of a file that
@@ -47,7 +49,8 @@ class Sharing:
 
         Raises:
             TypeError: If it is neither.
-            ValueError: If it is another model's, or the file is no such file.
+            ValueError: If it is another model's, the file is no such file, or a recording is
+                enrolled of two people, or of a person and marked as not theirs: nothing is added.
         """
         if isinstance(other, Sharing):
             place, about, given = other.path, other._about, other._store.templates()
@@ -65,14 +68,17 @@ class Sharing:
                 f"{self._model.name!r}: embeddings of two models cannot be compared. Enroll the "
                 "recordings again."
             )
-        people, _, embeddings = given
+        people, enrolled, embeddings = given
         shape = self._model.embedding_shape
         if people and embeddings[0].size != np.prod(shape):
             raise ValueError(f"{place} holds embeddings of another size: it is damaged.")
         self._model.check(embeddings.reshape(len(people), *shape))
         for person in dict.fromkeys(people):
             checked_name(person)
-        added = self._store.add_all(*given)
+        people = [composed(person) for person in people]
+        z = embeddings.reshape(len(people), *shape)
+        rows = rows_to_merge(place, people, enrolled, z, self._near_to({*people}, z))
+        added = self._store.add_all([people[row] for row in rows], enrolled[rows], z[rows])
         if added:
             warn_of_more(self.people(), self._rates())
         return added

@@ -2,8 +2,11 @@
 
 import numpy as np
 
+from keras_dml._contents import alike
+
 FIRST, MOST = 64, 512  # people that are compared at once, at first and later
 ROUNDING = 1e-4  # fraction by which a lower bound may be above the distance
+TIE = 1e-5  # fraction by which scores of equal embeddings differ: the rounding of a batch
 UNKNOWN = object()
 
 
@@ -16,11 +19,14 @@ class Templates:
         embeddings: Shape `(count, ...)`.
 
     Attributes:
+        people: Name of each embedding's person.
+        enrolled: Whether each is the person's own.
         names: People with at least one recording enrolled.
     """
 
     def __init__(self, people, enrolled, embeddings):
         people = np.asarray(people, dtype=object)
+        self.people, self.enrolled = people, enrolled
         self._embeddings, self._enrolled = embeddings, enrolled
         self._own, self._marked = np.flatnonzero(enrolled), np.flatnonzero(~enrolled)
         owners = people[self._own]
@@ -45,8 +51,19 @@ class Templates:
         last = code + 1 == len(self.names)
         return len(self._own) if last else self._starts[code + 1]
 
+    def same_as(self, embeddings):
+        """Finds the embeddings of the same recordings.
+
+        Args:
+            embeddings: Shape `(count, ...)`.
+
+        Returns:
+            Indices of the equal ones here, for each of `embeddings`.
+        """
+        return alike(embeddings, self._embeddings)
+
     def nearest(self, model, probes, top):
-        """The people of the least scores, exactly.
+        """Finds the people of the least scores, exactly, and those who tie for the first place.
 
         Where the distance has lower bounds, people are compared in the order of theirs, until the
         next one's is above the score of the last of the nearest.
@@ -57,7 +74,8 @@ class Templates:
             top: Number of people.
 
         Returns:
-            `(name, score)` of each, nearest first; infinity for one to whom a probe was denied.
+            `(name, score)` of each, nearest first, with infinity for a person to whom a probe was
+            denied; and the names of the people who are as near as the first one, that one included.
         """
         order, least = self._order(model, probes)
         scores = np.full(len(order), np.inf)
@@ -71,7 +89,30 @@ class Templates:
             scores[codes] = np.where(denied, np.inf, found)
             start, count = start + count, max(count, MOST)
         nearest = np.argsort(scores, kind="stable")[:top]
-        return [(self.names[code], float(scores[code])) for code in nearest]
+        candidates = [(self.names[code], float(scores[code])) for code in nearest]
+        return candidates, self._tied(model, probes, scores)
+
+    def _tied(self, model, probes, scores):
+        """Names of the people who are as near as the first one: by their scores, or because they
+        share the embeddings that are nearest to the probes."""
+        least = scores.min(initial=np.inf)
+        if not np.isfinite(least):
+            return ()
+        first = int(scores.argmin())
+        tied = scores <= least + TIE * abs(least)
+        shared = self._sharing(model, probes, self.names[first])
+        tied[[code for code in shared if np.isfinite(scores[code])]] = True
+        return tuple(self.names[code] for code in np.flatnonzero(tied))
+
+    def _sharing(self, model, probes, person):
+        """Numbers of the people who have the embeddings of a person that are nearest to probes."""
+        enrolled = self.enrolled_of(person)
+        matches = [rows[self.enrolled[rows]] for rows in self.same_as(enrolled)]
+        owners = [{self._codes[name] for name in self.people[rows]} for rows in matches]
+        if all(len(codes) == 1 for codes in owners):
+            return set()
+        nearest = model.distances(probes, enrolled).argmin(axis=1)
+        return set.intersection(*(owners[row] for row in nearest))
 
     def _order(self, model, probes):
         """Numbers of the people by ascending lower bounds of their scores, and these."""

@@ -100,8 +100,43 @@ def test_files_are_enrolled_and_the_model_is_remembered(command, model, walks, t
     again = walks.file("alice", "3.csv")
     assert answered(command, "enroll", db, "alice", again) == (
         0,
-        {"person": "alice", "kept": [str(again)], "refused": {}, "enrolled": 3, "notes": {}},
+        {
+            "person": "alice",
+            "kept": [str(again)],
+            "refused": {},
+            "repeated": {},
+            "enrolled": 3,
+            "notes": {},
+        },
     )
+
+
+def test_a_file_that_is_given_twice_counts_once(command, model, walks, tmp_path):
+    db = tmp_path / "family.db"
+    first, second = walks.file("alice", "1.csv"), walks.file("alice", "2.csv")
+    copy = tmp_path / "copy.npy"
+    np.save(copy, np.loadtxt(first, delimiter=",", skiprows=1)[:, 1:])
+    words = ("enroll", db, "alice", first, second, first, copy, "--channels", "x,y,z")
+    code, found = answered(command, *words, "--model", model)
+    assert code == 0 and found["kept"] == [str(first), str(second)] and found["enrolled"] == 2
+    assert found["repeated"] == {str(first): str(first), str(copy): str(first)}
+    code, out, _ = command(*words)
+    assert code == 0 and f"{copy} is enrolled already" in out and "2 recordings in all" in out
+    assert command("enroll", db, "bob", walks.file("bob"))[0] == 0
+    code, out, _ = command("enroll", db, "bob", copy, "--channels", "x,y,z")
+    assert code == 2 and "'alice'" in out and "'bob'" in out
+
+
+def test_people_who_tie_are_named_and_not_decided_between(command, model, walks, tmp_path):
+    file, db = walks.file("alice"), tmp_path / "family.db"
+    assert command("enroll", db, "carol", file, "--model", model)[0] == 0
+    with galleries.Gallery(db) as gallery:  # as earlier releases did
+        gallery._store.add("alice", gallery._templates().enrolled_of("carol"))
+    code, out, _ = command("identify", db, file, "--threshold", "100")
+    assert code == 2 and "alice and carol are equally near" in out
+    code, out, _ = command("identify", db, file, "--threshold", "100", "--json")
+    found = json.loads(out)
+    assert code == 2 and found["person"] is None and found["tied"] == ["alice", "carol"]
 
 
 def test_a_folder_gives_its_recordings_but_for_hidden_files(command, model, walks, tmp_path):

@@ -91,6 +91,21 @@ def test_people_are_enrolled_listed_and_removed(family):
     assert family.get("/people").json() == [{"person": "alice", "recordings": 3}]
 
 
+def test_a_file_that_is_sent_twice_counts_once(family, gallery):
+    copy = walk("alice", 9) + b"\n"
+    found = post(family, "alice", "recordings", walk("alice", 9), copy, walk("alice", 0)).json()
+    assert found["enrolled"] == 4 and len(found["kept"]) == 1 and not found["refused"]
+    assert [one["of"] for one in found["repeated"]] == [found["kept"][0], None]
+    found = post(family, NAMES[1], "recordings", copy).json()
+    assert not found["kept"] and found["enrolled"] == 3
+    (refused,) = found["refused"]
+    assert "'alice'" in refused["reason"] and NAMES[1] in refused["reason"]
+    gallery._store.add(NAMES[1], gallery._templates().enrolled_of("alice"))
+    sent = files(walk("alice", 9))
+    found = family.post("/identify", files=sent, data={"threshold": 100}).json()
+    assert found["person"] is None and found["tied"] == sorted(NAMES)
+
+
 def test_the_decisions_are_those_of_the_gallery(family, gallery):
     for person in NAMES:
         found = post(family, "alice", "verify", walk(person, 9)).json()

@@ -160,8 +160,22 @@ def test_a_recording_that_is_there_twice_is_told(gallery, people):
     names = [f"volunteer {i}" for i in range(24)]
     recordings = [one for name in names for one in people(name)]
     recordings[1] = recordings[0].copy()
-    with pytest.warns(UserWarning, match="1 of these 96 .* one of 'volunteer 0' and one of 'volun"):
-        gallery.calibrate(recordings, np.repeat(names, 4), 0.05)
+    people_of, sessions = np.repeat(names, 4), 24 * ["monday", "monday", "tuesday", "tuesday"]
+    once = gallery.calibrate(
+        [*recordings[:1], *recordings[2:]],
+        np.delete(people_of, 1),
+        0.05,
+        sessions=[*sessions[:1], *sessions[2:]],
+    )
+    for copy in (recordings[0].copy(), np.round(recordings[0], 6)):
+        recordings[1] = copy
+        with pytest.warns(UserWarning, match="1 of these 96 .* of 'volunteer 0' and one of 'vol"):
+            found = gallery.calibrate(recordings, people_of, 0.05, sessions=sessions)
+        assert found == once
+    recordings[1], recordings[95] = people("volunteer 0", 1)[0], recordings[0].copy()
+    with pytest.warns(UserWarning, match="1 of two people are left out"):
+        found = gallery.calibrate(recordings, people_of, 0.05)
+    assert found.trials == 94 * 23
 
 
 def test_more_recordings_than_a_threshold_was_set_by_are_told(gallery, people, recwarn):

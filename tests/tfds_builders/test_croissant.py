@@ -4,14 +4,15 @@ import json
 import logging
 import re
 
+import numpy as np
 import pytest
 import tensorflow_datasets as tfds
 from typer.testing import CliRunner
 
 import tfds_builders
-from tfds_builders import croissant
+from tests.tfds_builders import inertial, samples
+from tfds_builders import croissant, parquet, reading
 from tfds_builders.common.checks import RELEASES
-from tfds_builders.common.find import EXTENSIONS
 from tfds_builders.common.page import Page
 
 NAMES = tfds_builders.list_builders()
@@ -59,7 +60,7 @@ def test_each_config_is_a_record_set_with_all_its_features(name, described, tmp_
     for config in tfds_builders.builder_cls(name).builder_configs:
         features = tfds.builder(f"{name}/{config}", data_dir=tmp_path).info.features
         fields = {field["name"]: field for field in sets[config]["field"]}
-        assert {*fields} == {*features} and all(f["description"] for f in fields.values())
+        assert {*fields} == {*features, "split"} and all(f["description"] for f in fields.values())
         for key, feature in features.items():
             if isinstance(feature, tfds.features.ClassLabel):
                 rows = sets[f"{config}/{key}/classes"]["data"]
@@ -69,7 +70,6 @@ def test_each_config_is_a_record_set_with_all_its_features(name, described, tmp_
 def test_license_consent_and_collection_are_those_of_the_page(name, described):
     page = " ".join((croissant.folder_of(name) / "README.md").read_text("utf-8").split())
     told = [
-        described["license"],
         described["rai:dataCollection"],
         described["rai:personalSensitiveInformation"][0],
         *described["rai:dataLimitations"],
@@ -78,13 +78,53 @@ def test_license_consent_and_collection_are_those_of_the_page(name, described):
     assert "@" in described["citeAs"] and described["url"].startswith("https://")
 
 
-def test_only_known_releases_have_a_checksum_and_no_file_an_address(name, described):
-    archives, *files = described["distribution"]
-    assert archives["includes"] and not {"sha256", "md5", "contentUrl"} & {*archives}
-    assert {file["sha256"] for file in files} == {known.sha256 for known in RELEASES[name]}
-    stems = {pattern.removesuffix(".*") for pattern in archives["includes"]}
-    for file in files:
-        assert file["contentUrl"] in {stem + end for stem in stems for end in EXTENSIONS}
+def test_no_archive_of_others_is_distributed(name, described):
+    configs = tfds_builders.builder_cls(name).builder_configs
+    files = described["distribution"]
+    assert [one["@type"] for one in files] == ["cr:FileSet"] * len(configs) != []
+    text = json.dumps(described)
+    assert not {"sha256", "md5", "contentUrl"} & {key for one in files for key in one}
+    assert not [known for known in RELEASES[name] if known.sha256 in text]
+
+
+def test_the_license_is_an_address(name, described):
+    assert re.fullmatch(r"https://[^ ]+", described["license"])
+    page = " ".join((croissant.folder_of(name) / "README.md").read_text("utf-8").split())
+    spdx = re.fullmatch(r"https://spdx\.org/licenses/(.*)-(.*)\.html", described["license"])
+    if spdx is None:
+        assert described["license"] == described["url"]
+    else:
+        words = spdx[1].replace("CC-BY", "CC BY").replace("ODC-By", "Open Data Commons Attribution")
+        assert f"License: {words} {spdx[2]}" in page
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize(
+    ("name", "config", "files"),
+    [
+        ("ipol_gait", "left_foot", samples.gait_files()),
+        ("gaitauth_walks", "walks", inertial.walk_files()),
+    ],
+)
+def test_records_are_read_by_the_description(name, config, files, tmp_path):
+    mlcroissant = pytest.importorskip("mlcroissant")
+    builder = reading.prepared(
+        f"{name}/{config}", samples.write(tmp_path / "manual", files), tmp_path / "d"
+    )
+    parquet.write(builder, tmp_path / "p")
+    described = tmp_path / "p" / name / croissant.FILE
+    found = {
+        row[f"{config}/id"]: row for row in mlcroissant.Dataset(jsonld=described).records(config)
+    }
+    splits = {split: builder.as_data_source(split=split) for split in builder.info.splits}
+    assert len(found) == sum(map(len, splits.values())) > 0
+    for split, records in splits.items():
+        for record in records:
+            row = found[record["id"]]
+            assert row[f"{config}/split"] == split.encode()
+            for key, value in record.items():
+                np.testing.assert_array_equal(np.asarray(row[f"{config}/{key}"]), value)
 
 
 def test_kinds_and_shapes_are_those_of_the_features():

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from etils import epath
 
 from tfds_builders.common import errors
+from tfds_builders.common.builder import EQUAL_KEYS, is_of_equal_keys
 from tfds_builders.common.errors import ArchiveError, FormatError, PipelineError
 from tfds_builders.common.repeats import Contents, Repeats
 
@@ -83,7 +84,8 @@ class Jobs:
             yield
         except Exception as error:
             told = self._told()
-            if told is None and isinstance(error, ImportError | OSError | ValueError):
+            is_own = isinstance(error, ImportError | OSError | ValueError)
+            if told is None and is_own and not is_of_equal_keys(error):
                 raise  # of this process: no archive, a runner that there is not
             raise told or PipelineError(_summary(error)) from error
         for repeats, notes in self._compared:
@@ -148,5 +150,7 @@ def _note_contents(numbered: list[tuple[int, list]], file: epath.Path) -> None:
 
 def _summary(error: Exception) -> str:
     """The last line of what Beam says, which is a worker's traceback."""
+    if is_of_equal_keys(error):
+        return f"Apache Beam failed: {EQUAL_KEYS}"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"Apache Beam failed: {lines[-1] if lines else type(error).__name__}"

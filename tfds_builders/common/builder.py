@@ -6,12 +6,21 @@ import contextlib
 import os
 import pathlib
 import shutil
+import traceback
 from collections.abc import Iterator
 
 from tensorflow_datasets.core import constants
 
+from tfds_builders.common import code
 from tfds_builders.common.disk import check_writable
+from tfds_builders.common.errors import MissingArchiveError
 from tfds_builders.common.lock import alone
+from tfds_builders.common.places import is_address
+
+ARRAY_RECORD = "array_record"
+EQUAL_KEYS = "Two examples share the same hashed key! A builder must give each its own key."
+_NO_FOLDER = "Manual directory"  # of TFDS, where the folder of archives is missing or empty
+CODE = "code"  # key of the metadata: digest of the code that made the data set
 
 
 class AloneMixin:
@@ -32,7 +41,13 @@ class AloneMixin:
         """Prepares the data set; see `tfds.core.DatasetBuilder.download_and_prepare`."""
         path = os.fspath(self.data_path)
         folder = pathlib.Path(path)
-        ready = self.data_path.exists() or "://" in path  # no locks on remote storage
+        kind = file_format or self.info.file_format
+        if is_address(path) and getattr(kind, "value", kind) == ARRAY_RECORD:
+            raise ValueError(
+                f"{path} is an address, and files of the kind {ARRAY_RECORD} are written to "
+                "folders of this machine only. Prepare the data set in a folder, then copy it."
+            )
+        ready = self.data_path.exists() or is_address(path)  # no locks on remote storage
         with (
             contextlib.nullcontext()
             if ready
@@ -41,7 +56,59 @@ class AloneMixin:
             if self.data_path.exists() and not self.info.initialized:
                 self.info.set_file_format(file_format, override=True)  # else the code's would hold
                 self.info.read_from_directory(self.data_path)
-            super().download_and_prepare(file_format=file_format, **kwargs)
+            try:
+                super().download_and_prepare(file_format=file_format, **kwargs)
+            except (AssertionError, MissingArchiveError) as error:
+                is_missing = isinstance(error, MissingArchiveError) or _NO_FOLDER in str(error)
+                hint = prepared_elsewhere(self) if is_missing else ""
+                if not hint:
+                    raise
+                raise MissingArchiveError(f"{hint}{error}") from None
+            except ModuleNotFoundError as error:
+                if not is_of_equal_keys(error):
+                    raise
+                raise ValueError(f"{self.info.full_name}: {EQUAL_KEYS}") from error
+
+    def _download_and_prepare(self, dl_manager, download_config) -> None:
+        super()._download_and_prepare(dl_manager, download_config)
+        self.info.metadata[CODE] = code.digest(type(self))
+
+    def _log_download_bytes(self) -> None:
+        print(
+            f"Preparing {self.info.full_name} in {self.data_path}, from the archive that you "
+            "downloaded...",
+            flush=True,
+        )
+
+    def _log_download_done(self) -> None:
+        print(f"{self.info.full_name} is prepared.", flush=True)
+
+
+def is_of_equal_keys(error: Exception) -> bool:
+    """Returns whether TFDS met two equal keys: to show the examples it needs TensorFlow, and where
+    that is not installed its error speaks of TensorFlow alone."""
+    return "_raise_error_for_duplicated_keys" in "".join(traceback.format_exception(error))
+
+
+def prepared_elsewhere(builder) -> str:
+    """Returns a sentence on what was prepared near the place of a data set that was not, and a
+    space; nothing where nothing was.
+
+    Args:
+        builder: A builder of TFDS.
+    """
+    root = pathlib.Path(builder.data_dir_root)
+    roots = {root: "load", root / ARRAY_RECORD: "data_source"}
+    if root.name == ARRAY_RECORD:
+        roots = {root: "data_source", root.parent: "load"}
+    calls = []
+    for folder, function in roots.items():
+        for file in sorted((folder / builder.name).glob("**/dataset_info.json")):
+            name = file.parent.parent.relative_to(folder).as_posix()
+            calls.append(f"tfds.{function}({name!r}, data_dir={str(folder)!r})")
+    if not calls:
+        return ""
+    return f"{builder.info.full_name} is not prepared. What is: {'; '.join(calls)}. Or: "
 
 
 @contextlib.contextmanager

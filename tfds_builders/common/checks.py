@@ -169,7 +169,7 @@ def origin(dataset: str, source: Source) -> dict[str, str]:
         `name`, `fingerprint` (see below) and `holds` (what a known release holds, else "").
     """
     mark = fingerprint(source)
-    known = {release.sha256: release.holds for release in RELEASES[dataset]}
+    known = {release.sha256: release.holds for release in RELEASES.get(dataset, ())}
     if mark not in known and source.path is not None and source.path.is_file():
         log.warning(
             "%s: %s has an unknown checksum (sha256 %s). It is read all the same.",
@@ -179,9 +179,27 @@ def origin(dataset: str, source: Source) -> dict[str, str]:
 
 
 def fingerprint(source: Source) -> str:
-    """Returns the SHA-256 of an archive file; for a folder or inner archive, of names and sizes."""
+    """Returns the SHA-256 of an archive file; for a folder or inner archive, of the names and
+    contents of its files."""
     if source.path is not None and source.path.is_file():
         with source.path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
-    listing = "".join(f"{name}\t{size}\n" for name, size in sorted(source.sizes.items()))
+    listing = "".join(f"{name}\t{source.digest(name)}\n" for name in source.names)
     return hashlib.sha256(listing.encode()).hexdigest()
+
+
+def stamp(source: Source) -> str | None:
+    """Returns a digest of where the files of a folder are, of their sizes and times, which is
+    another one after any change; None for an archive.
+
+    A change that keeps size and modification time changes the time of the last change of state,
+    which no program sets.
+    """
+    if source.path is None or not source.path.is_dir():
+        return None
+    digest = hashlib.sha256(str(source.path.resolve()).encode())
+    for name in source.names:
+        file = (source.path / name).stat()
+        state = file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino
+        digest.update(f"{name}\t{state}\n".encode())
+    return digest.hexdigest()

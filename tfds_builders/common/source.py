@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import functools
+import hashlib
 import io
 import mmap
 import pathlib
@@ -17,6 +18,7 @@ from tfds_builders.common.errors import ArchiveError, shown
 from tfds_builders.common.limits import Limits, bounded, damage, gunzip, spooled, too_big
 
 _NAMES_SHOWN = 5
+_PART = 1 << 20  # bytes that are read at once
 
 
 class Source(abc.ABC):
@@ -67,13 +69,9 @@ class Source(abc.ABC):
         return f"{', '.join(names[:_NAMES_SHOWN]) or 'nothing'}{more}"
 
     def only(self, pattern: str) -> Source:
-        """Forgets all files but those whose name, without folders, fits a pattern: what lies beside
-        them then changes no fingerprint."""
-        self._sizes = {
-            name: size
-            for name, size in self._sizes.items()
-            if re.fullmatch(pattern, name.rsplit("/", 1)[-1])
-        }
+        """Forgets all files except those whose name fits a pattern, see `index`: other files then
+        change no fingerprint."""
+        self._sizes = {name: size for name, size in self._sizes.items() if _match(pattern, name)}
         return self
 
     @property
@@ -89,6 +87,18 @@ class Source(abc.ABC):
         """
         with self._opened(name) as stream:
             return bounded(stream, self.limits.member_bytes, f"{self.title}: {name}")
+
+    def digest(self, name: str) -> str:
+        """Returns the SHA-256 of one member.
+
+        Raises:
+            ArchiveError: When the member is damaged.
+        """
+        with self._opened(name) as stream:
+            digest = hashlib.sha256()
+            while part := stream.read(_PART):
+                digest.update(part)
+            return digest.hexdigest()
 
     def open(self, name: str) -> BinaryIO:
         """Returns one member as a file; a member that ends in `.gz` is unzipped."""
@@ -127,14 +137,18 @@ class Source(abc.ABC):
             yield stream
 
     def index(self, pattern: str) -> dict[tuple[str, ...], str]:
-        """Returns the members whose last part of the name fits a pattern, by the pattern's groups.
+        """Returns the members whose name fits a pattern, by the pattern's groups.
+
+        A pattern without a slash is compared with the last part of a name. One with slashes is
+        compared with whole names, and with what is left of them without the first folders:
+        `(\\w+)/walk_(\\d+)\\.csv` fits `archive/ann/walk_1.csv`.
 
         Raises:
             ArchiveError: When two members in different folders have the same key.
         """
         found: dict[tuple[str, ...], str] = {}
         for name in self.names:
-            match = re.fullmatch(pattern, name.rsplit("/", 1)[-1])
+            match = _match(pattern, name)
             if match and found.setdefault(match.groups(), name) is not name:
                 raise ArchiveError(
                     f"{self.title} holds the same recording twice: {found[match.groups()]} and "
@@ -173,3 +187,11 @@ class Source(abc.ABC):
     @staticmethod
     def _may_nest(name: str) -> bool:
         return name.lower().endswith((".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2"))
+
+
+def _match(pattern: str, name: str) -> re.Match | None:
+    if "/" not in pattern:
+        return re.fullmatch(pattern, name.rsplit("/", 1)[-1])
+    while (match := re.fullmatch(pattern, name)) is None and "/" in name:
+        name = name.partition("/")[2]
+    return match

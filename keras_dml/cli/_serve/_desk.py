@@ -49,15 +49,23 @@ class Desk:
         with self._reading(sent) as (reader, files, notes):
             paths = list(files)
             found = _galleries.sorted_out(reader, paths)
-            kept, refused, total = _galleries.enrolled(self._gallery, person, paths, found)
+            done = _galleries.enrolled(self._gallery, person, paths, found)
         return _schemas.Enrollment(
             person=person,
-            kept=[files[paths[i]] for i in kept],
+            kept=[files[paths[i]] for i in done.kept],
             refused=[
-                _schemas.Refused(file=files[paths[i]], reason=self._told.words(refused[i], files))
-                for i in sorted(refused)
+                _schemas.Refused(
+                    file=files[paths[i]], reason=self._told.words(done.refused[i], files)
+                )
+                for i in sorted(done.refused)
             ],
-            enrolled=total,
+            repeated=[
+                _schemas.Repeated(
+                    file=files[paths[i]], of=None if first is None else files[paths[first]]
+                )
+                for i, first in sorted(done.repeated.items())
+            ],
+            enrolled=done.recordings,
             notes=notes,
         )
 
@@ -82,6 +90,7 @@ class Desk:
             found = self._gallery.identify(_windows(reader, files), top, **limits)
         return _schemas.Identification(
             person=found.person,
+            tied=found.tied,
             candidates=[
                 _schemas.Candidate(person=one.person, score=_answers.number(one.score))
                 for one in found.candidates

@@ -20,12 +20,20 @@ class Refused(BaseModel):
     reason: str
 
 
+class Repeated(BaseModel):
+    """A file that counts once."""
+
+    file: str
+    of: str | None = Field(description="The file that it repeats; null: enrolled before.")
+
+
 class Enrollment(BaseModel):
     """What became of the files."""
 
     person: str
     kept: list[str] = Field(description="Files of which a recording is enrolled.")
     refused: list[Refused]
+    repeated: list[Repeated]
     enrolled: int = Field(description="Recordings of the person in all.")
     notes: list[str]
 
@@ -51,9 +59,10 @@ class Candidate(BaseModel):
 
 
 class Identification(BaseModel):
-    """Who it is; `person` is null for a stranger."""
+    """Who it is; `person` is null for a stranger, or if people tie."""
 
     person: str | None
+    tied: list[str] = Field(description="Nearest people who are equally near: no decision.")
     candidates: list[Candidate]
     threshold: float | None
     people: int

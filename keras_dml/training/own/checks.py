@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from keras_dml._contents import content
+from keras_dml._contents import copies
 from keras_dml.training.people import People
 
 SHOWN = 5  # refusals in an error
@@ -75,12 +75,12 @@ def _kept(usual, recordings, rows, names, refused):
 def _once(recordings, people, rows, names, refused):
     """Leaves repeats out: enrolled and observed, they would agree; whose one under two people is,
     nobody knows."""
-    first, kept = {}, []
-    for row in rows:
-        same = first.setdefault(content(recordings[row]), row)
-        if same == row:
+    first, kept = copies([recordings[row] for row in rows]), []
+    for place, row in enumerate(rows):
+        if place not in first:
             kept.append(row)
             continue
+        same = rows[first[place]]
         refused[names[row]] = f"it is the same as {names[same]}"
         if people[same] != people[row] and same in kept:
             kept.remove(same)

@@ -127,8 +127,11 @@ const identify = async () => {
       ? ""
       : ` Among so many, up to ${percent(found.fpir)} of strangers are taken for somebody (FPIR), ` +
         `and up to ${percent(found.fnir)} of the people enrolled are not found (FNIR).`;
+  const stranger = found.tied.length
+    ? `No decision: ${found.tied.join(" and ")} are equally near`
+    : "A stranger";
   say(
-    found.person === null ? "A stranger" : `It is ${found.person}`,
+    found.person === null ? stranger : `It is ${found.person}`,
     `The nearest of ${found.people} people, smaller is closer.${limited(found)}${rates}`,
     found.person === null ? "no" : "yes",
   );
@@ -144,11 +147,12 @@ const enroll = async () => {
   data.delete("threshold");
   const path = personPath(person, "/recordings");
   const found = await (await ask(path, { method: "POST", body: data })).json();
-  const count = found.kept.length;
+  const [count, repeated] = [found.kept.length, found.repeated.length];
+  const files = count + repeated + found.refused.length;
   say(
-    count ? `${person} is enrolled` : `${person} is not enrolled`,
-    `${count} of ${count + found.refused.length} files kept, ${found.enrolled} recordings in all.`,
-    count ? "yes" : "no",
+    count || repeated ? `${person} is enrolled` : `${person} is not enrolled`,
+    `${count} of ${files} files kept, ${found.enrolled} recordings in all.`,
+    count || repeated ? "yes" : "no",
   );
   note(found.refused.map((one) => one.reason));
   note(found.notes);
