@@ -31,6 +31,8 @@ def read(path, channels):
             f"{path} holds an array of shape {values.shape}; a recording has (time, channels). "
             "Save each recording in a file of its own."
         )
+    if not len(values):
+        raise ValueError(f"{path} has shape {values.shape} and holds no steps: leave it out.")
     values, notes = _oriented(path, values, channels)
     columns, names = _channels.numbered(path, values.shape[1], channels)
     if len(columns) < values.shape[1]:

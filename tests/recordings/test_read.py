@@ -309,7 +309,7 @@ def test_an_array_is_read_and_its_channels_are_named_by_the_caller(tmp_path):
         (np.array(["1"]), "real numbers"),
         (np.ones((3, 2), complex), "real numbers"),
         (np.ones((2, 3, 4)), "shape (2, 3, 4); a recording has (time, channels)"),
-        (np.ones((0, 3)), "FILE"),
+        (np.ones((0, 3)), "holds no steps"),
         (np.ones((3, 0)), "shape (3, 0); a recording has (time, channels)"),
     ],
 )
