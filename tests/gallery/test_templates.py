@@ -36,7 +36,7 @@ def test_the_nearest_are_those_of_all_comparisons(rng, top, probes):
     scores, denied = known.scores(model, z, known.names)
     scores = np.where(denied, np.inf, scores)
     order = np.argsort(scores, kind="stable")[:top]
-    found = known.nearest(model, z, top)
+    found, _ = known.nearest(model, z, top)
     assert [name for name, _ in found] == [known.names[i] for i in order]
     np.testing.assert_allclose([score for _, score in found], scores[order], rtol=1e-5)
 
@@ -45,10 +45,10 @@ def test_few_are_compared_where_the_distance_has_bounds(rng):
     z = quantiles(rng, 5000)
     known = Templates([f"{i:04d}" for i in range(5000)], np.ones(5000, bool), z)
     model = Model(distances.Wasserstein())
-    assert known.nearest(model, z[1234:1235], 5)[0][0] == "1234"
+    assert known.nearest(model, z[1234:1235], 5)[0][0][0] == "1234"
     assert model.compared < 1000
     exhaustive = Model(distances.Stein())
     matrices = np.tile(np.eye(3), (200, 1, 1)) * rng.uniform(1, 9, (200, 1, 1))
     known = Templates([f"{i:03d}" for i in range(200)], np.ones(200, bool), matrices)
-    assert known.nearest(exhaustive, matrices[7:8], 1)[0][0] == "007"
+    assert known.nearest(exhaustive, matrices[7:8], 1)[0][0][0] == "007"
     assert exhaustive.compared == 200

@@ -176,19 +176,20 @@ def test_packed_text_is_read(read, name):
 
 
 @pytest.mark.parametrize(
-    ("content", "name", "part"),
+    ("make", "name", "part"),
     [
-        (gzip.compress(b"x,y\n1.5,2\n3,4.25\n")[:-4], "a.csv.gz", "not a complete gzip file"),
-        (b"x,y\n1,2\n", "a.csv.gz", "not a complete gzip file"),
-        (gzip.compress(b"\x93NUMPY"), "a.npy.gz", "packs a .npy file"),
-        (gzip.compress(bytes(2**28 + 1)), "a.csv.gz", "unpacks to more than 256 MiB"),
-        (b"", "walk.asc", "Data Viewer"),
-        (b"", "walk.xlsx", "Save the sheet as CSV"),
+        (lambda: gzip.compress(b"x,y\n1.5,2\n3,4.25\n")[:-4], "a.csv.gz", "not a complete gzip"),
+        (lambda: b"x,y\n1,2\n", "a.csv.gz", "not a complete gzip file"),
+        (lambda: gzip.compress(b"\x93NUMPY"), "a.npy.gz", "packs a .npy file"),
+        (lambda: gzip.compress(bytes(2**28 + 1)), "a.csv.gz", "unpacks to more than 256 MiB"),
+        (lambda: b"", "walk.asc", "Data Viewer"),
+        (lambda: b"", "walk.xlsx", "Save the sheet as CSV"),
     ],
+    ids=["cut", "not packed", "an array", "too large", "asc", "xlsx"],
 )
-def test_packed_files_that_cannot_be_read_are_refused(read, content, name, part):
+def test_packed_files_that_cannot_be_read_are_refused(read, make, name, part):
     with pytest.raises(ValueError, match=part):
-        read(content, name=name)
+        read(make(), name=name)
 
 
 @pytest.mark.parametrize(
