@@ -117,7 +117,7 @@ class Reader:
 
     @property
     def notes(self):
-        """What was assumed when files were read: the number of files of each sentence."""
+        """Sentences about what was assumed about files, with the number of files of each."""
         return {
             _words.replaced(note, _words.GALLERY): len(paths) for note, paths in self._files.items()
         }
@@ -190,11 +190,11 @@ def files(given):
             found.append(path)
             continue
         shown = (
-            one
-            for one in path.rglob("*")
-            if not any(part.startswith(".") for part in one.relative_to(path).parts)
+            entry
+            for entry in path.rglob("*")
+            if not any(part.startswith(".") for part in entry.relative_to(path).parts)
         )
-        within = sorted(one for one in shown if recordings.is_recording(one))
+        within = sorted(entry for entry in shown if recordings.is_recording(entry))
         if not within:
             raise ValueError(
                 f"{path} holds no recordings: files that end in {', '.join(recordings.suffixes())}."
@@ -279,8 +279,8 @@ def enrolled(gallery, person, paths, found):
     answer = gallery.enroll(person, values)
     for i, reason in answer.refused.items():
         refused.setdefault(indices[i], f"{paths[indices[i]]}: {reason}")
-    kept, repeated = sorted({indices[i] for i in answer.kept}), {}
+    added, repeated = sorted({indices[i] for i in answer.kept}), {}
     for i, first in answer.repeated.items():
-        if indices[i] not in kept and indices[i] not in refused:
+        if indices[i] not in added and indices[i] not in refused:
             repeated.setdefault(indices[i], None if first is None else indices[first])
-    return Enrolled(kept, refused, answer.enrolled, repeated)
+    return Enrolled(added, refused, answer.enrolled, repeated)

@@ -143,7 +143,7 @@ MaxGap = Annotated[
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """How the files of a command are read.
+    """Options for reading the files of a command.
 
     Attributes:
         channels: Columns of the files, separated by commas; None: those that the model names.

@@ -151,10 +151,10 @@ def run(
                     values, people, far, window=window, sessions=sessions
                 )
     if as_json:
-        told = {**dataclasses.asdict(found), "left_out": len(refused), "notes": reader.notes}
+        answer = {**dataclasses.asdict(found), "left_out": len(refused), "notes": reader.notes}
         if window is None:
-            told["groups"] = [one._asdict() for one in found.groups]
-        _console.json_object(told)
+            answer["groups"] = [group._asdict() for group in found.groups]
+        _console.json_object(answer)
     else:
         _console.echo(_console.plain(found))
 

@@ -25,7 +25,7 @@ def run(
     A recording is refused, with the reason, if the model does not take it, or if it is further from
     the person's others than the thresholds allow; of somebody new the largest group that is so near
     to each other is enrolled. A recording that is given twice or enrolled already counts once; one
-    that is enrolled of somebody else is refused. The file of a gallery holds names, embeddings and
+    that is enrolled as somebody else is refused. The file of a gallery holds names, embeddings and
     thresholds, no recordings: personal data all the same.
 
     Exit status: 0 all are enrolled, now or before, 1 some were refused, 2 none is enrolled.

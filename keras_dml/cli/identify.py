@@ -30,7 +30,7 @@ def run(
     which `keras-dml calibrate` sets, it is a stranger. With n people enrolled a stranger is taken
     for one of them up to n times as often as the threshold's rate says (FPIR); somebody who is
     enrolled may be taken for a stranger, or for somebody else (FNIR). If two people are equally
-    near, as when one recording is enrolled of both, there is no decision.
+    near, as when one recording is enrolled as both, there is no decision.
 
     Exit status: 0 somebody who is enrolled, 1 a stranger, 2 no decision.
 

@@ -51,8 +51,10 @@ def warn_of_trained(trained, people):
 
 
 def without_copies(recordings, people, sessions=None):
-    """Leaves out recordings that are there twice, with a `UserWarning`: those of one person count
-    once, and those of two people not at all.
+    """Leaves out repeated recordings, with a `UserWarning`.
+
+    A recording that is given twice for one person counts once. A recording that is given for two
+    people is left out for both.
 
     Args:
         recordings: List of arrays.
@@ -60,18 +62,18 @@ def without_copies(recordings, people, sessions=None):
         sessions: Session of each, or None.
 
     Returns:
-        The three without these.
+        The recordings, people and sessions that remain.
     """
     first = copies(recordings)
     if not first:
         return recordings, people, sessions
-    of_two = {same for i, same in first.items() if people[i] != people[same]}
+    of_two = {original for i, original in first.items() if people[i] != people[original]}
     left_out = first.keys() | of_two
-    i, same = next(iter(first.items()))
+    i, original = next(iter(first.items()))
     of_others = f", and {len(of_two)} of two people are left out" if of_two else ""
     warnings.warn(
         f"{len(first)} of these {len(recordings)} recordings are there twice, such as one of "
-        f"{str(people[same])!r} and one of {str(people[i])!r}: each counts once{of_others}.",
+        f"{str(people[original])!r} and one of {str(people[i])!r}: each counts once{of_others}.",
         stacklevel=3,
     )
     rows = [i for i in range(len(recordings)) if i not in left_out]

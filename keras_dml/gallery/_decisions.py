@@ -90,10 +90,10 @@ class Decisions:
         top = whole("top", top, minimum=1)
         limit, used = self._limit(far, threshold)
         probes = self._embedded(recordings)
-        known, people = self._near(probes)
-        self._check_anybody(known)
-        found, tied = known.nearest(self._model, probes, top)
-        nearest = tuple(Candidate(person, score) for person, score in found)
+        templates, people = self._near(probes)
+        self._check_anybody(templates)
+        candidates, tied = templates.nearest(self._model, probes, top)
+        nearest = tuple(Candidate(person, score) for person, score in candidates)
         least = nearest[0].score  # infinite for one to whom a recording was denied
         is_near = math.isfinite(least) and least <= limit
         tied = tied if is_near and len(tied) > 1 else ()
@@ -114,9 +114,9 @@ class Decisions:
             ValueError: If the model does not take a recording, one is `unfit`, or one is enrolled
                 as the person's.
         """
-        person, known = self._enrolled(person)
+        person, templates = self._enrolled(person)
         z = self._embedded(recordings)
-        self._store.add(person, z[rows_to_mark(person, z, known)], enrolled=False)
+        self._store.add(person, z[rows_to_mark(person, z, templates)], enrolled=False)
 
     def calibrate(
         self,
@@ -133,8 +133,8 @@ class Decisions:
         Each recording claims to be of everybody in turn: of its own person, by the other recordings
         of that person, and of every other one. Give people whom the model has never seen, with
         several recordings each, as many as you enroll: the nearest of more is nearer. They need not
-        be enrolled, and are not by this. A recording that is there twice counts once; one that is
-        there of two people is left out.
+        be enrolled, and are not by this. A recording that is given twice counts once. A recording
+        that is given for two people is left out.
 
         Args:
             recordings: List of recordings.

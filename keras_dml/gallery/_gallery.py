@@ -140,9 +140,9 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
         new the largest group of recordings so near to each other is enrolled.
 
         A recording that is given twice or enrolled already counts once, which `repeated` and a
-        `UserWarning` say. One that is enrolled of another person, or marked as not this person's,
-        is refused. Recordings are compared by their embeddings, so that a copy under another name
-        or in another format is noticed.
+        `UserWarning` say. A recording that is enrolled as another person, or marked as not this
+        person's, is refused. Recordings are compared by their embeddings, so that a copy under
+        another name or in another format is noticed.
 
         Args:
             person: Name, of 1 to 200 printable characters.
@@ -174,14 +174,14 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
         for i in [i for i, first in repeated.items() if first in refused]:
             refused[i] = refused[repeated.pop(i)]
         warn_of_repeats(len(repeated), len(listed))
-        kept = tuple(rows.tolist())
-        if not kept:
+        added = tuple(rows.tolist())
+        if not added:
             total = self.people().get(person, 0)
-            return Enrollment(person, kept, refused, total, repeated=repeated)
+            return Enrollment(person, added, refused, total, repeated=repeated)
         ids = tuple(recording_id(one.tobytes()) for one in z.astype("<f4"))
         total = self._store.add(person, z)
         warn_of_more({person: total}, self._rates())
-        return Enrollment(person, kept, refused, total, ids, repeated)
+        return Enrollment(person, added, refused, total, ids, repeated)
 
     def _rates(self):
         """All that was set by people: thresholds and boundaries."""
@@ -271,9 +271,9 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
 
 
 def _without(rows, z, left_out):
-    """Recordings' indices and embeddings without those in some places."""
-    kept = [row for row in range(len(rows)) if row not in left_out]
-    return rows[kept], z[kept]
+    """Returns indices of recordings and their embeddings without those at some positions."""
+    positions = [i for i in range(len(rows)) if i not in left_out]
+    return rows[positions], z[positions]
 
 
 def _check_path(path, model):

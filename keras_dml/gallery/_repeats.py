@@ -1,4 +1,4 @@
-"""Recordings that a gallery has already, noticed by their embeddings."""
+"""Finds recordings that a gallery already has, by comparing embeddings."""
 
 import warnings
 
@@ -14,8 +14,9 @@ def compared(person, embeddings, known):
         known: `Templates` of the gallery.
 
     Returns:
-        By row, the earlier row that each repeated recording repeats, or None if it is enrolled of
-        the person already; and by row, why a recording is not enrolled.
+        `(repeated, reasons)`: for each row that repeats a recording, the earlier row, or None if
+        the recording is enrolled as the person already; and for each row that must not be
+        enrolled, the reason.
     """
     repeated, reasons = repeats(embeddings), {}
     for row, matches in enumerate(known.same_as(embeddings)):
@@ -26,8 +27,9 @@ def compared(person, embeddings, known):
         elif owners:
             repeated.pop(row, None)
             reasons[row] = (
-                f"the same recording is enrolled of {next(iter(owners))!r} and cannot be "
-                f"{person!r}'s too: if it is, take it out there first"
+                f"the same recording is enrolled as {next(iter(owners))!r} and cannot be enrolled "
+                f"as {person!r} too: if it is {person!r}'s, remove it there first, by "
+                "`Gallery.forget`"
             )
         elif person in known.people[matches[~enrolled]]:
             repeated.pop(row, None)
@@ -36,10 +38,10 @@ def compared(person, embeddings, known):
 
 
 def warn_of_repeats(repeated, count):
-    """Warns of recordings that count once, as a `UserWarning`.
+    """Emits a `UserWarning` if recordings are repeated, because each counts once.
 
     Args:
-        repeated: Number of these.
+        repeated: Number of repeated recordings.
         count: Number of all recordings given.
     """
     if repeated:
@@ -66,7 +68,7 @@ def rows_to_mark(person, embeddings, known):
     for row, matches in enumerate(known.same_as(embeddings)):
         if known.enrolled[matches].any():
             raise ValueError(
-                f"Recording {row} is enrolled of {person!r} and cannot be marked as not theirs. "
+                f"Recording {row} is enrolled as {person!r} and cannot be marked as not theirs. "
                 "Take it out by `Gallery.forget` first, or leave it out."
             )
         if row not in repeated and not len(matches):
@@ -85,8 +87,8 @@ def rows_to_merge(place, people, enrolled, embeddings, known):
         known: `Templates` of this gallery.
 
     Raises:
-        ValueError: If a recording is enrolled of two people, or of a person and marked as not
-            theirs.
+        ValueError: If a recording is enrolled as two people, or is enrolled as a person and marked
+            as not theirs.
     """
     within, here = alike(embeddings, embeddings), known.same_as(embeddings)
     new = []
@@ -97,13 +99,13 @@ def rows_to_merge(place, people, enrolled, embeddings, known):
         for name, match_is_enrolled in matches:
             if name != person and is_enrolled and match_is_enrolled:
                 raise ValueError(
-                    f"{place} cannot be merged: one recording is enrolled of {name!r} and of "
+                    f"{place} cannot be merged: one recording is enrolled as {name!r} and as "
                     f"{person!r}. Take it out of one of them by `Gallery.forget`, or remove one "
                     "of them; if they are one person, enroll them under one name."
                 )
             if name == person and is_enrolled != match_is_enrolled:
                 raise ValueError(
-                    f"{place} cannot be merged: one recording is enrolled of {person!r} and marked "
+                    f"{place} cannot be merged: one recording is enrolled as {person!r} and marked "
                     "as not theirs. Take it out by `Gallery.forget`, or remove the person, in one "
                     "of the two galleries."
                 )

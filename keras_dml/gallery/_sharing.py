@@ -50,7 +50,7 @@ class Sharing:
         Raises:
             TypeError: If it is neither.
             ValueError: If it is another model's, the file is no such file, or a recording is
-                enrolled of two people, or of a person and marked as not theirs: nothing is added.
+                enrolled as two people, or as a person and marked as not theirs: nothing is added.
         """
         if isinstance(other, Sharing):
             place, about, given = other.path, other._about, other._store.templates()

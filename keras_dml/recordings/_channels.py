@@ -141,5 +141,5 @@ def _one(path, names, wanted, where):
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise ValueError(
         f"{path}, {where}: there is no column {wanted!r}.{hint} Its columns are "
-        f"{', '.join(names)}: name those that are the channels, in the order of the model's."
+        f"{', '.join(names)}: give names among these, channels in the order of the model's."
     )

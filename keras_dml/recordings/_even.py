@@ -42,13 +42,13 @@ def resampled(signal, resolution, rate_hz):
     path, native_hz = signal.path, native_rate(signal)
     if native_hz is None:
         raise ValueError(
-            f"{path} does not say when its steps are, and cannot be resampled. Give `rate_hz`, the "
-            "steps a second of the file, or `time`, its column of times."
+            f"{path} does not say its rate and cannot be resampled. Give `rate_hz`, the steps per "
+            "second of the file, or `time`, its column of times."
         )
     if rate_hz > FINEST * (1 + _times.SAME) * native_hz:
         raise ValueError(
-            f"{path} has {native_hz:.6g} Hz, of which no {rate_hz:g} Hz can be made: at most "
-            f"{FINEST} times as many. Record it faster."
+            f"{path} has {native_hz:.6g} Hz and cannot be resampled to {rate_hz:g} Hz: at most "
+            f"{FINEST} times its rate is possible. Record at a higher rate."
         )
     if rate_hz * len(signal.values) < native_hz:
         raise ValueError(
@@ -152,8 +152,8 @@ def _uneven(signal, native_hz, rate_hz):
     """Resamples a signal of uneven times.
 
     A cubic spline through the samples is put on an even grid of at least twice the native rate and
-    low-passed at the native Nyquist frequency. A spline attenuates high frequencies: what is
-    missing at the times of the samples is added in the same way, several times.
+    low-passed at the native Nyquist frequency. A spline attenuates high frequencies, so the
+    differences that remain at the times of the samples are resampled and added, several times.
     """
     seconds, values = _apart(signal.seconds, signal.values, CLOSEST / native_hz)
     finer = max(1, math.ceil(FINER * native_hz / rate_hz - 1e-6))

@@ -72,12 +72,12 @@ def filled(signal: Signal, max_gap: float | None):
     groups = np.cumsum(is_start)
     parts = [np.flatnonzero(is_kept & (groups == group)) for group in np.unique(groups[is_kept])]
     enough = [rows for rows in parts if len(rows) >= LEAST_STEPS]
-    chosen = enough or [max(parts, key=len)]
-    gaps = [Gap(int(rows[0]), _length(lengths, before, rows)) for before, rows in _pairs(chosen)]
-    missed = int(is_missing[np.concatenate(chosen)].sum())
+    segments = enough or [max(parts, key=len)]
+    gaps = [Gap(int(rows[0]), _length(lengths, before, rows)) for before, rows in _pairs(segments)]
+    missed = int(is_missing[np.concatenate(segments)].sum())
     notes = [*signal.notes]
     pieces, inserted = [], 0
-    for rows in chosen:
+    for rows in segments:
         piece, count = _inserted(signal, values[rows], rows, step, limit)
         pieces.append(piece)
         inserted += count
@@ -87,7 +87,7 @@ def filled(signal: Signal, max_gap: float | None):
         notes.append(f"{_count(inserted, 'missing row')} interpolated.")
     if len(parts) > 1:
         notes.append(f"The recording was cut at {len(parts) - 1} long gap{'s' * (len(parts) > 2)}.")
-    if len(chosen) < len(parts):
+    if len(segments) < len(parts):
         notes.append(f"Pieces of fewer than {LEAST_STEPS} steps between gaps were left out.")
     if not (is_kept[0] and is_kept[-1]):
         notes.append("Rows at the start or the end that lack a value were left out.")

@@ -21,7 +21,8 @@ def read(path, channels):
         `Table`, whose columns have the names that `channels` gives them, or numbers from 1.
 
     Raises:
-        ValueError: If it is no array of numbers, of another shape, or cut. Nothing in it is run.
+        ValueError: If it is not an array of numbers, has another shape, or is cut. Nothing in
+            it is run.
     """
     values = _array(path)
     if values.ndim == 1:

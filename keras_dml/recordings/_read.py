@@ -32,7 +32,7 @@ def suffixes() -> tuple[str, ...]:
 def is_recording(path: str | os.PathLike) -> bool:
     """Returns whether a file in a folder is a recording, by the end of its name.
 
-    A `.txt` file is a recording if it has rows of numbers: folders have notes too.
+    A `.txt` file is a recording if it has rows of numbers, because folders may hold notes as text.
     """
     path = pathlib.Path(path)
     suffix = path.suffix.lower()
@@ -49,16 +49,19 @@ def read(
     time_unit: str | None = None,
     max_gap: float | None = None,
 ) -> Recording:
-    """Reads a recording from a file: csv, parquet, npy or wav, by the end of its name.
+    """Reads a recording from a file of text, parquet, npy, wav or flac, by the end of its name.
 
-    - csv and parquet: one column per channel and one row per step, with the names of the columns in
-      the first line. A column named time, t, timestamp or the like gives the rate. It holds numbers
-      with the unit in the name (`time_ms`, `Time (s)`, `Time since start in ms`), seconds without
-      one, seconds, milli-, micro- or nanoseconds since 1970, or dates of ISO 8601.
+    - Text (`.csv`, `.tsv`, `.txt`, and these packed as `.gz`) and parquet: one column per channel
+      and one row per step, with the names of the columns above. A column named time, t, timestamp
+      or the like gives the rate. It holds numbers with the unit in the name (`time_ms`, `Time (s)`,
+      `Time since start in ms`), seconds without one, seconds, milli-, micro- or nanoseconds since
+      1970, dates of ISO 8601, or times of day. Decimal commas, UTF-16, lines above the names and
+      other forms of text are read if they have one reading.
     - npy: an array `(time, channels)`, or `(time,)`. Its channels have no names. An array of
       (channels, time) is turned if the number of names in `channels` says so. An array with more
       than twice as many channels as steps is refused otherwise.
-    - wav: sound, full scale 1, at the rate of its header.
+    - wav and flac: sound, full scale 1, at the rate of its header. If `channels` names one channel,
+      the mean of several is taken.
 
     Columns of times are not channels. Without `channels`, further columns are left out: those that
     only rise or only fall, as clocks and counters do; those that hold one value, or text; and those
@@ -66,7 +69,7 @@ def read(
 
     Rows that share a time are spread evenly up to the next time. Missing values (an empty field,
     `.`, `-`, NaN, NA, null) and missing rows are interpolated up to `max_gap`, and the notes count
-    them.
+    them. `notes` of the recording say everything that was assumed.
 
     Args:
         path: The file.
@@ -90,10 +93,10 @@ def read(
     Raises:
         FileNotFoundError: If there is no such file.
         ValueError: If the file is of another kind, empty, damaged or ragged, lacks a column, has a
-            gap longer than `max_gap`, or is not sampled evenly and `resample_hz` is None; the
-            message names the file, the line and the column, and what to do. `read_pieces` cuts a
-            recording at its gaps.
-        ImportError: If it is a parquet file and pyarrow is not installed.
+            gap longer than `max_gap` between two pieces of at least 8 steps, or is not sampled
+            evenly and `resample_hz` is None; the message names the file, the line and the column,
+            and what to do. `read_pieces` cuts a recording at its gaps.
+        ImportError: If it is a parquet file without pyarrow, or a flac file without soundfile.
 
     Example:
         >>> import pathlib, tempfile
@@ -204,7 +207,7 @@ def _common_rate(signal, pieces):
     timed = [seconds for seconds in timed if len(seconds) > 1]
     if not timed:
         return signal.rate_hz
-    measured = sum(len(one) - 1 for one in timed) / sum(one[-1] for one in timed)
+    measured = sum(len(seconds) - 1 for seconds in timed) / sum(seconds[-1] for seconds in timed)
     return _table.agreed(signal.path, float(measured), signal.rate_hz, "its times")
 
 

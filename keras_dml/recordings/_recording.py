@@ -72,7 +72,7 @@ def check_range(path, values, channels, place):
         place: Function of a row that gives its place in the file: `"line 7"`.
 
     Raises:
-        ValueError: If there are no values, or one is infinite or beyond float32.
+        ValueError: If the array is empty, or a value is infinite or beyond float32.
     """
     if not len(values):
         raise ValueError(f"{path} holds no steps: leave it out.")

@@ -1,4 +1,4 @@
-"""How a file is to be read, as the caller says it."""
+"""Options of the caller for reading a file."""
 
 from __future__ import annotations
 

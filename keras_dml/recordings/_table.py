@@ -139,26 +139,26 @@ def name_check(path, where, names):
     return check
 
 
-def agreed(path, found, given, what):
-    """The rate of a file: that which the caller says, after a comparison with the file's.
+def agreed(path, file_hz, caller_hz, source):
+    """Returns the rate that the caller gives, or else the rate of the file.
 
     Args:
         path: The file, for errors.
-        found: Rate that the file says, or None.
-        given: Rate that the caller says, or None.
-        what: What says it in the file: `"its times"`.
+        file_hz: Rate of the file, or None.
+        caller_hz: Rate that the caller gives, or None.
+        source: Part of the file that the rate comes from, for errors: `"its times"`.
 
     Raises:
-        ValueError: If they differ by more than clocks do.
+        ValueError: If the two differ by more than clocks do.
     """
-    if found is None or given is None:
-        return found if given is None else given
-    if not _times.is_same_rate(found, given):
+    if file_hz is None or caller_hz is None:
+        return file_hz if caller_hz is None else caller_hz
+    if not _times.is_same_rate(file_hz, caller_hz):
         raise ValueError(
-            f"{path} has {given:g} Hz by what was given, and {found:.6g} Hz by {what}. Give the "
-            "rate of the file; `resample_hz` brings it to another."
+            f"{path} has {file_hz:.6g} Hz by {source}, and `rate_hz` is {caller_hz:g}. Give the "
+            "rate of the file as `rate_hz`; `resample_hz` converts it to another."
         )
-    return given
+    return caller_hz
 
 
 def _time_columns(table, request, channels):

@@ -108,7 +108,7 @@ def test_somebody_s_own_recording_is_enrolled_again_after_it_was_forgotten(galle
 def test_a_recording_is_not_both_enrolled_and_marked(gallery, people):
     own, strange = people("alice", 1)[0], people("mallory", 1)[0]
     gallery.enroll("alice", own)
-    with pytest.raises(ValueError, match="Recording 1 is enrolled of 'alice'"):
+    with pytest.raises(ValueError, match="Recording 1 is enrolled as 'alice'"):
         gallery.reject("alice", [strange, own])
     assert gallery.enroll("alice", strange).kept == (0,)  # nothing was marked
     intruder = people("mallory", 1)[0]
@@ -134,7 +134,7 @@ def test_merging_the_same_recording_under_two_names_is_refused_and_adds_nothing(
         if exported:
             given = tmp_path / "other.npz"
             other.export_templates(given)
-        with pytest.raises(ValueError, match="'carol' and of 'karol'"):
+        with pytest.raises(ValueError, match="'carol'.*'karol'"):
             gallery.merge(given)
     assert gallery.people() == before
 
@@ -145,14 +145,14 @@ def test_galleries_that_hold_a_recording_twice_are_not_merged(gallery, model, pe
     with Gallery(tmp_path / "other.db", model) as other:
         add_unchecked(other, "carol", shared)
         add_unchecked(other, "dora", shared)
-        with pytest.raises(ValueError, match="'carol' and of 'dora'"):
+        with pytest.raises(ValueError, match="'carol'.*'dora'"):
             gallery.merge(other)
     with Gallery(tmp_path / "third.db", model) as third:
         third.enroll("alice", people("alice", 1))
         marked = people("mallory", 1)
         third.reject("alice", marked)
         gallery.enroll("alice", marked)
-        with pytest.raises(ValueError, match="enrolled of 'alice' and marked"):
+        with pytest.raises(ValueError, match="enrolled as 'alice' and marked"):
             gallery.merge(third)
 
 

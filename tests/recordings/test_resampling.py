@@ -164,7 +164,7 @@ def test_times_that_were_rounded_to_milliseconds_are_even(tmp_path):
 @pytest.mark.parametrize("factor", [2.1, 3, 100])
 def test_a_rate_that_was_not_recorded_is_refused(tmp_path, factor):
     np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(size=(400, 2)))
-    with pytest.raises(ValueError, match="at most 2 times as many"):
+    with pytest.raises(ValueError, match=f"cannot be resampled to {50 * factor:g} Hz"):
         recordings.read(tmp_path / "a.npy", None, 50, 50 * factor)
 
 

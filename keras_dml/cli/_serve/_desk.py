@@ -140,7 +140,7 @@ class Desk:
                 except (KeyError, ImportError, TypeError, ValueError) as error:
                     error.files = files  # whose paths are gone when it is told
                     raise
-            texts = [*reader.unsaid, *reader.notes, *(str(one.message) for one in met)]
+            texts = [*reader.unsaid, *reader.notes, *(str(warning.message) for warning in met)]
             notes += [self._told.words(text, files) for text in dict.fromkeys(texts)]
 
 

@@ -80,11 +80,11 @@ def _once(recordings, people, rows, names, refused):
         if place not in first:
             kept.append(row)
             continue
-        same = rows[first[place]]
-        refused[names[row]] = f"it is the same as {names[same]}"
-        if people[same] != people[row] and same in kept:
-            kept.remove(same)
-            refused[names[same]] = (
+        original = rows[first[place]]
+        refused[names[row]] = f"it is the same as {names[original]}"
+        if people[original] != people[row] and original in kept:
+            kept.remove(original)
+            refused[names[original]] = (
                 f"it is the same as {names[row]}, of another person: which of them is it?"
             )
     return kept

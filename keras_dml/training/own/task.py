@@ -154,9 +154,9 @@ def has_gravity(signals):
 
 
 def in_sides(people, files=None):
-    """Recordings to be enrolled apart from those observed, and what the parts are.
+    """Divides recordings into those to enroll and those to observe, and names the parts.
 
-    Where at least half of the people have several sessions the last one is observed. Else each
+    If at least half of the people have several sessions, the last session is observed. Else each
     person's recordings are halved in their order, and a single recording is cut in two.
 
     Args:
