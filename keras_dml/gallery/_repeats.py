@@ -28,7 +28,7 @@ def compared(person, embeddings, known):
             repeated.pop(row, None)
             reasons[row] = (
                 f"the same recording is enrolled as {next(iter(owners))!r} and cannot be enrolled "
-                f"as {person!r} too: if it is {person!r}'s, remove it there first, by "
+                f"as {person!r} too: if it belongs to {person!r}, remove it there first, by "
                 "`Gallery.forget`"
             )
         elif person in known.people[matches[~enrolled]]:
