@@ -201,7 +201,8 @@ def pytest_sessionfinish(session):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node):
-    PEAKS.append(node.workeroutput["peak"])
+    if hasattr(node, "workeroutput"):  # a process that crashed has none
+        PEAKS.append(node.workeroutput["peak"])
 
 
 def pytest_terminal_summary(terminalreporter):
