@@ -102,12 +102,13 @@ class Contract:
                 "Resample the recordings, for example by `scipy.signal.resample_poly`."
             )
 
-    def check(self, i, signal):
+    def check(self, i, signal, takes_padding=False):
         """Refuses a recording of another length, and one that was padded with zeros.
 
         Args:
             i: Index of the recording, for messages.
             signal: Shape `(time, channels)`.
+            takes_padding: Whether the model ignores zeros at the end.
 
         Raises:
             ValueError: If it is too short, too long or padded.
@@ -127,7 +128,7 @@ class Contract:
         zeros = steps - _end(signal)
         if zeros == steps:
             raise ValueError(f"Recording {i} is zero throughout; leave it out.")
-        if zeros >= max(MIN_PADDING, PADDING_FRACTION * steps):
+        if not takes_padding and zeros >= max(MIN_PADDING, PADDING_FRACTION * steps):
             raise ValueError(
                 f"Recording {i} ends in {zeros} steps of exact zeros in all channels, which is "
                 f"padding. Cut it off: `recording[:{steps - zeros}]`. Recordings of several "

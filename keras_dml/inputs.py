@@ -66,6 +66,7 @@ class _Input:
         shape: Shape of one array; None is any size.
         arguments: Names of the arguments of a function of such a batch.
         contract: `keras_dml.contract.Contract`; None where neither a layer nor a card has one.
+        ignores_zeros: Whether a layer cuts zeros out, so that padding changes nothing.
     """
 
     name, axes, arguments = None, None, ()
@@ -76,6 +77,9 @@ class _Input:
         carried = (getattr(layer, "contract", None) for layer in model._flatten_layers())
         carried = (found for found in carried if isinstance(found, Contract))
         self.contract = next(carried, _DECLARED.get(model))
+        self.ignores_zeros = any(
+            getattr(layer, "ignores_zeros", False) for layer in model._flatten_layers()
+        )
 
     def read(self, given):
         """What is given to the model, as float32 arrays that have been checked.
@@ -183,7 +187,7 @@ class Signals(_Input):
                 "Interpolate such steps or leave the recording out."
             )
         if self.contract is not None:
-            self.contract.check(i, signal)
+            self.contract.check(i, signal, self.ignores_zeros)
 
     def one(self, signal):
         return {"signal": signal[None], "length": np.array(len(signal), np.int32)}

@@ -51,6 +51,13 @@ def log_mel():
     return keras.Sequential([signal, sound, layers.LogMel(2, rate=200, low=0, high=100)])
 
 
+def silence_removal():
+    """At 200 Hz a block is four samples."""
+    signal = keras.Input((None, contracts.CHANNELS))
+    sound = layers.MaskedConv1D(1, 1, name="sound")
+    return keras.Sequential([signal, sound, layers.SilenceRemoval(200, pause=0.08, least=8)])
+
+
 def mel_power():
     signal = keras.Input((None, contracts.CHANNELS))
     sound = layers.MaskedConv1D(1, 1, name="sound")
@@ -236,6 +243,7 @@ NETWORKS = [
     Network("StatisticsPooling", layers.StatisticsPooling, layers.StatisticsPooling),
     Network("FirstDifference", layers.FirstDifference, layers.FirstDifference),
     Network("TangentMap", layers.TangentMap, lambda: layers.TangentMap(3, 0.3)),
+    Network("SilenceRemoval", layers.SilenceRemoval, silence_removal),
     Network("TangentVector", layers.TangentVector, layers.TangentVector),
     Network("VoiceActivity", layers.VoiceActivity, layers.VoiceActivity),
     Network("WindowedMean", layers.WindowedMean, windowed_mean),

@@ -25,6 +25,7 @@ from keras_dml.layers.proxies import Proxies
 from keras_dml.layers.quantile import QuantileLayer
 from keras_dml.layers.reeig import ReEig
 from keras_dml.layers.riemannian_batch_normalization import RiemannianBatchNormalization
+from keras_dml.layers.silence_removal import SilenceRemoval
 from keras_dml.layers.statistics_pooling import StatisticsPooling
 from keras_dml.layers.tangent_map import TangentMap
 from keras_dml.layers.tangent_vector import TangentVector
@@ -57,6 +58,7 @@ __all__ = [
     "RiemannianBatchNormalization",
     "SequencePooling",
     "FixedNormalization",
+    "SilenceRemoval",
     "StatisticsPooling",
     "FirstDifference",
     "TangentMap",

@@ -30,7 +30,9 @@ class InstanceStandardization(keras.layers.Layer):
 
     def call(self, inputs, mask=None):
         inputs = ops.cast(inputs, wide(self.variable_dtype))
-        valid = None if mask is None else ops.cast(mask, "bool")[..., None]  # (batch, time, 1)
+        valid = (
+            None if mask is None else ops.expand_dims(ops.cast(mask, "bool"), 2)
+        )  # (batch, time, 1)
         gap = inputs - mean(inputs, axis=1, mask=valid, keepdims=True)
         gap = gap if valid is None else ops.where(valid, gap, 0)
         variance = mean(gap * gap, axis=1, mask=valid, keepdims=True)

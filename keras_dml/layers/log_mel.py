@@ -68,7 +68,7 @@ class LogMel(_frames.FramesOfSound):
         self._check_rows(mask, valid)
         audio = ops.where(ops.cast(mask, "bool"), audio, 0)
         bands = self._log_power(_frames.framed(audio, self.hop))
-        valid = valid[..., None]  # (batch, frames, 1)
+        valid = ops.expand_dims(valid, 2)  # (batch, frames, 1)
         bands = ops.where(valid, bands - mean(bands, axis=1, mask=valid, keepdims=True), 0)
         return ops.cast(bands, self.compute_dtype)
 

@@ -55,7 +55,7 @@ class MelPower(_frames.FramesOfSound):
         power = power_spectrum(frames * ops.cast(self.window, frames.dtype))
         bands = _frames.in_bands(power, self.bins, self.weights_of_bins)
         if mask is not None:
-            bands = ops.where(self.compute_mask(inputs, mask)[..., None], bands, 0)
+            bands = ops.where(ops.expand_dims(self.compute_mask(inputs, mask), 2), bands, 0)
         return ops.cast(bands, self.compute_dtype)
 
     def compute_output_shape(self, input_shape):

@@ -40,7 +40,7 @@ class MinimumLevel(keras.layers.Layer):
         inputs = ops.cast(inputs, wide(self.variable_dtype))
         count = ops.cast(ops.shape(inputs)[1], inputs.dtype)
         if mask is not None:
-            valid = ops.cast(mask, "bool")[..., None]  # (batch, time, 1)
+            valid = ops.expand_dims(ops.cast(mask, "bool"), 2)  # (batch, time, 1)
             inputs = ops.where(valid, inputs, 0)
             count = ops.maximum(ops.sum(ops.cast(valid, inputs.dtype), axis=1, keepdims=True), 1)
         squares = _sum(ops.square(inputs)) / (count * inputs.shape[-1])

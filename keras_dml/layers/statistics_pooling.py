@@ -46,7 +46,9 @@ class StatisticsPooling(Head, keras.layers.Layer):
             )
 
     def call(self, inputs, mask=None):
-        valid = None if mask is None else ops.cast(mask, "bool")[..., None]  # (batch, time, 1)
+        valid = (
+            None if mask is None else ops.expand_dims(ops.cast(mask, "bool"), 2)
+        )  # (batch, time, 1)
         center = mean(inputs, axis=1, mask=valid, keepdims=True)  # (batch, 1, channels)
         gap = inputs - center
         gap = gap if valid is None else ops.where(valid, gap, 0)  # NaN there would reach gradients

@@ -58,7 +58,7 @@ class WindowedMean(Head, keras.layers.Layer):
 
     def call(self, inputs, mask=None, training=None):
         if mask is not None:
-            inputs = ops.where(ops.cast(mask, "bool")[..., None], inputs, 0)
+            inputs = ops.where(ops.expand_dims(ops.cast(mask, "bool"), 2), inputs, 0)
         windows = self.windows(inputs)
         count = ops.shape(windows)[1]
         windows = ops.reshape(windows, (-1, *windows.shape[2:]))
@@ -68,7 +68,8 @@ class WindowedMean(Head, keras.layers.Layer):
         if mask is not None:
             steps = ops.sum(ops.cast(mask, "int32"), axis=1, keepdims=True)  # (batch, 1)
             starts = self.step * ops.arange(count, dtype="int32")
-            valid = ops.logical_or(starts == 0, steps >= starts + self.reach)[..., None]
+            valid = ops.logical_or(starts == 0, steps >= starts + self.reach)
+            valid = ops.expand_dims(valid, 2)
         return unit(mean(vectors, axis=1, mask=valid))
 
     def windows(self, inputs):

@@ -134,7 +134,13 @@ EXPORT = {
 
 # What recordings of training are usually like, and from how many steps on; `sha256` is that of the
 # potato's file.
-QUALITY = {"is_sound": boolean, "stddev": numbers_or_null, "steps?": whole, "sha256?": digest}
+QUALITY = {
+    "is_sound": boolean,
+    "stddev": numbers_or_null,
+    "steps?": whole,
+    "crest_db?": number,
+    "sha256?": digest,
+}
 
 CARD = {
     "name": text,

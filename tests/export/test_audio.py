@@ -1,7 +1,10 @@
 """Raw audio goes into the .tflite file, and its mel bands stay float."""
 
+import timeit
+
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import keras_dml
 from keras_dml import export, layers, models
@@ -70,3 +73,73 @@ def test_a_long_recording_is_amplified_on_a_device_as_by_keras(tmp_path):
     recordings = [sound(length, length) for length in (16_000, 53_387, 160_001)]
     found, expected = litert.embed(file, recordings), keras_dml.embed(model, recordings)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=0)
+
+
+@pytest.fixture(scope="module")
+def without_silence():
+    """A recurrent network and a classifier on what `SilenceRemoval` leaves."""
+    keras.utils.set_random_seed(5)
+    audio, window = keras.Input((None, 1)), keras.Input((4000, 1))
+    frames = layers.MelPower(8)(window)
+    network = keras.Model(window, layers.LastLSTM(6)(frames))
+    x = layers.SilenceRemoval(least=4000)(audio)
+    x = layers.WindowedMean(network, 2000, 3000)(layers.MinimumLevel(0.03)(x))
+    encoder = keras.Model(audio, keras.layers.Dense(5)(x))
+    return models.PrototypicalClassifier(encoder, 3, hidden=(8,), normalize=True)
+
+
+def with_silence():
+    """Recordings with zeros, noise, a click and an offset around the speech and within it."""
+    noise = np.random.default_rng(4).normal(scale=1e-3, size=(24_000, 1)).astype("float32")
+    zeros, first, second = np.zeros((48_000, 1), "float32"), sound(12_000, 1), sound(9_000, 2)
+    click = zeros.copy()
+    click[20_000:20_050] = 0.9
+    return [
+        np.concatenate([zeros, first]),
+        np.concatenate([noise, first, noise, second, noise]),
+        np.concatenate([first, zeros, second, zeros + np.float32(0.01)]),
+        np.concatenate([click, first, 1e-4 * second]),
+        1e-3 * np.concatenate([zeros, second, noise]),
+        zeros,
+        zeros + np.float32(0.2),
+    ]
+
+
+@pytest.mark.parametrize(("quantization", "bound"), [(None, 1e-4), ("float16", 5e-3)])
+def test_a_device_cuts_out_the_silence_that_keras_cuts_out(
+    quantization, bound, without_silence, tmp_path
+):
+    recordings = with_silence()
+    expected = keras_dml.embed(without_silence, recordings, batch_size=1)
+    file = export.tflite(without_silence, tmp_path / "speech.tflite", quantization).path
+    rows = litert.embed(file, recordings)
+    for row, wanted in zip(rows, expected, strict=True):
+        assert parity.relative_rms(row, wanted) < bound
+    together = keras_dml.embed(without_silence, recordings, batch_size=len(recordings))
+    np.testing.assert_allclose(together, expected, rtol=0, atol=1e-5)
+
+
+def test_a_saved_model_cuts_out_silence_in_padded_batches(without_silence, tmp_path):
+    recordings = with_silence()
+    expected = keras_dml.embed(without_silence, recordings, batch_size=1)
+    folder = export.saved_model(without_silence, tmp_path / "speech").path
+    steps = [len(recording) for recording in recordings]
+    batch = np.full((len(steps), max(steps) + 700, 1), 0.5, "float32")
+    for row, recording in zip(batch, recordings, strict=True):
+        row[: len(recording)] = recording
+    embed = tf.saved_model.load(str(folder)).signatures["embed"]
+    rows = embed(signal=batch, length=np.int32(steps))["embedding"]
+    np.testing.assert_allclose(rows, expected, rtol=0, atol=1e-5)
+
+
+def test_silence_costs_a_device_no_windows(without_silence, tmp_path):
+    """The recurrent network sees the speech alone, so its time does not grow with silence."""
+    file = export.tflite(without_silence, tmp_path / "speech.tflite", None).path
+    speech = sound(16_000, 1)
+    padded = np.concatenate([speech, np.zeros((320_000, 1), "float32")])
+    litert.embed(file, [speech])
+    alone, within = (
+        min(timeit.repeat(lambda x=x: litert.embed(file, [x]), number=1, repeat=5))
+        for x in (speech, padded)
+    )
+    assert within < 5 * alone  # with all 21 windows it was more than ten times

@@ -11,6 +11,7 @@ from keras_dml.layers import (
     InstanceStandardization,
     LogEig,
     LogMel,
+    SilenceRemoval,
     TangentVector,
     VoiceActivity,
 )
@@ -28,6 +29,7 @@ LOW_HZ, HIGH = 20.0, 0.475  # lowest band; highest, of the rate
 # Of `zoo/voice_logcov_lda`.
 BANDS, CEPSTRA, FRAMES = 60, 15, 48
 FLOOR = 1e-2
+LEAST = 0.5  # seconds that are kept of a recording in any case: enough for these frames
 DISCRIMINANTS = 64
 SPEEDS = (0.8, 0.9, 1.0, 1.1, 1.2)  # of voices; another speed is another body
 NETWORK_BANDS, PAIRS, HALVINGS = 40, 32, 2
@@ -103,7 +105,7 @@ def ge2e():
     """The encoder of voices of the zoo, without the layers that were trained there."""
     encoder = reading.load(OF_VOICES).encoder
     audio = keras.Input((None, 1), name="audio")
-    layers = [encoder.get_layer(name) for name in ("level", "embedding")]
+    layers = [encoder.get_layer(name) for name in ("silence", "level", "embedding")]
     return keras.Model(audio, applied(layers, audio), name="ge2e")
 
 
@@ -173,8 +175,9 @@ def _vary(batch, rng):
 
 
 def _bands(task, bands, min_frames):
-    """Layers from sound to log-mel bands, whatever the loudness."""
+    """Creates layers from sound to log-mel bands, whatever the loudness and the silence."""
     return [
+        SilenceRemoval(int(task.rate_hz), least=round(LEAST * task.rate_hz), name="silence"),
         InstanceStandardization(epsilon=1e-10, name="unit_level"),
         keras.layers.Rescaling(LEVEL, name="level"),
         LogMel(
