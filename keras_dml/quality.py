@@ -29,6 +29,12 @@ STUCK = 0.25  # of the steps, one channel
 FLAT = 0.01  # of the channel's usual standard deviation
 MAGNITUDE = 5.0
 TIMES_SHOWN = 2.0  # from which factor on a channel is named as the unlike one
+BLOCK = 320  # steps of sound, 20 ms at 16 kHz, in which a crest factor is measured
+LOUD_BLOCKS, LOUD_DB = 10, 15.0  # the level of speech; blocks at most so far below it count
+# Decibels below the smallest crest factor of training recordings. That of 504 recordings of 73
+# voices is 6.2 dB; 38 % of these recordings are below 5.7 dB after tanh(3 x / peak), 99 % after
+# tanh(10 x / peak) or after clipping at a tenth of the peak.
+CREST_MARGIN_DB = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +48,8 @@ class Usual:
         units: Unit of each channel; None: one for all.
         steps: Steps from which on a recording is judged by shares of its time and by its magnitude:
             walks of half a second differ too much.
+        crest_db: Smallest crest factor of sound that is not distorted, in dB, see `crest_factor`;
+            None: not known.
 
     Example:
         >>> usual = Usual(("x", "y")).measured([np.sin(np.arange(200.0))[:, None] * [1, 2]])
@@ -54,13 +62,19 @@ class Usual:
     stddev: tuple | None = None
     units: tuple | None = None
     steps: int = 0
+    crest_db: float | None = None
 
     def measured(self, recordings):
-        """The same, with the usual deviations of some recordings.
+        """Returns a copy with the usual deviations of some recordings, and of sound with the bound
+        of the crest factor.
 
         Args:
             recordings: Arrays of shape `(time, channels)`.
         """
+        if self.is_sound:
+            crests = [crest for x in recordings if np.isfinite(crest := crest_factor(x))]
+            bound = round(min(crests) - CREST_MARGIN_DB, 2) if crests else None
+            return dataclasses.replace(self, crest_db=bound)
         found = np.median([np.std(x, axis=0, dtype=np.float64) for x in recordings], axis=0)
         return dataclasses.replace(self, stddev=tuple(float(f"{value:.4g}") for value in found))
 
@@ -86,7 +100,7 @@ class Usual:
             )
         checks = [self._constant]
         if len(x) >= self.steps:
-            checks += [self._faint, self._clipped, self._still, self._magnitude]
+            checks += [self._faint, self._clipped, self._crest, self._still, self._magnitude]
         return next((reason for check in checks if (reason := check(x))), None)
 
     def _constant(self, x):
@@ -117,6 +131,18 @@ class Usual:
                         f"{100 * share:.0f} % of the time"
                     )
         return None
+
+    def _crest(self, x):
+        """Soft clipping and clipping before a filter leave no step at a limit."""
+        if self.crest_db is None:
+            return None
+        crest = crest_factor(x)
+        if not crest < self.crest_db:
+            return None
+        return (
+            f"it is distorted, as by clipping: its peaks are {crest:.1f} dB above the root mean "
+            f"square of its loud parts, those of usual recordings {self.crest_db:.1f} dB or more"
+        )
 
     def _still(self, x):
         """A sensor that repeats its last values has lost the connection."""
@@ -206,6 +232,37 @@ class Gate:
         )
 
 
+def crest_factor(recording):
+    """Computes the crest factor of the loud parts of sound: peak over root mean square, in dB.
+
+    Speech has 6 dB or more, a square wave 0 dB, a sine 3 dB. The result is the median over the
+    blocks of 320 steps that are at most 15 dB below the tenth loudest block, so neither loudness
+    nor silence counts.
+
+    Args:
+        recording: Shape `(time, channels)`; the first channel counts.
+
+    Returns:
+        Number; NaN for a recording without sound or shorter than a block.
+
+    Example:
+        >>> round(crest_factor(np.sin(np.arange(8000.0))[:, None]), 1)
+        3.0
+    """
+    sound = np.asarray(recording, np.float64)[:, 0]
+    blocks = sound[: len(sound) // BLOCK * BLOCK].reshape(-1, BLOCK)
+    if not len(blocks):
+        return np.nan
+    blocks = blocks - blocks.mean(axis=1, keepdims=True)
+    power = np.mean(blocks**2, axis=1)
+    loud = np.sort(power)[-min(LOUD_BLOCKS, len(power))]
+    is_loud = (power >= loud * 10 ** (-LOUD_DB / 10)) & (power > 0)
+    if not is_loud.any():
+        return np.nan
+    peaks = np.abs(blocks[is_loud]).max(axis=1)
+    return float(np.median(20 * np.log10(peaks / np.sqrt(power[is_loud]))))
+
+
 def covariances_of(model):
     """The part of a model up to its first `Covariance`, as a model; None where it has none.
 
@@ -241,6 +298,7 @@ def of(model):
         described["stddev"],
         tuple(units),
         described.get("steps", 0),
+        described.get("crest_db"),
     )
     if "sha256" not in described:
         return Gate(model, usual)
@@ -264,6 +322,8 @@ def described(usual, potato_file=None):
     found = {"is_sound": usual.is_sound, "stddev": usual.stddev and list(usual.stddev)}
     if usual.steps:
         found["steps"] = usual.steps
+    if usual.crest_db is not None:
+        found["crest_db"] = usual.crest_db
     if potato_file is not None:
         found["sha256"] = hashlib.sha256(potato_file.read_bytes()).hexdigest()
     return found

@@ -130,9 +130,88 @@ def test_loudness_and_silence_of_sound_tell_nothing():
     assert usual.reason(sound) is None and usual.reason(1e-3 * sound) is None
     assert "flat" in usual.reason(np.zeros((100, 1)))
     assert "clipped" in usual.reason(np.clip(sound, -0.2, 0.2))
-    assert "times as strong" in dataclasses.replace(usual, is_sound=False).reason(
-        1e-3 * smooth()[:, :1]
-    )
+    assert "times as strong" in Usual(CHANNELS[:1]).measured([sound]).reason(1e-3 * smooth()[:, :1])
+
+
+RATE = 16_000
+
+
+def voice(seed=0, seconds=2.0):
+    """Pulses of a falling pitch through a resonance, in syllables, with a little noise."""
+    rng = np.random.default_rng(seed)
+    time = np.arange(round(seconds * RATE)) / RATE
+    pitch = rng.uniform(100, 140)
+    pulses = np.sin(2 * np.pi * pitch * time * (1 - time / 20)) ** 15
+    ringing = np.exp(-np.arange(200) / 40) * np.sin(2 * np.pi * 700 * np.arange(200) / RATE)
+    syllables = 0.5 - 0.5 * np.cos(2 * np.pi * 3 * time)
+    sound = syllables * np.convolve(pulses, ringing)[: len(time)]
+    sound = sound / np.abs(sound).max() + 1e-3 * rng.normal(size=len(time))
+    return 0.9 * sound[:, None]
+
+
+def eight_bits(sound):
+    return np.round(127 * sound) / 128
+
+
+DISTORTIONS = {
+    "square wave": np.sign,
+    "hard": lambda x: np.clip(x, -0.09, 0.09),
+    "hard, then half": lambda x: np.clip(10 * x, -0.9, 0.9) / 2,
+    "hard, then noise": lambda x: (
+        np.clip(10 * x, -0.9, 0.9) + 1e-3 * np.random.default_rng(9).normal(size=x.shape)
+    ),
+    "hard, then 8 bits": lambda x: eight_bits(np.clip(10 * x, -0.9, 0.9)),
+    "hard, then 8 bits at a fifth": lambda x: eight_bits(np.clip(10 * x, -0.9, 0.9) / 5),
+    "soft": lambda x: np.tanh(15 * x),
+    "soft, then half": lambda x: np.tanh(15 * x) / 2,
+    "soft, then another gain each second": lambda x: (
+        np.tanh(15 * x) * np.repeat([0.2, 0.9], RATE)[:, None]
+    ),
+    "soft, with silence around": lambda x: np.pad(np.tanh(15 * x), ((80_000, 80_000), (0, 0))),
+    "one side": lambda x: np.minimum(x, 0.05) + 0.4 * np.tanh(10 * np.minimum(x, 0)),
+    "with an offset": lambda x: np.tanh(15 * x) / 2 + 0.3,
+}
+
+
+@pytest.fixture(scope="module")
+def usual_voice():
+    return Usual(("sound",), is_sound=True).measured([voice(seed) for seed in range(8)])
+
+
+@pytest.mark.parametrize("distortion", DISTORTIONS)
+def test_a_distorted_voice_is_refused(usual_voice, distortion):
+    reason = usual_voice.reason(DISTORTIONS[distortion](voice(20)))
+    assert reason is not None and "clip" in reason, reason
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: x,
+        lambda x: x / np.abs(x).max(),  # as loud as can be
+        lambda x: 1e-3 * x,
+        lambda x: 10 * x,
+        eight_bits,
+        lambda x: eight_bits(0.1 * x),
+        lambda x: x + 0.3,
+        lambda x: np.pad(x, ((160_000, 160_000), (0, 0))),
+        lambda x: np.tanh(x),  # louder than a voice by a decibel or two
+        lambda x: x + 0.02 * np.random.default_rng(9).normal(size=x.shape),
+    ],
+)
+def test_a_clean_voice_passes_loud_quiet_in_eight_bits_and_with_noise(usual_voice, change):
+    assert usual_voice.reason(change(voice(21))) is None
+
+
+def test_crest_factors_are_those_of_known_waves():
+    time = np.arange(RATE)[:, None]
+    sine = np.sin(2 * np.pi * 100 * time / RATE)
+    assert quality.crest_factor(sine) == pytest.approx(10 * np.log10(2), abs=0.01)
+    assert quality.crest_factor(np.sign(sine + 1e-9)) == pytest.approx(0, abs=0.2)
+    triangle = np.abs((time / 160) % 2 - 1) - 0.5
+    assert quality.crest_factor(triangle) == pytest.approx(10 * np.log10(3), abs=0.1)
+    for silent in (np.zeros((RATE, 1)), np.ones((RATE, 1)), sine[:100], sine[:0]):
+        assert np.isnan(quality.crest_factor(silent))
 
 
 @pytest.fixture(scope="module")

@@ -42,10 +42,9 @@ def of(described, recordings):
     """
     channels, units = tuple(described["channels"]), tuple(described["units"])
     usual = quality.Usual(channels, is_sound(described), units=units)
+    usual = usual.measured(recordings)
     if not usual.is_sound:
-        usual = dataclasses.replace(
-            usual.measured(recordings), steps=min(len(one) for one in recordings)
-        )
+        usual = dataclasses.replace(usual, steps=min(len(one) for one in recordings))
     refused = sum(usual.reason(one) is not None for one in recordings)
     print(f"The gate refuses {refused:,} of {len(recordings):,} training recordings.", flush=True)
     return quality.described(usual) if refused <= MOST_REFUSED * len(recordings) else None

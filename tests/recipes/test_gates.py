@@ -32,9 +32,14 @@ def test_a_gate_says_what_recordings_are_usually_like_and_how_long():
     np.testing.assert_allclose(found["stddev"], 1, rtol=0, atol=0.3)
 
 
-def test_a_gate_of_sound_says_nothing_of_loudness():
-    found = gates.of(SOUND, recordings(channels=1))
-    assert found == {"is_sound": True, "stddev": None}
+def test_a_gate_of_sound_holds_the_least_crest_factor_and_no_loudness():
+    noise = [np.random.default_rng(seed).normal(size=(4000, 1)) for seed in range(5)]
+    gate = gates.of(SOUND, noise)
+    least = min(quality.crest_factor(x) for x in noise)
+    assert gate.pop("crest_db") == pytest.approx(least - quality.CREST_MARGIN_DB, abs=0.01)
+    assert gate == {"is_sound": True, "stddev": None}
+    quieter = gates.of(SOUND, [1e-3 * x for x in noise])
+    assert quieter["crest_db"] == pytest.approx(least - quality.CREST_MARGIN_DB, abs=0.01)
 
 
 def test_a_gate_that_would_refuse_recordings_of_training_is_not_given():
