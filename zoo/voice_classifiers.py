@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from keras_dml import evaluation, inference
+from keras_dml import evaluation, inference, layers
+from keras_dml._backend import keras
 from keras_dml.losses import PrototypicalLoss
 from keras_dml.models import PrototypicalClassifier
 from keras_dml.samplers import PKSampler
@@ -33,6 +34,24 @@ def classifier(encoder, names):
     )
     classifiers.begin_as_squares(model.prototypes_layer.similarity, GAIN)
     return model
+
+
+def without_silence(model):
+    """Returns a trained classifier with a layer in front that cuts silence out of recordings.
+
+    Args:
+        model: A classifier of sound, whose encoder is a chain of layers that begins with its input
+            contract.
+    """
+    contract, *rest = model.encoder.layers[1:]
+    least = contract.contract.min_steps
+    audio = keras.Input((None, 1), name="audio")
+    x = layers.SilenceRemoval(speech.RATE_HZ, least=least, name="silence")(contract(audio))
+    for layer in rest:
+        x = layer(x)
+    whole = classifier(keras.Model(audio, x, name=model.encoder.name), model.class_names)
+    whole.set_weights(model.get_weights())
+    return whole
 
 
 def batches(people, length, seed, augment=None):

@@ -48,6 +48,9 @@ Resemblyzer and what is not trained have one scale.
 
 {eer}
 
+These scores were measured before `keras_dml.layers.SilenceRemoval` was put in front of the
+networks. The page [voice_silence.md](voice_silence.md) gives error rates with the layer.
+
 Whether the learned similarity, the cosine of the same embeddings or their sum wins: paired
 differences, over the same people. Where an interval holds 0, neither has been shown to be better.
 A sum takes the similarity as training leaves it; the card of `voice_logcov_lda` scales it to a

@@ -5,12 +5,13 @@ import numpy as np
 from keras_dml import layers, models
 from keras_dml._backend import keras, ops
 from keras_dml.training import People
-from zoo import recipe, voices
+from zoo import recipe, speech, voices
 
 EMBEDDING = 64
 WHITENING = 0.75  # power; 1 would make all variances 1
 VECTOR = 256  # numbers of Resemblyzer's embedding
 BATCH = 64  # windows
+LEAST = 4000  # samples that are kept in any case: the shortest recording
 
 
 def network(weights, head):
@@ -22,10 +23,16 @@ def network(weights, head):
     """
     audio = keras.Input((None, 1), name="audio")
     x = recipe.input_contract(recipe.about_model("voice_ge2e_sim")["input"])(audio)
+    x = silence_removal()(x)
     for layer in models.ge2e(weights).layers[1:]:
         layer.trainable = False
         x = layer(x)
     return keras.Model(audio, head.get_layer("adapted")(x), name="voice_ge2e_sim")
+
+
+def silence_removal():
+    """The layer that cuts silence out of recordings, before Resemblyzer's level is set."""
+    return layers.SilenceRemoval(speech.RATE_HZ, least=LEAST, name="silence")
 
 
 def new_head(groups):
@@ -55,7 +62,11 @@ def new_head(groups):
 
 
 def window_vectors(people, model):
-    """Resemblyzer's unit vectors of the windows of each recording.
+    """Computes Resemblyzer's unit vectors of the windows of each recording, silence included.
+
+    Vectors of recordings without their silence gave a worse last layer: EER 5.2 % in place of
+    4.3 % on the people of the card, both behind `SilenceRemoval` with a depth of 30 dB and a margin
+    of 0.2 s.
 
     Args:
         people: `People` with raw sound.
@@ -65,12 +76,12 @@ def window_vectors(people, model):
         `People` with signals of shape `(windows, 256)`.
     """
     level, windowed = model.get_layer("level"), model.get_layer("embedding")
-    unit, found = keras.layers.UnitNormalization(), []
+    unit, vectors = keras.layers.UnitNormalization(), []
     for sound in people.signals:
         windows = windowed.windows(level(ops.convert_to_tensor(sound[None])))[0]
         rows = windowed.network.predict(ops.convert_to_numpy(windows), BATCH, verbose=0)
-        found.append(ops.convert_to_numpy(unit(rows)))
-    return People(found, people.subjects, people.sessions)
+        vectors.append(ops.convert_to_numpy(unit(rows)))
+    return People(vectors, people.subjects, people.sessions)
 
 
 def by_set(people):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from keras_dml import evaluation, inference
+from keras_dml import evaluation, inference, layers
 from keras_dml._backend import keras
 from keras_dml.training import pooled
 from zoo import voice_evidence, voices
@@ -55,9 +55,9 @@ def untrained(model, teaching, people, rows):
 
 
 def vectors(model):
-    """The encoder of a classifier up to Resemblyzer's vectors."""
+    """Returns the encoder of a classifier up to Resemblyzer's vectors, without silence removal."""
     audio, *before, _ = model.encoder.layers
     x = audio.output
     for layer in before:
-        x = layer(x)
+        x = x if isinstance(layer, layers.SilenceRemoval) else layer(x)
     return keras.Model(audio.output, x)

@@ -15,23 +15,28 @@ from zoo import recipe, speech, speech_augment
 BANDS = 60
 CEPSTRA = range(12, 19)  # to choose from; the first cepstrum, the level, is left out
 FRAMES = 48  # half a second: a covariance of fewer is a guess
+LEAST = 8_000  # samples that are kept in any case: enough for these frames
 FLOOR = 1e-2  # of the covariance's eigenvalues, in squared units of the cepstra
 EMBEDDING = 75
 SHRINKAGE = 0.3  # of the covariance within speakers, toward a multiple of the identity
 INNER_FOLDS = 4  # within the speakers of a fold's training
 
 
-def network(cepstra):
+def network(cepstra, cuts_silence=False):
     """The untrained encoder.
 
-    Every recording is brought to one level, since the floor of the log-mel bands is absolute; then
-    come cepstra of the frames with speech, and their covariance.
+    Every recording is brought to one level, because the floor of the log-mel bands is absolute.
+    Cepstra of the frames with speech and their covariance follow.
 
     Args:
         cepstra: Number of cepstra.
+        cuts_silence: Whether silence is cut out first, as in the published file. Training has
+            recordings without silence at both ends.
     """
     audio = keras.Input((None, 1), name="audio")
     x = recipe.input_contract(recipe.about_model("voice_logcov_lda")["input"])(audio)
+    if cuts_silence:
+        x = layers.SilenceRemoval(speech.RATE_HZ, least=LEAST, name="silence")(x)
     x = layers.InstanceStandardization(epsilon=1e-10, name="unit_level")(x)
     x = keras.layers.Rescaling(speech.LEVEL, name="level")(x)
     x = layers.LogMel(BANDS, min_frames=FRAMES, name="log_mel")(x)

@@ -23,7 +23,15 @@ from keras_dml.models import PrototypicalClassifier
 from keras_dml.samplers import PKSampler
 from keras_dml.training import measure, trials
 from keras_dml.training.golden import synthetic_recordings
-from zoo import calibration, classifiers, recipe, speech, speech_augment, telephone
+from zoo import (
+    calibration,
+    classifiers,
+    recipe,
+    speech,
+    speech_augment,
+    telephone,
+    voice_classifiers,
+)
 from zoo.voice_logcov_lda.encoder import EMBEDDING, Voices, fitted
 
 # So few speakers are soon learned by heart. EER in folds within the training speakers, 15 cepstra:
@@ -137,7 +145,7 @@ def main(run, folds: Folds = 5):
         scale, shift = calibration.log_odds(raw["sim"], pairs.genuine)
         calibration.calibrate(model.prototypes_layer.similarity, scale, shift)
         run.publish(
-            model,
+            voice_classifiers.without_silence(model),
             synthetic_recordings(1, (speech.RATE_HZ, 2 * speech.RATE_HZ), 0.05),
             measured,
             recordings=every.signals,
