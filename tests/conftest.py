@@ -1,7 +1,6 @@
 """What all tests share: the real recordings, a seeded generator, quiet and repeatable runs."""
 
 import contextlib
-import functools
 import gc
 import os
 import pathlib
@@ -16,14 +15,14 @@ try:
 except ImportError:  # on Windows
     fcntl = resource = None
 
-from tests.environment import KNOWN_TENSORFLOW, keras_backend  # before NumPy is imported
+from tests.environment import keras_backend  # before NumPy is imported
 
 # isort: split
 import hypothesis
 import numpy as np
 import pytest
 
-from tests import memory
+from tests import memory, quick
 
 # The first call of a shape compiles, which no deadline can foresee, and on JAX that is most of the
 # time; the same examples on each run.
@@ -77,13 +76,7 @@ KEPT = [0]  # bytes after each time
 
 
 def pytest_configure():
-    """JAX builds an MLIR context for each program that it compiles, a quarter of the time of its
-    tests; one serves all of them.
-    """
-    if keras_backend() == "jax":
-        from jax._src.interpreters import mlir
-
-        mlir.make_ir_context = functools.cache(mlir.make_ir_context)
+    quick.share_mlir_context()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -103,15 +96,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """What has been imported stays: without it the garbage collector, a seventh of the time of all
-    tests, takes half of that. TensorFlow notes the Python stack at each operation of a graph, for
-    messages that no test reads: a tenth of the time where graphs are traced.
-    """
-    ops = sys.modules.get("tensorflow.python.framework.ops")
-    if ops and KNOWN_TENSORFLOW:
-        ops._create_c_op = functools.partial(ops._create_c_op, extract_traceback=False)
-    gc.collect()
-    gc.freeze()
+    quick.after_imports()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from keras_dml._backend import keras
+from tests import quick
 from tests.models import family_step, prototype_step
 from tests.models.one_step import LOSSES, after_fit, batch, network, report
 
@@ -27,4 +28,6 @@ def main():
 
 
 if __name__ == "__main__":
+    quick.share_mlir_context()
+    quick.after_imports()
     main()

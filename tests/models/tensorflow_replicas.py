@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from keras_dml._backend import keras
 from keras_dml.samplers import NPairSampler
+from tests import quick
 from tests.models import family_step, prototype_step
 from tests.models.one_step import LOSSES, RATE, after_fit, batch, network, report
 
@@ -58,4 +59,5 @@ def main():
 
 
 if __name__ == "__main__":
+    quick.after_imports()
     main()
