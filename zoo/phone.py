@@ -1,6 +1,8 @@
 """Walks with a phone in the trouser pocket, and how their models are measured: by groups of people,
 also where the phone lies in another way."""
 
+import functools
+
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -90,8 +92,6 @@ class Group:
     Attributes:
         windows: `keras_dml.training.People`, their windows in the sessions of `blocks`.
         rank: Place of each window's walk among those of its person.
-        distances: `{False: as recorded, True: where each probe is turned}`, in units of the median
-            distance between windows of the people outside of the group.
     """
 
     def __init__(self, between, walkers, group, seed=TURN_SEED):
@@ -99,14 +99,32 @@ class Group:
         numbered, self.windows = tested.windows(WINDOW), blocks(tested).windows(WINDOW)
         self.rank = _ranks(numbered.subjects, numbered.sessions)
         known = walkers.without(group).windows(WINDOW)
-        unit = measure.unit(lambda signals: between(signals, signals), known)
+        self._unit = measure.unit(lambda signals: between(signals, signals), known)
+        self._between, self._seed = between, seed
+
+    @functools.cached_property
+    def _as_recorded(self):
         signals = self.windows.signals
-        probes = {False: signals, True: list(turned(signals, np.random.default_rng(seed)))}
-        self.distances = {turn: between(own, signals) / unit for turn, own in probes.items()}
+        return self._between(signals, signals) / self._unit
+
+    @functools.cached_property
+    def _turned(self):
+        signals = self.windows.signals
+        probes = list(turned(signals, np.random.default_rng(self._seed)))
+        return self._between(probes, signals) / self._unit
+
+    def distances(self, turn):
+        """Computes the distances between all windows, in units of the median distance between
+        windows of the people outside of the group.
+
+        Args:
+            turn: Whether each probe is turned.
+        """
+        return self._turned if turn else self._as_recorded
 
     def measured(self):
         """`keras_dml.training.measure.Measurement` as recorded."""
-        return measure.of_people(self.distances[False], self.windows)
+        return measure.of_people(self.distances(False), self.windows)
 
     def trials(self, turn, walks=None):
         """Each later window against everybody's earlier ones.
@@ -118,7 +136,7 @@ class Group:
         sessions = np.array(self.windows.sessions)
         used = (sessions == LATER) | (self.rank < (np.inf if walks is None else walks))
         subjects = np.array(self.windows.subjects)[used]
-        distances = self.distances[turn][np.ix_(used, used)]
+        distances = self.distances(turn)[np.ix_(used, used)]
         return trials.latest_against_earlier(distances, subjects, sessions[used])
 
     def pairs(self, turn):
@@ -126,7 +144,7 @@ class Group:
         sessions, subjects = np.array(self.windows.sessions), self.windows.subjects
         probes, enrolled = np.flatnonzero(sessions == LATER), np.flatnonzero(sessions == EARLIER)
         first, second = (x.ravel() for x in np.meshgrid(probes, enrolled, indexing="ij"))
-        scores = self.distances[turn][first, second]
+        scores = self.distances(turn)[first, second]
         return trials.of_pairs(scores, first, second, subjects)
 
 
@@ -213,8 +231,10 @@ def of_model(model):
     """The distances of a model, as a function of probes and enrolled windows."""
 
     def between(probes, enrolled):
-        own, others = (inference.embed(model, one, progress=False) for one in (probes, enrolled))
-        return inference.distance(model, own, others)
+        z = inference.embed(model, enrolled, progress=False)
+        if probes is enrolled:
+            return inference.distance(model, z, z)
+        return inference.distance(model, inference.embed(model, probes, progress=False), z)
 
     return between
 

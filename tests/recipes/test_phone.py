@@ -103,8 +103,8 @@ def test_a_group_is_measured_in_units_of_others_and_also_turned():
 
 def test_turned_probes_lie_beside_enrolled_walks_as_recorded():
     group = phone.Group(by_sensor, walkers(), ["a", "b", "c"])
-    assert (np.diag(group.distances[False]) == 0).all()
-    assert np.diag(group.distances[True]).min() > 0
+    assert (np.diag(group.distances(False)) == 0).all()
+    assert np.diag(group.distances(True)).min() > 0
 
 
 def test_so_many_walks_are_enrolled_from_the_first():
