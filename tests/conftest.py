@@ -26,7 +26,7 @@ from tests import memory, quick
 
 # The first call of a shape compiles, which no deadline can foresee, and on JAX that is most of the
 # time; the same examples on each run.
-EXAMPLES = 8 if os.environ.get("KERAS_BACKEND") == "jax" else 30
+EXAMPLES = 4 if os.environ.get("KERAS_BACKEND") == "jax" else 30
 hypothesis.settings.register_profile(
     "keras_dml", deadline=None, derandomize=True, max_examples=EXAMPLES, database=None
 )
