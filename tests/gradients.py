@@ -29,7 +29,7 @@ def second_derivatives(function, array):
     if keras.backend.backend() == "jax":
         import jax
 
-        return np.asarray(jax.grad(lambda x: ops.sum(jax.grad(function)(x) ** 2))(x))
+        return np.asarray(jax.jit(jax.grad(lambda x: ops.sum(jax.grad(function)(x) ** 2)))(x))
     import tensorflow as tf
 
     with tf.GradientTape() as outer:
