@@ -63,7 +63,7 @@ def untrained(signals, rows):
 def statistics():
     """Returns the untrained model of log covariances of cepstra.
 
-    It has no `SilenceRemoval`, with which its error rates on the recordings of the cards are higher.
+    It has no `SilenceRemoval`, which would raise its error rates on the recordings of the cards.
     """
     network = log_covariance.network(log_covariance.CEPSTRA[0])
     return keras.Model(network.input, network.get_layer("statistics").output)

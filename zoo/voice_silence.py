@@ -41,9 +41,9 @@ the speech.
 
 {table}
 
-The layers behind `SilenceRemoval` have the weights that they had without it. The layer also cuts out
-the silence that the recordings have at their ends and in pauses of more than 0.6 s. That raises the
-error rates of recordings without added silence: compare the first two rates of the rows "none".
+The layers behind `SilenceRemoval` have the weights that they had without it. The layer also cuts
+out the silence that the recordings have at their ends and in pauses of more than 0.6 s. That raises
+the error rates of recordings without added silence: compare the first two rates of the rows "none".
 Noise that is louder than 20 dB below the speech, music and other voices are not silence.
 
 ```
