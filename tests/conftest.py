@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 import time
+import zlib
 
 try:
     import fcntl
@@ -97,6 +98,23 @@ def pytest_collection_modifyitems(items):
 
 def pytest_collection_finish():
     quick.after_imports()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_fixture_setup(fixturedef):
+    """Seeds random weights of a fixture, so that they do not depend on the tests before it."""
+    _seed(fixturedef.argname)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item):
+    """Seeds the random numbers of a test, so that they are the same alone and after others."""
+    _seed(item.nodeid)
+
+
+def _seed(name):
+    if "keras" in sys.modules:
+        sys.modules["keras"].utils.set_random_seed(zlib.crc32(name.encode()))
 
 
 @pytest.hookimpl(wrapper=True)
