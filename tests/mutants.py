@@ -353,7 +353,12 @@ class _Copy:
         self._scratch.mkdir()
         self._code, self._start, self._end = None, time.monotonic(), time.monotonic() + limit
         sys.stdout.flush()
-        self._process = os.fork()
+        # Python would raise an interrupt during the fork in a hook of `logging`, where it is lost.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self._process = os.fork()
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         if self._process == 0:
             code = 3
             try:
