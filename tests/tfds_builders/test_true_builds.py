@@ -301,15 +301,19 @@ def test_a_signal_stops_a_build_as_ctrl_c_does(name, manual, tmp_path):
     )
     words = ("ipol_gait", "--manual-dir", manual, "--data-dir", tmp_path / "d")
     words = (*words, "--file-format", "array_record")
+    number = getattr(signal, name)
     process = subprocess.Popen(
-        [sys.executable, "-c", program, *map(str, words)], stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", program, *map(str, words)],
+        stderr=subprocess.PIPE,
+        text=True,
+        # A shell that runs the tests in the background has its children ignore some signals.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
     told = ""
     while "at work" not in told:
         line = process.stderr.readline()
         assert line, told
         told += line
-    number = getattr(signal, name)
     process.send_signal(number)
     told += process.communicate(timeout=60)[1]
     assert process.returncode == 128 + number and "Nothing half written was kept" in told
