@@ -54,6 +54,20 @@ def without_silence(model):
     return whole
 
 
+def with_silence(model):
+    """Returns a published classifier without its layer that cuts silence out of recordings.
+
+    The page of `zoo.voice_table` compares networks of recordings with their silence.
+    """
+    audio, *rest = model.encoder.layers
+    x = audio.output
+    for layer in rest:
+        x = x if isinstance(layer, layers.SilenceRemoval) else layer(x)
+    whole = classifier(keras.Model(audio.output, x, name=model.encoder.name), model.class_names)
+    whole.set_weights(model.get_weights())
+    return whole
+
+
 def batches(people, length, seed, augment=None):
     """Batches of several crops of several voices.
 

@@ -1,9 +1,6 @@
 """The headline of every card and the other methods beside it, measured again from the published
 files on the real recordings."""
 
-import concurrent.futures
-import multiprocessing
-
 import numpy as np
 import pytest
 
@@ -35,13 +32,6 @@ def measure(name):
     evidence.of_published.cache_clear()
     memory.give_back()
     return found
-
-
-@pytest.fixture(scope="module")
-def apart():
-    """A process that ends, and gives back what all models and recordings took."""
-    with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-        yield pool
 
 
 @pytest.fixture(scope="module", params=NAMES)

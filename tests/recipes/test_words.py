@@ -12,6 +12,7 @@ import pytest
 from keras_dml import evaluation, zoo
 from keras_dml.training import People, measure, trials
 from keras_dml.zoo import catalog
+from tests import memory
 from tests.zoo.test_pages import cells
 from zoo import (
     eeg,
@@ -48,7 +49,8 @@ def eer(found, rows=slice(None)):
     return catalog.with_interval(rate.eer, rate.intervals["eer"])
 
 
-def test_two_distances_of_walkers_added(data_dir):
+def differing_walkers():
+    """EER of both distances of walkers added, and how far it is from that of one of them."""
     test = gait.walks("test").windows(gait.WINDOW)
     parts = [gait.walks(split) for split in gait.KNOWN]
     known = functools.reduce(People.__add__, parts).windows(gait.WINDOW)
@@ -67,65 +69,95 @@ def test_two_distances_of_walkers_added(data_dir):
     less = evaluation.eer_difference(
         both.scores, alone.scores, both.genuine, people=both.people, bootstrap=1000
     )
+    return eer(both), catalog.points(less.value, less.ci95)
+
+
+def test_two_distances_of_walkers_added(data_dir, apart):
+    both, difference = apart.submit(differing_walkers).result()
     said = words("gait_qp_wl")
-    assert f"people known, has {eer(both)}" in said
-    assert f"alone that is {catalog.points(less.value, less.ci95)}: not" in said
+    assert f"people known, has {both}" in said
+    assert f"alone that is {difference}: not" in said
 
 
-def test_patients_and_controls_among_themselves(data_dir):
+def patients():
+    """EER of patients and controls among themselves, its imposter trials, and the probes."""
     found = evidence.of_published("eeg_spdnet_rpl").measured.trials
     groups = np.array([[name[:4] for name in side] for side in found.people])  # co2a, co2c
     alike = groups[0] == groups[1]
-    imposters = int((alike & ~found.genuine).sum())
+    return eer(found, alike), int((alike & ~found.genuine).sum()), set(found.probes)
+
+
+def test_patients_and_controls_among_themselves(data_dir, apart):
+    rate, imposters, probes = apart.submit(patients).result()
     said = words("eeg_spdnet_rpl")
-    assert f"alone the EER is {eer(found, alike)} too ({imposters} imposter trials)" in said
-    patients = {name for name in found.probes if name.startswith("co2a")}
-    assert (len(patients), len(set(found.probes))) == (8, 17) and "Eight of the seventeen" in said
+    assert f"alone the EER is {rate} too ({imposters} imposter trials)" in said
+    ill = {name for name in probes if name.startswith("co2a")}
+    assert (len(ill), len(probes)) == (8, 17) and "Eight of the seventeen" in said
+
+
+def band(low, high):
+    """The row of the EER of a band of EEG without a network."""
+    rows = eeg_bands.measured(eeg.trials(), low, high).headline["rows"]
+    (rate,) = [row for row in rows if row["metric"] == "eer"]
+    return rate
 
 
 @pytest.mark.parametrize(("low", "high"), eeg_bands.BANDS)
-def test_a_band_of_eeg_without_a_network(low, high, data_dir):
-    rows = eeg_bands.measured(eeg.trials(), low, high).headline["rows"]
-    (found,) = [row for row in rows if row["metric"] == "eer"]
-    least, most = (f"{100 * bound:.0f}" for bound in found["ci95"])
-    said = f"{100 * found['value']:.1f} % [{least} to {most}] at {low} to {high} Hz"
+def test_a_band_of_eeg_without_a_network(low, high, data_dir, apart):
+    rate = apart.submit(band, low, high).result()
+    least, most = (f"{100 * bound:.0f}" for bound in rate["ci95"])
+    said = f"{100 * rate['value']:.1f} % [{least} to {most}] at {low} to {high} Hz"
     assert said in words("eeg_spdnet_rpl")
 
 
-def test_voices_that_were_trained_on(data_dir):
-    model, rates, ranks = zoo.load("voice_logcov_lda"), [], []
-    for prepare in (True, False):
-        heard = speech.utterances(prepare)
-        first, second, genuine, _ = speech.trials(heard.subjects, speech.folds(heard.subjects))
-        scores = voice_classifiers.scores(model, heard.signals, np.array([first, second]))
-        rates.append(100 * evaluation.verification(-scores["sim"], genuine).eer)
-        order = [np.argsort(np.argsort(scores[name])) for name in ("sim", "cosine")]
-        ranks.append(np.corrcoef(order)[0, 1])
+def trained_voices(prepare):
+    """EER of voices that a model was trained on, and the rank correlation of both its scores."""
+    heard = speech.utterances(prepare)
+    first, second, genuine, _ = speech.trials(heard.subjects, speech.folds(heard.subjects))
+    model = zoo.load("voice_logcov_lda")
+    scores = voice_classifiers.scores(model, heard.signals, np.array([first, second]))
+    rate = evaluation.verification(-scores["sim"], genuine).eer
+    order = [np.argsort(np.argsort(scores[name])) for name in ("sim", "cosine")]
+    return 100 * rate, np.corrcoef(order)[0, 1]
+
+
+def test_voices_that_were_trained_on(data_dir, apart):
+    (trimmed, rank), (whole, _) = apart.map(trained_voices, (True, False))
     said = words("voice_logcov_lda")
-    assert "the EER is {:.1f} %, and {:.1f} % on recordings as they are".format(*rates) in said
-    assert f"rank correlation with the cosine is .{100 * ranks[0]:.0f}" in said
+    assert f"the EER is {trimmed:.1f} %, and {whole:.1f} % on recordings as they are" in said
+    assert f"rank correlation with the cosine is .{100 * rank:.0f}" in said
 
 
-def test_rows_of_the_table_of_voices_for_which_nothing_is_trained(data_dir):
-    """And that of a published file on the callers, of whom it has heard none."""
-    table = {row[0]: row for row in cells(voice_table.PAGE.read_text(encoding="utf-8"))}
+def unheard_voices():
+    """Figures of the table of voices by title: those of its columns, of methods that train nothing,
+    and those of telephone callers, of a file that has heard none of them."""
     heard = voices.everybody(prepare=True)
     columns = voice_table.parts(heard)
     first, second, *_ = voices.trials(heard, voices.folds(heard.subjects))
+    untrained = -voice_evidence.untrained(heard.signals, (first, second))
+    title = "log covariance of cepstra, cosine, nothing trained"
+    figures = {title: {i: columns[i].eer(untrained) for i in range(3)}}
+    memory.give_back()
 
-    def said(title, similarity, among):
-        for i in among:
-            read, measured = map(numbers, (table[title][1 + i], columns[i].eer(similarity)))
-            np.testing.assert_allclose(read, measured, rtol=0, atol=0.11, err_msg=title)
-
-    found = -voice_evidence.untrained(heard.signals, (first, second))
-    said("log covariance of cepstra, cosine, nothing trained", found, (0, 1, 2))
     far = np.flatnonzero(voices.is_telephone(heard.subjects))
-    model, callers = zoo.load("voice_logcov_lda"), np.isin(first, far)
+    callers = np.isin(first, far)
     rows = np.searchsorted(far, (first[callers], second[callers]))
     signals = [heard.signals[i] for i in far]
+    model = voice_classifiers.with_silence(zoo.load("voice_logcov_lda"))
     for score, found in voice_classifiers.scores(model, signals, rows).items():
         every = np.zeros(len(first))
         every[callers] = found
         title = {"sim": "similarity", "fused": "their sum"}.get(score, score)
-        said(f"`voice_logcov_lda`, {title}", every, (1, 2))
+        figures[f"`voice_logcov_lda`, {title}"] = {i: columns[i].eer(every) for i in (1, 2)}
+    return figures
+
+
+def test_rows_of_the_table_of_voices_for_which_nothing_is_trained(data_dir, apart):
+    """And that of a published file on the callers, of whom it has heard none."""
+    table = {row[0]: row for row in cells(voice_table.PAGE.read_text(encoding="utf-8"))}
+    figures = apart.submit(unheard_voices).result()
+    assert len(figures) == 4
+    for title, columns in figures.items():
+        for i, measured in columns.items():
+            read = numbers(table[title][1 + i])
+            np.testing.assert_allclose(read, numbers(measured), rtol=0, atol=0.11, err_msg=title)

@@ -1,7 +1,7 @@
 """Scores of `voice_logcov_lda` for `zoo.voice_table`: `python -m zoo.voice_logcov_lda.table`.
 
 The actors of a fold are scored by a model of the other actors; the callers of Hyke by the published
-file, which heard none of them.
+file, which heard none of them. No model cuts silence out of recordings.
 """
 
 import pathlib
@@ -23,7 +23,7 @@ def scores(run, people):
     """
     far = voices.is_telephone(people.subjects)
     actors = encoder.Voices.of(people.take(~far))
-    published = zoo.load("voice_logcov_lda")
+    published = voice_classifiers.with_silence(zoo.load("voice_logcov_lda"))
 
     def taught(fold, others):
         heard = set(others.subjects)
