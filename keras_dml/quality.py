@@ -245,11 +245,17 @@ def crest_factor(recording):
     Returns:
         Number; NaN for a recording without sound or shorter than a block.
 
+    Raises:
+        ValueError: If the recording has another shape.
+
     Example:
         >>> round(crest_factor(np.sin(np.arange(8000.0))[:, None]), 1)
         3.0
     """
-    sound = np.asarray(recording, np.float64)[:, 0]
+    recording = np.asarray(recording, np.float64)
+    if recording.ndim != 2 or not recording.shape[1]:
+        raise ValueError(f"a recording has shape (time, channels), this one {recording.shape}")
+    sound = recording[:, 0]
     blocks = sound[: len(sound) // BLOCK * BLOCK].reshape(-1, BLOCK)
     if not len(blocks):
         return np.nan

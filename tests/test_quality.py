@@ -214,6 +214,12 @@ def test_crest_factors_are_those_of_known_waves():
         assert np.isnan(quality.crest_factor(silent))
 
 
+@pytest.mark.parametrize("shape", [(), (RATE,), (RATE, 0), (2, RATE, 1)])
+def test_the_crest_factor_of_another_shape_is_refused(shape):
+    with pytest.raises(ValueError, match=re.escape(str(shape))):
+        quality.crest_factor(np.zeros(shape))
+
+
 @pytest.fixture(scope="module")
 def model():
     signal = keras.Input((None, 3))
