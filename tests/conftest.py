@@ -184,18 +184,25 @@ def _memory():
     return int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if pages.exists() else 0
 
 
-PEAKS = []  # of all processes of tests, in MB
+PEAKS = []  # of all processes of tests: memory in MB, and the test that needed it
+PEAK = [0, "no test"]  # of this process
+
+
+def pytest_runtest_logfinish(nodeid):
+    """Remembers which test of this process needed the most memory."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024 if resource else 0
+    if peak > PEAK[0]:
+        PEAK[:] = peak, nodeid
 
 
 def pytest_sessionfinish(session):
     gc.collect()
     gc.freeze()  # pytest collects five times more
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024 if resource else 0
     if hasattr(session.config, "workeroutput"):
-        session.config.workeroutput["peak"] = peak
+        session.config.workeroutput["peak"] = PEAK
         return
     if not PEAKS:
-        PEAKS.append(peak)
+        PEAKS.append(PEAK)
     if PREPARED:
         shutil.rmtree(PREPARED, ignore_errors=True)
     for core in range(os.cpu_count() or 1):
@@ -215,8 +222,8 @@ def pytest_terminal_summary(terminalreporter):
             if getattr(report, "when", None) == "call":
                 for name, told in report.user_properties:
                     terminalreporter.write_line(f"{name}: {told}")
-    peaks = " and ".join(f"{peak:,}" for peak in PEAKS)
-    terminalreporter.write_line(f"most memory of a process of tests: {peaks} MB")
+    for megabytes, test in PEAKS:
+        terminalreporter.write_line(f"most memory of a process of tests: {megabytes:,} MB, {test}")
 
 
 @pytest.fixture
