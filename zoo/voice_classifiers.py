@@ -36,7 +36,7 @@ def classifier(encoder, names):
     return model
 
 
-def without_silence(model):
+def with_silence_removal(model):
     """Returns a trained classifier with a layer in front that cuts silence out of recordings.
 
     Args:
@@ -54,7 +54,7 @@ def without_silence(model):
     return whole
 
 
-def with_silence(model):
+def without_silence_removal(model):
     """Returns a published classifier without its layer that cuts silence out of recordings.
 
     The page of `zoo.voice_table` compares networks of recordings with their silence.

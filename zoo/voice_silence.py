@@ -70,7 +70,7 @@ def test_people(name):
     return voices.of_test(voices.everybody(prepare=name == "voice_xvector_sim"))
 
 
-def with_silence(sound, kind, seconds, place):
+def insert_silence(sound, kind, seconds, place):
     """Returns a recording with silence before, after or in the middle of it.
 
     Args:
@@ -122,7 +122,7 @@ def measured(model, people, pairs, places):
     for kind, seconds, place in conditions:
         probes = claimed
         if kind is not None:
-            probes = embedded([with_silence(x, kind, seconds, place) for x in people.signals])
+            probes = embedded([insert_silence(x, kind, seconds, place) for x in people.signals])
         similarity = np.asarray(model.similarity(probes, claimed))[first, second]
         result = evaluation.verification(
             -similarity, genuine, people=(subjects[first], subjects[second]), bootstrap=BOOTSTRAP

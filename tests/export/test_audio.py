@@ -76,7 +76,7 @@ def test_a_long_recording_is_amplified_on_a_device_as_by_keras(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def without_silence():
+def speech_classifier():
     """A recurrent network and a classifier on what `SilenceRemoval` leaves."""
     keras.utils.set_random_seed(5)
     audio, window = keras.Input((None, 1)), keras.Input((4000, 1))
@@ -88,7 +88,7 @@ def without_silence():
     return models.PrototypicalClassifier(encoder, 3, hidden=(8,), normalize=True)
 
 
-def with_silence():
+def recordings_with_silence():
     """Recordings with zeros, noise, a click and an offset around the speech and within it."""
     noise = np.random.default_rng(4).normal(scale=1e-3, size=(24_000, 1)).astype("float32")
     zeros, first, second = np.zeros((48_000, 1), "float32"), sound(12_000, 1), sound(9_000, 2)
@@ -107,22 +107,22 @@ def with_silence():
 
 @pytest.mark.parametrize(("quantization", "bound"), [(None, 1e-4), ("float16", 5e-3)])
 def test_a_device_cuts_out_the_silence_that_keras_cuts_out(
-    quantization, bound, without_silence, tmp_path
+    quantization, bound, speech_classifier, tmp_path
 ):
-    recordings = with_silence()
-    expected = keras_dml.embed(without_silence, recordings, batch_size=1)
-    file = export.tflite(without_silence, tmp_path / "speech.tflite", quantization).path
+    recordings = recordings_with_silence()
+    expected = keras_dml.embed(speech_classifier, recordings, batch_size=1)
+    file = export.tflite(speech_classifier, tmp_path / "speech.tflite", quantization).path
     rows = litert.embed(file, recordings)
     for row, wanted in zip(rows, expected, strict=True):
         assert parity.relative_rms(row, wanted) < bound
-    together = keras_dml.embed(without_silence, recordings, batch_size=len(recordings))
+    together = keras_dml.embed(speech_classifier, recordings, batch_size=len(recordings))
     np.testing.assert_allclose(together, expected, rtol=0, atol=1e-5)
 
 
-def test_a_saved_model_cuts_out_silence_in_padded_batches(without_silence, tmp_path):
-    recordings = with_silence()
-    expected = keras_dml.embed(without_silence, recordings, batch_size=1)
-    folder = export.saved_model(without_silence, tmp_path / "speech").path
+def test_a_saved_model_cuts_out_silence_in_padded_batches(speech_classifier, tmp_path):
+    recordings = recordings_with_silence()
+    expected = keras_dml.embed(speech_classifier, recordings, batch_size=1)
+    folder = export.saved_model(speech_classifier, tmp_path / "speech").path
     steps = [len(recording) for recording in recordings]
     batch = np.full((len(steps), max(steps) + 700, 1), 0.5, "float32")
     for row, recording in zip(batch, recordings, strict=True):
@@ -132,9 +132,9 @@ def test_a_saved_model_cuts_out_silence_in_padded_batches(without_silence, tmp_p
     np.testing.assert_allclose(rows, expected, rtol=0, atol=1e-5)
 
 
-def test_silence_costs_a_device_no_windows(without_silence, tmp_path):
+def test_silence_costs_a_device_no_windows(speech_classifier, tmp_path):
     """The recurrent network sees the speech alone, so its time does not grow with silence."""
-    file = export.tflite(without_silence, tmp_path / "speech.tflite", None).path
+    file = export.tflite(speech_classifier, tmp_path / "speech.tflite", None).path
     speech = sound(16_000, 1)
     padded = np.concatenate([speech, np.zeros((320_000, 1), "float32")])
     litert.embed(file, [speech])

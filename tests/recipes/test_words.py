@@ -143,7 +143,7 @@ def unheard_voices():
     callers = np.isin(first, far)
     rows = np.searchsorted(far, (first[callers], second[callers]))
     signals = [heard.signals[i] for i in far]
-    model = voice_classifiers.with_silence(zoo.load("voice_logcov_lda"))
+    model = voice_classifiers.without_silence_removal(zoo.load("voice_logcov_lda"))
     for score, found in voice_classifiers.scores(model, signals, rows).items():
         every = np.zeros(len(first))
         every[callers] = found

@@ -145,7 +145,7 @@ def main(run, folds: Folds = 5):
         scale, shift = calibration.log_odds(raw["sim"], pairs.genuine)
         calibration.calibrate(model.prototypes_layer.similarity, scale, shift)
         run.publish(
-            voice_classifiers.without_silence(model),
+            voice_classifiers.with_silence_removal(model),
             synthetic_recordings(1, (speech.RATE_HZ, 2 * speech.RATE_HZ), 0.05),
             measured,
             recordings=every.signals,

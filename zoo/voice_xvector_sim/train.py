@@ -69,7 +69,7 @@ def main(run, table: Table = False):
     if table:
         return cross_validate(run, every)
     model = train(run, every.take(voices.teaches(every.subjects)))
-    voice_classifiers.report(run, voice_classifiers.without_silence(model), every)
+    voice_classifiers.report(run, voice_classifiers.with_silence_removal(model), every)
 
 
 if __name__ == "__main__":
