@@ -66,7 +66,7 @@ def two_samples(similarity, x, y, *, people=None, permutations=999, symmetry="ma
         x: First sample, shape `(m, ...)`, at least 2 examples.
         y: Second sample, shape `(n, ...)`, at least 2 examples.
         people: Required: the pair `(people of x, people of y)`, names of shapes `(m,)` and `(n,)`.
-            If no two examples share a person, give each example a name of its own:
+            If no two examples share a person, give each example another name:
             `(range(m), range(m, m + n))`.
         permutations: Number of permutations, at least 1; the p-value is at least
             `1 / (permutations + 1)`.
