@@ -100,9 +100,9 @@ def thresholds(trials, groups=None):
             FAR between people of one group; a person of no group has None. None for none.
 
     Returns:
-        Dicts of `far`, `value`, `trials`, `far_ci95`, `tar`, `tar_ci95`, `score` in words,
-        `enrolled`, `people`, `certificate`, see `certificate`, and `within`, a list of the FAR in
-        one group by confounder.
+        Dicts of `far`, `value`, `trials`, `tar`, `tar_ci95`, `score` in words, `enrolled`,
+        `people`, `certificate`, see `certificate`, and `within`, a list of the FAR in one group by
+        confounder.
     """
     imposters = int((~trials.genuine).sum())
     return [_threshold(trials, far, groups or {}) for far in FARS if imposters >= np.rint(1 / far)]
@@ -143,7 +143,6 @@ def _threshold(trials, far, groups):
         "far": far,
         "value": value,
         "trials": found.imposter,
-        "far_ci95": list(found.far_ci95),
         "tar": found.tar,
         "tar_ci95": list(found.tar_ci95),
         "score": SCORE,

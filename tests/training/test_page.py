@@ -62,6 +62,8 @@ def test_a_threshold_says_what_its_people_support():
     ) in section
     assert "Certificate" not in page_tables.thresholds(card)
     assert "take the larger" not in section
+    assert "| 0.2 to 3.1 % |" in section and "| 0.5 to 2.0 % |" not in section
+    assert "| 0.5 to 2.0 % |" in page_tables.thresholds(card)  # without a certificate
 
 
 def test_two_certificates_say_which_number_of_people_to_take():

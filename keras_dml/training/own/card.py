@@ -178,17 +178,19 @@ def thresholds(made):
             "far": far,
             "value": float(certified.threshold * unit - across.offset(made.model)),
             "trials": certified.trials,
-            "far_ci95": [
-                float(min(certified.ci95[0], rates.far_ci95[0])),
-                float(max(certified.ci95[1], rates.far_ci95[1])),
-            ],
             "tar": float(rates.tar),
             "tar_ci95": list(map(float, rates.tar_ci95)),
             "score": pooled.SCORE,
             "enrolled": int(np.median(one.joined.enrolled)),
             "people": certified.people,
             "method": certified.method,
-            "certificate": pooled.certificate(certified, far),
+            "certificate": {
+                **pooled.certificate(certified, far),
+                "ci95": [
+                    float(min(certified.ci95[0], rates.far_ci95[0])),
+                    float(max(certified.ci95[1], rates.far_ci95[1])),
+                ],
+            },
             "carried": CARRIED,
         }
         for far, (certified, rates) in carried.items()
