@@ -105,7 +105,7 @@ class Threshold:
         return self.far < self.strictest
 
     def people_needed(self, far):
-        """About how many people another rate would need, who differ as these do, see
+        """Returns the fewest and the most people whom another rate would need, see
         `keras_dml.evaluation.Certificate`."""
         shown = evaluation.FalseAccepts(
             self.value, self.far, self.far_ci95, self.people, self.trials, self.independent
@@ -125,11 +125,12 @@ class Threshold:
 
     def __str__(self):
         low, high = (100 * bound for bound in self.far_ci95)
+        fewest, most = self.people_needed(self.far / 10)
         said = (
             f"threshold {self.value:.4g} for FAR {100 * self.far:g} % (95 % interval {low:.2g} to "
             f"{high:.2g} %, {self.method}: {self.people} people, {self.trials:,} imposter trials), "
             f"TAR {100 * self.tar:.1f} %; FAR {10 * self.far:g} % would need about "
-            f"{self.people_needed(self.far / 10):,} people"
+            f"{fewest:,} to {most:,} people"
         )
         return "\n".join([said, *map(str, self.groups)])
 

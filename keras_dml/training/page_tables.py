@@ -129,7 +129,7 @@ def _certified(row):
     """What the people of a threshold support, in a sentence."""
     found = row["certificate"]
     needed = " and ".join(
-        f"{100 * float(far):g} % takes about {count:,} people"
+        f"{100 * float(far):g} % takes {catalog.people_in_words(count)} people"
         for far, count in found["people_needed"].items()
     )
     return (

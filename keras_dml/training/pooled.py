@@ -118,15 +118,15 @@ def certificate(found, far):
     Returns:
         Dict of `ci95`, the interval of the rate of as many other people, `independent`, how many
         independent pairs of people the trials are worth, `strictest`, the lowest rate that these
-        support, and `people_needed`, about how many people this rate or a tenth of it would take
-        where it is lower, by its text.
+        support, and `people_needed`, the fewest and the most people whom this rate or a tenth of
+        it would take where it is lower, by its text.
     """
     return {
         "ci95": list(map(float, found.ci95)),
         "independent": round(float(found.independent), 1),
         "strictest": float(found.strictest),
         "people_needed": {
-            f"{rate:g}": found.people_needed(rate)
+            f"{rate:g}": list(found.people_needed(rate))
             for rate in (far, far / 10)
             if rate < found.strictest
         },

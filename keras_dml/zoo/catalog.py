@@ -273,6 +273,18 @@ def far_interval(row):
     return row["certificate"]["ci95"] if "certificate" in row else row["far_ci95"]
 
 
+def people_in_words(count):
+    """How many people a rate takes: `29 to 600`, or `about 59` of cards with one number.
+
+    Args:
+        count: The fewest and the most people, or a number.
+    """
+    if isinstance(count, int):
+        return f"about {count:,}"
+    fewest, most = count
+    return f"{fewest:,} to {most:,}"
+
+
 def percents(bounds, unit=" %"):
     """`0.6 to 3.1 %`: an interval in percent."""
     low, high = (f"{100 * bound:.{_digits(bounds)}f}" for bound in bounds)

@@ -96,7 +96,7 @@ BASELINE = {
 }
 # What the people of a threshold support: the interval of the rate of as many other people, how many
 # independent pairs of people the trials are worth, the lowest rate that these support, and about
-# how many people lower ones would take, by their text.
+# how many people lower ones would take, by their text: the fewest and the most, or one number.
 CERTIFICATE = {
     "ci95": interval,
     "independent": number,
