@@ -23,7 +23,8 @@ PERCENTILES = (2.5, 97.5)
 # How much more often than the wanted rate the one more person is accepted, where a threshold is
 # set at a false accept rate: simulated in `tests/bench/coverage.py`.
 FAR_OF_ONE_MORE = 10
-# Share of the claims by the one more person that a given threshold accepts, of the same simulation.
+# Share of the claims by the one more person that a given threshold accepts, see
+# `tests/evaluation/test_coverage.py`.
 ACCEPTED_OF_ONE_MORE = 0.5
 
 
@@ -173,6 +174,71 @@ def mean_interval(values, people, *, draws=DRAWS, seed=0):
     more = counts.mean() * drawn[:, -1]
     sums, totals = drawn[:, :-1] @ sums, drawn[:, :-1] @ counts + more
     return interval(sums / totals, (sums + more) / totals)
+
+
+def accept_intervals(accepted, genuine, *, people, draws, seed):
+    """Computes 95 % intervals of the rates at which imposter and genuine trials are accepted.
+
+    Args:
+        accepted: Chance from 0 to 1 that each trial is accepted, shape `(trials,)`.
+        genuine: Checked booleans, shape `(trials,)`.
+        people: See `Replicates`.
+        draws: Number of replicates.
+        seed: Seed of the weights.
+
+    Returns:
+        `(far_ci95, tar_ci95)`.
+    """
+    replicates = Replicates(accepted, genuine, people=people, draws=draws, seed=seed)
+    chances, genuine = replicates.scores, replicates.genuine
+    accepted_of_one_more = 1.0 if people is None else ACCEPTED_OF_ONE_MORE
+    far, tar = [], []
+    for weights, genuine_share, imposter_share in replicates:
+        for ends, kind, share, most in (
+            (far, ~genuine, imposter_share, accepted_of_one_more),
+            (tar, genuine, genuine_share, 1.0),
+        ):
+            rates = (weights @ (chances * kind) / (weights @ kind))[:, None] * (1 - share)
+            ends.append(np.hstack([rates, rates + most * share]))
+    return interval(*np.concatenate(far).T), interval(*np.concatenate(tar).T)
+
+
+def cost_interval(scores, genuine, *, people, draws, miss, false_accept):
+    """Computes the 95 % interval of the minimum normalized detection cost.
+
+    Args:
+        scores: Checked distances, shape `(trials,)`.
+        genuine: Checked booleans, shape `(trials,)`.
+        people: See `Replicates`.
+        draws: Number of replicates.
+        miss: Cost of rejecting all genuine trials.
+        false_accept: Cost of accepting all imposters.
+    """
+    replicates = Replicates(scores, genuine, people=people, draws=draws, seed=0)
+    curves = Curves(replicates.scores, replicates.genuine)
+    better, worse = [], []
+    for weights, share, _ in replicates:
+        far, tar = curves(weights)
+        for accepted, costs in ((share, better), (0, worse)):
+            lost = 1 - accepted - (1 - share) * tar
+            costs.append((miss * lost + false_accept * far).min(axis=1))
+    least = min(miss, false_accept)
+    worse = np.minimum(np.concatenate(worse), least)  # accept or reject everybody
+    return interval(np.concatenate(better) / least, worse / least)
+
+
+def of_probes(people, genuine):
+    """Person codes of trials in which only the probe is a person, for `Replicates`.
+
+    Args:
+        people: Person of each probe, shape `(trials,)`.
+        genuine: Checked booleans, shape `(trials,)`.
+
+    Returns:
+        `(probe, claimed)`. All imposter trials claim one more code, whose weight cancels.
+    """
+    codes = np.unique(people, return_inverse=True)[1]
+    return codes, np.where(genuine, codes, codes.max() + 1)
 
 
 def _with_one_more(far, people):
