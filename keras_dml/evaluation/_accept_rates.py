@@ -9,11 +9,7 @@ import numpy as np
 
 from keras_dml._arrays import whole
 from keras_dml.evaluation._checks import check_trials, person_codes
-from keras_dml.evaluation._people_weights import (
-    ACCEPTED_OF_ONE_MORE,
-    Replicates,
-    interval,
-)
+from keras_dml.evaluation._people_weights import accept_intervals
 
 
 @dataclass(frozen=True)
@@ -85,27 +81,16 @@ def accept_rates(scores, genuine, threshold, *, people=None, bootstrap=1000, see
     shape = np.shape(scores)
     scores, genuine = check_trials(scores, genuine)
     codes = person_codes(people, genuine, shape)
-    far_replicates, tar_replicates = [], []
-    replicates = Replicates(scores, genuine, people=codes, draws=bootstrap, seed=seed)
-    accepted = replicates.scores <= threshold
-    accepted_share = 1.0 if codes is None else ACCEPTED_OF_ONE_MORE
-    for weights, genuine_share, imposter_share in replicates:
-        far = _rate(weights, accepted, ~replicates.genuine) * (1 - imposter_share)
-        tar = _rate(weights, accepted, replicates.genuine) * (1 - genuine_share)
-        far_replicates.append(np.hstack([far, far + accepted_share * imposter_share]))
-        tar_replicates.append(np.hstack([tar, tar + genuine_share]))
     accepted = scores <= threshold
+    far_ci95, tar_ci95 = accept_intervals(
+        accepted.astype(np.float64), genuine, people=codes, draws=bootstrap, seed=seed
+    )
     return AcceptRates(
         threshold=float(threshold),
         far=float(accepted[~genuine].mean()),
-        far_ci95=interval(*np.concatenate(far_replicates).T),
+        far_ci95=far_ci95,
         tar=float(accepted[genuine].mean()),
-        tar_ci95=interval(*np.concatenate(tar_replicates).T),
+        tar_ci95=tar_ci95,
         genuine=int(genuine.sum()),
         imposter=int((~genuine).sum()),
     )
-
-
-def _rate(weights, accepted, kind):
-    """Weighted fraction of the trials of a kind that are accepted, shape `(count, 1)`."""
-    return (weights @ (accepted & kind) / (weights @ kind))[:, None]
