@@ -111,7 +111,7 @@ def _thresholds(rows):
         yield (
             f"{row['value']:.4g}",
             f"{100 * row['far']:g} %",
-            catalog.percents(row["far_ci95"]),
+            catalog.percents(catalog.far_interval(row)),
             catalog.with_interval(row["tar"], row["tar_ci95"]),
             f"{row['trials']:,}",
         )

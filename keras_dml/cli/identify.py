@@ -28,9 +28,9 @@ def run(
 
     Several files are of one moment and decided on together. If nobody is within the threshold,
     which `keras-dml calibrate` sets, it is a stranger. With n people enrolled a stranger is taken
-    for one of them up to n times as often as the threshold's rate says (FPIR); somebody who is
-    enrolled may be taken for a stranger, or for somebody else (FNIR). If two people are equally
-    near, as when one recording is enrolled as both, there is no decision.
+    for one of them up to n times as often as the threshold's rate says (FPIR). Somebody who is
+    enrolled may be taken for a stranger, or for somebody else. If two people are equally near, as
+    when one recording is enrolled as both, there is no decision.
 
     Exit status: 0 somebody who is enrolled, 1 a stranger, 2 no decision.
 
@@ -54,7 +54,6 @@ def run(
                 "threshold": _answers.number(found.threshold),
                 "people": found.people,
                 "fpir": found.fpir,
-                "fnir": found.fnir,
                 "far": found.far,
                 "extrapolated": found.extrapolated,
                 "notes": notes,

@@ -164,9 +164,11 @@ def _show(done, resampling):
             _console.echo(f"and {len(listed) - SHOWN} more; --json lists all")
         _console.echo()
     if done.leaderboard:
-        _console.table(leaderboard.COLUMNS, leaderboard.cells(done.leaderboard))
         figures = ", ".join(catalog.figures_in_words(done.card))
-        _console.echo(f"\n{_console.plain(done.card['name'])}: {_console.plain(figures)}")
+        name = _console.plain(done.card["name"])
+        _console.echo(f"[bold]{name}: {_console.plain(figures)}[/bold]")
+        _console.echo(f"\n{leaderboard.CHOSEN_FROM}")
+        _console.table(leaderboard.COLUMNS, leaderboard.cells(done.leaderboard))
     _console.echo(f"\n{_console.plain(headline.words(done.card))}")
     for limit in done.card["limits"]:
         _console.echo(f"- {_console.plain(limit)}")

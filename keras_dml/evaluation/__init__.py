@@ -16,6 +16,8 @@ _HOME = {
     "threshold_at_far": "_thresholds",
     "AcceptRates": "_accept_rates",
     "accept_rates": "_accept_rates",
+    "BestOfTries": "_tries",
+    "best_of_tries": "_tries",
     "FalseAccepts": "_false_accepts",
     "false_accepts": "_false_accepts",
     "Certificate": "_certificate",

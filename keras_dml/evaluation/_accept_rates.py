@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from keras_dml._arrays import whole
-from keras_dml.evaluation._bootstrap import percentiles, replicates, without_errors
 from keras_dml.evaluation._checks import check_trials, person_codes
+from keras_dml.evaluation._people_weights import accept_intervals
 
 
 @dataclass(frozen=True)
@@ -55,13 +55,14 @@ def accept_rates(scores, genuine, threshold, *, people=None, bootstrap=1000, see
         scores: Distances of the trials, any shape; smaller is closer.
         genuine: Booleans of the same shape, True where probe and claim are one person.
         threshold: Threshold, in units of the scores.
-        people: As in `verification`: with them the bootstrap draws people.
+        people: As in `verification`: with them the bootstrap weights people.
         bootstrap: Number of replicates, at least 1.
         seed: Seed of the bootstrap.
 
     Returns:
-        `AcceptRates`. Where nobody is falsely accepted, or rejected, the far end of the interval is
-        that of the rule of three: 3 / n for n people.
+        `AcceptRates`. The intervals count one more person, see `verification`. At the upper end of
+        the FAR this person is accepted in half of the trials as a probe; without `people` one more
+        imposter trial is accepted.
 
     Raises:
         TypeError, ValueError: As in `verification`, or `threshold` is not a number, or `bootstrap`
@@ -81,24 +82,15 @@ def accept_rates(scores, genuine, threshold, *, people=None, bootstrap=1000, see
     scores, genuine = check_trials(scores, genuine)
     codes = person_codes(people, genuine, shape)
     accepted = scores <= threshold
-    drawn = [
-        np.stack([_rate(weights, accepted, kind) for kind in (~genuine, genuine)], axis=1)
-        for weights in replicates(genuine, people=codes, draws=bootstrap, seed=seed)
-    ]
-    far_ci95, tar_ci95 = map(tuple, percentiles(np.concatenate(drawn)))
-    far, tar = float(accepted[~genuine].mean()), float(accepted[genuine].mean())
-    most = without_errors(codes, genuine)
+    far_ci95, tar_ci95 = accept_intervals(
+        accepted.astype(np.float64), genuine, people=codes, draws=bootstrap, seed=seed
+    )
     return AcceptRates(
         threshold=float(threshold),
-        far=far,
-        far_ci95=(0.0, most) if far == 0 else far_ci95,
-        tar=tar,
-        tar_ci95=(1.0 - most, 1.0) if tar == 1 else tar_ci95,
+        far=float(accepted[~genuine].mean()),
+        far_ci95=far_ci95,
+        tar=float(accepted[genuine].mean()),
+        tar_ci95=tar_ci95,
         genuine=int(genuine.sum()),
         imposter=int((~genuine).sum()),
     )
-
-
-def _rate(weights, accepted, kind):
-    """Weighted fraction of the trials of a kind that are accepted, shape `(count,)`."""
-    return weights @ (accepted & kind) / (weights @ kind)

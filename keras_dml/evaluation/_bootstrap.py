@@ -1,47 +1,25 @@
-"""Bootstrap intervals of error rates, over people where they are known."""
+"""Bootstrap replicates of trials, over people where they are known, for paired differences."""
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.integrate import trapezoid
-
-from keras_dml.evaluation._equal_error_rate import crossing
-from keras_dml.evaluation._thresholds import last_point_within
 
 VALUES_AT_ONCE = 2**22  # weights held in memory: 32 MiB of float64
 RULE_OF_THREE = 3  # none in n: the rate is at most 3 / n with 95 % confidence (Jovanovic1997)
 
 
-def bootstrap_intervals(scores, genuine, *, people, draws, fars, seed):
-    """95 % intervals of AUC, EER and TAR: the 2.5 and 97.5 percentiles over resampled trials.
+def replicates(genuine, *, people, draws, seed):
+    """Yields how often each trial counts in each replicate, in parts of shape `(count, trials)`.
 
     Args:
-        scores: Checked distances, shape `(trials,)`.
         genuine: Checked booleans, shape `(trials,)`.
         people: None, or `(probe, claimed)` person codes 0, 1, ..., each of shape `(trials,)`. With
             them a replicate draws people with replacement: a genuine trial counts as often as its
             person was drawn, an imposter trial as the product of its two. Without them it draws
             genuine trials among genuine ones and imposter trials among imposter ones.
-        draws: Number of replicates. One without both kinds of trial is drawn again.
-        fars: False accept rates for which the interval of the TAR is wanted.
+        draws: Number of replicates. A replicate without both kinds of trial is drawn again.
         seed: Seed of the draws.
-
-    Returns:
-        `{"auc": (low, high), "eer": ..., "tar_at_far_0.01": ...}`.
     """
-    curves = Curves(scores, genuine)
-    found = [
-        _figures(*curves(weights), fars)
-        for weights in replicates(genuine, people=people, draws=draws, seed=seed)
-    ]
-    names = ("auc", "eer", *(f"tar_at_far_{far:g}" for far in fars))
-    bounds = percentiles(np.concatenate(found))
-    return {name: tuple(pair) for name, pair in zip(names, bounds, strict=True)}
-
-
-def replicates(genuine, *, people, draws, seed):
-    """How often each trial counts in each replicate, in parts of shape `(count, trials)`;
-    arguments as in `bootstrap_intervals`."""
     rng = np.random.default_rng(seed)
     at_once = max(1, VALUES_AT_ONCE // genuine.size)
     for start in range(0, draws, at_once):
@@ -120,11 +98,3 @@ def _weighted_curves(weights, genuine, ends):
         accepted = np.pad(counted, ((0, 0), (1, 0)))
         rates.append(accepted / accepted[:, -1:])
     return rates
-
-
-def _figures(far, tar, fars):
-    at_fars = (
-        np.take_along_axis(tar, last_point_within(far, wanted)[:, None], axis=1)[:, 0]
-        for wanted in fars
-    )
-    return np.stack([trapezoid(tar, far, axis=1), crossing(far, tar)[0], *at_fars], axis=1)

@@ -10,6 +10,7 @@ from keras_dml.evaluation._false_accepts import (
     needed,
     of_pairs,
     said_interval,
+    said_people,
     said_rate,
     strictest,
 )
@@ -50,10 +51,19 @@ class Certificate:
         return strictest(self.independent)
 
     def people_needed(self, far):
-        """About how many people another rate would need, if they differ as these do.
+        """Returns the fewest and the most people whom another rate would need.
 
-        It takes pairs to grow as people do, which errs on the side of too many; but where few
-        trials are accepted, little is seen of how people differ, and it may be too few."""
+        The first number suffices if pairs of more people stay worth as much as these pairs. The
+        second number suffices however much people differ. The range is wide because few people say
+        little about how people differ: estimates of one number from 15 people ranged from 86 to
+        1,200.
+
+        Args:
+            far: False accept rate.
+
+        Returns:
+            `(fewest, most)`.
+        """
         return needed(far, self.people, self.independent)
 
     def __str__(self):
@@ -63,7 +73,7 @@ class Certificate:
             f"{self.method}: {self.people} people, {self.trials:,} imposter trials worth "
             f"{self.independent:,.0f} independent pairs of people, which support FAR "
             f"{said_rate(self.strictest)} and more; {100 * stricter:g} % would need about "
-            f"{self.people_needed(stricter):,} people"
+            f"{said_people(self.people_needed(stricter))} people"
         )
 
 
@@ -78,8 +88,7 @@ def certificate(scores, people, far, *, extrapolate=False):
     rate distributed as `Beta(k, N - k + 1)` whatever the scores are, which the interval contains.
 
     Were nobody of N accepted, the rate could still be 3 / N (rule of three, Jovanovic1997). A lower
-    rate is beyond what the people support, and refused. It would take `3 n / (far N)` people or
-    fewer, for N grows at least as n does.
+    rate is beyond what the people support, and refused.
 
     Args:
         scores: Distances of imposter trials, any shape; smaller is closer. Give the trials of
@@ -108,7 +117,7 @@ def certificate(scores, people, far, *, extrapolate=False):
     >>> apart = people[:, None] != people
     >>> found = certificate(scores[apart], np.nonzero(apart), 0.05)
     >>> round(found.threshold, 2), found.people, found.people_needed(0.005)
-    (-1.57, 40, 41)
+    (-1.57, 40, (41, 1200))
     >>> certificate(scores[apart], np.nonzero(apart), 0.001)
     Traceback (most recent call last):
     ValueError: FAR 0.1 % is beyond what these 40 people support, ...
@@ -153,10 +162,10 @@ def _model(pairs, far, least):
 
 
 def _refusal(far, found, instead):
-    count = needed(far, found.people, found.independent)
+    count = said_people(needed(far, found.people, found.independent))
     return (
         f"FAR {100 * far:g} % is beyond what these {found.people} people support, "
         f"{said_rate(strictest(found.independent))}: their {found.trials:,} imposter trials are "
         f"worth {found.independent:,.0f} independent pairs of people. It would take about "
-        f"{count:,} people. Give more people, or a larger `far`; {instead}."
+        f"{count} people. Give more people, or a larger `far`; {instead}."
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from keras_dml._arrays import whole
+from keras_dml.evaluation import _people_weights
 from keras_dml.evaluation._bootstrap import Curves, percentiles, replicates, without_errors
 from keras_dml.evaluation._checks import check_trials, person_codes
 from keras_dml.evaluation._equal_error_rate import crossing, equal_error_rate
@@ -45,8 +46,9 @@ def eer_comparison(scores, genuine, *, people=None, bootstrap=1000, seed=0):
         seed: Seed of the bootstrap.
 
     Returns:
-        Dict of `ComparedEer` by the method's name. Where no error was seen, the interval is that of
-        the rule of three.
+        Dict of `ComparedEer` by the method's name. The interval of a rate is that of
+        `verification`, with drawn seeds. The interval of a difference draws people; if neither
+        method has an error, it is that of the rule of three.
 
     Raises:
         TypeError, ValueError: As in `verification`; or there is no method, `bootstrap` is not a
@@ -81,7 +83,25 @@ def eer_comparison(scores, genuine, *, people=None, bootstrap=1000, seed=0):
         name: float(np.mean([equal_error_rate(one, genuine).rate for one in runs]))
         for name, runs in checked.items()
     }
-    return _compared(values, drawn, without_errors(codes, genuine))
+    intervals = {
+        name: _interval_of_rate(runs, genuine, codes, bootstrap, seed)
+        for name, runs in checked.items()
+    }
+    return _compared(values, intervals, drawn, without_errors(codes, genuine))
+
+
+def _interval_of_rate(runs, genuine, codes, draws, seed):
+    """Interval of the mean over runs, over people and drawn runs."""
+    ends = [
+        _people_weights.eer_replicates(run, genuine, people=codes, draws=draws, seed=seed)
+        for run in runs
+    ]
+    chosen = np.random.default_rng([seed, 1]).integers(len(runs), size=(len(runs), draws))
+    better, worse = (
+        np.take_along_axis(np.stack(end), chosen, axis=0).mean(axis=0)
+        for end in zip(*ends, strict=True)
+    )
+    return _people_weights.interval(better, worse)
 
 
 def _seeds(scores):
@@ -97,11 +117,11 @@ def _seeds(scores):
     return most
 
 
-def _compared(values, drawn, most):
-    """`ComparedEer` by name; `most` is the bound where nobody had an error."""
+def _compared(values, intervals, drawn, most):
+    """`ComparedEer` by name; `most` is the bound of a difference where nobody had an error."""
     first, found = next(iter(values)), {}
     for name, value in values.items():
-        interval = _interval(drawn[name]) if value else (0.0, most)
+        interval = intervals[name]
         if name == first:
             found[name] = ComparedEer(value, interval)
             continue

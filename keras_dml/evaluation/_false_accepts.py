@@ -42,7 +42,7 @@ class FalseAccepts:
         return strictest(self.independent)
 
     def people_needed(self, far):
-        """About how many people another rate would need, see `Certificate.people_needed`."""
+        """The fewest and the most people of another rate, see `Certificate.people_needed`."""
         return needed(far, self.people, self.independent)
 
     def __str__(self):
@@ -122,5 +122,25 @@ def strictest(independent):
 
 
 def needed(far, people, independent):
-    """People whom a rate needs, where some are worth so many independent pairs."""
-    return math.ceil(RULE_OF_THREE * people / (far * independent) * (1 - 1e-9))
+    """Returns the fewest and the most people whom a rate needs, where some are worth so many
+    independent pairs.
+
+    The fewest: pairs stay worth as much as those at hand, so that independent pairs grow as the
+    square of the people. The most: people are worth one pair for every two of them, the least that
+    they can be.
+
+    Args:
+        far: False accept rate.
+        people: Number of people at hand.
+        independent: Number of independent pairs that they are worth.
+    """
+    most = math.ceil(2 * RULE_OF_THREE / far * (1 - 1e-9))
+    pairs = RULE_OF_THREE / far * people * (people - 1) / (2 * independent)
+    fewest = math.ceil((1 + math.sqrt(1 + 8 * pairs)) / 2 * (1 - 1e-9))
+    return min(fewest, most), most
+
+
+def said_people(counts):
+    """The fewest and the most people in words."""
+    fewest, most = counts
+    return f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"

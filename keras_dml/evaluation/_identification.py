@@ -6,25 +6,36 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from keras_dml._arrays import whole
 from keras_dml.evaluation._checks import check_distance_matrix
+from keras_dml.evaluation._people_weights import mean_interval
 
 
 @dataclass(frozen=True)
 class Identification:
-    """How often the nearest enrolled person is the right one."""
+    """Rate at which the nearest enrolled person is the right one.
+
+    Attributes:
+        accuracy: Fraction of probes.
+        trials: Number of probes.
+        people: Number of people enrolled.
+        accuracy_ci95: 95 % interval over the people of the probes; None if no bootstrap was asked
+            for.
+    """
 
     accuracy: float
     trials: int
     people: int
+    accuracy_ci95: tuple[float, float] | None = None
 
     def __str__(self):
         return (
-            f"identification {100 * self.accuracy:.1f} % ({self.trials:,} probes, {self.people:,} "
-            "people enrolled)"
+            f"identification {100 * self.accuracy:.1f} %{in_percent(self.accuracy_ci95)} "
+            f"({self.trials:,} probes, {self.people:,} people enrolled)"
         )
 
 
-def identification(distances, probe_ids, gallery_ids):
+def identification(distances, probe_ids, gallery_ids, *, bootstrap=0):
     """Rank-1 accuracy against a gallery (Abdelwahab2019, section 5.2, multiclass identification).
 
     A person enrolled with several recordings counts by the nearest. A minimum tied between c people
@@ -35,18 +46,23 @@ def identification(distances, probe_ids, gallery_ids):
             closer.
         probe_ids: Person of each probe, shape `(probes,)`; each must be enrolled.
         gallery_ids: Person of each gallery entry, shape `(entries,)`.
+        bootstrap: Number of replicates for the 95 % interval over the people of the probes, see
+            `verification`; 0 for none, 1000 is usual. It holds for a gallery of as many people:
+            who else is enrolled is taken as given.
 
     Returns:
-        `Identification` with `accuracy` (a fraction), `trials` (probes) and `people` (enrolled).
+        `Identification`; printing it shows the accuracy and its counts.
 
     Raises:
-        ValueError: Shapes do not fit, a distance is not finite, or a probe's person is not
-            enrolled.
+        TypeError: `bootstrap` is not a whole number.
+        ValueError: Shapes do not fit, a distance is not finite, a probe's person is not enrolled,
+            or `bootstrap` is negative.
 
     >>> import numpy as np
     >>> identification(np.array([[0.1, 0.4], [0.3, 0.3]]), ["ann", "bob"], ["ann", "bob"]).accuracy
     0.75
     """
+    bootstrap = whole("bootstrap", bootstrap, minimum=0)
     distances, probe_ids, gallery_ids = check_distance_matrix(distances, probe_ids, gallery_ids)
     strangers = np.setdiff1d(probe_ids, gallery_ids)
     if strangers.size:
@@ -56,11 +72,18 @@ def identification(distances, probe_ids, gallery_ids):
             "people who were never enrolled use `evaluation.imposters`."
         )
     people, nearest = nearest_by_person(distances, gallery_ids)
+    credits = credit(nearest, np.searchsorted(people, probe_ids))
     return Identification(
-        accuracy=float(credit(nearest, np.searchsorted(people, probe_ids)).mean()),
+        accuracy=float(credits.mean()),
         trials=probe_ids.size,
         people=people.size,
+        accuracy_ci95=mean_interval(credits, probe_ids, draws=bootstrap) if bootstrap else None,
     )
+
+
+def in_percent(bounds):
+    """An interval in brackets after a space; empty for None."""
+    return "" if bounds is None else f" [{100 * bounds[0]:.1f} to {100 * bounds[1]:.1f} %]"
 
 
 def nearest_by_person(distances, gallery_ids):

@@ -11,6 +11,8 @@ from keras_dml._arrays import real, whole
 from keras_dml.evaluation._checks import check_embeddings, ids
 from keras_dml.evaluation._distance_matrix import PRECOMPUTED
 from keras_dml.evaluation._gallery_ranking import ranked_entries
+from keras_dml.evaluation._identification import in_percent
+from keras_dml.evaluation._people_weights import mean_interval
 from keras_dml.evaluation._ranking import ranking_figures
 
 TIES = ("mean", "index")
@@ -38,6 +40,8 @@ class Retrieval:
         without_relevant: Number of queries left out, which have no relevant entry.
         per_query: `PerQuery` of arrays `recall_at_k` of shape `(queries, ks)`, `map_at_r` and
             `r_precision` of shape `(queries,)`, in the order of all queries.
+        intervals: 95 % intervals by name (`"recall_at_1"`, `"map_at_r"`, `"r_precision"`) over the
+            classes of the queries, such as people; empty if no bootstrap was asked for.
     """
 
     recall_at_k: dict[int, float]
@@ -46,9 +50,13 @@ class Retrieval:
     queries: int
     without_relevant: int
     per_query: PerQuery = field(repr=False)
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def __str__(self):
-        recalls = ", ".join(f"R@{k} {100 * r:.1f} %" for k, r in self.recall_at_k.items())
+        recalls = ", ".join(
+            f"R@{k} {100 * r:.1f} %{in_percent(self.intervals.get(f'recall_at_{k}'))}"
+            for k, r in self.recall_at_k.items()
+        )
         without = f", {self.without_relevant:,} more without a relevant entry"
         return (
             f"{recalls}, MAP@R {self.map_at_r:.3f}, R-precision {self.r_precision:.3f} "
@@ -66,6 +74,7 @@ def retrieval(
     k=(1, 3),
     ties="mean",
     max_bytes=128 * 2**20,
+    bootstrap=0,
 ):
     """Recall@K, MAP@R and R-precision (Kim2020, Table I: R@1 and R@3), every entry ranked exactly.
 
@@ -89,6 +98,8 @@ def retrieval(
         k: Ranks for recall, at most the number of entries other than the query.
         ties: `"mean"` over all orders of tied entries, or `"index"`: the lowest index first.
         max_bytes: Memory for a block of distances; at least one row is computed at a time.
+        bootstrap: Number of replicates for 95 % intervals over the classes of the queries, see
+            `verification`; 0 for none, 1000 is usual.
 
     Returns:
         `Retrieval`; printing it shows the figures and their counts.
@@ -107,6 +118,7 @@ def retrieval(
     within = gallery_labels is None  # the queries are the gallery
     entry_labels = labels if within else ids("`gallery_labels`", gallery_labels)
     _check_sizes(embeddings, labels, gallery, entry_labels, within, distance)
+    bootstrap = whole("bootstrap", bootstrap, minimum=0)
     ks = _checked_ranks(k, len(entry_labels) - within)
     if ties not in TIES:
         raise ValueError(f"`ties` must be one of {TIES}. Received {ties!r}.")
@@ -128,6 +140,11 @@ def retrieval(
             starts = np.arange(len(entries))
         figures[query] = ranking_figures(hits, starts, relevant[query], ks)
     *recalls, map_at_r, r_precision = np.nanmean(figures, axis=0).tolist()
+    names, ranked = (*(f"recall_at_{rank}" for rank in ks), "map_at_r", "r_precision"), relevant > 0
+    intervals = {
+        name: mean_interval(column[ranked], query_codes[ranked], draws=bootstrap)
+        for name, column in zip(names, figures.T if bootstrap else (), strict=bootstrap > 0)
+    }
     return Retrieval(
         recall_at_k=dict(zip(ks, recalls, strict=True)),
         map_at_r=map_at_r,
@@ -135,6 +152,7 @@ def retrieval(
         queries=int((relevant > 0).sum()),
         without_relevant=int((relevant == 0).sum()),
         per_query=PerQuery(figures[:, :-2], figures[:, -2], figures[:, -1]),
+        intervals=intervals,
     )
 
 

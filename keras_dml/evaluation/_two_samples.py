@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from keras_dml._arrays import real, whole
-from keras_dml.evaluation._checks import check_finite
+from keras_dml.evaluation._checks import check_finite, ids
 from keras_dml.evaluation._distance_matrix import pairwise_values
 
 SYMMETRIES = {"max": np.maximum, "mean": lambda matrix, transposed: (matrix + transposed) / 2}
@@ -26,6 +26,7 @@ class TwoSamples:
         permutations: Number of permutations.
         first: Size of the first sample.
         second: Size of the second sample.
+        people: Number of people in both samples.
     """
 
     mmd2: float
@@ -33,22 +34,28 @@ class TwoSamples:
     permutations: int
     first: int
     second: int
+    people: int
 
     def __str__(self):
         return (
             f"MMD² {self.mmd2:.4g}, p = {self.p_value:.3g} ({self.first:,} and {self.second:,} "
-            f"examples, {self.permutations:,} permutations)"
+            f"examples of {self.people:,} people, {self.permutations:,} permutations of people)"
         )
 
 
-def two_samples(similarity, x, y, *, permutations=999, symmetry="max", seed=0):
+def two_samples(similarity, x, y, *, people=None, permutations=999, symmetry="max", seed=0):
     """Unbiased MMD^2 of two samples with a permutation p-value (Gretton2012; Monteiro2020,
     section 5).
 
+    Examples of one person resemble each other, so people are permuted and not examples. A person
+    who is in one sample only takes all examples along to the other sample. A person who is in both
+    samples exchanges the two sets of examples. A test that permutes the examples themselves rejects
+    equal distributions far too often.
+
     The similarities of all examples of both samples are computed once; permutations are products of
-    them with memberships. The p-value is exact for any similarity. MMD^2 itself is a
-    distance between distributions only for positive definite kernels: `max` and `mean` make a
-    learned similarity symmetric, not positive definite.
+    them with memberships. The p-value is exact for any similarity if people are exchangeable.
+    MMD^2 itself is a distance between distributions only for positive definite kernels: `max` and
+    `mean` make a learned similarity symmetric, not positive definite.
 
     Test examples that did not train the similarity, otherwise the p-value means nothing: split the
     data, learn on one part and test on the other.
@@ -58,6 +65,9 @@ def two_samples(similarity, x, y, *, permutations=999, symmetry="max", seed=0):
             as `PrototypicalClassifier.similarity` on embeddings.
         x: First sample, shape `(m, ...)`, at least 2 examples.
         y: Second sample, shape `(n, ...)`, at least 2 examples.
+        people: Required: the pair `(people of x, people of y)`, names of shapes `(m,)` and `(n,)`.
+            If no two examples share a person, give each example another name:
+            `(range(m), range(m, m + n))`.
         permutations: Number of permutations, at least 1; the p-value is at least
             `1 / (permutations + 1)`.
         symmetry: `"max"` or `"mean"` of S(a, b) and S(b, a).
@@ -67,13 +77,15 @@ def two_samples(similarity, x, y, *, permutations=999, symmetry="max", seed=0):
         `TwoSamples`; printing it shows the figures and their counts.
 
     Raises:
-        TypeError: `permutations` or `seed` is not an integer.
-        ValueError: A sample has fewer than 2 examples, shapes do not fit, a value or a similarity
-            is not finite, or an option is unknown.
+        TypeError: `permutations` or `seed` is not an integer, or names are invalid.
+        ValueError: A sample has fewer than 2 examples, shapes do not fit, `people` is missing or
+            does not name the person of each example, a value or a similarity is not finite, or an
+            option is unknown.
 
     >>> kernel = lambda a, b: np.exp(-((a - b.T) ** 2))
-    >>> found = two_samples(kernel, np.arange(8.0)[:, None], 9 + np.arange(8.0)[:, None])
-    >>> round(found.mmd2, 3), found.p_value
+    >>> x, y = np.arange(8.0)[:, None], 9 + np.arange(8.0)[:, None]
+    >>> result = two_samples(kernel, x, y, people=(range(8), range(8, 16)))
+    >>> round(result.mmd2, 3), result.p_value
     (0.191, 0.001)
     """
     x, y = real("`x`", x), real("`y`", y)
@@ -86,15 +98,44 @@ def two_samples(similarity, x, y, *, permutations=999, symmetry="max", seed=0):
     seed = whole("seed", seed, minimum=0)
     if symmetry not in SYMMETRIES:
         raise ValueError(f"`symmetry` must be one of {(*SYMMETRIES,)}. Received {symmetry!r}.")
+    codes = _person_of_each(people, len(x), len(y))
     pool = np.concatenate([x, y])
     check_finite("x and y", pool)
     matrix = pairwise_values("similarity", similarity, pool, pool)  # (m + n, m + n)
     check_finite("similarities", matrix)
     matrix = SYMMETRIES[symmetry](matrix, matrix.T)
     first = np.arange(len(pool)) < len(x)
-    draws = _memberships(first, permutations, np.random.default_rng(seed))
+    draws = _memberships(first, codes, permutations, np.random.default_rng(seed))
     mmd2, p_value = permutation_test(matrix, first, draws)
-    return TwoSamples(mmd2, p_value, permutations, len(x), len(y))
+    return TwoSamples(mmd2, p_value, permutations, len(x), len(y), int(codes.max()) + 1)
+
+
+def _person_of_each(people, m, n):
+    """Codes 0, 1, ... of the people of all examples, those of the first sample first."""
+    if people is None:
+        raise ValueError(
+            "`people` must name the person of each example, as the pair (people of x, people of "
+            "y): examples of one person resemble each other, and a test that ignores this rejects "
+            "equal distributions. Received None. If no two examples share a person, give "
+            f"`people=(range({m}), range({m}, {m + n}))`."
+        )
+    if not hasattr(people, "__len__") or isinstance(people, str) or len(people) != 2:
+        raise ValueError(
+            "`people` must be the pair (people of x, people of y). Received "
+            f"{f'{len(people)} entries' if hasattr(people, '__len__') else repr(people)}."
+        )
+    first, second = (ids("`people`", list(side)) for side in people)
+    if first.shape != (m,) or second.shape != (n,):
+        raise ValueError(
+            f"`people` must name the person of each example, {m:,} of `x` and {n:,} of `y`. "
+            f"Received names of shapes {first.shape} and {second.shape}."
+        )
+    if (first.dtype.kind in "US") != (second.dtype.kind in "US"):
+        raise TypeError(
+            "`people` must hold names of one kind for both samples. Received dtypes "
+            f"{first.dtype} and {second.dtype}. Turn them into strings first."
+        )
+    return np.unique(np.concatenate([first, second]), return_inverse=True)[1]
 
 
 def permutation_test(matrix, first, draws):
@@ -108,7 +149,7 @@ def permutation_test(matrix, first, draws):
     Returns:
         `(mmd2, p_value)`.
     """
-    statistic = _statistic(matrix, int(first.sum()))
+    statistic = _statistic(matrix)
     observed = float(statistic(first[None])[0])
     bound = observed - SAME * max(1.0, abs(observed), float(np.abs(matrix).max()))
     counts = [(int((statistic(block) >= bound).sum()), len(block)) for block in draws]
@@ -116,15 +157,17 @@ def permutation_test(matrix, first, draws):
     return observed, float((1 + above) / (1 + total))
 
 
-def _statistic(matrix, m):
-    """Function from memberships `(count, m + n)` to unbiased MMD^2, shape `(count,)`.
+def _statistic(matrix):
+    """Returns a function from memberships `(count, m + n)` to unbiased MMD^2, shape `(count,)`.
+
+    It is infinite if a sample has fewer than 2 examples: such permutations count against a
+    difference.
 
     With u the membership, K without its diagonal, `u' K u` is the sum within the first sample, and
     `u' K 1` and `1' K 1` give those across and within the second. A constant in K cancels, and is
     taken out first so that it costs no digits.
     """
     size = len(matrix)
-    n = size - m
     off = ~np.eye(size, dtype=bool)
     matrix = np.where(off, matrix - matrix[off].mean(), 0.0)
     sums = matrix.sum(axis=1)
@@ -132,19 +175,36 @@ def _statistic(matrix, m):
 
     def statistic(memberships):
         members = memberships.astype(np.float64)
+        m = members.sum(axis=1)
+        n = size - m
         within_first = np.einsum("bi,bi->b", members @ matrix, members)
         of_first = members @ sums
         across = of_first - within_first
         within_second = total - 2.0 * of_first + within_first
-        means = within_first / (m * (m - 1)) + within_second / (n * (n - 1))
-        return means - 2.0 * across / (m * n)
+        with np.errstate(divide="ignore", invalid="ignore"):  # of samples that are too small
+            means = within_first / (m * (m - 1)) + within_second / (n * (n - 1))
+            values = means - 2.0 * across / (m * n)
+        return np.where(np.minimum(m, n) < 2, np.inf, values)
 
     return statistic
 
 
-def _memberships(first, permutations, rng):
-    """Blocks of permuted memberships, booleans of shape `(count, m + n)`."""
+def _memberships(first, codes, permutations, rng):
+    """Blocks of memberships with permuted people, booleans of shape `(count, m + n)`.
+
+    Args:
+        first: Booleans, shape `(m + n,)`: which examples are of the first sample.
+        codes: Person of each example, shape `(m + n,)`.
+        permutations: Number of permutations.
+        rng: `numpy.random.Generator`.
+    """
+    in_first, in_second = (np.bincount(codes, side) > 0 for side in (first, ~first))
+    is_in_both = in_first & in_second  # (people,)
+    sides = in_first[~is_in_both]
     at_once = max(1, VALUES_AT_ONCE // len(first))
     for start in range(0, permutations, at_once):
         count = min(at_once, permutations - start)
-        yield rng.permuted(np.tile(first, (count, 1)), axis=1)
+        moved = np.empty((count, len(in_first)), dtype=bool)  # who changes the sample
+        moved[:, ~is_in_both] = rng.permuted(np.tile(sides, (count, 1)), axis=1) ^ sides
+        moved[:, is_in_both] = rng.integers(2, size=(count, int(is_in_both.sum())), dtype=bool)
+        yield moved[:, codes] ^ first

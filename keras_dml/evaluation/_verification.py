@@ -10,9 +10,9 @@ import numpy as np
 from sklearn.metrics import auc
 
 from keras_dml._arrays import whole
-from keras_dml.evaluation._bootstrap import bootstrap_intervals, without_errors
 from keras_dml.evaluation._checks import check_trials, person_codes
 from keras_dml.evaluation._equal_error_rate import crossing, crossing_threshold, error_curve
+from keras_dml.evaluation._people_weights import verification_intervals
 from keras_dml.evaluation._thresholds import TarAtFar, tar_at_far
 
 FARS = (0.01, 0.001)  # the rates that published figures quote
@@ -56,9 +56,8 @@ class Verification:
         trials: Numbers of genuine and imposter trials.
         roc: Arrays `far`, `tar`, `thresholds` over all distinct scores, from -inf on.
         det: Arrays `far`, `frr`, `thresholds` of the same points.
-        intervals: 95 % bootstrap intervals by name (`"auc"`, `"eer"`, `"tar_at_far_0.01"`); empty
-            when no bootstrap was asked for. Without any error the far end is that of the rule of
-            three: 3 / n for n people.
+        intervals: 95 % intervals by name (`"auc"`, `"eer"`, `"tar_at_far_0.01"`); empty when no
+            bootstrap was asked for.
         scores: The distances, shape `(trials,)`.
         genuine: The booleans, shape `(trials,)`.
     """
@@ -111,10 +110,15 @@ def verification(scores, genuine, *, people=None, bootstrap=0, seed=0):
         scores: Distances of the trials, any shape; smaller is closer. A similarity S enters as -S.
         genuine: Booleans of the same shape, True where probe and claim are one person.
         people: `(probe_ids, claimed_ids)`, the two people of each trial, each of a shape that
-            broadcasts to that of `scores`. With them the bootstrap draws people, since trials that
-            share a person are not independent; without them it draws trials, and its intervals
-            are too narrow where people recur.
-        bootstrap: Number of replicates for the 95 % intervals; 0 for none, 1000 is usual.
+            broadcasts to that of `scores`. With them the bootstrap weights people, because trials
+            that share a person are not independent. Without them it weights trials, and its
+            intervals are too narrow if people recur.
+        bootstrap: Number of replicates for the 95 % intervals; 0 for none, 1000 is usual. The
+            Bayesian bootstrap (Rubin1981) weights people at random and adds one more person, who
+            errs in every genuine trial at the bad end of an interval, and in none at the good end
+            (Gaffke2005). An added error never moves an end to a better rate. Without any error in
+            n people the EER ends at `1 - 0.025**(1 / n)` (Clopper1934). In simulations of 10 to
+            100 people the intervals of the EER covered 95 to 100 %, see `tests/bench/coverage.py`.
         seed: Seed of the bootstrap.
 
     Returns:
@@ -144,12 +148,9 @@ def verification(scores, genuine, *, people=None, bootstrap=0, seed=0):
     fars = [wanted for wanted, point in points.items() if not math.isnan(point.tar)]
     intervals = {}
     if bootstrap:
-        intervals = bootstrap_intervals(
+        intervals = verification_intervals(
             scores, genuine, people=codes, draws=bootstrap, fars=fars, seed=seed
         )
-        if rate == 0:  # then no replicate has an error either
-            most = without_errors(codes, genuine)
-            intervals = {name: (1.0 - most, 1.0) for name in intervals} | {"eer": (0.0, most)}
     return Verification(
         auc=float(auc(far, tar)),
         eer=float(rate),

@@ -98,7 +98,7 @@ class Decisions:
         is_near = math.isfinite(least) and least <= limit
         tied = tied if is_near and len(tied) > 1 else ()
         person = nearest[0].person if is_near and not tied else None
-        rates = () if used is None else (*used.among(people), used.far, used.extrapolated)
+        rates = () if used is None else (used.among(people), used.far, used.extrapolated)
         return Identification(person, nearest, limit, people, *rates, tied=tied)
 
     def reject(self, person: str, recordings) -> None:

@@ -105,7 +105,7 @@ class Threshold:
         return self.far < self.strictest
 
     def people_needed(self, far):
-        """About how many people another rate would need, who differ as these do, see
+        """Returns the fewest and the most people whom another rate would need, see
         `keras_dml.evaluation.Certificate`."""
         shown = evaluation.FalseAccepts(
             self.value, self.far, self.far_ci95, self.people, self.trials, self.independent
@@ -113,23 +113,26 @@ class Threshold:
         return shown.people_needed(far)
 
     def among(self, people):
-        """Rates of identification by one recording, where so many people are enrolled: the largest
-        that go with `far` and `tar`, which are those of the people that it was set on.
+        """Returns a bound of the rate at which identification takes a stranger for one of n people
+        enrolled (FPIR): `n FAR`, at most 1.
 
-        Returns:
-            `(fpir, fnir)`: of strangers who are taken for somebody, `n FAR`; of people enrolled who
-            are taken for a stranger or somebody else, `1 - TAR + (n - 1) FAR`; at most 1 each.
+        The rate of people enrolled who are not found (FNIR) has no such bound that is of use: `1 -
+        TAR + (n - 1) FAR` was 70 % among 30 people where 12 % was measured. Measure it by
+        `keras_dml.evaluation.identification` and `imposters`.
+
+        Args:
+            people: Number of people enrolled.
         """
-        fpir, fnir = people * self.far, 1 - self.tar + max(people - 1, 0) * self.far
-        return min(1.0, fpir), min(1.0, fnir)
+        return min(1.0, people * self.far)
 
     def __str__(self):
         low, high = (100 * bound for bound in self.far_ci95)
+        fewest, most = self.people_needed(self.far / 10)
         said = (
             f"threshold {self.value:.4g} for FAR {100 * self.far:g} % (95 % interval {low:.2g} to "
             f"{high:.2g} %, {self.method}: {self.people} people, {self.trials:,} imposter trials), "
             f"TAR {100 * self.tar:.1f} %; FAR {10 * self.far:g} % would need about "
-            f"{self.people_needed(self.far / 10):,} people"
+            f"{fewest:,} to {most:,} people"
         )
         return "\n".join([said, *map(str, self.groups)])
 
@@ -181,7 +184,6 @@ class Identification:
         people: Number of people that were compared.
         fpir: False positive identification rate among so many people, see `Threshold.among`; None
             for a threshold of your own.
-        fnir: The same of the false negative identification rate.
         far: False accept rate of the threshold; None for a threshold of your own.
         extrapolated: Whether these rates are no promise, see `Threshold.extrapolated`.
         tied: The nearest people, if two or more within the threshold are equally near: there is no
@@ -193,7 +195,6 @@ class Identification:
     threshold: float
     people: int
     fpir: float | None = None
-    fnir: float | None = None
     far: float | None = None
     extrapolated: bool = False
     tied: tuple[str, ...] = ()
@@ -212,11 +213,10 @@ class Identification:
 
     @property
     def rates(self):
-        """FPIR and FNIR in words; empty for a threshold of your own."""
+        """FPIR in words; empty for a threshold of your own."""
         if self.fpir is None:
             return ""
-        fpir, fnir = 100 * self.fpir, 100 * self.fnir
-        return f"among {self.people} people FPIR up to {fpir:.3g} %, FNIR up to {fnir:.3g} %"
+        return f"among {self.people} people FPIR up to {100 * self.fpir:.3g} %"
 
     def __str__(self):
         nearest = ", ".join(f"{one.person} {one.score:.4g}" for one in self.candidates)

@@ -5,8 +5,9 @@ import math
 from keras_dml.zoo import catalog
 
 _OWN = (
-    "Each threshold is set on these people, none of whom the file has seen, and held fixed in its "
-    "intervals; the headline's TAR finds it anew in each replicate."
+    "Each threshold is set on these people, none of whom the file has seen. The interval of its "
+    "FAR is that of the certificate. The interval of its TAR holds the threshold fixed; the "
+    "headline's TAR finds it anew in each replicate."
 )
 _APART = (
     "Each certificate counts independent pairs at its own threshold. A stricter one accepts fewer "
@@ -97,7 +98,7 @@ def _threshold_section(title, rows_of_card, card):
         (
             f"{row['value']:.4g}",
             f"{100 * row['far']:g} %",
-            catalog.percents(row["far_ci95"]),
+            catalog.percents(catalog.far_interval(row)),
             catalog.with_interval(row["tar"], row["tar_ci95"]),
             str(row["enrolled"]),
             str(row["people"]),
@@ -128,7 +129,7 @@ def _certified(row):
     """What the people of a threshold support, in a sentence."""
     found = row["certificate"]
     needed = " and ".join(
-        f"{100 * float(far):g} % takes about {count:,} people"
+        f"{100 * float(far):g} % takes {catalog.people_in_words(count)} people"
         for far, count in found["people_needed"].items()
     )
     return (

@@ -100,9 +100,9 @@ def thresholds(trials, groups=None):
             FAR between people of one group; a person of no group has None. None for none.
 
     Returns:
-        Dicts of `far`, `value`, `trials`, `far_ci95`, `tar`, `tar_ci95`, `score` in words,
-        `enrolled`, `people`, `certificate`, see `certificate`, and `within`, a list of the FAR in
-        one group by confounder.
+        Dicts of `far`, `value`, `trials`, `tar`, `tar_ci95`, `score` in words, `enrolled`,
+        `people`, `certificate`, see `certificate`, and `within`, a list of the FAR in one group by
+        confounder.
     """
     imposters = int((~trials.genuine).sum())
     return [_threshold(trials, far, groups or {}) for far in FARS if imposters >= np.rint(1 / far)]
@@ -118,15 +118,15 @@ def certificate(found, far):
     Returns:
         Dict of `ci95`, the interval of the rate of as many other people, `independent`, how many
         independent pairs of people the trials are worth, `strictest`, the lowest rate that these
-        support, and `people_needed`, about how many people this rate or a tenth of it would take
-        where it is lower, by its text.
+        support, and `people_needed`, the fewest and the most people whom this rate or a tenth of
+        it would take where it is lower, by its text.
     """
     return {
         "ci95": list(map(float, found.ci95)),
         "independent": round(float(found.independent), 1),
         "strictest": float(found.strictest),
         "people_needed": {
-            f"{rate:g}": found.people_needed(rate)
+            f"{rate:g}": list(found.people_needed(rate))
             for rate in (far, far / 10)
             if rate < found.strictest
         },
@@ -143,7 +143,6 @@ def _threshold(trials, far, groups):
         "far": far,
         "value": value,
         "trials": found.imposter,
-        "far_ci95": list(found.far_ci95),
         "tar": found.tar,
         "tar_ci95": list(found.tar_ci95),
         "score": SCORE,

@@ -261,6 +261,30 @@ def points(value, bounds):
     return f"{100 * value:.{_digits(bounds)}f} points [{percents(bounds, unit='')}]"
 
 
+def far_interval(row):
+    """The 95 % interval of the false accept rate of a threshold.
+
+    A threshold that was chosen on the people who show its rate has the interval of its certificate:
+    an interval over these people takes the threshold as given and covers far too rarely.
+
+    Args:
+        row: Entry of a card's `thresholds`.
+    """
+    return row["certificate"]["ci95"] if "certificate" in row else row["far_ci95"]
+
+
+def people_in_words(count):
+    """How many people a rate takes: `29 to 600`, or `about 59` of cards with one number.
+
+    Args:
+        count: The fewest and the most people, or a number.
+    """
+    if isinstance(count, int):
+        return f"about {count:,}"
+    fewest, most = count
+    return f"{fewest:,} to {most:,}"
+
+
 def percents(bounds, unit=" %"):
     """`0.6 to 3.1 %`: an interval in percent."""
     low, high = (f"{100 * bound:.{_digits(bounds)}f}" for bound in bounds)

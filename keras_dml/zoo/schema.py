@@ -96,7 +96,7 @@ BASELINE = {
 }
 # What the people of a threshold support: the interval of the rate of as many other people, how many
 # independent pairs of people the trials are worth, the lowest rate that these support, and about
-# how many people lower ones would take, by their text.
+# how many people lower ones would take, by their text: the fewest and the most, or one number.
 CERTIFICATE = {
     "ci95": interval,
     "independent": number,
@@ -105,12 +105,13 @@ CERTIFICATE = {
 }
 # `within` is the rate between people of one group of a known confounder. `carried` says how a
 # threshold came from models of other people; without it, it is the file's own. `method` is whether
-# its rate was counted or extrapolated.
+# its rate was counted or extrapolated. The interval of the rate is that of the certificate;
+# `far_ci95` is that of cards without a certificate.
 THRESHOLD = {
     "far": number,
     "value": number,
     "trials": whole,
-    "far_ci95": interval,
+    "far_ci95?": interval,
     "tar": number,
     "tar_ci95": interval,
     "score": text,
@@ -269,6 +270,10 @@ def _contradictions(card):
     for i, baseline in enumerate(card["baselines"]):
         if baseline["difference"]["metric"] not in _metrics(baseline):
             yield f"card.baselines[{i}].difference.metric must be the metric of one of its rows"
+    for key in ("thresholds", "device_thresholds"):
+        for i, row in enumerate(card.get(key, ())):
+            if "certificate" not in row and "far_ci95" not in row:
+                yield f"card.{key}[{i}] must have a certificate or far_ci95, an interval"
     both = set(data.get("train_subjects", ())) & set(data.get("test_subjects", ()))
     if both:
         yield f"card.data names {len(both)} people in train_subjects and in test_subjects"

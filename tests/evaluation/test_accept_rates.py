@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from keras_dml.evaluation import accept_rates, verification
 from tests.evaluation.test_bootstrap import matrix
@@ -22,18 +23,24 @@ def test_an_interval_over_people_is_that_of_drawing_them_one_by_one():
     found = accept_rates(scores, genuine, 0.0, people=people, bootstrap=4000)
     rng, rates = np.random.default_rng(5), []
     for _ in range(4000):
-        drawn = rng.integers(12, size=12)
-        block = scores[np.ix_(drawn, drawn)][drawn[:, None] != drawn]
-        rates.append((block <= 0.0).mean())
-    np.testing.assert_allclose(found.far_ci95, np.percentile(rates, [2.5, 97.5]), rtol=0, atol=0.02)
+        weights = rng.dirichlet(np.ones(13))
+        pairs = np.outer(weights[:12], weights[:12])[~genuine]
+        rate = np.average(scores[~genuine] <= 0.0, weights=pairs)
+        rates.append([rate * (1 - weights[12]), rate * (1 - weights[12]) + weights[12] / 2])
+    low, high = np.transpose(rates)
+    expected = np.percentile(low, 2.5), np.percentile(high, 97.5)
+    np.testing.assert_allclose(found.far_ci95, expected, rtol=0, atol=0.02)
 
 
-def test_where_nobody_errs_the_bound_is_that_of_the_rule_of_three():
+def test_where_nobody_errs_the_bounds_are_those_of_one_more_person():
     scores, genuine, people = matrix(shift=99)
-    found = accept_rates(scores, genuine, -50.0, people=people, bootstrap=20)
-    assert (found.far, found.far_ci95) == (0.0, (0.0, 3 / 24))
-    assert (found.tar, found.tar_ci95) == (1.0, (1 - 3 / 24, 1.0))
-    assert str(found).startswith("FAR 0 % [0 to 12.5 %], TAR 100 % [88 to 100 %] at threshold -50")
+    result = accept_rates(scores, genuine, -50.0, people=people, bootstrap=4000)
+    bound = scipy.stats.binomtest(0, 24).proportion_ci(0.95, method="exact").high
+    assert (result.far, result.tar) == (0.0, 1.0)
+    assert result.far_ci95 == pytest.approx((0.0, bound / 2), abs=0.006)
+    assert result.tar_ci95 == pytest.approx((1 - bound, 1.0), abs=0.012)
+    by_trial = accept_rates(scores, genuine, -50.0, bootstrap=2000)
+    assert by_trial.far_ci95 == pytest.approx((0, 1 - 0.025 ** (1 / 552)), abs=0.001)
 
 
 def test_no_replicate_is_refused():

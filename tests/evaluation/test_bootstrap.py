@@ -1,11 +1,18 @@
-"""Bootstrap intervals that draw people."""
+"""Bootstrap intervals that draw or weight people."""
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keras_dml.evaluation import _bootstrap, equal_error_rate, verification
+from keras_dml.evaluation import (
+    _bootstrap,
+    _people_weights,
+    accept_rates,
+    equal_error_rate,
+    verification,
+)
 from keras_dml.evaluation._equal_error_rate import crossing, crossing_threshold
 from tests.goldens import golden
 
@@ -50,7 +57,7 @@ def test_a_weighted_replicate_is_the_trials_repeated_so_often(rows):
     order = np.argsort(scores, kind="stable")
     ends = np.append(np.flatnonzero(np.diff(scores[order])), scores.size - 1)
     curves = _bootstrap._weighted_curves(weights[None, order].astype(float), genuine[order], ends)
-    auc, eer, tar = _bootstrap._figures(*curves, (0.25,))[0]
+    auc, eer, tar = _people_weights._figures(*curves, (0.25,))[0]
     repeated = verification(np.repeat(scores, weights), np.repeat(genuine, weights))
     assert auc == pytest.approx(repeated.auc, abs=1e-12)
     assert eer == pytest.approx(repeated.eer, abs=1e-12)
@@ -83,22 +90,100 @@ def test_trials_said_over_again_do_not_narrow_the_interval_of_people():
 def test_replicates_without_both_kinds_are_drawn_again():
     scores, genuine, people = matrix(people=2, shift=9.0)
     found = verification(scores, genuine, people=people, bootstrap=100)
-    assert found.intervals["eer"] == (0.0, 1.0)  # of two people the rule of three says nothing
+    assert found.intervals["eer"][1] == pytest.approx(bound_without_errors(2), abs=0.1)
 
 
-def test_without_any_error_the_far_end_is_that_of_the_rule_of_three():
+def bound_without_errors(count):
+    """Upper end of the two-sided 95 % interval of Clopper and Pearson."""
+    return scipy.stats.binomtest(0, count).proportion_ci(0.95, method="exact").high
+
+
+def test_without_any_error_the_far_end_is_that_of_clopper_and_pearson():
     scores, genuine, people = matrix(shift=99)
-    found = verification(scores, genuine, people=people, bootstrap=20).intervals
-    assert found["eer"] == (0.0, 3 / 24)
-    assert found["auc"] == found["tar_at_far_0.01"] == (1 - 3 / 24, 1.0)
-    by_trial = verification(np.tile(scores, (4, 1)), np.tile(genuine, (4, 1)), bootstrap=20)
-    assert by_trial.intervals["eer"] == (0.0, 3 / 96)
+    result = verification(scores, genuine, people=people, bootstrap=4000).intervals
+    for name, end in (("eer", 0), ("auc", 1), ("tar_at_far_0.01", 1)):
+        assert result[name][end] == end
+        assert abs(end - result[name][1 - end]) == pytest.approx(bound_without_errors(24), abs=0.01)
+    often = [np.tile(array, (4, 1)) for array in (scores, genuine)]
+    by_trial = verification(*often, bootstrap=4000).intervals["eer"]
+    assert by_trial == pytest.approx((0, bound_without_errors(96)), abs=0.004)
+
+
+def slow_interval(scores, draws):
+    """The interval of the EER, where everybody has one recording and claims to be everybody."""
+    rng, size = np.random.default_rng(77), len(scores)
+    ends = [], []
+    for _ in range(draws):
+        *weights, more = rng.dirichlet(np.ones(size + 1))
+        for errs, rates in zip((False, True), ends, strict=True):
+            share = more / (more + sum(weights))
+            below, previous = 0.0, (0.0, 1.0 if errs else 1 - share)
+            for threshold in np.sort(scores, axis=None):
+                pairs = [(a, b) for a in range(size) for b in range(size) if a != b]
+                passed = sum(weights[a] * weights[b] for a, b in pairs if scores[a, b] <= threshold)
+                far = passed / sum(weights[a] * weights[b] for a, b in pairs)
+                tar = sum(weights[a] for a in range(size) if scores[a, a] <= threshold)
+                tar = (1 - share) * tar / sum(weights) + (0 if errs else share)
+                if far >= 1 - tar:
+                    below, above = previous[1] - previous[0], far - (1 - tar)
+                    rates.append(previous[0] + below / (below + above) * (far - previous[0]))
+                    break
+                previous = far, 1 - tar
+    return np.percentile(ends[0], 2.5), np.percentile(ends[1], 97.5)
+
+
+def test_an_interval_of_the_eer_is_that_of_a_slow_loop():
+    scores, genuine, people = matrix(people=5, seed=3)
+    result = verification(scores, genuine, people=people, bootstrap=8000).intervals["eer"]
+    assert result == pytest.approx(slow_interval(scores, 1500), abs=0.04)
+
+
+def changed(rng, scores, genuine):
+    """The scores with one error more: a genuine trial further, or an imposter trial nearer."""
+    scores = scores.copy()
+    row, column = rng.integers(len(scores), size=2)
+    scores[row, column] += rng.exponential() * (1 if genuine[row, column] else -1)
+    return scores
+
+
+@pytest.mark.parametrize("by_people", [True, False])
+def test_an_added_error_never_makes_an_end_better(by_people):
+    """From no error on, one changed score at a time."""
+    scores, genuine, people = matrix(people=8, shift=8)
+    options = {"people": people if by_people else None, "bootstrap": 100}
+    rng, ends = np.random.default_rng(0), []
+    for _ in range(150):
+        intervals = verification(scores, genuine, **options).intervals
+        rates = accept_rates(scores, genuine, -3.0, **options)
+        worse = [*intervals["eer"], *rates.far_ci95]
+        better = [*intervals["auc"], *rates.tar_ci95]
+        ends.append([*worse, *(-value for value in better)])
+        assert all(0 <= value <= 1 for value in (*worse, *better))
+        scores = changed(rng, scores, genuine)
+    assert (np.diff(ends, axis=0) >= -1e-12).all()
+    assert (np.array(ends[-1]) > np.array(ends[0]) + 0.001).all()
+
+
+@pytest.mark.parametrize("by_people", [True, False])
+def test_the_order_of_the_trials_does_not_matter(by_people, rng):
+    scores, genuine, people = matrix(people=9)
+    scores = np.round(scores, 1)  # ties
+    sides = [np.broadcast_to(side, scores.shape).ravel() for side in people]
+    order = rng.permutation(scores.size)
+    results = []
+    for rows in (np.arange(scores.size), order):
+        named = tuple(side[rows] for side in sides) if by_people else None
+        given_ = scores.ravel()[rows], genuine.ravel()[rows]
+        rates = accept_rates(*given_, 0.0, people=named, bootstrap=200)
+        figures = verification(*given_, people=named, bootstrap=200)
+        results.append((figures.intervals, rates.far_ci95, rates.tar_ci95))
+    assert results[0] == results[1]
 
 
 def test_memory_at_once_does_not_change_the_replicates(monkeypatch):
     scores, genuine, people = matrix()
     whole = verification(scores, genuine, people=people, bootstrap=50)
-    monkeypatch.setattr(_bootstrap, "VALUES_AT_ONCE", 7 * scores.size)
+    monkeypatch.setattr(_people_weights, "VALUES_AT_ONCE", 7 * scores.size)
     chunked = verification(scores, genuine, people=people, bootstrap=50)
     assert chunked.intervals == whole.intervals
 

@@ -39,14 +39,33 @@ def test_as_many_people_as_were_said_to_be_needed_are_enough():
     scores, people = trials(20)
     with pytest.raises(ValueError, match="beyond what these 20") as said:
         certificate(scores, people, 0.01)
-    count = int(str(said.value).split("take about ")[1].split(" ")[0])
-    for seed in range(5):
-        assert certificate(*trials(count, seed=seed), 0.01).strictest <= 0.01
+    fewest, most = str(said.value).split("take about ")[1].split(" people")[0].split(" to ")
+    for seed in range(2):
+        assert certificate(*trials(int(most), seed=seed), 0.01).strictest <= 0.01
+        assert 20 < int(fewest) < int(most) == 600
+
+
+def test_the_range_of_people_holds_the_number_that_a_population_takes():
+    """Numbers said by 15 people each; each range holds how many of the same kind support 1 %."""
+    sizes, supported = np.arange(20, 201, 20), []
+    for size in sizes:
+        strictest = [false_accepts(*trials(size, seed=s), -2.3).strictest for s in range(3)]
+        supported.append(np.mean(strictest) <= 0.01)
+    enough = sizes[np.argmax(supported)]
+    assert any(supported)
+    for seed in range(10):
+        fewest, most = false_accepts(*trials(15, seed=seed), -2.3).people_needed(0.01)
+        assert fewest <= enough <= most
+
+
+def test_more_people_narrow_the_range():
+    ranges = [false_accepts(*trials(n), -1.5).people_needed(0.001) for n in (10, 40, 160)]
+    assert ranges[0][0] <= ranges[1][0] <= ranges[2][0] and {most for _, most in ranges} == {6000}
 
 
 def test_where_the_smallest_scores_are_all_alike_nothing_is_known_of_the_dependence():
     scores, people = trials()
-    with pytest.raises(ValueError, match="worth 20 independent pairs .* about 600 people"):
+    with pytest.raises(ValueError, match="worth 20 independent pairs .* about 154 to 600 people"):
         certificate(np.round(scores) * 0, people, 0.01)
 
 
@@ -60,7 +79,8 @@ def test_it_says_what_it_knows():
     said = str(found)
     assert said.startswith(f"threshold {found.threshold:.4g} for FAR 5 % [")
     assert "counted over people: 40 people, 4,680 imposter trials worth" in said
-    assert f"0.5 % would need about {found.people_needed(0.005)} people" in said
+    fewest, most = found.people_needed(0.005)
+    assert f"0.5 % would need about {fewest} to {most:,} people" in said
 
 
 def test_a_tail_is_followed_only_where_it_was_asked_for_and_says_so():

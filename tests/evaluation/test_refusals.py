@@ -20,6 +20,11 @@ def few_shot(x, y, shots=1):
     return evaluation.few_shot(x, y, ways=2, shots=shots, **options)
 
 
+def two_samples(x, **options):
+    people = range(len(POINTS)), range(len(POINTS), 2 * len(POINTS))
+    return evaluation.two_samples(lambda a, b: a @ b.T, x, POINTS, people=people, **options)
+
+
 OF_NUMBERS = {
     "verification": (lambda x: evaluation.verification(x, GENUINE), SCORES),
     "equal_error_rate": (lambda x: evaluation.equal_error_rate(x, GENUINE), SCORES),
@@ -47,7 +52,7 @@ OF_NUMBERS = {
     ),
     "support_means": (lambda x: evaluation.support_means(x, CLASSES), POINTS),
     "embedding_clustering": (lambda x: evaluation.embedding_clustering(x, CLASSES), POINTS),
-    "two_samples": (lambda x: evaluation.two_samples(lambda a, b: a @ b.T, x, POINTS), POINTS),
+    "two_samples": (lambda x: two_samples(x), POINTS),
     "novelty": (lambda x: evaluation.novelty(x), TABLE),
     "one_class_svm": (lambda x: evaluation.novelty_by_one_class_svm(x, TABLE), TABLE),
     "novelty_detection": (lambda x: evaluation.novelty_detection(x, SCORES), SCORES),
@@ -147,7 +152,7 @@ def test_a_count_that_is_no_whole_number_is_refused(count):
         lambda: evaluation.retrieval(POINTS, CLASSES, k=(count,)),
         lambda: evaluation.nearest_entries(POINTS, k=count),
         lambda: few_shot(POINTS, CLASSES, count),
-        lambda: evaluation.two_samples(lambda a, b: a @ b.T, POINTS, POINTS, permutations=count),
+        lambda: two_samples(POINTS, permutations=count),
     ]
     for call in calls:
         with pytest.raises(TypeError, match="must be an integer. Received: "):
@@ -163,7 +168,7 @@ SEEDED = {
     "eer_comparison": lambda s: evaluation.eer_comparison(
         {"a": [SCORES]}, GENUINE, bootstrap=2, seed=s
     ),
-    "two_samples": lambda s: evaluation.two_samples(lambda a, b: a @ b.T, POINTS, POINTS, seed=s),
+    "two_samples": lambda s: two_samples(POINTS, seed=s),
     "embedding_clustering": lambda s: evaluation.embedding_clustering(POINTS, CLASSES, seed=s),
     "split_subjects": lambda s: splits.split_subjects(CLASSES, seed=s),
     "random_enrollments": lambda s: splits.random_enrollments(CLASSES, observed=1, seed=s),

@@ -8,8 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from keras_dml.evaluation import _two_samples, two_samples
+from keras_dml import evaluation
+from keras_dml.evaluation import _two_samples
 from tests.goldens import golden
+
+
+def two_samples(similarity, x, y, **options):
+    """The test where each example is of another person."""
+    people = np.split(np.arange(len(x) + len(y)), [len(x)])
+    return evaluation.two_samples(similarity, x, y, **{"people": people, **options})
 
 
 def of_matrix(matrix):
@@ -49,11 +56,11 @@ def test_golden_mmd_permutation():
     mmd2, p_value = _two_samples.permutation_test(matrix, members, [draws[:9], draws[9:]])
     assert mmd2 == pytest.approx(expected["mmd2"], rel=1e-9)
     assert p_value == pytest.approx(expected["p_value"], rel=1e-9)
-    permuted = _two_samples._statistic(matrix, first)(draws)
+    permuted = _two_samples._statistic(matrix)(draws)
     np.testing.assert_allclose(permuted, expected["permuted"], rtol=1e-9, atol=1e-12)
     assert np.sum(permuted >= mmd2) == expected["at_least_as_large"]
     splits = memberships(list(itertools.combinations(range(7), first)), 7, first)
-    every = _two_samples._statistic(matrix, first)(splits)
+    every = _two_samples._statistic(matrix)(splits)
     assert np.mean(every >= mmd2 - 1e-12) == pytest.approx(expected["p_value_over_all_35_splits"])
     assert every.mean() == pytest.approx(expected["mean_over_all_35_splits"], abs=1e-12)
     assert two_samples(of_matrix(kernel), *numbers(first, 7)).mmd2 == pytest.approx(mmd2)
@@ -125,8 +132,74 @@ def test_blocks_of_any_size_give_the_same(rng, monkeypatch):
 
 
 def test_it_prints_the_figures_with_their_counts():
-    found = _two_samples.TwoSamples(0.01234, 0.004, 999, 1200, 900)
-    assert str(found) == "MMD² 0.01234, p = 0.004 (1,200 and 900 examples, 999 permutations)"
+    result = _two_samples.TwoSamples(0.01234, 0.004, 999, 1200, 900, 1010)
+    assert str(result) == (
+        "MMD² 0.01234, p = 0.004 (1,200 and 900 examples of 1,010 people, 999 permutations of "
+        "people)"
+    )
+
+
+def walks(rng, people, recordings):
+    """Examples that lie near their person's own center, shape `(people * recordings, 2)`."""
+    centers = np.repeat(rng.normal(size=(people, 2)), recordings, axis=0)
+    return centers + 0.3 * rng.normal(size=centers.shape)
+
+
+@pytest.mark.parametrize(("people", "recordings"), [(8, 5), (4, 10), (5, 1)])
+def test_equal_samples_of_few_people_are_rejected_as_often_as_the_level_says(people, recordings):
+    """At 5 %: 200 tests, of which 19 or more have a chance of 1 %."""
+    names = np.repeat(np.arange(2 * people), recordings)
+    rejected = 0
+    for seed in range(200):
+        rng = np.random.default_rng([people, seed])
+        x, y = walks(rng, people, recordings), walks(rng, people, recordings)
+        result = evaluation.two_samples(
+            gaussian, x, y, people=np.split(names, 2), permutations=99, seed=seed
+        )
+        rejected += result.p_value <= 0.05
+    assert rejected < 19
+    assert result.people == 2 * people
+
+
+def test_people_of_both_samples_exchange_their_examples(rng):
+    """Six people on two days: 64 exchanges, each as likely as the others."""
+    day, next_day = walks(rng, 6, 4), walks(rng, 6, 4)
+    people = np.repeat(list("abcdef"), 4)
+    pool = np.concatenate([day, next_day])
+    matrix, first = gaussian(pool, pool), np.arange(48) < 24
+    moved = [np.tile(np.repeat(moves, 4), 2) for moves in itertools.product([0, 1], repeat=6)]
+    values = [loop(matrix, first ^ (moves == 1)) for moves in moved]
+    expected = np.mean(np.array(values) >= loop(matrix, first) - 1e-12)
+    result = evaluation.two_samples(
+        gaussian, day, next_day, people=(people, people), permutations=4000
+    )
+    assert result.p_value == pytest.approx(expected, abs=0.03)
+    assert result.people == 6
+
+
+def test_samples_of_people_who_differ_are_told_apart(rng):
+    x, y = walks(rng, 12, 3), walks(rng, 9, 4) + 3
+    people = np.repeat(np.arange(12), 3), np.repeat(np.arange(12, 21), 4)
+    assert evaluation.two_samples(gaussian, x, y, people=people).p_value == 0.001
+
+
+def test_permutations_that_leave_one_example_count_against_a_difference(rng):
+    """Of one person with three examples and two people with one, one split in three is possible."""
+    people = [0, 0, 0], [1, 2]
+    result = evaluation.two_samples(
+        gaussian, rng.normal(size=(3, 2)) + 9, rng.normal(size=(2, 2)), people=people
+    )
+    assert result.p_value == 1
+
+
+def test_the_order_of_examples_does_not_matter(rng):
+    x, y = walks(rng, 6, 3), walks(rng, 5, 3)
+    names = np.repeat(np.arange(6), 3), np.repeat(np.arange(6, 11), 3)
+    order = rng.permutation(18)
+    result = evaluation.two_samples(gaussian, x, y, people=names)
+    again = evaluation.two_samples(gaussian, x[order], y, people=(names[0][order], names[1]))
+    assert again.p_value == result.p_value
+    assert again.mmd2 == pytest.approx(result.mmd2, abs=1e-12)
 
 
 X = np.arange(6.0).reshape(3, 2)
@@ -144,9 +217,19 @@ X = np.arange(6.0).reshape(3, 2)
         (dict(similarity=lambda a, b: a @ b.T * np.nan), "`similarities` must be finite"),
         (dict(permutations=0), "`permutations` must be at least 1"),
         (dict(symmetry="none"), "must be one of .*'mean'.* Received 'none'"),
+        (dict(people=None), r"`people` must name the person.*None.*range\(3\), range\(3, 6\)"),
+        (dict(people=([0, 1, 2],)), "`people` must be the pair.*1 entries"),
+        (dict(people=7), "`people` must be the pair.*7"),
+        (dict(people="ab"), "`people` must be the pair"),
+        (dict(people=([0, 1], [2, 3, 4])), r"3 of `x` and 3 of `y`.*\(2,\) and \(3,\)"),
     ],
 )
 def test_samples_that_cannot_be_compared_are_refused(changes, message):
     given_ = dict(similarity=gaussian, x=X, y=X) | changes
     with pytest.raises(ValueError, match=message):
         two_samples(**given_)
+
+
+def test_names_of_two_kinds_are_refused():
+    with pytest.raises(TypeError, match="names of one kind"):
+        evaluation.two_samples(gaussian, X, X, people=([0, 1, 2], list("abc")))

@@ -147,7 +147,10 @@ def test_the_permutation_test_of_two_samples(rng):
             n_resamples=np.inf,
             vectorized=False,
         )
-        result = evaluation.two_samples(kernel, x[:, None], y[:, None], permutations=9999)
+        people = range(5), range(5, 10)
+        result = evaluation.two_samples(
+            kernel, x[:, None], y[:, None], people=people, permutations=9999
+        )
         assert result.mmd2 == pytest.approx(exact.statistic, rel=1e-9)
         assert result.p_value == pytest.approx(exact.pvalue, abs=4 * 0.5 / np.sqrt(9999))
 

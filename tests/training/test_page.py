@@ -52,16 +52,21 @@ def test_a_change_of_the_distance_is_told_apart_from_that_of_the_file():
 
 def test_a_threshold_says_what_its_people_support():
     found = {"ci95": [0.002, 0.031], "independent": 170.4, "strictest": 3 / 170.4}
-    row = {**CARD["thresholds"][0], "certificate": {**found, "people_needed": {"0.001": 634}}}
+    row = {
+        **CARD["thresholds"][0],
+        "certificate": {**found, "people_needed": {"0.001": [134, 6000]}},
+    }
     card = {**CARD, "embedding": {"distance": "euclidean"}}
     section = page_tables.thresholds({**card, "thresholds": [row]})
     assert (
         "Certificate of FAR 1 %: the 36 people are worth 170 independent pairs; the rate of as "
-        "many others is 0.2 to 3.1 % (95 %). They support 1.8 % and more; 0.1 % takes about 634 "
-        "people."
+        "many others is 0.2 to 3.1 % (95 %). They support 1.8 % and more; 0.1 % takes 134 to "
+        "6,000 people."
     ) in section
     assert "Certificate" not in page_tables.thresholds(card)
     assert "take the larger" not in section
+    assert "| 0.2 to 3.1 % |" in section and "| 0.5 to 2.0 % |" not in section
+    assert "| 0.5 to 2.0 % |" in page_tables.thresholds(card)  # without a certificate
 
 
 def test_two_certificates_say_which_number_of_people_to_take():

@@ -5,6 +5,7 @@ import pytest
 
 from keras_dml.evaluation import certificate, false_accepts, verification
 from keras_dml.training import pooled, trials
+from keras_dml.zoo import catalog
 
 
 @pytest.fixture
@@ -32,11 +33,13 @@ def test_intervals_over_motions_name_them_and_leave_the_number_of_people_open(cl
     assert found["motions"] == 3 and found["unit"] == "motions" and "people" not in found
 
 
-def test_without_any_error_the_bound_is_that_of_the_rule_of_three(claims):
+def test_without_any_error_the_bound_is_that_of_clopper_and_pearson(claims):
     perfect = claims.rescored(np.where(claims.genuine, 0.0, 1.0))
     rows = {row["metric"]: row for row in pooled.headline(perfect)["rows"]}
-    assert rows["eer"]["value"] == 0 and rows["eer"]["ci95"] == [0.0, 3 / 12]
-    assert rows["tar_at_far_0.01"]["ci95"] == [1 - 3 / 12, 1.0]
+    bound = 1 - 0.025 ** (1 / 12)
+    assert rows["eer"]["value"] == 0
+    assert rows["eer"]["ci95"] == pytest.approx([0.0, bound], abs=0.03)
+    assert rows["tar_at_far_0.01"]["ci95"] == pytest.approx([1 - bound, 1.0], abs=0.03)
     entry = pooled.baseline(perfect, "same", "the same", pooled.NO_NETWORK, perfect.scores)
     assert entry["difference"] == {"metric": "eer", "value": 0.0, "ci95": [-3 / 12, 3 / 12]}
 
@@ -70,8 +73,10 @@ def test_a_threshold_is_certified_by_its_people(claims):
     assert found["ci95"][0] < (claims.scores[false] <= row["value"]).mean() < found["ci95"][1]
     assert 6 <= found["independent"] <= 66  # of twelve people
     assert found["strictest"] == expected.strictest > 0.01
-    assert found["people_needed"]["0.01"] == expected.people_needed(0.01)
-    assert found["people_needed"]["0.001"] > 9 * found["people_needed"]["0.01"] > 9 * 12
+    assert found["people_needed"]["0.01"] == list(expected.people_needed(0.01))
+    assert "far_ci95" not in row and catalog.far_interval(row) == found["ci95"]
+    assert found["people_needed"]["0.001"][1] == 6000
+    assert found["people_needed"]["0.001"][0] > found["people_needed"]["0.01"][0] > 12
 
 
 def test_a_rate_that_is_supported_has_what_a_tenth_of_it_would_take(rng):

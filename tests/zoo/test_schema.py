@@ -167,3 +167,13 @@ def test_a_deep_card_is_no_recursion(whole):
 def test_an_interval_of_a_threshold_has_two_ends(whole):
     whole["thresholds"][0]["far_ci95"] = [0.1]
     assert schema.problems(whole) == ["card.thresholds[0].far_ci95 must be an interval [low, high]"]
+
+
+def test_a_threshold_has_a_certificate_or_an_interval_of_its_rate(whole):
+    del whole["thresholds"][0]["far_ci95"]
+    assert schema.problems(whole) == [
+        "card.thresholds[0] must have a certificate or far_ci95, an interval"
+    ]
+    ends = {"ci95": [0.0, 0.03], "independent": 170, "strictest": 0.02, "people_needed": {}}
+    whole["thresholds"][0]["certificate"] = ends
+    assert schema.problems(whole) == []

@@ -98,7 +98,6 @@ class Desk:
             threshold=_answers.number(found.threshold),
             people=found.people,
             fpir=found.fpir,
-            fnir=found.fnir,
             far=found.far,
             extrapolated=found.extrapolated,
             notes=notes,

@@ -67,7 +67,6 @@ class Identification(BaseModel):
     threshold: float | None
     people: int
     fpir: float | None = Field(description="Strangers taken for somebody, up to; null: unknown.")
-    fnir: float | None = Field(description="People enrolled who are not found, up to.")
     far: float | None = Field(description=FAR)
     extrapolated: bool = Field(description=EXTRAPOLATED)
     notes: list[str]

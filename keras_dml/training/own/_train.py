@@ -55,7 +55,8 @@ class Trained:
     def __str__(self):
         if not self.leaderboard:
             return self.card["headline"]["unmeasured"]
-        return f"{leaderboard.text(self.leaderboard)}\n\n{leaderboard.expected(self.card)}"
+        chosen_from = f"{leaderboard.CHOSEN_FROM}\n{leaderboard.text(self.leaderboard)}"
+        return f"{leaderboard.expected(self.card)}\n\n{chosen_from}"
 
 
 def train(

@@ -14,6 +14,7 @@ from keras_dml.training.own import across, choice
 from keras_dml.training.own.methods import Method
 from keras_dml.training.own.task import Task
 from keras_dml.training.people import People
+from keras_dml.zoo import catalog
 
 FARS = (0.05, 0.01, 0.001)
 SHOWN = 6  # channels
@@ -77,7 +78,7 @@ def support(one):
     Returns:
         Dict of `people`, `independent`, the number of independent pairs of people that their trials
         are worth, `strictest`, the lowest rate that these support (rule of three, 95 %), and
-        `people_needed` for lower ones, about, by their text.
+        `people_needed` for lower ones, the fewest and the most, by their text.
     """
     found = across.supported(one, FARS[0])
     return {
@@ -85,7 +86,7 @@ def support(one):
         "independent": round(found.independent, 1),
         "strictest": found.strictest,
         "people_needed": {
-            f"{far:g}": found.people_needed(far) for far in FARS if far < found.strictest
+            f"{far:g}": list(found.people_needed(far)) for far in FARS if far < found.strictest
         },
     }
 
@@ -93,7 +94,8 @@ def support(one):
 def support_in_words(found):
     """`26 people ... support a false accept rate of 7.5 % and more. Lower ones take ...`"""
     needed = ", ".join(
-        f"{100 * float(far):g} % about {count:,}" for far, count in found["people_needed"].items()
+        f"{100 * float(far):g} % {catalog.people_in_words(count)}"
+        for far, count in found["people_needed"].items()
     )
     beyond = (
         f" Lower ones take more people ({needed}); thresholds for them are read off a model of the "
@@ -178,17 +180,19 @@ def thresholds(made):
             "far": far,
             "value": float(certified.threshold * unit - across.offset(made.model)),
             "trials": certified.trials,
-            "far_ci95": [
-                float(min(certified.ci95[0], rates.far_ci95[0])),
-                float(max(certified.ci95[1], rates.far_ci95[1])),
-            ],
             "tar": float(rates.tar),
             "tar_ci95": list(map(float, rates.tar_ci95)),
             "score": pooled.SCORE,
             "enrolled": int(np.median(one.joined.enrolled)),
             "people": certified.people,
             "method": certified.method,
-            "certificate": pooled.certificate(certified, far),
+            "certificate": {
+                **pooled.certificate(certified, far),
+                "ci95": [
+                    float(min(certified.ci95[0], rates.far_ci95[0])),
+                    float(max(certified.ci95[1], rates.far_ci95[1])),
+                ],
+            },
             "carried": CARRIED,
         }
         for far, (certified, rates) in carried.items()

@@ -125,8 +125,7 @@ const identify = async () => {
   const rates =
     found.fpir === null
       ? ""
-      : ` Among so many, up to ${percent(found.fpir)} of strangers are taken for somebody (FPIR), ` +
-        `and up to ${percent(found.fnir)} of the people enrolled are not found (FNIR).`;
+      : ` Among so many, up to ${percent(found.fpir)} of strangers are taken for somebody (FPIR).`;
   const stranger = found.tied.length
     ? `No decision: ${found.tied.join(" and ")} are equally near`
     : "A stranger";

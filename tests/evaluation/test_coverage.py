@@ -1,0 +1,75 @@
+"""Whether 95 % intervals over people hold the figure of the population in 95 % of the draws.
+
+The larger simulation, with 100 people, is `python -m tests.bench.coverage`.
+"""
+
+import numpy as np
+import pytest
+
+from keras_dml import evaluation
+from keras_dml.evaluation._people_weights import mean_interval
+from tests.evaluation import worlds
+
+DRAWS, REPLICATES = 200, 200
+# A true coverage of 95 % holds 182 or fewer of 200 with a chance of 1.9 %.
+LEAST = 183
+# The threshold of a TAR depends on the few lambs and wolves among the people.
+LEAST_OF_TAR = 176
+
+
+def covered(world, eer, people, recordings):
+    """How many intervals of each figure hold the truth, and how many EERs are zero."""
+    truth = worlds.truth(world, eer)
+    counts = dict.fromkeys(("eer", "auc", "tar", "far at a threshold", "tar at a threshold"), 0)
+    for seed in range(DRAWS):
+        drawn = worlds.trials(world, eer, people, recordings, [seed, people])
+        figures = evaluation.verification(
+            drawn.scores, drawn.genuine, people=drawn.people, bootstrap=REPLICATES
+        )
+        rates = evaluation.accept_rates(
+            drawn.scores, drawn.genuine, truth.threshold, people=drawn.people, bootstrap=REPLICATES
+        )
+        intervals = {
+            "eer": (figures.intervals["eer"], truth.eer),
+            "auc": (figures.intervals["auc"], truth.auc),
+            "tar": (figures.intervals.get("tar_at_far_0.01", (0, 1)), truth.tar),
+            "far at a threshold": (rates.far_ci95, 0.01),
+            "tar at a threshold": (rates.tar_ci95, truth.tar),
+        }
+        for name, ((low, high), value) in intervals.items():
+            counts[name] += low <= value <= high
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("world", "eer", "people", "recordings"),
+    [
+        ("strong", 0.05, 10, 2),
+        ("mild", 0.05, 10, 2),
+        ("strong", 0.05, 25, 1),
+        ("strong", 0.016, 25, 1),
+    ],
+)
+def test_intervals_over_people_hold_the_truth_as_often_as_they_say(world, eer, people, recordings):
+    counts = covered(world, eer, people, recordings)
+    assert counts.pop("tar") >= LEAST_OF_TAR
+    assert min(counts.values()) >= LEAST, counts
+
+
+def test_the_worlds_have_the_rates_that_they_are_named_after():
+    for world, eer in worlds.SHIFTS:
+        assert worlds.truth(world, eer).eer == pytest.approx(eer, rel=0.02)
+
+
+def test_an_interval_of_a_mean_over_people_holds_it_however_skewed():
+    """People answer rightly in 97 % on average; every eighth one errs in a quarter of the time."""
+    held = 0
+    for seed in range(DRAWS):
+        rng = np.random.default_rng(seed)
+        right = np.where(rng.uniform(size=12) < 1 / 8, 0.75, 1.0)
+        answers = rng.uniform(size=(12, 6)) < right[:, None]
+        low, high = mean_interval(
+            answers.ravel().astype(float), np.repeat(np.arange(12), 6), draws=REPLICATES
+        )
+        held += low <= 1 - 0.25 / 8 <= high
+    assert held >= LEAST

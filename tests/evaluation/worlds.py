@@ -1,0 +1,78 @@
+"""Simulated verification scores of people who differ: goats, lambs and wolves.
+
+A goat is far from itself, a lamb is near to everybody who claims to be it, and a wolf is near to
+everybody it claims to be. In the world "strong" these effects are skewed, so that a few people bear
+most errors; in the world "mild" they are Gaussian.
+"""
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from keras_dml import evaluation
+
+NOISE, PAIR = 0.5, 0.4  # standard deviations within and between pairs of people
+SHAPE = 0.5  # of the gamma distribution of the skewed effects; an exponential one has 1
+# By world and equal error rate, how much further other people are than the same person.
+SHIFTS = {
+    ("strong", 0.016): 6.80,
+    ("strong", 0.05): 4.30,
+    ("mild", 0.016): 3.72,
+    ("mild", 0.05): 2.85,
+}
+
+
+class Trials(NamedTuple):
+    """Scores `(recordings, people, people)` of probes by claims, their kind, and their people."""
+
+    scores: np.ndarray
+    genuine: np.ndarray
+    people: tuple[np.ndarray, np.ndarray]
+
+
+class Truth(NamedTuple):
+    """Figures of the whole population; `threshold` accepts 1 % of the imposters."""
+
+    auc: float
+    eer: float
+    tar: float
+    threshold: float
+
+
+def effects(rng, people, world):
+    """How far people are from themselves, and how near to others as claimed and as probes."""
+    if world == "mild":
+        return [scale * rng.normal(size=people) for scale in (0.6, 0.5, 0.5)]
+    skewed = (rng.gamma(SHAPE, size=people) for _ in range(3))
+    return [
+        scale * (effect - SHAPE) / np.sqrt(SHAPE)
+        for scale, effect in zip((1.0, 0.7, 0.7), skewed, strict=True)
+    ]
+
+
+def trials(world, eer, people, recordings, seed):
+    """Trials of everybody's recordings against everybody."""
+    rng = np.random.default_rng(seed)
+    goat, lamb, wolf = effects(rng, people, world)
+    mean = SHIFTS[world, eer] - lamb - wolf[:, None] + PAIR * rng.normal(size=(people, people))
+    mean[np.diag_indices(people)] = goat
+    scores = mean + NOISE * rng.normal(size=(recordings, people, people))
+    names = np.arange(people)
+    genuine = np.broadcast_to(np.eye(people, dtype=bool), scores.shape)
+    return Trials(scores, genuine, (names[:, None], names))
+
+
+@functools.cache
+def truth(world, eer, size=1_000_000):
+    """Figures of a population of pairs of people who share nobody."""
+    rng = np.random.default_rng(0)
+    goat, lamb, _ = effects(rng, size, world)
+    wolf = effects(rng, size, world)[2]
+    genuine = goat + NOISE * rng.normal(size=size)
+    imposter = SHIFTS[world, eer] - lamb - wolf + np.hypot(NOISE, PAIR) * rng.normal(size=size)
+    figures = evaluation.verification(
+        np.concatenate([genuine, imposter]), np.arange(2 * size) < size
+    )
+    point = figures.tar_at_far[0.01]
+    return Truth(figures.auc, figures.eer, point.tar, point.threshold)
