@@ -14,6 +14,7 @@ from keras_dml import __version__
 from keras_dml.cli import (
     _statuses,
     _streams,
+    backup,
     calibrate,
     card,
     datasets,
@@ -21,15 +22,21 @@ from keras_dml.cli import (
     enroll,
     explain,
     export,
+    forget,
     identify,
+    info,
     list_models,
     listen,
     merge,
     people,
+    recordings,
     reject,
     remove,
+    rename,
     reproduce,
+    restore,
     serve,
+    thresholds,
     train,
     verify,
 )
@@ -66,7 +73,8 @@ app.command("train")(train.run)
 app.add_typer(reproduce.app, name="reproduce")
 COMMANDS = (
     *(enroll, verify, identify, listen, explain, calibrate),
-    *(reject, people, remove, merge, serve),
+    *(reject, people, recordings, rename, forget, remove),
+    *(info, thresholds, merge, backup, restore, serve),
 )
 for command in COMMANDS:
     app.command(command.__name__.rpartition(".")[2], rich_help_panel=GALLERIES)(command.run)

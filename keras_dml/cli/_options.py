@@ -162,6 +162,9 @@ class Reading:
     max_gap: float | None = None
 
 
+Replace = Annotated[
+    bool, typer.Option("--replace", help="Replace the gallery that is there already.")
+]
 Far = Annotated[
     float | None,
     typer.Option(

@@ -18,6 +18,9 @@ _TIMES = {
 GALLERY = {
     r"`keras_dml.export.tflite`": "`keras-dml export --help`",
     r"`people\(\)`": "`keras-dml people`",
+    r"`list_recordings`": "`keras-dml recordings`",
+    r"`list_rejections`": "`keras-dml reject --list`",
+    r"`replace=True`": "--replace",
     r"call `calibrate_listening`": "run `keras-dml calibrate --window STEPS`",
     r"call `(enroll|calibrate)`": r"run `keras-dml \1`",
     r"call `remove_threshold\((.+)\)`": r"run `keras-dml calibrate GALLERY --remove \1`",

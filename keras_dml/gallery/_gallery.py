@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import pathlib
 
 import numpy as np
 
+from keras_dml.gallery._backups import backup
 from keras_dml.gallery._calibration import warn_of_more
 from keras_dml.gallery._cohesion import apart
 from keras_dml.gallery._decisions import Decisions
@@ -17,10 +19,11 @@ from keras_dml.gallery._names import checked_name, recording_id
 from keras_dml.gallery._places import is_url
 from keras_dml.gallery._recordings import Recordings
 from keras_dml.gallery._repeats import compared, warn_of_repeats
-from keras_dml.gallery._results import Enrollment
+from keras_dml.gallery._results import Enrollment, GalleryInfo
 from keras_dml.gallery._sharing import Sharing
 from keras_dml.gallery._store import Store
 from keras_dml.gallery._templates import Templates
+from keras_dml.gallery._without_model import described
 
 
 class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
@@ -90,8 +93,10 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
         if found is None and not about:
             raise ValueError(f"{self.path} names no model: give the one of its people.")
         found = GalleryModel(about["model"]) if found is None else found
-        mine = {"model": found.name, "fingerprint": found.fingerprint}
-        self._about = about = self._store.describe(mine, found.index)
+        created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        mine = {"model": found.name, "fingerprint": found.fingerprint, "created": created}
+        about = self._store.describe(mine, found.index)
+        self._about = {name: about[name] for name in ("model", "fingerprint")}
         if about["fingerprint"] != found.fingerprint:
             raise ValueError(
                 f"The people of {self.path} are enrolled under the model {about['model']!r} of "
@@ -216,6 +221,33 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
         """
         if not self._store.remove(person):
             raise KeyError(self._unknown(person, self.people()))
+
+    def rename(self, person: str, name: str) -> None:
+        """Gives a person another name. Recordings, marks and thresholds stay as they are.
+
+        Args:
+            person: A person who is enrolled.
+            name: The new name, of 1 to 200 printable characters.
+
+        Raises:
+            KeyError: If nobody of the name `person` is enrolled.
+            TypeError: If `name` is not a string.
+            ValueError: If `name` is invalid, or another person has it.
+            TimeoutError: If the person was renamed, but another process kept the log from being
+                cut, which still has the old name.
+        """
+        name = checked_name(name, "name")
+        person, _ = self._enrolled(person)
+        if not self._store.rename(person, name):
+            raise KeyError(self._unknown(person, self.people()))
+
+    def info(self) -> GalleryInfo:
+        """Returns facts about the gallery: its model, counts, time, thresholds; no embeddings."""
+        return described(self._store)
+
+    def backup(self, path, *, replace=False) -> None:
+        """Copies the gallery to a file, see `keras_dml.gallery.backup`."""
+        backup(self.path, path, replace=replace)
 
     def purge(self) -> tuple[str, ...]:
         """Writes all anew without free space, as after many removals.

@@ -1,4 +1,4 @@
-"""What needs no model: to list people, remove one and purge, also when the model is lost."""
+"""Gallery operations that do not load the model: list, rename and remove what is stored."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import contextlib
 import os
 import pathlib
 
+from keras_dml.gallery._names import checked_name
+from keras_dml.gallery._results import GalleryInfo, StoredRecording, Threshold
 from keras_dml.gallery._store import Store
 
 
@@ -44,10 +46,199 @@ def remove(path: str | os.PathLike, person: str, *, key=None, keys=None) -> None
     """
     with _opened(path, key, keys) as store:
         if not store.remove(person):
-            raise KeyError(
-                f"Nobody named {person!r} is in {path}, which has {len(store.people())} people: "
-                "`people()` lists them."
-            )
+            raise _unknown(store, person)
+
+
+def rename(path: str | os.PathLike, person: str, name: str, *, key=None, keys=None) -> None:
+    """Gives a person another name, as `Gallery.rename`; loads no model.
+
+    Args:
+        path: Path of a gallery's file, or the URL of a database.
+        person: Name of the person.
+        name: The new name.
+        key: As in `Gallery`.
+        keys: As in `Gallery`.
+
+    Raises:
+        FileNotFoundError: If there is no gallery.
+        KeyError: If nobody of this name is enrolled.
+        TypeError, ValueError: If the new name is invalid or another person has it, or the file is
+            not a gallery or is damaged.
+        OSError: If it cannot be used.
+    """
+    name = checked_name(name, "name")
+    with _opened(path, key, keys) as store:
+        if not store.rename(person, name):
+            raise _unknown(store, person)
+
+
+def list_recordings(
+    path: str | os.PathLike, person: str, *, key=None, keys=None
+) -> tuple[StoredRecording, ...]:
+    """Lists the recordings enrolled of a person, as `Gallery.list_recordings`; loads no model.
+
+    Args:
+        path: Path of a gallery's file, or the URL of a database.
+        person: Name of the person.
+        key: As in `Gallery`.
+        keys: As in `Gallery`.
+
+    Raises:
+        FileNotFoundError: If there is no gallery.
+        KeyError: If nobody of this name is enrolled.
+        ValueError: If the file is not a gallery or is damaged.
+        OSError: If it cannot be used.
+    """
+    return _stored(path, person, True, key, keys)
+
+
+def list_rejections(
+    path: str | os.PathLike, person: str, *, key=None, keys=None
+) -> tuple[StoredRecording, ...]:
+    """Lists the recordings marked as not a person's, as `Gallery.list_rejections`; loads no model.
+
+    Args:
+        path: Path of a gallery's file, or the URL of a database.
+        person: Name of the person.
+        key: As in `Gallery`.
+        keys: As in `Gallery`.
+
+    Raises:
+        FileNotFoundError, KeyError, ValueError, OSError: See `list_recordings`.
+    """
+    return _stored(path, person, False, key, keys)
+
+
+def forget(path: str | os.PathLike, person: str, recordings, *, key=None, keys=None) -> None:
+    """Removes recordings of a person, as `Gallery.forget`; loads no model.
+
+    Args:
+        path: Path of a gallery's file, or the URL of a database.
+        person: Name of the person. With their last recording the person is removed.
+        recordings: Ids of recordings, as `list_recordings` returns them.
+        key: As in `Gallery`.
+        keys: As in `Gallery`.
+
+    Raises:
+        FileNotFoundError: If there is no gallery.
+        KeyError: If nobody of this name is enrolled, or an id is not one of the person's
+            recordings: nothing is removed.
+        ValueError: If there are no ids, or the file is not a gallery or is damaged.
+        TimeoutError: If they were removed, but another process kept the log from being cut.
+        OSError: If it cannot be used.
+    """
+    _forget(path, person, recordings, True, key, keys)
+
+
+def unreject(path: str | os.PathLike, person: str, recordings, *, key=None, keys=None) -> None:
+    """Removes the marks of recordings as not a person's, as `Gallery.unreject`; loads no model.
+
+    Args:
+        path: Path of a gallery's file, or the URL of a database.
+        person: Name of the person.
+        recordings: Ids of recordings, as `list_rejections` returns them.
+        key: As in `Gallery`.
+        keys: As in `Gallery`.
+
+    Raises:
+        FileNotFoundError, KeyError, ValueError, TimeoutError, OSError: See `forget`.
+    """
+    _forget(path, person, recordings, False, key, keys)
+
+
+def thresholds(path: str | os.PathLike, *, key=None, keys=None) -> dict[float, Threshold]:
+    """Returns the thresholds of a gallery by false accept rate; loads no model.
+
+    Args:
+        path: Path of a gallery's file, or the URL of a database.
+        key: As in `Gallery`.
+        keys: As in `Gallery`.
+
+    Raises:
+        FileNotFoundError: If there is no gallery.
+        ValueError: If the file is not a gallery or is damaged.
+        OSError: If it cannot be used.
+    """
+    with _opened(path, key, keys) as store:
+        return store.thresholds()
+
+
+def info(path: str | os.PathLike, *, key=None, keys=None) -> GalleryInfo:
+    """Returns facts about a gallery, as `Gallery.info`; loads no model.
+
+    Args:
+        path: Path of a gallery's file, or the URL of a database.
+        key: As in `Gallery`.
+        keys: As in `Gallery`.
+
+    Raises:
+        FileNotFoundError: If there is no gallery.
+        ValueError: If the file is not a gallery or is damaged.
+        OSError: If it cannot be used.
+    """
+    with _opened(path, key, keys) as store:
+        return described(store)
+
+
+def described(store):
+    """Returns `GalleryInfo` of a `Store`."""
+    about = store.about()
+    enrolled, marked, first = store.counts()
+    return GalleryInfo(
+        path=str(store.path),
+        model=about.get("model"),
+        fingerprint=about.get("fingerprint"),
+        created=about.get("created", first),
+        encrypted=store.is_encrypted,
+        people=len(store.people()),
+        recordings=enrolled,
+        marked=marked,
+        reading=about.get("reading", {}),
+        thresholds=store.thresholds(),
+        boundaries=store.boundaries(),
+    )
+
+
+def forget_stored(store, person, recordings, enrolled):
+    """Removes recordings of a person from a `Store` by their ids.
+
+    Args:
+        store: `Store`.
+        person: Name of the person.
+        recordings: Id or ids.
+        enrolled: Whether they are enrolled; else they are marked as not the person's.
+    """
+    ids = [recordings] if isinstance(recordings, str) else list(recordings)
+    if not ids:
+        raise ValueError("`recordings` is empty; give at least one id.")
+    if store.stored(person) is None:
+        raise _unknown(store, person)
+    if missing := store.forget(person, ids, enrolled):
+        kind, method = ("", "list_recordings") if enrolled else ("marked ", "list_rejections")
+        raise KeyError(
+            f"{person!r} has no {kind}recording {missing[0]!r} in {store.path}: `{method}` lists "
+            "the ids. Nothing was removed."
+        )
+
+
+def _forget(path, person, recordings, enrolled, key, keys):
+    with _opened(path, key, keys) as store:
+        forget_stored(store, person, recordings, enrolled)
+
+
+def _stored(path, person, enrolled, key, keys):
+    with _opened(path, key, keys) as store:
+        stored = store.stored(person, enrolled)
+        if stored is None:
+            raise _unknown(store, person)
+        return stored
+
+
+def _unknown(store, person):
+    return KeyError(
+        f"Nobody named {person!r} is in {store.path}, which has {len(store.people())} people: "
+        "`people()` lists them."
+    )
 
 
 def purge(path: str | os.PathLike, *, key=None, keys=None) -> tuple[str, ...]:
@@ -76,7 +267,12 @@ def exists(path: str | os.PathLike) -> bool:
     return "://" in str(path) or (file.exists() and file.stat().st_size > 0)
 
 
-def _opened(path, key, keys):
+def check_exists(path):
+    """Raises `FileNotFoundError` if there is no gallery at a path."""
     if not exists(path):
         raise FileNotFoundError(f"There is no gallery {str(path)!r}.")
+
+
+def _opened(path, key, keys):
+    check_exists(path)
     return contextlib.closing(Store(path, key, keys))
