@@ -17,6 +17,7 @@ from keras_dml.cli import (
     backup,
     calibrate,
     card,
+    compare,
     datasets,
     demo,
     enroll,
@@ -72,7 +73,7 @@ app.command("export")(export.run)
 app.command("train")(train.run)
 app.add_typer(reproduce.app, name="reproduce")
 COMMANDS = (
-    *(enroll, verify, identify, listen, explain, calibrate),
+    *(enroll, verify, identify, listen, explain, compare, calibrate),
     *(reject, people, recordings, rename, forget, remove),
     *(info, thresholds, merge, backup, restore, serve),
 )

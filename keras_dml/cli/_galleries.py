@@ -175,6 +175,19 @@ class Reader:
             raise ValueError(str(error).replace(f"{self._taken.name} 0", str(path), 1)) from None
 
 
+def one_file(path):
+    """Returns the path of a recording, after a check that a file is there.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If the name is empty, or is the name of a folder.
+    """
+    (path, *others) = files([path])
+    if others or pathlib.Path(path).is_dir():
+        raise ValueError(f"{path.parent} is a folder. Name one file.")
+    return path
+
+
 def files(given):
     """Files of recordings, those in folders that are given included, but for hidden ones.
 

@@ -18,7 +18,7 @@ COMMANDS = ("demo", "gait", "list", "card", "datasets", "export")
 OF_GALLERIES = (
     *("enroll", "verify", "identify", "listen", "explain"),
     *("calibrate", "people", "remove", "merge", "serve", "rename", "recordings", "forget"),
-    *("reject", "thresholds", "info", "backup", "restore"),
+    *("reject", "thresholds", "info", "backup", "restore", "compare"),
 )
 
 
