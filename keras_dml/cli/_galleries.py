@@ -1,6 +1,7 @@
 """Galleries and the recordings of files, for the commands on them."""
 
 import contextlib
+import itertools
 import pathlib
 import warnings
 from typing import NamedTuple
@@ -297,3 +298,34 @@ def enrolled(gallery, person, paths, found):
         if indices[i] not in added and indices[i] not in refused:
             repeated.setdefault(indices[i], None if first is None else indices[first])
     return Enrolled(added, refused, answer.enrolled, repeated)
+
+
+def enrolled_people(gallery, reader, listing):
+    """Enrolls the people of a listing one after the other, with the progress of the work and notes.
+
+    A file or a person who is refused does not affect the others.
+
+    Args:
+        gallery: `Gallery`.
+        reader: `Reader`.
+        listing: `keras_dml.recordings.Listing`.
+
+    Returns:
+        `{person: (Enrolled, paths)}`.
+    """
+    people, paths_of = {}, {}
+    for entry in listing.recordings:
+        paths_of.setdefault(entry.person, []).append(entry.path)
+    all_paths = track([path for paths in paths_of.values() for path in paths], "enrolling")
+    for person, paths in paths_of.items():
+        recordings_of = sorted_out(reader, itertools.islice(all_paths, len(paths)))
+        try:
+            people[person] = enrolled(gallery, person, paths, recordings_of), paths
+        except ValueError as error:  # such as a name that a gallery does not take
+            reason = _words.replaced(str(error), _words.GALLERY)
+            refused = {i: f"{path}: {reason}" for i, path in enumerate(paths)}
+            count = gallery.people().get(person, 0)
+            people[person] = Enrolled([], refused, count, {}), paths
+    next(all_paths, None)  # ends the progress bar
+    reader.say()
+    return people

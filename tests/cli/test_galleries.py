@@ -127,6 +127,60 @@ def test_a_file_that_is_given_twice_counts_once(command, model, walks, tmp_path)
     assert code == 2 and "'alice'" in out and "'bob'" in out
 
 
+def test_a_tree_of_people_is_enrolled(command, model, walks, tmp_path):
+    root, db = walks.folder(["alice", "bob", "carol"], "people", count=3), tmp_path / "family.db"
+    for i in range(2):
+        walks.file("dora", f"people/dora/monday/{i}.csv")
+    walks.file("dora", "people/dora/friday/0.csv")
+    short = walks.file("bob", "people/bob/short.csv", steps=5)
+    broken = walks.file("carol", "people/carol/broken.csv")
+    broken.write_text("x,y\n1,2\n")
+    (root / "alice" / "notes.docx").touch()
+    words = ("enroll", db, root, "--model", model)
+    code, found = answered(command, *words)
+    assert code == 1 and galleries.people(db) == {"alice": 3, "bob": 3, "carol": 3, "dora": 3}
+    assert (found["kept"], found["refused"], found["repeated"]) == (12, 2, 0)
+    assert found["left_out"] == [str(root / "alice" / "notes.docx")]
+    refused = {path: name for name, each in found["people"].items() for path in each["refused"]}
+    assert refused == {str(short): "bob", str(broken): "carol"}
+    assert found["people"]["dora"]["kept"][0] == str(root / "dora" / "friday" / "0.csv")
+    code, out, _ = command(*words)
+    assert code == 1 and "4 of 4 people are enrolled, by 0 of 14 files now; 2 files" in out
+    assert f"refused: {short} has 5 steps" in out and f"{broken}, line 1" in out
+    assert galleries.people(db) == {"alice": 3, "bob": 3, "carol": 3, "dora": 3}
+
+
+def test_a_person_whose_name_is_refused_does_not_lose_the_others(command, model, walks, tmp_path):
+    root, db = walks.folder(["alice ", "bob", "carol"], "people", count=2), tmp_path / "a.db"
+    (root / "carol" / "0.csv").write_bytes((root / "bob" / "0.csv").read_bytes())
+    code, found = answered(command, "enroll", db, root, "--model", model)
+    assert code == 1 and galleries.people(db) == {"bob": 2, "carol": 1}
+    reasons = found["people"]["alice "]["refused"].values()
+    assert len(reasons) == 2 and all("spaces at its ends" in reason for reason in reasons)
+    (reason,) = found["people"]["carol"]["refused"].values()
+    assert "'bob'" in reason
+
+
+def test_a_table_of_people_is_enrolled(command, model, walks, tmp_path):
+    root, db = walks.folder(NAMES), tmp_path / "family.db"
+    lines = [f"walks/{name}/0.csv,{name}" for name in NAMES]
+    (tmp_path / "table.csv").write_text("\n".join(["path,person", *lines]))
+    assert command("enroll", db, tmp_path / "table.csv", "--model", model)[0] == 0
+    assert galleries.people(db) == {"alice": 1, "bob": 1}
+    for path in (root / "alice", tmp_path / "gone", root / "alice" / "0.csv"):
+        said = " ".join(
+            failed(command, "enroll", tmp_path / "b.db", path, "--model", model).split()
+        )
+        assert "PERSON FILES" in said
+    assert not (tmp_path / "b.db").exists()
+    (root / "alice" / "1.csv").write_text("x,y\n1,2\n")
+    for file in (tmp_path / "walks" / "bob").iterdir():
+        file.unlink()
+    for file in (root / "alice").iterdir():
+        file.write_text("x,y\n1,2\n")
+    assert command("enroll", tmp_path / "b.db", root, "--model", model)[0] == 2
+
+
 def test_people_who_tie_are_named_and_not_decided_between(command, model, walks, tmp_path):
     file, db = walks.file("alice"), tmp_path / "family.db"
     assert command("enroll", db, "carol", file, "--model", model)[0] == 0
