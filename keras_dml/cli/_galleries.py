@@ -57,6 +57,7 @@ class Reader:
         channels = reading.channels
         self._channels = named if channels is None else channels.split(",")
         self._rate_hz, self._unsaid, self._files = reading.rate_hz, {}, {}
+        self._file_rate_hz = None
         self._resample_hz = self._contract and self._contract.rate_hz if reading.resample else None
         self._times = {name: getattr(reading, name) for name in ("time", "time_unit", "max_gap")}
 
@@ -90,6 +91,8 @@ class Reader:
         pieces = recordings.read_pieces(
             path, self._channels, self._rate_hz, self._resample_hz, **self._times
         )
+        if self._file_rate_hz is None:
+            self._file_rate_hz = pieces[0].rate_hz
         if self._contract is not None:
             self._check_rate(pieces[0])
             if len(pieces[0].units) == len(self._contract.units):
@@ -110,6 +113,35 @@ class Reader:
         for reason in self._gallery.unfit(windows).values():
             raise ValueError(f"{path}: {reason}.")
         return windows
+
+    @property
+    def rate_hz(self):
+        """Steps per second of the recordings: of the model, or of the first file that says its own;
+        None if neither says it."""
+        expected = self._contract and self._contract.rate_hz
+        return self._file_rate_hz if expected is None else expected
+
+    def steps(self, seconds):
+        """Returns the number of steps in a time.
+
+        Raises:
+            ValueError: If the rate is unknown, or a step is longer than the time.
+        """
+        if self.rate_hz is None:
+            raise ValueError(
+                "Neither the model nor the files say the steps per second, by which seconds are "
+                "counted. Give `rate_hz`."
+            )
+        steps = round(seconds * self.rate_hz)
+        if steps < 1:
+            raise ValueError(
+                f"{seconds:g} seconds are shorter than a step at {self.rate_hz:g} Hz. Give more."
+            )
+        return steps
+
+    def duration(self, steps):
+        """Returns a number of steps in words: the time, or the steps if the rate is unknown."""
+        return f"{steps:,} steps" if self.rate_hz is None else f"{steps / self.rate_hz:.3g} s"
 
     @property
     def unsaid(self):

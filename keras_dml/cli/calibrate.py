@@ -1,6 +1,7 @@
 """`keras-dml calibrate GALLERY FOLDER`: the threshold for a false accept rate."""
 
 import dataclasses
+import math
 from typing import Annotated
 
 import typer
@@ -15,6 +16,13 @@ def _fraction(far):
             f"must be a fraction above 0 and below 1, as 0.01 for 1 %. Received {far:g}."
         )
     return far
+
+
+def _positive(seconds):
+    """Refuses a time that is not positive before any file is read."""
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise typer.BadParameter(f"must be a positive number of seconds. Received {seconds:g}.")
+    return seconds
 
 
 def run(
@@ -58,14 +66,13 @@ def run(
         ),
     ] = None,
     window: Annotated[
-        int | None,
+        float | None,
         typer.Option(
             "--window",
-            metavar="STEPS",
-            min=1,
-            help="Set the boundary of `keras-dml listen` instead; it first decides after this many "
-            "steps.",
+            metavar="SECONDS",
+            help="Set the boundary of `keras-dml listen`, which first decides after this time.",
             show_default=False,
+            callback=_positive,
         ),
     ] = None,
     remove: Annotated[
@@ -147,8 +154,15 @@ def run(
                     extrapolate=extrapolate,
                 )
             else:
+                steps = reader.steps(window)
+                for i, recording in zip(indices, values, strict=True):
+                    if len(recording) < steps:
+                        raise ValueError(
+                            f"{paths[i]} lasts {reader.duration(len(recording))}, less than "
+                            f"--window {window:g}. Leave it out, or give a shorter --window."
+                        )
                 found = opened.calibrate_listening(
-                    values, people, far, window=window, sessions=sessions
+                    values, people, far, window=steps, sessions=sessions
                 )
     if as_json:
         answer = {**dataclasses.asdict(found), "left_out": len(refused), "notes": reader.notes}

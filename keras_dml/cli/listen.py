@@ -44,7 +44,7 @@ def run(
     """Listen to a recording until it is decided whether it is a person's.
 
     The false match rate is at most that of the boundary at whatever moment it stops, on average
-    over the people that it is set on. `keras-dml calibrate --window STEPS` sets the boundary.
+    over the people that it is set on. `keras-dml calibrate --window SECONDS` sets the boundary.
 
     Exit status: 0 accepted, 1 rejected, 2 not decided when the recording ended, or an error.
 
@@ -68,7 +68,7 @@ def run(
         if heard.accepted is None:
             raise ValueError(
                 f"{file} ended undecided: {heard}. Give a longer recording, of up to "
-                f"{window * listening.boundary.windows:,} steps."
+                f"{reader.duration(window * listening.boundary.windows)}."
             )
     if as_json:
         found = dataclasses.asdict(heard)

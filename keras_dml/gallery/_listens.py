@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 
+from keras_dml import inputs
 from keras_dml._arrays import whole
 from keras_dml.gallery._boundary import Boundary, boundary
 from keras_dml.gallery._calibration import (
@@ -88,7 +89,9 @@ class Listens:
         listed, people, sessions = without_copies(listed, people, sessions)
         check_people(people)
         found = boundary(*self._trajectories(listed, people, window, sessions), far, window)
-        found = dataclasses.replace(found, enrolled=usual_count(people))
+        contract = inputs.of(self.model).contract
+        rate_hz = None if contract is None else contract.rate_hz
+        found = dataclasses.replace(found, enrolled=usual_count(people), rate_hz=rate_hz)
         self._store.set_boundary(found)
         warn_of_more(self.people(), [found])
         return found

@@ -314,7 +314,7 @@ def test_the_rate_within_each_group_is_told(command, model, walks, tmp_path):
         table.write_text("\n".join(["person,group", *others]))
         assert message in failed(command, *words, "--groups", table)
     assert "There is no file" in failed(command, *words, "--groups", tmp_path / "gone.csv")
-    code, _, err = command(*words, "--groups", table, "--window", "10")
+    code, _, err = command(*words, "--groups", table, "--window", "0.2")
     assert code == 2 and "--window sets none" in " ".join(err.split())
 
 
@@ -715,7 +715,7 @@ def test_encrypted_people_are_merged_with_both_keys(command, model, walks, tmp_p
 def listening(command, family, walks):
     """A gallery that listens, by a boundary of windows of ten steps."""
     volunteers = walks.folder([f"other {i}" for i in range(24)], "others", count=2)
-    words = ("calibrate", family, volunteers, "--far", "0.1", "--window", "10")
+    words = ("calibrate", family, volunteers, "--far", "0.1", "--window", "0.2")
     code, out, _ = command(*words)
     assert code == 0 and "FAR at most 10 % whenever it stops" in out
     return family
@@ -727,6 +727,35 @@ def test_a_claim_is_heard_until_it_is_decided(command, listening, walks):
     assert found["steps"] <= STEPS and found["seconds"] == found["steps"] / RATE_HZ
     code, out, _ = command("listen", listening, "alice", walks.file("bob"))
     assert code == 1 and out.startswith("alice rejected after")
+
+
+def test_a_window_is_a_time(command, family, walks):
+    """Ten steps at 50 Hz are .2 seconds; the same option of `train` is in seconds too."""
+    volunteers = walks.folder([f"other {i}" for i in range(24)], "others", count=2)
+    words = ("calibrate", family, volunteers, "--far", "0.1", "--window")
+    found = answered(command, *words, "0.2")[1]
+    assert (found["window"], found["rate_hz"]) == (10, RATE_HZ)
+    assert " seconds in the median" in command(*words, "0.2")[1]
+    for seconds, part in (("0.005", "0.005 seconds"), ("9", "lasts 0.8 s"), ("10", "--window 10")):
+        assert part in " ".join(failed(command, *words, seconds).split())
+    for seconds in ("0", "-1", "nan", "inf"):
+        code, _, err = command(*words, seconds)
+        assert code == 2 and "positive number of seconds" in " ".join(err.split())
+
+
+def test_a_window_of_a_model_without_a_rate_needs_that_of_the_files(command, walks, tmp_path):
+    signal = keras.Input((None, 3))
+    path = tmp_path / "plain.keras"
+    keras.Model(signal, QuantileLayer(6)(keras.layers.Identity()(signal))).save(path)
+    folder = walks.folder([f"v{i}" for i in range(12)], "volunteers", count=2)
+    words = ("calibrate", tmp_path / "a.db", folder, "--model", path, "--far", "0.2", "--window")
+    found = answered(command, *words, "0.4")[1]
+    assert (found["window"], found["rate_hz"]) == (20, None)
+    for file in folder.rglob("*.csv"):
+        lines = [line.partition(",")[2] for line in file.read_text().splitlines()]
+        file.write_text("\n".join(lines))
+    assert "--rate-hz" in failed(command, *words, "0.4")
+    assert answered(command, *words, "0.4", "--rate-hz", "100")[1]["window"] == 40
 
 
 def test_a_file_that_is_followed_may_come_later(command, listening, walks, tmp_path):
