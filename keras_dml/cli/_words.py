@@ -60,6 +60,17 @@ SERVER = {
 }
 
 
+class Reworded(ValueError):
+    """An error of the library in the words of the command line; the cause is the error itself."""
+
+
+def original(error):
+    """Returns the error of the library that an error of a command stands for."""
+    while isinstance(error, Reworded):
+        error = error.__cause__
+    return error
+
+
 @contextlib.contextmanager
 def of_commands(words):
     """Names options of a command in place of Python arguments in error messages.
@@ -70,7 +81,7 @@ def of_commands(words):
     try:
         yield
     except (KeyError, OSError, TypeError, ValueError) as error:
-        raise ValueError(replaced(text_of(error), words)) from error
+        raise Reworded(replaced(text_of(error), words)) from error
 
 
 def text_of(error):
