@@ -44,6 +44,7 @@ OTHER_GALLERY = {r"`(keys?)`": r"--other-\1"}
 TRAIN = {
     r"`(channels|kind|minutes|resume|seed|steps|units|window)`": r"--\1",
     r"`(rate|resample)_hz`": r"--\1-hz",
+    r"`replace=True`": "--replace",
     **_TIMES,
 }
 SERVER = {

@@ -11,6 +11,7 @@ _HOME = {
     "Listed": "_folder",
     "Listing": "_folder",
     "Recording": "_recording",
+    "UnevenTimesError": "_times",
     "convert": "_units",
     "folder": "_folder",
     "groups": "_groups",
