@@ -1,6 +1,7 @@
 """Galleries and the recordings of files, for the commands on them."""
 
 import contextlib
+import dataclasses
 import itertools
 import pathlib
 import warnings
@@ -42,6 +43,20 @@ def opened(path, model=None, *, may_be_new=False, key=None, keys=None):
         yield gallery
 
 
+def _explicit(reading):
+    """Returns the options of a command for reading files that are not None."""
+    options = {name: value for name, value in vars(reading).items() if value is not None}
+    if "channels" in options:
+        options["channels"] = options["channels"].split(",")
+    if "time_unit" in options:
+        options["time_unit"] = str(options["time_unit"])
+    return options
+
+
+def _shown(value):
+    return ",".join(value) if isinstance(value, list) else value
+
+
 class Reader:
     """Reads files as a gallery's model takes them.
 
@@ -53,13 +68,28 @@ class Reader:
     def __init__(self, gallery, reading):
         self._gallery, self._taken = gallery, inputs.of(gallery.model)
         self._contract = self._taken.contract
-        named = self._contract and self._contract.channels
-        channels = reading.channels
-        self._channels = named if channels is None else channels.split(",")
-        self._rate_hz, self._unsaid, self._files = reading.rate_hz, {}, {}
-        self._file_rate_hz = None
-        self._resample_hz = self._contract and self._contract.rate_hz if reading.resample else None
-        self._times = {name: getattr(reading, name) for name in ("time", "time_unit", "max_gap")}
+        self._unsaid, self._files = {}, {}
+        self._file_rate_hz = self._file_units = None
+        self._explicit = _explicit(reading)
+        remembered = dict(gallery.reading)
+        self._units = remembered.pop("units", None)
+        both = remembered | self._explicit
+        without_rate = {name: both[name] for name in both if name != "rate_hz"} | self._explicit
+        self._attempts = [both]
+        for options in (without_rate, self._explicit):
+            if options not in self._attempts:
+                self._attempts.append(options)
+
+    def remember(self):
+        """Makes the gallery remember how its files were read, if it remembers nothing yet."""
+        if self._gallery.reading:
+            return
+        self._gallery.remember_reading({"units": self._file_units, **self._explicit})
+        if self._explicit:
+            words = ", ".join(f"{name} {_shown(self._explicit[name])}" for name in self._explicit)
+            _console.note(
+                _console.plain(f"Note: the gallery remembers how files are read ({words}).")
+            )
 
     def beginning(self, path):
         """Reads a file up to its first long gap, shape `(time, channels)`.
@@ -88,17 +118,49 @@ class Reader:
         return max((piece.values for piece in pieces), key=len)
 
     def _pieces(self, path):
-        pieces = recordings.read_pieces(
-            path, self._channels, self._rate_hz, self._resample_hz, **self._times
-        )
-        if self._file_rate_hz is None:
-            self._file_rate_hz = pieces[0].rate_hz
+        """Reads the pieces of a file by the first options that fit it: those of the command with
+        those that the gallery remembers, the same without the rate, and those of the command."""
+        first_error = None
+        for options in self._attempts:
+            try:
+                return self._pieces_by(path, options)
+            except ValueError as error:
+                first_error = first_error or error
+        raise first_error
+
+    def _pieces_by(self, path, options):
+        options = dict(options)
+        channels = options.pop("channels", None)
+        if channels is None and self._contract is not None:
+            channels = self._contract.channels
+        is_resampled = options.pop("resample", False)
+        if is_resampled and self._contract is not None:
+            options["resample_hz"] = self._contract.rate_hz
+        pieces = recordings.read_pieces(path, channels, **options)
+        units = pieces[0].units
         if self._contract is not None:
             self._check_rate(pieces[0])
-            if len(pieces[0].units) == len(self._contract.units):
-                pieces = [recordings.convert(piece, self._contract.units) for piece in pieces]
+            if len(units) == len(self._contract.units):
+                pieces = [self._in_units(piece) for piece in pieces]
             self._check_units(pieces[0])
+        if self._file_rate_hz is None and not is_resampled:
+            self._file_rate_hz = pieces[0].rate_hz
+        if self._file_units is None and None not in units:
+            self._file_units = list(units)
         return pieces
+
+    def _in_units(self, piece):
+        """A piece in the units of the model. A file that does not say its units has those of the
+        files of the first enrollment."""
+        if {*piece.units} == {None} and self._units and len(self._units) == len(piece.units):
+            if tuple(self._units) != tuple(self._contract.units):
+                note = (
+                    "The file does not say its units: those of the first enrollment, "
+                    f"{', '.join(dict.fromkeys(self._units))}, were assumed."
+                )
+                notes = (*piece.notes, note)
+                piece = dataclasses.replace(piece, units=tuple(self._units), notes=notes)
+        return recordings.convert(piece, self._contract.units)
 
     def read(self, path):
         """The recordings in a file: one, or windows as long as the model takes at most.

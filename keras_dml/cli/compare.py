@@ -25,7 +25,8 @@ class _Comparison:
     def __init__(self, model):
         from keras_dml import quality
 
-        self.model, self._gate = model, quality.of(model)
+        self.model, self.reading = model, {}  # there is no earlier enrollment
+        self._gate = quality.of(model)
 
     def unfit(self, recordings):
         """Returns the reasons why recordings should not be compared, by their index."""
@@ -47,7 +48,7 @@ def run(
     ],
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
-    resample: _options.Resample = False,
+    resample: _options.Resample = None,
     time: _options.Time = None,
     time_unit: _options.TimeUnit = None,
     max_gap: _options.MaxGap = None,

@@ -31,7 +31,7 @@ def run(
     model: _options.GalleryModel = None,
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
-    resample: _options.Resample = False,
+    resample: _options.Resample = None,
     time: _options.Time = None,
     time_unit: _options.TimeUnit = None,
     max_gap: _options.MaxGap = None,
@@ -47,7 +47,8 @@ def run(
     to each other is enrolled. A recording that is given twice or enrolled already counts once; one
     that is enrolled as somebody else is refused. A refused recording does not affect the others.
     The file of a gallery holds names, embeddings and thresholds, no recordings: personal data all
-    the same.
+    the same. The gallery remembers the channels, the rate, the column of times and the units of its
+    first enrollment, and later commands read files alike unless an option says otherwise.
 
     Exit status: 0 all are enrolled, now or before, 1 some were refused, 2 none is enrolled.
 
@@ -71,6 +72,8 @@ def _enroll_person(gallery, person, files, model, reading, *, key, keys, as_json
             reader = _galleries.Reader(opened, reading)
             taken = _galleries.taken(reader, paths)
             enrollment = _galleries.enrolled(opened, person, paths, taken)
+            if enrollment.kept:
+                reader.remember()
     if as_json:
         fields = {"person": person, **_as_json(enrollment, paths), "notes": reader.notes}
         _console.json_object(fields)
@@ -103,6 +106,8 @@ def _enroll_people(gallery, folder, model, reading, *, key, keys, as_json):
         with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
             reader = _galleries.Reader(opened, reading)
             people = _galleries.enrolled_people(opened, reader, listing)
+            if any(each.kept for each, _ in people.values()):
+                reader.remember()
     enrolled = sum(len(each.kept) for each, _ in people.values())
     repeated = sum(len(each.repeated) for each, _ in people.values())
     refused = sum(len(each.refused) for each, _ in people.values())

@@ -28,7 +28,7 @@ def run(
         fields = {name: getattr(facts, name) for name in (*names, *counts)}
         _console.json_object({**fields, **thresholds.as_lists(facts)}, indent=2)
         return
-    options = [f"{name} {value}" for name, value in facts.reading.items()]
+    options = [f"{name} {_shown(value)}" for name, value in facts.reading.items()]
     rows = [
         ("gallery", facts.path),
         ("model", facts.model or "none yet"),
@@ -43,6 +43,10 @@ def run(
         ("boundaries", _rates(facts.boundaries)),
     ]
     _console.table((), rows, header=False)
+
+
+def _shown(value):
+    return ",".join(value) if isinstance(value, list) else value
 
 
 def _rates(limits):

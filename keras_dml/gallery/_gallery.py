@@ -8,6 +8,7 @@ import pathlib
 
 import numpy as np
 
+from keras_dml.gallery import _reading
 from keras_dml.gallery._backups import backup
 from keras_dml.gallery._calibration import warn_of_more
 from keras_dml.gallery._cohesion import apart
@@ -121,6 +122,31 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
     def thresholds(self):
         """`Threshold` by false accept rate, those that `calibrate` has set."""
         return self._store.thresholds()
+
+    @property
+    def reading(self) -> dict:
+        """Options by which the files of the first enrollment were read, `{name: value}`: the
+        `channels`, `rate_hz`, `time`, `time_unit` and `max_gap` of `keras_dml.recordings.read`,
+        `resample`, and the `units` of the files."""
+        return _reading.checked(self._store.about().get(_reading.NAME))
+
+    def remember_reading(self, options: dict) -> None:
+        """Keeps the options by which files were read, unless the gallery has some already.
+
+        Args:
+            options: See `reading`. Values that are None are left out.
+
+        Raises:
+            ValueError: If an option is unknown or invalid.
+        """
+        options = {name: value for name, value in options.items() if value is not None}
+        if options != _reading.checked(options):
+            raise ValueError(
+                f"`options` must be valid values of {', '.join(_reading.VALID)}. Received "
+                f"{options!r}."
+            )
+        if options:
+            self._store.remember(_reading.NAME, options)
 
     def close(self):
         """Closes the file or the connection; the gallery cannot be used afterwards."""

@@ -6,6 +6,7 @@ import contextlib
 import os
 import pathlib
 
+from keras_dml.gallery import _reading
 from keras_dml.gallery._names import checked_name
 from keras_dml.gallery._results import GalleryInfo, StoredRecording, Threshold
 from keras_dml.gallery._store import Store
@@ -193,7 +194,7 @@ def described(store):
         people=len(store.people()),
         recordings=enrolled,
         marked=marked,
-        reading=about.get("reading", {}),
+        reading=_reading.checked(about.get(_reading.NAME)),
         thresholds=store.thresholds(),
         boundaries=store.boundaries(),
     )

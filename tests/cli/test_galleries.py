@@ -3,6 +3,7 @@
 import contextlib
 import json
 import re
+import sqlite3
 import threading
 
 import numpy as np
@@ -485,6 +486,87 @@ def test_recordings_of_uneven_times_are_brought_to_the_rate_of_the_model(
     assert code == 2 and "0 of 1 files enrolled" in out and "by --resample" in out
     for words in (("verify", family, "alice", path), ("identify", family, path)):
         assert answered(command, *words, "--resample")[0] == 0
+
+
+def test_the_gallery_remembers_how_files_are_read(command, model, walks, tmp_path, notes):
+    db, header = tmp_path / "family.db", "row,ax,ay,az"
+    options = ("--channels", "ax,ay,az", "--rate-hz", "50")
+    first = walks.file("alice", header=header)
+    assert command("enroll", db, "alice", first, "--model", model, *options)[0] == 0
+    assert any("remembers" in note and "ax,ay,az" in note for note in notes)
+    probe = walks.file("alice", "probe.csv", header=header)
+    verify = ("verify", db, "alice", probe, "--threshold", "100")
+    notes.clear()
+    assert answered(command, *verify)[0] == 0
+    assert not any("rate" in note for note in notes)
+    assert galleries.info(db).reading == {"channels": ["ax", "ay", "az"], "rate_hz": 50.0}
+    plain = walks.file("alice", "plain.csv")  # says everything itself, by other names
+    assert answered(command, "verify", db, "alice", plain, "--threshold", "100")[0] == 0
+    assert "has 100 Hz" in failed(command, *verify, "--rate-hz", "100")
+    assert command("enroll", db, "bob", walks.file("bob"), "--max-gap", "1")[0] == 0
+    assert "max_gap" not in galleries.info(db).reading
+
+
+def test_the_gallery_remembers_that_clocks_are_uneven(command, model, walks, tmp_path):
+    def uneven(name, person="alice"):
+        path = walks.file(person, name, steps=80)
+        lines = path.read_text().splitlines()
+        time, _, values = lines[20].partition(",")
+        lines[20] = f"{float(time) + 0.9 / RATE_HZ},{values}"
+        path.write_text("\n".join(lines))
+        return path
+
+    db = tmp_path / "family.db"
+    words = ("enroll", db, "alice", uneven("first.csv"))
+    code, out, _ = command(*words, "--model", model)
+    assert code == 2 and "by --resample" in out
+    assert command(*words, "--resample")[0] == 0
+    assert command("enroll", db, "bob", uneven("bob.csv", "bob"))[0] == 0
+    for words in (("verify", db, "alice"), ("identify", db)):
+        words = (*words, uneven("probe.csv"), "--threshold", "100")
+        assert answered(command, *words)[0] == 0
+        assert "by --resample" in failed(command, *words, "--no-resample")
+    even = walks.file("alice", "even.csv")
+    assert answered(command, "verify", db, "alice", even, "--threshold", "100")[0] == 0
+
+
+def test_the_gallery_remembers_the_units_of_its_files(command, model, walks, tmp_path, notes):
+    """The model takes g; the files of this phone are in m/s^2, and later ones do not say it."""
+
+    def in_meters(path, header):
+        _, *rows = path.read_text().splitlines()
+        cells = [[float(cell) for cell in row.split(",")] for row in rows]
+        rows = [",".join(map(repr, [t, *(x * 9.80665 for x in xyz)])) for t, *xyz in cells]
+        path.write_text("\n".join([header, *rows]))
+        return path
+
+    db, said, silent = tmp_path / "a.db", "t,x (m/s^2),y (m/s^2),z (m/s^2)", "t,x,y,z"
+    first = in_meters(walks.file("alice"), said)
+    assert command("enroll", db, "alice", first, "--model", model)[0] == 0
+    assert galleries.info(db).reading == {"units": ["m/s^2"] * 3}
+    probe = in_meters(walks.file("alice", "probe.csv"), said)
+    words = ("verify", db, "alice", probe, "--threshold", "100")
+    expected = answered(command, *words)[1]
+    lines = probe.read_text().splitlines()
+    probe.write_text("\n".join([silent, *lines[1:]]))
+    notes.clear()
+    found = answered(command, *words)[1]
+    assert found["score"] == pytest.approx(expected["score"], rel=1e-5)
+    assert any("units" in note and "m/s^2" in note for note in found["notes"])
+    own = walks.file("alice", "own.csv")  # says that it is in g
+    assert answered(command, "verify", db, "alice", own, "--threshold", "100")[1]["notes"] == {}
+
+
+@pytest.mark.parametrize(
+    "text", ["5", "[]", '{"channels": 3, "rate_hz": "fast"}', '{"units": [1]}']
+)
+def test_what_a_stranger_wrote_as_options_is_not_used(command, family, walks, text):
+    with contextlib.closing(sqlite3.connect(family)) as connection:
+        connection.execute("DELETE FROM about WHERE name = 'reading'")
+        connection.execute("INSERT INTO about VALUES ('reading', ?)", (text,))
+        connection.commit()
+    assert galleries.info(family).reading == {}
+    assert answered(command, "verify", family, "alice", walks.file("alice"))[0] == 0
 
 
 @pytest.mark.parametrize(("unit", "factor"), [("m/s²", 9.80665), ("mg", 1000), ("m/s2", 9.80665)])

@@ -189,3 +189,15 @@ def test_an_open_gallery_is_copied_and_described(model, place, people, tmp_path)
     assert pathlib.Path(again.path) == copy
     assert (again.fingerprint, again.created) == (facts.fingerprint, facts.created)
     assert "alice" not in str(facts) and not facts.thresholds
+
+
+def test_options_of_the_first_enrollment_are_kept(model, place):
+    with Gallery(model=model, **place) as gallery:
+        assert gallery.reading == {}
+        for wrong in ({"rate_hz": -1}, {"channels": "x"}, {"colour": "red"}):
+            with pytest.raises(ValueError, match="`options`"):
+                gallery.remember_reading(wrong)
+        gallery.remember_reading({})
+        gallery.remember_reading({"time": "clock", "rate_hz": None})
+        gallery.remember_reading({"time": "other"})
+        assert gallery.reading == gallery.info().reading == {"time": "clock"}
