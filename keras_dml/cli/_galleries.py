@@ -7,9 +7,9 @@ import pathlib
 import warnings
 from typing import NamedTuple
 
-from keras_dml import inputs, recordings
+from keras_dml import gallery as galleries
+from keras_dml import recordings
 from keras_dml.cli import _console, _models, _words
-from keras_dml.gallery import Gallery, exists
 from keras_dml.progress import track
 
 NO_UNIT = "as recorded"  # of a model whose own recordings did not say theirs
@@ -17,8 +17,8 @@ UNITS_NOT_SAID = {"[-1, 1]", "1", NO_UNIT}  # the first is that of sound, by nat
 
 
 @contextlib.contextmanager
-def opened(path, model=None, *, may_be_new=False, key=None, keys=None):
-    """Opens a gallery.
+def opened(path, model=None, *, may_be_new=False, key=None, keys=None, needs=None):
+    """Opens a gallery, after checks that load no model.
 
     Args:
         path: Path of the gallery.
@@ -27,20 +27,48 @@ def opened(path, model=None, *, may_be_new=False, key=None, keys=None):
         may_be_new: Whether it is made if there is none.
         key: As in `Gallery`.
         keys: As in `Gallery`.
+        needs: Further arguments of `keras_dml.gallery.check`, `{name: value}`, or None.
 
     Yields:
         The `Gallery`.
     """
-    if not (may_be_new or exists(path)):
+    is_there = galleries.exists(path)
+    if not (may_be_new or is_there):
         raise FileNotFoundError(
             f"There is no gallery {path!r}. Make one: keras-dml enroll {path} PERSON FILES "
             "--model MODEL."
         )
+    model = _models.named(model) if isinstance(model, str) else model
+    if is_there:
+        galleries.check(path, key=key, keys=keys, **(needs or {}))
+    elif model is None:
+        _refuse_without_model(path)
     with _console.stage(f"open {path}"):
-        model = _models.named(model) if isinstance(model, str) else model
-        gallery = Gallery(path, model, key=key, keys=keys)
+        gallery = galleries.Gallery(path, model, key=key, keys=keys)
     with gallery:
         yield gallery
+
+
+def _refuse_without_model(path):
+    """Refuses a new gallery without a model, in the words of `Gallery`."""
+    if pathlib.Path(path).is_dir():
+        raise ValueError(f"{path} is a folder; name a file in it, such as {path}/people.db.")
+    raise ValueError(
+        f"{path} is a new gallery: say which model its people are enrolled under, --model "
+        "gait_qp_wl."
+    )
+
+
+def needs(person=None, *, far=None, threshold=None):
+    """Returns what a decision needs of a gallery, for `opened`.
+
+    Args:
+        person: The person claimed, or None.
+        far: Rate of the threshold, or None.
+        threshold: A threshold in its place, or None.
+    """
+    decides_by = "threshold" if threshold is None else None
+    return {"person": person, "far": far, "decides_by": decides_by}
 
 
 def _explicit(reading):
@@ -66,6 +94,8 @@ class Reader:
     """
 
     def __init__(self, gallery, reading):
+        from keras_dml import inputs  # loads a backend
+
         self._gallery, self._taken = gallery, inputs.of(gallery.model)
         self._contract = self._taken.contract
         self._unsaid, self._files = {}, {}
@@ -308,9 +338,8 @@ def files(given):
                 f"{path} holds no recordings: files that end in {', '.join(recordings.suffixes())}."
             )
         found += within
-    missing = next((path for path in found if not path.exists()), None)
-    if missing is not None:
-        raise FileNotFoundError(f"There is no file {str(missing)!r}.")
+    for path in found:
+        recordings.check_file(path)
     return found
 
 

@@ -70,11 +70,11 @@ def run(
     reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with _answers.answered():
         paths = [_galleries.one_file(path) for path in (first, second)]
+        name = _models.named(model)
         with _console.stage(f"load {model}"):
             from keras_dml import inference
             from keras_dml.zoo import reading as models
 
-            name = _models.named(model)
             comparison = _Comparison(models.load(name))
         reader = _galleries.Reader(comparison, reading)
         windows = [reader.read(path) for path in paths]

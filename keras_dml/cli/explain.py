@@ -1,5 +1,6 @@
 """`keras-dml explain GALLERY PERSON FILE`: why a recording is near to a person, or far."""
 
+import contextlib
 from typing import Annotated
 
 import typer
@@ -47,10 +48,12 @@ def run(
     from keras_dml.cli import _answers, _console, _galleries
 
     reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
-    with (
-        _answers.answered(),
-        _galleries.opened(gallery, model, key=key, keys=keys) as opened,
-    ):
+    needs = {"person": person}
+    with _answers.answered(), contextlib.ExitStack() as stack:
+        _galleries.one_file(file)  # before a model is loaded
+        opened = stack.enter_context(
+            _galleries.opened(gallery, model, key=key, keys=keys, needs=needs)
+        )
         reader = _galleries.Reader(opened, reading)
         recording, *others = reader.read(file)
         reader.say()

@@ -1,5 +1,6 @@
 """`keras-dml listen GALLERY PERSON FILE`: decides on a claim as soon as it can be."""
 
+import contextlib
 import dataclasses
 from typing import Annotated
 
@@ -53,10 +54,13 @@ def run(
     from keras_dml.cli import _answers, _console, _galleries, _growing
 
     reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
-    with (
-        _answers.answered(),
-        _galleries.opened(gallery, model, key=key, keys=keys) as opened,
-    ):
+    needs = {"person": person, "far": far, "decides_by": "boundary"}
+    with _answers.answered(), contextlib.ExitStack() as stack:
+        if follow is None:
+            _galleries.one_file(file)  # before a model is loaded
+        opened = stack.enter_context(
+            _galleries.opened(gallery, model, key=key, keys=keys, needs=needs)
+        )
         reader = _galleries.Reader(opened, reading)
         listening = opened.listen(person, far=far)
         window = listening.boundary.window

@@ -32,9 +32,12 @@ def run(
     from keras_dml.cli import _answers, _console, _galleries
 
     reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
-    with _answers.answered(), _galleries.opened(gallery, model, key=key, keys=keys) as opened:
-        recordings, notes = _galleries.observed(opened, files, reading)
-        found = opened.verify(person, recordings, far=far, threshold=threshold)
+    with _answers.answered():
+        _galleries.files(files)  # before a model is loaded
+        needs = _galleries.needs(person, far=far, threshold=threshold)
+        with _galleries.opened(gallery, model, key=key, keys=keys, needs=needs) as opened:
+            recordings, notes = _galleries.observed(opened, files, reading)
+            found = opened.verify(person, recordings, far=far, threshold=threshold)
     if as_json:
         _console.json_object(
             {

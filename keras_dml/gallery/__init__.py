@@ -23,6 +23,7 @@ _HOME = {
     "StoredRecording": "_results",
     "Threshold": "_results",
     "backup": "_backups",
+    "check": "_without_model",
     "exists": "_without_model",
     "export_tflite": "_device",
     "forget": "_without_model",

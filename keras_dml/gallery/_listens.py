@@ -17,6 +17,7 @@ from keras_dml.gallery._calibration import (
     warn_of_trained,
     without_copies,
 )
+from keras_dml.gallery._choice import boundary_of
 from keras_dml.gallery._listening import Listening, signals_of
 
 
@@ -42,17 +43,9 @@ class Listens:
             KeyError: If nobody of this name is enrolled.
             ValueError: If no boundary is set, or none for the rate.
         """
-        known = self.boundaries
-        if not known:
-            raise ValueError(
-                "No boundary is set: call `calibrate_listening` with recordings of people whom the "
-                "model has never seen."
-            )
-        if far is not None and far not in known:
-            rates = ", ".join(f"{rate:g}" for rate in known)
-            raise ValueError(f"`far` must be a rate that was set: {rates}. Received far={far!r}.")
+        limit = boundary_of(self.boundaries, far)
         person, _ = self._enrolled(person)
-        return Listening(self, person, known[min(known) if far is None else far])
+        return Listening(self, person, limit)
 
     def calibrate_listening(
         self, recordings, people, far: float = 0.05, *, window=None, sessions=None

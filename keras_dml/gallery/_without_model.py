@@ -7,7 +7,8 @@ import os
 import pathlib
 
 from keras_dml.gallery import _reading
-from keras_dml.gallery._names import checked_name
+from keras_dml.gallery._choice import boundary_of, threshold_of
+from keras_dml.gallery._names import checked_name, composed
 from keras_dml.gallery._results import GalleryInfo, StoredRecording, Threshold
 from keras_dml.gallery._store import Store
 
@@ -181,6 +182,35 @@ def info(path: str | os.PathLike, *, key=None, keys=None) -> GalleryInfo:
         return described(store)
 
 
+def check(
+    path: str | os.PathLike, person=None, *, far=None, decides_by=None, key=None, keys=None
+) -> None:
+    """Checks that a gallery can answer, and loads no model.
+
+    Args:
+        path: Path of a gallery's file, or the URL of a database.
+        person: Name of a person who must be enrolled; None: anybody.
+        far: Rate of the threshold or boundary that decides; None: the smallest.
+        decides_by: `"threshold"` or `"boundary"`, which must be set; None: neither.
+        key: As in `Gallery`.
+        keys: As in `Gallery`.
+
+    Raises:
+        FileNotFoundError: If there is no gallery.
+        KeyError: If nobody of this name is enrolled.
+        ValueError: If the threshold or boundary is not set, or the file is not a gallery, is
+            damaged or of another key.
+        OSError: If it cannot be used.
+    """
+    with _opened(path, key, keys) as store:
+        if decides_by == "threshold":
+            threshold_of(store.thresholds(), far)
+        if decides_by == "boundary":
+            boundary_of(store.boundaries(), far)
+        if person is not None and not store.people().get(composed(person)):
+            raise _unknown(store, person)
+
+
 def described(store):
     """Returns `GalleryInfo` of a `Store`."""
     about = store.about()
@@ -237,8 +267,8 @@ def _stored(path, person, enrolled, key, keys):
 
 def _unknown(store, person):
     return KeyError(
-        f"Nobody named {person!r} is in {store.path}, which has {len(store.people())} people: "
-        "`people()` lists them."
+        f"Nobody named {person!r} is enrolled in {store.path}, which has {len(store.people())} "
+        "people: `people()` lists them."
     )
 
 

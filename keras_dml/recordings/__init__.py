@@ -12,6 +12,7 @@ _HOME = {
     "Listing": "_folder",
     "Recording": "_recording",
     "UnevenTimesError": "_times",
+    "check_file": "_read",
     "convert": "_units",
     "folder": "_folder",
     "groups": "_groups",

@@ -10,7 +10,7 @@ from keras_dml import recordings, zoo
 from keras_dml._backend import keras
 from keras_dml.layers import InputContract, QuantileLayer
 
-CHANNELS = [f"LPC{i}" for i in range(1, 13)]
+CHANNELS = zoo.card("vowels_qp_wl")["input"]["channels"]
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_no_distance_of_a_similarity_is_shown_as_negative(command, tmp_path):
     assert card["embedding"]["distance"] == "cosine"
     paths = []
     for seed in range(2):
-        values = np.random.default_rng(seed).normal(size=(600, 6))
+        values = np.random.default_rng(seed).normal(size=(600, 6)) * card["quality"]["stddev"]
         paths.append(tmp_path / f"{seed}.csv")
         header = ",".join(card["input"]["channels"])
         np.savetxt(paths[-1], values, delimiter=",", header=header, comments="")
@@ -85,7 +85,7 @@ def test_what_cannot_be_compared_is_refused(command, utterances, tmp_path):
         ((a, tmp_path / "gone.csv"), "gone.csv"),
         ((a, tmp_path), "Name one file"),
         ((a, ""), "empty"),
-        ((a, wrong), "no column 'LPC1'"),
+        ((a, wrong), f"no column '{CHANNELS[0]}'"),
     ):
         code, out, err = command("compare", *words, "--model", "vowels_qp_wl")
         assert (code, out) == (2, "") and part in " ".join(err.split())
