@@ -64,16 +64,20 @@ def run(
 
 def _enroll_person(gallery, person, files, model, reading, *, key, keys, as_json):
     """Enrolls files as one person, and prints what became of them."""
-    from keras_dml.cli import _answers, _console, _galleries
+    from keras_dml.cli import _answers, _console, _days, _galleries
 
     with _answers.answered():
         paths = _galleries.files(files)  # before a gallery is made for them
         with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
             reader = _galleries.Reader(opened, reading)
+            earlier = _days.earlier_dates(opened, person)
             taken = _galleries.taken(reader, paths)
             enrollment = _galleries.enrolled(opened, person, paths, taken)
             if enrollment.kept:
                 reader.remember()
+                day = _days.of_one_day([paths[i] for i in enrollment.kept], earlier)
+                _days.note({} if day is None else {person: day}, 1)
+                opened.check_counts([person])
     if as_json:
         fields = {"person": person, **_as_json(enrollment, paths), "notes": reader.notes}
         _console.json_object(fields)
@@ -89,7 +93,7 @@ def _enroll_person(gallery, person, files, model, reading, *, key, keys, as_json
 def _enroll_people(gallery, folder, model, reading, *, key, keys, as_json):
     """Enrolls the people of a folder one after the other, and prints what became of their files."""
     from keras_dml import recordings
-    from keras_dml.cli import _answers, _console, _galleries
+    from keras_dml.cli import _answers, _console, _days, _galleries
 
     stopped = (
         "Stopped. People whose files were all read are enrolled. The same command enrolls the "
@@ -105,9 +109,22 @@ def _enroll_people(gallery, folder, model, reading, *, key, keys, as_json):
             ) from None
         with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
             reader = _galleries.Reader(opened, reading)
+            earlier = {name: _days.earlier_dates(opened, name) for name in listing.people}
             people = _galleries.enrolled_people(opened, reader, listing)
-            if any(each.kept for each, _ in people.values()):
+            kept = {
+                name: [paths[i] for i in each.kept]
+                for name, (each, paths) in people.items()
+                if each.kept
+            }
+            if kept:
                 reader.remember()
+                sessions = {entry.path: entry.session for entry in listing.recordings}
+                days = {
+                    name: _days.of_one_day(paths, earlier[name], map(sessions.get, paths))
+                    for name, paths in kept.items()
+                }
+                _days.note({name: day for name, day in days.items() if day}, len(kept))
+                opened.check_counts(kept)
     enrolled = sum(len(each.kept) for each, _ in people.values())
     repeated = sum(len(each.repeated) for each, _ in people.values())
     refused = sum(len(each.refused) for each, _ in people.values())

@@ -14,6 +14,7 @@ from keras_dml.gallery._calibration import (
     everybodys_claims,
     usual_count,
     warn_of_extrapolated,
+    warn_of_fewer,
     warn_of_more,
     warn_of_trained,
     without_copies,
@@ -165,6 +166,7 @@ class Decisions:
         found = calibrated(*claims, far, **options)
         self._store.set_threshold(found)
         warn_of_more(self.people(), [found])
+        warn_of_fewer(self.people(), [found])
         warn_of_extrapolated(self.thresholds)
         return found
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from keras_dml.gallery import _reading
 from keras_dml.gallery._backups import backup
-from keras_dml.gallery._calibration import warn_of_more
+from keras_dml.gallery._calibration import warn_of_fewer, warn_of_more
 from keras_dml.gallery._cohesion import apart
 from keras_dml.gallery._decisions import Decisions
 from keras_dml.gallery._explanations import Explanations
@@ -213,6 +213,16 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
         total = self._store.add(person, z)
         warn_of_more({person: total}, self._rates())
         return Enrollment(person, added, refused, total, ids, repeated)
+
+    def check_counts(self, people) -> None:
+        """Warns if thresholds were set by people with many more recordings than those enrolled of
+        some people, as a `UserWarning`.
+
+        Args:
+            people: Names of the people.
+        """
+        counts = self.people()
+        warn_of_fewer({name: counts.get(name, 0) for name in people}, self._rates())
 
     def _rates(self):
         """All that was set by people: thresholds and boundaries."""

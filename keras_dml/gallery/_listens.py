@@ -13,6 +13,7 @@ from keras_dml.gallery._calibration import (
     check_people,
     not_enrolled,
     usual_count,
+    warn_of_fewer,
     warn_of_more,
     warn_of_trained,
     without_copies,
@@ -87,6 +88,7 @@ class Listens:
         found = dataclasses.replace(found, enrolled=usual_count(people), rate_hz=rate_hz)
         self._store.set_boundary(found)
         warn_of_more(self.people(), [found])
+        warn_of_fewer(self.people(), [found])
         return found
 
     def _trajectories(self, recordings, people, window, sessions=None):

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import re
 import sqlite3
 import threading
@@ -180,6 +181,49 @@ def test_a_table_of_people_is_enrolled(command, model, walks, tmp_path):
     for file in (root / "alice").iterdir():
         file.write_text("x,y\n1,2\n")
     assert command("enroll", tmp_path / "b.db", root, "--model", model)[0] == 2
+
+
+def test_recordings_of_one_day_are_noted(command, model, walks, tmp_path, notes):
+    def noted():
+        told = [note for note in notes if "of one day" in note]
+        notes.clear()
+        return told
+
+    def on_day(path, day):
+        os.utime(path, (86_400 * day + 43_200,) * 2)
+        return path
+
+    db, monday = tmp_path / "a.db", [walks.file("alice", f"{i}.csv") for i in range(4)]
+    for path in monday:
+        on_day(path, 20_000)
+    assert command("enroll", db, "alice", *monday[:1], "--model", model)[0] == 0 and not noted()
+    assert command("enroll", db, "alice", *monday[1:])[0] == 0
+    (note,) = noted()
+    assert "'alice'" in note and "2024-10-04" in note
+    files = [on_day(walks.file("bob", f"bob{i}.csv"), 20_000 + i) for i in range(2)]
+    assert command("enroll", db, "bob", *files)[0] == 0 and not noted()
+    root = walks.folder(["carol", "dora"], "people", count=2)
+    for session in ("monday", "tuesday"):
+        walks.file("eve", f"people/eve/{session}/1.csv")
+    for path in root.rglob("*.csv"):
+        on_day(path, 20_000)
+    assert command("enroll", db, root)[0] == 0
+    (note,) = noted()
+    assert "'carol'" in note and "2 of 3 people" in note
+
+
+def test_fewer_recordings_than_in_calibration_are_noted(command, family, walks, notes):
+    volunteers = walks.folder([f"v{i}" for i in range(16)], "many", count=8)
+    words = ("calibrate", family, volunteers, "--far", "0.5")
+    assert command(*words)[0] == 0
+    (note,) = (note for note in notes if "rejected more often" in note)
+    assert "4 recordings of 'alice'" in note and "8 each" in note
+    notes.clear()
+    assert command("enroll", family, "carol", walks.folder(["carol"], "new") / "carol")[0] == 0
+    assert any("4 recordings of 'carol'" in note and "8 each" in note for note in notes)
+    notes.clear()
+    assert command("enroll", family, "dora", walks.folder(["dora"], "more", 8) / "dora")[0] == 0
+    assert not any("rejected more often" in note for note in notes)
 
 
 def test_people_who_tie_are_named_and_not_decided_between(command, model, walks, tmp_path):
