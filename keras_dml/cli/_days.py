@@ -42,11 +42,11 @@ def note(days, count):
     if not days:
         return
     person, day = next(iter(days.items()))
-    others = "" if count == 1 else f" So are those of {len(days)} of {count} people in all."
+    more = "" if count == 1 else f" So are those of {len(days)} of {count} people in all."
     _console.note(
         _console.plain(
             f"Note: all recordings of {person!r} are of one day, {day}, by the dates of the files."
-            f"{others} Recordings of a person differ more from one day to another: enroll some of "
+            f"{more} Recordings of a person differ more from one day to another: enroll some of "
             "other days too."
         )
     )

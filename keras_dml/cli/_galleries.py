@@ -103,12 +103,12 @@ class Reader:
         self._explicit = _explicit(reading)
         remembered = dict(gallery.reading)
         self._units = remembered.pop("units", None)
-        both = remembered | self._explicit
-        without_rate = {name: both[name] for name in both if name != "rate_hz"} | self._explicit
-        self._attempts = [both]
-        for options in (without_rate, self._explicit):
-            if options not in self._attempts:
-                self._attempts.append(options)
+        options = remembered | self._explicit
+        without_rate = {name: value for name, value in options.items() if name != "rate_hz"}
+        self._attempts = [options]
+        for fallback in (without_rate | self._explicit, self._explicit):
+            if fallback not in self._attempts:
+                self._attempts.append(fallback)
 
     def remember(self):
         """Makes the gallery remember how its files were read, if it remembers nothing yet."""
@@ -307,10 +307,9 @@ def one_file(path):
         FileNotFoundError: If there is no such file.
         ValueError: If the name is empty, or is the name of a folder.
     """
-    (path, *others) = files([path])
-    if others or pathlib.Path(path).is_dir():
-        raise ValueError(f"{path.parent} is a folder. Name one file.")
-    return path
+    if path and pathlib.Path(path).is_dir():
+        raise ValueError(f"{path} is a folder. Name one file.")
+    return files([path])[0]
 
 
 def files(given):

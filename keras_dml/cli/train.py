@@ -114,7 +114,7 @@ def run(
 
     Methods in closed form come first, then a network, within the time. All are measured on people
     whom they have not seen; the best becomes the model, for enroll, verify and export. If the
-    times of files are uneven, as those of phones are, all are resampled to the median of their
+    times of files are uneven, as the clocks of phones are, all are resampled to the median of their
     rates. If nearly all files are left out, no model is written.
 
     Exit status: 0 the model is written, 2 it is not.

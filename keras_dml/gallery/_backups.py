@@ -31,7 +31,7 @@ def backup(path: str | os.PathLike, file: str | os.PathLike, *, replace=False) -
         replace: Whether a gallery that is at `file` may be replaced.
 
     Raises:
-        FileNotFoundError: If there is no gallery, or no folder for the copy.
+        FileNotFoundError: If the gallery or the folder of the copy does not exist.
         FileExistsError: If there is a file already and `replace` is False.
         ValueError: If the gallery is on a server or damaged, or something else than a gallery is
             at `file`.
@@ -57,7 +57,7 @@ def restore(file: str | os.PathLike, path: str | os.PathLike, *, replace=False) 
         replace: Whether a gallery that is at `path` may be replaced.
 
     Raises:
-        FileNotFoundError: If there is no copy, or no folder for the gallery.
+        FileNotFoundError: If the copy or the folder of the gallery does not exist.
         FileExistsError: If there is a file already and `replace` is False.
         ValueError: If the copy is not a gallery or is damaged, the gallery is on a server, or
             something else than a gallery is at `path`.

@@ -1,4 +1,4 @@
-"""Which threshold or boundary decides: the one of a rate, or of the smallest rate."""
+"""Choice of the threshold or boundary that decides: of a rate, or of the smallest rate."""
 
 
 def threshold_of(thresholds, far):
@@ -9,7 +9,7 @@ def threshold_of(thresholds, far):
         far: The rate; None: the smallest.
 
     Raises:
-        ValueError: If there is none, or none of this rate.
+        ValueError: If no threshold is set, or the rate has none.
     """
     if not thresholds:
         raise ValueError(

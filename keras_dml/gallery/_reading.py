@@ -1,4 +1,4 @@
-"""How the files of a gallery's first enrollment were read, for the files of later commands."""
+"""Options by which the files of a gallery's first enrollment were read."""
 
 import math
 import numbers
@@ -33,7 +33,7 @@ def checked(options):
     """Returns the valid ones of the options by which files are read.
 
     Args:
-        options: What a gallery says, `{name: value}`; it may come from a stranger.
+        options: Options that a gallery holds, `{name: value}`; a stranger may have written them.
     """
     if not isinstance(options, dict):
         return {}

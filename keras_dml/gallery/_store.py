@@ -130,7 +130,7 @@ class Store(Removal):
 
     @property
     def is_encrypted(self):
-        """Whether the embeddings of this gallery are encrypted."""
+        """True if the embeddings of this gallery are encrypted."""
         return not isinstance(self._keys, NoKeys)
 
     def remember(self, name, value):

@@ -62,7 +62,7 @@ def rename(path: str | os.PathLike, person: str, name: str, *, key=None, keys=No
         keys: As in `Gallery`.
 
     Raises:
-        FileNotFoundError: If there is no gallery.
+        FileNotFoundError: If the gallery does not exist.
         KeyError: If nobody of this name is enrolled.
         TypeError, ValueError: If the new name is invalid or another person has it, or the file is
             not a gallery or is damaged.
@@ -86,7 +86,7 @@ def list_recordings(
         keys: As in `Gallery`.
 
     Raises:
-        FileNotFoundError: If there is no gallery.
+        FileNotFoundError: If the gallery does not exist.
         KeyError: If nobody of this name is enrolled.
         ValueError: If the file is not a gallery or is damaged.
         OSError: If it cannot be used.
@@ -122,10 +122,10 @@ def forget(path: str | os.PathLike, person: str, recordings, *, key=None, keys=N
         keys: As in `Gallery`.
 
     Raises:
-        FileNotFoundError: If there is no gallery.
+        FileNotFoundError: If the gallery does not exist.
         KeyError: If nobody of this name is enrolled, or an id is not one of the person's
             recordings: nothing is removed.
-        ValueError: If there are no ids, or the file is not a gallery or is damaged.
+        ValueError: If `recordings` is empty, or the file is not a gallery or is damaged.
         TimeoutError: If they were removed, but another process kept the log from being cut.
         OSError: If it cannot be used.
     """
@@ -157,7 +157,7 @@ def thresholds(path: str | os.PathLike, *, key=None, keys=None) -> dict[float, T
         keys: As in `Gallery`.
 
     Raises:
-        FileNotFoundError: If there is no gallery.
+        FileNotFoundError: If the gallery does not exist.
         ValueError: If the file is not a gallery or is damaged.
         OSError: If it cannot be used.
     """
@@ -174,7 +174,7 @@ def info(path: str | os.PathLike, *, key=None, keys=None) -> GalleryInfo:
         keys: As in `Gallery`.
 
     Raises:
-        FileNotFoundError: If there is no gallery.
+        FileNotFoundError: If the gallery does not exist.
         ValueError: If the file is not a gallery or is damaged.
         OSError: If it cannot be used.
     """
@@ -196,7 +196,7 @@ def check(
         keys: As in `Gallery`.
 
     Raises:
-        FileNotFoundError: If there is no gallery.
+        FileNotFoundError: If the gallery does not exist.
         KeyError: If nobody of this name is enrolled.
         ValueError: If the threshold or boundary is not set, or the file is not a gallery, is
             damaged or of another key.
@@ -284,7 +284,7 @@ def purge(path: str | os.PathLike, *, key=None, keys=None) -> tuple[str, ...]:
         Where removed templates may still be, sentences; none of a file.
 
     Raises:
-        FileNotFoundError: If there is no gallery.
+        FileNotFoundError: If the gallery does not exist.
         ValueError: If the file is no gallery, or is damaged.
         OSError: If it cannot be used.
     """
@@ -299,7 +299,7 @@ def exists(path: str | os.PathLike) -> bool:
 
 
 def check_exists(path):
-    """Raises `FileNotFoundError` if there is no gallery at a path."""
+    """Raises `FileNotFoundError` if the gallery at a path does not exist."""
     if not exists(path):
         raise FileNotFoundError(f"There is no gallery {str(path)!r}.")
 

@@ -73,8 +73,8 @@ def train_folder(
     `person/session/recording.csv`, or of a table.
 
     A recording with a long gap is cut there. Its pieces are recordings of one session. If the times
-    of files are uneven, as those of phones are, or most files have other rates than the usual one,
-    all are resampled to the median of their rates, which `notes` and `resampled_hz` say.
+    of files are uneven, as the clocks of phones are, or most files have other rates than the usual
+    one, all are resampled to the median of their rates, which `notes` and `resampled_hz` say.
 
     Args:
         folder: Folder or table, see `keras_dml.recordings.folder`.
@@ -98,9 +98,9 @@ def train_folder(
         FileNotFoundError: If there is no such folder.
         ImportError: If a package that reads a kind of file is missing.
     """
-    chosen = {name: options[name] for name in ("replace", "resume") if name in options}
+    flags = {name: options[name] for name in ("replace", "resume") if name in options}
     if "out" in options:
-        folders.checked(options["out"], **chosen)
+        folders.checked(options["out"], **flags)
     listing = recordings.folder(folder)
     found = read(
         folder,
@@ -111,12 +111,12 @@ def train_folder(
         time_unit=time_unit,
         max_gap=max_gap,
     )
-    given = len(listing.recordings), len(listing.people)
-    check_remaining(len(set(found.files)), len(set(found.people)), *given, found.refused)
+    counts = len(listing.recordings), len(listing.people)
+    check_remaining(len(set(found.files)), len(set(found.people)), *counts, found.refused)
     if len(listing.people) < 2:
         raise ValueError(
             f"{folder} holds recordings of one person, {listing.people[0]!r}. A model tells people "
-            "apart: give recordings of several people, each in a folder of their own."
+            "apart: give recordings of several people, one folder for each."
         )
     done = train(
         found.recordings,
