@@ -17,7 +17,7 @@ UNITS_NOT_SAID = {"[-1, 1]", "1", NO_UNIT}  # the first is that of sound, by nat
 
 
 @contextlib.contextmanager
-def opened(path, model=None, *, may_be_new=False, key=None, keys=None, needs=None):
+def opened(path, model=None, *, may_be_new=False, key=None, keys=None, paths=None, needs=None):
     """Opens a gallery, after checks that load no model.
 
     Args:
@@ -27,17 +27,17 @@ def opened(path, model=None, *, may_be_new=False, key=None, keys=None, needs=Non
         may_be_new: Whether it is made if there is none.
         key: As in `Gallery`.
         keys: As in `Gallery`.
+        paths: Files and folders of recordings that must be there, or None.
         needs: Further arguments of `keras_dml.gallery.check`, `{name: value}`, or None.
 
     Yields:
         The `Gallery`.
     """
     is_there = galleries.exists(path)
-    if not (may_be_new or is_there):
-        raise FileNotFoundError(
-            f"There is no gallery {path!r}. Make one: keras-dml enroll {path} PERSON FILES "
-            "--model MODEL."
-        )
+    if not may_be_new:
+        check_exists(path)
+    if paths is not None:
+        files(paths)
     model = _models.named(model) if isinstance(model, str) else model
     if is_there:
         galleries.check(path, key=key, keys=keys, **(needs or {}))
@@ -47,6 +47,15 @@ def opened(path, model=None, *, may_be_new=False, key=None, keys=None, needs=Non
         gallery = galleries.Gallery(path, model, key=key, keys=keys)
     with gallery:
         yield gallery
+
+
+def check_exists(path):
+    """Raises `FileNotFoundError` if the gallery at a path does not exist."""
+    if not galleries.exists(path):
+        raise FileNotFoundError(
+            f"There is no gallery {path!r}. Make one: keras-dml enroll {path} PERSON FILES "
+            "--model MODEL."
+        )
 
 
 def _refuse_without_model(path):

@@ -124,7 +124,7 @@ def run(
             raise typer.BadParameter(
                 "--remove takes a threshold away: no --extrapolate, --groups or --window."
             )
-        _remove(gallery, remove, model, key=key, keys=keys, as_json=as_json)
+        _remove(gallery, remove, key=key, keys=keys, as_json=as_json)
         return
     if groups is not None and window is not None:
         raise typer.BadParameter("--groups tells rates of a threshold; --window sets none.")
@@ -173,17 +173,15 @@ def run(
         _console.echo(_console.plain(found))
 
 
-def _remove(path, far, model, *, key, keys, as_json):
+def _remove(path, far, *, key, keys, as_json):
     """Removes the threshold of a rate, and says which one decides now."""
+    from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console, _galleries, _words
 
-    with (
-        _answers.answered(),
-        _words.of_commands({"`far`": "--remove"}),
-        _galleries.opened(path, model, key=key, keys=keys) as opened,
-    ):
-        opened.remove_threshold(far)
-        left = list(opened.thresholds)
+    with _answers.answered(), _words.of_commands({"`far`": "--remove"}):
+        _galleries.check_exists(path)
+        galleries.remove_threshold(path, far, key=key, keys=keys)
+        left = list(galleries.thresholds(path, key=key, keys=keys))
     if as_json:
         _console.json_object({"removed": far, "left": left})
         return

@@ -50,9 +50,8 @@ def run(
     reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     needs = {"person": person}
     with _answers.answered(), contextlib.ExitStack() as stack:
-        _galleries.one_file(file)  # before a model is loaded
         opened = stack.enter_context(
-            _galleries.opened(gallery, model, key=key, keys=keys, needs=needs)
+            _galleries.opened(gallery, model, key=key, keys=keys, paths=[file], needs=needs)
         )
         reader = _galleries.Reader(opened, reading)
         recording, *others = reader.read(file)

@@ -56,10 +56,15 @@ def run(
     reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     needs = {"person": person, "far": far, "decides_by": "boundary"}
     with _answers.answered(), contextlib.ExitStack() as stack:
-        if follow is None:
-            _galleries.one_file(file)  # before a model is loaded
         opened = stack.enter_context(
-            _galleries.opened(gallery, model, key=key, keys=keys, needs=needs)
+            _galleries.opened(
+                gallery,
+                model,
+                key=key,
+                keys=keys,
+                paths=[file] if follow is None else None,
+                needs=needs,
+            )
         )
         reader = _galleries.Reader(opened, reading)
         listening = opened.listen(person, far=far)

@@ -64,9 +64,10 @@ def run(
 
     reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with _answers.answered():
-        _galleries.files(files)  # before a model is loaded
         needs = {"person": person}
-        with _galleries.opened(gallery, model, key=key, keys=keys, needs=needs) as opened:
+        with _galleries.opened(
+            gallery, model, key=key, keys=keys, paths=files, needs=needs
+        ) as opened:
             recordings, notes = _galleries.observed(opened, files, reading)
             opened.reject(person, recordings)
     if as_json:

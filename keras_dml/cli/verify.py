@@ -33,9 +33,10 @@ def run(
 
     reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with _answers.answered():
-        _galleries.files(files)  # before a model is loaded
         needs = _galleries.needs(person, far=far, threshold=threshold)
-        with _galleries.opened(gallery, model, key=key, keys=keys, needs=needs) as opened:
+        with _galleries.opened(
+            gallery, model, key=key, keys=keys, paths=files, needs=needs
+        ) as opened:
             recordings, notes = _galleries.observed(opened, files, reading)
             found = opened.verify(person, recordings, far=far, threshold=threshold)
     if as_json:

@@ -33,6 +33,7 @@ _HOME = {
     "people": "_without_model",
     "purge": "_without_model",
     "remove": "_without_model",
+    "remove_threshold": "_without_model",
     "rename": "_without_model",
     "restore": "_backups",
     "thresholds": "_without_model",

@@ -7,7 +7,7 @@ import os
 import pathlib
 
 from keras_dml.gallery import _reading
-from keras_dml.gallery._choice import boundary_of, threshold_of
+from keras_dml.gallery._choice import boundary_of, not_calibrated, threshold_of
 from keras_dml.gallery._names import checked_name, composed
 from keras_dml.gallery._results import GalleryInfo, StoredRecording, Threshold
 from keras_dml.gallery._store import Store
@@ -163,6 +163,28 @@ def thresholds(path: str | os.PathLike, *, key=None, keys=None) -> dict[float, T
     """
     with _opened(path, key, keys) as store:
         return store.thresholds()
+
+
+def remove_threshold(path: str | os.PathLike, far: float, *, key=None, keys=None) -> None:
+    """Removes the threshold of a rate, as `Gallery.remove_threshold`; loads no model.
+
+    Args:
+        path: Path of a gallery's file, or the URL of a database.
+        far: Its false accept rate.
+        key: As in `Gallery`.
+        keys: As in `Gallery`.
+
+    Raises:
+        FileNotFoundError: If the gallery does not exist.
+        ValueError: If no threshold of this rate was set, or the file is not a gallery or is
+            damaged.
+        OSError: If it cannot be used.
+    """
+    with _opened(path, key, keys) as store:
+        known_rates = store.thresholds()
+        if far not in known_rates:
+            raise ValueError(not_calibrated(far, known_rates))
+        store.remove_threshold(far)
 
 
 def info(path: str | os.PathLike, *, key=None, keys=None) -> GalleryInfo:

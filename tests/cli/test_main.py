@@ -72,7 +72,7 @@ def test_an_unknown_model_is_one_clear_error_with_the_nearest_name(command, zoo_
         (["verify", "family.db"], "MissingParameter", "person"),
         (["people", "family.db", "--colour"], "NoSuchOption", "--colour"),
         (["calibrate", "family.db", "--far", "2"], "BadParameter", "above 0 and below 1"),
-        (["identify", "family.db", "a.csv", "--top", "none"], "BadParameter", "none"),
+        (["identify", "family.db", "a.csv", "--top", "none"], "BadParameter", "--top"),
         (["prople"], "UsageError", "prople"),
     ],
 )

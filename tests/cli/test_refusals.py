@@ -47,6 +47,8 @@ def test_refusals_load_nothing_heavy(tmp_path):
             *("compare a.csv gone.csv --model gait_lda", "compare a.csv a.csv --model gait_ld"),
             *("train gone --out new", "train walks --out phone", "calibrate new.db walks"),
             *("serve gone.db", f"serve f.db --port {port}", "merge gone.db f.db"),
+            *("merge f.db gone.db", "export nothing --to tflite", "info gone.db", "card nothing"),
+            *("rename f.db zoe z", "backup gone.db new.db", "restore gone.db new.db"),
         ]
         words = json.dumps([line.split() for line in lines])
         done = subprocess.run(
