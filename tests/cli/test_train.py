@@ -59,7 +59,7 @@ def test_recordings_of_uneven_clocks_are_resampled_and_enrolled(command, tmp_pat
     words = ("train", tmp_path / "walks", "--out", out, "--window", "2", "--steps", "0")
     code, printed, notes = command(*words)
     assert code == 0 and f"--model {out} --resample" in " ".join(printed.split())
-    assert "uneven times in 16. All were resampled" in " ".join(notes.split())
+    assert "times of 16 files are uneven, so all files were resampled" in " ".join(notes.split())
     words = ("enroll", tmp_path / "a.db", tmp_path / "walks", "--model", out, "--resample")
     assert command(*words)[0] == 0
 

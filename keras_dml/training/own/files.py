@@ -166,11 +166,15 @@ def read(folder, channels=None, rate_hz=None, resample_hz=None, **times):
         resample_hz = _rate_to_resample(files, uneven)
         if resample_hz is not None:
             files, failed, refused, _ = _read_files(listing, root, channels, pieces_of)
-            what = f"uneven times in {len(uneven)}" if uneven else "several rates"
+            what = (
+                f"The times of {len(uneven):,} files are uneven"
+                if uneven
+                else "Most files have other rates than the usual one"
+            )
             notes[
-                f"{len(listing.recordings):,} files have {what}. All were resampled to "
-                f"{resample_hz:g} Hz, the median of their rates."
-            ] += 1
+                f"{what}, so all files were resampled to {resample_hz:g} Hz, the median of their "
+                "rates."
+            ] += len(listing.recordings)
     for path in listing.skipped:
         refused[_name(path, root)] = "it is not a recording of a person"
     if channels is None and files:
