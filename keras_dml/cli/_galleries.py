@@ -36,8 +36,8 @@ def opened(path, model=None, *, may_be_new=False, key=None, keys=None, paths=Non
     is_there = galleries.exists(path)
     if not may_be_new:
         check_exists(path)
-    if paths is not None:
-        files(paths)
+    for file in files(paths or ()):
+        recordings.check_file(file)
     model = _models.named(model) if isinstance(model, str) else model
     if is_there:
         galleries.check(path, key=key, keys=keys, **(needs or {}))
@@ -318,7 +318,9 @@ def one_file(path):
     """
     if path and pathlib.Path(path).is_dir():
         raise ValueError(f"{path} is a folder. Name one file.")
-    return files([path])[0]
+    (file,) = files([path])
+    recordings.check_file(file)
+    return file
 
 
 def files(given):
@@ -346,9 +348,25 @@ def files(given):
                 f"{path} holds no recordings: files that end in {', '.join(recordings.suffixes())}."
             )
         found += within
-    for path in found:
-        recordings.check_file(path)
+    missing = next((path for path in found if not path.exists()), None)
+    if missing is not None:
+        raise FileNotFoundError(f"There is no file {str(missing)!r}.")
     return found
+
+
+def check_kinds(paths):
+    """Raises `ValueError` if no file is of a kind that can be read, which the end of its name says.
+
+    Single files of another kind are refused when they are read.
+    """
+    errors = []
+    for path in paths:
+        try:
+            recordings.check_file(path)
+            return
+        except ValueError as error:
+            errors.append(error)
+    raise errors[0]
 
 
 def observed(gallery, given, reading):

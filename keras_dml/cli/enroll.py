@@ -68,6 +68,7 @@ def _enroll_person(gallery, person, files, model, reading, *, key, keys, as_json
 
     with _answers.answered():
         paths = _galleries.files(files)  # before a gallery is made for them
+        _galleries.check_kinds(paths)
         with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
             reader = _galleries.Reader(opened, reading)
             earlier = _days.earlier_dates(opened, person)
