@@ -7,12 +7,18 @@ from keras_dml.cli import _console
 LEAST = 2  # recordings of a person
 
 
-def earlier_dates(gallery, person):
-    """Returns the dates on which recordings of a person were enrolled so far."""
-    if person not in gallery.people():
-        return set()
-    stored = gallery.list_recordings(person)
-    return {datetime.datetime.fromisoformat(each.created).date() for each in stored}
+def earlier_dates(gallery, people):
+    """Returns the dates on which recordings of people were enrolled so far, by person.
+
+    Args:
+        gallery: `Gallery`.
+        people: Names of the people.
+    """
+    dates, counts = {}, gallery.people()
+    for person in people:
+        stored = gallery.list_recordings(person) if counts.get(person) else ()
+        dates[person] = {datetime.datetime.fromisoformat(each.created).date() for each in stored}
+    return dates
 
 
 def of_one_day(paths, earlier, sessions=()):

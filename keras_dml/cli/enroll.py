@@ -71,12 +71,12 @@ def _enroll_person(gallery, person, files, model, reading, *, key, keys, as_json
         _galleries.check_kinds(paths)
         with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
             reader = _galleries.Reader(opened, reading)
-            earlier = _days.earlier_dates(opened, person)
+            earlier = _days.earlier_dates(opened, [person])
             taken = _galleries.taken(reader, paths)
             enrollment = _galleries.enrolled(opened, person, paths, taken)
             if enrollment.kept:
                 reader.remember()
-                day = _days.of_one_day([paths[i] for i in enrollment.kept], earlier)
+                day = _days.of_one_day([paths[i] for i in enrollment.kept], earlier[person])
                 _days.note({} if day is None else {person: day}, 1)
                 opened.check_counts([person])
     if as_json:
@@ -110,7 +110,7 @@ def _enroll_people(gallery, folder, model, reading, *, key, keys, as_json):
             ) from None
         with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
             reader = _galleries.Reader(opened, reading)
-            earlier = {name: _days.earlier_dates(opened, name) for name in listing.people}
+            earlier = _days.earlier_dates(opened, listing.people)
             people = _galleries.enrolled_people(opened, reader, listing)
             kept = {
                 name: [paths[i] for i in each.kept]

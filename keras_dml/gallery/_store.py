@@ -284,6 +284,15 @@ class Store(Removal):
                 opened = [(keys[row].open(sealed, enrolled), at) for at, sealed in rows if keys]
         return tuple(StoredRecording(recording_id(blob), created) for blob, created in opened)
 
+    def has(self, person):
+        """Returns whether recordings of a person are enrolled."""
+        query = (
+            "SELECT templates.id FROM templates JOIN people ON people.id = templates.person "
+            "WHERE people.name = ? AND templates.enrolled = 1 LIMIT 1"
+        )
+        with self._database.reading() as run:
+            return run(query, (composed(person),)).fetchone() is not None
+
     def counts(self):
         """Counts what is stored.
 

@@ -8,7 +8,7 @@ import pathlib
 
 from keras_dml.gallery import _reading
 from keras_dml.gallery._choice import boundary_of, not_calibrated, threshold_of
-from keras_dml.gallery._names import checked_name, composed
+from keras_dml.gallery._names import checked_name
 from keras_dml.gallery._results import GalleryInfo, StoredRecording, Threshold
 from keras_dml.gallery._store import Store
 
@@ -229,7 +229,7 @@ def check(
             threshold_of(store.thresholds(), far)
         if decides_by == "boundary":
             boundary_of(store.boundaries(), far)
-        if person is not None and not store.people().get(composed(person)):
+        if person is not None and not store.has(person):
             raise _unknown(store, person)
 
 
