@@ -1,5 +1,6 @@
 """`keras-dml forget GALLERY PERSON RECORDING...`: removes single recordings of a person."""
 
+import unicodedata
 from typing import Annotated
 
 import typer
@@ -36,7 +37,8 @@ def run(
     stopped = "Stopped. `keras-dml recordings` says which recordings are still there."
     with _console.stoppable(stopped), _answers.answered():
         galleries.forget(gallery, person, recordings, key=key, keys=keys)
-        left = galleries.people(gallery, key=key, keys=keys).get(person, 0)
+        people = galleries.people(gallery, key=key, keys=keys)
+        left = people.get(unicodedata.normalize("NFC", person), 0)
     ids = list(dict.fromkeys(recordings))
     if as_json:
         _console.json_object({"person": person, "forgotten": ids, "enrolled": left})
