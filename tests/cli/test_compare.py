@@ -11,14 +11,15 @@ from keras_dml._backend import keras
 from keras_dml.layers import InputContract, QuantileLayer
 
 CHANNELS = zoo.card("vowels_qp_wl")["input"]["channels"]
+STDDEV = zoo.card("vowels_qp_wl")["quality"]["stddev"]
 
 
 @pytest.fixture
 def utterances(tmp_path):
-    """Paths of two recordings of twelve channels, far from each other."""
+    """Paths of two recordings of twelve channels that differ in their levels."""
     paths = []
     for level in (0, 5):
-        values = np.random.default_rng(level).normal(level, 1, (30, 12))
+        values = np.random.default_rng(level).normal(level / 10, 1, (30, 12)) * STDDEV
         paths.append(tmp_path / f"{level}.csv")
         np.savetxt(paths[-1], values, delimiter=",", header=",".join(CHANNELS), comments="")
     return paths

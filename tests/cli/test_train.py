@@ -157,12 +157,12 @@ def test_notes_on_columns_and_gaps_name_the_options(command, walks, tmp_path, mo
     assert "files): The recording was cut at 1 long gap." in told
 
 
-def test_a_stopped_training_says_how_to_go_on(command, tmp_path, monkeypatch):
+def test_a_stopped_training_says_how_to_go_on(command, walks, tmp_path, monkeypatch):
     def stopped(folder, **options):
         raise KeyboardInterrupt
 
     said = []
     monkeypatch.setattr(training, "train_folder", stopped)
     monkeypatch.setattr(_console, "note", said.append)
-    assert command("train", tmp_path, "--out", tmp_path / "phone")[0] == 130
+    assert command("train", walks, "--out", tmp_path / "phone")[0] == 130
     assert "The same command with --resume goes on" in said[0]
