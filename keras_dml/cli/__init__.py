@@ -14,27 +14,36 @@ from keras_dml import __version__
 from keras_dml.cli import (
     _statuses,
     _streams,
+    backup,
     calibrate,
     card,
+    compare,
     datasets,
     demo,
     enroll,
     explain,
     export,
+    forget,
     identify,
+    info,
     list_models,
     listen,
     merge,
     people,
+    recordings,
     reject,
     remove,
+    rename,
     reproduce,
+    restore,
     serve,
+    thresholds,
     train,
     verify,
 )
 
 # Types of the library's errors; their messages are written for users.
+WRONG_USE = typer.BadParameter.__base__  # a missing or an invalid word of the command line
 USER_ERRORS = (ImportError, OSError, RuntimeError, TypeError, ValueError)
 GALLERIES = "People of your own"  # head of the commands on galleries
 
@@ -65,8 +74,9 @@ app.command("export")(export.run)
 app.command("train")(train.run)
 app.add_typer(reproduce.app, name="reproduce")
 COMMANDS = (
-    *(enroll, verify, identify, listen, explain, calibrate),
-    *(reject, people, remove, merge, serve),
+    *(enroll, verify, identify, listen, explain, compare, calibrate),
+    *(reject, people, recordings, rename, forget, remove),
+    *(info, thresholds, merge, backup, restore, serve),
 )
 for command in COMMANDS:
     app.command(command.__name__.rpartition(".")[2], rich_help_panel=GALLERIES)(command.run)
@@ -95,6 +105,8 @@ def _options(
 def main(arguments=None):
     """Runs the command line.
 
+    With `--json` an error is one object on standard output too, `{"error": {"type", "message"}}`.
+
     Exit status: 0 done or accepted, 1 rejected, 2 an error or wrong use, 130 stopped, 141 output no
     longer read.
 
@@ -104,23 +116,50 @@ def main(arguments=None):
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # read when TensorFlow is imported
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     words = [word for word in arguments if word != "--debug"]
-    is_debugging = len(words) < len(arguments)
+    is_debugging, is_json = len(words) < len(arguments), _asks_for_json(words)
     try:
         _streams.prepare()
         with contextlib.nullcontext() if is_debugging else _without_warnings():
-            return app(words, prog_name="keras-dml")
+            status = app(words, prog_name="keras-dml", standalone_mode=not is_json)
+            if status:  # of a command with --json, whose wrong use is an exception
+                sys.exit(status)
     except _streams.Ended:
         sys.exit(_streams.BROKEN_PIPE)
     except Exception as error:
-        _print_error(traceback.format_exc() if is_debugging else _in_a_line(error))
+        if is_debugging:
+            _print_error(traceback.format_exc())
+        elif not is_json:
+            _print_error(_in_a_line(error))
+        if is_json:
+            _print_json(error)
         _streams.settle(sys.stdout)
         sys.exit(_statuses.ERROR)
 
 
+def _asks_for_json(words):
+    options = words[: words.index("--")] if "--" in words else words
+    return "--json" in options
+
+
 def _in_a_line(error):
     kind = type(error).__name__
-    message = str(error) if isinstance(error, USER_ERRORS) else f"{kind}: {error}"
-    return f"Error: {message or kind}\n(--debug shows where.)"
+    return f"Error: {_message(error) or kind}\n(--debug shows where.)"
+
+
+def _message(error):
+    if isinstance(error, WRONG_USE):
+        return error.format_message()
+    return str(error) if isinstance(error, USER_ERRORS) else f"{type(error).__name__}: {error}"
+
+
+def _print_json(error):
+    """Prints an error as an object for programs."""
+    from keras_dml.cli import _console, _words
+
+    kind = type(_words.original(error)).__name__
+    fields = {"type": kind, "message": _streams.visible(_message(error)) or kind}
+    with contextlib.suppress(OSError, _streams.Ended):
+        _console.json_object({"error": fields})
 
 
 def _without_warnings():

@@ -31,6 +31,11 @@ def people(context: typer.Context, incomplete: str):
     return [name for name in names if name.startswith(incomplete)]
 
 
+def people_or_paths(context: typer.Context, incomplete: str):
+    """Names of the people of a gallery, and paths, for a command that takes either."""
+    return [*people(context, incomplete), *paths(incomplete)]
+
+
 def paths(incomplete: str):
     """Files and folders that begin with the typed text; a folder ends in a slash."""
     typed, start = os.path.split(incomplete)

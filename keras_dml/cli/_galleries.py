@@ -1,13 +1,15 @@
 """Galleries and the recordings of files, for the commands on them."""
 
 import contextlib
+import dataclasses
+import itertools
 import pathlib
 import warnings
 from typing import NamedTuple
 
-from keras_dml import inputs, recordings
+from keras_dml import gallery as galleries
+from keras_dml import recordings
 from keras_dml.cli import _console, _models, _words
-from keras_dml.gallery import Gallery, exists
 from keras_dml.progress import track
 
 NO_UNIT = "as recorded"  # of a model whose own recordings did not say theirs
@@ -15,8 +17,8 @@ UNITS_NOT_SAID = {"[-1, 1]", "1", NO_UNIT}  # the first is that of sound, by nat
 
 
 @contextlib.contextmanager
-def opened(path, model=None, *, may_be_new=False, key=None, keys=None):
-    """Opens a gallery.
+def opened(path, model=None, *, may_be_new=False, key=None, keys=None, paths=None, needs=None):
+    """Opens a gallery, after checks that load no model.
 
     Args:
         path: Path of the gallery.
@@ -25,20 +27,71 @@ def opened(path, model=None, *, may_be_new=False, key=None, keys=None):
         may_be_new: Whether it is made if there is none.
         key: As in `Gallery`.
         keys: As in `Gallery`.
+        paths: Files and folders of recordings that must be there, or None.
+        needs: Further arguments of `keras_dml.gallery.check`, `{name: value}`, or None.
 
     Yields:
         The `Gallery`.
     """
-    if not (may_be_new or exists(path)):
+    is_there = galleries.exists(path)
+    if not may_be_new:
+        check_exists(path)
+    for file in files(paths or ()):
+        recordings.check_file(file)
+    model = _models.named(model) if isinstance(model, str) else model
+    if is_there:
+        galleries.check(path, key=key, keys=keys, **(needs or {}))
+    elif model is None:
+        _refuse_without_model(path)
+    with _console.stage(f"open {path}"):
+        gallery = galleries.Gallery(path, model, key=key, keys=keys)
+    with gallery:
+        yield gallery
+
+
+def check_exists(path):
+    """Raises `FileNotFoundError` if the gallery at a path does not exist."""
+    if not galleries.exists(path):
         raise FileNotFoundError(
             f"There is no gallery {path!r}. Make one: keras-dml enroll {path} PERSON FILES "
             "--model MODEL."
         )
-    with _console.stage(f"open {path}"):
-        model = _models.named(model) if isinstance(model, str) else model
-        gallery = Gallery(path, model, key=key, keys=keys)
-    with gallery:
-        yield gallery
+
+
+def _refuse_without_model(path):
+    """Refuses a new gallery without a model, in the words of `Gallery`."""
+    if pathlib.Path(path).is_dir():
+        raise ValueError(f"{path} is a folder; name a file in it, such as {path}/people.db.")
+    raise ValueError(
+        f"{path} is a new gallery: say which model its people are enrolled under, --model "
+        "gait_qp_wl."
+    )
+
+
+def needs(person=None, *, far=None, threshold=None):
+    """Returns what a decision needs of a gallery, for `opened`.
+
+    Args:
+        person: The person claimed, or None.
+        far: Rate of the threshold, or None.
+        threshold: A threshold in its place, or None.
+    """
+    decides_by = "threshold" if threshold is None else None
+    return {"person": person, "far": far, "decides_by": decides_by}
+
+
+def _explicit(reading):
+    """Returns the options of a command for reading files that are not None."""
+    options = {name: value for name, value in vars(reading).items() if value is not None}
+    if "channels" in options:
+        options["channels"] = options["channels"].split(",")
+    if "time_unit" in options:
+        options["time_unit"] = str(options["time_unit"])
+    return options
+
+
+def _shown(value):
+    return ",".join(value) if isinstance(value, list) else value
 
 
 class Reader:
@@ -50,14 +103,32 @@ class Reader:
     """
 
     def __init__(self, gallery, reading):
+        from keras_dml import inputs  # loads a backend
+
         self._gallery, self._taken = gallery, inputs.of(gallery.model)
         self._contract = self._taken.contract
-        named = self._contract and self._contract.channels
-        channels = reading.channels
-        self._channels = named if channels is None else channels.split(",")
-        self._rate_hz, self._unsaid, self._files = reading.rate_hz, {}, {}
-        self._resample_hz = self._contract and self._contract.rate_hz if reading.resample else None
-        self._times = {name: getattr(reading, name) for name in ("time", "time_unit", "max_gap")}
+        self._unsaid, self._files = {}, {}
+        self._file_rate_hz = self._file_units = None
+        self._explicit = _explicit(reading)
+        remembered = dict(gallery.reading)
+        self._units = remembered.pop("units", None)
+        options = remembered | self._explicit
+        without_rate = {name: value for name, value in options.items() if name != "rate_hz"}
+        self._attempts = [options]
+        for fallback in (without_rate | self._explicit, self._explicit):
+            if fallback not in self._attempts:
+                self._attempts.append(fallback)
+
+    def remember(self):
+        """Makes the gallery remember how its files were read, if it remembers nothing yet."""
+        if self._gallery.reading:
+            return
+        self._gallery.remember_reading({"units": self._file_units, **self._explicit})
+        if self._explicit:
+            words = ", ".join(f"{name} {_shown(self._explicit[name])}" for name in self._explicit)
+            _console.note(
+                _console.plain(f"Note: the gallery remembers how files are read ({words}).")
+            )
 
     def beginning(self, path):
         """Reads a file up to its first long gap, shape `(time, channels)`.
@@ -86,15 +157,49 @@ class Reader:
         return max((piece.values for piece in pieces), key=len)
 
     def _pieces(self, path):
-        pieces = recordings.read_pieces(
-            path, self._channels, self._rate_hz, self._resample_hz, **self._times
-        )
+        """Reads the pieces of a file by the first options that fit it: those of the command with
+        those that the gallery remembers, the same without the rate, and those of the command."""
+        first_error = None
+        for options in self._attempts:
+            try:
+                return self._pieces_by(path, options)
+            except ValueError as error:
+                first_error = first_error or error
+        raise first_error
+
+    def _pieces_by(self, path, options):
+        options = dict(options)
+        channels = options.pop("channels", None)
+        if channels is None and self._contract is not None:
+            channels = self._contract.channels
+        is_resampled = options.pop("resample", False)
+        if is_resampled and self._contract is not None:
+            options["resample_hz"] = self._contract.rate_hz
+        pieces = recordings.read_pieces(path, channels, **options)
+        units = pieces[0].units
         if self._contract is not None:
             self._check_rate(pieces[0])
-            if len(pieces[0].units) == len(self._contract.units):
-                pieces = [recordings.convert(piece, self._contract.units) for piece in pieces]
+            if len(units) == len(self._contract.units):
+                pieces = [self._in_units(piece) for piece in pieces]
             self._check_units(pieces[0])
+        if self._file_rate_hz is None and not is_resampled:
+            self._file_rate_hz = pieces[0].rate_hz
+        if self._file_units is None and None not in units:
+            self._file_units = list(units)
         return pieces
+
+    def _in_units(self, piece):
+        """A piece in the units of the model. A file that does not say its units has those of the
+        files of the first enrollment."""
+        if {*piece.units} == {None} and self._units and len(self._units) == len(piece.units):
+            if tuple(self._units) != tuple(self._contract.units):
+                note = (
+                    "The file does not say its units: those of the first enrollment, "
+                    f"{', '.join(dict.fromkeys(self._units))}, were assumed."
+                )
+                notes = (*piece.notes, note)
+                piece = dataclasses.replace(piece, units=tuple(self._units), notes=notes)
+        return recordings.convert(piece, self._contract.units)
 
     def read(self, path):
         """The recordings in a file: one, or windows as long as the model takes at most.
@@ -109,6 +214,35 @@ class Reader:
         for reason in self._gallery.unfit(windows).values():
             raise ValueError(f"{path}: {reason}.")
         return windows
+
+    @property
+    def rate_hz(self):
+        """Steps per second of the recordings: of the model, or of the first file that says its own;
+        None if neither says it."""
+        expected = self._contract and self._contract.rate_hz
+        return self._file_rate_hz if expected is None else expected
+
+    def steps(self, seconds):
+        """Returns the number of steps in a time.
+
+        Raises:
+            ValueError: If the rate is unknown, or a step is longer than the time.
+        """
+        if self.rate_hz is None:
+            raise ValueError(
+                "Neither the model nor the files say the steps per second, by which seconds are "
+                "counted. Give `rate_hz`."
+            )
+        steps = round(seconds * self.rate_hz)
+        if steps < 1:
+            raise ValueError(
+                f"{seconds:g} seconds are shorter than a step at {self.rate_hz:g} Hz. Give more."
+            )
+        return steps
+
+    def duration(self, steps):
+        """Returns a number of steps in words: the time, or the steps if the rate is unknown."""
+        return f"{steps:,} steps" if self.rate_hz is None else f"{steps / self.rate_hz:.3g} s"
 
     @property
     def unsaid(self):
@@ -175,6 +309,20 @@ class Reader:
             raise ValueError(str(error).replace(f"{self._taken.name} 0", str(path), 1)) from None
 
 
+def one_file(path):
+    """Returns the path of a recording, after a check that a file is there.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If the name is empty, or is the name of a folder.
+    """
+    if path and pathlib.Path(path).is_dir():
+        raise ValueError(f"{path} is a folder. Name one file.")
+    (file,) = files([path])
+    recordings.check_file(file)
+    return file
+
+
 def files(given):
     """Files of recordings, those in folders that are given included, but for hidden ones.
 
@@ -204,6 +352,21 @@ def files(given):
     if missing is not None:
         raise FileNotFoundError(f"There is no file {str(missing)!r}.")
     return found
+
+
+def check_kinds(paths):
+    """Raises `ValueError` if no file is of a kind that can be read, which the end of its name says.
+
+    Single files of another kind are refused when they are read.
+    """
+    errors = []
+    for path in paths:
+        try:
+            recordings.check_file(path)
+            return
+        except ValueError as error:
+            errors.append(error)
+    raise errors[0]
 
 
 def observed(gallery, given, reading):
@@ -284,3 +447,34 @@ def enrolled(gallery, person, paths, found):
         if indices[i] not in added and indices[i] not in refused:
             repeated.setdefault(indices[i], None if first is None else indices[first])
     return Enrolled(added, refused, answer.enrolled, repeated)
+
+
+def enrolled_people(gallery, reader, listing):
+    """Enrolls the people of a listing one after the other, with the progress of the work and notes.
+
+    A file or a person who is refused does not affect the others.
+
+    Args:
+        gallery: `Gallery`.
+        reader: `Reader`.
+        listing: `keras_dml.recordings.Listing`.
+
+    Returns:
+        `{person: (Enrolled, paths)}`.
+    """
+    people, paths_of = {}, {}
+    for entry in listing.recordings:
+        paths_of.setdefault(entry.person, []).append(entry.path)
+    all_paths = track([path for paths in paths_of.values() for path in paths], "enrolling")
+    for person, paths in paths_of.items():
+        recordings_of = sorted_out(reader, itertools.islice(all_paths, len(paths)))
+        try:
+            people[person] = enrolled(gallery, person, paths, recordings_of), paths
+        except ValueError as error:  # such as a name that a gallery does not take
+            reason = _words.replaced(str(error), _words.GALLERY)
+            refused = {i: f"{path}: {reason}" for i, path in enumerate(paths)}
+            count = gallery.people().get(person, 0)
+            people[person] = Enrolled([], refused, count, {}), paths
+    next(all_paths, None)  # ends the progress bar
+    reader.say()
+    return people

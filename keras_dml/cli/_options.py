@@ -94,11 +94,12 @@ RateHz = Annotated[
     ),
 ]
 Resample = Annotated[
-    bool,
+    bool | None,
     typer.Option(
-        "--resample",
+        "--resample/--no-resample",
         help="Resample recordings to the rate of the model, up to twice their own. Their times may "
         "be uneven.",
+        show_default="as at the first enrollment",
     ),
 ]
 Time = Annotated[
@@ -143,12 +144,13 @@ MaxGap = Annotated[
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """Options for reading the files of a command.
+    """Options for reading the files of a command. None leaves a question to what the gallery
+    remembers of its first enrollment, then to the file.
 
     Attributes:
         channels: Columns of the files, separated by commas; None: those that the model names.
         rate_hz: Steps per second of files that do not say it; None: unknown.
-        resample: Whether recordings are resampled to the rate of the model.
+        resample: Whether recordings are resampled to the rate of the model; None: they are not.
         time: Column that holds the times; None: by the names of the columns.
         time_unit: Unit of the times; None: by the file.
         max_gap: Longest gap that is interpolated, in seconds; None: 5 steps.
@@ -156,12 +158,15 @@ class Reading:
 
     channels: str | None = None
     rate_hz: float | None = None
-    resample: bool = False
+    resample: bool | None = None
     time: str | None = None
     time_unit: str | None = None
     max_gap: float | None = None
 
 
+Replace = Annotated[
+    bool, typer.Option("--replace", help="Replace the gallery that is there already.")
+]
 Far = Annotated[
     float | None,
     typer.Option(

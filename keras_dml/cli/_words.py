@@ -18,7 +18,10 @@ _TIMES = {
 GALLERY = {
     r"`keras_dml.export.tflite`": "`keras-dml export --help`",
     r"`people\(\)`": "`keras-dml people`",
-    r"call `calibrate_listening`": "run `keras-dml calibrate --window STEPS`",
+    r"`list_recordings`": "`keras-dml recordings`",
+    r"`list_rejections`": "`keras-dml reject --list`",
+    r"`replace=True`": "--replace",
+    r"call `calibrate_listening`": "run `keras-dml calibrate --window SECONDS`",
     r"call `(enroll|calibrate)`": r"run `keras-dml \1`",
     r"call `remove_threshold\((.+)\)`": r"run `keras-dml calibrate GALLERY --remove \1`",
     r"Call `purge` when": "Run `keras-dml people` when",
@@ -41,6 +44,7 @@ OTHER_GALLERY = {r"`(keys?)`": r"--other-\1"}
 TRAIN = {
     r"`(channels|kind|minutes|resume|seed|steps|units|window)`": r"--\1",
     r"`(rate|resample)_hz`": r"--\1-hz",
+    r"`replace=True`": "--replace",
     **_TIMES,
 }
 SERVER = {
@@ -57,6 +61,17 @@ SERVER = {
 }
 
 
+class Reworded(ValueError):
+    """An error of the library in the words of the command line; the cause is the error itself."""
+
+
+def original(error):
+    """Returns the error of the library that an error of a command stands for."""
+    while isinstance(error, Reworded):
+        error = error.__cause__
+    return error
+
+
 @contextlib.contextmanager
 def of_commands(words):
     """Names options of a command in place of Python arguments in error messages.
@@ -67,7 +82,7 @@ def of_commands(words):
     try:
         yield
     except (KeyError, OSError, TypeError, ValueError) as error:
-        raise ValueError(replaced(text_of(error), words)) from error
+        raise Reworded(replaced(text_of(error), words)) from error
 
 
 def text_of(error):

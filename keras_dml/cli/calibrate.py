@@ -1,6 +1,7 @@
 """`keras-dml calibrate GALLERY FOLDER`: the threshold for a false accept rate."""
 
 import dataclasses
+import math
 from typing import Annotated
 
 import typer
@@ -15,6 +16,13 @@ def _fraction(far):
             f"must be a fraction above 0 and below 1, as 0.01 for 1 %. Received {far:g}."
         )
     return far
+
+
+def _positive(seconds):
+    """Refuses a time that is not positive before any file is read."""
+    if seconds is not None and not 0 < seconds < math.inf:
+        raise typer.BadParameter(f"must be a positive number of seconds. Received {seconds:g}.")
+    return seconds
 
 
 def run(
@@ -58,14 +66,13 @@ def run(
         ),
     ] = None,
     window: Annotated[
-        int | None,
+        float | None,
         typer.Option(
             "--window",
-            metavar="STEPS",
-            min=1,
-            help="Set the boundary of `keras-dml listen` instead; it first decides after this many "
-            "steps.",
+            metavar="SECONDS",
+            help="Set the boundary of `keras-dml listen`, which first decides after this time.",
             show_default=False,
+            callback=_positive,
         ),
     ] = None,
     remove: Annotated[
@@ -81,7 +88,7 @@ def run(
     model: _options.GalleryModel = None,
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
-    resample: _options.Resample = False,
+    resample: _options.Resample = None,
     time: _options.Time = None,
     time_unit: _options.TimeUnit = None,
     max_gap: _options.MaxGap = None,
@@ -117,7 +124,7 @@ def run(
             raise typer.BadParameter(
                 "--remove takes a threshold away: no --extrapolate, --groups or --window."
             )
-        _remove(gallery, remove, model, key=key, keys=keys, as_json=as_json)
+        _remove(gallery, remove, key=key, keys=keys, as_json=as_json)
         return
     if groups is not None and window is not None:
         raise typer.BadParameter("--groups tells rates of a threshold; --window sets none.")
@@ -147,8 +154,15 @@ def run(
                     extrapolate=extrapolate,
                 )
             else:
+                steps = reader.steps(window)
+                for i, recording in zip(indices, values, strict=True):
+                    if len(recording) < steps:
+                        raise ValueError(
+                            f"{paths[i]} lasts {reader.duration(len(recording))}, less than "
+                            f"--window {window:g}. Leave it out, or give a shorter --window."
+                        )
                 found = opened.calibrate_listening(
-                    values, people, far, window=window, sessions=sessions
+                    values, people, far, window=steps, sessions=sessions
                 )
     if as_json:
         answer = {**dataclasses.asdict(found), "left_out": len(refused), "notes": reader.notes}
@@ -159,17 +173,15 @@ def run(
         _console.echo(_console.plain(found))
 
 
-def _remove(path, far, model, *, key, keys, as_json):
+def _remove(path, far, *, key, keys, as_json):
     """Removes the threshold of a rate, and says which one decides now."""
+    from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console, _galleries, _words
 
-    with (
-        _answers.answered(),
-        _words.of_commands({"`far`": "--remove"}),
-        _galleries.opened(path, model, key=key, keys=keys) as opened,
-    ):
-        opened.remove_threshold(far)
-        left = list(opened.thresholds)
+    with _answers.answered(), _words.of_commands({"`far`": "--remove"}):
+        _galleries.check_exists(path)
+        galleries.remove_threshold(path, far, key=key, keys=keys)
+        left = list(galleries.thresholds(path, key=key, keys=keys))
     if as_json:
         _console.json_object({"removed": far, "left": left})
         return

@@ -1,5 +1,6 @@
 """`keras-dml explain GALLERY PERSON FILE`: why a recording is near to a person, or far."""
 
+import contextlib
 from typing import Annotated
 
 import typer
@@ -27,7 +28,7 @@ def run(
     model: _options.GalleryModel = None,
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
-    resample: _options.Resample = False,
+    resample: _options.Resample = None,
     time: _options.Time = None,
     time_unit: _options.TimeUnit = None,
     max_gap: _options.MaxGap = None,
@@ -47,10 +48,11 @@ def run(
     from keras_dml.cli import _answers, _console, _galleries
 
     reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
-    with (
-        _answers.answered(),
-        _galleries.opened(gallery, model, key=key, keys=keys) as opened,
-    ):
+    needs = {"person": person}
+    with _answers.answered(), contextlib.ExitStack() as stack:
+        opened = stack.enter_context(
+            _galleries.opened(gallery, model, key=key, keys=keys, paths=[file], needs=needs)
+        )
         reader = _galleries.Reader(opened, reading)
         recording, *others = reader.read(file)
         reader.say()

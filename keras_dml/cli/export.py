@@ -109,6 +109,9 @@ def run(
         raise typer.BadParameter("--far is the rate of a gallery's threshold; this is a model.")
     if key is not None or keys is not None:
         raise typer.BadParameter("--key and --keys open a gallery; this is a model.")
+    from keras_dml.cli import _models
+
+    model_name = _models.named(name)  # refuses an unknown model before a backend is loaded
     out = str(_default_path(name, to)) if out is None else out
     check_place = _files.replaceable_file if to is Format.tflite else _files.replaceable_saved_model
     check_place(out)
@@ -120,9 +123,8 @@ def run(
         recordings = None if representative is None else read_recordings(representative)
         with _console.stage(f"load {name}"):
             from keras_dml import export, zoo
-            from keras_dml.cli import _models
 
-            model = zoo.load(_models.named(name))
+            model = zoo.load(model_name)
         with _console.stage(f"write {out} and compare it with Keras"):
             if to is Format.savedmodel:
                 written = export.saved_model(model, out)

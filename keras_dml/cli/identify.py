@@ -16,7 +16,7 @@ def run(
     model: _options.GalleryModel = None,
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
-    resample: _options.Resample = False,
+    resample: _options.Resample = None,
     time: _options.Time = None,
     time_unit: _options.TimeUnit = None,
     max_gap: _options.MaxGap = None,
@@ -39,9 +39,13 @@ def run(
     from keras_dml.cli import _answers, _console, _galleries
 
     reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
-    with _answers.answered(), _galleries.opened(gallery, model, key=key, keys=keys) as opened:
-        recordings, notes = _galleries.observed(opened, files, reading)
-        found = opened.identify(recordings, top, far=far, threshold=threshold)
+    with _answers.answered():
+        needs = _galleries.needs(far=far, threshold=threshold)
+        with _galleries.opened(
+            gallery, model, key=key, keys=keys, paths=files, needs=needs
+        ) as opened:
+            recordings, notes = _galleries.observed(opened, files, reading)
+            found = opened.identify(recordings, top, far=far, threshold=threshold)
     if as_json:
         candidates = [
             {"person": one.person, "score": _answers.number(one.score)} for one in found.candidates

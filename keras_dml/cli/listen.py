@@ -1,5 +1,6 @@
 """`keras-dml listen GALLERY PERSON FILE`: decides on a claim as soon as it can be."""
 
+import contextlib
 import dataclasses
 from typing import Annotated
 
@@ -33,7 +34,7 @@ def run(
     model: _options.GalleryModel = None,
     channels: _options.Channels = None,
     rate_hz: _options.RateHz = None,
-    resample: _options.Resample = False,
+    resample: _options.Resample = None,
     time: _options.Time = None,
     time_unit: _options.TimeUnit = None,
     max_gap: _options.MaxGap = None,
@@ -44,7 +45,7 @@ def run(
     """Listen to a recording until it is decided whether it is a person's.
 
     The false match rate is at most that of the boundary at whatever moment it stops, on average
-    over the people that it is set on. `keras-dml calibrate --window STEPS` sets the boundary.
+    over the people that it is set on. `keras-dml calibrate --window SECONDS` sets the boundary.
 
     Exit status: 0 accepted, 1 rejected, 2 not decided when the recording ended, or an error.
 
@@ -53,10 +54,18 @@ def run(
     from keras_dml.cli import _answers, _console, _galleries, _growing
 
     reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
-    with (
-        _answers.answered(),
-        _galleries.opened(gallery, model, key=key, keys=keys) as opened,
-    ):
+    needs = {"person": person, "far": far, "decides_by": "boundary"}
+    with _answers.answered(), contextlib.ExitStack() as stack:
+        opened = stack.enter_context(
+            _galleries.opened(
+                gallery,
+                model,
+                key=key,
+                keys=keys,
+                paths=[file] if follow is None else None,
+                needs=needs,
+            )
+        )
         reader = _galleries.Reader(opened, reading)
         listening = opened.listen(person, far=far)
         window = listening.boundary.window
@@ -68,7 +77,7 @@ def run(
         if heard.accepted is None:
             raise ValueError(
                 f"{file} ended undecided: {heard}. Give a longer recording, of up to "
-                f"{window * listening.boundary.windows:,} steps."
+                f"{reader.duration(window * listening.boundary.windows)}."
             )
     if as_json:
         found = dataclasses.asdict(heard)

@@ -1,5 +1,6 @@
 """`keras-dml merge GALLERY OTHER`: the people of two galleries in one."""
 
+import contextlib
 import zipfile
 from typing import Annotated
 
@@ -58,9 +59,14 @@ def run(
     with (
         _console.stoppable("Stopped. Merging again does no harm."),
         _answers.answered(),
-        _galleries.opened(gallery, model, key=key, keys=keys) as opened,
+        contextlib.ExitStack() as stack,
     ):
-        if zipfile.is_zipfile(other):
+        is_file_of_templates = zipfile.is_zipfile(other)
+        _galleries.check_exists(gallery)
+        if not is_file_of_templates:
+            _galleries.check_exists(other)
+        opened = stack.enter_context(_galleries.opened(gallery, model, key=key, keys=keys))
+        if is_file_of_templates:
             added = opened.merge(other)
         else:
             with (

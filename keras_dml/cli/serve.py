@@ -51,12 +51,14 @@ def run(
 
     with _answers.answered():
         _extras.require_server()
-        from keras_dml.cli._serve import _app, _guard, _listening
+        from keras_dml.cli._serve import _guard, _listening
 
         token = None if token_file is None else _guard.read_token(token_file)
         with _listening.to(host, port, token) as listener:
             may_be_new = model is not None
             with _galleries.opened(gallery, model, may_be_new=may_be_new, key=key, keys=keys) as it:
+                from keras_dml.cli._serve import _app
+
                 application = _app.application(it, host, token)
                 _console.echo(_console.plain(f"{_listening.address(listener)} (Ctrl-C ends it)"))
                 _listening.serve(application, listener)

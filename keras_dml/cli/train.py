@@ -55,7 +55,7 @@ def run(
             metavar="HZ",
             help="Resample recordings to this rate, up to twice their own. Their times may be "
             "uneven. Voices at 16000 are compared by a ready encoder too.",
-            show_default="as they are",
+            show_default="as they are, or the median of their rates if times are uneven",
         ),
     ] = None,
     time: _options.Time = None,
@@ -105,19 +105,30 @@ def run(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with a training that was stopped.")
     ] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace an earlier model in the folder of --out.")
+    ] = False,
     as_json: _options.AsJson = False,
 ):
     """Train on recordings of your own: FOLDER/person/walk.csv, or FOLDER/person/session/walk.csv.
 
     Methods in closed form come first, then a network, within the time. All are measured on people
-    whom they have not seen; the best becomes the model, for enroll, verify and export.
+    whom they have not seen; the best becomes the model, for enroll, verify and export. If the
+    times of files are uneven, as the clocks of phones are, all are resampled to the median of their
+    rates. If nearly all files are left out, no model is written.
 
     Exit status: 0 the model is written, 2 it is not.
 
     Example: keras-dml train walks --channels x,y,z --rate-hz 50 --out phone
     """
-    from keras_dml import training
+    from keras_dml import recordings
     from keras_dml.cli import _console, _words
+    from keras_dml.training.own import folders
+
+    with _words.of_commands(_words.TRAIN):  # before a backend is loaded
+        folders.checked(out, replace=replace, resume=resume)
+        recordings.folder(folder)
+    from keras_dml import training
 
     stopped = f"Stopped. The same command with --resume goes on with what is in {out}."
     with (
@@ -141,12 +152,13 @@ def run(
             steps=steps,
             seed=seed,
             resume=resume,
+            replace=replace,
         )
         for name, reason in done.refused.items():
             done.refused[name] = _words.replaced(reason, _words.TRAIN)
         notes = {_words.replaced(text, _words.TRAIN): n for text, n in done.notes.items()}
         _console.file_notes(notes)
-        _show(done, " --resample" if resample_hz else "")
+        _show(done, "" if done.resampled_hz is None else " --resample")
     if as_json:
         _console.json_object({**_as_json(done), "notes": notes}, indent=2)
 

@@ -32,6 +32,7 @@ class Boundary:
         trials: Number of their imposter trials.
         enrolled: Recordings of a person, the median: with more of a person enrolled, false claims
             are accepted more often.
+        rate_hz: Steps per second of the recordings; None if the model does not say it.
     """
 
     far: float
@@ -49,6 +50,7 @@ class Boundary:
     people: int
     trials: int
     enrolled: int | None = None
+    rate_hz: float | None = None
 
     def __post_init__(self):
         limits = self.value, self.reject_above, self.spread
@@ -73,13 +75,19 @@ class Boundary:
 
     def __str__(self):
         low, high = (100 * bound for bound in self.far_ci95)
+        unit = "steps" if self.rate_hz is None else "seconds"
         return (
             f"FAR at most {100 * self.far:g} % whenever it stops ({100 * self.seen:.2g} % seen, "
             f"95 % interval {low:.2g} to {high:.2g} %, {self.people} people, {self.trials:,} "
-            f"imposter trials), TAR {100 * self.tar:.1f} %; steps in the median: "
-            f"{_said(self.steps_to_accept)} to accept, {_said(self.steps_to_reject)} to reject, "
-            f"{self.window * self.windows:,} at most"
+            f"imposter trials), TAR {100 * self.tar:.1f} %; {unit} in the median: "
+            f"{self._time(self.steps_to_accept)} to accept, {self._time(self.steps_to_reject)} to "
+            f"reject, {self._time(self.window * self.windows)} at most"
         )
+
+    def _time(self, steps):
+        if steps is None:
+            return "none"
+        return f"{steps:,g}" if self.rate_hz is None else f"{steps / self.rate_hz:.3g}"
 
 
 def boundary(scores, probes, claims, far, window):
@@ -141,7 +149,3 @@ def _median_steps(crossed, window):
     """Median number of steps until a claim has crossed; None where none has."""
     ever = crossed[crossed[:, -1]]
     return float(window * np.median(ever.argmax(axis=1) + 1)) if len(ever) else None
-
-
-def _said(steps):
-    return "none" if steps is None else f"{steps:,g}"

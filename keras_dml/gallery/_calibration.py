@@ -111,6 +111,28 @@ def warn_of_more(counts, found):
     )
 
 
+def warn_of_fewer(counts, found):
+    """Warns of people of whom much fewer recordings are enrolled than a rate was set by, as a
+    `UserWarning`.
+
+    Args:
+        counts: Recordings enrolled by person.
+        found: `Threshold`s and `Boundary`s.
+    """
+    set_by = max((limit.enrolled for limit in found if limit.enrolled), default=None)
+    if set_by is None:
+        return
+    fewer = [person for person, count in counts.items() if 0 < MORE * count < set_by]
+    if fewer:
+        warnings.warn(
+            f"{counts[fewer[0]]} recordings of {fewer[0]!r} are enrolled, and the rate was set by "
+            f"people with {set_by} each; {len(fewer)} of {len(counts)} people have so few. True "
+            "claims are rejected more often than it says. Enroll more of each, or calibrate with "
+            "as many of each.",
+            stacklevel=3,
+        )
+
+
 def warn_of_extrapolated(thresholds):
     """Warns where the threshold of the smallest rate is no promise and others are set, as a
     `UserWarning`.

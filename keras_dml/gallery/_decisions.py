@@ -14,10 +14,12 @@ from keras_dml.gallery._calibration import (
     everybodys_claims,
     usual_count,
     warn_of_extrapolated,
+    warn_of_fewer,
     warn_of_more,
     warn_of_trained,
     without_copies,
 )
+from keras_dml.gallery._choice import not_calibrated, threshold_of
 from keras_dml.gallery._names import checked_people, composed
 from keras_dml.gallery._repeats import rows_to_mark
 from keras_dml.gallery._results import Candidate, Decision, Identification, Threshold
@@ -164,6 +166,7 @@ class Decisions:
         found = calibrated(*claims, far, **options)
         self._store.set_threshold(found)
         warn_of_more(self.people(), [found])
+        warn_of_fewer(self.people(), [found])
         warn_of_extrapolated(self.thresholds)
         return found
 
@@ -178,7 +181,7 @@ class Decisions:
         """
         known = self.thresholds
         if far not in known:
-            raise ValueError(_not_calibrated(far, known))
+            raise ValueError(not_calibrated(far, known))
         self._store.remove_threshold(far)
 
     def evaluate(self, recordings, people):
@@ -241,15 +244,7 @@ class Decisions:
 
     def _set(self, far):
         """The `Threshold` of a rate; None: of the smallest."""
-        known = self.thresholds
-        if not known:
-            raise ValueError(
-                "No threshold is set: call `calibrate` with recordings of people whom the model "
-                "has never seen, or give `threshold`."
-            )
-        if far is not None and far not in known:
-            raise ValueError(_not_calibrated(far, known))
-        return known[min(known) if far is None else far]
+        return threshold_of(self.thresholds, far)
 
     def _check_anybody(self, known):
         if not known.names:
@@ -264,8 +259,3 @@ class Decisions:
         if person not in known.names:
             raise KeyError(self._unknown(person, self.people()))
         return person, known
-
-
-def _not_calibrated(far, known):
-    rates = ", ".join(f"{rate:g}" for rate in known) or "none is"
-    return f"`far` must be a rate that was calibrated: {rates}. Received far={far!r}."

@@ -77,6 +77,22 @@ class Keys:
         self._put(run, person, _sealed(self._cipher, key, self._for("person", name)))
         return PersonKey(aes(key), self._gallery)
 
+    def copy(self, run, person, renamed):
+        """Keeps the key of a person under another number and name too.
+
+        Args:
+            run: Function of a statement, within a transaction of the gallery.
+            person: Number and name of the person.
+            renamed: The other number and name.
+
+        Raises:
+            DecryptionError: See `of`.
+        """
+        number, name = person
+        for wrapped in self._found(run, {number: name}).values():
+            key = _opened(self._cipher, wrapped, self._for("person", name))
+            self._put(run, renamed[0], _sealed(self._cipher, key, self._for("person", renamed[1])))
+
     def destroy(self, run, person):
         """Destroys the key of a person."""
         with self._writing(run) as run:
@@ -143,6 +159,9 @@ class NoKeys:
 
     def new(self, run, person, name):
         return self
+
+    def copy(self, run, person, renamed):
+        pass
 
     def destroy(self, run, person):
         pass

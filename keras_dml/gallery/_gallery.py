@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import pathlib
 
 import numpy as np
 
-from keras_dml.gallery._calibration import warn_of_more
+from keras_dml.gallery import _reading
+from keras_dml.gallery._backups import backup
+from keras_dml.gallery._calibration import warn_of_fewer, warn_of_more
 from keras_dml.gallery._cohesion import apart
 from keras_dml.gallery._decisions import Decisions
 from keras_dml.gallery._explanations import Explanations
@@ -17,10 +20,11 @@ from keras_dml.gallery._names import checked_name, recording_id
 from keras_dml.gallery._places import is_url
 from keras_dml.gallery._recordings import Recordings
 from keras_dml.gallery._repeats import compared, warn_of_repeats
-from keras_dml.gallery._results import Enrollment
+from keras_dml.gallery._results import Enrollment, GalleryInfo
 from keras_dml.gallery._sharing import Sharing
 from keras_dml.gallery._store import Store
 from keras_dml.gallery._templates import Templates
+from keras_dml.gallery._without_model import described
 
 
 class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
@@ -90,8 +94,10 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
         if found is None and not about:
             raise ValueError(f"{self.path} names no model: give the one of its people.")
         found = GalleryModel(about["model"]) if found is None else found
-        mine = {"model": found.name, "fingerprint": found.fingerprint}
-        self._about = about = self._store.describe(mine, found.index)
+        created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        mine = {"model": found.name, "fingerprint": found.fingerprint, "created": created}
+        about = self._store.describe(mine, found.index)
+        self._about = {name: about[name] for name in ("model", "fingerprint")}
         if about["fingerprint"] != found.fingerprint:
             raise ValueError(
                 f"The people of {self.path} are enrolled under the model {about['model']!r} of "
@@ -116,6 +122,31 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
     def thresholds(self):
         """`Threshold` by false accept rate, those that `calibrate` has set."""
         return self._store.thresholds()
+
+    @property
+    def reading(self) -> dict:
+        """Options by which the files of the first enrollment were read, `{name: value}`: the
+        `channels`, `rate_hz`, `time`, `time_unit` and `max_gap` of `keras_dml.recordings.read`,
+        `resample`, and the `units` of the files."""
+        return _reading.checked(self._store.about().get(_reading.NAME))
+
+    def remember_reading(self, options: dict) -> None:
+        """Keeps the options by which files were read, unless the gallery has some already.
+
+        Args:
+            options: See `reading`. Values that are None are left out.
+
+        Raises:
+            ValueError: If an option is unknown or invalid.
+        """
+        options = {name: value for name, value in options.items() if value is not None}
+        if options != _reading.checked(options):
+            raise ValueError(
+                f"`options` must be valid values of {', '.join(_reading.VALID)}. Received "
+                f"{options!r}."
+            )
+        if options:
+            self._store.remember(_reading.NAME, options)
 
     def close(self):
         """Closes the file or the connection; the gallery cannot be used afterwards."""
@@ -183,6 +214,16 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
         warn_of_more({person: total}, self._rates())
         return Enrollment(person, added, refused, total, ids, repeated)
 
+    def check_counts(self, people) -> None:
+        """Warns if thresholds were set by people with many more recordings than those enrolled of
+        some people, as a `UserWarning`.
+
+        Args:
+            people: Names of the people.
+        """
+        counts = self.people()
+        warn_of_fewer({name: counts.get(name, 0) for name in people}, self._rates())
+
     def _rates(self):
         """All that was set by people: thresholds and boundaries."""
         return [*self.thresholds.values(), *self.boundaries.values()]
@@ -216,6 +257,33 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
         """
         if not self._store.remove(person):
             raise KeyError(self._unknown(person, self.people()))
+
+    def rename(self, person: str, name: str) -> None:
+        """Gives a person another name. Recordings, marks and thresholds stay as they are.
+
+        Args:
+            person: A person who is enrolled.
+            name: The new name, of 1 to 200 printable characters.
+
+        Raises:
+            KeyError: If nobody of the name `person` is enrolled.
+            TypeError: If `name` is not a string.
+            ValueError: If `name` is invalid, or another person has it.
+            TimeoutError: If the person was renamed, but another process kept the log from being
+                cut, which still has the old name.
+        """
+        name = checked_name(name, "name")
+        person, _ = self._enrolled(person)
+        if not self._store.rename(person, name):
+            raise KeyError(self._unknown(person, self.people()))
+
+    def info(self) -> GalleryInfo:
+        """Returns facts about the gallery: its model, counts, time, thresholds; no embeddings."""
+        return described(self._store)
+
+    def backup(self, path, *, replace=False) -> None:
+        """Copies the gallery to a file, see `keras_dml.gallery.backup`."""
+        backup(self.path, path, replace=replace)
 
     def purge(self) -> tuple[str, ...]:
         """Writes all anew without free space, as after many removals.

@@ -6,16 +6,19 @@ import dataclasses
 
 import numpy as np
 
+from keras_dml import inputs
 from keras_dml._arrays import whole
 from keras_dml.gallery._boundary import Boundary, boundary
 from keras_dml.gallery._calibration import (
     check_people,
     not_enrolled,
     usual_count,
+    warn_of_fewer,
     warn_of_more,
     warn_of_trained,
     without_copies,
 )
+from keras_dml.gallery._choice import boundary_of
 from keras_dml.gallery._listening import Listening, signals_of
 
 
@@ -41,17 +44,9 @@ class Listens:
             KeyError: If nobody of this name is enrolled.
             ValueError: If no boundary is set, or none for the rate.
         """
-        known = self.boundaries
-        if not known:
-            raise ValueError(
-                "No boundary is set: call `calibrate_listening` with recordings of people whom the "
-                "model has never seen."
-            )
-        if far is not None and far not in known:
-            rates = ", ".join(f"{rate:g}" for rate in known)
-            raise ValueError(f"`far` must be a rate that was set: {rates}. Received far={far!r}.")
+        limit = boundary_of(self.boundaries, far)
         person, _ = self._enrolled(person)
-        return Listening(self, person, known[min(known) if far is None else far])
+        return Listening(self, person, limit)
 
     def calibrate_listening(
         self, recordings, people, far: float = 0.05, *, window=None, sessions=None
@@ -88,9 +83,12 @@ class Listens:
         listed, people, sessions = without_copies(listed, people, sessions)
         check_people(people)
         found = boundary(*self._trajectories(listed, people, window, sessions), far, window)
-        found = dataclasses.replace(found, enrolled=usual_count(people))
+        contract = inputs.of(self.model).contract
+        rate_hz = None if contract is None else contract.rate_hz
+        found = dataclasses.replace(found, enrolled=usual_count(people), rate_hz=rate_hz)
         self._store.set_boundary(found)
         warn_of_more(self.people(), [found])
+        warn_of_fewer(self.people(), [found])
         return found
 
     def _trajectories(self, recordings, people, window, sessions=None):

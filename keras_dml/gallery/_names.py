@@ -53,17 +53,26 @@ def _kind(name):
     )
 
 
-def checked_name(person):
-    """A name, `composed`; what is none is refused by a `TypeError` or `ValueError`."""
+def checked_name(person, argument="person"):
+    """Returns a name, `composed`, after a check that it is valid.
+
+    Args:
+        person: The name.
+        argument: Name of the argument, for errors.
+
+    Raises:
+        TypeError: If it is not a string.
+        ValueError: If it is empty, too long, not printable, or has spaces at its ends.
+    """
     if not isinstance(person, str):
-        raise TypeError(f"`person` must be a name, a string. Received {type(person).__name__}.")
+        raise TypeError(f"`{argument}` must be a name, a string. Received {type(person).__name__}.")
     if not person.strip() or len(person) > LONGEST or not person.isprintable():
         raise ValueError(
-            f"`person` must be a name of 1 to {LONGEST} printable characters. Received "
+            f"`{argument}` must be a name of 1 to {LONGEST} printable characters. Received "
             f"{person[:LONGEST]!r}."
         )
     if person != person.strip():  # it would be somebody else, whom nobody can tell apart in print
         raise ValueError(
-            f"`person` must be a name without spaces at its ends. Received {person!r}."
+            f"`{argument}` must be a name without spaces at its ends. Received {person!r}."
         )
     return composed(person)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from keras_dml.gallery._mean_template import MeanTemplate
 from keras_dml.gallery._names import recording_id
+from keras_dml.gallery._results import StoredRecording
+from keras_dml.gallery._without_model import forget_stored
 
 
 class Recordings:
@@ -20,6 +22,42 @@ class Recordings:
         """
         return tuple(recording_id(one.tobytes()) for one in self._enrolled_of(person))
 
+    def list_recordings(self, person: str) -> tuple[StoredRecording, ...]:
+        """Lists the recordings enrolled of a person, with the id and time of each.
+
+        Raises:
+            KeyError: If nobody of this name is enrolled.
+        """
+        person, _ = self._enrolled(person)
+        return self._store.stored(person)
+
+    def list_rejections(self, person: str) -> tuple[StoredRecording, ...]:
+        """Lists the recordings that `reject` marked as not a person's, with the id and time of
+        each.
+
+        Raises:
+            KeyError: If nobody of this name is enrolled.
+        """
+        person, _ = self._enrolled(person)
+        return self._store.stored(person, enrolled=False)
+
+    def unreject(self, person: str, recordings) -> None:
+        """Removes the marks of recordings as not a person's: the gallery is as if `reject` had not
+        marked them.
+
+        Args:
+            person: A person who is enrolled.
+            recordings: Id of a recording as `list_rejections` returns it, or a list of ids.
+
+        Raises:
+            KeyError: If nobody of this name is enrolled, or an id is not one of a marked recording
+                of the person: nothing is changed.
+            TimeoutError: If the marks were removed, but another process kept the log from being
+                cut.
+        """
+        person, _ = self._enrolled(person)
+        forget_stored(self._store, person, recordings, enrolled=False)
+
     def forget(self, person: str, recording: str) -> None:
         """Removes one recording of a person: the gallery is as if it had never been enrolled.
 
@@ -28,18 +66,15 @@ class Recordings:
 
         Args:
             person: A person who is enrolled; with their last recording the person is removed.
-            recording: Id of the recording, as in `Enrollment.ids` and `recordings`.
+            recording: Id of the recording, as in `Enrollment.ids` and `recordings`, or a list of
+                ids.
 
         Raises:
             KeyError: If nobody of this name is enrolled, or the person has no such recording.
             TimeoutError: If it was removed, but another process kept the log from being cut.
         """
         person, _ = self._enrolled(person)
-        if not self._store.forget(person, recording):
-            raise KeyError(
-                f"{person!r} has no recording {recording!r} in {self.path}: `recordings` lists the "
-                "ids of those enrolled."
-            )
+        forget_stored(self._store, person, recording, enrolled=True)
 
     def mean_template(self, person: str) -> MeanTemplate:
         """One embedding in the place of all recordings enrolled of a person, for a small device.

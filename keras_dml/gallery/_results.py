@@ -42,6 +42,45 @@ class Enrollment:
         return "\n".join([said, *repeats, *reasons])
 
 
+class StoredRecording(NamedTuple):
+    """A recording that a gallery has stored: its id, and the time in ISO 8601 and UTC."""
+
+    id: str
+    created: str
+
+
+@dataclasses.dataclass(frozen=True)
+class GalleryInfo:
+    """Facts about a gallery, without its embeddings and names.
+
+    Attributes:
+        path: Path of the file, or the URL without its password.
+        model: Name or path of the model; None if nothing was written to the gallery yet.
+        fingerprint: See `Gallery`; None as above.
+        created: Time at which the gallery was made, in ISO 8601 and UTC. Galleries of earlier
+            releases do not know it: then the time of the first recording that is stored, or None.
+        encrypted: Whether the embeddings are encrypted.
+        people: Number of people.
+        recordings: Number of recordings enrolled.
+        marked: Number of recordings marked as not a person's.
+        reading: Options by which the files of the first enrollment were read, `{name: value}`.
+        thresholds: `Threshold` by false accept rate.
+        boundaries: `Boundary` by false match rate.
+    """
+
+    path: str
+    model: str | None
+    fingerprint: str | None
+    created: str | None
+    encrypted: bool
+    people: int
+    recordings: int
+    marked: int
+    reading: dict
+    thresholds: dict
+    boundaries: dict
+
+
 class GroupRate(NamedTuple):
     """False accept rate between people of one group, with its 95 % interval."""
 

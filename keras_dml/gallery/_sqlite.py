@@ -11,6 +11,37 @@ VERSION = 1
 BUSY_SECONDS = 30.0  # a writer waits for another
 
 
+def check_kind(run, path, schema, application, what):
+    """Checks that a database is of a kind, of this version, and unchanged by others.
+
+    Args:
+        run: Function of a statement, which returns a cursor.
+        path: Path of the file, for errors.
+        schema: Statements that make the tables.
+        application: Number that tells such files from those of other programs.
+        what: What such a file is called in error messages.
+
+    Raises:
+        ValueError: If it is another database.
+    """
+    kind, version = (
+        run(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+    )
+    if kind != application:
+        raise ValueError(f"{path} is a database, but no {what} of keras-dml. Name another file.")
+    if version != VERSION:
+        raise ValueError(
+            f"{path} is a {what} of version {version}; this release reads {VERSION}. Open it with "
+            "the release that wrote it."
+        )
+    statements = run("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")
+    if sorted(sql for (sql,) in statements.fetchall()) != sorted(schema):
+        raise ValueError(
+            f"{path} holds tables, views or triggers that no {what} has. Somebody has changed it: "
+            "do not use it."
+        )
+
+
 class SQLiteFile:
     """A database of known tables. What was written and has returned survives a killed process.
 
@@ -81,24 +112,7 @@ class SQLiteFile:
 
     def _check_kind(self):
         run = self._connection.execute
-        kind, version = (
-            run(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
-        )
-        if kind != self._application:
-            raise ValueError(
-                f"{self.path} is a database, but no {self._what} of keras-dml. Name another file."
-            )
-        if version != VERSION:
-            raise ValueError(
-                f"{self.path} is a {self._what} of version {version}; this release reads "
-                f"{VERSION}. Open it with the release that wrote it."
-            )
-        found = run("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid").fetchall()
-        if sorted(sql for (sql,) in found) != sorted(self._schema):
-            raise ValueError(
-                f"{self.path} holds tables, views or triggers that no {self._what} has. "
-                "Somebody has changed it: do not use it."
-            )
+        check_kind(run, self.path, self._schema, self._application, self._what)
 
     def close(self):
         """Closes the file."""
@@ -140,6 +154,12 @@ class SQLiteFile:
         with self._lock, self._explained():
             (others,) = self._connection.execute("PRAGMA data_version").fetchone()
             return others, self._connection.total_changes
+
+    @contextlib.contextmanager
+    def connection(self):
+        """Yields the `sqlite3.Connection`, for SQLite's online backup."""
+        with self._lock, self._explained():
+            yield self._connection
 
     def purge(self):
         """Writes the file anew without free space, and cuts the log.

@@ -14,10 +14,10 @@ import numpy as np
 from keras_dml.gallery import _encryption, _key
 from keras_dml.gallery._boundary import Boundary
 from keras_dml.gallery._encryption import Keys, NoKeys
-from keras_dml.gallery._names import composed
+from keras_dml.gallery._names import composed, recording_id
 from keras_dml.gallery._places import database, is_url
-from keras_dml.gallery._removal import Removal
-from keras_dml.gallery._results import Threshold
+from keras_dml.gallery._removal import Removal, number_of
+from keras_dml.gallery._results import StoredRecording, Threshold
 from keras_dml.gallery._sqlite import SQLiteFile
 
 APPLICATION_OF_KEYS = 0x6B646D6B  # "kdmk"
@@ -128,6 +128,22 @@ class Store(Removal):
         except _encryption.DecryptionError as error:
             raise ValueError(f"{self.path} cannot be decrypted: {error}.") from None
 
+    @property
+    def is_encrypted(self):
+        """True if the embeddings of this gallery are encrypted."""
+        return not isinstance(self._keys, NoKeys)
+
+    def remember(self, name, value):
+        """Adds a value to what the gallery says of itself, unless it has one of this name.
+
+        Args:
+            name: Name of the value.
+            value: Anything that JSON holds.
+        """
+        with self._database.writing() as run:
+            query = "INSERT INTO about VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
+            run(query, (name, json.dumps(value)))
+
     def people(self):
         """Number of enrolled recordings by person, in the order of the names."""
         query = (
@@ -183,7 +199,7 @@ class Store(Removal):
         lost enrollment has left in the file of keys would be taken for that of somebody else.
         """
         new = "INSERT INTO people (id, name) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
-        run(new, (1 + secrets.randbits(NUMBER_BITS), name))
+        run(new, (_new_number(), name))
         (row,) = run("SELECT id FROM people WHERE name = ?", (name,)).fetchone()
         with self._decrypting():
             keys = self._keys.of(run, {row: name})
@@ -203,6 +219,93 @@ class Store(Removal):
             (template,) = run(insert, values).fetchone()
             if self.is_server and enrolled:
                 self._database.index(run, template, row, np.frombuffer(blob, NUMBERS))
+
+    def rename(self, person, name):
+        """Gives a person another name.
+
+        The person gets a new number too. A key in a file apart is then valid under both numbers
+        until the change is kept, so that a process that is killed leaves a gallery that opens.
+
+        Args:
+            person: Name of the person.
+            name: The new name.
+
+        Returns:
+            Whether there was such a person.
+
+        Raises:
+            ValueError: If another person has the new name.
+        """
+        person, name = composed(person), composed(name)
+        with self._database.writing() as run:
+            row = number_of(run, person)
+            if row is None:
+                return False
+            if number_of(run, name) is not None:
+                raise ValueError(
+                    f"{self.path} has a person named {name!r} already, so {person!r} keeps their "
+                    "name. Give a name that nobody has."
+                )
+            renamed = _new_number()
+            run("INSERT INTO people (id, name) VALUES (?, ?)", (renamed, name))
+            with self._decrypting():
+                self._keys.copy(run, (row, person), (renamed, name))
+            run("UPDATE templates SET person = ? WHERE person = ?", (renamed, row))
+            if self.is_server:
+                run("UPDATE nearest SET person = ? WHERE person = ?", (renamed, row))
+            run("DELETE FROM people WHERE id = ?", (row,))
+            if self._apart is None:
+                self._keys.destroy(run, row)
+        if self._apart is not None:
+            self._keys.destroy(None, row)
+        self._database.forget()
+        return True
+
+    def stored(self, person, enrolled=True):
+        """Lists recordings of a person in the order in which they were stored.
+
+        Args:
+            person: Name of the person.
+            enrolled: Whether the recordings are the person's; else those marked as not theirs.
+
+        Returns:
+            `StoredRecording` of each, or None if the gallery has no such person.
+        """
+        query = (
+            "SELECT created, embedding FROM templates WHERE person = ? AND enrolled = ? ORDER BY id"
+        )
+        with self._database.reading() as run:
+            row = number_of(run, composed(person))
+            if row is None:
+                return None
+            rows = run(query, (row, int(enrolled))).fetchall()
+            with self._decrypting():
+                keys = self._keys.of(run, {row: composed(person)})
+                opened = [(keys[row].open(sealed, enrolled), at) for at, sealed in rows if keys]
+        return tuple(StoredRecording(recording_id(blob), created) for blob, created in opened)
+
+    def has(self, person):
+        """Returns whether recordings of a person are enrolled."""
+        query = (
+            "SELECT templates.id FROM templates JOIN people ON people.id = templates.person "
+            "WHERE people.name = ? AND templates.enrolled = 1 LIMIT 1"
+        )
+        with self._database.reading() as run:
+            return run(query, (composed(person),)).fetchone() is not None
+
+    def counts(self):
+        """Counts what is stored.
+
+        Returns:
+            `(enrolled, marked, first)`: number of recordings enrolled, number of recordings marked
+            as not a person's, and the time at which the first one was stored, or None.
+        """
+        query = (
+            "SELECT count(*) FILTER (WHERE enrolled = 1), count(*) FILTER (WHERE enrolled = 0), "
+            "min(created) FROM templates"
+        )
+        with self._database.reading() as run:
+            return run(query).fetchone()
 
     def templates(self, people=None):
         """Embeddings of all people, or of some.
@@ -288,6 +391,10 @@ class Store(Removal):
 
 def _about(run):
     return {name: json.loads(value) for name, value in run("SELECT name, value FROM about")}
+
+
+def _new_number():
+    return 1 + secrets.randbits(NUMBER_BITS)
 
 
 def _blob(embedding):

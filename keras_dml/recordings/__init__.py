@@ -11,6 +11,8 @@ _HOME = {
     "Listed": "_folder",
     "Listing": "_folder",
     "Recording": "_recording",
+    "UnevenTimesError": "_times",
+    "check_file": "_read",
     "convert": "_units",
     "folder": "_folder",
     "groups": "_groups",

@@ -5,8 +5,6 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import scipy.interpolate
-import scipy.signal
 
 from keras_dml.recordings import _times
 
@@ -124,6 +122,8 @@ def polyphase(values, ratio, cutoff=1.0):
     count = (len(values) - 1) * up // down + 1
     if ratio == 1 and cutoff == 1:
         return values
+    import scipy.signal  # takes a second of processor time, which a listing of files does not need
+
     edge = cutoff / max(up, down)  # of the Nyquist frequency of the rate times `up`
     taps, beta = scipy.signal.kaiserord(STOPPED, (1 - PASSED) * edge)
     half = taps // 2 + 1
@@ -155,6 +155,8 @@ def _uneven(signal, native_hz, rate_hz):
     low-passed at the native Nyquist frequency. A spline attenuates high frequencies, so the
     differences that remain at the times of the samples are resampled and added, several times.
     """
+    import scipy.interpolate
+
     seconds, values = _apart(signal.seconds, signal.values, CLOSEST / native_hz)
     finer = max(1, math.ceil(FINER * native_hz / rate_hz - 1e-6))
     grid_hz = finer * rate_hz

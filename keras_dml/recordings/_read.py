@@ -171,9 +171,21 @@ def read_pieces(
     return pieces
 
 
-def _read(path, request):
-    """The `Signal` of a file, its pieces as `Recording`s, and the gaps between them."""
-    path = pathlib.Path(path)
+def check_file(path: str | os.PathLike) -> None:
+    """Checks that a file is there and ends in a suffix that `read` reads; nothing is read.
+
+    Args:
+        path: The file.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If it is a folder or of another kind.
+    """
+    _kind(pathlib.Path(path))
+
+
+def _kind(path):
+    """Returns the function that reads a file, after the checks of `check_file`."""
     if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     if not path.is_file():
@@ -187,7 +199,13 @@ def _read(path, request):
     packed = pathlib.Path(path.stem).suffix.lower()
     if path.suffix.lower() == ".gz" and packed not in TEXTS:
         raise ValueError(f"{path} packs a {packed} file; only text is read packed. Unpack it.")
-    signal, resolution = kind(path, request)
+    return kind
+
+
+def _read(path, request):
+    """The `Signal` of a file, its pieces as `Recording`s, and the gaps between them."""
+    path = pathlib.Path(path)
+    signal, resolution = _kind(path)(path, request)
     signal = dataclasses.replace(signal, rate_hz=_agreed(signal, request.rate_hz))
     pieces, gaps = _gaps.filled(signal, request.max_gap)
     rate_hz = _common_rate(signal, pieces)

@@ -60,6 +60,18 @@ JITTER = 0.5  # of a step: at more a sample is missing, or twice there
 LEAST_HZ = 1.0  # of a column without a unit: steps above a second are milliseconds, or numbers
 
 
+class UnevenTimesError(ValueError):
+    """The times of a recording are not even, so that it needs `resample_hz`.
+
+    Attributes:
+        rate_hz: Steps per second, by the median interval between two steps.
+    """
+
+    def __init__(self, message, rate_hz):
+        super().__init__(message)
+        self.rate_hz = rate_hz
+
+
 def is_same_rate(found_hz: float, wanted_hz: float) -> bool:
     """Whether a rate that a clock measured is the nominal one, within 2 %."""
     return abs(found_hz - wanted_hz) <= SAME * wanted_hz
@@ -239,13 +251,14 @@ def rate_hz(seconds):
 
 
 def check_even(path, seconds, place):
-    """Refuses times of which a sample is missing, or twice there."""
+    """Refuses times of which a sample is missing, or twice there, by an `UnevenTimesError`."""
     row, step, mean = _farthest(seconds)
     if abs(step - mean) > JITTER * mean:
-        raise ValueError(
+        raise UnevenTimesError(
             f"{path}, {place(row)}: the steps are irregular, {step:.4g} s before this one and "
             f"{mean:.4g} s on average. Bring them to even ones by `resample_hz`, or cut the file "
-            "at its gaps into several."
+            "at its gaps into several.",
+            float(1 / np.median(np.diff(seconds))),
         )
 
 

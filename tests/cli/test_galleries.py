@@ -2,7 +2,9 @@
 
 import contextlib
 import json
+import os
 import re
+import sqlite3
 import threading
 
 import numpy as np
@@ -125,6 +127,103 @@ def test_a_file_that_is_given_twice_counts_once(command, model, walks, tmp_path)
     assert command("enroll", db, "bob", walks.file("bob"))[0] == 0
     code, out, _ = command("enroll", db, "bob", copy, "--channels", "x,y,z")
     assert code == 2 and "'alice'" in out and "'bob'" in out
+
+
+def test_a_tree_of_people_is_enrolled(command, model, walks, tmp_path):
+    root, db = walks.folder(["alice", "bob", "carol"], "people", count=3), tmp_path / "family.db"
+    for i in range(2):
+        walks.file("dora", f"people/dora/monday/{i}.csv")
+    walks.file("dora", "people/dora/friday/0.csv")
+    short = walks.file("bob", "people/bob/short.csv", steps=5)
+    broken = walks.file("carol", "people/carol/broken.csv")
+    broken.write_text("x,y\n1,2\n")
+    (root / "alice" / "notes.docx").touch()
+    words = ("enroll", db, root, "--model", model)
+    code, found = answered(command, *words)
+    assert code == 1 and galleries.people(db) == {"alice": 3, "bob": 3, "carol": 3, "dora": 3}
+    assert (found["kept"], found["refused"], found["repeated"]) == (12, 2, 0)
+    assert found["left_out"] == [str(root / "alice" / "notes.docx")]
+    refused = {path: name for name, each in found["people"].items() for path in each["refused"]}
+    assert refused == {str(short): "bob", str(broken): "carol"}
+    assert found["people"]["dora"]["kept"][0] == str(root / "dora" / "friday" / "0.csv")
+    code, out, _ = command(*words)
+    assert code == 1 and "4 of 4 people are enrolled, by 0 of 14 files now; 2 files" in out
+    assert f"refused: {short} has 5 steps" in out and f"{broken}, line 1" in out
+    assert galleries.people(db) == {"alice": 3, "bob": 3, "carol": 3, "dora": 3}
+
+
+def test_a_person_whose_name_is_refused_does_not_lose_the_others(command, model, walks, tmp_path):
+    root, db = walks.folder(["alice ", "bob", "carol"], "people", count=2), tmp_path / "a.db"
+    (root / "carol" / "0.csv").write_bytes((root / "bob" / "0.csv").read_bytes())
+    code, found = answered(command, "enroll", db, root, "--model", model)
+    assert code == 1 and galleries.people(db) == {"bob": 2, "carol": 1}
+    reasons = found["people"]["alice "]["refused"].values()
+    assert len(reasons) == 2 and all("spaces at its ends" in reason for reason in reasons)
+    (reason,) = found["people"]["carol"]["refused"].values()
+    assert "'bob'" in reason
+
+
+def test_a_table_of_people_is_enrolled(command, model, walks, tmp_path):
+    root, db = walks.folder(NAMES), tmp_path / "family.db"
+    lines = [f"walks/{name}/0.csv,{name}" for name in NAMES]
+    (tmp_path / "table.csv").write_text("\n".join(["path,person", *lines]))
+    assert command("enroll", db, tmp_path / "table.csv", "--model", model)[0] == 0
+    assert galleries.people(db) == {"alice": 1, "bob": 1}
+    for path in (root / "alice", tmp_path / "gone", root / "alice" / "0.csv"):
+        said = " ".join(
+            failed(command, "enroll", tmp_path / "b.db", path, "--model", model).split()
+        )
+        assert "PERSON FILES" in said
+    assert not (tmp_path / "b.db").exists()
+    (root / "alice" / "1.csv").write_text("x,y\n1,2\n")
+    for file in (tmp_path / "walks" / "bob").iterdir():
+        file.unlink()
+    for file in (root / "alice").iterdir():
+        file.write_text("x,y\n1,2\n")
+    assert command("enroll", tmp_path / "b.db", root, "--model", model)[0] == 2
+
+
+def test_recordings_of_one_day_are_noted(command, model, walks, tmp_path, notes):
+    def noted():
+        told = [note for note in notes if "of one day" in note]
+        notes.clear()
+        return told
+
+    def on_day(path, day):
+        os.utime(path, (86_400 * day + 43_200,) * 2)
+        return path
+
+    db, monday = tmp_path / "a.db", [walks.file("alice", f"{i}.csv") for i in range(4)]
+    for path in monday:
+        on_day(path, 20_000)
+    assert command("enroll", db, "alice", *monday[:1], "--model", model)[0] == 0 and not noted()
+    assert command("enroll", db, "alice", *monday[1:])[0] == 0
+    (note,) = noted()
+    assert "'alice'" in note and "2024-10-04" in note
+    files = [on_day(walks.file("bob", f"bob{i}.csv"), 20_000 + i) for i in range(2)]
+    assert command("enroll", db, "bob", *files)[0] == 0 and not noted()
+    root = walks.folder(["carol", "dora"], "people", count=2)
+    for session in ("monday", "tuesday"):
+        walks.file("eve", f"people/eve/{session}/1.csv")
+    for path in root.rglob("*.csv"):
+        on_day(path, 20_000)
+    assert command("enroll", db, root)[0] == 0
+    (note,) = noted()
+    assert "'carol'" in note and "2 of 3 people" in note
+
+
+def test_fewer_recordings_than_in_calibration_are_noted(command, family, walks, notes):
+    volunteers = walks.folder([f"v{i}" for i in range(16)], "many", count=8)
+    words = ("calibrate", family, volunteers, "--far", "0.5")
+    assert command(*words)[0] == 0
+    (note,) = (note for note in notes if "rejected more often" in note)
+    assert "4 recordings of 'alice'" in note and "8 each" in note
+    notes.clear()
+    assert command("enroll", family, "carol", walks.folder(["carol"], "new") / "carol")[0] == 0
+    assert any("4 recordings of 'carol'" in note and "8 each" in note for note in notes)
+    notes.clear()
+    assert command("enroll", family, "dora", walks.folder(["dora"], "more", 8) / "dora")[0] == 0
+    assert not any("rejected more often" in note for note in notes)
 
 
 def test_people_who_tie_are_named_and_not_decided_between(command, model, walks, tmp_path):
@@ -260,7 +359,7 @@ def test_the_rate_within_each_group_is_told(command, model, walks, tmp_path):
         table.write_text("\n".join(["person,group", *others]))
         assert message in failed(command, *words, "--groups", table)
     assert "There is no file" in failed(command, *words, "--groups", tmp_path / "gone.csv")
-    code, _, err = command(*words, "--groups", table, "--window", "10")
+    code, _, err = command(*words, "--groups", table, "--window", "0.2")
     assert code == 2 and "--window sets none" in " ".join(err.split())
 
 
@@ -337,7 +436,7 @@ def test_templates_are_written_and_merged(command, model, family, walks, tmp_pat
     assert answered(command, *words) == (0, {"path": str(file), "people": 2, "recordings": 8})
     code, out, _ = command(*words)
     assert (code, out) == (0, f"{file}: 2 people, 8 recordings\n")
-    assert notes == ["Note: the file holds embeddings and names in clear: personal data."]
+    assert notes[-1] == "Note: the file holds embeddings and names in clear: personal data."
     added = {"alice": 4, "bob": 4}
     assert answered(command, "merge", other, file) == (0, {"added": added, "people": 3})
     assert answered(command, "merge", other, file) == (0, {"added": {}, "people": 3})
@@ -431,6 +530,87 @@ def test_recordings_of_uneven_times_are_brought_to_the_rate_of_the_model(
     assert code == 2 and "0 of 1 files enrolled" in out and "by --resample" in out
     for words in (("verify", family, "alice", path), ("identify", family, path)):
         assert answered(command, *words, "--resample")[0] == 0
+
+
+def test_the_gallery_remembers_how_files_are_read(command, model, walks, tmp_path, notes):
+    db, header = tmp_path / "family.db", "row,ax,ay,az"
+    options = ("--channels", "ax,ay,az", "--rate-hz", "50")
+    first = walks.file("alice", header=header)
+    assert command("enroll", db, "alice", first, "--model", model, *options)[0] == 0
+    assert any("remembers" in note and "ax,ay,az" in note for note in notes)
+    probe = walks.file("alice", "probe.csv", header=header)
+    verify = ("verify", db, "alice", probe, "--threshold", "100")
+    notes.clear()
+    assert answered(command, *verify)[0] == 0
+    assert not any("rate" in note for note in notes)
+    assert galleries.info(db).reading == {"channels": ["ax", "ay", "az"], "rate_hz": 50.0}
+    plain = walks.file("alice", "plain.csv")  # says everything itself, by other names
+    assert answered(command, "verify", db, "alice", plain, "--threshold", "100")[0] == 0
+    assert "has 100 Hz" in failed(command, *verify, "--rate-hz", "100")
+    assert command("enroll", db, "bob", walks.file("bob"), "--max-gap", "1")[0] == 0
+    assert "max_gap" not in galleries.info(db).reading
+
+
+def test_the_gallery_remembers_that_clocks_are_uneven(command, model, walks, tmp_path):
+    def uneven(name, person="alice"):
+        path = walks.file(person, name, steps=80)
+        lines = path.read_text().splitlines()
+        time, _, values = lines[20].partition(",")
+        lines[20] = f"{float(time) + 0.9 / RATE_HZ},{values}"
+        path.write_text("\n".join(lines))
+        return path
+
+    db = tmp_path / "family.db"
+    words = ("enroll", db, "alice", uneven("first.csv"))
+    code, out, _ = command(*words, "--model", model)
+    assert code == 2 and "by --resample" in out
+    assert command(*words, "--resample")[0] == 0
+    assert command("enroll", db, "bob", uneven("bob.csv", "bob"))[0] == 0
+    for words in (("verify", db, "alice"), ("identify", db)):
+        words = (*words, uneven("probe.csv"), "--threshold", "100")
+        assert answered(command, *words)[0] == 0
+        assert "by --resample" in failed(command, *words, "--no-resample")
+    even = walks.file("alice", "even.csv")
+    assert answered(command, "verify", db, "alice", even, "--threshold", "100")[0] == 0
+
+
+def test_the_gallery_remembers_the_units_of_its_files(command, model, walks, tmp_path, notes):
+    """The model takes g; the files of this phone are in m/s^2, and later ones do not say it."""
+
+    def in_meters(path, header):
+        _, *rows = path.read_text().splitlines()
+        cells = [[float(cell) for cell in row.split(",")] for row in rows]
+        rows = [",".join(map(repr, [t, *(x * 9.80665 for x in xyz)])) for t, *xyz in cells]
+        path.write_text("\n".join([header, *rows]))
+        return path
+
+    db, said, silent = tmp_path / "a.db", "t,x (m/s^2),y (m/s^2),z (m/s^2)", "t,x,y,z"
+    first = in_meters(walks.file("alice"), said)
+    assert command("enroll", db, "alice", first, "--model", model)[0] == 0
+    assert galleries.info(db).reading == {"units": ["m/s^2"] * 3}
+    probe = in_meters(walks.file("alice", "probe.csv"), said)
+    words = ("verify", db, "alice", probe, "--threshold", "100")
+    expected = answered(command, *words)[1]
+    lines = probe.read_text().splitlines()
+    probe.write_text("\n".join([silent, *lines[1:]]))
+    notes.clear()
+    found = answered(command, *words)[1]
+    assert found["score"] == pytest.approx(expected["score"], rel=1e-5)
+    assert any("units" in note and "m/s^2" in note for note in found["notes"])
+    own = walks.file("alice", "own.csv")  # says that it is in g
+    assert answered(command, "verify", db, "alice", own, "--threshold", "100")[1]["notes"] == {}
+
+
+@pytest.mark.parametrize(
+    "text", ["5", "[]", '{"channels": 3, "rate_hz": "fast"}', '{"units": [1]}']
+)
+def test_what_a_stranger_wrote_as_options_is_not_used(command, family, walks, text):
+    with contextlib.closing(sqlite3.connect(family)) as connection:
+        connection.execute("DELETE FROM about WHERE name = 'reading'")
+        connection.execute("INSERT INTO about VALUES ('reading', ?)", (text,))
+        connection.commit()
+    assert galleries.info(family).reading == {}
+    assert answered(command, "verify", family, "alice", walks.file("alice"))[0] == 0
 
 
 @pytest.mark.parametrize(("unit", "factor"), [("m/s²", 9.80665), ("mg", 1000), ("m/s2", 9.80665)])
@@ -552,6 +732,7 @@ def test_what_is_noted_is_told_before_the_error(
 def test_a_threshold_that_is_no_promise_is_told_and_removed(command, model, walks, tmp_path, notes):
     db, probe = tmp_path / "family.db", walks.file("alice")
     assert command("enroll", db, "alice", walks.folder(["alice"]), "--model", model)[0] == 0
+    notes.clear()  # they are of one day
     many, few = (walks.folder([f"v{i}" for i in range(n)], f"of {n}") for n in (16, 10))
     assert command("calibrate", db, many, "--far", "0.5")[0] == 0 and notes == []
     assert command("calibrate", db, few, "--far", "0.05", "--extrapolate")[0] == 0
@@ -661,7 +842,7 @@ def test_encrypted_people_are_merged_with_both_keys(command, model, walks, tmp_p
 def listening(command, family, walks):
     """A gallery that listens, by a boundary of windows of ten steps."""
     volunteers = walks.folder([f"other {i}" for i in range(24)], "others", count=2)
-    words = ("calibrate", family, volunteers, "--far", "0.1", "--window", "10")
+    words = ("calibrate", family, volunteers, "--far", "0.1", "--window", "0.2")
     code, out, _ = command(*words)
     assert code == 0 and "FAR at most 10 % whenever it stops" in out
     return family
@@ -673,6 +854,35 @@ def test_a_claim_is_heard_until_it_is_decided(command, listening, walks):
     assert found["steps"] <= STEPS and found["seconds"] == found["steps"] / RATE_HZ
     code, out, _ = command("listen", listening, "alice", walks.file("bob"))
     assert code == 1 and out.startswith("alice rejected after")
+
+
+def test_a_window_is_a_time(command, family, walks):
+    """Ten steps at 50 Hz are .2 seconds; the same option of `train` is in seconds too."""
+    volunteers = walks.folder([f"other {i}" for i in range(24)], "others", count=2)
+    words = ("calibrate", family, volunteers, "--far", "0.1", "--window")
+    found = answered(command, *words, "0.2")[1]
+    assert (found["window"], found["rate_hz"]) == (10, RATE_HZ)
+    assert " seconds in the median" in command(*words, "0.2")[1]
+    for seconds, part in (("0.005", "0.005 seconds"), ("9", "lasts 0.8 s"), ("10", "--window 10")):
+        assert part in " ".join(failed(command, *words, seconds).split())
+    for seconds in ("0", "-1", "nan", "inf"):
+        code, _, err = command(*words, seconds)
+        assert code == 2 and "positive number of seconds" in " ".join(err.split())
+
+
+def test_a_window_of_a_model_without_a_rate_needs_that_of_the_files(command, walks, tmp_path):
+    signal = keras.Input((None, 3))
+    path = tmp_path / "plain.keras"
+    keras.Model(signal, QuantileLayer(6)(keras.layers.Identity()(signal))).save(path)
+    folder = walks.folder([f"v{i}" for i in range(12)], "volunteers", count=2)
+    words = ("calibrate", tmp_path / "a.db", folder, "--model", path, "--far", "0.2", "--window")
+    found = answered(command, *words, "0.4")[1]
+    assert (found["window"], found["rate_hz"]) == (20, None)
+    for file in folder.rglob("*.csv"):
+        lines = [line.partition(",")[2] for line in file.read_text().splitlines()]
+        file.write_text("\n".join(lines))
+    assert "--rate-hz" in failed(command, *words, "0.4")
+    assert answered(command, *words, "0.4", "--rate-hz", "100")[1]["window"] == 40
 
 
 def test_a_file_that_is_followed_may_come_later(command, listening, walks, tmp_path):
@@ -728,7 +938,7 @@ def test_errors_of_files_name_the_options_of_the_command(command, family, monkey
 
 def test_who_listens_without_a_boundary_is_told_how_to_set_one(command, family, walks):
     said = failed(command, "listen", family, "alice", walks.file("alice"))
-    assert "run `keras-dml calibrate --window STEPS`" in said
+    assert "run `keras-dml calibrate --window SECONDS`" in said
 
 
 def test_a_distance_is_explained_by_parts_that_sum_to_it(command, family, walks, tmp_path):

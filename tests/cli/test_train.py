@@ -9,7 +9,7 @@ from keras_dml import training
 from keras_dml.cli import _console
 from keras_dml.training.own import exports
 from tests.training.own.conftest import recordings_of
-from tests.training.own.test_files import write
+from tests.training.own.test_files import jittered, write
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +40,40 @@ def test_a_folder_becomes_a_model_with_a_leaderboard(command, walks, tmp_path):
     assert (out / "model.keras").is_file() and not (out / "unfinished").exists()
     code, printed, _ = command("card", out)
     assert code == 0 and "made with 4" in printed and "4 people in groups are worth" in printed
+
+
+def test_a_model_is_replaced_only_when_asked(command, walks, tmp_path):
+    out, words = tmp_path / "phone", ("--window", "2", "--steps", "0")
+    assert command("train", walks, "--out", out, *words)[0] == 0
+    before = (out / "card.json").read_bytes()
+    code, printed, error = command("train", walks, "--out", out, *words)
+    assert (code, printed) == (2, "") and "--replace" in error
+    assert (out / "card.json").read_bytes() == before
+    assert command("train", walks, "--out", out, *words, "--replace")[0] == 0
+    assert (out / "card.json").read_bytes() != before
+
+
+def test_recordings_of_uneven_clocks_are_resampled_and_enrolled(command, tmp_path, rng):
+    for i, (recording, person) in enumerate(zip(*recordings_of(4, steps=400), strict=True)):
+        jittered(tmp_path / "walks" / person / f"{i}.csv", recording, rng)
+    out = tmp_path / "phone"
+    words = ("train", tmp_path / "walks", "--out", out, "--window", "2", "--steps", "0")
+    code, printed, notes = command(*words)
+    assert code == 0 and f"--model {out} --resample" in " ".join(printed.split())
+    assert "times of 16 files are uneven, so all files were resampled" in " ".join(notes.split())
+    words = ("enroll", tmp_path / "a.db", tmp_path / "walks", "--model", out, "--resample")
+    assert command(*words)[0] == 0
+
+
+def test_a_folder_of_one_person_makes_no_model(command, walks, tmp_path):
+    code, printed, error = command("train", walks, "--out", tmp_path / "a", "--channels", "q")
+    assert (code, printed) == (2, "")
+    for person in ("person 1", "person 2", "person 3"):
+        for file in (walks / person).iterdir():
+            file.write_text("x,y,z\n1,2,three\n")
+    code, printed, error = command("train", walks, "--out", tmp_path / "a", "--steps", "0")
+    assert (code, printed) == (2, "") and "1 of 4 people remain" in error
+    assert not (tmp_path / "a").exists()
 
 
 def test_where_a_file_for_devices_is_missing_a_line_says_why(command, walks, tmp_path, monkeypatch):
@@ -100,8 +134,10 @@ def test_errors_and_reasons_name_the_options_of_the_command(command, walks, tmp_
 
 def test_sound_of_a_disc_is_told_to_be_resampled_by_the_command(command, tmp_path, rng):
     """44,100 Hz is the rate of most files."""
-    (tmp_path / "voices" / "ann").mkdir(parents=True)
-    wavfile.write(tmp_path / "voices/ann/1.wav", 44_100, 0.1 * rng.normal(size=88_200))
+    for name in ("ann", "bob"):
+        (tmp_path / "voices" / name).mkdir(parents=True)
+        path = tmp_path / "voices" / name / "1.wav"
+        wavfile.write(path, 44_100, 0.1 * rng.normal(size=88_200))
     words = ("train", tmp_path / "voices", "--out", tmp_path / "voice", "--window", "1")
     code, _, error = command(*words)
     assert code == 2 and "Resample it to 16000 Hz: --resample-hz does it for files" in error
@@ -122,12 +158,12 @@ def test_notes_on_columns_and_gaps_name_the_options(command, walks, tmp_path, mo
     assert "files): The recording was cut at 1 long gap." in told
 
 
-def test_a_stopped_training_says_how_to_go_on(command, tmp_path, monkeypatch):
+def test_a_stopped_training_says_how_to_go_on(command, walks, tmp_path, monkeypatch):
     def stopped(folder, **options):
         raise KeyboardInterrupt
 
     said = []
     monkeypatch.setattr(training, "train_folder", stopped)
     monkeypatch.setattr(_console, "note", said.append)
-    assert command("train", tmp_path, "--out", tmp_path / "phone")[0] == 130
+    assert command("train", walks, "--out", tmp_path / "phone")[0] == 130
     assert "The same command with --resume goes on" in said[0]

@@ -1,11 +1,14 @@
 """Single recordings of people: their ids, and how one is forgotten."""
 
+import datetime
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import keras_dml
+from keras_dml import gallery as galleries
 from keras_dml._backend import keras
 from keras_dml.gallery import Gallery
 from keras_dml.layers import QuantileLayer
@@ -75,6 +78,56 @@ def test_with_the_last_recording_the_person_is_gone(gallery):
     assert gallery.people() == {}
     gallery.enroll("alice", RECORDINGS[0])
     assert not gallery.verify("alice", RECORDINGS[1], threshold=1e9).denied
+
+
+def test_recordings_are_listed_with_their_times(gallery, place):
+    before = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
+    gallery.enroll("alice", RECORDINGS[0])
+    gallery.enroll("alice", RECORDINGS[1])
+    gallery.reject("alice", RECORDINGS[2])
+    stored = gallery.list_recordings("alice")
+    assert tuple(each.id for each in stored) == gallery.recordings("alice")
+    times = [datetime.datetime.fromisoformat(each.created) for each in stored]
+    assert before <= times[0] <= times[1] <= datetime.datetime.now(datetime.UTC)
+    (marked,) = gallery.list_rejections("alice")
+    assert marked.id not in gallery.recordings("alice")
+    assert galleries.list_recordings(person="alice", **place) == stored
+    assert galleries.list_rejections(person="alice", **place) == (marked,)
+    for ask in (galleries.list_recordings, galleries.list_rejections):
+        with pytest.raises(KeyError, match="Nobody named 'bob'"):
+            ask(person="bob", **place)
+
+
+def test_a_rejection_is_undone(gallery, place):
+    gallery.enroll("alice", RECORDINGS[0])
+    before = state(gallery)
+    gallery.reject("alice", list(RECORDINGS[1:4]))
+    first, second, third = (each.id for each in gallery.list_rejections("alice"))
+    (own,) = gallery.recordings("alice")
+    for wrong in ([first, own], ["0" * 16]):
+        with pytest.raises(KeyError, match="has no marked recording"):
+            gallery.unreject("alice", wrong)
+    assert len(gallery.list_rejections("alice")) == 3
+    gallery.unreject("alice", [first, third])
+    assert [each.id for each in gallery.list_rejections("alice")] == [second]
+    galleries.unreject(person="alice", recordings=second, **place)
+    assert not gallery.verify("alice", RECORDINGS[1], threshold=1e9).denied
+    assert state(gallery) == before
+
+
+def test_several_recordings_are_forgotten_at_once_or_none(gallery, place):
+    ids = gallery.enroll("alice", list(RECORDINGS[:4])).ids
+    with pytest.raises(KeyError, match="'alice' has no recording 'x'"):
+        galleries.forget(person="alice", recordings=[ids[0], "x"], **place)
+    with pytest.raises(ValueError, match="at least one"):
+        galleries.forget(person="alice", recordings=[], **place)
+    with pytest.raises(KeyError, match="Nobody named 'bob'"):
+        galleries.forget(person="bob", recordings=ids[0], **place)
+    assert gallery.recordings("alice") == ids and "bob" not in gallery.people()
+    galleries.forget(person="alice", recordings=[ids[0], ids[2], ids[0]], **place)
+    assert gallery.recordings("alice") == (ids[1], ids[3])
+    galleries.forget(person="alice", recordings=[ids[1], ids[3]], **place)
+    assert gallery.people() == {}
 
 
 def test_what_is_not_there_cannot_be_forgotten(gallery):

@@ -127,7 +127,7 @@ class Desk:
             reading = Reading(
                 sent.channels or None,
                 sent.rate_hz,
-                sent.resample,
+                sent.resample or None,
                 sent.time or None,
                 sent.time_unit,
                 sent.max_gap,

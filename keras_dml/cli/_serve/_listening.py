@@ -3,8 +3,6 @@
 import contextlib
 import socket
 
-import uvicorn
-
 from keras_dml.cli._serve import _guard
 
 MOST_CONNECTIONS = 64
@@ -47,6 +45,8 @@ def serve(application, listener):
 
 def server(application):
     """`uvicorn.Server` that logs nothing by itself: paths have names of people."""
+    import uvicorn
+
     return uvicorn.Server(
         uvicorn.Config(
             application,

@@ -13,16 +13,14 @@ import numpy as np
 
 from keras_dml import layers, models, progress, quality, training
 from keras_dml._arrays import whole
-from keras_dml._files import path_with_name
 from keras_dml.training.golden import synthetic_recordings
-from keras_dml.training.own import across, checks, choice, exports, kinds, leaderboard
+from keras_dml.training.own import across, checks, choice, exports, folders, kinds, leaderboard
 from keras_dml.training.own import task as tasks
 from keras_dml.training.own.budget import TooSlow
 from keras_dml.training.own.card import Made, build, few
 from keras_dml.training.own.gates import potato_of
 from keras_dml.training.own.trainings import FINAL, begun
-from keras_dml.training.own.unfinished import FOLDER, Unfinished, digest
-from keras_dml.zoo import lookup
+from keras_dml.training.own.unfinished import Unfinished, digest
 
 CAPTION = "Later recordings against earlier ones, by models that never saw these people."
 SLOWER = "since the machine became too slow for it on the way"
@@ -42,6 +40,7 @@ class Trained:
         refused: Why recordings were left out, by their names.
         not_exported: Why a file for devices is missing, in words; None where they are written.
         notes: Sentences about what was assumed when files were read, with the number of files.
+        resampled_hz: Rate that the recordings of files were resampled to; None if they were not.
     """
 
     folder: pathlib.Path
@@ -51,6 +50,7 @@ class Trained:
     refused: dict
     not_exported: str | None = None
     notes: dict = dataclasses.field(default_factory=dict)
+    resampled_hz: float | None = None
 
     def __str__(self):
         if not self.leaderboard:
@@ -74,6 +74,7 @@ def train(
     steps=None,
     seed=0,
     resume=False,
+    replace=False,
     names=None,
     files=None,
 ) -> Trained:
@@ -93,7 +94,7 @@ def train(
         sessions: Session of each, such as the day, which sort in the order of time; None for none.
         channels: Names of the channels, in order.
         rate_hz: Steps a second.
-        out: Folder of the model, new, empty or of an earlier one; its name is that of the model.
+        out: Folder of the model, which is new or empty; its name is that of the model.
         units: Unit of each channel, or one text for all.
         window: Seconds that are compared; None: 10 for `"sequences"`, 2 for `"covariances"`,
             4 for `"sound"`, or the length that 95 % of the recordings have.
@@ -109,6 +110,7 @@ def train(
         resume: Whether to go on with a training that was stopped in this folder: with the same
             arguments it ends as if it had not been. The minutes begin anew, and trainings of a
             network that were begun keep their steps.
+        replace: Whether an earlier model in the folder may be replaced.
         names: Name of each recording in what is said of it, such as its file.
         files: File of each recording, if files were cut into several recordings. Recordings of one
             file are not enrolled and observed against each other, unless a person has only one
@@ -118,8 +120,10 @@ def train(
         `Trained`.
 
     Raises:
-        TypeError, ValueError: If an argument is none of these, no recording is fit, or a training
-            that was stopped is of other recordings, settings or methods.
+        TypeError, ValueError: If an argument is invalid, nearly all recordings or all people but
+            one are left out, or a training that was stopped is of other recordings, settings or
+            methods.
+        FileExistsError: If a model is in the folder and `replace` is False.
         OSError: If the folder cannot be written.
     """
     start = time.monotonic()
@@ -127,7 +131,7 @@ def train(
     check_positive("rate_hz", rate_hz)
     seed = whole("seed", seed, 0)
     steps = None if steps is None else whole("steps", steps, 0)
-    folder = _checked_folder(out)
+    folder = folders.checked(out, replace=replace, resume=resume)
     channels, units = checks.check_channels(channels, units)
     recordings, people, sessions, names = checks.check_lists(recordings, people, sessions, names)
     kind = tasks.kind_of(kind, len(channels), rate_hz)
@@ -143,6 +147,8 @@ def train(
     refused |= short
     if not found.signals:
         raise ValueError(f"No recording has a whole window. {checks.shown(short)}")
+    remaining = len(found.signals), len(set(found.subjects))
+    checks.check_remaining(*remaining, len(recordings), len(set(people)), refused)
     files = names if files is None else list(files)
     if len(files) != len(names):
         raise ValueError(
@@ -252,21 +258,6 @@ def _write(folder, made, usual, steps, start):
         card = {"name": folder.name, **found}
         golden = [example + mean for example in examples]
         training.publish(folder, model, card, golden, curves, beside)
-
-
-def _checked_folder(out):
-    """The folder of the model, once it is known that nothing else is overwritten."""
-    folder = path_with_name(pathlib.Path(out).expanduser().resolve(), "folder")
-    if folder.is_dir():
-        is_known = (folder / lookup.CARD).is_file() or (folder / FOLDER).is_dir()
-        if any(folder.iterdir()) and not is_known:
-            raise ValueError(
-                f"{str(folder)!r} holds files and no model, so it is left as it is. Give a folder "
-                "that does not exist or is empty, or that of an earlier model, which is replaced."
-            )
-    elif folder.exists():
-        raise ValueError(f"{str(folder)!r} is a file; give a folder.")
-    return folder
 
 
 def _command(task, steps):

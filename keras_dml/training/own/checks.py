@@ -10,6 +10,7 @@ from keras_dml._contents import copies
 from keras_dml.training.people import People
 
 SHOWN = 5  # refusals in an error
+MOST_LEFT_OUT = 0.8  # fraction of the recordings without which a model is made of the others
 
 
 def accepted(recordings, people, sessions, names, usual):
@@ -59,6 +60,27 @@ def long_enough(people, window, names):
         for i in np.flatnonzero(lengths < window)
     }
     return people.take(lengths >= window), reasons
+
+
+def check_remaining(recordings, people, all_recordings, all_people, refused):
+    """Refuses recordings that are too few of those that were given to make a model of.
+
+    Args:
+        recordings: Number of recordings that can be used.
+        people: Number of people whom they belong to.
+        all_recordings: Number of recordings that were given.
+        all_people: Number of their people.
+        refused: Reasons of those that were left out, by their names.
+
+    Raises:
+        ValueError: If nearly all recordings were left out, or all people except one.
+    """
+    are_few = recordings < (1 - MOST_LEFT_OUT) * all_recordings
+    if are_few or people < 2 <= all_people:
+        raise ValueError(
+            f"{all_recordings - recordings} of {all_recordings} recordings were left out, and "
+            f"{people} of {all_people} people remain: too few for a model. {shown(refused)}"
+        )
 
 
 def _kept(usual, recordings, rows, names, refused):

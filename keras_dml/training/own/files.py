@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import pathlib
 from typing import NamedTuple
 
 import numpy as np
 
 from keras_dml import progress, recordings
+from keras_dml.training.own import folders
 from keras_dml.training.own._train import Trained, check_positive, train
-from keras_dml.training.own.checks import shown
+from keras_dml.training.own.checks import check_remaining, shown
 
 UNKNOWN = "as recorded"
 
@@ -30,6 +32,7 @@ class Files(NamedTuple):
         rate_hz: Steps a second.
         refused: Why other files were left out, by their paths.
         notes: Sentences about what was assumed, with the number of files.
+        resampled_hz: Rate that the recordings were resampled to; None if they were not.
     """
 
     recordings: list
@@ -42,6 +45,7 @@ class Files(NamedTuple):
     rate_hz: float
     refused: dict
     notes: dict
+    resampled_hz: float | None = None
 
 
 class _File(NamedTuple):
@@ -68,14 +72,17 @@ def train_folder(
     """Trains on the recordings of a folder, `person/recording.csv` or
     `person/session/recording.csv`, or of a table.
 
-    A recording with a long gap is cut there. Its pieces are recordings of one session.
+    A recording with a long gap is cut there. Its pieces are recordings of one session. If the times
+    of files are uneven, as the clocks of phones are, or most files have other rates than the usual
+    one, all are resampled to the median of their rates, which `notes` and `resampled_hz` say.
 
     Args:
         folder: Folder or table, see `keras_dml.recordings.folder`.
         channels: Names of the columns that are channels. None: the columns that are channels in
             more than half of the files that have them; see `keras_dml.recordings.read`.
         rate_hz: Steps per second; None: by the files.
-        resample_hz: Rate to resample to; see `keras_dml.recordings.read`.
+        resample_hz: Rate to resample to; see `keras_dml.recordings.read`. None: as they are, or see
+            above.
         time: Column that holds the times; see there.
         time_unit: Unit of its numbers: "s", "ms", "us" or "ns"; see there.
         max_gap: Longest gap that is interpolated, in seconds; None: 5 steps.
@@ -86,10 +93,15 @@ def train_folder(
         `Trained`; files that cannot be read are among its `refused`.
 
     Raises:
-        ValueError: If no file can be read, or no rate is known; else as `train`.
+        ValueError: If no file can be read, no rate is known, nearly all files are left out, or only
+            one person remains; else as `train`.
         FileNotFoundError: If there is no such folder.
         ImportError: If a package that reads a kind of file is missing.
     """
+    flags = {name: options[name] for name in ("replace", "resume") if name in options}
+    if "out" in options:
+        folders.checked(options["out"], **flags)
+    listing = recordings.folder(folder)
     found = read(
         folder,
         channels,
@@ -99,6 +111,13 @@ def train_folder(
         time_unit=time_unit,
         max_gap=max_gap,
     )
+    counts = len(listing.recordings), len(listing.people)
+    check_remaining(len(set(found.files)), len(set(found.people)), *counts, found.refused)
+    if len(listing.people) < 2:
+        raise ValueError(
+            f"{folder} holds recordings of one person, {listing.people[0]!r}. A model tells people "
+            "apart: give recordings of several people, one folder for each."
+        )
     done = train(
         found.recordings,
         found.people,
@@ -112,7 +131,7 @@ def train_folder(
     )
     done.refused.update(found.refused)
     done.notes.update(found.notes)
-    return done
+    return dataclasses.replace(done, resampled_hz=found.resampled_hz)
 
 
 def read(folder, channels=None, rate_hz=None, resample_hz=None, **times):
@@ -137,21 +156,27 @@ def read(folder, channels=None, rate_hz=None, resample_hz=None, **times):
     if times.get("max_gap") is not None:
         check_positive("max_gap", times["max_gap"])
     listing, root = recordings.folder(folder), pathlib.Path(folder)
+    notes = collections.Counter()
 
     def pieces_of(listed, channels):
         return recordings.read_pieces(listed.path, channels, rate_hz, resample_hz, **times)
 
-    files, failed, refused = [], [], {}
-    for number, listed in enumerate(progress.track(listing.recordings, "read")):
-        name = _name(listed.path, root)
-        try:
-            files.append(_File(number, name, listed, pieces_of(listed, channels)))
-        except ValueError as error:
-            refused[name] = _reason(error, listed)
-            failed.append(_File(number, name, listed, None))
+    files, failed, refused, uneven = _read_files(listing, root, channels, pieces_of)
+    if resample_hz is None:
+        resample_hz = _rate_to_resample(files, uneven)
+        if resample_hz is not None:
+            files, failed, refused, _ = _read_files(listing, root, channels, pieces_of)
+            what = (
+                f"The times of {len(uneven):,} files are uneven"
+                if uneven
+                else "Most files have other rates than the usual one"
+            )
+            notes[
+                f"{what}, so all files were resampled to {resample_hz:g} Hz, the median of their "
+                "rates."
+            ] += len(listing.recordings)
     for path in listing.skipped:
         refused[_name(path, root)] = "it is not a recording of a person"
-    notes = collections.Counter()
     if channels is None and files:
         files = _by_name(files, failed, pieces_of, refused, notes)
     files = _alike(files, refused, lambda one: one.channels, "channels", "`channels` names them")
@@ -174,7 +199,51 @@ def read(folder, channels=None, rate_hz=None, resample_hz=None, **times):
         rate,
         refused,
         dict(notes),
+        resample_hz,
     )
+
+
+def _read_files(listing, root, channels, pieces_of):
+    """Reads the files of a listing.
+
+    Args:
+        listing: `keras_dml.recordings.Listing`.
+        root: The folder or table.
+        channels: Names of the channels, or None.
+        pieces_of: Function that reads the pieces of a file with these channels.
+
+    Returns:
+        `(files, failed, refused, uneven)`: the `_File`s that were read, those that were not, the
+        reasons by their names, and the rates by the median interval of the files that failed
+        because their times are uneven.
+    """
+    files, failed, refused, uneven = [], [], {}, []
+    for number, listed in enumerate(progress.track(listing.recordings, "read")):
+        name = _name(listed.path, root)
+        try:
+            files.append(_File(number, name, listed, pieces_of(listed, channels)))
+        except ValueError as error:
+            if isinstance(error, recordings.UnevenTimesError):
+                uneven.append(error.rate_hz)
+            refused[name] = _reason(error, listed)
+            failed.append(_File(number, name, listed, None))
+    return files, failed, refused, uneven
+
+
+def _rate_to_resample(files, uneven):
+    """Returns the rate that all files must be resampled to, or None.
+
+    Args:
+        files: `_File`s that were read.
+        uneven: Rates of those whose times are uneven.
+    """
+    rates = [file.pieces[0].rate_hz for file in files]
+    rates = [rate for rate in rates if rate is not None]
+    usual = _usual(rates) if rates else None
+    different = sum(not recordings.is_same_rate(rate, usual) for rate in rates)
+    if not uneven and 2 * different <= len(rates):
+        return None
+    return float(f"{np.median([*rates, *uneven]):.3g}")
 
 
 def _in_usual_units(files):

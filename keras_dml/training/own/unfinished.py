@@ -13,9 +13,10 @@ import shutil
 import numpy as np
 
 from keras_dml import _files
+from keras_dml.training.own.folders import UNFINISHED
 from keras_dml.training.runs import write_json
 
-FOLDER, PLAN = "unfinished", "plan.json"
+PLAN = "plan.json"
 _place = functools.partial(
     _files.replaceable_folder,
     what="training that was not finished",
@@ -55,7 +56,7 @@ class Unfinished:
     """
 
     def __init__(self, out, made_of, methods, resume):
-        self.path, self._made_of = _place(pathlib.Path(out) / FOLDER), made_of
+        self.path, self._made_of = _place(pathlib.Path(out) / UNFINISHED), made_of
         self._methods = list(methods)
         self.resume = resume and (self.path / PLAN).is_file()
         if not self.resume:

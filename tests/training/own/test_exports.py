@@ -70,7 +70,7 @@ def test_files_of_an_earlier_model_do_not_stay(train, tmp_path, monkeypatch):
     file = exports.path(train(people=2).folder, "float32")
     assert file.is_file()
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    train(people=3)
+    train(people=3, replace=True)
     assert not file.exists()
 
 

@@ -148,6 +148,61 @@ def test_a_column_that_is_a_channel_in_half_of_the_files_is_left_out_of_all(tmp_
     assert files.read(tmp_path).channels == ("x", "y", "z")
 
 
+def jittered(path, recording, rng, rate_hz=50):
+    """Writes a csv by a clock of a phone: some samples come late, and some twice as late."""
+    steps = rng.choice([0.3, 1.0, 1.0, 1.0, 1.9], size=len(recording)) / rate_hz
+    times = 1.7e9 + np.cumsum(steps)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savetxt(
+        path,
+        np.c_[times, recording],
+        delimiter=",",
+        header="timestamp,x (g),y (g),z (g)",
+        comments="",
+        fmt=["%.4f", *["%.5f"] * 3],
+    )
+
+
+def test_uneven_clocks_are_resampled_to_the_median_rate(tmp_path, rng, without_exports):
+    recordings, people = recordings_of(4, steps=400)
+    for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):
+        jittered(tmp_path / "walks" / person / f"{i}.csv", recording, rng)
+    write(tmp_path / "walks" / "person 0" / "even.csv", recordings[1], rate_hz=50)
+    found = files.read(tmp_path / "walks")
+    assert found.rate_hz == found.resampled_hz == pytest.approx(50, rel=0.01)
+    assert not found.refused and len(found.recordings) == 17
+    (note,) = (note for note in found.notes if "resampled to" in note)
+    assert "uneven" in note and f"{found.rate_hz:g} Hz" in note
+    done = train_folder(tmp_path / "walks", out=tmp_path / "phone", window=2, steps=0)
+    assert done.resampled_hz == found.rate_hz and note in done.notes
+    assert done.card["input"]["rate_hz"] == found.rate_hz
+    assert len(done.card["data"]["train_subjects"]) == 4
+    asked = files.read(tmp_path / "walks", resample_hz=40)
+    assert asked.rate_hz == 40 and not any("median" in note for note in asked.notes)
+
+
+def test_many_rates_are_resampled_to_the_median_rate(tmp_path):
+    recordings, people = recordings_of(3)
+    for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):
+        write(tmp_path / person / f"{i}.csv", recording, rate_hz=18 + i / 2)
+    found = files.read(tmp_path)
+    assert not found.refused and len(found.recordings) == 12
+    assert found.resampled_hz == pytest.approx(np.median(18 + np.arange(12) / 2), rel=0.01)
+
+
+@pytest.mark.parametrize("people", [1, 3])
+def test_a_folder_of_which_one_person_can_be_used_makes_no_model(tmp_path, people):
+    recordings, names = recordings_of(people)
+    for i, (recording, person) in enumerate(zip(recordings, names, strict=True)):
+        header = HEADER if person == "person 0" else "time_s,a,b,c"
+        write(tmp_path / "walks" / person / f"{i}.csv", recording, header=header)
+    with pytest.raises(ValueError, match="one person|1 of 3 people"):
+        train_folder(
+            tmp_path / "walks", out=tmp_path / "phone", window=2, steps=0, channels=["x", "y", "z"]
+        )
+    assert not (tmp_path / "phone").exists()
+
+
 def test_named_channels_are_taken_as_they_are(tmp_path):
     recordings, people = recordings_of(2)
     for i, (recording, person) in enumerate(zip(recordings, people, strict=True)):

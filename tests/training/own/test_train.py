@@ -206,13 +206,31 @@ def test_what_lies_in_the_folder_is_left_as_it_is(train, tmp_path):
         train(out=tmp_path / "README.md")
 
 
-def test_a_model_is_replaced_by_the_next_one(train):
+def test_a_model_is_replaced_only_when_asked(train):
     first = train(people=4)
     assert "roc_det.png" in (first.folder / "README.md").read_text()
-    again = train(people=2)
+    before = (first.folder / "card.json").read_bytes()
+    with pytest.raises(FileExistsError, match="`replace=True`"):
+        train(people=2)
+    with pytest.raises(FileExistsError, match="`replace=True`"):
+        train(people=2, resume=True)  # there is nothing to go on with
+    assert (first.folder / "card.json").read_bytes() == before
+    again = train(people=2, replace=True)
     assert "roc_det.png" not in (first.folder / "README.md").read_text()
     assert len(again.card["data"]["train_subjects"]) == 2 and again.folder == first.folder
     assert zoo.check(str(again.folder)) < 1e-5
+
+
+def test_no_model_is_made_of_the_last_person(train, tmp_path):
+    """All others are left out: 3 of 4 people have flat recordings, or nearly all recordings are."""
+    recordings, owners = recordings_of(4)
+    flat = [one if i < 4 else np.zeros((STEPS, 3)) for i, one in enumerate(recordings)]
+    with pytest.raises(ValueError, match="12 of 16 recordings were left out, and 1 of 4 people"):
+        train(recordings=flat, owners=owners)
+    many = [*recordings[::8], *(np.full((STEPS, 3), i) for i in range(12))]
+    with pytest.raises(ValueError, match="12 of 14 recordings were left out, and 2 of 4 people"):
+        train(recordings=many, owners=[*owners[::8], *owners[:12]])
+    assert not (tmp_path / "phone").exists()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,130 @@
+"""`keras-dml compare A B --model NAME`: the distance of two recordings, without a gallery."""
+
+from typing import Annotated
+
+import typer
+
+from keras_dml.cli import _completion, _options
+
+Recording = Annotated[
+    str,
+    typer.Argument(
+        help="A recording: a csv, npy, parquet, wav or flac file.",
+        show_default=False,
+        autocompletion=_completion.paths,
+    ),
+]
+
+
+SIMILARITIES = ("cosine", "learned_similarity")  # distances that are negative similarities
+
+
+class _Comparison:
+    """A model as `_galleries.Reader` asks a gallery for it."""
+
+    def __init__(self, model):
+        from keras_dml import quality
+
+        self.model, self.reading = model, {}  # there is no earlier enrollment
+        self._gate = quality.of(model)
+
+    def unfit(self, recordings):
+        """Returns the reasons why recordings should not be compared, by their index."""
+        return {} if self._gate is None else self._gate.refused(recordings)
+
+
+def run(
+    first: Recording,
+    second: Recording,
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            metavar="MODEL",
+            help="The model: of `keras-dml list`, a .keras file, or the folder of one.",
+            show_default=False,
+            autocompletion=_completion.models,
+        ),
+    ],
+    channels: _options.Channels = None,
+    rate_hz: _options.RateHz = None,
+    resample: _options.Resample = None,
+    time: _options.Time = None,
+    time_unit: _options.TimeUnit = None,
+    max_gap: _options.MaxGap = None,
+    as_json: _options.AsJson = False,
+):
+    """Compare two recordings without a gallery: their distance, and what the card says of it.
+
+    The card's thresholds were measured on its own people and sensors. They say how often recordings
+    of two people are as close as that, and how often recordings of one person are. A recording that
+    is longer than the model takes is cut into windows: each window of FIRST is compared with the
+    nearest one of SECOND, and the mean is printed.
+
+    Exit status: 0 compared, 2 not.
+
+    Example: keras-dml compare monday.csv friday.csv --model gait_qp_wl
+    """
+    from keras_dml.cli import _answers, _console, _galleries, _models
+
+    reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
+    with _answers.answered():
+        paths = [_galleries.one_file(path) for path in (first, second)]
+        name = _models.named(model)
+        with _console.stage(f"load {model}"):
+            from keras_dml import inference
+            from keras_dml.zoo import reading as models
+
+            comparison = _Comparison(models.load(name))
+        reader = _galleries.Reader(comparison, reading)
+        windows = [reader.read(path) for path in paths]
+        reader.say()
+        embeddings = [inference.embed(comparison.model, part) for part in windows]
+        distances = inference.distance(comparison.model, *embeddings)
+        distance = float(distances.min(axis=1).mean())
+        card = models.card_of(comparison.model) or {}
+    if as_json:
+        _console.json_object(
+            {
+                "distance": distance,
+                "model": name,
+                "thresholds": [
+                    {**row, "accepted": distance <= row["value"]}
+                    for row in card.get("thresholds", ())
+                ],
+                "notes": reader.notes,
+            }
+        )
+        return
+    is_similarity = card.get("embedding", {}).get("distance") in SIMILARITIES
+    if is_similarity:
+        _console.echo(f"similarity {-distance:.4g}, larger is closer")
+    else:
+        _console.echo(f"distance {distance:.4g}, smaller is closer")
+    _console.echo(_console.plain(_verdict(card, distance, -1 if is_similarity else 1)))
+
+
+def _verdict(card, distance, sign):
+    """Returns what the thresholds of a card say about a distance.
+
+    Args:
+        card: The card, or {}.
+        distance: The distance.
+        sign: Factor of the thresholds that are shown: -1 for similarities.
+    """
+    from keras_dml.zoo import catalog, headline
+
+    rows = card.get("thresholds", ())
+    if not rows:
+        measured = f" {headline.words(card)}" if "headline" in card else ""
+        return f"The card of the model has no threshold to compare it with.{measured}"
+    lines = []
+    for row in sorted(rows, key=lambda row: row["far"]):
+        side = "closer" if distance <= row["value"] else "farther"
+        lines.append(
+            f"{side} than the card's threshold {sign * row['value']:.4g}, within which "
+            f"{100 * row['far']:g} % of the trials of two people lie (95 % interval "
+            f"{catalog.percents(row['far_ci95'])}) and "
+            f"{catalog.with_interval(row['tar'], row['tar_ci95'])} of the trials of one person"
+        )
+    return "\n".join([*lines, headline.words(card)])

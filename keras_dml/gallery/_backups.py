@@ -1,0 +1,137 @@
+"""Backup copies of the files of galleries, by SQLite's online backup.
+
+They need no model and no key: embeddings that are encrypted stay encrypted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import sqlite3
+
+from keras_dml._files import replaceable_file, staged
+from keras_dml.gallery._places import APPLICATION, is_url
+from keras_dml.gallery._sqlite import SQLiteFile, check_kind
+from keras_dml.gallery._store import KEYS_SCHEMA, SCHEMA
+from keras_dml.gallery._without_model import check_exists
+
+TABLES = SCHEMA + KEYS_SCHEMA
+
+
+def backup(path: str | os.PathLike, file: str | os.PathLike, *, replace=False) -> None:
+    """Copies a gallery to a file, as it is at one moment, also while others use the gallery.
+
+    The copy is a gallery too, for its owner alone. It still has the people who are removed from the
+    gallery later.
+
+    Args:
+        path: Path of the gallery's file. A gallery on a server is copied by `pg_dump` instead.
+        file: Path of the copy.
+        replace: Whether a gallery that is at `file` may be replaced.
+
+    Raises:
+        FileNotFoundError: If the gallery or the folder of the copy does not exist.
+        FileExistsError: If there is a file already and `replace` is False.
+        ValueError: If the gallery is on a server or damaged, or something else than a gallery is
+            at `file`.
+        OSError: If a file cannot be used.
+    """
+    _check_file(path, "pg_dump --schema=keras_dml")
+    check_exists(path)
+    with contextlib.closing(SQLiteFile(path, TABLES, APPLICATION)) as source:
+        with source.connection() as connection:
+            _copy(connection, path, file, replace)
+
+
+def restore(file: str | os.PathLike, path: str | os.PathLike, *, replace=False) -> None:
+    """Makes a gallery from a copy that `backup` wrote.
+
+    A gallery that is replaced changes at one moment, also for others who use it. The people and
+    thresholds that were added after the backup are lost, and people who were removed after it are
+    enrolled again.
+
+    Args:
+        file: Path of the copy, which is only read.
+        path: Path of the gallery's file. A gallery on a server is restored by `psql` instead.
+        replace: Whether a gallery that is at `path` may be replaced.
+
+    Raises:
+        FileNotFoundError: If the copy or the folder of the gallery does not exist.
+        FileExistsError: If there is a file already and `replace` is False.
+        ValueError: If the copy is not a gallery or is damaged, the gallery is on a server, or
+            something else than a gallery is at `path`.
+        OSError: If a file cannot be used.
+    """
+    _check_file(path, "psql")
+    _check_file(file, "psql")
+    check_exists(file)
+    with _opened_to_read(file) as connection:
+        _copy(connection, file, path, replace)
+
+
+def _check_file(path, tool):
+    if is_url(path):
+        raise ValueError(
+            "A gallery on a server is backed up and restored by the tools of PostgreSQL. Use "
+            f"`{tool}`, and copy the file of its people's keys if it is encrypted."
+        )
+
+
+@contextlib.contextmanager
+def _opened_to_read(path):
+    """Yields a connection to a gallery's file that cannot change it, after a check of the file."""
+    try:
+        address = f"{pathlib.Path(path).absolute().as_uri()}?mode=ro"
+        with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            check_kind(connection.execute, path, TABLES, APPLICATION, "gallery")
+            (state,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+            if state != "ok":
+                raise ValueError(f"{path} is damaged: {state}. Restore another backup.")
+            yield connection
+    except sqlite3.OperationalError as error:
+        raise OSError(f"{path} cannot be read: {error}.") from None
+    except sqlite3.DatabaseError as error:
+        raise ValueError(f"{path} is not a gallery, or it is damaged: {error}.") from None
+
+
+def _copy(source, origin, path, replace):
+    """Copies a database to a path.
+
+    Args:
+        source: `sqlite3.Connection`.
+        origin: Path of its file.
+        path: Path of the copy.
+        replace: Whether a gallery there may be replaced.
+    """
+    place = replaceable_file(path)
+    if not place.exists():
+        with staged(path, _new_file) as candidate:
+            os.close(os.open(candidate, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600))
+            try:
+                with contextlib.closing(sqlite3.connect(candidate)) as target:
+                    source.backup(target)
+                    target.execute("PRAGMA journal_mode = DELETE")  # one file holds everything
+            except sqlite3.Error as error:
+                raise OSError(f"{path} cannot be written: {error}. Nothing was changed.") from None
+        return
+    if os.path.samefile(place, origin):
+        raise ValueError(f"{path} is the gallery itself. Give the path of another file.")
+    if not replace:
+        _new_file(path)
+    with contextlib.closing(SQLiteFile(place, TABLES, APPLICATION)) as replaced:
+        with replaced.connection() as target:
+            source.backup(target)
+        replaced.purge()
+
+
+def _new_file(path):
+    """Returns the path of a file that does not exist yet."""
+    place = replaceable_file(path)
+    if place.exists():
+        raise FileExistsError(
+            f"{path} exists, so it is left as it is. Give the path of a new file, or "
+            "`replace=True` to replace the gallery there."
+        )
+    return place
