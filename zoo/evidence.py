@@ -13,6 +13,7 @@ import pathlib
 from keras_dml import training, zoo
 from keras_dml.training import measure, pooled
 from keras_dml.training.answers import Answers
+from keras_dml.training.trials import Trials
 
 ZOO = pathlib.Path(__file__).resolve().parent
 FOLDS, CONTROLS = "folds", "controls"
@@ -30,12 +31,20 @@ class Evidence:
         groups: Known confounders of a threshold, see `keras_dml.training.pooled.thresholds`.
         on_device: Function that measures `device_thresholds` of the card; None for a model whose
             files compute its own distance.
+        unseen: `keras_dml.training.trials.Trials` of the published file on people whom it has not
+            seen, of which the thresholds are, if those of `measured` are not such; else None.
     """
 
     measured: measure.Measurement | Answers
     baselines: collections.abc.Callable = dict
     groups: dict | None = None
     on_device: collections.abc.Callable | None = None
+    unseen: Trials | None = None
+
+    @property
+    def trials(self):
+        """The `Trials` of which the card's thresholds are."""
+        return self.measured.trials if self.unseen is None else self.unseen
 
     def card(self, about):
         """The keys of the card that it makes.
@@ -50,10 +59,8 @@ class Evidence:
             "baselines": self.measured.baselines(self.baselines()),
         }
         if isinstance(self.measured, measure.Measurement):
-            unseen = about["data"].get("test_subjects") != []
-            found["thresholds"] = (
-                pooled.thresholds(self.measured.trials, self.groups) if unseen else []
-            )
+            has_unseen = about["data"].get("test_subjects") != []
+            found["thresholds"] = pooled.thresholds(self.trials, self.groups) if has_unseen else []
         if self.on_device is not None:
             found["device_thresholds"] = self.on_device()
         return found

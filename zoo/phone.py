@@ -188,7 +188,7 @@ def rows(found):
             what = "all earlier walks" if walks is None else f"{walks} walk{'s' * (walks > 1)}"
             joined = trials.joined([group.trials(turn, walks) for group in found])
             own.append((f"{what} enrolled", joined))
-        rows += [_row(f"{what}, probes {which}", claims) for what, claims in own]
+        rows += [eer_row(f"{what}, probes {which}", claims) for what, claims in own]
     return rows + measure.over_folds([group.measured() for group in found]).figures
 
 
@@ -244,7 +244,7 @@ def front(horizontal):
     return [GravityFrame(horizontal, lag=LAG, name="gravity_frame")]
 
 
-def _row(protocol, claims):
+def eer_row(protocol, claims):
     """A row of a card's `figures`: pooled EER with its interval over people."""
     found = evaluation.verification(
         claims.scores, claims.genuine, people=claims.people, bootstrap=BOOTSTRAP

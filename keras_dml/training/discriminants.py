@@ -7,6 +7,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from keras_dml import inference
 from keras_dml._backend import keras, ops
 from keras_dml.layers import (
     ChannelNormalization,
@@ -42,38 +43,69 @@ def fitted(windows, people, lags, count, adapt_to=None, front=(), means=False):
     Returns:
         A `keras.Model`.
     """
-    signal = keras.Input((None, windows.shape[-1]), name="signal")
+    recordings = list(windows) if adapt_to is None else adapt_to
+    return of_features(statistics(recordings, lags, front, means), windows, people, count)
+
+
+def statistics(recordings, lags, front=(), means=False):
+    """A model that gives lagged correlations, and trains nothing.
+
+    Functional model:
+        Input: `signal`, shape `(batch, time, channels)`, in the sensor's units.
+        Output: One vector per signal.
+
+    Args:
+        recordings: Recordings whose statistics normalize the channels.
+        lags: See `fitted`.
+        front: See `fitted`.
+        means: See `fitted`.
+
+    Returns:
+        A `keras.Model`.
+    """
+    signal = keras.Input((None, recordings[0].shape[-1]), name="signal")
     normalization = ChannelNormalization(name="normalization")
     normalized = normalization(fronts.applied(front, signal))
-    statistics = LaggedCorrelation(lags, name="correlations")(normalized)
+    features = LaggedCorrelation(lags, name="correlations")(normalized)
     if means:
         mean = SequencePooling("mean", name="means")(normalized)
-        statistics = keras.layers.Concatenate(name="statistics")([statistics, mean])
-    normalization.adapt(fronts.outputs(front, list(windows) if adapt_to is None else adapt_to))
-    return of_features(keras.Model(signal, statistics), windows, people, count)
+        features = keras.layers.Concatenate(name="statistics")([features, mean])
+    normalization.adapt(fronts.outputs(front, recordings))
+    return keras.Model(signal, features)
 
 
-def of_features(model, windows, people, count):
+def of_features(model, windows, people, count, limit=2.0):
     """A model that gives linear discriminants of another one's features.
 
     Args:
         model: A functional `keras.Model` that gives vectors.
-        windows: Training signals, shape `(windows, time, channels)`, or a list of equal lengths.
+        windows: Training signals, see `outputs`.
         people: Person of each window.
         count: Most discriminants; there are fewer than people, and no more than features.
+        limit: Bound of a discriminant, see `keras_dml.layers.LinearDiscriminants`.
 
     Returns:
         A `keras.Model`.
     """
     count = min(count, len(set(people)) - 1, model.output.shape[-1], COMPONENTS)
-    head = LinearDiscriminants(count, name="embedding")
+    head = LinearDiscriminants(count, limit, name="embedding")
     whole = keras.Model(model.input, head(model.output), name="linear_discriminants")
-    head.set_weights(linear(_outputs(model, windows), people, count))
+    head.set_weights(linear(outputs(model, windows), people, count))
     return whole
 
 
-def _outputs(model, windows):
-    """What `predict` gives, without compiling a function that is called once."""
+def outputs(model, windows):
+    """Computes the outputs of a model, without compiling a function that is called once.
+
+    Args:
+        model: A model of signals.
+        windows: Signals, shape `(windows, time, channels)`, or a list of them, of any lengths.
+
+    Returns:
+        Shape `(windows, features)`.
+    """
+    if len({len(window) for window in windows}) > 1:
+        return inference.embed(model, windows, progress=False)
     batch = min(BATCH, max(1, BATCH_VALUES // np.size(windows[0])))
     parts = [
         ops.convert_to_numpy(model(np.stack(windows[i : i + batch]), training=False))

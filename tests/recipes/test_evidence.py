@@ -1,5 +1,6 @@
 """What publishing and measuring again put on a card."""
 
+import dataclasses
 import json
 import shutil
 
@@ -40,6 +41,15 @@ def test_a_card_has_words_headline_baselines_and_thresholds(measured):
 def test_a_file_that_has_seen_everybody_has_no_thresholds(measured):
     found = evidence.Evidence(measured).card({"data": {"test_subjects": []}})
     assert found["thresholds"] == [] and found["headline"]["repeats"] == pooled.BLOCKS
+
+
+def test_thresholds_are_of_the_published_file_where_folds_have_the_headline(measured):
+    """The trials of the published file are on fewer people, in its own distances."""
+    unseen = dataclasses.replace(measured.trials, scores=measured.trials.scores - 7)
+    found = evidence.Evidence(measured, unseen=unseen).card(ABOUT)
+    assert found["headline"]["rows"] == measured.headline["rows"]
+    assert found["thresholds"] == pooled.thresholds(unseen) != []
+    assert found["thresholds"] != pooled.thresholds(measured.trials)
 
 
 def test_answers_on_images_have_no_thresholds():

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from keras_dml import zoo
+from keras_dml.training.answers import Answers
 from tests import memory
 from tests.zoo.test_models import NAMES
 from zoo import evidence
@@ -22,13 +23,13 @@ HEADLINE_ALONE = (
 
 
 def measure(name):
-    """Measurement of a published model, and its baselines but for `HEADLINE_ALONE`; of its
-    recordings nothing is kept."""
+    """Measurement of a published model, its baselines except for `HEADLINE_ALONE`, and the trials
+    of its thresholds, or None; of its recordings nothing is kept."""
     given = evidence.of_published(name)
     others = None
     if name not in HEADLINE_ALONE:
         others = given.measured.baselines(given.baselines())
-    found = given.measured, others
+    found = given.measured, others, None if isinstance(given.measured, Answers) else given.trials
     evidence.of_published.cache_clear()
     memory.give_back()
     return found
@@ -36,7 +37,7 @@ def measure(name):
 
 @pytest.fixture(scope="module", params=NAMES)
 def measured(request, data_dir, apart):
-    """Name, measurement and baselines of a model."""
+    """Name, measurement, baselines and trials of the thresholds of a model."""
     return request.param, *apart.submit(measure, request.param).result()
 
 
@@ -49,7 +50,7 @@ def assert_same(said, found):
 
 
 def test_the_headline_of_a_card_is_that_of_its_files(measured):
-    name, fresh, _ = measured
+    name, fresh, *_ = measured
     card, found = zoo.card(name)["headline"], fresh.headline
     assert {key: card[key] for key in found if key != "rows"} == {
         key: value for key, value in found.items() if key != "rows"
@@ -58,7 +59,7 @@ def test_the_headline_of_a_card_is_that_of_its_files(measured):
 
 
 def test_other_methods_have_the_figures_of_the_card_on_the_same_trials(measured):
-    name, _, fresh = measured
+    name, _, fresh, _ = measured
     if name in HEADLINE_ALONE:
         return
     for said, found in zip(zoo.card(name)["baselines"], fresh, strict=True):
@@ -69,13 +70,12 @@ def test_other_methods_have_the_figures_of_the_card_on_the_same_trials(measured)
 
 def test_thresholds_are_those_of_the_published_file(measured):
     """Of people whom it has never seen; where it has seen everybody there are none."""
-    name, fresh, _ = measured
+    name, _, _, trials = measured
     card = zoo.card(name)
     if not card["thresholds"]:
         assert card["data"].get("test_subjects") in (None, [])
         return
     assert set(card["data"]["test_subjects"]) and card["data"]["train_subjects"]
-    trials = fresh.trials
     for row in card["thresholds"]:
         accepted = trials.scores <= row["value"] + 1e-6 * abs(row["value"])
         assert accepted[~trials.genuine].mean() <= row["far"] + WITHIN

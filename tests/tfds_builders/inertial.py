@@ -138,3 +138,55 @@ def ltmm_files(people=ELDERS, levels=(30, 10), lab=True, folder="ltmm/"):
             name = f"{person.lower()}_base"
             files |= record_files(name, (20,), at, length=200, folder=f"{folder}LabWalks/")
     return files
+
+
+RUNNERS = ("s01", "s02", "s03", "s04", "s05")
+RUN_HEADER = "x_acc,y_acc,z_acc,x_gyro,y_gyro,z_gyro,timestamp,label"
+
+
+def run_file(start_ms=NOON, seed=0, samples=40, gap_ms=0):
+    """A run of a sample every 10 ms, of which each fourth has the time of the one before, with a
+    gap before its middle; the first half is walking, the second turning.
+
+    Of sample n, x is n / 8 + seed, y is 9.75, z is -n / 4, and the rates are n / 16, 0 and 1.
+    """
+    lines = [RUN_HEADER]
+    for n in range(samples):
+        later = 2 * n >= samples
+        time = start_ms + 10 * (n - (n % 4 == 3)) + gap_ms * later
+        values = f"{n / 8 + seed},9.75,{-n / 4},{n / 16},0.0,1.0"
+        lines.append(f"{values},{time},{'TURNING' if later else 'WALKING'}")
+    return _text(lines)
+
+
+def run_name(subject="s01", run=1, device="sw"):
+    return f"DATA/{subject}/{subject}_{run:02d}_{device}.csv"
+
+
+def run_tables(runners=RUNNERS, runs=2):
+    """The tables of the people and of their runs."""
+    people = ["subject_id,age,gender,height,weight,dominant_hand,executions"]
+    people += [
+        f"{runner},{20 + at},{'FM'[at % 2]},{160 + at},{60 + at},{'RL'[at % 2]},{runs}"
+        for at, runner in enumerate(runners)
+    ]
+    conditions = ["execution_id,orientation,first_turn,second_turn"]
+    conditions += [
+        f"{runner}_{run:02d},back_inv,l,r" for runner in runners for run in range(1, runs + 1)
+    ]
+    return {
+        "DATA/subjects_info.csv": _text(people),
+        "DATA/executions_info.csv": _text(conditions),
+    }
+
+
+def run_files(runners=RUNNERS, runs=2):
+    """Names and bytes of a small archive of runs, a minute apart, by watch and phone."""
+    files = run_tables(runners, runs)
+    for at, runner in enumerate(runners):
+        for run in range(1, runs + 1):
+            for device, lag in (("sw", 0), ("sp", 3)):
+                start = NOON + run * MINUTE + lag
+                seed = 100 * at + 10 * run + lag
+                files[run_name(runner, run, device)] = run_file(start, seed=seed)
+    return files

@@ -12,8 +12,8 @@ from tests.tfds_builders.mutations import check_parser
 from tests.tfds_builders.records import everything, splits_of_people
 from tfds_builders import reading
 from tfds_builders.common.errors import ArchiveError, FormatError
-from tfds_builders.gaitauth_walks.places import Place, places
-from tfds_builders.gaitauth_walks.resampling import uniform_parts
+from tfds_builders.common.even_times import uniform_parts
+from tfds_builders.common.sittings import Place, places
 from tfds_builders.parsers import gaitauth
 
 pytestmark = pytest.mark.usefixtures("quiet")

@@ -16,8 +16,8 @@ ROOT = pathlib.Path(__file__).parents[2]
 NAMES = [
     "afew_spd", "deap_eeg", "diem_gaze", "findwho_gaze", "gaitauth_walks", "gazebase_gaze",
     "gazecom_gaze", "hdm05_mocap", "hyke_voice", "ipol_gait", "japanese_vowels_lpc", "ltmm_gait",
-    "mini_imagenet_ravi", "motionsense_inertial", "pacs_images", "ravdess_speech", "uci_eeg",
-    "uci_har_inertial", "voxceleb_verification",
+    "mini_imagenet_ravi", "motionsense_inertial", "pacs_images", "ravdess_speech", "sp_sw_har",
+    "uci_eeg", "uci_har_inertial", "voxceleb_verification",
 ]  # fmt: skip
 
 

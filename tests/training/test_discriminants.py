@@ -60,3 +60,23 @@ def test_what_varies_by_rounding_alone_has_no_weight(rng):
     rounding = 1e-8 * rng.normal(size=(600, 1))
     kernel, _ = discriminants.linear(np.hstack([features, 0.5 + rounding]), people, 3)
     assert (kernel[-1] == 0).all() and (np.abs(kernel[:-1]).max(axis=1) > 0).all()
+
+
+def test_outputs_of_signals_of_several_lengths_are_those_of_each_by_itself(walkers):
+    windows, _ = walkers
+    model = discriminants.statistics(list(windows), LAGS, means=True)
+    signals = [windows[0], windows[1][:150], windows[2]]
+    found = discriminants.outputs(model, signals)
+    assert found.shape == (3, 3 + 3 + 9 + 3)
+    for row, signal in zip(found, signals, strict=True):
+        np.testing.assert_allclose(row, model(signal[None])[0], rtol=0, atol=1e-6)
+
+
+def test_another_bound_limits_the_discriminants(walkers):
+    windows, people = walkers
+    features = discriminants.statistics(list(windows), LAGS)
+    bounds = []
+    for limit in (0.5, 9.0):
+        model = discriminants.of_features(features, windows, people, UNITS, limit=limit)
+        bounds.append(np.abs(keras_dml.embed(model, list(windows))).max())
+    assert bounds[0] <= 0.5 < bounds[1] <= 9

@@ -97,6 +97,14 @@ RELEASES: dict[str, tuple[Release, ...]] = {
             "gaze.tar.xz",
         ),
     ),
+    "sp_sw_har": (
+        Release(
+            7_285_268,
+            "82b16c1a61cc61e8690dcede240ba280dd2933d9ac344022ff746dd10d00e987",
+            "15 of 23 people, 290 of 446 recordings",
+            "sp-sw-har-dataset_part.tar.xz",
+        ),
+    ),
     "voxceleb_verification": (
         Release(
             123_464,

@@ -14,15 +14,15 @@ from tfds_builders.common.about import About
 from tfds_builders.common.builder import AloneMixin
 from tfds_builders.common.checks import origins
 from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.even_times import uniform_parts
 from tfds_builders.common.find import Wanted, find
 from tfds_builders.common.limits import Limits
 from tfds_builders.common.parts import tell_part
 from tfds_builders.common.progress import track
 from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.sittings import Place, places
 from tfds_builders.common.source import Source
 from tfds_builders.common.splits import by_subject
-from tfds_builders.gaitauth_walks.places import Place, places
-from tfds_builders.gaitauth_walks.resampling import uniform_parts
 from tfds_builders.parsers import gaitauth
 
 FRACTIONS = {"train": 0.65, "validation": 0.10, "test": 0.25}

@@ -1,0 +1,214 @@
+"""A watch on the wrist: its walks, groups of people and trials, and how settings are chosen."""
+
+import json
+
+import numpy as np
+import pytest
+
+from keras_dml import inference
+from keras_dml.training import People, discriminants, folds
+from zoo import phone_baselines, recipe, watch, watch_baselines
+from zoo.evidence import Trained
+from zoo.watch_lda import evidence, train
+
+NAMES = "abcdefghijklmno"
+KNOWN, UNSEEN = NAMES[5:], NAMES[:5]
+ENDS = ("", " mirrored", " x1.1", " mirrored x1.1")
+
+
+def walk(person, rng, steps=320):
+    """Strides of a person: a period and amplitudes of that person along x, y and z."""
+    traits = np.random.default_rng(person)
+    phase = 2 * np.pi * np.arange(steps) / (40 + 2 * person) + rng.uniform(0, 6)
+    amplitudes, shifts = traits.uniform(0.5, 4, 3), traits.uniform(0, 6, 3)
+    moved = amplitudes * np.sin(phase[:, None] * [1, 1, 2] + shifts)
+    return (moved + 0.3 * rng.normal(size=(steps, 3)) + [watch.GRAVITY, 0, 0]).astype(np.float32)
+
+
+def walkers(names=NAMES, each=7):
+    rng = np.random.default_rng(3)
+    return People(
+        [walk(NAMES.index(name), rng) for name in names for _ in range(each)],
+        [name for name in names for _ in range(each)],
+        [run for _ in names for run in range(1, each + 1)],
+    )
+
+
+def record(subject, run, device, activity):
+    sequence = np.arange(6 * len(activity), dtype=np.float32).reshape(-1, 6)
+    return {
+        "sequence": sequence,
+        "activity": np.array(activity, np.uint8),
+        "subject": subject,
+        "run": np.int32(run),
+        "device": device,
+    }
+
+
+# ---- walks --------------------------------------------------------------------------------------
+
+
+def test_walks_are_the_walking_of_the_watch(monkeypatch):
+    splits = {
+        "train": [record(b"s01", 2, b"watch", [0, 2, 3, 2, 4]), record(b"s01", 2, b"phone", [2])],
+        "validation": [record(b"s02", 1, b"watch", [2, 2])],
+        "test": [],
+    }
+    monkeypatch.setattr(watch.people, "read", lambda name, split: splits[split])
+    found = watch.walks()
+    assert (found.subjects, found.sessions) == (["s01", "s02"], [2, 1])
+    np.testing.assert_array_equal(found.signals[0], [[6, 7, 8], [18, 19, 20]])
+    signals, subjects = watch.examples("test")
+    assert subjects == ["s02"] and len(signals) == 1
+
+
+def test_mirror_images_and_tempos_are_further_people():
+    people = walkers("ab", each=1)
+    every = watch.variants(people)
+    assert len(set(every.subjects)) == len(every.signals) == 2 * 2 * len(watch.TEMPOS)
+    assert people.subjects == ["a", "b"], "the walks themselves are not changed"
+    row = every.subjects.index("a mirrored")
+    np.testing.assert_array_equal(every.signals[row], people.signals[0] * [-1, 1, 1])
+    faster = every.signals[every.subjects.index("b x1.16")]
+    assert len(faster) == pytest.approx(320 / 1.16, abs=1)
+
+
+# ---- trials -------------------------------------------------------------------------------------
+
+
+def test_later_runs_are_compared_with_the_first_five_and_earlier_ones_with_the_last_five():
+    """Distances are differences of times that tell every run of every person."""
+    people = walkers("ab", each=7)
+    times = np.array(people.sessions) + 100.0 * (np.array(people.subjects) == "b")
+    found = watch.claims(np.abs(np.subtract.outer(times, times)), people)
+    assert len(found.scores) == 2 * 2 * 2 * 2  # directions, people, probes of each, claims
+    genuine = found.scores[found.genuine].reshape(2, 2, 2)
+    # forward: runs 6 and 7 against 1 to 5; backward: runs 1 and 2 against 3 to 7
+    np.testing.assert_array_equal(genuine[0], [[1, 2], [1, 2]])
+    np.testing.assert_array_equal(genuine[1], [[2, 1], [2, 1]])
+    assert (found.enrolled == 5).all()
+    fewer = watch.claims(np.abs(np.subtract.outer(times, times)), people, enrolled=1)
+    assert (fewer.enrolled == 1).all() and len(fewer.scores) == len(found.scores)
+    np.testing.assert_array_equal(fewer.scores[fewer.genuine][:2], [5, 6])
+
+
+def test_a_person_with_six_runs_has_one_probe_in_each_direction():
+    people = walkers("a", each=6)
+    found = watch.claims(np.zeros((6, 6)), people)
+    assert len(found.scores) == 2
+
+
+def test_groups_share_nobody_and_the_first_is_of_the_unseen():
+    groups = watch.groups(list(KNOWN) * 2, list(UNSEEN) * 3)
+    assert groups[0] == list(UNSEEN) and sorted(sum(groups, [])) == list(NAMES)
+    assert [len(group) for group in groups] == [5, 5, 5]
+
+
+def test_distances_of_a_group_are_in_units_of_the_others():
+    people = walkers()
+    groups = watch.groups(list(KNOWN), list(UNSEEN))
+    values = watch_baselines.spectra(None)(people.signals)
+    plain = watch.Cross([values] * 3, people, groups)
+    scaled = watch.Cross([values, 7 * values, 13 * values], people, groups)
+    np.testing.assert_allclose(scaled.trials().scores, plain.trials().scores, rtol=1e-9)
+    claimed = plain.trials()
+    assert len(set(claimed.probes)) == 15 and plain.eer() < 0.3
+    group_of = {name: number for number, group in enumerate(groups) for name in group}
+    assert all(
+        group_of[a] == group_of[b] for a, b in zip(claimed.probes, claimed.claims, strict=True)
+    )
+    rows = plain.rows()
+    assert [row["protocol"] for row in rows] == [
+        "1 run enrolled",
+        "3 runs enrolled",
+        "5 runs enrolled",
+    ]
+    assert {row["people"] for row in rows} == {15}
+
+
+@pytest.mark.parametrize("name", evidence.OTHERS)
+def test_other_methods_tell_walkers_apart(name, monkeypatch):
+    people = walkers(NAMES[:6], each=6)
+    monkeypatch.setattr(
+        watch_baselines, "_of_phones", lambda: phone_baselines.discriminants_of(people, (1.0,))
+    )
+    tested = people.of("def")
+    claimed = watch.claims(evidence.OTHERS[name][2](people.of("abc"))(tested.signals), tested)
+    genuine = claimed.genuine
+    assert claimed.scores[genuine].mean() < 0.7 * claimed.scores[~genuine].mean()
+
+
+# ---- training -----------------------------------------------------------------------------------
+
+
+def test_discriminants_are_bounded_and_tell_unseen_walkers_apart():
+    people = walkers(NAMES[:8], each=6)
+    model = train.fitted(people.of("abcd"), train.Settings((0, 8), limit=3.0))
+    embeddings = inference.embed(model, people.signals, progress=False)
+    assert np.abs(embeddings).max() <= 3
+    rest = people.of("efgh")
+    claimed = watch.claims(watch_baselines.cosine(model)(rest.signals), rest)
+    genuine = claimed.genuine
+    assert claimed.scores[genuine].mean() < 0.5 * claimed.scores[~genuine].mean()
+
+
+def test_halves_are_measured_by_the_model_of_the_other_half(monkeypatch):
+    """The discriminants of the arrays are those of a model that is fitted to the same people."""
+    monkeypatch.setattr(watch, "TEMPOS", (1.0, 1.1))
+    people = walkers("abcd", each=6)
+    training = watch.variants(people)
+    features = discriminants.statistics(training.signals, (0, 8), means=True)
+    values = discriminants.outputs(features, training.signals)
+    rate = train._rate(values, training, people, 2.0, seed=0)
+    halves = folds(people.subjects, 2, 0)
+    distances = []
+    for half in halves:
+        known = training.without({f"{name}{end}" for name in half for end in ENDS})
+        model = discriminants.of_features(features, known.signals, known.subjects, 99)
+        distances.append(watch_baselines.cosine(model)(people.signals))
+    assert rate == pytest.approx(watch.Cross(distances, people, halves).eer(), abs=1e-6)
+
+
+def test_the_settings_with_the_lowest_mean_error_are_chosen(monkeypatch):
+    people, seen = walkers("abcd", each=1), []
+
+    def rate(features, training, walkers, limit, seed):
+        seen.append((features.shape[1], limit, seed))
+        lags = {3 + 3 + 9 * (len(lags) - 1) + 3: lags for lags in train.LAGS}[features.shape[1]]
+        return 0.1 if (lags, limit) == (train.LAGS[2], train.LIMITS[0]) else 0.2 + 0.01 * seed
+
+    monkeypatch.setattr(train, "_rate", rate)
+    assert train.choose(people) == train.Settings(train.LAGS[2], train.LIMITS[0])
+    assert len(seen) == train.HALVINGS * len(train.LAGS) * len(train.LIMITS)
+
+
+def test_the_published_file_is_the_model_of_the_first_group(tmp_path, monkeypatch):
+    published, measured_on = [], []
+    settings = train.Settings(train.LAGS[0], train.LIMITS[0])
+
+    def choose(walkers):
+        measured_on.append(set(walkers.subjects))
+        return settings
+
+    monkeypatch.setattr(
+        watch, "walks", lambda splits: walkers(KNOWN if splits == watch.KNOWN else UNSEEN)
+    )
+    monkeypatch.setattr(train, "choose", choose)
+    monkeypatch.setattr(watch, "TEMPOS", (1.0,))
+    monkeypatch.setattr(
+        recipe.Run, "publish", lambda self, model, *given, **more: published.append((model, more))
+    )
+    train.main(steps=1, seed=0, resume=False, out=tmp_path, publish_model=True)
+    groups = watch.groups(list(KNOWN), list(UNSEEN))
+    assert measured_on == [set(NAMES) - set(group) for group in groups]
+    model, card = published[0]
+    assert card["data"] == {"train_subjects": list(KNOWN), "test_subjects": list(UNSEEN)}
+    assert card["folds"][0] is model and len(card["folds"]) == 3
+    assert json.loads((tmp_path / "figures.json").read_text())[-1]["protocol"] == "5 runs enrolled"
+    monkeypatch.setattr(evidence, "OTHERS", {"spectra": evidence.OTHERS["spectra"]})
+    found = evidence.evidence(Trained(model, card["folds"]))
+    assert found.measured.headline["people"] == 15 and found.measured.headline["gallery"] == 5
+    assert set(found.trials.probes) == set(UNSEEN)
+    assert found.trials.scores.min() < 0, "thresholds are in the distances of the file"
+    about = recipe.about_model("watch_lda") | {"data": card["data"]}
+    assert [one["name"] for one in found.card(about)["baselines"]] == ["spectra"]

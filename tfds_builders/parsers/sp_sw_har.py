@@ -1,0 +1,226 @@
+"""Runs of a watch and a phone (MateySanz2023), and the tables of the people and of the runs.
+
+A run has a header and lines of eight values between commas: acceleration (m/s^2) and angular rate
+(rad/s) along x, y and z, Unix time in milliseconds, and the activity. The time is that at which the
+device delivered the sample, so the steps are uneven, and several samples may have one time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import BinaryIO
+
+import numpy as np
+
+from tfds_builders.common.errors import FormatError, shown
+from tfds_builders.parsers.text import check_end, numbers, read_text
+
+CHANNELS = ("x_acc", "y_acc", "z_acc", "x_gyro", "y_gyro", "z_gyro")
+ACTIVITIES = ("SEATED", "STANDING_UP", "WALKING", "TURNING", "SITTING_DOWN")
+SEXES = {"F": "female", "M": "male"}
+HANDS = {"L": "left", "R": "right"}
+TURNS = {"l": "left", "r": "right"}
+ORIENTATIONS = ("front", "front_inv", "back", "back_inv")
+LEAST_TYPICAL = 5.0  # m/s^2: half of gravity
+_HEADER = ",".join((*CHANNELS, "timestamp", "label"))
+_PEOPLE_HEADER = "subject_id,age,gender,height,weight,dominant_hand,executions"
+_RUNS_HEADER = "execution_id,orientation,first_turn,second_turn"
+_TIME = re.compile(r"\d{12,13}")  # from 1973 on
+_WHOLE = re.compile(r"\d{1,3}")
+_FIX = "The file seems cut or edited; unpack the archive again."
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One run of one person, as one device recorded it.
+
+    Attributes:
+        time_ms: (T,) int64, Unix time in milliseconds; it may stand still, and never steps back.
+        sequence: (T, 6) float32, columns `CHANNELS`, m/s^2 with gravity and rad/s.
+        activity: (T,) uint8, index into `ACTIVITIES`.
+    """
+
+    time_ms: np.ndarray
+    sequence: np.ndarray
+    activity: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Person:
+    """One line of the table of the people.
+
+    Attributes:
+        age: Years.
+        sex: One of the values of `SEXES`.
+        height: Centimeters.
+        weight: Kilograms.
+        hand: Dominant hand, `"left"` or `"right"`.
+        runs: Number of runs.
+    """
+
+    age: int
+    sex: str
+    height: int
+    weight: int
+    hand: str
+    runs: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Conditions:
+    """One line of the table of the runs.
+
+    Attributes:
+        orientation: Orientation of the phone in the pocket, one of `ORIENTATIONS`.
+        first_turn: Direction of the turn after the first stretch, `"left"` or `"right"`.
+        second_turn: Direction of the turn in front of the chair.
+    """
+
+    orientation: str
+    first_turn: str
+    second_turn: str
+
+
+@dataclasses.dataclass(frozen=True)
+class People:
+    """The table of the people.
+
+    Attributes:
+        by_id: Each person by id, such as `"s01"`.
+    """
+
+    by_id: dict[str, Person]
+
+
+@dataclasses.dataclass(frozen=True)
+class Runs:
+    """The table of the runs.
+
+    Attributes:
+        by_id: The conditions of each run by id, such as `"s01_01"`.
+    """
+
+    by_id: dict[str, Conditions]
+
+
+def parse(file: BinaryIO, *, name: str) -> Run:
+    """Reads a run, such as `s01_01_sw.csv`.
+
+    Args:
+        file: The open file.
+        name: Its name, for errors.
+
+    Returns:
+        The run; at least one sample, every value finite.
+
+    Raises:
+        FormatError: If the header differs; if a line does not have six numbers, a time and an
+            activity, or its time is before the time of the line above; if the accelerations are not
+            in m/s^2.
+    """
+    lines = _lines(file, name, _HEADER)
+    columns = [line.rsplit(",", 2) for line in lines]
+    for number, (line, cells) in enumerate(zip(lines, columns, strict=True), 2):
+        if len(cells) != 3 or not _TIME.fullmatch(cells[1]) or cells[2] not in ACTIVITIES:
+            expected = "six numbers, milliseconds and an activity"
+            raise FormatError(name, f"line {number}", shown(line), expected, _FIX)
+    texts, times, activities = zip(*columns, strict=True)
+    time_ms = np.array(times, np.int64)
+    (backward,) = np.nonzero(np.diff(time_ms) < 0)
+    if backward.size:
+        row = int(backward[0]) + 1
+        step = time_ms[row - 1] - time_ms[row]
+        received = f"a time {step} ms before that of the line above"
+        raise FormatError(name, f"line {row + 2}", received, "times that do not step back", _FIX)
+    sequence = numbers(list(texts), len(CHANNELS), name=name, first_line=2, separator=",", fix=_FIX)
+    _check_unit(sequence, name)
+    activity = np.array([ACTIVITIES.index(word) for word in activities], np.uint8)
+    return Run(time_ms, sequence, activity)
+
+
+def parse_people(file: BinaryIO, *, name: str) -> People:
+    """Reads `subjects_info.csv`.
+
+    Args:
+        file: The open file.
+        name: Its name, for errors.
+
+    Returns:
+        The people; at least one.
+
+    Raises:
+        FormatError: Naming the line that is not a person, or the second line of a person.
+    """
+    by_id = {}
+    for number, cells in _rows(file, name, _PEOPLE_HEADER, by_id, r"s\d\d"):
+        person, age, sex, height, weight, hand, runs = cells
+        whole = all(map(_WHOLE.fullmatch, (age, height, weight, runs)))
+        if not whole or sex not in SEXES or hand not in HANDS:
+            raise FormatError(
+                name, f"line {number}", shown(",".join(cells)),
+                "age, gender (F or M), height, weight, hand (L or R) and number of runs", _FIX,
+            )  # fmt: skip
+        by_id[person] = Person(
+            int(age), SEXES[sex], int(height), int(weight), HANDS[hand], int(runs)
+        )
+    return People(by_id)
+
+
+def parse_runs(file: BinaryIO, *, name: str) -> Runs:
+    """Reads `executions_info.csv`.
+
+    Args:
+        file: The open file.
+        name: Its name, for errors.
+
+    Returns:
+        The runs; at least one.
+
+    Raises:
+        FormatError: Naming the line that is not a run, or the second line of a run.
+    """
+    by_id = {}
+    for number, cells in _rows(file, name, _RUNS_HEADER, by_id, r"s\d\d_\d\d"):
+        run, orientation, *turns = cells
+        if orientation not in ORIENTATIONS or not {*turns} <= {*TURNS}:
+            expected = f"one of {', '.join(ORIENTATIONS)} and two turns (l or r)"
+            raise FormatError(name, f"line {number}", shown(",".join(cells)), expected, _FIX)
+        by_id[run] = Conditions(orientation, *(TURNS[turn] for turn in turns))
+    return Runs(by_id)
+
+
+def _lines(file: BinaryIO, name: str, header: str) -> list[str]:
+    """Returns the lines below a header; at least one."""
+    text = read_text(file, name)
+    first, _, body = text.partition("\n")
+    if first != header:
+        raise FormatError(name, "line 1", shown(first), f"the header {header}", _FIX)
+    if not body:
+        raise FormatError(name, "", "a header and nothing more", "at least one line", _FIX)
+    check_end(text, name, _FIX)
+    return body.removesuffix("\n").split("\n")
+
+
+def _rows(file: BinaryIO, name: str, header: str, seen: dict, pattern: str):
+    """Yields number and cells of each line of a table, and refuses an id that was seen before."""
+    columns = header.count(",") + 1
+    for number, line in enumerate(_lines(file, name, header), 2):
+        cells = line.split(",")
+        if len(cells) != columns or not re.fullmatch(pattern, cells[0]):
+            expected = f"an id and {columns - 1} values"
+            raise FormatError(name, f"line {number}", shown(line), expected, _FIX)
+        if cells[0] in seen:
+            expected = "one line for each id"
+            raise FormatError(name, f"line {number}", f"{cells[0]} again", expected, _FIX)
+        yield number, cells
+
+
+def _check_unit(sequence: np.ndarray, name: str) -> None:
+    """Refuses accelerations in g or without gravity."""
+    typical = float(np.median(np.linalg.norm(sequence[:, :3].astype(np.float64), axis=1)))
+    if typical < LEAST_TYPICAL:
+        raise FormatError(
+            name, "", f"accelerations of {typical:.2g} in the median", "about 9.8 m/s^2",
+            "The values are in g or without gravity; take the file from the archive.",
+        )  # fmt: skip

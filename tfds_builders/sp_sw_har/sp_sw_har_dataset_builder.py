@@ -1,0 +1,303 @@
+"""Runs of 23 people with a watch on the wrist and a phone in the pocket (MateySanz2023)."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from tfds_builders.common import people
+from tfds_builders.common.about import About
+from tfds_builders.common.builder import AloneMixin
+from tfds_builders.common.checks import origins
+from tfds_builders.common.errors import ArchiveError, shown
+from tfds_builders.common.even_times import uniform_parts
+from tfds_builders.common.find import Wanted, find
+from tfds_builders.common.limits import Limits
+from tfds_builders.common.parts import tell_part
+from tfds_builders.common.progress import track
+from tfds_builders.common.repeats import Repeats
+from tfds_builders.common.sittings import Place, places
+from tfds_builders.common.source import Source
+from tfds_builders.common.splits import by_subject
+from tfds_builders.parsers import sp_sw_har
+
+FRACTIONS = {"train": 0.65, "validation": 0.10, "test": 0.25}
+SUBJECTS, RECORDINGS = 23, 446  # 223 runs, each recorded by both devices
+DEVICES = {"sp": "phone", "sw": "watch"}
+LONGEST_GAP_MS = 200
+PEOPLE_TABLE, RUNS_TABLE = "subjects_info.csv", "executions_info.csv"
+_NAME = r"(s\d\d)_(\d\d)_(sp|sw)\.csv"
+_GET = (
+    "Get https://github.com/GeoTecINIT/sp-sw-har-dataset as a zip (CC BY 4.0, also at "
+    "https://doi.org/10.5281/zenodo.8398688), put it into the manual folder and run "
+    "`python -m tfds_builders.build sp_sw_har --manual-dir FOLDER`."
+)
+WANTED = Wanted(
+    dataset="sp_sw_har",
+    stems=(
+        "sp-sw-har-dataset",
+        "sp-sw-har-dataset-main",
+        "sp-sw-har-dataset-master",
+        "sp-sw-har-dataset_part",
+    ),
+    loose=re.escape(PEOPLE_TABLE),
+    official="sp-sw-har-dataset-main.zip",
+    get=_GET,
+    limits=Limits(members=10_000, member_bytes=8 << 20, total_bytes=1 << 30),
+)
+
+
+@dataclasses.dataclass
+class Config(tfds.core.BuilderConfig):
+    """The times at which a run is given.
+
+    Attributes:
+        rate_hz: Samples per second, a divisor of 1,000; None for the samples of the file, at uneven
+            times.
+    """
+
+    rate_hz: int | None = None
+
+
+class Recording(NamedTuple):
+    """One run as one device recorded it: the parts of its name, and its member in the archive."""
+
+    subject: str
+    run: str
+    device: str
+    member: str
+
+    @property
+    def id_of_run(self) -> str:
+        return f"{self.subject}_{self.run}"
+
+    @property
+    def key(self) -> str:
+        return f"{self.subject}/{self.run}/{self.device}"
+
+
+class Tables(NamedTuple):
+    """The two tables of the archive, by person and by run."""
+
+    people: dict[str, sp_sw_har.Person]
+    runs: dict[str, sp_sw_har.Conditions]
+
+
+class Builder(AloneMixin, tfds.core.GeneratorBasedBuilder):
+    """Builder of `sp_sw_har`."""
+
+    VERSION = tfds.core.Version("1.0.0")
+    RELEASE_NOTES = {"1.0.0": "First release."}
+    MANUAL_DOWNLOAD_INSTRUCTIONS = _GET
+    ABOUT = About(
+        people=SUBJECTS,
+        size="223 runs of 11 s, two devices",
+        license="CC BY 4.0",
+        archives=WANTED,
+    )
+    BUILDER_CONFIGS = [
+        Config(name="runs", description="The samples of the files, about 104 per second, uneven."),
+        Config(
+            name="uniform50",
+            description="50 Hz, linear between samples; gaps above 200 ms divide a run.",
+            rate_hz=50,
+        ),
+    ]
+
+    def _info(self):
+        channels = len(sp_sw_har.CHANNELS)
+        return self.dataset_info_from_configs(
+            features=tfds.features.FeaturesDict(
+                {
+                    "id": tfds.features.Text(),
+                    "sequence": tfds.features.Tensor(shape=(None, channels), dtype=np.float32),
+                    "time_ms": tfds.features.Tensor(
+                        shape=(None,), dtype=np.int64, encoding="bytes"
+                    ),
+                    "activity": tfds.features.Tensor(
+                        shape=(None,), dtype=np.uint8, encoding="bytes"
+                    ),
+                    "run": np.int32,
+                    "orientation": tfds.features.Text(),
+                    "first_turn": tfds.features.Text(),
+                    "second_turn": tfds.features.Text(),
+                    "age": np.int32,
+                    "sex": tfds.features.Text(),
+                    "height": np.int32,
+                    "weight": np.int32,
+                    "hand": tfds.features.Text(),
+                    **people.features(),
+                }
+            ),
+            homepage="https://doi.org/10.5281/zenodo.8398688",
+            metadata=tfds.core.MetadataDict(),
+        )
+
+    def sources(self, manual_dir) -> dict[str, Source]:
+        """Finds the archive.
+
+        Raises:
+            ArchiveError: If it is missing or cannot be opened.
+        """
+        return {"runs": find(manual_dir, WANTED)}
+
+    def _split_generators(self, dl_manager):
+        sources = self.sources(dl_manager.manual_dir)
+        (source,) = sources.values()
+        recordings = recordings_of(source)
+        tables = tables_of(source, recordings)
+        repeats = Repeats(source.title, "runs", "kept")
+        placed = placed_runs(source, recordings, repeats)
+        subjects = by_subject((recording.subject for recording in recordings), FRACTIONS)
+        counts = {
+            "people": (sum(map(len, subjects.values())), SUBJECTS),
+            "recordings": (len(recordings), RECORDINGS),
+        }
+        tell_part(self.info, source.title, "sp-sw-har-dataset", counts, divided=["people"])
+        self.info.metadata.update(
+            **origins(self.name, sources),
+            same_as=repeats.same_as,
+            channels=list(sp_sw_har.CHANNELS),
+            activities=list(sp_sw_har.ACTIVITIES),
+            rate_hz=self.builder_config.rate_hz,
+            subjects={split: list(ids) for split, ids in subjects.items()},
+        )
+        return {
+            split: self._generate_examples(
+                source, [r for r in recordings if r.subject in ids], tables, placed, split
+            )
+            for split, ids in subjects.items()
+        }
+
+    def _generate_examples(self, source, recordings, tables, placed, split):
+        for recording in track(recordings, f"{self.name}, {split}, runs"):
+            person = tables.people[recording.subject]
+            place = placed[recording.key]
+            conditions = dataclasses.asdict(tables.runs[recording.id_of_run])
+            for key, run in self._parts(source, recording):
+                yield (
+                    key,
+                    {
+                        "id": key,
+                        **dataclasses.asdict(run),
+                        "run": int(recording.run),
+                        **conditions,
+                        "age": person.age,
+                        "sex": person.sex,
+                        "height": person.height,
+                        "weight": person.weight,
+                        "hand": person.hand,
+                        **people.record(
+                            recording.subject,
+                            session=place.session,
+                            day=place.day,
+                            device=recording.device,
+                        ),
+                    },
+                )
+
+    def _parts(self, source, recording) -> Iterator[tuple[str, sp_sw_har.Run]]:
+        """Yields key and samples of the run, or of each part of it between two gaps."""
+        run, rate_hz = _run(source, recording), self.builder_config.rate_hz
+        if rate_hz is None:
+            yield recording.key, run
+            return
+        parts = uniform_parts(
+            run.time_ms, run.sequence, step_ms=1000 // rate_hz, longest_gap_ms=LONGEST_GAP_MS
+        )
+        for number, (time_ms, sequence) in enumerate(parts):
+            latest = np.searchsorted(run.time_ms, time_ms, side="right") - 1
+            yield (
+                f"{recording.key}/{number}",
+                sp_sw_har.Run(time_ms, sequence, run.activity[latest]),
+            )
+
+
+def recordings_of(source: Source) -> list[Recording]:
+    """Returns the recordings of an archive, in the order of their names.
+
+    Raises:
+        ArchiveError: If the archive has no recordings, or a recording has another name.
+    """
+    files = [name for name in source.names if re.search(r"_s[pw]\.csv$", name)]
+    if not files:
+        raise ArchiveError(
+            f"{source.title} holds no sXX_YY_sp.csv or sXX_YY_sw.csv; it holds {source.listed}. "
+            f"{_GET}"
+        )
+    members = source.index(_NAME)  # refuses one name in two folders
+    odd = sorted({*files} - {*members.values()})
+    if odd:
+        raise ArchiveError(
+            f"{source.title}: {shown(odd[0])} is not a run of this data set, whose names are "
+            "sXX_YY_sp.csv and sXX_YY_sw.csv. Keep only what the folder DATA of the source holds."
+        )
+    return [
+        Recording(subject, run, DEVICES[device], member)
+        for (subject, run, device), member in sorted(members.items())
+    ]
+
+
+def tables_of(source: Source, recordings: list[Recording]) -> Tables:
+    """Reads the tables of people and runs.
+
+    Raises:
+        ArchiveError: If a table is missing or does not have a person or run of a recording, or if a
+            person has more runs than the table says.
+        FormatError: If a table cannot be read.
+    """
+    members = [source.index(re.escape(name)) for name in (PEOPLE_TABLE, RUNS_TABLE)]
+    for name, member in zip((PEOPLE_TABLE, RUNS_TABLE), members, strict=True):
+        if not member:
+            raise ArchiveError(
+                f"{source.title} holds recordings, but not the table {name} of the folder DATA. "
+                f"{_GET}"
+            )
+    of_people, of_runs = (source.open(member[()]) for member in members)
+    tables = Tables(
+        sp_sw_har.parse_people(of_people, name=PEOPLE_TABLE).by_id,
+        sp_sw_har.parse_runs(of_runs, name=RUNS_TABLE).by_id,
+    )
+    for recording in recordings:
+        absent = _absent(recording, tables)
+        if absent:
+            raise ArchiveError(f"{source.title}: {absent}. Get the archive again.")
+    return tables
+
+
+def _absent(recording: Recording, tables: Tables) -> str | None:
+    """Returns what the tables lack of a recording, or None."""
+    if recording.subject not in tables.people:
+        return f"{recording.member} is of {recording.subject}, who is not in {PEOPLE_TABLE}"
+    if recording.id_of_run not in tables.runs:
+        return f"{recording.member} is of a run that is not in {RUNS_TABLE}"
+    runs = tables.people[recording.subject].runs
+    if int(recording.run) > runs:
+        return f"{recording.member} is beyond the {runs} runs of this person in {PEOPLE_TABLE}"
+    return None
+
+
+def placed_runs(source: Source, recordings: list[Recording], repeats: Repeats) -> dict[str, Place]:
+    """Returns the place of each recording among those of its person and device, by key.
+
+    Raises:
+        ArchiveError: If two people have the same samples, because one label must be wrong.
+        FormatError: If a run cannot be read.
+    """
+    starts: dict[tuple[str, str], dict[str, int]] = {}
+    for recording in track(recordings, f"{source.title}, looking when runs begin"):
+        run = _run(source, recording)
+        repeats.add(run.sequence, recording.key, recording.subject)
+        owner = recording.subject, recording.device
+        starts.setdefault(owner, {})[recording.key] = int(run.time_ms[0])
+    repeats.report()
+    return {key: place for group in starts.values() for key, place in places(group).items()}
+
+
+def _run(source: Source, recording: Recording) -> sp_sw_har.Run:
+    return sp_sw_har.parse(source.open(recording.member), name=recording.member)

@@ -1,0 +1,13 @@
+"""TFDS's own test case on hand-made data."""
+
+import tensorflow_datasets as tfds
+
+from tfds_builders.sp_sw_har import sp_sw_har_dataset_builder
+
+
+class Test(tfds.testing.DatasetBuilderTestCase):
+    """Prepares both configs from `dummy_data/`, reads them back, checks tags, names and splits."""
+
+    DATASET_CLASS = sp_sw_har_dataset_builder.Builder
+    SKIP_TF1_GRAPH_MODE = True
+    SPLITS = {"train": 12, "validation": 4, "test": 4}

@@ -1,0 +1,140 @@
+"""Walks with a watch on the wrist, and how their models are measured: by groups of people whom a
+model has not seen."""
+
+import numpy as np
+
+from keras_dml import evaluation
+from keras_dml.training import People, folds, trials
+from tfds_builders.parsers import sp_sw_har
+from zoo import people, phone
+
+RATE_HZ = 50
+GRAVITY = 9.81  # m/s2
+ENROLLED = 5  # runs of each person
+KNOWN, UNSEEN = ("train",), ("validation", "test")  # splits of the published file
+GROUPS_SEED = 7
+TEMPOS = (0.85, 0.92, 1.0, 1.08, 1.16)
+# A mirror image of a person has the watch on the other wrist, where x along the forearm points to
+# the elbow and no longer to the hand.
+MIRROR = np.array([-1, 1, 1], np.float32)
+MIRRORED = " mirrored"
+_WALKING = sp_sw_har.ACTIVITIES.index("WALKING")
+
+
+def walks(splits=KNOWN + UNSEEN):
+    """Returns the acceleration of the watch while walking, one recording per run.
+
+    The stretches of a run are joined, without the turn between them. The sessions are the numbers
+    of the runs, which are in the order of time.
+
+    Args:
+        splits: Splits of the data set.
+    """
+    collected = People([], [], [])
+    for split in splits:
+        for record in people.read("sp_sw_har/uniform50", split):
+            if record["device"] == b"watch":
+                walking = np.asarray(record["activity"]) == _WALKING
+                acceleration = np.asarray(record["sequence"])[walking, :3]
+                collected += People(
+                    [acceleration], [record["subject"].decode()], [int(record["run"])]
+                )
+    return collected
+
+
+def examples(split):
+    """Returns the walks of the people of a split, and the people.
+
+    Args:
+        split: `"train"`, or `"test"` for the people whom the published file has not seen.
+    """
+    walkers = walks(KNOWN if split == "train" else UNSEEN)
+    return walkers.signals, walkers.subjects
+
+
+def variants(walkers):
+    """Returns walks at several tempos and their mirror images; each makes further people.
+
+    Args:
+        walkers: `walks`.
+    """
+    mirrored = People(
+        [signal * MIRROR for signal in walkers.signals],
+        [f"{subject}{MIRRORED}" for subject in walkers.subjects],
+        walkers.sessions,
+    )
+    return (walkers + mirrored).at_tempos(TEMPOS)
+
+
+def groups(known, unseen):
+    """Returns three groups of people, each measured by a model that has seen nobody of it.
+
+    The first group is everybody whom the published file has not seen, so the first model of the
+    cross-validation is the published file.
+
+    Args:
+        known: People of the splits `KNOWN`.
+        unseen: People of the splits `UNSEEN`.
+    """
+    return [sorted(set(unseen)), *folds(known, 2, GROUPS_SEED)]
+
+
+def claims(distances, walkers, enrolled=ENROLLED):
+    """Returns the trials of later runs against everybody's first ones, and of earlier runs against
+    everybody's last ones.
+
+    Args:
+        distances: Distances between all runs.
+        walkers: Their `walks`.
+        enrolled: Number of enrolled runs of each person, at most `ENROLLED`; the probes are always
+            those beyond `ENROLLED`.
+    """
+    subjects, runs = np.array(walkers.subjects), np.array(walkers.sessions)
+    owned = subjects[:, None] == subjects
+    first = (owned & (runs < runs[:, None])).sum(axis=1)
+    last = owned.sum(axis=1) - 1 - first
+    parts = []
+    for rank in (first, last):
+        probes, gallery = rank >= ENROLLED, rank < enrolled
+        parts.append(
+            trials.against_gallery(
+                distances[np.ix_(probes, gallery)], subjects[probes], subjects[gallery]
+            )
+        )
+    return trials.joined(parts)
+
+
+class Cross:
+    """Distances between the walks of each group, by a method that has not seen its people.
+
+    The distances of a group are in units of the median distance between two people outside of it.
+
+    Args:
+        distances: For each group the distances between all walks, from 0.
+        walkers: `walks` of everybody.
+        groups: `groups`.
+    """
+
+    def __init__(self, distances, walkers, groups):
+        subjects, self._groups = np.array(walkers.subjects), []
+        for values, group in zip(distances, groups, strict=True):
+            tested = np.isin(subjects, group)
+            outside = subjects[~tested]
+            unit = np.median(values[np.ix_(~tested, ~tested)][outside[:, None] != outside])
+            self._groups.append((values[np.ix_(tested, tested)] / unit, walkers.take(tested)))
+
+    def trials(self, enrolled=ENROLLED):
+        """Returns the trials of all groups together, see `claims`."""
+        return trials.joined([claims(*group, enrolled) for group in self._groups])
+
+    def eer(self):
+        """Returns the pooled EER of `trials`."""
+        claimed = self.trials()
+        return evaluation.verification(claimed.scores, claimed.genuine).eer
+
+    def rows(self):
+        """Returns rows of a card's `figures`: fewer runs enrolled, by the same probes."""
+        return [
+            phone.eer_row(f"{count} run{'s' * (count > 1)} enrolled", self.trials(count))
+            for count in (1, 3, ENROLLED)
+        ]

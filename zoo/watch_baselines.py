@@ -1,0 +1,75 @@
+"""Walks with a watch on the wrist by methods that stand beside `watch_lda` on its card."""
+
+import functools
+
+import numpy as np
+from scipy.signal import welch
+from scipy.spatial.distance import cdist
+
+from keras_dml._backend import keras
+from keras_dml.layers import ChannelNormalization, Covariance, LogEig, TangentVector
+from keras_dml.training import discriminants, measure
+from zoo import phone, phone_baselines, watch
+
+SEGMENT = 64  # steps of a spectrum: 1.3 s; with 128 the EER is 17 %
+NOISE = 1e-2  # (m/s2)^2/Hz, below which a spectrum says nothing; without it the EER is 34 %
+LAGS = (0, 4, 8, 16, 32)
+
+
+def spectra(_):
+    """Returns a function of walks: the correlation distances between the log power spectra of x, y
+    and z. Nothing is fitted."""
+
+    def between(signals):
+        power = [welch(signal, watch.RATE_HZ, nperseg=SEGMENT, axis=0)[1] for signal in signals]
+        logs = np.log(np.stack(power)[:, 1:] + NOISE).reshape(len(signals), -1)
+        return cdist(logs, logs, "correlation")
+
+    return between
+
+
+def log_euclidean(walkers):
+    """Returns a function of walks: the log-Euclidean distances of the covariances of x, y and z.
+
+    Args:
+        walkers: People whose statistics normalize the channels.
+    """
+    normalization = ChannelNormalization()
+    normalization.adapt(walkers.signals)
+    rest = [normalization, Covariance("oas"), LogEig(), TangentVector()]
+    model = keras.Sequential([keras.Input((None, 3)), *rest])
+    return functools.partial(measure.pairwise_distances, model)
+
+
+def correlations(walkers):
+    """Returns a function of walks: the Euclidean distances of lagged correlations and means, each
+    divided by its standard deviation.
+
+    Args:
+        walkers: People whose statistics normalize the channels and the features.
+    """
+    model = discriminants.statistics(walkers.signals, LAGS, means=True)
+    deviations = discriminants.outputs(model, walkers.signals).std(axis=0)
+
+    def between(signals):
+        features = discriminants.outputs(model, signals) / deviations
+        return cdist(features, features)
+
+    return between
+
+
+def phone_discriminants(_):
+    """Returns a function of walks: the distances of the discriminants of `phone_gait_lda`, which
+    are fitted to walks with a phone in the pocket, at their 25 Hz."""
+    return lambda signals: cosine(_of_phones())([signal[::2] for signal in signals])
+
+
+def cosine(model):
+    """Returns a function of recordings: the distances of a model that is compared by the cosine,
+    from 0."""
+    return lambda signals: 1 + measure.pairwise_distances(model, signals)
+
+
+@functools.cache
+def _of_phones():
+    return phone_baselines.discriminants_of(phone.walks())

@@ -1,0 +1,1 @@
+"""Recognition of walkers by a watch on the wrist, without a network."""

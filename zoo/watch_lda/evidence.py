@@ -1,0 +1,56 @@
+"""Headline, baselines and thresholds of `watch_lda`."""
+
+import functools
+
+from keras_dml.training import measure, pooled
+from zoo import watch, watch_baselines
+from zoo.evidence import Evidence
+
+
+def evidence(trained):
+    """Measures fifteen people, each by the model of the group that has not seen them, and the
+    published file on the five people whom it has not seen."""
+    training, unseen = watch.walks(watch.KNOWN), watch.walks(watch.UNSEEN)
+    walkers, groups = training + unseen, watch.groups(training.subjects, unseen.subjects)
+    distances = [watch_baselines.cosine(model)(walkers.signals) for model in trained.folds]
+    measured = measure.Measurement([], watch.Cross(distances, walkers, groups).trials())
+    of_file = measure.pairwise_distances(trained.whole, unseen.signals)
+    return Evidence(
+        measured,
+        functools.partial(_others, walkers, groups),
+        unseen=watch.claims(of_file, unseen),
+    )
+
+
+OTHERS = {
+    "correlations": (
+        "the same lagged correlations and means, divided by their standard deviations, without "
+        "discriminants",
+        pooled.NO_NETWORK,
+        watch_baselines.correlations,
+    ),
+    "log-Euclidean": (
+        "covariance of x, y and z, nothing trained",
+        pooled.NO_NETWORK,
+        watch_baselines.log_euclidean,
+    ),
+    "spectra": (
+        "correlation of log power spectra of x, y and z, nothing trained",
+        pooled.NO_NETWORK,
+        watch_baselines.spectra,
+    ),
+    "discriminants of phones": (
+        "the discriminants of phone_gait_lda, of 26 other people with a phone in the pocket",
+        pooled.INSTEAD,
+        watch_baselines.phone_discriminants,
+    ),
+}
+
+
+def _others(walkers, groups):
+    """Returns other methods on the trials of the headline, by name."""
+    scores = {}
+    for name, (what, kind, fit) in OTHERS.items():
+        distances = [fit(walkers.without(group))(walkers.signals) for group in groups]
+        scores[name] = what, kind, watch.Cross(distances, walkers, groups).trials().scores
+    return scores
