@@ -71,7 +71,7 @@ FIRST = (
 )
 POLL = 0.005  # seconds
 # Bytes of this process, from which on what was compiled is dropped; JAX then compiles it again.
-MOST_MEMORY = {"tensorflow": 3 * 2**29, "jax": 2**31}
+MOST_MEMORY = {"tensorflow": 5 * 2**28, "jax": 2**31}
 GROWTH = 150 * 2**20  # bytes, after which that is worth a look through all objects
 KEPT = [0]  # bytes after each time
 

@@ -75,7 +75,7 @@ TESTS = {
     "losses/_random_negatives": "losses/test_mining losses/test_triplet",
     "evaluation/_ascent": "evaluation/test_apgd",
     "evaluation/_attacked": "evaluation/test_robustness",
-    "evaluation/_checks": "evaluation/test_refusals",
+    "evaluation/_checks": "evaluation/test_refusals evaluation/test_equal_error_rate",
     "evaluation/_distance_matrix": "evaluation/test_retrieval evaluation/test_identification",
     "evaluation/_gallery_ranking": "evaluation/test_retrieval evaluation/test_reranking",
     "evaluation/_imposter_pairs": "evaluation/test_false_accepts evaluation/test_certificate",
@@ -103,16 +103,10 @@ TESTS = {
     "gallery/_templates": "gallery/test_templates gallery/test_gallery",
     "gallery/_without_model": "gallery/test_store cli/test_galleries",
     "gallery/_sqlite": "gallery/test_sqlite gallery/test_store",
-    "recordings/_channels": "recordings/test_read recordings/test_folder",
-    "recordings/_csv": "recordings/test_read",
-    "recordings/_even": "recordings/test_read",
-    "recordings/_npy": "recordings/test_read",
-    "recordings/_parquet": "recordings/test_read",
-    "recordings/_recording": "recordings/test_read recordings/test_folder",
-    "recordings/_table": "recordings/test_read",
-    "recordings/_times": "recordings/test_read",
-    "recordings/_wav": "recordings/test_read",
 }
+
+# All tests of these areas run: they call `read`, not the functions of the files, and take 20 s.
+WHOLE = {"recordings"}
 
 Area = enum.StrEnum("Area", {name: name for name in WARM})
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -199,7 +193,7 @@ def main(
 
 def tests_of(root, path):
     """Returns the tests of a source file: the nearest ones, its examples, those that name its
-    functions and classes.
+    functions and classes, and all tests of its area if that is in `WHOLE`.
 
     Args:
         root: Folder of the package and its tests.
@@ -214,7 +208,8 @@ def tests_of(root, path):
     users = [
         file.relative_to(root).as_posix()
         for file in sorted(root.joinpath("tests", area).rglob("test_*.py"))
-        if file.stem != EVERY_LOSS and names & set(re.findall(r"\w+", file.read_text()))
+        if area in WHOLE
+        or (file.stem != EVERY_LOSS and names & set(re.findall(r"\w+", file.read_text())))
     ]
     tests = [name for name in dict.fromkeys(nearest + users) if root.joinpath(name).exists()]
     if ">>> " in source and root.joinpath(EXAMPLES).exists():

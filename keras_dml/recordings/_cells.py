@@ -56,7 +56,7 @@ def is_number(text):
 
 def is_date(text):
     """Returns whether a cell looks like a date or a time of day."""
-    return _DATE.search(text.strip()) is not None and not is_number(text)
+    return _DATE.search(text.strip()) is not None
 
 
 class Columns:

@@ -49,7 +49,6 @@ def read(path, channels):
         lambda i: values[:, i],
         lambda i: None,
         notes,
-        is_text=lambda i: False,
     )
 
 

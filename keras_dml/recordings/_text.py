@@ -78,8 +78,7 @@ def _decoded(path, data):
     try:
         return data.decode("utf-8"), None
     except UnicodeDecodeError as error:
-        cut = len(data) - error.start < 4 and "end of data" in error.reason
-        if cut:  # a log that stopped within a letter
+        if "end of data" in error.reason:  # a log that stopped within a letter
             return data[: error.start].decode("utf-8"), None
     try:
         return data.decode("cp1252"), "Windows-1252 (Latin-1)"

@@ -275,6 +275,12 @@ def test_recordings_belong_together_by_others_between_them(enrolled, belonging):
     assert all(distance > 1 for distance in found.values())
 
 
+def test_two_recordings_of_somebody_new_belong_together_and_one_alone_does_not():
+    apart = np.array([[np.inf, 0.5, 9], [0.5, np.inf, 9], [9, 9, np.inf]])
+    assert sorted(_cohesion.apart(apart, 0, 1.0)) == [2]
+    assert sorted(_cohesion.apart(10 * apart, 0, 1.0)) == [0, 1, 2]
+
+
 def test_what_is_marked_as_not_a_person_s_is_no_longer_accepted(gallery, people):
     twin = people("alice", 3)
     assert gallery.verify("alice", twin[:1], threshold=1e9).accepted

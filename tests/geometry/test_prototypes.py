@@ -89,3 +89,22 @@ def test_a_batch_of_no_class_moves_nothing(rng):
     after, present = moved(c, z, [-1, -1], 0.9)
     np.testing.assert_array_equal(after, c)
     assert not present.any()
+
+
+def test_an_added_class_has_the_highest_score_exactly_where_its_mean_is_nearest(rng):
+    z, c = rng.normal(size=(200, 3)), rng.normal(size=(5, 3))
+    added, counts = np.array([False, False, True, False, True]), np.array([0, 20, 2, 40, 5])
+    similarities, whitening = 3 * rng.normal(size=(200, 5)), rng.normal(size=(3, 3))
+    inputs = [similarities, z, c, added, whitening, 0.5, counts]
+    kinds = ["float32"] * 3 + ["bool", "float32", "float32", "float32"]
+    tensors = [ops.convert_to_tensor(x, kind) for x, kind in zip(inputs, kinds, strict=True)]
+    (scores,) = numpy([staged(prototypes.balanced)(*tensors)])
+    distances = np.square(z[:, None] @ whitening - c @ whitening).sum(axis=2)
+    distances -= np.where(counts > 0, 0.5 / np.maximum(counts, 1), 0)
+    is_nearest = added[distances.argmin(axis=1)]
+    assert 0 < is_nearest.sum() < 200
+    np.testing.assert_array_equal(added[scores.argmax(axis=1)], is_nearest)
+    np.testing.assert_array_equal(
+        scores[is_nearest].argmax(axis=1), distances[is_nearest].argmin(axis=1)
+    )
+    np.testing.assert_allclose(scores[:, ~added], similarities[:, ~added], rtol=1e-6)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from keras_dml import recordings
+from keras_dml.recordings import _times
 
 COUNT = 200
 RNG = np.random.default_rng(0)
@@ -239,6 +240,12 @@ def test_times_in_whole_seconds_are_spread_evenly(tmp_path, start):
     assert recordings.read(tmp_path / "a.csv").rate_hz == pytest.approx(50, rel=1e-3)
     expected = np.sin(2 * np.pi * 5 * np.arange(len(walk.values)) / 50)
     np.testing.assert_allclose(walk.values[20:-20, 0], expected[20:-20], rtol=0, atol=0.02)
+
+
+def test_a_first_time_with_fewer_rows_and_half_a_span_more_is_partial():
+    seconds = np.repeat([0.0, 3, 5, 7, 9], [2, 3, 3, 3, 3])
+    spread = _times.evenly_spread(seconds)
+    np.testing.assert_allclose(np.diff(spread), 2 / 3, rtol=1e-12)
 
 
 def test_dates_in_whole_seconds_are_spread_evenly(tmp_path):

@@ -16,7 +16,7 @@ def saved(tmp_path):
     return save
 
 
-@pytest.mark.parametrize("shape", [(16, 1024), (3, 200), (1, 500), (2, 16_000), (8, 17)])
+@pytest.mark.parametrize("shape", [(16, 1024), (3, 200), (5, 200), (1, 500), (8, 17)])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_channels_first_are_refused_if_nothing_decides(tmp_path, shape, order):
     np.save(tmp_path / "a.npy", np.asarray(np.ones(shape), order=order))

@@ -69,6 +69,14 @@ def test_an_index_of_times_gives_the_rate(tmp_path, index, notes):
     assert walk.notes == notes
 
 
+def test_dates_in_a_column_that_is_no_index_are_not_taken_for_times(tmp_path):
+    frame = pandas.DataFrame({"born": TIMES[[2, 0, 1]], "x": [1.5, 3, 5], "y": [2, 4.25, 6]})
+    frame.to_parquet(tmp_path / "walk.parquet", engine="pyarrow")
+    walk = recordings.read(tmp_path / "walk.parquet")
+    assert (walk.channels, walk.rate_hz) == (("x", "y"), None)
+    assert ["born" in note for note in walk.notes] == [True] and "index" not in walk.notes[0]
+
+
 def written(tmp_path, names, **options):
     arrays = [pyarrow.array([float(i), i + 0.5]) for i in range(len(names))]
     table = pyarrow.Table.from_arrays(arrays, names=names)

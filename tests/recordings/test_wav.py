@@ -152,10 +152,18 @@ def test_a_length_that_was_never_written_is_that_of_the_file(read, size, torn):
     assert voice.notes == (ENDLESS,)
 
 
-def test_an_empty_sound_before_other_chunks_is_empty(read):
-    content = riff(form(1), b"", after=chunk(b"LIST", b"INFO") + chunk(b"id3 ", b"abcd"))
+@pytest.mark.parametrize(
+    "last", [chunk(b"id3 ", b"abcd"), chunk(b"id3 ", b"abc"), chunk(b"id3 ", b"abc")[:-1]]
+)
+def test_an_empty_sound_before_other_chunks_is_empty(read, last):
+    content = riff(form(1), b"", after=chunk(b"LIST", b"INFO") + last)
     with pytest.raises(ValueError, match="holds no steps"):
         read(content)
+
+
+@pytest.mark.parametrize("name", [b"LIS\x1f", b"LIS\x7f", b"\0IST"])
+def test_what_has_no_name_of_printable_letters_is_sound_and_no_chunk(read, name):
+    assert read(riff(form(1), b"", after=chunk(name, b"INFO"))).notes == (ENDLESS,)
 
 
 @pytest.mark.parametrize(
@@ -239,6 +247,9 @@ def test_several_channels_of_sound_are_averaged_for_a_model_of_voices(read):
     )
     both = read(stereo(WAVE, other))
     assert (both.channels, both.notes) == (("1", "2"), ())
+    turned = read(stereo(WAVE, other), ["2", "1"])
+    assert turned.channels == ("2", "1")
+    np.testing.assert_array_equal(turned.values, both.values[:, ::-1])
     np.testing.assert_allclose(
         read(stereo(WAVE, other), ["2"]).values[:, 0], other, rtol=0, atol=1e-4
     )
