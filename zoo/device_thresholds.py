@@ -8,13 +8,7 @@ import numpy as np
 
 from keras_dml import distances, inference
 from keras_dml.training import measure, pooled
-
-CARRIED = (
-    "The published file knows everybody at hand, so each threshold is carried over: it is that of "
-    "the models of the cross-validation, in units of the median distance between two {unit} that "
-    "a model knows, times the unit of the published file. Its rates are those of the "
-    "cross-validation. Calibrate on {unit} that the file does not know."
-)
+from zoo.evidence import CARRIED
 
 
 def between(model):
@@ -48,12 +42,6 @@ def rows(model, everybody, over_folds, folds):
     """
     trials = over_folds([between(fold) for fold in folds]).trials
     unit = float(measure.unit(between(model), everybody))
-    return [
-        {
-            **row,
-            "value": row["value"] * unit,
-            "distance": inference.head_distance(model).device_distance,
-            "carried": CARRIED.format(unit=trials.unit),
-        }
-        for row in pooled.thresholds(trials)
-    ]
+    name = inference.head_distance(model).device_distance
+    rows = pooled.carried(trials, unit, 0.0, CARRIED.format(unit=trials.unit))
+    return [{**row, "distance": name} for row in rows]

@@ -13,10 +13,16 @@ import pathlib
 from keras_dml import training, zoo
 from keras_dml.training import measure, pooled
 from keras_dml.training.answers import Answers
-from keras_dml.training.trials import Trials
+from keras_dml.training.own import across
 
 ZOO = pathlib.Path(__file__).resolve().parent
 FOLDS, CONTROLS = "folds", "controls"
+CARRIED = (
+    "The published file knows people at hand, so each threshold is carried over: it is that of the "
+    "models of the cross-validation, in units of the median distance between two {unit} that a "
+    "model knows, times the unit of the published file. Its rates are those of the "
+    "cross-validation. Calibrate on {unit} that the file does not know."
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,20 +37,16 @@ class Evidence:
         groups: Known confounders of a threshold, see `keras_dml.training.pooled.thresholds`.
         on_device: Function that measures `device_thresholds` of the card; None for a model whose
             files compute its own distance.
-        unseen: `keras_dml.training.trials.Trials` of the published file on people whom it has not
-            seen, of which the thresholds are, if those of `measured` are not such; else None.
+        unit: Function that measures the unit of the published file and the offset of its distances
+            from 0, `(unit, offset)`, where the thresholds are carried over from models that have
+            seen other people; else None.
     """
 
     measured: measure.Measurement | Answers
     baselines: collections.abc.Callable = dict
     groups: dict | None = None
     on_device: collections.abc.Callable | None = None
-    unseen: Trials | None = None
-
-    @property
-    def trials(self):
-        """The `Trials` of which the card's thresholds are."""
-        return self.measured.trials if self.unseen is None else self.unseen
+    unit: collections.abc.Callable | None = None
 
     def card(self, about):
         """The keys of the card that it makes.
@@ -58,12 +60,44 @@ class Evidence:
             "headline": {**about.get("headline", words), **self.measured.headline},
             "baselines": self.measured.baselines(self.baselines()),
         }
-        if isinstance(self.measured, measure.Measurement):
-            has_unseen = about["data"].get("test_subjects") != []
-            found["thresholds"] = pooled.thresholds(self.trials, self.groups) if has_unseen else []
+        found |= self.decisions(about["data"].get("test_subjects") != [])
         if self.on_device is not None:
             found["device_thresholds"] = self.on_device()
         return found
+
+    def decisions(self, has_unseen):
+        """The keys of the card that a gallery decides by, of people whom the models have not seen;
+        none of a classifier of images.
+
+        Args:
+            has_unseen: Whether there are people whom the published file has not seen.
+        """
+        if isinstance(self.measured, Answers):
+            return {}
+        trials = self.measured.trials
+        if self.unit is not None:
+            unit, offset = self.unit()
+            rows = pooled.carried(trials, unit, offset, CARRIED.format(unit=trials.unit))
+            return {"thresholds": rows, "imposters": pooled.imposters(trials, unit, offset)}
+        if not has_unseen:
+            return {"thresholds": []}
+        rows = pooled.thresholds(trials, self.groups)
+        return {"thresholds": rows, "imposters": pooled.imposters(trials)}
+
+
+def unit_of(model, people):
+    """Returns `(unit, offset)` of a published model, see `Evidence.unit`.
+
+    Args:
+        model: The model.
+        people: `keras_dml.training.People` whom it knows.
+    """
+    offset = across.offset(model)
+
+    def between(signals):
+        return measure.pairwise_distances(model, signals) + offset
+
+    return float(measure.unit(between, people)), offset
 
 
 class Trained:

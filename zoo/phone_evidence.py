@@ -4,22 +4,25 @@ import functools
 
 from keras_dml.training import pooled
 from zoo import phone, phone_baselines
-from zoo.evidence import Evidence
+from zoo.evidence import Evidence, unit_of
 
 TURNED = "this model, each probe turned about any axis beside enrolled walks as recorded"
 
 
-def evidence(methods, beside):
+def evidence(whole, methods, beside):
     """Twenty-six people, each by the method of the group that has not seen them.
 
     Args:
+        whole: The published model.
         methods: For each group a function of two lists of windows that gives distances.
         beside: Names of `phone_baselines.CLOSED_FORMS`.
     """
     walkers = phone.walks()
     found = phone.measured(methods, walkers)
     return Evidence(
-        phone.measurement(found), functools.partial(_others, found, walkers, list(beside))
+        phone.measurement(found),
+        functools.partial(_others, found, walkers, list(beside)),
+        unit=lambda: unit_of(whole, walkers.windows(phone.WINDOW)),
     )
 
 

@@ -24,5 +24,6 @@ def answered():
 
 
 def number(value):
-    """A number as JSON has it: None for infinity, the score of a person who is denied."""
-    return value if math.isfinite(value) else None
+    """A number as JSON has it: None for infinity, the score of a person who is denied, or for no
+    number."""
+    return value if value is not None and math.isfinite(value) else None

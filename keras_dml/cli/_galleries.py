@@ -68,15 +68,17 @@ def _refuse_without_model(path):
     )
 
 
-def needs(person=None, *, far=None, threshold=None):
+def needs(person=None, *, far=None, threshold=None, may_rank=False):
     """Returns what a decision needs of a gallery, for `opened`.
 
     Args:
         person: The person claimed, or None.
         far: Rate of the threshold, or None.
         threshold: A threshold in its place, or None.
+        may_rank: Whether an answer without any threshold is of use.
     """
-    decides_by = "threshold" if threshold is None else None
+    needs_one = threshold is None and not (may_rank and far is None)
+    decides_by = "threshold" if needs_one else None
     return {"person": person, "far": far, "decides_by": decides_by}
 
 

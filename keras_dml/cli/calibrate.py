@@ -100,8 +100,11 @@ def run(
 
     The rate is that of the people given; the interval printed is that of as many others. Give
     people whom the model has not seen in its training, as many recordings of each as you enroll of
-    a person, for the nearest of more is nearer; they are not enrolled by this. A rate that is too
-    small for so few people is refused, with the number of people that it would take.
+    a person, for the nearest of more is nearer; they are not enrolled by this.
+
+    If five people or more are too few for a rate of 10, 5 or 1 %, the threshold of the model's card
+    is moved to their distances: about nine of ten groups of people keep the rate. Any other rate
+    that is too small for so few people is refused, with the number of people that it would take.
 
     Of people with several sessions, the true claims of one are measured against the others. With
     --groups, the rate at which people of a group are taken for each other is told with its

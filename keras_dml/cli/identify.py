@@ -26,11 +26,14 @@ def run(
 ):
     """Identify the person of recordings: the nearest one enrolled, or a stranger.
 
-    Several files are of one moment and decided on together. If nobody is within the threshold,
-    which `keras-dml calibrate` sets, it is a stranger. With n people enrolled a stranger is taken
-    for one of them up to n times as often as the threshold's rate says (FPIR). Somebody who is
-    enrolled may be taken for a stranger, or for somebody else. If two people are equally near, as
-    when one recording is enrolled as both, there is no decision.
+    Several files are of one moment and decided on together. If nobody is within the threshold, it
+    is a stranger. Until `keras-dml calibrate` sets a threshold, that of the model's card decides,
+    which is provisional; without one the nearest people are listed and nothing is decided.
+
+    With n people enrolled a stranger is taken for one of them up to n times as often as the
+    threshold's rate says (FPIR). Somebody who is enrolled may be taken for a stranger, or for
+    somebody else. If two people are equally near, as when one recording is enrolled as both, there
+    is no decision.
 
     Exit status: 0 somebody who is enrolled, 1 a stranger, 2 no decision.
 
@@ -40,7 +43,7 @@ def run(
 
     reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with _answers.answered():
-        needs = _galleries.needs(far=far, threshold=threshold)
+        needs = _galleries.needs(far=far, threshold=threshold, may_rank=True)
         with _galleries.opened(
             gallery, model, key=key, keys=keys, paths=files, needs=needs
         ) as opened:
@@ -60,6 +63,7 @@ def run(
                 "fpir": found.fpir,
                 "far": found.far,
                 "extrapolated": found.extrapolated,
+                "provisional": found.provisional,
                 "notes": notes,
             }
         )
@@ -67,8 +71,8 @@ def run(
         _console.echo(f"[bold]{_console.plain(found.answer)}[/bold]")
         rows = [(one.person, f"{one.score:.4g}") for one in found.candidates]
         _console.table(("nearest", "distance"), rows)
-        told = found.rates or f"{found.people} people enrolled"
-        _console.echo(f"{found.limit}, {told}")
-    if found.tied:
+        rates = found.rates or f"{found.people} people enrolled"
+        _console.echo(", ".join(filter(None, [found.limit, rates])))
+    if found.tied or found.threshold is None:
         raise typer.Exit(_statuses.ERROR)
     _statuses.answer(found.person is not None)

@@ -31,19 +31,27 @@ def run(
         _console.echo(_console.plain(limit))
     if not facts.thresholds and not facts.boundaries:
         _console.echo("No threshold is set: `keras-dml calibrate` sets one.")
+    if not facts.thresholds and facts.provisional:
+        _console.echo("Until then those of the model's card decide, of other people:")
+        for limit in facts.provisional.values():
+            _console.echo(_console.plain(limit))
 
 
 def as_lists(facts):
     """Thresholds and boundaries of a `GalleryInfo` as JSON holds them.
 
     Returns:
-        `{"thresholds": [...], "boundaries": [...]}`, with the smallest rate first.
+        `{"thresholds": [...], "boundaries": [...], "provisional": [...]}`, with the smallest rate
+        first; `provisional` are the thresholds of the model's card.
     """
-    limits = []
-    for threshold in facts.thresholds.values():
-        groups = [group._asdict() for group in threshold.groups]
-        extrapolated = threshold.extrapolated
-        fields = dataclasses.asdict(threshold)
-        limits.append({**fields, "groups": groups, "extrapolated": extrapolated})
-    boundaries = [dataclasses.asdict(boundary) for boundary in facts.boundaries.values()]
-    return {"thresholds": limits, "boundaries": boundaries}
+    return {
+        "thresholds": [_fields(threshold) for threshold in facts.thresholds.values()],
+        "boundaries": [dataclasses.asdict(boundary) for boundary in facts.boundaries.values()],
+        "provisional": [_fields(threshold) for threshold in facts.provisional.values()],
+    }
+
+
+def _fields(threshold):
+    groups = [group._asdict() for group in threshold.groups]
+    extrapolated = threshold.extrapolated
+    return {**dataclasses.asdict(threshold), "groups": groups, "extrapolated": extrapolated}

@@ -23,7 +23,8 @@ def run(
     """Verify that recordings are a person's: accepted or rejected.
 
     Several files are of one moment and decided on together. The score is a distance, smaller is
-    closer; up to the threshold, which `keras-dml calibrate` sets, it is accepted.
+    closer; up to the threshold it is accepted. Until `keras-dml calibrate` sets a threshold, that
+    of the model's card decides, which is provisional.
 
     Exit status: 0 accepted, 1 rejected, 2 no decision.
 
@@ -49,6 +50,7 @@ def run(
                 "denied": found.denied,
                 "far": found.far,
                 "extrapolated": found.extrapolated,
+                "provisional": found.provisional,
                 "notes": notes,
             }
         )

@@ -7,8 +7,9 @@ import numpy as np
 
 from keras_dml import evaluation
 from keras_dml._contents import copies
+from keras_dml.gallery import _card_thresholds
 from keras_dml.gallery._names import composed
-from keras_dml.gallery._results import GroupRate, Threshold
+from keras_dml.gallery._results import MOVED, GroupRate, Threshold
 
 # Of vowels, a threshold for FAR 5 % with 2 of each enrolled has 10 % with 4, and 17 % with 8.
 MORE = 1.5
@@ -203,8 +204,13 @@ def everybodys_claims(distances, people, sessions=None):
     return scores.ravel()[shown], probes[shown], claimed[shown]
 
 
-def calibrated(scores, probes, claimed, far, *, enrolled=None, groups=None, extrapolate=False):
-    """The `Threshold` that accepts at most a fraction of the false claims.
+def calibrated(
+    scores, probes, claimed, far, *, enrolled=None, groups=None, extrapolate=False, card=None
+):
+    """Returns the `Threshold` that accepts at most a fraction of the false claims.
+
+    Where the people are too few to show the rate, it is that of the card, see
+    `_card_thresholds.moved`.
 
     Args:
         scores: Output of `everybodys_claims`, as the next two.
@@ -214,10 +220,16 @@ def calibrated(scores, probes, claimed, far, *, enrolled=None, groups=None, extr
         enrolled: Recordings of a person, see `usual_count`, or None.
         groups: `{person: group}`, or None.
         extrapolate: See `keras_dml.evaluation.certificate`.
+        card: Card of the model, or None.
     """
     genuine = probes == claimed
     people = probes[~genuine], claimed[~genuine]
-    shown = evaluation.certificate(scores[~genuine], people, far, extrapolate=extrapolate)
+    try:
+        shown = evaluation.certificate(scores[~genuine], people, far, extrapolate=extrapolate)
+    except ValueError:  # they are too few for the rate
+        shown = _moved(card, far, scores[~genuine], people)
+        if shown is None:
+            raise
     value = shown.threshold
     rates = evaluation.accept_rates(scores, genuine, value, people=(probes, claimed))
     return Threshold(
@@ -233,6 +245,23 @@ def calibrated(scores, probes, claimed, far, *, enrolled=None, groups=None, extr
         method=shown.method,
         enrolled=enrolled,
         groups=() if groups is None else _by_group(scores[~genuine], people, value, groups),
+    )
+
+
+def _moved(card, far, scores, people):
+    """`evaluation.Certificate` of a threshold that is moved from a card; None where none is."""
+    limit = _card_thresholds.moved(card, far, scores, people)
+    if limit is None:
+        return None
+    counted = evaluation.false_accepts(scores, people, limit.value)
+    return evaluation.Certificate(
+        far=float(far),
+        threshold=limit.value,
+        ci95=limit.ci95,
+        people=counted.people,
+        trials=counted.trials,
+        independent=counted.independent,
+        method=MOVED,
     )
 
 

@@ -1,21 +1,27 @@
 """Choice of the threshold or boundary that decides: of a rate, or of the smallest rate."""
 
+USUAL = 0.01  # the rate of the card's threshold that decides if no rate is named
 
-def threshold_of(thresholds, far):
+
+def threshold_of(thresholds, far, provisional):
     """Returns the `Threshold` of a rate.
 
     Args:
-        thresholds: `Threshold` by false accept rate.
-        far: The rate; None: the smallest.
+        thresholds: `Threshold` by false accept rate, those that were set.
+        far: The rate; None: the smallest that was set, or `USUAL` of those of the card.
+        provisional: Those of the model's card, which decide while none is set.
 
     Raises:
-        ValueError: If no threshold is set, or the rate has none.
+        ValueError: If no threshold is set and the card has none, or the rate has none.
     """
-    if not thresholds:
+    if not thresholds and not provisional:
         raise ValueError(
-            "No threshold is set: call `calibrate` with recordings of people whom the model "
-            "has never seen, or give `threshold`."
+            "No threshold is set, and the model has no card with one: call `calibrate` with "
+            "recordings of people whom the model has never seen, or give `threshold`."
         )
+    if not thresholds:
+        thresholds = provisional
+        far = USUAL if far is None and USUAL in provisional else far
     if far is not None and far not in thresholds:
         raise ValueError(not_calibrated(far, thresholds))
     return thresholds[min(thresholds) if far is None else far]

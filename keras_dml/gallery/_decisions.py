@@ -19,6 +19,7 @@ from keras_dml.gallery._calibration import (
     warn_of_trained,
     without_copies,
 )
+from keras_dml.gallery._card_thresholds import provisional
 from keras_dml.gallery._choice import not_calibrated, threshold_of
 from keras_dml.gallery._names import checked_people, composed
 from keras_dml.gallery._repeats import rows_to_mark
@@ -69,11 +70,14 @@ class Decisions:
         person, known = self._enrolled(person)
         scores, denied = known.scores(self._model, self._embedded(recordings), [person])
         score, denied = float(scores[0]), bool(denied[0])  # NumPy would round the limit to float32
-        rate = () if used is None else (used.far, used.extrapolated)
+        rate = () if used is None else (used.far, used.extrapolated, used.provisional)
         return Decision(score <= limit and not denied, person, score, limit, denied, *rate)
 
     def identify(self, recordings, top: int = 5, *, far=None, threshold=None) -> Identification:
         """Decides who it is, or that it is a stranger; nobody if people are equally near.
+
+        Without any threshold, set or on the model's card, there is no decision: the nearest people
+        are listed.
 
         Args:
             recordings: One recording, or several of the same moment.
@@ -87,21 +91,26 @@ class Decisions:
 
         Raises:
             ValueError: If nobody is enrolled, the model does not take a recording, one is `unfit`,
-                or there is no threshold.
+                or there is no threshold of the rate `far`.
         """
         top = whole("top", top, minimum=1)
-        limit, used = self._limit(far, threshold)
+        asks = far is not None or threshold is not None
+        decides = asks or self.thresholds or self.provisional
+        limit, used = self._limit(far, threshold) if decides else (None, None)
         probes = self._embedded(recordings)
         templates, people = self._near(probes)
         self._check_anybody(templates)
         candidates, tied = templates.nearest(self._model, probes, top)
         nearest = tuple(Candidate(person, score) for person, score in candidates)
         least = nearest[0].score  # infinite for one to whom a recording was denied
-        is_near = math.isfinite(least) and least <= limit
+        is_near = limit is not None and math.isfinite(least) and least <= limit
         tied = tied if is_near and len(tied) > 1 else ()
         person = nearest[0].person if is_near and not tied else None
-        rates = () if used is None else (used.among(people), used.far, used.extrapolated)
-        return Identification(person, nearest, limit, people, *rates, tied=tied)
+        rates = {}
+        if used is not None:
+            rates = {"far": used.far, "extrapolated": used.extrapolated}
+            rates |= {"fpir": used.among(people), "provisional": used.provisional}
+        return Identification(person, nearest, limit, people, tied=tied, **rates)
 
     def reject(self, person: str, recordings) -> None:
         """Marks recordings as not this person's: what is nearer to them than to those enrolled is
@@ -138,6 +147,10 @@ class Decisions:
         be enrolled, and are not by this. A recording that is given twice counts once. A recording
         that is given for two people is left out.
 
+        Where five people or more are too few for the rate, the threshold is that of the model's
+        card, if it has one of the rate, moved to the mean and the spread of these people's false
+        claims: about nine of ten groups of people keep the rate.
+
         Args:
             recordings: List of recordings.
             people: Person of each.
@@ -163,12 +176,19 @@ class Decisions:
         z = self._model.embed(listed)
         claims = everybodys_claims(self._model.distances(z, z), people, sessions)
         options = {"groups": groups, "extrapolate": extrapolate, "enrolled": usual_count(people)}
+        options["card"] = self._model.card
         found = calibrated(*claims, far, **options)
         self._store.set_threshold(found)
         warn_of_more(self.people(), [found])
         warn_of_fewer(self.people(), [found])
         warn_of_extrapolated(self.thresholds)
         return found
+
+    @property
+    def provisional(self) -> dict[float, Threshold]:
+        """Thresholds of the model's card by false accept rate, which decide while none is set. They
+        hold for people and recordings like those of the card."""
+        return provisional(self._model.card)
 
     def remove_threshold(self, far: float) -> None:
         """Removes a threshold, such as the smallest that decides where no rate is named.
@@ -244,7 +264,7 @@ class Decisions:
 
     def _set(self, far):
         """The `Threshold` of a rate; None: of the smallest."""
-        return threshold_of(self.thresholds, far)
+        return threshold_of(self.thresholds, far, self.provisional)
 
     def _check_anybody(self, known):
         if not known.names:

@@ -67,9 +67,14 @@ class GalleryModel:
         return tuple(self._taken.model.output_shape[1:])
 
     @property
+    def card(self):
+        """The card of the model; None if it has none."""
+        return reading.card_of(self.model)
+
+    @property
     def trained_on(self):
         """Names of the people that a model of one's own was trained on, as its card has them."""
-        card = reading.card_of(self.model) or {}
+        card = self.card or {}
         data = card.get("data", {}) if card.get("is_own") else {}
         return {*map(composed, data.get("train_subjects", ()))}
 

@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from keras_dml import evaluation
 
+PROVISIONAL = "from the model's card"
+MOVED = "the card's, moved to these people"
+
 
 @dataclasses.dataclass(frozen=True)
 class Enrollment:
@@ -66,6 +69,7 @@ class GalleryInfo:
         reading: Options by which the files of the first enrollment were read, `{name: value}`.
         thresholds: `Threshold` by false accept rate.
         boundaries: `Boundary` by false match rate.
+        provisional: Thresholds of the model's card, which decide while none is set.
     """
 
     path: str
@@ -79,6 +83,7 @@ class GalleryInfo:
     reading: dict
     thresholds: dict
     boundaries: dict
+    provisional: dict
 
 
 class GroupRate(NamedTuple):
@@ -113,7 +118,8 @@ class Threshold:
         trials: Number of their imposter trials.
         independent: Number of independent pairs of people that these trials are worth.
         strictest: The lowest rate that these people support.
-        method: Whether the rate was counted over people, or extrapolated by a model.
+        method: How it was found: counted over people, extrapolated by a model of the tail,
+            `MOVED` or `PROVISIONAL`.
         groups: `GroupRate` of each group, where groups were given.
         enrolled: Recordings of a person, the median: with more of a person enrolled, false claims
             are accepted more often.
@@ -141,7 +147,12 @@ class Threshold:
     @property
     def extrapolated(self):
         """Whether the rate is beyond what these people support, and so a model's and no promise."""
-        return self.far < self.strictest
+        return self.far < self.strictest and self.method not in (MOVED, PROVISIONAL)
+
+    @property
+    def provisional(self):
+        """Whether it is of the people of the model's card, and not of the people of the gallery."""
+        return self.method == PROVISIONAL
 
     def people_needed(self, far):
         """Returns the fewest and the most people whom another rate would need, see
@@ -188,6 +199,7 @@ class Decision:
         denied: Whether a recording is nearest to one that was marked as not this person's.
         far: False accept rate of the threshold; None for a threshold of your own.
         extrapolated: Whether that rate is no promise, see `Threshold.extrapolated`.
+        provisional: Whether the threshold is the card's, see `Threshold.provisional`.
     """
 
     accepted: bool
@@ -197,6 +209,7 @@ class Decision:
     denied: bool = False
     far: float | None = None
     extrapolated: bool = False
+    provisional: bool = False
 
     def __str__(self):
         said = "accepted" if self.accepted else "rejected"
@@ -219,36 +232,41 @@ class Identification:
     Attributes:
         person: The nearest person, if within the threshold; None for a stranger, or if people tie.
         candidates: The nearest people, nearest first.
-        threshold: Largest score of a person who is no stranger.
+        threshold: Largest score of a person who is no stranger; None if there is no threshold: then
+            the candidates are all that is known.
         people: Number of people that were compared.
         fpir: False positive identification rate among so many people, see `Threshold.among`; None
             for a threshold of your own.
         far: False accept rate of the threshold; None for a threshold of your own.
         extrapolated: Whether these rates are no promise, see `Threshold.extrapolated`.
+        provisional: Whether the threshold is the card's, see `Threshold.provisional`.
         tied: The nearest people, if two or more within the threshold are equally near: there is no
             decision between them. Otherwise empty.
     """
 
     person: str | None
     candidates: tuple[Candidate, ...]
-    threshold: float
+    threshold: float | None
     people: int
     fpir: float | None = None
     far: float | None = None
     extrapolated: bool = False
+    provisional: bool = False
     tied: tuple[str, ...] = ()
 
     @property
     def answer(self):
         """The decision in words."""
+        if self.threshold is None:
+            return "no decision: no threshold is set"
         if self.tied:
             return f"no decision: {' and '.join(self.tied)} are equally near"
         return self.person or "a stranger"
 
     @property
     def limit(self):
-        """The threshold in words."""
-        return limit_in_words(self)
+        """The threshold in words; empty if there is none."""
+        return "" if self.threshold is None else limit_in_words(self)
 
     @property
     def rates(self):
@@ -259,16 +277,17 @@ class Identification:
 
     def __str__(self):
         nearest = ", ".join(f"{one.person} {one.score:.4g}" for one in self.candidates)
-        told = [nearest, self.limit, *filter(None, [self.rates])]
-        return f"{self.answer} ({'; '.join(told)})"
+        words = [nearest, *filter(None, [self.limit, self.rates])]
+        return f"{self.answer} ({'; '.join(words)})"
 
 
 def limit_in_words(answer):
     """The threshold of an answer, and the rate that it is for.
 
     Args:
-        answer: With `threshold`, `far` and `extrapolated`, such as a `Decision`.
+        answer: With `threshold`, `far`, `extrapolated` and `provisional`, such as a `Decision`.
     """
     rate = "" if answer.far is None else f" for FAR {100 * answer.far:g} %"
     warning = ", extrapolated: no promise" if answer.extrapolated else ""
+    warning = f", provisional: {PROVISIONAL}" if answer.provisional else warning
     return f"threshold {answer.threshold:.4g}{rate}{warning}"

@@ -7,6 +7,7 @@ import os
 import pathlib
 
 from keras_dml.gallery import _reading
+from keras_dml.gallery._card_thresholds import provisional_of
 from keras_dml.gallery._choice import boundary_of, not_calibrated, threshold_of
 from keras_dml.gallery._names import checked_name
 from keras_dml.gallery._results import GalleryInfo, StoredRecording, Threshold
@@ -226,7 +227,8 @@ def check(
     """
     with _opened(path, key, keys) as store:
         if decides_by == "threshold":
-            threshold_of(store.thresholds(), far)
+            model = store.about().get("model")
+            threshold_of(store.thresholds(), far, provisional_of(model))
         if decides_by == "boundary":
             boundary_of(store.boundaries(), far)
         if person is not None and not store.has(person):
@@ -249,6 +251,7 @@ def described(store):
         reading=_reading.checked(about.get(_reading.NAME)),
         thresholds=store.thresholds(),
         boundaries=store.boundaries(),
+        provisional=provisional_of(about.get("model")),
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from keras_dml import evaluation
 from keras_dml.training.trials import PEOPLE
 
-FARS = (0.01, 0.001)
+FARS = (0.1, 0.05, 0.01, 0.001)
 BOOTSTRAP = 1000  # replicates
 NO_NETWORK, INSTEAD, SAME_MODEL = "no network", "instead", "same model"
 OTHER_PROBES = "other probes"
@@ -106,6 +106,39 @@ def thresholds(trials, groups=None):
     """
     imposters = int((~trials.genuine).sum())
     return [_threshold(trials, far, groups or {}) for far in FARS if imposters >= np.rint(1 / far)]
+
+
+def carried(trials, unit, offset, words):
+    """Returns a card's `thresholds` from trials of other models than the published one.
+
+    Args:
+        trials: `Trials` of a cross-validation, whose distances begin at 0 and are in units of those
+            that each model gives between two people whom it knows.
+        unit: That unit of the published model.
+        offset: What is added to the distances of the published model so that they begin at 0.
+        words: How the thresholds came about, for `carried` of the card.
+
+    Returns:
+        Dicts as of `thresholds`.
+    """
+    rows = thresholds(trials)
+    return [{**row, "value": row["value"] * unit - offset, "carried": words} for row in rows]
+
+
+def imposters(trials, unit=1.0, offset=0.0):
+    """Returns what a card says of the distances between people whom the models have not seen.
+
+    Args:
+        trials: `Trials`.
+        unit: See `carried`; 1 for trials of the published model itself.
+        offset: See `carried`; 0 for trials of the published model itself.
+
+    Returns:
+        Dict of `mean` and `stddev` of the scores of false claims, in the published model's
+        distances.
+    """
+    scores = unit * trials.scores[~trials.genuine] - offset
+    return {"mean": float(scores.mean()), "stddev": float(scores.std())}
 
 
 def certificate(found, far):

@@ -122,6 +122,8 @@ THRESHOLD = {
     "certificate?": CERTIFICATE,
     "within?": [{"confounder": text, "far": number, "far_ci95": interval, "trials": whole}],
 }
+# Distances of false claims by people whom the models have not seen, in those of the published file.
+IMPOSTERS = {"mean": number, "stddev": above_zero}
 # Of models whose files for devices compute another distance than the model: thresholds of that one.
 DEVICE_THRESHOLD = {**THRESHOLD, "distance": text}
 EXPORT = {
@@ -157,6 +159,7 @@ CARD = {
     "figures": [FIGURE],
     "figures_are?": text,
     "thresholds": [THRESHOLD],
+    "imposters?": IMPOSTERS,
     "device_thresholds?": [DEVICE_THRESHOLD],
     "exports": [
         ({**EXPORT, "auc_change": number_or_null}, {**EXPORT, "accuracy_change": number_or_null})

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import typer
 from scipy.linalg import logm
+from scipy.spatial.distance import cdist
 from typer.testing import CliRunner
 
 from keras_dml import inference, models
 from keras_dml._backend import keras
-from keras_dml.training import measure, pooled
+from keras_dml.training import People, measure, pooled
 from keras_dml.training.answers import Answers
 from keras_dml.training.trials import against_gallery
 from zoo import baselines, classifiers, evidence, image_evidence, patches, voice_evidence
@@ -43,13 +44,28 @@ def test_a_file_that_has_seen_everybody_has_no_thresholds(measured):
     assert found["thresholds"] == [] and found["headline"]["repeats"] == pooled.BLOCKS
 
 
-def test_thresholds_are_of_the_published_file_where_folds_have_the_headline(measured):
-    """The trials of the published file are on fewer people, in its own distances."""
-    unseen = dataclasses.replace(measured.trials, scores=measured.trials.scores - 7)
-    found = evidence.Evidence(measured, unseen=unseen).card(ABOUT)
-    assert found["headline"]["rows"] == measured.headline["rows"]
-    assert found["thresholds"] == pooled.thresholds(unseen) != []
-    assert found["thresholds"] != pooled.thresholds(measured.trials)
+def test_thresholds_of_folds_are_carried_over_to_the_distances_of_the_published_file(measured):
+    """A unit of 4 and cosines, which begin at -1: the rates stay those of the folds."""
+    found = evidence.Evidence(measured, unit=lambda: (4.0, 1.0)).card(ABOUT)
+    in_file = dataclasses.replace(measured.trials, scores=4 * measured.trials.scores - 1)
+    for row, expected in zip(found["thresholds"], pooled.thresholds(in_file), strict=True):
+        assert row.pop("carried") and row.pop("value") == pytest.approx(expected.pop("value"))
+        assert row == expected
+    assert found["imposters"] == pytest.approx(pooled.imposters(in_file))
+
+
+@pytest.mark.parametrize(("distance", "offset"), [("cosine", 1.0), ("euclidean", 0.0)])
+def test_the_unit_of_a_file_is_the_median_distance_between_two_people(rng, distance, offset):
+    signals = [rng.normal(size=(5, 2)).astype(np.float32) for _ in range(6)]
+    people = People(signals, list("aabbcc"), [1, 2] * 3)
+    means = np.array([signal.mean(axis=0) for signal in signals])
+    pooling = keras.layers.GlobalAveragePooling1D()
+    model = keras.Sequential([keras.Input((None, 2)), pooling])
+    model.distance = distance
+    between = cdist(means, means, distance)
+    apart = np.array(people.subjects)[:, None] != np.array(people.subjects)
+    unit = evidence.unit_of(model, people)
+    assert unit == (pytest.approx(np.median(between[apart]), rel=1e-5), offset)
 
 
 def test_answers_on_images_have_no_thresholds():

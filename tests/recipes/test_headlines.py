@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from keras_dml import zoo
-from keras_dml.training.answers import Answers
 from tests import memory
 from tests.zoo.test_models import NAMES
 from zoo import evidence
@@ -23,13 +22,14 @@ HEADLINE_ALONE = (
 
 
 def measure(name):
-    """Measurement of a published model, its baselines except for `HEADLINE_ALONE`, and the trials
-    of its thresholds, or None; of its recordings nothing is kept."""
+    """Measurement of a published model, its baselines except for `HEADLINE_ALONE`, and what a
+    gallery decides by; of its recordings nothing is kept."""
     given = evidence.of_published(name)
     others = None
     if name not in HEADLINE_ALONE:
         others = given.measured.baselines(given.baselines())
-    found = given.measured, others, None if isinstance(given.measured, Answers) else given.trials
+    has_unseen = zoo.card(name)["data"].get("test_subjects") != []
+    found = given.measured, others, given.decisions(has_unseen)
     evidence.of_published.cache_clear()
     memory.give_back()
     return found
@@ -37,7 +37,7 @@ def measure(name):
 
 @pytest.fixture(scope="module", params=NAMES)
 def measured(request, data_dir, apart):
-    """Name, measurement, baselines and trials of the thresholds of a model."""
+    """Name, measurement, baselines and thresholds of a model."""
     return request.param, *apart.submit(measure, request.param).result()
 
 
@@ -68,15 +68,17 @@ def test_other_methods_have_the_figures_of_the_card_on_the_same_trials(measured)
         assert_same([said["difference"]], [found["difference"]])
 
 
-def test_thresholds_are_those_of_the_published_file(measured):
-    """Of people whom it has never seen; where it has seen everybody there are none."""
-    name, _, _, trials = measured
+def test_thresholds_are_of_people_whom_the_models_have_not_seen(measured):
+    """Those of the published file; where it has seen everybody, those of a cross-validation."""
+    name, _, _, fresh = measured
     card = zoo.card(name)
-    if not card["thresholds"]:
-        assert card["data"].get("test_subjects") in (None, [])
+    if not fresh.get("thresholds"):
+        assert not card["thresholds"] and "imposters" not in card
         return
-    assert set(card["data"]["test_subjects"]) and card["data"]["train_subjects"]
-    for row in card["thresholds"]:
-        accepted = trials.scores <= row["value"] + 1e-6 * abs(row["value"])
-        assert accepted[~trials.genuine].mean() <= row["far"] + WITHIN
-        assert accepted[trials.genuine].mean() == pytest.approx(row["tar"], abs=WITHIN)
+    assert card["imposters"] == pytest.approx(fresh["imposters"], rel=1e-3)
+    for row, found in zip(card["thresholds"], fresh["thresholds"], strict=True):
+        assert (row["far"], row.get("carried")) == (found["far"], found.get("carried"))
+        assert row["value"] == pytest.approx(found["value"], rel=1e-3)
+        assert row["tar"] == pytest.approx(found["tar"], abs=WITHIN)
+        bounds = row["certificate"]["ci95"]
+        np.testing.assert_allclose(bounds, found["certificate"]["ci95"], rtol=0, atol=WITHIN)

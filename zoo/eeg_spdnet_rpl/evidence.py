@@ -5,7 +5,7 @@ import functools
 from keras_dml.training import pooled
 from zoo import baselines, device_thresholds, eeg
 from zoo.eeg_spdnet_rpl import train
-from zoo.evidence import Evidence
+from zoo.evidence import Evidence, unit_of
 
 # Of the grid the front with the lowest EER on these very people, which favors the baseline.
 STRONGEST = {"average": 3, "standardized": False}
@@ -19,6 +19,7 @@ def evidence(trained):
     return Evidence(
         measured,
         functools.partial(without_network, trained.folds),
+        unit=lambda: unit_of(trained.whole, eeg.trials()),
         on_device=lambda: device_thresholds.rows(
             trained.whole, eeg.trials(), over_folds, trained.folds
         ),

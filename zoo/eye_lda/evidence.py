@@ -3,14 +3,18 @@
 import functools
 
 from zoo import across_films, eye_baselines, eyes
-from zoo.evidence import Evidence
+from zoo.evidence import Evidence, unit_of
 
 
 def evidence(trained):
     """Forty-five people, each by the model of the fold that has not seen them."""
     windows = eyes.one_eye().windows(eyes.WINDOW)
     measured = across_films.of_models(windows, trained.folds)
-    return Evidence(measured, functools.partial(eye_baselines.untrained, windows))
+    return Evidence(
+        measured,
+        functools.partial(eye_baselines.untrained, windows),
+        unit=lambda: unit_of(trained.whole, windows),
+    )
 
 
 def over_folds(distances):

@@ -4,7 +4,7 @@ import functools
 
 from keras_dml.training import pooled
 from zoo import across_films, eye_baselines, eyes
-from zoo.evidence import Evidence
+from zoo.evidence import Evidence, unit_of
 from zoo.eye_qp_wl.train import RIVAL
 
 WHAT = "the n-pair loss on the same quantile pooling, cross-validated alike at its own settings"
@@ -16,7 +16,11 @@ def evidence(trained):
     windows = watchers.windows(eyes.WINDOW)
     measured = across_films.of_models(windows, trained.folds)
     rivals = [trained.controls[name] for name in sorted(trained.controls)]
-    return Evidence(measured, functools.partial(_others, watchers, windows, rivals))
+    return Evidence(
+        measured,
+        functools.partial(_others, watchers, windows, rivals),
+        unit=lambda: unit_of(trained.whole, windows),
+    )
 
 
 def over_folds(distances):

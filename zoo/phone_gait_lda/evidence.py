@@ -8,4 +8,4 @@ over_folds = phone_evidence.over_folds
 def evidence(trained):
     """The discriminants of the groups beside what fits nothing."""
     methods = [phone_baselines.cosine_distances(model) for model in trained.folds]
-    return phone_evidence.evidence(methods, ("log-Euclidean", "spectra"))
+    return phone_evidence.evidence(trained.whole, methods, ("log-Euclidean", "spectra"))

@@ -8,4 +8,4 @@ over_folds = phone_evidence.over_folds
 def evidence(trained):
     """The encoders of the groups beside all closed forms."""
     methods = [phone.of_model(encoder) for encoder in trained.folds]
-    return phone_evidence.evidence(methods, phone_baselines.CLOSED_FORMS)
+    return phone_evidence.evidence(trained.whole, methods, phone_baselines.CLOSED_FORMS)

@@ -4,21 +4,19 @@ import functools
 
 from keras_dml.training import measure, pooled
 from zoo import watch, watch_baselines
-from zoo.evidence import Evidence
+from zoo.evidence import Evidence, unit_of
 
 
 def evidence(trained):
-    """Measures fifteen people, each by the model of the group that has not seen them, and the
-    published file on the five people whom it has not seen."""
+    """Measures fifteen people, each by the model of the group that has not seen them."""
     training, unseen = watch.walks(watch.KNOWN), watch.walks(watch.UNSEEN)
     walkers, groups = training + unseen, watch.groups(training.subjects, unseen.subjects)
     distances = [watch_baselines.cosine(model)(walkers.signals) for model in trained.folds]
     measured = measure.Measurement([], watch.Cross(distances, walkers, groups).trials())
-    of_file = measure.pairwise_distances(trained.whole, unseen.signals)
     return Evidence(
         measured,
         functools.partial(_others, walkers, groups),
-        unseen=watch.claims(of_file, unseen),
+        unit=lambda: unit_of(trained.whole, training),
     )
 
 

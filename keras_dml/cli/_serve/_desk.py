@@ -81,6 +81,7 @@ class Desk:
             denied=found.denied,
             far=found.far,
             extrapolated=found.extrapolated,
+            provisional=found.provisional,
             notes=notes,
         )
 
@@ -100,6 +101,7 @@ class Desk:
             fpir=found.fpir,
             far=found.far,
             extrapolated=found.extrapolated,
+            provisional=found.provisional,
             notes=notes,
         )
 

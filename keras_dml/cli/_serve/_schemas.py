@@ -3,6 +3,7 @@
 from pydantic import BaseModel, Field
 
 FAR = "False accept rate of the threshold; null for a distance of your own."
+PROVISIONAL = "Whether the threshold is that of the model's card, for other people."
 EXTRAPOLATED = "Whether the rate is beyond what its people support: no promise."
 
 
@@ -48,6 +49,7 @@ class Decision(BaseModel):
     denied: bool = Field(description="Whether it is nearest to one marked as another person's.")
     far: float | None = Field(description=FAR)
     extrapolated: bool = Field(description=EXTRAPOLATED)
+    provisional: bool = Field(description=PROVISIONAL)
     notes: list[str]
 
 
@@ -64,11 +66,12 @@ class Identification(BaseModel):
     person: str | None
     tied: list[str] = Field(description="Nearest people who are equally near: no decision.")
     candidates: list[Candidate]
-    threshold: float | None
+    threshold: float | None = Field(description="null: none is set, and nothing is decided.")
     people: int
     fpir: float | None = Field(description="Strangers taken for somebody, up to; null: unknown.")
     far: float | None = Field(description=FAR)
     extrapolated: bool = Field(description=EXTRAPOLATED)
+    provisional: bool = Field(description=PROVISIONAL)
     notes: list[str]
 
 

@@ -26,8 +26,13 @@ const element = (tag, text, parent, name = "") => {
 
 const shown = (value) => (value === null ? "denied" : String(Number(value.toPrecision(4))));
 const percent = (rate) => `${Number((100 * rate).toPrecision(3))} %`;
-const promised = (one) =>
-  `${percent(one.far)}${one.extrapolated ? ", extrapolated: no promise" : ""}`;
+const warned = (one) =>
+  one.provisional
+    ? ", provisional: from the model's card"
+    : one.extrapolated
+      ? ", extrapolated: no promise"
+      : "";
+const promised = (one) => `${percent(one.far)}${warned(one)}`;
 const limited = (found) =>
   found.far === null ? "" : ` The threshold is for FAR ${promised(found)}.`;
 const personPath = (person, rest = "") => `people/${encodeURIComponent(person)}${rest}`;
@@ -126,11 +131,11 @@ const identify = async () => {
     found.fpir === null
       ? ""
       : ` Among so many, up to ${percent(found.fpir)} of strangers are taken for somebody (FPIR).`;
-  const stranger = found.tied.length
-    ? `No decision: ${found.tied.join(" and ")} are equally near`
-    : "A stranger";
+  const tied = `No decision: ${found.tied.join(" and ")} are equally near`;
+  const stranger = found.tied.length ? tied : "A stranger";
+  const nobody = found.threshold === null ? "No decision: no threshold is set" : stranger;
   say(
-    found.person === null ? stranger : `It is ${found.person}`,
+    found.person === null ? nobody : `It is ${found.person}`,
     `The nearest of ${found.people} people, smaller is closer.${limited(found)}${rates}`,
     found.person === null ? "no" : "yes",
   );
@@ -194,7 +199,8 @@ const listThresholds = async () => {
   by("promise").textContent = first
     ? `The strictest: 95 % interval ${first.far_ci95.map(percent).join(" to ")}, ${first.people} ` +
       `people; it accepts ${percent(first.tar)} of the true claims.`
-    : "None is set: run keras-dml calibrate, or give a distance of your own.";
+    : "None is set. Until keras-dml calibrate sets one, that of the model's card decides, if it " +
+      "has one; it is provisional. Or give a distance of your own.";
 };
 
 const refresh = async () => {
