@@ -1,0 +1,261 @@
+"""What a gallery does that few people calibrate: false and true accepts of random groups.
+
+python -m tests.bench.few_people --out build/few_people
+
+Each group is four people who are enrolled with three recordings each, some volunteers who set the
+threshold, and strangers. The card is that of other people: half of the population, or a population
+with other sensors where one is named. Populations are of every data set with people at hand; no
+model has seen them. Distances are computed once and kept in `--out`.
+"""
+
+import pathlib
+import tempfile
+import warnings
+from collections.abc import Callable
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import typer
+
+from keras_dml import zoo
+from keras_dml._files import staged
+from keras_dml.gallery._calibration import calibrated
+from keras_dml.gallery._card_thresholds import HIGHEST
+from keras_dml.training import measure
+from tests.bench import smoke as smoke_run
+from tests.bench.far_promise import made_up_walks
+from zoo import (
+    baselines,
+    eeg,
+    eye_baselines,
+    eyes,
+    gait,
+    phone,
+    phone_baselines,
+    telephone,
+    voices,
+    watch,
+    watch_baselines,
+)
+
+ENROLLED, RECORDINGS, PROBES = 4, 3, 10  # people; of each person, enrolled and as probes
+ON_CARD = 10  # recordings of a person against which imposters of the card are compared
+
+
+class Population(NamedTuple):
+    """People whom no model has seen.
+
+    Attributes:
+        people: Function that gives `keras_dml.training.People`.
+        distances: Function of these people that gives the distances between all recordings.
+        card: Name of another population, of which the card is; None: half of this one.
+    """
+
+    people: Callable
+    distances: Callable
+    card: str | None = None
+
+
+def of_model(name):
+    """Returns a function of people: the distances of a model of the zoo."""
+    return lambda people: measure.pairwise_distances(zoo.load(name), people.signals)
+
+
+def _phones(people):
+    model = phone_baselines.log_euclidean_model(phone.walks())
+    return measure.pairwise_distances(model, people.signals)
+
+
+def _eeg(people):
+    return baselines.log_euclidean(zoo.load("eeg_spdnet_rpl"), people.signals)
+
+
+def _voices(prepare):
+    return voices.of_test(voices.everybody(prepare=prepare))[0]
+
+
+POPULATIONS = {
+    "gait_lda": Population(lambda: gait.walks("test").windows(gait.WINDOW), of_model("gait_lda")),
+    "gait_qp_wl": Population(
+        lambda: gait.walks("test").windows(gait.WINDOW), of_model("gait_qp_wl")
+    ),
+    "callers": Population(telephone.lines, of_model("voice_logcov_lda")),
+    "voices": Population(lambda: _voices(False), of_model("voice_ge2e_sim")),
+    "phones": Population(lambda: phone.walks().windows(phone.WINDOW), _phones),
+    "watches": Population(watch.walks, lambda x: watch_baselines.log_euclidean(x)(x.signals)),
+    "phones, card of watches": Population(
+        lambda: phone.walks().windows(phone.WINDOW),
+        lambda x: watch_baselines.log_euclidean(x)(x.signals),
+        "watches",
+    ),
+    "eyes": Population(
+        lambda: eyes.one_eye().windows(eyes.WINDOW),
+        lambda x: eye_baselines.quantile_distance(x)(x.signals),
+    ),
+    "EEG": Population(eeg.trials, _eeg),
+}
+SMOKE = {
+    "made up": Population(
+        lambda: made_up_walks(each=6), lambda x: baselines.euclidean(baselines.moments(x.signals))
+    )
+}
+
+
+def scores_of(distances, people, enrolled):
+    """Scores of the later recordings of each person against everybody's first ones.
+
+    Args:
+        distances: Distances between all recordings.
+        people: Person of each recording.
+        enrolled: Most recordings of a person that probes are compared with.
+
+    Returns:
+        `(scores, owners)`: shape `(probes, people)`, and the index of each probe's person.
+    """
+    columns, rows, owners = [], [], []
+    for name in np.unique(people):
+        own = np.flatnonzero(people == name)
+        if len(own) < 2:
+            continue
+        columns.append(own[: min(enrolled, len(own) // 2)])
+        rows.append(own[len(own) // 2 :][:PROBES])
+        owners += len(rows[-1]) * [len(columns) - 1]
+    rows = np.concatenate(rows)
+    scores = [distances[np.ix_(rows, own)].min(axis=1) for own in columns]
+    return np.stack(scores, axis=1).astype(np.float64), np.array(owners)
+
+
+def claims_among(scores, owners, group):
+    """Scores of all claims among a group, and the two people of each claim."""
+    rows = np.isin(owners, group)
+    probes, claimed = np.broadcast_arrays(owners[rows, None], np.array(group))
+    return scores[np.ix_(rows, group)].ravel(), probes.ravel(), claimed.ravel()
+
+
+def card_of(scores, owners, group, far):
+    """A card with the imposters of a group and one threshold."""
+    found, probes, claimed = claims_among(scores, owners, group)
+    false = found[probes != claimed]
+    row = {"far": far, "value": float(np.quantile(false, far)), "tar": 1.0, "tar_ci95": [0, 1]}
+    row |= {"far_ci95": [0, 1], "people": len(group), "trials": len(false), "enrolled": ON_CARD}
+    imposters = {"mean": float(false.mean()), "stddev": float(false.std())}
+    return {"thresholds": [row], "imposters": imposters}
+
+
+def groups_of(own, card, far, volunteers, draws, seed):
+    """Rates of random groups.
+
+    Args:
+        own: `(scores, owners)` of the population, and those for a card of it.
+        card: `(scores, owners)` of the population of the card; None: half of this one.
+        far: Rate that is wanted.
+        volunteers: Number of people who set the threshold.
+        draws: Number of groups.
+        seed: Seed of the groups.
+
+    Returns:
+        Shape `(draws, 5)`: false and true accepts by the calibrated threshold, its upper bound, and
+        false and true accepts by the card's threshold; None where the people are too few.
+    """
+    (scores, owners), of_card = own
+    people, needed = scores.shape[1], ENROLLED + volunteers + 2
+    known = 0 if card is not None else min(people // 2, people - needed)
+    if people - known < needed or (card is None and known < 5):
+        return None
+    rng, rates = np.random.default_rng(seed), []
+    for _ in range(draws):
+        names = rng.permutation(people)
+        if card is None:
+            about = card_of(*of_card, names[:known], far)
+        else:
+            about = card_of(*card, np.arange(card[0].shape[1]), far)
+        enrolled = names[known : known + ENROLLED]
+        setting = names[known + ENROLLED : known + ENROLLED + volunteers]
+        strangers = names[known + ENROLLED + volunteers :]
+        found = calibrated(*claims_among(scores, owners, setting), far, card=about)
+        true = scores[np.arange(len(owners)), owners][np.isin(owners, enrolled)]
+        false = scores[np.ix_(np.isin(owners, strangers), enrolled)]
+        value, of_others = found.value, about["thresholds"][0]["value"]
+        rates.append(
+            [(false <= value).mean(), (true <= value).mean(), found.far_ci95[1]]
+            + [(false <= of_others).mean(), (true <= of_others).mean()]
+        )
+    return np.array(rates)
+
+
+def distances_of(name, population, folder):
+    """Distances between all recordings and the person of each, from a file where there is one."""
+    path = folder / f"{name}.npz"
+    if not path.exists():
+        people = population.people()
+        found = np.asarray(population.distances(people), np.float32)
+        with staged(path) as part, part.open("wb") as file:
+            np.savez(file, distances=found, people=np.array(list(map(str, people.subjects))))
+    with np.load(path) as file:
+        return file["distances"], file["people"]
+
+
+def said(rates, far):
+    """Rates of groups in words."""
+    false, true, highest = 100 * rates[:, 0], 100 * rates[:, 1], 100 * rates[:, 2]
+    card = 100 * rates[:, 3:].mean(axis=0)
+    return (
+        f"strangers {false.mean():.1f} % (97.5 % of groups up to {np.quantile(false, 0.975):.0f} "
+        f"%), above the rate in {100 * (false > 100 * far).mean():.0f} % of groups, inside the "
+        f"interval in {100 * (false <= highest).mean():.0f} %; genuine {true.mean():.0f} %; by the "
+        f"card as it is {card[0]:.1f} and {card[1]:.0f} %"
+    )
+
+
+def main(
+    out: Annotated[pathlib.Path, typer.Option(help="Folder of the distances.")] = pathlib.Path(
+        "build/few_people"
+    ),
+    volunteers: Annotated[list[int] | None, typer.Option(help="Their number. [default: 6]")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Populations, instead of all.")] = None,
+    draws: Annotated[int, typer.Option(help="Random groups of each population.")] = 200,
+    seed: Annotated[int, typer.Option(help="Of the groups.")] = 0,
+    smoke: Annotated[bool, typer.Option("--smoke", help=smoke_run.HELP)] = False,
+):
+    """Prints the rates of random groups for each population, rate and number of volunteers."""
+    if smoke:
+        with tempfile.TemporaryDirectory() as folder:
+            measure_groups(SMOKE, pathlib.Path(folder), [6], [0.05], 2, seed)
+        return
+    out.mkdir(parents=True, exist_ok=True)
+    populations = {name: POPULATIONS[name] for name in only or POPULATIONS}
+    measure_groups(populations, out, volunteers or [6], list(HIGHEST), draws, seed)
+
+
+def measure_groups(populations, out, counts, fars, draws, seed):
+    """Prints a line for each number of volunteers, rate and population, and one for all of them.
+
+    Args:
+        populations: Dict of `Population`, with those that are the card of another.
+        out: Folder of the distances.
+        counts: Numbers of volunteers.
+        fars: Rates that are wanted.
+        draws: Number of groups.
+        seed: Seed of the groups.
+    """
+    found = {name: distances_of(name, one, out) for name, one in populations.items()}
+    for count in counts:
+        for far in fars:
+            everybody = []
+            for name, population in populations.items():
+                own = scores_of(*found[name], RECORDINGS), scores_of(*found[name], ON_CARD)
+                other = population.card
+                card = None if other is None else scores_of(*found[other], ON_CARD)
+                with warnings.catch_warnings(action="ignore", category=UserWarning):
+                    rates = groups_of(own, card, far, count, draws, seed)
+                if rates is None:
+                    continue
+                everybody.append(rates)
+                print(f"{count} volunteers, {100 * far:g} %, {name}: {said(rates, far)}")
+            if everybody:
+                together = said(np.concatenate(everybody), far)
+                print(f"{count} volunteers, {100 * far:g} %, all: {together}", flush=True)
+
+
+if __name__ == "__main__":
+    typer.run(main)
