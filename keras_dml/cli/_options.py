@@ -9,6 +9,12 @@ import typer
 
 from keras_dml.cli import _completion
 
+Distances = Annotated[
+    bool,
+    typer.Option(
+        "--distances", help="Print the model's distances in the place of closeness from 0 to 100."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")]
 DataDir = Annotated[
     pathlib.Path | None,

@@ -22,13 +22,17 @@ def run(
     max_gap: _options.MaxGap = None,
     key: _options.Key = None,
     keys: _options.Keys = None,
+    distances: _options.Distances = False,
     as_json: _options.AsJson = False,
 ):
     """Identify the person of recordings: the nearest one enrolled, or a stranger.
 
-    Several files are of one moment and decided on together. If nobody is within the threshold, it
-    is a stranger. Until `keras-dml calibrate` sets a threshold, that of the model's card decides,
-    which is provisional; without one the nearest people are listed and nothing is decided.
+    Several files are of one moment and decided on together. People are listed by closeness: 100 is
+    as close as the same recording, 0 as far as other people usually are. If nobody is close enough
+    for the threshold, it is a stranger.
+
+    Until `keras-dml calibrate` sets a threshold, that of the model's card decides, which is
+    provisional; without one the nearest people are listed and nothing is decided.
 
     With n people enrolled a stranger is taken for one of them up to n times as often as the
     threshold's rate says (FPIR). Somebody who is enrolled may be taken for a stranger, or for
@@ -40,6 +44,7 @@ def run(
     Example: keras-dml identify family.db new.csv
     """
     from keras_dml.cli import _answers, _console, _galleries
+    from keras_dml.gallery import _results
 
     reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with _answers.answered():
@@ -51,7 +56,12 @@ def run(
             found = opened.identify(recordings, top, far=far, threshold=threshold)
     if as_json:
         candidates = [
-            {"person": one.person, "score": _answers.number(one.score)} for one in found.candidates
+            {
+                "person": one.person,
+                "score": _answers.number(one.score),
+                "closeness": found.closeness(one),
+            }
+            for one in found.candidates
         ]
         _console.json_object(
             {
@@ -69,10 +79,15 @@ def run(
         )
     else:
         _console.echo(f"[bold]{_console.plain(found.answer)}[/bold]")
-        rows = [(one.person, f"{one.score:.4g}") for one in found.candidates]
-        _console.table(("nearest", "distance"), rows)
+        by_distance = distances or found.scale is None
+        rows = [
+            (one.person, f"{one.score:.4g}" if by_distance else f"{found.closeness(one):.1f}")
+            for one in found.candidates
+        ]
+        _console.table(("nearest", "distance" if by_distance else "closeness of 100"), rows)
         rates = found.rates or f"{found.people} people enrolled"
-        _console.echo(", ".join(filter(None, [found.limit, rates])))
+        limit = _results.limit_in_words(found, distances)
+        _console.echo(", ".join(filter(None, [limit, rates])))
     if found.tied or found.threshold is None:
         raise typer.Exit(_statuses.ERROR)
     _statuses.answer(found.person is not None)

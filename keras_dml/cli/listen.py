@@ -1,7 +1,6 @@
 """`keras-dml listen GALLERY PERSON FILE`: decides on a claim as soon as it can be."""
 
 import contextlib
-import dataclasses
 from typing import Annotated
 
 import typer
@@ -80,7 +79,8 @@ def run(
                 f"{reader.duration(window * listening.boundary.windows)}."
             )
     if as_json:
-        found = dataclasses.asdict(heard)
+        found = {**vars(heard), "closeness": heard.closeness}
+        del found["scale"]
         found |= {name: _answers.number(found[name]) for name in ("score", "threshold")}
         _console.json_object({**found, "notes": reader.notes})
     else:

@@ -18,13 +18,14 @@ def run(
     max_gap: _options.MaxGap = None,
     key: _options.Key = None,
     keys: _options.Keys = None,
+    distances: _options.Distances = False,
     as_json: _options.AsJson = False,
 ):
     """Verify that recordings are a person's: accepted or rejected.
 
-    Several files are of one moment and decided on together. The score is a distance, smaller is
-    closer; up to the threshold it is accepted. Until `keras-dml calibrate` sets a threshold, that
-    of the model's card decides, which is provisional.
+    Several files are of one moment and decided on together. They are accepted if they are close
+    enough: 100 is as close as the same recording, 0 as far as other people usually are. Until
+    `keras-dml calibrate` sets a threshold, that of the model's card decides, which is provisional.
 
     Exit status: 0 accepted, 1 rejected, 2 no decision.
 
@@ -46,6 +47,7 @@ def run(
                 "accepted": found.accepted,
                 "person": found.person,
                 "score": _answers.number(found.score),
+                "closeness": found.closeness,
                 "threshold": _answers.number(found.threshold),
                 "denied": found.denied,
                 "far": found.far,
@@ -55,5 +57,5 @@ def run(
             }
         )
     else:
-        _console.echo(_console.plain(found))
+        _console.echo(_console.plain(found.in_words(distances)))
     _statuses.answer(found.accepted)

@@ -21,6 +21,7 @@ from keras_dml.gallery._calibration import (
 )
 from keras_dml.gallery._card_thresholds import provisional
 from keras_dml.gallery._choice import not_calibrated, threshold_of
+from keras_dml.gallery._closeness import scale_of
 from keras_dml.gallery._names import checked_people, composed
 from keras_dml.gallery._repeats import rows_to_mark
 from keras_dml.gallery._results import Candidate, Decision, Identification, Threshold
@@ -70,8 +71,8 @@ class Decisions:
         person, known = self._enrolled(person)
         scores, denied = known.scores(self._model, self._embedded(recordings), [person])
         score, denied = float(scores[0]), bool(denied[0])  # NumPy would round the limit to float32
-        rate = () if used is None else (used.far, used.extrapolated, used.provisional)
-        return Decision(score <= limit and not denied, person, score, limit, denied, *rate)
+        rates = {"scale": scale_of(self._model, known), **_rates(used)}
+        return Decision(score <= limit and not denied, person, score, limit, denied, **rates)
 
     def identify(self, recordings, top: int = 5, *, far=None, threshold=None) -> Identification:
         """Decides who it is, or that it is a stranger; nobody if people are equally near.
@@ -106,10 +107,9 @@ class Decisions:
         is_near = limit is not None and math.isfinite(least) and least <= limit
         tied = tied if is_near and len(tied) > 1 else ()
         person = nearest[0].person if is_near and not tied else None
-        rates = {}
-        if used is not None:
-            rates = {"far": used.far, "extrapolated": used.extrapolated}
-            rates |= {"fpir": used.among(people), "provisional": used.provisional}
+        rates = {"scale": scale_of(self._model, templates), **_rates(used)}
+        if used is not None and used.is_counted and used.among(people) < 1:
+            rates["fpir"] = used.among(people)
         return Identification(person, nearest, limit, people, tied=tied, **rates)
 
     def reject(self, person: str, recordings) -> None:
@@ -279,3 +279,11 @@ class Decisions:
         if person not in known.names:
             raise KeyError(self._unknown(person, self.people()))
         return person, known
+
+
+def _rates(threshold):
+    """What an answer says of the `Threshold` that it is by, or of None."""
+    if threshold is None:
+        return {}
+    names = ("far", "extrapolated", "provisional")
+    return {name: getattr(threshold, name) for name in names}

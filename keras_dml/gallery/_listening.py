@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 
 from keras_dml import inputs
 from keras_dml._arrays import real
+from keras_dml.gallery._closeness import Scale, scale_of
+from keras_dml.gallery._results import measured_in_words
 
 ANSWERS = {True: "accepted", False: "rejected", None: "not yet"}
 
@@ -25,6 +28,7 @@ class Heard:
         steps: Steps of these windows.
         seconds: Their time, where the model knows its rate; else None.
         denied: Whether a window is nearest to one that was marked as not this person's.
+        scale: As in `keras_dml.gallery.Decision`.
     """
 
     accepted: bool | None
@@ -34,18 +38,27 @@ class Heard:
     steps: int
     seconds: float | None
     denied: bool
+    scale: Scale | None = None
 
     @property
     def answer(self):
         """`"accepted"`, `"rejected"` or `"not yet"`."""
         return ANSWERS[self.accepted]
 
+    @property
+    def closeness(self):
+        """As in `keras_dml.gallery.Decision`; None before the first window is full."""
+        is_known = self.score is not None and self.scale is not None
+        return self.scale.closeness(self.score) if is_known else None
+
     def __str__(self):
         said = f"{self.person} {self.answer} after {self.steps:,} steps"
         if self.seconds is not None:
             said += f" ({self.seconds:.3g} s)"
         if self.score is not None:
-            said += f": {self.score:.4g}, threshold {self.threshold:.4g}"
+            said += f": {measured_in_words(self.score, self.scale)}"
+            if math.isfinite(self.threshold):
+                said += f", threshold {measured_in_words(self.threshold, self.scale)}"
         return said + (", nearest to a window marked as another person's" if self.denied else "")
 
 
@@ -89,6 +102,7 @@ class Listening:
         self._taken = signals_of(gallery.model)
         self._rest = np.empty((0, self._taken.shape[1]), np.float32)
         self._sum, self._windows = 0.0, 0
+        self._scale = scale_of(gallery._model, gallery._enrolled(person)[1])
         self.heard = self._said(None)
 
     @property
@@ -151,6 +165,7 @@ class Listening:
             steps=steps,
             seconds=None if rate is None else steps / rate,
             denied=denied,
+            scale=self._scale,
         )
 
     def _checked(self, chunk):

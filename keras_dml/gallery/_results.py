@@ -7,6 +7,7 @@ import math
 from typing import NamedTuple
 
 from keras_dml import evaluation
+from keras_dml.gallery._closeness import Scale
 
 PROVISIONAL = "from the model's card"
 MOVED = "the card's, moved to these people"
@@ -150,6 +151,11 @@ class Threshold:
         return self.far < self.strictest and self.method not in (MOVED, PROVISIONAL)
 
     @property
+    def is_counted(self):
+        """Whether the rate was counted over people of the gallery, who support it."""
+        return not self.extrapolated and self.method not in (MOVED, PROVISIONAL)
+
+    @property
     def provisional(self):
         """Whether it is of the people of the model's card, and not of the people of the gallery."""
         return self.method == PROVISIONAL
@@ -200,6 +206,7 @@ class Decision:
         far: False accept rate of the threshold; None for a threshold of your own.
         extrapolated: Whether that rate is no promise, see `Threshold.extrapolated`.
         provisional: Whether the threshold is the card's, see `Threshold.provisional`.
+        scale: What the distances mean, for `closeness`; None where nothing says what is far.
     """
 
     accepted: bool
@@ -210,11 +217,27 @@ class Decision:
     far: float | None = None
     extrapolated: bool = False
     provisional: bool = False
+    scale: Scale | None = None
 
-    def __str__(self):
+    @property
+    def closeness(self):
+        """How close the recordings are: 0 as far as other people usually are, 100 as close as the
+        same recording; None without a scale."""
+        return None if self.scale is None else self.scale.closeness(self.score)
+
+    def in_words(self, distances=False):
+        """Returns the decision in words.
+
+        Args:
+            distances: Whether to name the model's distances in the place of closeness.
+        """
         said = "accepted" if self.accepted else "rejected"
         reason = ", nearest to a recording marked as another person's" if self.denied else ""
-        return f"{self.person} {said}: {self.score:.4g}, {limit_in_words(self)}{reason}"
+        measured = measured_in_words(self.score, self.scale, distances)
+        return f"{self.person} {said}: {measured}, {limit_in_words(self, distances)}{reason}"
+
+    def __str__(self):
+        return self.in_words()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -236,12 +259,13 @@ class Identification:
             the candidates are all that is known.
         people: Number of people that were compared.
         fpir: False positive identification rate among so many people, see `Threshold.among`; None
-            for a threshold of your own.
+            if the threshold's rate was not counted over people, or the bound is 1.
         far: False accept rate of the threshold; None for a threshold of your own.
         extrapolated: Whether these rates are no promise, see `Threshold.extrapolated`.
         provisional: Whether the threshold is the card's, see `Threshold.provisional`.
         tied: The nearest people, if two or more within the threshold are equally near: there is no
             decision between them. Otherwise empty.
+        scale: As in `Decision`.
     """
 
     person: str | None
@@ -253,6 +277,7 @@ class Identification:
     extrapolated: bool = False
     provisional: bool = False
     tied: tuple[str, ...] = ()
+    scale: Scale | None = None
 
     @property
     def answer(self):
@@ -263,31 +288,50 @@ class Identification:
             return f"no decision: {' and '.join(self.tied)} are equally near"
         return self.person or "a stranger"
 
-    @property
-    def limit(self):
-        """The threshold in words; empty if there is none."""
-        return "" if self.threshold is None else limit_in_words(self)
+    def closeness(self, candidate):
+        """Returns how close a candidate is, see `Decision.closeness`."""
+        return None if self.scale is None else self.scale.closeness(candidate.score)
 
     @property
     def rates(self):
-        """FPIR in words; empty for a threshold of your own."""
+        """FPIR in words; empty without one."""
         if self.fpir is None:
             return ""
         return f"among {self.people} people FPIR up to {100 * self.fpir:.3g} %"
 
     def __str__(self):
-        nearest = ", ".join(f"{one.person} {one.score:.4g}" for one in self.candidates)
-        words = [nearest, *filter(None, [self.limit, self.rates])]
+        nearest = ", ".join(
+            f"{one.person} {measured_in_words(one.score, self.scale)}" for one in self.candidates
+        )
+        words = [nearest, *filter(None, [limit_in_words(self), self.rates])]
         return f"{self.answer} ({'; '.join(words)})"
 
 
-def limit_in_words(answer):
-    """The threshold of an answer, and the rate that it is for.
+def measured_in_words(score, scale, distances=False):
+    """Returns a score in words.
 
     Args:
+        score: A distance.
+        scale: `Scale`, or None.
+        distances: Whether to name the distance although there is a scale.
+    """
+    if scale is None or distances:
+        return f"distance {score:.4g}"
+    return f"closeness {scale.closeness(score):.1f} of 100"
+
+
+def limit_in_words(answer, distances=False):
+    """Returns the threshold of an answer and the rate that it is for; empty if there is none.
+
+    Args:
+        distances: As in `measured_in_words`.
         answer: With `threshold`, `far`, `extrapolated` and `provisional`, such as a `Decision`.
     """
+    if answer.threshold is None:
+        return ""
     rate = "" if answer.far is None else f" for FAR {100 * answer.far:g} %"
     warning = ", extrapolated: no promise" if answer.extrapolated else ""
     warning = f", provisional: {PROVISIONAL}" if answer.provisional else warning
-    return f"threshold {answer.threshold:.4g}{rate}{warning}"
+    if answer.scale is None or distances:
+        return f"threshold {answer.threshold:.4g}{rate}{warning}"
+    return f"threshold {answer.scale.closeness(answer.threshold):.1f}{rate}{warning}"

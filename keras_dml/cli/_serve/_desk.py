@@ -77,6 +77,8 @@ class Desk:
             accepted=found.accepted,
             person=found.person,
             score=_answers.number(found.score),
+            closeness=found.closeness,
+            needed=_closeness_of(found, found.threshold),
             threshold=_answers.number(found.threshold),
             denied=found.denied,
             far=found.far,
@@ -93,10 +95,15 @@ class Desk:
             person=found.person,
             tied=found.tied,
             candidates=[
-                _schemas.Candidate(person=one.person, score=_answers.number(one.score))
+                _schemas.Candidate(
+                    person=one.person,
+                    score=_answers.number(one.score),
+                    closeness=found.closeness(one),
+                )
                 for one in found.candidates
             ],
             threshold=_answers.number(found.threshold),
+            needed=_closeness_of(found, found.threshold),
             people=found.people,
             fpir=found.fpir,
             far=found.far,
@@ -143,6 +150,12 @@ class Desk:
                     raise
             texts = [*reader.unsaid, *reader.notes, *(str(warning.message) for warning in met)]
             notes += [self._told.words(text, files) for text in dict.fromkeys(texts)]
+
+
+def _closeness_of(answer, threshold):
+    """Closeness from which on an answer accepts; None without a threshold or a scale."""
+    unknown = threshold is None or answer.scale is None
+    return None if unknown else answer.scale.closeness(threshold)
 
 
 def _windows(reader, files):

@@ -3,6 +3,8 @@
 from pydantic import BaseModel, Field
 
 FAR = "False accept rate of the threshold; null for a distance of your own."
+CLOSENESS = "0: as far as other people usually are; 100: as close as the same recording."
+NEEDED = "Closeness from which on it is accepted; null: not known."
 PROVISIONAL = "Whether the threshold is that of the model's card, for other people."
 EXTRAPOLATED = "Whether the rate is beyond what its people support: no promise."
 
@@ -45,6 +47,8 @@ class Decision(BaseModel):
     accepted: bool
     person: str
     score: float | None = Field(description="A distance, smaller is closer; null if denied.")
+    closeness: float | None = Field(description=CLOSENESS)
+    needed: float | None = Field(description=NEEDED)
     threshold: float | None = Field(description="Accepted up to it; null if it is infinite.")
     denied: bool = Field(description="Whether it is nearest to one marked as another person's.")
     far: float | None = Field(description=FAR)
@@ -58,6 +62,7 @@ class Candidate(BaseModel):
 
     person: str
     score: float | None
+    closeness: float | None = Field(description=CLOSENESS)
 
 
 class Identification(BaseModel):
@@ -67,6 +72,7 @@ class Identification(BaseModel):
     tied: list[str] = Field(description="Nearest people who are equally near: no decision.")
     candidates: list[Candidate]
     threshold: float | None = Field(description="null: none is set, and nothing is decided.")
+    needed: float | None = Field(description=NEEDED)
     people: int
     fpir: float | None = Field(description="Strangers taken for somebody, up to; null: unknown.")
     far: float | None = Field(description=FAR)

@@ -16,7 +16,7 @@ from keras_dml.training.own.task import Task
 from keras_dml.training.people import People
 from keras_dml.zoo import catalog
 
-FARS = (0.05, 0.01, 0.001)
+FARS = pooled.FARS
 SHOWN = 6  # channels
 BUILDER = "recordings of one's own"
 LICENCE = (
@@ -156,13 +156,14 @@ def build(made, gate, command, minutes):
         "figures": [_figure(one) for one in scored],
         "figures_are": _figures_are(made),
         "baselines": [_baseline(own, one) for one in scored if one.method != made.method],
-        "thresholds": thresholds(made),
+        **thresholds(made),
         "support": supported,
     }
 
 
 def thresholds(made):
-    """The card's `thresholds`, carried over from the models of the groups to that of all people.
+    """The card's `thresholds` and `imposters`, carried over from the models of the groups to the
+    model of all people.
 
     Args:
         made: `Made`.
@@ -171,14 +172,12 @@ def thresholds(made):
     chosen = choice.best_elsewhere(made.scored)
     carried = {far: across.threshold(one, chosen, far) for far in FARS}
     carried = {far: found for far, found in carried.items() if found is not None}
-    if not carried:
-        return []
     windows = across.for_unit(made.task, made.people)
-    unit = across.unit(made.model, windows, across.Embedder())
-    return [
+    unit, offset = across.unit(made.model, windows, across.Embedder()), across.offset(made.model)
+    rows = [
         {
             "far": far,
-            "value": float(certified.threshold * unit - across.offset(made.model)),
+            "value": float(certified.threshold * unit - offset),
             "trials": certified.trials,
             "tar": float(rates.tar),
             "tar_ci95": list(map(float, rates.tar_ci95)),
@@ -197,6 +196,7 @@ def thresholds(made):
         }
         for far, (certified, rates) in carried.items()
     ]
+    return {"thresholds": rows, "imposters": pooled.imposters(one.joined, float(unit), offset)}
 
 
 def _own(made):

@@ -74,25 +74,23 @@ const say = (answer, detail, kind = "") => {
 
 const note = (texts) => texts.forEach((text) => element("li", text, by("notes")));
 
-// A line for each score; accepted is what lies in the green, up to the threshold.
-const draw = (candidates, threshold) => {
-  const numbers = [...candidates.map((one) => one.score), threshold].filter((one) => one !== null);
-  const low = Math.min(0, ...numbers);
-  const span = (Math.max(...numbers, low) - low) * 1.1 || 1;
-  const place = (value) => `${(100 * (value - low)) / span}%`;
-  for (const { person, score } of candidates) {
+// A line for each person; accepted is what lies in the green, from the closeness needed up.
+const draw = (candidates, needed) => {
+  for (const { person, score, closeness } of candidates) {
     const row = element("div", "", by("scores"), "score");
     const label = element("div", "", row, "label");
     element("span", person, label);
-    const limit = threshold === null ? "" : `, threshold ${shown(threshold)}`;
-    element("span", score === null ? "denied" : `distance ${shown(score)}${limit}`, label);
+    const limit = needed === null ? "" : `, ${needed.toFixed(1)} is needed`;
+    const close = closeness === null ? "" : `closeness ${closeness.toFixed(1)} of 100${limit}`;
+    element("span", score === null ? "denied" : close, label);
+    if (closeness === null) continue;
     const bar = element("div", "", row, "bar");
     bar.setAttribute("aria-hidden", "true");
-    if (threshold !== null) {
-      element("div", "", bar, "within").style.width = place(threshold);
-      element("div", "", bar, "limit").style.left = place(threshold);
+    if (needed !== null) {
+      element("div", "", bar, "within").style.left = `${needed}%`;
+      element("div", "", bar, "limit").style.left = `${needed}%`;
     }
-    if (score !== null) element("div", "", bar, "mark").style.left = place(score);
+    if (score !== null) element("div", "", bar, "mark").style.left = `${closeness}%`;
   }
 };
 
@@ -120,7 +118,7 @@ const verify = async () => {
   const reason = found.denied ? "It is nearest to a recording marked as another person's." : "";
   const told = found.accepted ? `Accepted: it is ${person}` : `Rejected: not ${person}`;
   say(told, `${reason}${limited(found)}`, found.accepted ? "yes" : "no");
-  draw([found], found.threshold);
+  draw([found], found.needed);
   note(found.notes);
   await explain(person);
 };
@@ -136,10 +134,10 @@ const identify = async () => {
   const nobody = found.threshold === null ? "No decision: no threshold is set" : stranger;
   say(
     found.person === null ? nobody : `It is ${found.person}`,
-    `The nearest of ${found.people} people, smaller is closer.${limited(found)}${rates}`,
+    `The nearest of ${found.people} people.${limited(found)}${rates}`,
     found.person === null ? "no" : "yes",
   );
-  draw(found.candidates, found.threshold);
+  draw(found.candidates, found.needed);
   note(found.notes);
   if (found.candidates.length) await explain(found.candidates[0].person);
 };

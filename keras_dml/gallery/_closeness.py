@@ -1,0 +1,47 @@
+"""Distances as closeness from 0 to 100, which people read more easily than a model's distances."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+MOST = 50  # people whose recordings are compared with themselves
+
+
+class Scale(NamedTuple):
+    """What a model's distances mean.
+
+    Attributes:
+        same: Distance of a recording to itself.
+        other: Usual distance of a recording to another person.
+    """
+
+    same: float
+    other: float
+
+    def closeness(self, distance):
+        """Returns how close a distance is: 0 as far as other people usually are or further, 100 as
+        close as the same recording.
+
+        Args:
+            distance: The distance; infinite: 0.
+        """
+        share = (self.other - distance) / (self.other - self.same)
+        return 100 * float(np.clip(share, 0.0, 1.0))
+
+
+def scale_of(model, templates):
+    """Returns the `Scale` of a gallery; None if the model's card does not say what is far.
+
+    Args:
+        model: `GalleryModel`.
+        templates: `Templates` of a person or more.
+    """
+    imposters = (model.card or {}).get("imposters")
+    first = [templates.enrolled_of(name)[:1] for name in templates.names[:MOST]]
+    if imposters is None or not first:
+        return None
+    first = np.concatenate(first)
+    same = float(np.mean(np.diag(model.distances(first, first)), dtype=np.float64))
+    return Scale(same, imposters["mean"]) if imposters["mean"] > same else None
