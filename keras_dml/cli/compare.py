@@ -16,9 +16,6 @@ Recording = Annotated[
 ]
 
 
-SIMILARITIES = ("cosine", "learned_similarity")  # distances that are negative similarities
-
-
 class _Comparison:
     """A model as `_galleries.Reader` asks a gallery for it."""
 
@@ -52,9 +49,12 @@ def run(
     time: _options.Time = None,
     time_unit: _options.TimeUnit = None,
     max_gap: _options.MaxGap = None,
+    distances: _options.Distances = False,
     as_json: _options.AsJson = False,
 ):
-    """Compare two recordings without a gallery: their distance, and what the card says of it.
+    """Compare two recordings without a gallery: how close they are, and what the card says of it.
+
+    100 is as close as the same recording, 0 as far as two people usually are.
 
     The card's thresholds were measured on its own people and sensors. They say how often recordings
     of two people are as close as that, and how often recordings of one person are. A recording that
@@ -66,6 +66,7 @@ def run(
     Example: keras-dml compare monday.csv friday.csv --model gait_qp_wl
     """
     from keras_dml.cli import _answers, _console, _galleries, _models
+    from keras_dml.gallery import _closeness, _results
 
     reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with _answers.answered():
@@ -80,13 +81,16 @@ def run(
         windows = [reader.read(path) for path in paths]
         reader.say()
         embeddings = [inference.embed(comparison.model, part) for part in windows]
-        distances = inference.distance(comparison.model, *embeddings)
-        distance = float(distances.min(axis=1).mean())
+        between = inference.distance(comparison.model, *embeddings)
+        distance = float(between.min(axis=1).mean())
         card = models.card_of(comparison.model) or {}
+        alone = inference.distance(comparison.model, embeddings[1], embeddings[1])
+        scale = _closeness.scale_by(card, alone.diagonal().mean())
     if as_json:
         _console.json_object(
             {
                 "distance": distance,
+                "closeness": None if scale is None else scale.closeness(distance),
                 "model": name,
                 "thresholds": [
                     {**row, "accepted": distance <= row["value"]}
@@ -96,22 +100,20 @@ def run(
             }
         )
         return
-    is_similarity = card.get("embedding", {}).get("distance") in SIMILARITIES
-    if is_similarity:
-        _console.echo(f"similarity {-distance:.4g}, larger is closer")
-    else:
-        _console.echo(f"distance {distance:.4g}, smaller is closer")
-    _console.echo(_console.plain(_verdict(card, distance, -1 if is_similarity else 1)))
+    scale = None if distances else scale
+    _console.echo(_results.measured_in_words(distance, scale))
+    _console.echo(_console.plain(_verdict(card, distance, scale)))
 
 
-def _verdict(card, distance, sign):
+def _verdict(card, distance, scale):
     """Returns what the thresholds of a card say about a distance.
 
     Args:
         card: The card, or {}.
         distance: The distance.
-        sign: Factor of the thresholds that are shown: -1 for similarities.
+        scale: `Scale` by which thresholds are shown; None: as distances.
     """
+    from keras_dml.gallery import _results
     from keras_dml.zoo import catalog, headline
 
     rows = card.get("thresholds", ())
@@ -120,11 +122,12 @@ def _verdict(card, distance, sign):
         return f"The card of the model has no threshold to compare it with.{measured}"
     lines = []
     for row in sorted(rows, key=lambda row: row["far"]):
+        limit = _results.measured_in_words(row["value"], scale)
         side = "closer" if distance <= row["value"] else "farther"
         lines.append(
-            f"{side} than the card's threshold {sign * row['value']:.4g}, within which "
+            f"{side} than the card's threshold, {limit}, within which "
             f"{100 * row['far']:g} % of the trials of two people lie (95 % interval "
-            f"{catalog.percents(row['far_ci95'])}) and "
+            f"{catalog.percents(catalog.far_interval(row))}) and "
             f"{catalog.with_interval(row['tar'], row['tar_ci95'])} of the trials of one person"
         )
     return "\n".join([*lines, headline.words(card)])

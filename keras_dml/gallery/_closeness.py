@@ -31,17 +31,28 @@ class Scale(NamedTuple):
         return 100 * float(np.clip(share, 0.0, 1.0))
 
 
+def scale_by(card, same):
+    """Returns the `Scale` of a model; None if its card does not say what is far.
+
+    Args:
+        card: Card of the model, or None.
+        same: Distance of a recording to itself.
+    """
+    imposters = (card or {}).get("imposters")
+    if imposters is None or not imposters["mean"] > same:
+        return None
+    return Scale(float(same), imposters["mean"])
+
+
 def scale_of(model, templates):
-    """Returns the `Scale` of a gallery; None if the model's card does not say what is far.
+    """Returns the `Scale` of a gallery, see `scale_by`.
 
     Args:
         model: `GalleryModel`.
         templates: `Templates` of a person or more.
     """
-    imposters = (model.card or {}).get("imposters")
     first = [templates.enrolled_of(name)[:1] for name in templates.names[:MOST]]
-    if imposters is None or not first:
+    if not first:
         return None
     first = np.concatenate(first)
-    same = float(np.mean(np.diag(model.distances(first, first)), dtype=np.float64))
-    return Scale(same, imposters["mean"]) if imposters["mean"] > same else None
+    return scale_by(model.card, np.mean(np.diag(model.distances(first, first)), dtype=np.float64))

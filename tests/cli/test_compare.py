@@ -43,9 +43,12 @@ def test_the_distance_is_the_model_s_and_the_card_is_asked(command, utterances):
     assert [row["accepted"] for row in found["thresholds"]] == [
         found["distance"] <= row["value"] for row in rows
     ]
-    code, out, _ = command("compare", *utterances, "--model", "vowels_qp_wl")
+    code, out, _ = command("compare", *utterances, "--model", "vowels_qp_wl", "--distances")
     assert code == 0 and f"distance {found['distance']:.4g}" in out
     assert f"{rows[0]['value']:.4g}" in out and "1 %" in out
+    mean = zoo.card("vowels_qp_wl")["imposters"]["mean"]
+    expected = 100 * (mean - found["distance"]) / mean
+    assert found["closeness"] == pytest.approx(max(expected, 0), abs=0.1)
     near = compared(command, utterances[0], utterances[0], "--model", "vowels_qp_wl")
     assert near["distance"] < 1e-3 and all(row["accepted"] for row in near["thresholds"])
 
@@ -61,7 +64,7 @@ def test_no_distance_of_a_similarity_is_shown_as_negative(command, tmp_path):
         np.savetxt(paths[-1], values, delimiter=",", header=header, comments="")
     code, out, err = command("compare", *paths, "--model", "gait_lda")
     assert code == 0, err
-    assert out.startswith("similarity ") and "threshold 0.456" in out
+    assert out.startswith("closeness ") and "-0." not in out
 
 
 def test_a_model_without_a_card_gives_the_distance(command, tmp_path):
