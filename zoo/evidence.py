@@ -40,6 +40,8 @@ class Evidence:
         unit: Function that measures the unit of the published file and the offset of its distances
             from 0, `(unit, offset)`, where the thresholds are carried over from models that have
             seen other people; else None.
+        figures: Function that gives the card's `figures`; None where they need more than the
+            published files.
     """
 
     measured: measure.Measurement | Answers
@@ -47,6 +49,7 @@ class Evidence:
     groups: dict | None = None
     on_device: collections.abc.Callable | None = None
     unit: collections.abc.Callable | None = None
+    figures: collections.abc.Callable | None = None
 
     def card(self, about):
         """The keys of the card that it makes.
@@ -63,6 +66,8 @@ class Evidence:
         found |= self.decisions(about["data"].get("test_subjects") != [])
         if self.on_device is not None:
             found["device_thresholds"] = self.on_device()
+        if self.figures is not None:
+            found["figures"] = self.figures()
         return found
 
     def decisions(self, has_unseen):

@@ -23,6 +23,7 @@ def evidence(whole, methods, beside):
         phone.measurement(found),
         functools.partial(_others, found, walkers, list(beside)),
         unit=lambda: unit_of(whole, walkers.windows(phone.WINDOW)),
+        figures=lambda: phone.rows(found),
     )
 
 

@@ -76,12 +76,14 @@ def words(card):
             f"threshold, each compared with {claims}, about {enrolled} enrolled each. "
             f"{_REPEATS[headline['repeats']]}"
         )
-    wilson = "Wilson's, of differences those " if unit == "images" else ""
-    chosen = f" {card['choice']}" if "choice" in card else ""
-    return (
-        f"{trials}. {counted}{chosen} In brackets: 95 % intervals, {wilson}of a bootstrap over "
-        f"{unit}; without any error, the bound by the rule of three.{_tests(card)}"
+    intervals = (
+        "Wilson's, of differences those of a bootstrap over images; without any error, the bound by "
+        "the rule of three"
+        if unit == "images"
+        else f"over {unit}, with random weights and one more that errs in all its trials"
     )
+    chosen = f" {card['choice']}" if "choice" in card else ""
+    return f"{trials}. {counted}{chosen} In brackets: 95 % intervals, {intervals}.{_tests(card)}"
 
 
 def _tests(card):

@@ -12,11 +12,13 @@ def evidence(trained):
     training, unseen = watch.walks(watch.KNOWN), watch.walks(watch.UNSEEN)
     walkers, groups = training + unseen, watch.groups(training.subjects, unseen.subjects)
     distances = [watch_baselines.cosine(model)(walkers.signals) for model in trained.folds]
-    measured = measure.Measurement([], watch.Cross(distances, walkers, groups).trials())
+    cross = watch.Cross(distances, walkers, groups)
+    measured = measure.Measurement([], cross.trials())
     return Evidence(
         measured,
         functools.partial(_others, walkers, groups),
         unit=lambda: unit_of(trained.whole, training),
+        figures=cross.rows,
     )
 
 
