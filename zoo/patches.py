@@ -10,7 +10,7 @@ SIDE, PATCHES = 6, 400  # pixels of a patch, and patches
 THRESHOLD = 0.5  # of a response, in that of a unit vector
 FLAT, FLOOR = 10 / 255**2, 0.1  # added to the variance of a patch, and to those that are whitened
 RIDGE = 1e3
-SEED, AT_ONCE = 0, 50
+SEED, AT_ONCE = 0, 10
 
 
 def named(known, labels, asked):
@@ -26,7 +26,9 @@ def named(known, labels, asked):
     """
     rng = np.random.default_rng(SEED)
     some = known[rng.choice(len(known), min(len(known), 10 * PATCHES), replace=False)]
-    patches = np.concatenate([rng.permutation(one)[:10] for one in windows(some)])
+    patches = np.concatenate(
+        [rng.permutation(one)[:10] for part in in_parts(some) for one in windows(part)]
+    )
     middle = patches.mean(axis=0)
     values, vectors = np.linalg.eigh(np.cov(patches - middle, rowvar=False))
     whiten = vectors / np.sqrt(values + FLOOR) @ vectors.T
@@ -35,6 +37,12 @@ def named(known, labels, asked):
     features = [responses(images, filters, middle @ filters) for images in (known, asked)]
     model = make_pipeline(StandardScaler(), RidgeClassifier(RIDGE))
     return model.fit(features[0], labels).predict(features[1])
+
+
+def in_parts(images):
+    """Yields a few images at a time: the patches of 50 take half a gigabyte."""
+    for start in range(0, len(images), AT_ONCE):
+        yield images[start : start + AT_ONCE]
 
 
 def windows(images):
@@ -50,8 +58,8 @@ def responses(images, filters, offsets):
     the images, shape `(images, 8 filters)`."""
     height, width = (extent - SIDE + 1 for extent in images.shape[1:3])
     found = []
-    for start in range(0, len(images), AT_ONCE):
-        part = windows(images[start : start + AT_ONCE]) @ filters - offsets
+    for few in in_parts(images):
+        part = windows(few) @ filters - offsets
         part = part.reshape(-1, height, width, part.shape[-1])
         both = np.concatenate([np.maximum(sign * part - THRESHOLD, 0) for sign in (1, -1)], axis=3)
         halves = (slice(None, height // 2), slice(height // 2, None))
