@@ -5,14 +5,36 @@ whatever the key: no index works on what is encrypted.
 """
 
 import contextlib
+import os
+import sys
 import threading
 
 from keras_dml.gallery import _postgres_words as words
 
+
+@contextlib.contextmanager
+def _bound_to_their_libraries():
+    """Binds the libraries of the block to the libraries that they come with.
+
+    TensorFlow exports the functions of its BoringSSL to the whole process. Without this, libpq
+    calls them in place of OpenSSL's, and the first connection by TLS is a segmentation fault.
+    """
+    if not hasattr(os, "RTLD_DEEPBIND"):  # only glibc has one space of names for all libraries
+        yield
+        return
+    flags = sys.getdlopenflags()
+    sys.setdlopenflags(flags | os.RTLD_DEEPBIND)
+    try:
+        yield
+    finally:
+        sys.setdlopenflags(flags)
+
+
 try:
-    import psycopg
-    from pgvector import HalfVector
-    from pgvector.psycopg import register_vector
+    with _bound_to_their_libraries():
+        import psycopg
+        from pgvector import HalfVector
+        from pgvector.psycopg import register_vector
 except ImportError:
     raise ImportError(
         'A gallery on a PostgreSQL server needs: pip install "keras-dml[postgres]".'
