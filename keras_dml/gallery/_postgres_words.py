@@ -136,7 +136,7 @@ def check_password(url):
 def _split(url):
     """Splits a URL into its kind, the user, the password, and the rest, from the host on."""
     kind, _, rest = str(url).partition("://")
-    credentials = re.match(r"([^:@/?#]*):(?!\d*(?:[/?]|$))(.*)@", rest, re.DOTALL)
+    credentials = re.match(r"([^:@/?#]*):(?!\d+(?:[/?]|$))(.*)@", rest, re.DOTALL)
     if credentials:
         return kind, *credentials.groups(), rest[credentials.end() :]
     authority = re.match(r"[^/?#]*", rest)[0]

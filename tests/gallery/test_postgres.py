@@ -246,7 +246,7 @@ def test_a_url_is_printed_without_its_password(url, shown):
     assert galleries.hide_password(url) == shown
 
 
-@pytest.mark.parametrize("password", ["se/cret", "se@cret", "/secret", "secret/5432"])
+@pytest.mark.parametrize("password", ["se/cret", "se@cret", "/cret", "cret/5432"])
 def test_a_password_that_ends_in_a_url_is_refused_and_not_printed(password):
     with pytest.raises(ValueError, match="%40 for @ and %2F for /") as error:
         Store(f"postgresql://me:{password}@host.invalid/db")
