@@ -124,7 +124,7 @@ def _verdict(card, distance, sign):
         lines.append(
             f"{side} than the card's threshold {sign * row['value']:.4g}, within which "
             f"{100 * row['far']:g} % of the trials of two people lie (95 % interval "
-            f"{catalog.percents(row['far_ci95'])}) and "
+            f"{catalog.percents(catalog.far_interval(row))}) and "
             f"{catalog.with_interval(row['tar'], row['tar_ci95'])} of the trials of one person"
         )
     return "\n".join([*lines, headline.words(card)])
