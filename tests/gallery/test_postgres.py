@@ -294,11 +294,12 @@ def test_only_the_owner_purges_a_gallery(server, roles):
         store.add("alice", embeddings(1))
         run(roles, "GRANT USAGE ON SCHEMA keras_dml TO clerk")
         run(roles, f"GRANT {rights} ON ALL TABLES IN SCHEMA keras_dml TO clerk")
-        with opened(clerk) as other:
-            other.add("bob", embeddings(1, 1))
-            assert other.rename("bob", "carol") and other.remove("carol")
+        with opened(clerk) as store_of_clerk:
+            store_of_clerk.add("bob", embeddings(1, 1))
+            assert store_of_clerk.rename("bob", "carol")
+            assert store_of_clerk.remove("carol")
             with pytest.raises(PermissionError, match="only the role that made the gallery"):
-                other.purge()
+                store_of_clerk.purge()
         assert store.purge()
 
 
