@@ -17,6 +17,16 @@ def is_gallery(name):
         return opened.read(len(SQLITE)) == SQLITE
 
 
+def _name(path):
+    """Returns the name of a gallery's file or database, for files that are written of it."""
+    from keras_dml import gallery as galleries
+
+    if "://" not in path:
+        return pathlib.Path(path).stem
+    place = galleries.hide_password(path).partition("://")[2].partition("?")[0]
+    return pathlib.PurePosixPath(place.partition("/")[2]).name or "gallery"
+
+
 def write(path, out, quantization, representative, *, far, key, keys, as_json):
     """Writes a gallery for a device, and prints what was written.
 
@@ -34,7 +44,7 @@ def write(path, out, quantization, representative, *, far, key, keys, as_json):
     from keras_dml.cli import _galleries
     from keras_dml.cli.export import read_recordings
 
-    out = pathlib.Path(f"{pathlib.Path(path).stem}_device" if out is None else out)
+    out = pathlib.Path(f"{_name(path)}_device" if out is None else out)
     with (
         _console.stoppable(f"Stopped; {out} is as it was. Run the command again."),
         _words.of_commands(_words.EXPORT | _words.GALLERY),
@@ -77,7 +87,7 @@ def write_templates(path, out, *, key, keys, as_json):
     """
     from keras_dml.cli import _answers, _galleries
 
-    out = f"{pathlib.Path(path).stem}_templates.npz" if out is None else out
+    out = f"{_name(path)}_templates.npz" if out is None else out
     with (
         _console.stoppable(f"Stopped; {out} is as it was. Run the command again."),
         _answers.answered(),

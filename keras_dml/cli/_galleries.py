@@ -43,7 +43,7 @@ def opened(path, model=None, *, may_be_new=False, key=None, keys=None, paths=Non
         galleries.check(path, key=key, keys=keys, **(needs or {}))
     elif model is None:
         _refuse_without_model(path)
-    with _console.stage(f"open {path}"):
+    with _console.stage(f"open {galleries.hide_password(path)}"):
         gallery = galleries.Gallery(path, model, key=key, keys=keys)
     with gallery:
         yield gallery

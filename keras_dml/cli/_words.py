@@ -18,6 +18,7 @@ _TIMES = {
 GALLERY = {
     r"`keras_dml.export.tflite`": "`keras-dml export --help`",
     r"`people\(\)`": "`keras-dml people`",
+    r"`Gallery.forget`": "`keras-dml forget`",
     r"`list_recordings`": "`keras-dml recordings`",
     r"`list_rejections`": "`keras-dml reject --list`",
     r"`replace=True`": "--replace",

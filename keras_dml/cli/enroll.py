@@ -7,6 +7,8 @@ import typer
 
 from keras_dml.cli import _completion, _options, _statuses
 
+MOST_REFUSED = 3  # files whose reasons are printed if no file is enrolled: it is often one reason
+
 
 def run(
     gallery: _options.Gallery,
@@ -87,12 +89,15 @@ def _enroll_person(gallery, person, files, model, reading, *, key, keys, as_json
             f"{_console.plain(person)}: {len(enrollment.kept)} of {len(paths)} files enrolled, "
             f"{enrollment.recordings} recordings in all"
         )
-        _show_reasons(enrollment, paths)
+        _show_repeats(enrollment, paths)
+        reasons = [reason for _, reason in sorted(enrollment.refused.items())]
+        _show_refused(reasons, MOST_REFUSED if not enrollment.kept else len(reasons))
     _end(len(enrollment.kept), len(enrollment.repeated), len(enrollment.refused))
 
 
 def _enroll_people(gallery, folder, model, reading, *, key, keys, as_json):
     """Enrolls the people of a folder one after the other, and prints what became of their files."""
+    from keras_dml import gallery as galleries
     from keras_dml import recordings
     from keras_dml.cli import _answers, _console, _days, _galleries
 
@@ -105,8 +110,8 @@ def _enroll_people(gallery, folder, model, reading, *, key, keys, as_json):
             listing = recordings.folder(folder)
         except (FileNotFoundError, ValueError) as error:
             raise type(error)(
-                f"{error} To enroll one person give files too: keras-dml enroll {gallery} PERSON "
-                "FILES."
+                f"{error} To enroll one person give files too: keras-dml enroll "
+                f"{galleries.hide_password(gallery)} PERSON FILES."
             ) from None
         with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
             reader = _galleries.Reader(opened, reading)
@@ -148,7 +153,11 @@ def _enroll_people(gallery, folder, model, reading, *, key, keys, as_json):
         ]
         _console.table(("person", "files enrolled", "recordings in all"), rows)
         for each, paths in people.values():
-            _show_reasons(each, paths)
+            _show_repeats(each, paths)
+        reasons = [
+            reason for each, _ in people.values() for _, reason in sorted(each.refused.items())
+        ]
+        _show_refused(reasons, MOST_REFUSED if not kept else len(reasons))
         for path in skipped:
             _console.echo(_console.plain(f"left out: {path} is not a recording"))
         present = sum(each.recordings > 0 for each, _ in people.values())
@@ -172,15 +181,23 @@ def _as_json(enrollment, paths):
     }
 
 
-def _show_reasons(enrollment, paths):
-    """Prints the files that count once or were refused."""
+def _show_repeats(enrollment, paths):
+    """Prints the files that count once."""
     from keras_dml.cli import _console
 
     for i, first in sorted(enrollment.repeated.items()):
         reason = "enrolled already" if first is None else f"the same as {paths[first]}"
         _console.echo(_console.plain(f"counts once: {paths[i]} is {reason}"))
-    for i in sorted(enrollment.refused):
-        _console.echo(_console.plain(f"refused: {enrollment.refused[i]}"))
+
+
+def _show_refused(reasons, most):
+    """Prints why files were refused, at most a number of them."""
+    from keras_dml.cli import _console
+
+    for reason in reasons[:most]:
+        _console.echo(_console.plain(f"refused: {reason}"))
+    if reasons[most:]:
+        _console.echo(f"refused: {len(reasons[most:])} more files; --json has the reason of each")
 
 
 def _end(enrolled, repeated, refused):

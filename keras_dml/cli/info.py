@@ -39,10 +39,17 @@ def run(
         ("recordings", facts.recordings),
         ("marked as not theirs", facts.marked),
         ("files are read by", ", ".join(options) or "what they say"),
-        ("thresholds", _rates(facts.thresholds)),
+        ("thresholds", _thresholds(facts)),
         ("boundaries", _rates(facts.boundaries)),
     ]
     _console.table((), rows, header=False)
+
+
+def _thresholds(facts):
+    """Returns the rates of the thresholds that decide."""
+    if facts.thresholds or not facts.provisional:
+        return _rates(facts.thresholds)
+    return f"none; until `keras-dml calibrate` the model's card: {_rates(facts.provisional)}"
 
 
 def _shown(value):

@@ -27,6 +27,7 @@ _HOME = {
     "exists": "_without_model",
     "export_tflite": "_device",
     "forget": "_without_model",
+    "hide_password": "_places",
     "info": "_without_model",
     "list_recordings": "_without_model",
     "list_rejections": "_without_model",

@@ -41,6 +41,7 @@ class DeviceGallery:
         bytes: Size of all files together.
         model: `keras_dml.export.Export` of the model's file.
         extrapolated: Whether the rate is no promise, see `Threshold.extrapolated`.
+        provisional: Whether the threshold is the card's, see `Threshold.provisional`.
     """
 
     path: pathlib.Path
@@ -52,6 +53,7 @@ class DeviceGallery:
     bytes: int
     model: export.Export
     extrapolated: bool = False
+    provisional: bool = False
 
     @property
     def limit(self):
@@ -133,6 +135,7 @@ def export_tflite(
         bytes=size,
         model=dataclasses.replace(written, path=path / MODEL),
         extrapolated=found.extrapolated,
+        provisional=found.provisional,
     )
 
 

@@ -99,6 +99,14 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
         about = self._store.describe(mine, found.index)
         self._about = {name: about[name] for name in ("model", "fingerprint")}
         if about["fingerprint"] != found.fingerprint:
+            enrolled, marked, _ = self._store.counts()
+            if not enrolled and not marked:
+                remedy = "drop its schema keras_dml" if self._store.is_server else "remove the file"
+                raise ValueError(
+                    f"{self.path} was made for the model {about['model']!r}; received "
+                    f"{found.name!r}. Nobody is enrolled in it: {remedy} and repeat this, or name "
+                    "another gallery."
+                )
             raise ValueError(
                 f"The people of {self.path} are enrolled under the model {about['model']!r} of "
                 f"fingerprint {about['fingerprint'][:12]}; received {found.name!r} of "

@@ -1,5 +1,6 @@
 """Where a gallery is: in a file or on a server."""
 
+from keras_dml.gallery import _postgres_words
 from keras_dml.gallery._sqlite import SQLiteFile
 
 URLS = ("postgresql://", "postgres://")
@@ -19,6 +20,11 @@ def is_url(path):
             f"Received a URL that begins with {kind}{separator}"
         )
     return bool(separator)
+
+
+def hide_password(path):
+    """Returns the path of a gallery as it may be printed: a URL comes without its password."""
+    return _postgres_words.without_password(path) if "://" in str(path) else str(path)
 
 
 def database(path, schema, of_keys):

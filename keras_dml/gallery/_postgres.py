@@ -5,14 +5,36 @@ whatever the key: no index works on what is encrypted.
 """
 
 import contextlib
+import os
+import sys
 import threading
 
 from keras_dml.gallery import _postgres_words as words
 
+
+@contextlib.contextmanager
+def _bound_to_their_libraries():
+    """Binds the libraries of the block to the libraries that they come with.
+
+    TensorFlow exports the functions of its BoringSSL to the whole process. Without this, libpq
+    calls them in place of OpenSSL's, and the first connection by TLS is a segmentation fault.
+    """
+    if not hasattr(os, "RTLD_DEEPBIND"):  # only glibc has one space of names for all libraries
+        yield
+        return
+    flags = sys.getdlopenflags()
+    sys.setdlopenflags(flags | os.RTLD_DEEPBIND)
+    try:
+        yield
+    finally:
+        sys.setdlopenflags(flags)
+
+
 try:
-    import psycopg
-    from pgvector import HalfVector
-    from pgvector.psycopg import register_vector
+    with _bound_to_their_libraries():
+        import psycopg
+        from pgvector import HalfVector
+        from pgvector.psycopg import register_vector
 except ImportError:
     raise ImportError(
         'A gallery on a PostgreSQL server needs: pip install "keras-dml[postgres]".'
@@ -47,6 +69,7 @@ class PostgresDatabase:
     is_server = True
 
     def __init__(self, url, schema):
+        words.check_password(url)
         self.path = words.without_password(url)
         self._url, self._schema = str(url), schema
         self._lock = threading.RLock()
@@ -71,7 +94,11 @@ class PostgresDatabase:
         run = connection.execute
         with connection.transaction():
             run("SELECT pg_advisory_xact_lock(%s)", (words.LOCK,))  # one makes what others find
-            run("CREATE EXTENSION IF NOT EXISTS vector")
+            with self._permitted(
+                "it has no extension `vector`, and this role may not create it. Let a superuser "
+                "run `CREATE EXTENSION vector` in this database"
+            ):
+                run("CREATE EXTENSION IF NOT EXISTS vector")
             version, place = run(words.FIND_VECTOR).fetchone()
             if tuple(map(int, version.split("."))) < PGVECTOR:
                 raise ValueError(
@@ -82,10 +109,29 @@ class PostgresDatabase:
             run("SELECT set_config('search_path', %s, false)", (f"{words.NAMESPACE}, {place}",))
             run("SELECT set_config('lock_timeout', %s, false)", (f"{WAIT_SECONDS}s",))
             if not run(words.FIND_NAMESPACE).fetchone():
-                for statement in words.made(self._schema):
-                    run(statement)
+                with self._permitted(
+                    "it holds no gallery, and this role may not make one. Let its owner run "
+                    "`GRANT CREATE ON DATABASE NAME TO ROLE`, or use the role of its owner"
+                ):
+                    for statement in words.made(self._schema):
+                        run(statement)
             self._check_kind(run)
+            if not run(words.MAY_READ).fetchone()[0]:
+                raise PermissionError(
+                    f"{self.path} cannot be used: this role may not use its gallery. Let the role "
+                    f"that made the gallery run `GRANT USAGE ON SCHEMA {words.NAMESPACE} TO ROLE` "
+                    "and `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "
+                    f"{words.NAMESPACE} TO ROLE`."
+                )
         register_vector(connection)
+
+    @contextlib.contextmanager
+    def _permitted(self, reason):
+        """Names what is missing if the role lacks a privilege."""
+        try:
+            yield
+        except psycopg.errors.InsufficientPrivilege:
+            raise PermissionError(f"{self.path} cannot be used: {reason}.") from None
 
     def _check_kind(self, run):
         (mark,) = run(words.FIND_NAMESPACE).fetchone()
@@ -219,9 +265,18 @@ class PostgresDatabase:
 
         Returns:
             Where removed templates may still be, sentences.
+
+        Raises:
+            PermissionError: If the role does not own the tables: the server would only warn.
         """
         with self._lock, self._explained():
             run = self._live().execute
+            if run(words.FIND_FOREIGN).fetchone():
+                raise PermissionError(
+                    f"{self.path} was not written anew, which only the role that made the gallery "
+                    "may do: run this command as that role. What was removed before is removed, "
+                    "and the server's disk keeps it until then."
+                )
             tables = [name for (name,) in run(words.FIND_THINGS).fetchall() if name[0] == "r"]
             for table in tables:
                 run(f"VACUUM (FULL, ANALYZE) {words.NAMESPACE}.{table.removeprefix('r ')}")
@@ -251,7 +306,10 @@ def _explanation(path, error, if_lost):
     if isinstance(error, psycopg.OperationalError):
         return OSError, f"{path} cannot be used: {said}. {if_lost}"
     if isinstance(error, psycopg.errors.InsufficientPrivilege):
-        return PermissionError, f"{path} cannot be used: {said}."
+        return PermissionError, (
+            f"{path} cannot be used: {said}. Let the role that made the gallery grant what is "
+            "missing. Nothing was changed."
+        )
     if isinstance(error, psycopg.IntegrityError | psycopg.DataError):
         return ValueError, f"{path} did not take it: {said}. Nothing was changed."
     if error.sqlstate is None:  # not of the server: the URL could not be read, which may be secret

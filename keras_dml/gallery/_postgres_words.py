@@ -1,5 +1,6 @@
 """What is said to a PostgreSQL server."""
 
+import re
 import urllib.parse
 
 import numpy as np
@@ -46,6 +47,10 @@ FIND_THINGS = (
     "AND NOT tgisinternal "
     f"UNION SELECT 'rule ' || rulename {_RELATIONS} JOIN pg_rewrite ON ev_class = pg_class.oid"
 )
+FIND_FOREIGN = (
+    f"SELECT relname {_RELATIONS} AND relkind = 'r' AND NOT pg_has_role(relowner, 'USAGE')"
+)
+MAY_READ = f"SELECT has_schema_privilege('{NAMESPACE}', 'USAGE')"
 FIND_LOG = (
     "SELECT current_setting('max_wal_size'), current_setting('archive_mode') <> 'off', "
     "(SELECT count(*) FROM pg_replication_slots)"
@@ -108,10 +113,32 @@ def remains(most_of_log, is_archived, slots):
 
 
 def without_password(url):
-    """A URL as it may be shown."""
-    parts = urllib.parse.urlsplit(str(url))
-    user, _, place = parts.netloc.rpartition("@")
-    shown = f"{user.partition(':')[0]}@{place}" if user else place
-    options = urllib.parse.parse_qsl(parts.query)
-    query = urllib.parse.urlencode([one for one in options if "password" not in one[0]], safe="/")
-    return urllib.parse.urlunsplit((parts.scheme, shown, parts.path, query, ""))
+    """Returns a URL as it may be printed."""
+    kind, user, _, place = _split(url)
+    place, _, query = place.partition("?")
+    options = urllib.parse.parse_qsl(query)
+    query = urllib.parse.urlencode(
+        [option for option in options if "password" not in option[0]], safe="/"
+    )
+    return f"{kind}://{user + '@' if user else ''}{place}{'?' + query if query else ''}"
+
+
+def check_password(url):
+    """Raises `ValueError` if the password of a URL has a character that would end it."""
+    _, _, password, _ = _split(url)
+    if {*password} & {*"@/"}:
+        raise ValueError(
+            f"The password in {without_password(url)} has an @ or a /, which ends it in a URL. "
+            "Write %40 for @ and %2F for /, or leave the password out and keep it in ~/.pgpass."
+        )
+
+
+def _split(url):
+    """Splits a URL into its kind, the user, the password, and the rest, from the host on."""
+    kind, _, rest = str(url).partition("://")
+    credentials = re.match(r"([^:@/?#]*):(?!\d+(?:[/?]|$))(.*)@", rest, re.DOTALL)
+    if credentials:
+        return kind, *credentials.groups(), rest[credentials.end() :]
+    authority = re.match(r"[^/?#]*", rest)[0]
+    user, at, _ = authority.rpartition("@")
+    return kind, user.partition(":")[0], user.partition(":")[2], rest[len(user + at) :]

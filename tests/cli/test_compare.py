@@ -8,6 +8,7 @@ import pytest
 import keras_dml
 from keras_dml import recordings, zoo
 from keras_dml._backend import keras
+from keras_dml.cli import compare
 from keras_dml.layers import InputContract, QuantileLayer
 
 CHANNELS = zoo.card("vowels_qp_wl")["input"]["channels"]
@@ -51,6 +52,15 @@ def test_the_distance_is_the_model_s_and_the_card_is_asked(command, utterances):
     assert found["closeness"] == pytest.approx(max(expected, 0), abs=0.1)
     near = compared(command, utterances[0], utterances[0], "--model", "vowels_qp_wl")
     assert near["distance"] < 1e-3 and all(row["accepted"] for row in near["thresholds"])
+
+
+def test_the_thresholds_of_every_card_of_the_zoo_are_put_in_words():
+    """Cards give the interval of the rate by a certificate or by itself."""
+    cards = [card for name in zoo.list_models() if (card := zoo.card(name)).get("thresholds")]
+    assert len(cards) > 5
+    for card in cards:
+        words = compare._verdict(card, 0.0, 1)
+        assert words.count("95 % interval") >= len(card["thresholds"]), card["name"]
 
 
 def test_no_distance_of_a_similarity_is_shown_as_negative(command, tmp_path):

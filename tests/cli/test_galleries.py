@@ -532,6 +532,39 @@ def test_recordings_of_uneven_times_are_brought_to_the_rate_of_the_model(
         assert answered(command, *words, "--resample")[0] == 0
 
 
+def test_one_reason_for_all_files_of_a_folder_is_printed_a_few_times(
+    command, model, walks, tmp_path
+):
+    """With `--json`, and if some files are enrolled, each file has its reason."""
+    root, db = walks.folder(NAMES, count=5), tmp_path / "family.db"
+    for path in root.rglob("*.csv"):
+        path.write_text(path.read_text().replace("x (g)", "other"))
+    code, out, _ = command("enroll", db, root, "--model", model)
+    assert code == 2 and out.count("there is no column 'x'") == 3 and "7 more files" in out
+    code, out, _ = command("enroll", db, root, "--json")
+    refused = [reason for each in json.loads(out)["people"].values() for reason in each["refused"]]
+    assert code == 2 and len(refused) == 10
+    walks.file("alice", "walks/alice/even.csv")
+    code, out, _ = command("enroll", db, root)
+    assert code == 1 and out.count("there is no column 'x'") == 10 and "more files" not in out
+
+
+def test_an_empty_gallery_of_another_model_says_that_it_may_be_removed(command, walks, tmp_path):
+    db, file = tmp_path / "family.db", walks.file("alice", header="t,other,y (g),z (g)")
+    for name, knots in (("first", 4), ("second", 5)):
+        signal = keras.Input((None, 3))
+        taken = InputContract(["x", "y", "z"], "g", RATE_HZ, min_steps=10, max_steps=100)(signal)
+        keras.Model(signal, QuantileLayer(knots)(taken)).save(tmp_path / f"{name}.keras")
+    assert command("enroll", db, "alice", file, "--model", tmp_path / "first.keras")[0] == 2
+    file = walks.file("alice")
+    words = ("enroll", db, "alice", file, "--model", tmp_path / "second.keras")
+    error = failed(command, *words)
+    assert "Nobody is enrolled in it: remove the file" in " ".join(error.split())
+    db.unlink()
+    assert command(*words)[0] == 0
+    assert "are enrolled under the model" in failed(command, *words[:-1], tmp_path / "first.keras")
+
+
 def test_the_gallery_remembers_how_files_are_read(command, model, walks, tmp_path, notes):
     db, header = tmp_path / "family.db", "row,ax,ay,az"
     options = ("--channels", "ax,ay,az", "--rate-hz", "50")

@@ -111,6 +111,16 @@ def test_marked_recordings_are_listed_and_their_marks_removed(command, family):
         assert command("reject", family, "alice", *words)[0] == 2
 
 
+def test_the_thresholds_of_the_card_are_shown_until_one_is_set(command, family, tmp_path):
+    with contextlib.closing(Store(tmp_path / "new.db")) as store:
+        store.describe(ABOUT)
+    code, out, _ = command("info", tmp_path / "new.db")
+    (line,) = [line for line in out.splitlines() if line.startswith("thresholds")]
+    assert code == 0 and "card" in line and "FAR 1 %" in line
+    code, out, _ = command("info", family)
+    assert code == 0 and "card" not in out
+
+
 def test_thresholds_are_listed(command, family, tmp_path):
     found = answered(command, "thresholds", family)
     assert [(each["far"], each["value"]) for each in found["thresholds"]] == [

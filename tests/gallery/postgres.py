@@ -7,7 +7,8 @@ import subprocess
 import warnings
 
 import psutil
-import psycopg
+
+from keras_dml.gallery._postgres import psycopg
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # XDG_RUNTIME_DIR is not set
@@ -30,6 +31,16 @@ class Server:
         self._wheel.ensure_pgdata_inited()
         self._numbers = itertools.count()
         self.start()
+
+    @property
+    def programs(self):
+        """Folder of `psql` and `pg_dump` of the server's version."""
+        return self._wheel.bin_path
+
+    @property
+    def folder(self):
+        """Folder of the server, with its socket."""
+        return self._folder
 
     def url(self, name="postgres"):
         """URL of a database."""

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from keras_dml import cli
+from keras_dml import gallery as galleries
 from keras_dml.cli import _console
 from keras_dml.gallery import Gallery, _key, _postgres_words
 from keras_dml.gallery._store import Store
 
-psycopg = pytest.importorskip("psycopg", reason="of the extra `postgres`")
+psycopg = pytest.importorskip("keras_dml.gallery._postgres", exc_type=ImportError).psycopg
 
 KEY = bytes(range(32))
 NUMBERS = 40
@@ -223,6 +224,85 @@ def test_the_password_is_not_in_the_path(database):
             assert again.about() == {"model": "m"}
 
 
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://", "postgresql://"),
+        ("postgresql:///family", "postgresql:///family"),
+        ("postgresql://?service=family", "postgresql://?service=family"),
+        ("postgres://me:secret@h1:1,h2:2/db?x=1", "postgres://me@h1:1,h2:2/db?x=1"),
+        (
+            "postgresql://host:5432/db?user=a@b&password=secret",
+            "postgresql://host:5432/db?user=a%40b",
+        ),
+        ("postgresql://me:secret?x#y@host/db", "postgresql://me@host/db"),
+        ("postgresql://me:se/secret@host/db", "postgresql://me@host/db"),
+        ("postgresql://me:se@secret@host/db", "postgresql://me@host/db"),
+        ("postgresql://me@host/db?sslpassword=secret", "postgresql://me@host/db"),
+        ("people.db", "people.db"),
+    ],
+)
+def test_a_url_is_printed_without_its_password(url, shown):
+    assert galleries.hide_password(url) == shown
+
+
+@pytest.mark.parametrize("password", ["se/cret", "se@cret", "/cret", "cret/5432"])
+def test_a_password_that_ends_in_a_url_is_refused_and_not_printed(password):
+    with pytest.raises(ValueError, match="%40 for @ and %2F for /") as error:
+        Store(f"postgresql://me:{password}@host.invalid/db")
+    assert "cret" not in str(error.value)
+
+
+@pytest.fixture
+def roles(server):
+    """Two roles that are no superusers, and the URL of a database that the first one owns."""
+    server.run("CREATE ROLE owner LOGIN")
+    server.run("CREATE ROLE clerk LOGIN")
+    server.run("CREATE DATABASE owned OWNER owner")
+    yield server.url("owned").replace("postgres@", "owner@")
+    server.run("DROP DATABASE owned WITH (FORCE)")
+    server.run("DROP ROLE owner")
+    server.run("DROP ROLE clerk")
+
+
+def test_a_role_that_lacks_a_privilege_is_refused_with_what_grants_it(server, roles):
+    clerk = roles.replace("owner@", "clerk@")
+    with pytest.raises(PermissionError, match="CREATE EXTENSION vector"):
+        Store(roles)
+    run(server.url("owned"), "CREATE EXTENSION vector")
+    with pytest.raises(PermissionError, match="GRANT CREATE ON DATABASE"):
+        Store(clerk)
+    with opened(roles) as store:
+        store.add("alice", embeddings(1))
+    with pytest.raises(PermissionError, match="GRANT USAGE ON SCHEMA keras_dml"):
+        Store(clerk)
+    run(roles, "GRANT USAGE ON SCHEMA keras_dml TO clerk")
+    run(roles, "GRANT SELECT, UPDATE ON ALL TABLES IN SCHEMA keras_dml TO clerk")
+    with opened(clerk) as store:
+        assert store.people() == {"alice": 1}
+        with pytest.raises(PermissionError, match="grant what is missing. Nothing was changed"):
+            store.add("bob", embeddings(1, 1))
+        assert store.people() == {"alice": 1}
+
+
+def test_only_the_owner_purges_a_gallery(server, roles):
+    """The server warns others and skips the tables: what was removed would stay."""
+    run(server.url("owned"), "CREATE EXTENSION vector")
+    clerk = roles.replace("owner@", "clerk@")
+    rights = "SELECT, INSERT, UPDATE, DELETE"
+    with opened(roles) as store:
+        store.add("alice", embeddings(1))
+        run(roles, "GRANT USAGE ON SCHEMA keras_dml TO clerk")
+        run(roles, f"GRANT {rights} ON ALL TABLES IN SCHEMA keras_dml TO clerk")
+        with opened(clerk) as store_of_clerk:
+            store_of_clerk.add("bob", embeddings(1, 1))
+            assert store_of_clerk.rename("bob", "carol")
+            assert store_of_clerk.remove("carol")
+            with pytest.raises(PermissionError, match="only the role that made the gallery"):
+                store_of_clerk.purge()
+        assert store.purge()
+
+
 def test_an_encrypted_gallery_keeps_its_keys_apart(database, tmp_path):
     keys = tmp_path / "people.keys"
     with pytest.raises(ValueError, match="give `keys`, the path of a file"):
@@ -357,6 +437,36 @@ def test_a_command_purges_a_server_and_says_what_remains(server, model, people, 
     cli.remove.run(url, "bob", purge=True)
     assert said[2] == "bob removed, 0 left"
     assert "write-ahead log" in said[3] and "Backups" in said[-1]
+
+
+def test_no_command_prints_the_password_of_a_url(
+    server, model, people, tmp_path, capfd, monkeypatch
+):
+    """`export` names files after the database, not after the URL."""
+    monkeypatch.chdir(tmp_path)
+    model.save("channels.keras")
+    url = server.database().replace("postgres@", "postgres:sesame@")
+    with Gallery(url, tmp_path / "channels.keras") as gallery:
+        gallery.enroll("ann", people("ann"))
+        name = gallery.info().path.partition("?")[0].rpartition("/")[2]
+    commands = (
+        ("people", url),
+        ("info", url),
+        ("enroll", url, "nowhere/"),
+        ("verify", url, "ann", "nowhere.csv"),
+        ("backup", url, "copy.db"),
+        ("restore", "copy.db", url),
+        ("export", url, "--to", "templates"),
+        ("merge", url, url),
+        ("remove", url, "nobody"),
+    )
+    for words in commands:
+        with contextlib.suppress(SystemExit):
+            cli.main(words)
+    printed = capfd.readouterr()
+    assert "ann" in printed.out and "nobody" in printed.err
+    assert "sesame" not in printed.out + printed.err
+    assert (tmp_path / f"{name}_templates.npz").is_file()
 
 
 def test_an_archive_and_replicas_are_named_only_where_the_server_has_them():
