@@ -13,9 +13,9 @@ from keras_dml.geometry.quantile.plan import rank_parts, segment_parts
 from keras_dml.layers import QuantileLayer
 
 MEANING = (
-    "A part is what the quantile functions of a filter differ by between two levels. Each "
-    "recording carries half of the distance; a moment that is taken out brings them closer, one "
-    "that is alike moves them apart, as far as the network keeps moments apart."
+    "Each recording carries half of the distance. Without a moment the recordings are closer, and "
+    "without a moment that is alike they are further apart, as far as the network separates "
+    "moments."
 )
 
 
