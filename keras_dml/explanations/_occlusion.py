@@ -141,7 +141,7 @@ def _mean_of_levels(values):
 
 
 def _by_name(names, by_channel):
-    """Returns the change of each channel, the mean over the recordings; empty if none was removed."""
+    """Returns the mean change over the recordings by channel; empty if no channel was removed."""
     values = np.mean(by_channel, axis=0)
     return dict(zip(names, values.tolist(), strict=True)) if len(values) else {}
 
@@ -191,7 +191,8 @@ def _changes(model, embeddings, name, recording, removals):
         arrays = np.stack([remove(recording) for remove in batch])
         z = ops.convert_to_numpy(encoder(arrays, training=False))
         distances += [_distance(model, embeddings, name, row) for row in z]
-    values = np.nan_to_num(distances[0] - np.array(distances[1:]))
+    values = distances[0] - np.array(distances[1:])
+    values = np.where(np.isfinite(values), values, 0.0)
     scale = max(abs(distances[0]), np.abs(values).max(initial=0.0))
     return np.where(np.abs(values) > ROUNDING * scale, values, 0.0)
 
