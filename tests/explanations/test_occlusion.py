@@ -158,7 +158,12 @@ def test_zeros_that_a_contract_refuses_as_padding_are_no_obstacle():
 @pytest.mark.parametrize("distance", ["stein", "bures_wasserstein", "log_euclidean"])
 def test_matrices_without_parts_have_channels_by_removal(distance):
     model = keras.Sequential(
-        [keras.Input((3, 3)), Matrix("euclidean"), keras.layers.Activation("relu"), Matrix(distance)]
+        [
+            keras.Input((3, 3)),
+            Matrix("euclidean"),
+            keras.layers.Activation("relu"),
+            Matrix(distance),
+        ]
     )
     a, b = (np.eye(3) + 0.2 for _ in range(2))
     b[0, 1] = b[1, 0] = 0.9
@@ -257,18 +262,18 @@ def made_up(name, count=6):
     steps, channels = golden.shape
     for seed in range(count):
         rng = np.random.default_rng(seed)
-        scale = golden.std(axis=0) * rng.uniform(0.5, 2, channels)
+        scale = golden.std(axis=0) * rng.uniform(0.7, 1.3, channels)
         a, b = synthetic_recordings(channels, [steps, steps], scale, seed)
         start = rng.integers(0, steps - steps // 8)
-        a[start : start + steps // 8] *= 3
+        a[start : start + steps // 8] *= 2
         yield a + golden.mean(axis=0), b + golden.mean(axis=0)
 
 
 @pytest.mark.parametrize(
     "name",
-    ["gait_lda", "phone_gait_lda", "eye_lda", "voice_xvector_sim", "vowels_qp_wl", "eeg_spdnet_rpl"],
+    ["gait_lda", "phone_gait_lda", "watch_lda", "eye_lda", "voice_xvector_sim", "eeg_spdnet_rpl"],
 )
+@pytest.mark.filterwarnings("ignore:Most recordings have another magnitude:UserWarning")
 def test_what_is_named_first_changes_the_distance_more_than_the_rest(name):
     fractions = ranks(zoo.load(name), made_up(name), np.random.default_rng(0))
-    print(name, fractions.round(2), fractions.mean().round(3))
     assert fractions.mean() > 0.7, fractions
