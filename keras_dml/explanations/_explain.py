@@ -45,6 +45,11 @@ def explain(model, a, b) -> Explanation:
     without its largest moments it rises less than elsewhere, by 11.4 % for 23.4 %, so these are not
     what changes it most.
 
+    Moments are only as good as the network separates them. `vowels_qp_wl` sees a whole vowel around
+    each step: cutting out its largest moment brings recordings closer than cutting out 58 % (false
+    claims) and 62 % (true claims) of as long spans, in nine recordings each, so hardly more than by
+    chance.
+
     Args:
         model: A `keras.Model` whose head names its distance, or the name or path of one.
         a: Recording, as `keras_dml.embed` takes it.

@@ -63,7 +63,7 @@ def explained(model, difference):
 
 
 def _frame(model, units):
-    """Returns the frame from the model's channels to its last units; None if there is none."""
+    """Returns the frame from the model's channels to its last units, or None if they mix."""
     frame, chain = np.eye(units), _graph.chain(model)
     if not _graph.reaches_the_input(model, chain):
         return None

@@ -18,6 +18,11 @@ MEANING = (
     "moments."
 )
 
+WHOLE = (
+    "Around each moment the network sees the whole recording, so removing a moment may change the "
+    "distance by another amount."
+)
+
 
 def explained(model, order, embeddings, recordings):
     """Explanation of a Wasserstein distance.
@@ -37,12 +42,14 @@ def explained(model, order, embeddings, recordings):
     percent = [f"{100 * knot:.0f}" for knot in knots]
     segments = tuple(f"quantiles {low} to {high} %" for low, high in itertools.pairwise(percent))
     contract = inputs.of(model).contract
+    timelines = _timelines(model, order, embeddings, recordings)
+    sees_all = any(line.before + line.after >= len(line.parts) for line in timelines.values())
     return Explanation(
         float(parts.sum()),
         parts,
         (filters, segments),
-        MEANING,
-        timelines=_timelines(model, order, embeddings, recordings),
+        f"{MEANING} {WHOLE}" if sees_all else MEANING,
+        timelines=timelines,
         rate_hz=None if contract is None else contract.rate_hz,
     )
 

@@ -122,7 +122,7 @@ class Explanation:
 
     def largest(self, count: int | None = LISTED) -> dict[str, float]:
         """Returns the largest parts by their labels, largest first whatever their sign; all if
-        `count` is None, an empty dict if there are no parts."""
+        `count` is None, an empty dict if `parts` is None."""
         if self.parts is None:
             return {}
         order = np.argsort(-np.abs(self.parts), axis=None, kind="stable")[:count]
@@ -167,9 +167,9 @@ class Explanation:
             signs = dict.fromkeys(part > 0 for part in parts.values())  # the larger change first
             for is_closer in signs:
                 items = [item for item in parts.items() if (item[1] > 0) == is_closer][:LISTED]
-                listed = "; ".join(f"{name} by {abs(part):.3g}" for name, part in items)
+                text = "; ".join(f"{name} by {abs(part):.3g}" for name, part in items)
                 side = "closer" if is_closer else "further apart"
-                lines.append(f"{side} without these {kind}: {listed}")
+                lines.append(f"{side} without these {kind}: {text}")
         if len(lines) == 1:
             lines.append("no moment, channel or region alone changes it")
         return lines
@@ -185,8 +185,8 @@ class Explanation:
         lines = [f"{self.measure}, of which"]
         for name, parts in lists.items():
             if parts:
-                listed = "; ".join(f"{label} {self._share(part)}" for label, part in parts.items())
-                lines.append(f"{name}: {listed}")
+                text = "; ".join(f"{label} {self._share(part)}" for label, part in parts.items())
+                lines.append(f"{name}: {text}")
         return lines
 
     def _when(self, moments):

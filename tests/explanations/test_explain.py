@@ -156,6 +156,15 @@ def test_an_activation_stands_for_steps_and_saw_their_neighbors(padding):
     assert not ((runs - first) % stride)[runs < first + stride * len(before)].any()
 
 
+@pytest.mark.parametrize(("kernel", "sees_all"), [(3, False), (61, True)])
+def test_a_network_that_sees_the_whole_recording_around_a_moment_is_told(kernel, sees_all):
+    model = keras.Sequential(
+        [keras.Input((None, CHANNELS)), layers.MaskedConv1D(4, kernel), layers.QuantileLayer(6)]
+    )
+    found = explain(model, *recordings())
+    assert found.moments and ("sees the whole recording" in str(found)) == sees_all
+
+
 def test_an_activation_of_a_causal_convolution_saw_no_later_step():
     field = receptive_field([keras.layers.Conv1D(1, 5, dilation_rate=2, padding="causal")])
     assert (field.before, field.after) == (8, 0)
