@@ -30,6 +30,9 @@ class Reads(keras.layers.Layer):
         x = inputs[:, self.start : self.end, self.channel]
         return ops.stack([ops.mean(x, axis=1), ops.std(x, axis=1), ops.max(x, axis=1)], axis=-1)
 
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], 3)
+
 
 class Matrix(keras.layers.Layer):
     """Passes matrices on and names their distance."""
