@@ -212,7 +212,7 @@ def test_every_model_of_the_zoo_is_explained_in_words_of_people(name):
     np.testing.assert_allclose(explanation.distance, expected, rtol=1e-4)
     words = str(explanation)
     assert not any(word in words for word in ("dimension", "filter", "unit ", "quantiles"))
-    assert explanation.moments or any(explanation.channels.values()) or explanation.regions
+    assert explanation.ranked()
     if explanation.timelines:
         assert " s of probe" in words
     elif explanation.regions:
