@@ -36,8 +36,11 @@ def run(
     keys: _options.Keys = None,
     as_json: _options.AsJson = False,
 ):
-    """Explain the distance of a recording to a person, by parts that sum to it: the moments of the
-    recording, its channels, and what the model computes from them.
+    """Explain the distance of a recording to a person: by the moments of the recording and by its
+    channels.
+
+    Distances of quantile embeddings and of covariances are sums of such parts. For all other models
+    the distance is computed again without each moment and without each channel.
 
     An explanation reveals as much as the enrolled embedding itself: it is personal data.
 
@@ -67,7 +70,10 @@ def run(
                 "moments": [vars(moment) for moment in found.moments],
                 "alike": [vars(moment) for moment in found.alike],
                 "channels": found.channels,
-                "parts": found.largest(found.parts.size),
+                "regions": found.regions,
+                "by_removal": found.by_removal,
+                "parts": found.largest(None),
+                "meaning": found.meaning,
                 "written": written,
                 "notes": reader.notes,
             }

@@ -1,5 +1,5 @@
-"""Why two recordings are far apart: a distance as a sum of parts, with the moments and channels
-that they come from."""
+"""Why two recordings are far apart: the moments, channels and regions that a distance comes
+from."""
 
 from keras_dml import _lazy
 

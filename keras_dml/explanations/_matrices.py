@@ -32,12 +32,8 @@ KEEPS_CHANNELS = (
 )
 KEEPS_FRAME = (InputContract, LogEig, ReEig, TangentVector)
 CHANNELS = (
-    "The square of a pair's part of the difference of the two covariances, over the distance. All "
-    "steps enter a covariance alike, so there are no moments."
-)
-UNITS = (
-    "Pairs are of units of the network, which mix channels in a way that cannot be undone exactly. "
-    "All steps enter a covariance alike, so there are no moments."
+    "The two covariances differ by these parts, which sum to the distance. Every step enters a "
+    "covariance in the same way, so there are no moments."
 )
 
 
@@ -51,37 +47,42 @@ def explained(model, difference):
         difference: Symmetric matrix D, shape `(n, n)`.
 
     Returns:
-        `Explanation`.
+        `Explanation`; None if the network mixes channels in a way that cannot be undone exactly.
     """
-    frame, names, meaning = _frame(model, len(difference))
+    frame = _frame(model, len(difference))
+    names = None if frame is None else _names(model, len(frame))
+    if names is None:
+        return None
     squares = np.triu(2 * (frame @ difference @ frame.T) ** 2)
     squares[np.diag_indices_from(squares)] /= 2
     distance, total = np.linalg.norm(difference), squares.sum()
     parts = squares * (distance / total if total else 0.0)  # kernels are orthonormal to 1e-6
     shares = (parts.sum(axis=0) + parts.sum(axis=1)) / 2
     channels = dict(zip(names, shares.tolist(), strict=True))
-    return Explanation(float(distance), parts, (names, names), meaning, channels)
+    return Explanation(float(distance), parts, (names, names), CHANNELS, channels)
 
 
 def _frame(model, units):
-    """Frame from the model's channels to its last units, and the names of its rows."""
+    """Returns the frame from the model's channels to its last units, or None if they mix."""
     frame, chain = np.eye(units), _graph.chain(model)
+    if not _graph.reaches_the_input(model, chain):
+        return None
     for i, (operation, _) in enumerate(chain):
         if isinstance(operation, BiMap):
             frame = ops.convert_to_numpy(operation.kernel).astype(np.float64) @ frame
         elif isinstance(operation, Covariance):
-            kept = all(isinstance(one, KEEPS_CHANNELS) for one, _ in chain[i + 1 :])
-            return frame, _names(model, chain, kept, len(frame)), CHANNELS
+            keeps = all(isinstance(layer, KEEPS_CHANNELS) for layer, _ in chain[i + 1 :])
+            return frame if keeps else None
         elif not isinstance(operation, KEEPS_FRAME):
-            break
-    else:
-        return frame, _names(model, chain, True, len(frame)), CHANNELS
-    return np.eye(units), tuple(f"unit {i}" for i in range(units)), UNITS
+            return None
+    return frame
 
 
-def _names(model, chain, kept, count):
-    contract = inputs.of(model).contract
-    kept = kept and _graph.reaches_the_input(model, chain)
-    if kept and contract is not None and len(contract.channels) == count:
-        return contract.channels
+def _names(model, count):
+    """Returns the names of the channels; None if the recordings have another number of them."""
+    taken = inputs.of(model)
+    if taken.shape[-1] != count:
+        return None
+    if taken.contract is not None and len(taken.contract.channels) == count:
+        return taken.contract.channels
     return tuple(f"channel {i}" for i in range(count))

@@ -13,9 +13,14 @@ from keras_dml.geometry.quantile.plan import rank_parts, segment_parts
 from keras_dml.layers import QuantileLayer
 
 MEANING = (
-    "A part is what the quantile functions of a filter differ by between two levels. Each "
-    "recording carries half of the distance; a moment that is taken out brings them closer, one "
-    "that is alike moves them apart, as far as the network keeps moments apart."
+    "Each recording carries half of the distance. Without a moment the recordings are closer, and "
+    "without a moment that is alike they are further apart, as far as the network separates "
+    "moments."
+)
+
+WHOLE = (
+    "Around each moment the network sees the whole recording, so removing a moment may change the "
+    "distance by another amount."
 )
 
 
@@ -37,12 +42,14 @@ def explained(model, order, embeddings, recordings):
     percent = [f"{100 * knot:.0f}" for knot in knots]
     segments = tuple(f"quantiles {low} to {high} %" for low, high in itertools.pairwise(percent))
     contract = inputs.of(model).contract
+    timelines = _timelines(model, order, embeddings, recordings)
+    sees_all = any(line.before + line.after >= len(line.parts) for line in timelines.values())
     return Explanation(
         float(parts.sum()),
         parts,
         (filters, segments),
-        MEANING,
-        timelines=_timelines(model, order, embeddings, recordings),
+        f"{MEANING} {WHOLE}" if sees_all else MEANING,
+        timelines=timelines,
         rate_hz=None if contract is None else contract.rate_hz,
     )
 

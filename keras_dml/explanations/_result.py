@@ -1,4 +1,4 @@
-"""An explanation: parts that sum to a distance, and the moments and channels they come from."""
+"""An explanation of a distance: the moments, channels and regions that it comes from."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-TOLD = 3  # moments, parts and channels in words
+LISTED = 3  # moments, channels, regions and pairs in words
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Moment:
         recording: Name of the recording: `"a"`, `"b"` or `"probe"`.
         start: First step.
         end: Step after the last.
-        part: Its part of the distance.
+        part: Its part of the distance; by removal: by how much the distance falls without it.
     """
 
     recording: str
@@ -34,71 +34,120 @@ class Timeline:
         recording: Array of shape `(steps, channels)`, as it was given.
         parts: Array of shape `(steps,)` that sums to half the distance, negative where a step makes
             the recordings alike. Steps that one activation of the network stands for have the same.
+            By removal: the change of each span, divided evenly among its steps.
         before: Steps before a moment's first that the network saw with it.
         after: Steps after a moment's last that the network saw with it.
+        spans: By removal: start and end of each span that was removed. Otherwise empty.
     """
 
     recording: np.ndarray
     parts: np.ndarray
     before: int
     after: int
+    spans: tuple[tuple[int, int], ...] = ()
+
+    def _runs(self, selected):
+        """Starts and ends of the spans, or of the runs, whose steps are selected."""
+        if self.spans:
+            return [(start, end) for start, end in self.spans if selected[start]]
+        steps = np.diff(np.concatenate([[0], selected.astype(int), [0]]))
+        starts, ends = (np.flatnonzero(steps == step).tolist() for step in (1, -1))
+        return list(zip(starts, ends, strict=True))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Explanation:
-    """A distance as a sum of parts. As personal as the embeddings that it compares.
+    """A distance, and what makes it: moments, channels or regions. As personal as the embeddings
+    that it compares.
 
     Attributes:
         distance: The distance; that of `keras_dml.distance` up to its rounding.
         parts: Array whose sum is the distance: of quantile embeddings `(filters, segments)`, of
-            matrices `(channels, channels)` with the pair i, j above the diagonal and 0 below, of
-            vectors `(dimensions,)`.
+            matrices `(channels, channels)` with the pair i, j above the diagonal and 0 below. None
+            if the distance is not a sum of parts that have a meaning.
         labels: What each axis of `parts` counts.
-        meaning: What the parts are, in a sentence.
-        channels: Part of each channel, which sum to the distance; empty where a network has mixed
-            them.
+        meaning: How the moments, channels and regions were computed.
+        channels: Part of each channel, which sum to the distance; by removal: by how much the
+            distance falls without it. Empty if they are not known.
         timelines: `Timeline` by the name of a recording; empty where time is not known.
         rate_hz: Steps a second; None: not known.
+        by_removal: Whether moments, channels and regions are changes of the distance by removal,
+            each one alone. Such changes do not sum to the distance.
+        regions: By how much the distance falls without each region of an image, by its rows,
+            columns and recording.
     """
 
     distance: float
-    parts: np.ndarray
+    parts: np.ndarray | None
     labels: tuple[tuple[str, ...], ...]
     meaning: str
     channels: dict[str, float] = dataclasses.field(default_factory=dict)
     timelines: dict[str, Timeline] = dataclasses.field(default_factory=dict)
     rate_hz: float | None = None
+    by_removal: bool = False
+    regions: dict[str, float] = dataclasses.field(default_factory=dict)
+
+    @property
+    def measure(self) -> str:
+        """The distance in words; a negative distance is a similarity."""
+        if self.distance < 0:
+            return f"similarity {-self.distance:.4g}"
+        return f"distance {self.distance:.4g}"
 
     @property
     def moments(self) -> tuple[Moment, ...]:
-        """Spans whose steps carry more than the mean, largest part first: without one of them the
-        recordings are closer, as far as the network keeps moments apart."""
-        mean = {name: self.distance / 2 / len(line.parts) for name, line in self.timelines.items()}
-        found = self._spans(lambda name, parts: parts > mean[name])
-        return tuple(sorted(found, key=lambda moment: -moment.part))
+        """Spans without which the recordings are closer, largest part first: those whose steps
+        carry more than the mean, as far as the network keeps moments apart; by removal: those that
+        lowered the distance."""
+        least = {
+            name: 0.0 if self.by_removal else self.distance / 2 / len(line.parts)
+            for name, line in self.timelines.items()
+        }
+        spans = self._spans(lambda name, parts: parts > least[name])
+        return tuple(sorted(spans, key=lambda moment: -moment.part))
 
     @property
     def alike(self) -> tuple[Moment, ...]:
         """Spans of negative parts, smallest first: without one of them the recordings are further
         apart."""
-        found = self._spans(lambda name, parts: parts < 0)
-        return tuple(sorted(found, key=lambda moment: moment.part))
+        spans = self._spans(lambda name, parts: parts < 0)
+        return tuple(sorted(spans, key=lambda moment: moment.part))
 
-    def _spans(self, chosen):
+    def _spans(self, selected):
         return [
             Moment(name, start, end, float(line.parts[start:end].sum()))
             for name, line in self.timelines.items()
-            for start, end in _runs(chosen(name, line.parts))
+            for start, end in line._runs(selected(name, line.parts))
         ]
 
-    def largest(self, count: int = TOLD) -> dict[str, float]:
-        """The largest parts by what they are of, largest first whatever their sign."""
+    def largest(self, count: int | None = LISTED) -> dict[str, float]:
+        """Returns the largest parts by their labels, largest first whatever their sign; all if
+        `count` is None, an empty dict if `parts` is None."""
+        if self.parts is None:
+            return {}
         order = np.argsort(-np.abs(self.parts), axis=None, kind="stable")[:count]
-        found = {}
+        largest = {}
         for index in zip(*np.unravel_index(order, self.parts.shape), strict=True):
             names = [names[i] for names, i in zip(self.labels, index, strict=True)]
-            found[", ".join(dict.fromkeys(names))] = float(self.parts[index])
-        return found
+            largest[", ".join(dict.fromkeys(names))] = float(self.parts[index])
+        return largest
+
+    def pairs(self, count: int = LISTED) -> dict[str, float]:
+        """Returns the largest parts if they are of pairs of channels, otherwise an empty dict. A
+        filter of a network means nothing to a person."""
+        names = tuple(self.channels)
+        return self.largest(count) if names and names in self.labels else {}
+
+    def ranked(self) -> dict[str, dict[str, float]]:
+        """Returns moments, channels and regions in words, each with its part, the largest first
+        whatever their sign; without those that change nothing."""
+        moments = {self.when(moment): moment.part for moment in (*self.moments, *self.alike)}
+        lists = {"moments": moments, "channels": self.channels, "regions": self.regions}
+        return {
+            kind: dict(sorted(items, key=lambda item: -abs(item[1])))
+            for kind, parts in lists.items()
+            if (items := [(name, part) for name, part in parts.items() if part])
+        }
 
     def when(self, moment: Moment) -> str:
         """A moment in words, in seconds if the rate is known."""
@@ -108,32 +157,40 @@ class Explanation:
         return f"{start:.2f} to {end:.2f} s of {moment.recording}"
 
     def __str__(self):
-        channels = sorted(self.channels.items(), key=lambda one: -abs(one[1]))
-        told = {
-            "moments": self._when(self.moments),
-            "moments that are alike": self._when(self.alike),
-            "channels": dict(channels[:TOLD]),
-            "parts": self.largest(),
-        }
-        lines = [f"distance {self.distance:.4g}, of which"]
-        lines += [
-            f"{name}: {'; '.join(self._told(*one) for one in parts.items())}"
-            for name, parts in told.items()
-            if parts
-        ]
+        lines = self._changes() if self.by_removal else self._parts()
         return "\n".join([*lines, self.meaning])
 
+    def _changes(self):
+        """Returns lines of what brings the recordings closer, and of what moves them apart."""
+        lines = [self.measure]
+        for kind, parts in self.ranked().items():
+            signs = dict.fromkeys(part > 0 for part in parts.values())  # the larger change first
+            for is_closer in signs:
+                items = [item for item in parts.items() if (item[1] > 0) == is_closer][:LISTED]
+                text = "; ".join(f"{name} by {abs(part):.3g}" for name, part in items)
+                side = "closer" if is_closer else "further apart"
+                lines.append(f"{side} without these {kind}: {text}")
+        if len(lines) == 1:
+            lines.append("no moment, channel or region alone changes it")
+        return lines
+
+    def _parts(self):
+        channels = sorted(self.channels.items(), key=lambda item: -abs(item[1]))
+        lists = {
+            "moments": self._when(self.moments),
+            "moments that are alike": self._when(self.alike),
+            "channels": dict(channels[:LISTED]),
+            "pairs of channels": self.pairs(),
+        }
+        lines = [f"{self.measure}, of which"]
+        for name, parts in lists.items():
+            if parts:
+                text = "; ".join(f"{label} {self._share(part)}" for label, part in parts.items())
+                lines.append(f"{name}: {text}")
+        return lines
+
     def _when(self, moments):
-        return {self.when(one): one.part for one in moments[:TOLD]}
+        return {self.when(moment): moment.part for moment in moments[:LISTED]}
 
-    def _told(self, name, part):
-        if self.parts.min() < 0 or not self.distance:
-            return f"{name} {part:+.3g}"
-        return f"{name} {100 * part / self.distance:.1f} %"
-
-
-def _runs(chosen):
-    """Starts and ends of the runs of True."""
-    steps = np.diff(np.concatenate([[0], chosen.astype(int), [0]]))
-    starts, ends = (np.flatnonzero(steps == step).tolist() for step in (1, -1))
-    return zip(starts, ends, strict=True)
+    def _share(self, part):
+        return f"{100 * part / self.distance:.1f} %" if self.distance else f"{part:+.3g}"

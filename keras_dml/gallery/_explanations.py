@@ -9,7 +9,8 @@ class Explanations:
     """The part of a gallery that explains; it needs `_model`, `_listed` and `_enrolled`."""
 
     def explain(self, person: str, recording) -> Explanation:
-        """Explains the score of a recording against a person, by parts that sum to it.
+        """Explains the score of a recording against a person by moments and channels, see
+        `keras_dml.explain`.
 
         The gallery keeps embeddings, not recordings: the moments are those of the recording
         observed alone, called `"probe"`, and carry half of a Wasserstein distance. The score of
@@ -21,12 +22,11 @@ class Explanations:
 
         Returns:
             `keras_dml.explanations.Explanation` of the distance to the nearest recording enrolled
-            of the person. It tells of the embedding enrolled as much as that itself.
+            of the person. It reveals as much as the enrolled embedding.
 
         Raises:
             KeyError: If nobody of this name is enrolled.
-            ValueError: If it is not one recording, the model does not take it, or its distance is
-                no sum of such parts.
+            ValueError: If it is not one recording, or the model does not take it.
         """
         listed = self._listed(recording)
         person, known = self._enrolled(person)

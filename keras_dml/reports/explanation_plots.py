@@ -1,4 +1,4 @@
-"""Plots of what made a distance: the moments of two recordings, the channels and the parts."""
+"""Plots of what made a distance: the moments of recordings, their channels and regions."""
 
 from __future__ import annotations
 
@@ -6,50 +6,57 @@ import numpy as np
 
 from keras_dml.reports import style
 
-BARS = 8  # channels or parts listed
+BARS = 8  # channels, regions or pairs listed
 CHANNELS = 12  # drawn of a recording
 APART = 5.0  # standard deviations between two channels drawn
 STRONGEST = 0.6  # opacity of the moment with the largest part
+COLORS = "Orange keeps the recordings apart, blue makes them alike."
 
 
 def explanation(found, *, title=None, caption=""):
     """Plots an explanation: recordings with the moments that keep them apart (orange) or make them
-    alike (blue), the darker the larger their part, and the largest parts by channels and by
-    themselves.
+    alike (blue), the darker the larger their part, and the largest parts by channels, by pairs of
+    channels and by regions.
 
     Args:
         found: `keras_dml.explanations.Explanation`.
-        title: Finding, in one sentence; None: the distance and its largest moment or part.
+        title: Finding, in one sentence; None: the moment, channel or region that changes the
+            distance most.
         caption: Data, model and where the recordings come from.
 
     Returns:
         `matplotlib.figure.Figure`; `reports.save` writes it.
     """
-    lists = {"channels": found.channels, "parts": found.largest(BARS)}
-    colors = "Orange keeps the recordings apart, blue makes them alike. " if found.timelines else ""
+    lists = {"channels": found.channels, "pairs": found.pairs(BARS), "regions": found.regions}
     lists = {name: parts for name, parts in lists.items() if parts}
     lines = found.timelines
-    heights = [2.2] * len(lines) + [2.6]
+    heights = [2.2] * len(lines) + [2.6] * bool(lists)
+    is_colored = lines or found.by_removal
     with style.house_style():
         figure = style.new_figure(
             title or _title(found),
-            f"{colors}{found.meaning} {caption}".strip(),
+            " ".join(filter(None, [COLORS if is_colored else "", found.meaning, caption])),
             width=9.0,
             height=sum(heights) + 1.4,
         )
-        grid = figure.add_gridspec(len(heights), len(lists), height_ratios=heights)
+        grid = figure.add_gridspec(len(heights), max(1, len(lists)), height_ratios=heights)
         for row, (name, line) in enumerate(lines.items()):
             _draw_recording(figure.add_subplot(grid[row, :]), name, line, found)
         for column, (name, parts) in enumerate(lists.items()):
-            _draw_bars(figure.add_subplot(grid[-1, column]), name, parts)
+            _draw_bars(figure.add_subplot(grid[-1, column]), name, parts, found.by_removal)
     return figure
 
 
 def _title(found):
-    kind, largest = "part", next(iter(found.largest(1)))
-    if found.moments:
-        kind, largest = "moment", found.when(found.moments[0])
-    return f"Distance {found.distance:.3g}: its largest {kind} is {largest}"
+    ranked = found.ranked()
+    changes = [(kind, *item) for kind, parts in ranked.items() for item in parts.items()]
+    if not changes:
+        return f"No moment, channel or region alone changes the {found.measure}"
+    if found.by_removal:
+        _, name, part = max(changes, key=lambda change: abs(change[2]))
+        return f"Without {name} the recordings are {'closer' if part > 0 else 'further apart'}"
+    kind, name, _ = changes[0]
+    return f"{found.measure.capitalize()}: its largest {kind.removesuffix('s')} is {name}"
 
 
 def _draw_recording(axes, name, line, found):
@@ -79,10 +86,13 @@ def _draw_recording(axes, name, line, found):
     axes.set_xlabel("seconds" if found.rate_hz else "steps")
 
 
-def _draw_bars(axes, name, parts):
-    parts = dict(sorted(parts.items(), key=lambda one: -abs(one[1]))[:BARS])
+def _draw_bars(axes, name, parts, by_removal):
+    parts = dict(sorted(parts.items(), key=lambda item: -abs(item[1]))[:BARS])
     places = np.arange(len(parts))[::-1]
-    axes.barh(places, list(parts.values()), color=style.BLUE, height=0.7)
+    colors = style.BLUE
+    if by_removal:
+        colors = [style.ORANGE if part > 0 else style.SKY_BLUE for part in parts.values()]
+    axes.barh(places, list(parts.values()), color=colors, height=0.7)
     axes.set_yticks(places, list(parts))
     axes.set_title(f"largest {name}", color=style.GRAY)
-    axes.set_xlabel("part of the distance")
+    axes.set_xlabel("fall of the distance without it" if by_removal else "part of the distance")

@@ -14,7 +14,7 @@ from keras_dml import cli, recordings
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
 from keras_dml.cli import _console
-from keras_dml.layers import InputContract, QuantileLayer
+from keras_dml.layers import InputContract, QuantileLayer, SequencePooling
 
 RATE_HZ, STEPS = 50, 40
 NAMES = ("alice", "bob")
@@ -982,6 +982,23 @@ def test_a_distance_is_explained_by_parts_that_sum_to_it(command, family, walks,
     assert found["distance"] == pytest.approx(score, rel=1e-4)
     code, out, _ = command("explain", family, "alice", new, "--out", tmp_path / "why")
     assert code == 0 and out.startswith("distance") and (tmp_path / "why.svg").exists()
+
+
+def test_a_distance_without_parts_is_explained_by_removal(command, walks, tmp_path):
+    signal = keras.Input((None, 3))
+    contract = InputContract(["x", "y", "z"], "g", RATE_HZ, min_steps=10, max_steps=100)
+    folder = tmp_path / "cosine"
+    folder.mkdir()
+    keras.Model(signal, SequencePooling()(contract(signal))).save(folder / "model.keras")
+    db, new = tmp_path / "cosine.db", walks.file("bob")
+    assert command("enroll", db, "alice", walks.file("alice", "0.csv"), "--model", folder)[0] == 0
+    _, explanation = answered(command, "explain", db, "alice", new)
+    assert explanation["by_removal"] and explanation["parts"] == explanation["regions"] == {}
+    assert list(explanation["channels"]) == ["x", "y", "z"]
+    assert {moment["recording"] for moment in explanation["moments"]} <= {"probe"}
+    code, out, _ = command("explain", db, "alice", new, "--out", tmp_path / "why")
+    assert code == 0 and "without these channels" in out and "dimension" not in out
+    assert (tmp_path / "why.svg").exists()
 
 
 def test_of_a_folder_no_recording_is_picked_to_be_explained(command, family, walks):

@@ -1,0 +1,207 @@
+"""Moments, channels and regions by occlusion: how the distance changes without each of them."""
+
+import dataclasses
+import functools
+
+import numpy as np
+
+from keras_dml import inference, inputs
+from keras_dml import progress as bars
+from keras_dml._backend import ops
+from keras_dml.explanations._result import Explanation, Timeline
+from keras_dml.zoo import reading
+
+SPANS = 20  # of a recording: a sound of 30 s is embedded 21 times
+GRID = 5  # rows and columns of regions of an image
+BATCH_NUMBERS = 2**20  # of the inputs of a batch: a minute of sound is alone in one
+BATCH_ROWS = 32
+ROUNDING = 1e-5  # of the distance or of the largest change, whichever is larger
+
+MOMENTS = "Each moment was replaced by the mean of the recording."
+REGIONS = "Each region was replaced by the mean color of the image."
+CHANNELS = "Each channel was replaced by its mean and by 0, and the two changes were averaged."
+ROWS = "Each channel was made uncorrelated with the others."
+ALONE = "Only one was replaced at a time, so the changes do not sum to the distance."
+
+
+def explained(model, embeddings, recordings):
+    """Explains a distance by occlusion (Zeiler2014).
+
+    A moment or a region is replaced by the mean of the recording. The span that this names first
+    also changes the distance if it is removed in other ways (zeros, interpolation, cutting, steps
+    from elsewhere): on average more than 65 to 88 % of the other spans. Spans named by
+    interpolation change it more than 56 to 64 % of the others, by cutting more than 61 to 84 %.
+    Measured with 16 to 24 pairs of real recordings for each of `gait_lda`, `phone_gait_lda`,
+    `watch_lda`, `eye_lda` and `vowels_qp_wl`.
+
+    A channel is replaced by its mean and by 0: the first removes its movement, the second its level
+    too.
+
+    Args:
+        model: The model that embeds.
+        embeddings: The two embeddings, by the names of their recordings.
+        recordings: The recordings that are available, by name.
+
+    Returns:
+        `Explanation` without parts.
+    """
+    kind = inputs.of(model)
+    x, y = embeddings.values()
+    distance = float(inference.distance(model, x[None], y[None])[0, 0])
+    arrays = {name: np.asarray(array, np.float32) for name, array in recordings.items()}
+    changes = functools.partial(_changes, model, embeddings)
+    explanation = Explanation(distance, None, (), "", by_removal=True)
+    names = _channel_names(model, kind)
+    if isinstance(kind, inputs.Images):
+        return _of_images(explanation, names, arrays, changes)
+    if isinstance(kind, inputs.Matrices):
+        return _of_matrices(explanation, names, arrays, changes)
+    rate_hz = None if kind.contract is None else kind.contract.rate_hz
+    explanation = dataclasses.replace(explanation, rate_hz=rate_hz)
+    return _of_signals(explanation, names, arrays, changes)
+
+
+def _channel_names(model, kind):
+    """Returns the names of the channels by the contract or the card, otherwise their numbers."""
+    if kind.contract is not None:
+        return kind.contract.channels
+    count = kind.shape[-1]
+    names = (reading.card_of(model) or {}).get("input", {}).get("channels", ())
+    return names if len(names) == count else [f"channel {i}" for i in range(count)]
+
+
+def _of_signals(explanation, names, arrays, changes):
+    timelines, by_channel = {}, []
+    for name, recording in arrays.items():
+        count = min(SPANS, len(recording))
+        edges = np.linspace(0, len(recording), count + 1).astype(int).tolist()
+        spans = tuple(zip(edges[:-1], edges[1:], strict=True))
+        removals = [functools.partial(_without_steps, start=i, end=j) for i, j in spans]
+        values = changes(name, recording, removals + _channel_removals(recording))
+        lengths = np.diff(edges)
+        parts = np.repeat(values[:count] / lengths, lengths)
+        timelines[name] = Timeline(recording, parts, 0, 0, spans)
+        by_channel.append(_mean_of_levels(values[count:]))
+    channels = _by_name(names, by_channel)
+    return dataclasses.replace(
+        explanation,
+        meaning=_sentences(MOMENTS, CHANNELS if channels else ""),
+        channels=channels,
+        timelines=timelines,
+    )
+
+
+def _of_matrices(explanation, names, arrays, changes):
+    by_channel = []
+    for name, matrix in arrays.items():
+        removals = [functools.partial(_uncorrelated, channel=i) for i in range(len(matrix))]
+        by_channel.append(changes(name, matrix, removals))
+    channels = _by_name(names, by_channel)
+    return dataclasses.replace(explanation, meaning=_sentences(ROWS), channels=channels)
+
+
+def _of_images(explanation, names, arrays, changes):
+    regions, by_channel = {}, []
+    for name, image in arrays.items():
+        rows, columns = (
+            np.linspace(0, size, min(GRID, size) + 1).astype(int) for size in image.shape[:2]
+        )
+        boxes = [
+            (top, bottom, left, right)
+            for top, bottom in zip(rows[:-1], rows[1:], strict=True)
+            for left, right in zip(columns[:-1], columns[1:], strict=True)
+        ]
+        removals = [functools.partial(_without_region, box=box) for box in boxes]
+        values = changes(name, image, removals + _channel_removals(image))
+        for (top, bottom, left, right), value in zip(boxes, values[: len(boxes)], strict=True):
+            regions[f"rows {top} to {bottom}, columns {left} to {right} of {name}"] = float(value)
+        by_channel.append(_mean_of_levels(values[len(boxes) :]))
+    channels = _by_name(names, by_channel)
+    meaning = _sentences(REGIONS, CHANNELS if channels else "")
+    return dataclasses.replace(explanation, meaning=meaning, channels=channels, regions=regions)
+
+
+def _sentences(*sentences):
+    return " ".join(filter(None, [*sentences, ALONE]))
+
+
+def _channel_removals(array):
+    """Returns two removals for each channel, or none for the only channel of a recording."""
+    channels = array.shape[-1]
+    if channels == 1:
+        return []
+    return [
+        functools.partial(_without_channel, channel=i, at_mean=at_mean)
+        for at_mean in (True, False)
+        for i in range(channels)
+    ]
+
+
+def _mean_of_levels(values):
+    return values.reshape(2, -1).mean(axis=0)
+
+
+def _by_name(names, by_channel):
+    """Returns the mean change over the recordings by channel; empty if no channel was removed."""
+    values = np.mean(by_channel, axis=0)
+    return dict(zip(names, values.tolist(), strict=True)) if len(values) else {}
+
+
+def _without_steps(recording, start, end):
+    array = recording.copy()
+    array[start:end] = recording.mean(axis=0)
+    return array
+
+
+def _without_channel(recording, channel, at_mean):
+    array = recording.copy()
+    array[..., channel] = recording[..., channel].mean() if at_mean else 0.0
+    return array
+
+
+def _uncorrelated(matrix, channel):
+    array = matrix.copy()
+    array[channel] = array[:, channel] = 0.0
+    array[channel, channel] = np.diagonal(matrix).mean()
+    return array
+
+
+def _without_region(image, box):
+    top, bottom, left, right = box
+    array = image.copy()
+    array[top:bottom, left:right] = image.mean(axis=(0, 1))
+    return array
+
+
+def _changes(model, embeddings, name, recording, removals):
+    """Computes by how much the distance falls by each removal; negative: by how much it rises.
+
+    All variants have the shape of the recording, so they go through the model without padding. The
+    contract is not checked, because it refuses zeros as padding.
+
+    Returns:
+        Array of shape `(removals,)`, in the unit of the distance. It is 0 if the distance of a
+        variant does not exist, such as a covariance that is singular without a channel.
+    """
+    encoder = inputs.encoder(model)
+    rows = max(1, min(BATCH_ROWS, BATCH_NUMBERS // recording.size))
+    variants = [np.copy, *removals]
+    batches = [variants[i : i + rows] for i in range(0, len(variants), rows)]
+    distances = []
+    for batch in bars.track(batches, "explaining") if len(batches) > 1 else batches:
+        arrays = np.stack([remove(recording) for remove in batch])
+        z = ops.convert_to_numpy(encoder(arrays, training=False))
+        distances += [_distance(model, embeddings, name, row) for row in z]
+    values = distances[0] - np.array(distances[1:])
+    values = np.where(np.isfinite(values), values, 0.0)
+    scale = max(abs(distances[0]), np.abs(values).max(initial=0.0))
+    return np.where(np.abs(values) > ROUNDING * scale, values, 0.0)
+
+
+def _distance(model, embeddings, name, embedding):
+    """Returns the distance with one embedding replaced; NaN if it does not exist."""
+    x, y = (embeddings | {name: embedding}).values()
+    try:
+        return float(inference.distance(model, x[None], y[None])[0, 0])
+    except ValueError:  # not finite, or not definite
+        return np.nan
