@@ -66,7 +66,6 @@ def run(
     Example: keras-dml compare monday.csv friday.csv --model gait_qp_wl
     """
     from keras_dml.cli import _answers, _console, _galleries, _models
-    from keras_dml.gallery import _closeness, _results
 
     reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with _answers.answered():
@@ -74,6 +73,7 @@ def run(
         name = _models.named(model)
         with _console.stage(f"load {model}"):
             from keras_dml import inference
+            from keras_dml.gallery import Scale
             from keras_dml.zoo import reading as models
 
             comparison = _Comparison(models.load(name))
@@ -85,7 +85,7 @@ def run(
         distance = float(between.min(axis=1).mean())
         card = models.card_of(comparison.model) or {}
         alone = inference.distance(comparison.model, embeddings[1], embeddings[1])
-        scale = _closeness.scale_by(card, alone.diagonal().mean())
+        scale = Scale.of_card(card, alone.diagonal().mean())
     if as_json:
         _console.json_object(
             {
@@ -101,8 +101,15 @@ def run(
         )
         return
     scale = None if distances else scale
-    _console.echo(_results.measured_in_words(distance, scale))
+    _console.echo(_measured(distance, scale))
     _console.echo(_console.plain(_verdict(card, distance, scale)))
+
+
+def _measured(distance, scale):
+    """A distance in words, as closeness if there is a `Scale`."""
+    if scale is None:
+        return f"distance {distance:.4g}"
+    return f"closeness {scale.closeness(distance):.1f} of 100"
 
 
 def _verdict(card, distance, scale):
@@ -113,7 +120,6 @@ def _verdict(card, distance, scale):
         distance: The distance.
         scale: `Scale` by which thresholds are shown; None: as distances.
     """
-    from keras_dml.gallery import _results
     from keras_dml.zoo import catalog, headline
 
     rows = card.get("thresholds", ())
@@ -122,7 +128,7 @@ def _verdict(card, distance, scale):
         return f"The card of the model has no threshold to compare it with.{measured}"
     lines = []
     for row in sorted(rows, key=lambda row: row["far"]):
-        limit = _results.measured_in_words(row["value"], scale)
+        limit = _measured(row["value"], scale)
         side = "closer" if distance <= row["value"] else "farther"
         lines.append(
             f"{side} than the card's threshold, {limit}, within which "

@@ -44,7 +44,6 @@ def run(
     Example: keras-dml identify family.db new.csv
     """
     from keras_dml.cli import _answers, _console, _galleries
-    from keras_dml.gallery import _results
 
     reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with _answers.answered():
@@ -86,8 +85,7 @@ def run(
         ]
         _console.table(("nearest", "distance" if by_distance else "closeness of 100"), rows)
         rates = found.rates or f"{found.people} people enrolled"
-        limit = _results.limit_in_words(found, distances)
-        _console.echo(", ".join(filter(None, [limit, rates])))
+        _console.echo(", ".join(filter(None, [found.limit(distances), rates])))
     if found.tied or found.threshold is None:
         raise typer.Exit(_statuses.ERROR)
     _statuses.answer(found.person is not None)

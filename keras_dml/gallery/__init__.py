@@ -20,6 +20,7 @@ _HOME = {
     "Identification": "_results",
     "Listening": "_listening",
     "MeanTemplate": "_mean_template",
+    "Scale": "_closeness",
     "StoredRecording": "_results",
     "Threshold": "_results",
     "backup": "_backups",

@@ -20,6 +20,19 @@ class Scale(NamedTuple):
     same: float
     other: float
 
+    @classmethod
+    def of_card(cls, card, same):
+        """Returns the scale of a model; None if its card does not say what is far.
+
+        Args:
+            card: Card of the model, or None.
+            same: Distance of a recording to itself.
+        """
+        imposters = (card or {}).get("imposters")
+        if imposters is None or not imposters["mean"] > same:
+            return None
+        return cls(float(same), imposters["mean"])
+
     def closeness(self, distance):
         """Returns how close a distance is: 0 as far as other people usually are or further, 100 as
         close as the same recording.
@@ -31,21 +44,8 @@ class Scale(NamedTuple):
         return 100 * float(np.clip(share, 0.0, 1.0))
 
 
-def scale_by(card, same):
-    """Returns the `Scale` of a model; None if its card does not say what is far.
-
-    Args:
-        card: Card of the model, or None.
-        same: Distance of a recording to itself.
-    """
-    imposters = (card or {}).get("imposters")
-    if imposters is None or not imposters["mean"] > same:
-        return None
-    return Scale(float(same), imposters["mean"])
-
-
 def scale_of(model, templates):
-    """Returns the `Scale` of a gallery, see `scale_by`.
+    """Returns the `Scale` of a gallery, see `Scale.of_card`.
 
     Args:
         model: `GalleryModel`.
@@ -55,4 +55,5 @@ def scale_of(model, templates):
     if not first:
         return None
     first = np.concatenate(first)
-    return scale_by(model.card, np.mean(np.diag(model.distances(first, first)), dtype=np.float64))
+    same = np.mean(np.diag(model.distances(first, first)), dtype=np.float64)
+    return Scale.of_card(model.card, same)

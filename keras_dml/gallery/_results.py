@@ -288,6 +288,14 @@ class Identification:
             return f"no decision: {' and '.join(self.tied)} are equally near"
         return self.person or "a stranger"
 
+    def limit(self, distances=False):
+        """Returns the threshold in words; empty if there is none.
+
+        Args:
+            distances: As in `Decision.in_words`.
+        """
+        return limit_in_words(self, distances)
+
     def closeness(self, candidate):
         """Returns how close a candidate is, see `Decision.closeness`."""
         return None if self.scale is None else self.scale.closeness(candidate.score)
