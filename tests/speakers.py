@@ -20,7 +20,7 @@ def unseen():
     with np.load(FILE) as data:
         utterances = np.split(data["frames"], np.cumsum(data["lengths"])[:-1])
         speakers, parts = data["speakers"].astype(str), data["parts"]
-    names = sorted(set(speakers) - set(zoo.card(MODEL)["data"]["train_subjects"]))
+    names = sorted(set(speakers.tolist()) - set(zoo.card(MODEL)["data"]["train_subjects"]))
     return tuple(
         {
             name: [utterances[i] for i in np.flatnonzero((speakers == name) & (parts == part))]
