@@ -99,6 +99,13 @@ def test_readme_opens_with_the_two_commands():
     assert tests.endswith("python -m pytest") and "'.[test]'" in tests
 
 
+def test_the_first_screen_shows_the_model_of_the_demo():
+    first = (ROOT / "README.md").read_text().partition("## Start here")[0]
+    (picture,) = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", first)
+    assert picture.startswith("zoo/watch_lda/") and (ROOT / picture).is_file()
+    assert "--model watch_lda" in first and "vowel" not in first
+
+
 def test_readme_is_short():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 200
 

@@ -26,7 +26,7 @@ SELECTION = (
     "tests/test_contracts.py",
     # each command once
     "tests/cli/test_main.py",
-    "tests/cli/test_demo.py::test_figures_are_printed_with_their_counts",
+    "tests/cli/test_demo.py::test_the_counts_are_those_of_the_decisions",
     "tests/cli/test_export.py::test_another_backend_is_told_how_to_export",
     "tests/cli/test_reproduce_prototypes.py::test_the_table_is_printed_and_everything_is_written",
     "tests/cli/test_reproduce_potato.py::test_the_table_is_printed_and_everything_is_written",

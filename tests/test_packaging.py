@@ -96,7 +96,9 @@ def test_the_wheel_carries_what_the_builders_the_demo_and_the_server_read(conten
         for path in (ROOT / "tfds_builders").glob(f"*/{name}"):
             assert path.relative_to(ROOT).as_posix() in contents
     for folder in ("cli/demo_data", "cli/_serve/page"):
-        for path in (ROOT / "keras_dml" / folder).iterdir():
+        files = [path for path in (ROOT / "keras_dml" / folder).rglob("*") if path.is_file()]
+        assert files
+        for path in files:
             assert path.relative_to(ROOT).as_posix() in contents
 
 
@@ -123,6 +125,6 @@ def test_every_zoo_model_loads_from_the_wheel_alone(installed, tmp_path):
 @pytest.mark.slow
 def test_the_demo_runs_from_the_wheel_alone(installed, tmp_path):
     printed = run_installed(installed, tmp_path, RUN_THE_DEMO)
-    assert "AUC" in printed and "EER" in printed
-    written = {path.suffix for path in (tmp_path / "demo").iterdir()}
-    assert {".png", ".tflite"} <= written
+    assert "true claims accepted" in printed and "EER" in printed
+    written = {path.name for path in (tmp_path / "demo").iterdir()}
+    assert {"who.png", "walkers.db", "figures.json", "watch_lda.tflite"} <= written

@@ -9,21 +9,23 @@ from keras_dml.cli import _options
 
 app = typer.Typer(
     help="Enroll people, then verify, identify and reject them, on real recordings.\n\n"
-    "Takes less than a minute. Without a subcommand: speakers, by one vowel, on recordings that "
-    "the package carries.\n\n"
+    "Takes less than half a minute. Without a subcommand: walkers with a watch on the wrist, on "
+    "recordings that the package carries, of people whom the model has not seen.\n\n"
     "Example: keras-dml demo --out my-demo",
     invoke_without_command=True,
 )
 Out = Annotated[
     pathlib.Path | None,
-    _options.folder("--out", "Folder for figures, the gallery, recordings and the TFLite file."),
+    _options.folder(
+        "--out", "Folder for the picture, the gallery, recordings and the TFLite file."
+    ),
 ]
 
 
 @app.callback()
-def vowels(context: typer.Context, out: Out = None, as_json: _options.AsJson = False):
+def watch(context: typer.Context, out: Out = None, as_json: _options.AsJson = False):
     if context.invoked_subcommand is None:
-        _run("vowels_qp_wl", "vowels", out or pathlib.Path("keras-dml-demo"), as_json)
+        _run("watch_lda", "walks", out or pathlib.Path("keras-dml-demo"), as_json)
     else:
         context.obj = out, as_json
 
@@ -54,13 +56,13 @@ def gait(
             "name the folder that holds GaitData.zip (https://doi.org/10.5201/ipol.2019.265).",
             param_hint="--manual-dir",
         )
-    given, is_json = context.obj
-    out = out or given or pathlib.Path("keras-dml-demo-gait")
+    first_out, is_json = context.obj
+    out = out or first_out or pathlib.Path("keras-dml-demo-gait")
     _run("gait_qp_wl", "gait", out, as_json or is_json, manual_dir, data_dir)
 
 
 def _run(model, recordings, out, as_json, *arguments):
-    from keras_dml.cli import _console, _demo_recordings, _demo_stages, _output_folder
+    from keras_dml.cli import _console, _demo_recordings, _demo_tour, _output_folder
 
     message = f"Stopped. What was written to {out} is whole; run the command again for the rest."
     with (
@@ -68,8 +70,8 @@ def _run(model, recordings, out, as_json, *arguments):
         _output_folder.created(out),
         _console.text_hidden(as_json),
     ):
-        figures = _demo_stages.show(
-            model, lambda people: getattr(_demo_recordings, recordings)(people, *arguments), out
+        figures = _demo_tour.show(
+            model, lambda card: getattr(_demo_recordings, recordings)(card, out, *arguments), out
         )
     if as_json:
         _console.json_object(figures)

@@ -8,6 +8,7 @@ _HOME = {
     "Picture": "page",
     "Section": "page",
     "write_page": "page",
+    "claims": "claim_plots",
     "explanation": "explanation_plots",
     "identifications": "identification_plots",
     "loss_comparison": "loss_plots",
@@ -26,6 +27,7 @@ _HOME = {
     "verification_table": "verification_plots",
 }
 _SUBMODULES = (
+    "claim_plots",
     "explanation_plots",
     "identification_plots",
     "loss_plots",

@@ -29,7 +29,7 @@ def identifications(found, *, title=None, caption=""):
         raise ValueError("`found` is empty: give an `Identification` by what the recording is.")
     people = sorted({one.person for each in found.values() for one in each.candidates})
     looks = {name: (style.PALETTE[i % 8], MARKS[i % 8]) for i, name in enumerate(people)}
-    end = 1.1 * _largest(found.values())
+    start, end = _limits(found.values())
     with style.house_style():
         figure = style.new_figure(
             title or _title(found.values()),
@@ -41,19 +41,23 @@ def identifications(found, *, title=None, caption=""):
         axes = figure.add_subplot()
         rows = np.arange(len(found))[::-1]
         for row, each in zip(rows, found.values(), strict=True):
-            _draw_row(axes, row, each, looks, end)
+            _draw_row(axes, row, each, looks, (start, end))
         axes.set_yticks(rows, list(found))
         axes.set_ylim(-0.6, len(found) - 0.4)
-        axes.set_xlim(0, end)
+        axes.set_xlim(start, end)
         axes.grid(visible=False)
         axes.set_xlabel("distance to a person enrolled")
         _add_legend(axes, looks)
     return figure
 
 
-def _largest(found):
-    values = [value for one in found for value in (one.threshold, *_scores(one))]
-    return max((value for value in values if np.isfinite(value)), default=1.0)
+def _limits(found):
+    """Returns the ends of the axis: from 0, or from below the least distance if one is negative."""
+    values = [value for each in found for value in (each.threshold, *_scores(each))]
+    finite = [value for value in values if np.isfinite(value)] or [1.0]
+    low, high = min(finite), max(finite)
+    start = 0.0 if low >= 0 else low - 0.1 * max(high - low, abs(low))
+    return start, high + 0.1 * (high - start)
 
 
 def _scores(one):
@@ -68,8 +72,10 @@ def _title(found):
     )
 
 
-def _draw_row(axes, row, one, looks, end):
-    axes.barh(row, min(one.threshold, end), height=0.6, color=style.FAINT, zorder=0)
+def _draw_row(axes, row, one, looks, limits):
+    start, end = limits
+    width = min(one.threshold, end) - start
+    axes.barh(row, width, left=start, height=0.6, color=style.FAINT, zorder=0)
     for i, candidate in enumerate(one.candidates):
         color, mark = looks[candidate.person]
         fill = color if i == 0 else "white"

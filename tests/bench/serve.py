@@ -4,7 +4,7 @@ other, and several servers may share a gallery.
 python -m tests.bench.serve
 python -m tests.bench.serve --servers 2
 
-The clients identify utterances among the speakers of the demo, under its small model.
+The clients identify utterances among four speakers, under a small model.
 """
 
 import argparse
@@ -23,11 +23,12 @@ import httpx2
 import numpy as np
 
 from keras_dml import zoo
-from keras_dml.cli import _demo_files, _demo_recordings
+from keras_dml.cli import _demo_files
 from keras_dml.gallery import Gallery
+from tests import speakers
 from tests.bench import smoke
+from tests.speakers import MODEL
 
-MODEL = "vowels_qp_wl"
 WARM_UP = 3  # requests
 SMOKE = {"WARM_UP": 1, "clients": 2, "requests": 1}
 STARTED_SECONDS = 600  # at most, on a busy machine
@@ -65,13 +66,12 @@ def main():
 def enrolled(folder):
     """A gallery of the speakers in a folder; the probes as contents of files."""
     card = zoo.card(MODEL)
-    found = _demo_recordings.vowels(card["data"]["train_subjects"])
+    earlier, later = speakers.unseen()
     with Gallery(folder / "people.db", MODEL) as gallery:
-        for name in found.people:
-            own = found.enrolled_people == name
-            gallery.enroll(name, [x for x, mine in zip(found.enrolled, own, strict=True) if mine])
+        for name, utterances in earlier.items():
+            gallery.enroll(name, utterances)
     contents = []
-    for probe in found.probes:
+    for probe in (utterance for utterances in later.values() for utterance in utterances):
         _demo_files.write(folder / "probe.csv", probe, card["input"])
         contents.append((folder / "probe.csv").read_bytes())
     return contents

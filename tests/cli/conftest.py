@@ -11,6 +11,12 @@ from keras_dml.zoo import lookup
 from tests.zoo.cards import CARD
 
 TAKES = {
+    "watch_lda": {
+        "channels": ["x", "y", "z"],
+        "trained": ["s01"],
+        "units": ["m/s2"] * 3,
+        "rate_hz": 50,
+    },
     "gait_qp_wl": {"channels": ["LAX", "LAY", "LAZ", "LRX", "LRY", "LRZ"], "trained": ["1", "2"]},
     "vowels_qp_wl": {"channels": [f"LPC{i}" for i in range(1, 13)], "trained": list("12345")},
 }
@@ -44,6 +50,7 @@ def untrained_zoo(tmp_path_factory):
         card = copy.deepcopy(CARD)
         card["name"] = name
         card["input"] |= {"channels": takes["channels"], "units": ["1"] * channels}
+        card["input"] |= {key: takes[key] for key in ("units", "rate_hz") if key in takes}
         card["data"] |= {"train_subjects": takes["trained"], "test_subjects": []}
         model = models.sequence_encoder(channels, knots=4, halvings=0)
         publish(root / name, model, card, [np.zeros((9, channels))])

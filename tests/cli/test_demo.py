@@ -1,4 +1,4 @@
-"""The demo, run as a person runs it, on untrained models."""
+"""The demo, run as a person runs it: on the published model, and on untrained ones."""
 
 import json
 import os
@@ -13,140 +13,185 @@ import pytest
 from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
+import keras_dml
 from keras_dml import gallery, recordings, zoo
-from keras_dml.cli import (
-    _console,
-    _demo_files,
-    _demo_gallery,
-    _demo_recordings,
-    _demo_stages,
-    _demo_trials,
-)
+from keras_dml._backend import tensorflow
+from keras_dml.cli import _console, _demo_files, _demo_recordings, _demo_tour
 from keras_dml.export import litert
 from tests.cli.walks import write_archive
 
 ROOT = pathlib.Path(__file__).parents[2]
-PICTURES = {"roc_det.png", "scores.png", "two_people.png", "who.png", "why.png"}
+MODEL = "watch_lda"
+WRITTEN = {"who.png", "who.svg", "walkers.db", "recordings", "figures.json"}
 
 
-def demo(zoo_folder, *words):
+def demo(*words, **environment):
     """Runs `keras-dml demo` in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "keras_dml.cli", "demo", *map(str, words)],
         cwd=ROOT,
-        env={**os.environ, "KERAS_DML_ZOO": str(zoo_folder), "KERAS_BACKEND": "tensorflow"},
+        env={**os.environ, **environment},
         capture_output=True,
         text=True,
     )
 
 
 @pytest.fixture(scope="module")
-def ran(untrained_zoo, tmp_path_factory):
-    """What the demo on speakers printed, and where it wrote."""
+def ran(tmp_path_factory):
+    """What the demo on the published model printed, and where it wrote."""
     out = tmp_path_factory.mktemp("demo") / "a [folder]"
-    done = demo(untrained_zoo, "--out", out)
+    done = demo("--out", out)
     assert done.returncode == 0, done.stderr
     return done, out
 
 
-def test_figures_are_printed_with_their_counts(ran):
-    printed = ran[0].stdout
-    for part in ("AUC", "EER", "identified", "mean ± s.e.", "119 + 310", "of 119"):
-        assert part in printed, part
-    assert {f"speaker {i}" for i in range(6, 10)} <= set(re.findall(r"speaker \d", printed))
+@pytest.fixture(scope="module")
+def figures(ran):
+    return json.loads((ran[1] / "figures.json").read_text())
 
 
-def test_all_claims_under_one_threshold_are_printed_with_intervals_over_people(ran):
-    printed, (one, five) = (
-        ran[0].stdout,
-        json.loads((ran[1] / "figures.json").read_text())["pooled"],
+@pytest.fixture(scope="module")
+def nearest():
+    """Least distance of each new walk to those enrolled of each walker, computed without a gallery:
+    `{(file, person): distance}`, with the threshold of the card."""
+    walkers, stranger = _demo_recordings.WALKERS, _demo_recordings.STRANGER
+    values = {
+        person: [
+            recordings.read(path, ["x", "y", "z"], resample_hz=50).values
+            for path in sorted((_demo_recordings.WALKS / person).glob("*.csv"))
+        ]
+        for person in (*walkers, stranger)
+    }
+    model = zoo.load(MODEL)
+    unit = {}
+    for person, walks in values.items():
+        z = keras_dml.embed(model, walks)
+        unit[person] = z / np.linalg.norm(z, axis=1, keepdims=True)
+    result = {}
+    for person, z in unit.items():
+        first = 0 if person == stranger else 5
+        for number in range(first, len(z)):
+            for claimed in walkers:
+                file = f"recordings/new/{person}-{number + 1:02d}.csv"
+                result[file, claimed] = -(unit[claimed][:5] @ z[number]).max()
+    return result
+
+
+def test_every_decision_is_that_of_the_model_and_the_card(figures, nearest):
+    (limit,) = (
+        row["value"] for row in zoo.card(MODEL)["thresholds"] if row["far"] == figures["far"]
     )
-    assert "in brackets 95 % intervals over 4 speakers" in printed
-    for found, genuine in ((one, 143), (five, 27)):
-        low, high = (100 * bound for bound in found["ci95"]["eer"])
-        line = f"EER {100 * found['eer']:.1f} % [{low:.1f} to {high:.1f} %]"
-        assert line in printed and found["genuine_trials"] == genuine
-        assert f"({genuine} genuine, {3 * genuine:,} imposter trials)" in printed
+    assert figures["threshold"] == limit and figures["provisional"]
+    assert len(figures["claims"]) == len(nearest) == 72
+    for claim in figures["claims"]:
+        score = nearest[claim["file"], claim["claim"]]
+        assert claim["score"] == pytest.approx(score, abs=1e-4)
+        assert claim["accepted"] == (score <= limit)
+    for file, person in figures["identified"].items():
+        scores = {who: nearest[file, who] for who in _demo_recordings.WALKERS}
+        best = min(scores, key=scores.get)
+        assert person == (best if scores[best] <= limit else None)
 
 
-def test_the_published_model_has_the_figures_of_its_card_and_of_the_projects_page():
-    card = zoo.card("vowels_qp_wl")
-    recordings = _demo_recordings.vowels(card["data"]["train_subjects"])
-    _, distances = _demo_stages.embed_all(zoo.load("vowels_qp_wl"), recordings)
-    found = _demo_stages.repeat(distances, recordings)[1][1]
-    for row in card["headline"]["rows"]:
-        figures = _demo_trials.pooled_figures(1, found)
-        assert figures[row["metric"]] == pytest.approx(row["value"], abs=1e-3)
-        assert figures["ci95"][row["metric"]] == pytest.approx(row["ci95"], abs=1e-3)
+def test_the_counts_are_those_of_the_decisions(ran, figures):
+    claims = [(claim["of"] == claim["claim"], claim["accepted"]) for claim in figures["claims"]]
+    owners = {file: pathlib.Path(file).name[:3] for file in figures["identified"]}
+    expected = {
+        "true_claims": [accepted for is_true, accepted in claims if is_true],
+        "false_claims": [not accepted for is_true, accepted in claims if not is_true],
+        "identified": [
+            figures["identified"][file] == who for file, who in owners.items() if who != "s17"
+        ],
+        "strangers": [
+            figures["identified"][file] is None for file, who in owners.items() if who == "s17"
+        ],
+    }
+    assert [len(right) for right in expected.values()] == [14, 58, 14, 10]
+    printed = ran[0].stdout.split("All decisions")[1]
+    for kind, right in expected.items():
+        assert figures["counts"][kind] == {"right": sum(right), "of": len(right)}
+        assert f"{sum(right)} of {len(right)}" in printed
+
+
+def test_nearly_all_decisions_are_right(figures):
+    for kind, count in figures["counts"].items():
+        assert count["right"] >= 0.9 * count["of"], kind
+
+
+def test_nobody_of_the_demo_was_trained_on(figures):
+    trained = set(zoo.card(MODEL)["data"]["train_subjects"])
+    assert list(figures["enrolled"]) == ["s05", "s21", "s22"] and figures["strangers"] == ["s17"]
+    assert trained and not trained & {*figures["enrolled"], *figures["strangers"]}
+
+
+def test_the_threshold_and_the_figures_of_the_card_are_printed(ran):
+    printed = " ".join(ran[0].stdout.split())
+    card = zoo.card(MODEL)
+    (row,) = (row for row in card["thresholds"] if row["far"] == 0.01)
+    low, high = (100 * bound for bound in row["certificate"]["ci95"])
+    assert "provisional" in printed and f"{low:.1f} to {high:.1f} %" in printed
+    for row in card["headline"]["rows"][1:3]:
+        assert f"{100 * row['value']:.1f} % [{100 * row['ci95'][0]:.1f} to" in printed
+
+
+def test_the_projects_page_shows_what_is_printed(ran):
     page = (ROOT / "README.md").read_text()
-    for line in str(found).splitlines():
-        assert line in page
-    scores, owners, people = _demo_trials.scores_by_person(
-        distances, recordings.probe_people, recordings.enrolled_people, 1
-    )
-    answers = re.findall(r"^keras-dml identify .*speaker-(\d)\.csv.*\n(.*)$", page, re.MULTILINE)
-    assert len(answers) == 3
-    for speaker, answer in answers:
-        expected = dict(zip(people[:3], scores[np.flatnonzero(owners == speaker)[0]], strict=False))
-        told = {name: float(score) for name, score in re.findall(r"r-(\d) ([\d.]+)", answer)}
-        assert told == pytest.approx(expected, abs=1e-2)
-        nearest = min(expected, key=expected.get)
-        accepted = expected[nearest] <= card["thresholds"][0]["value"]
-        assert answer.startswith(f"speaker-{nearest} (" if accepted else "a stranger (")
-        assert answer.endswith(": right" if accepted or speaker == "9" else ": wrong")
+    (lines,) = re.findall(r"^```\n(true claims .*?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert len(lines.splitlines()) == 4
+    for line in lines.splitlines():
+        assert line in ran[0].stdout
+    said = " ".join(page.split())
+    rows = {row["metric"]: row for row in zoo.card(MODEL)["headline"]["rows"]}
+    for metric in ("eer", "tar_at_far_0.01"):
+        low, high = (100 * bound for bound in rows[metric]["ci95"])
+        assert f"{100 * rows[metric]['value']:.1f} % [{low:.1f} to {high:.1f}]" in said
 
 
 def commands(printed):
     """The commands on the gallery that the demo has printed, as words, and the answer to each."""
-    found = re.findall(r"^keras-dml (.* people\.db .*)\n(.*)", printed, re.MULTILINE)
-    return [(shlex.split(words), answer) for words, answer in found]
+    lines = re.findall(r"^keras-dml (\w+ walkers\.db .*)\n(.*)", printed, re.MULTILINE)
+    return [(shlex.split(words), answer) for words, answer in lines if "volunteers" not in words]
 
 
-def test_people_are_enrolled_and_each_decision_is_told(ran):
-    told = commands(ran[0].stdout)
-    assert [words[0] for words, _ in told] == [
+def test_people_are_enrolled_and_each_decision_is_printed(ran):
+    answers = commands(ran[0].stdout)
+    assert [words[0] for words, _ in answers] == [
         *["enroll"] * 3,
-        "calibrate",
         *["verify"] * 2,
         *["identify"] * 4,
-        "explain",
     ]
-    for words, answer in told:
-        if words[0] in ("verify", "identify"):
+    for words, answer in answers:
+        if words[0] != "enroll":
             assert re.search("(: right|: wrong)$", answer), answer
-    assert "3 people support" in dict((words[0], answer) for words, answer in told)["calibrate"]
 
 
-def test_the_printed_commands_decide_as_is_printed(ran, command, zoo_folder, monkeypatch):
+def test_the_printed_commands_decide_as_is_printed(ran, figures, command, monkeypatch):
     monkeypatch.chdir(ran[1])
-    decided = json.loads(pathlib.Path("figures.json").read_text())["gallery"]
-    told = [words for words, _ in commands(ran[0].stdout)]
-    answers = {}
-    for words in told:
-        if words[0] in ("verify", "identify"):
-            code, out, err = command(*words, "--json")
-            assert code in (0, 1), err
-            answers.setdefault(words[0], []).append(json.loads(out))
-    accepted = [one["accepted"] for one in answers["verify"]]
-    assert accepted == [one["accepted"] for one in decided["verified"]]
-    people = [one["person"] for one in answers["identify"]]
-    assert people == list(decided["identified"].values())
-    gallery, *rest = told[0][1:]
-    code, out, err = command("enroll", zoo_folder / f"again-{gallery}", *rest, "--json")
-    assert code == 0 and len(json.loads(out)["kept"]) == 30, err
+    accepted = {(claim["file"], claim["claim"]): claim["accepted"] for claim in figures["claims"]}
+    answers = commands(ran[0].stdout)
+    for words, _ in answers:
+        if words[0] == "enroll":
+            code, out, err = command("enroll", "again.db", *words[2:], "--json")
+            assert code == 0 and len(json.loads(out)["kept"]) == 5, err
+    for words, _ in answers:
+        for people in ("walkers.db", "again.db"):
+            if words[0] == "verify":
+                code, out, err = command("verify", people, *words[2:], "--json")
+                assert json.loads(out)["accepted"] == accepted[words[3], words[2]], err
+            if words[0] == "identify":
+                code, out, err = command("identify", people, *words[2:], "--json")
+                assert json.loads(out)["person"] == figures["identified"][words[2]], err
 
 
-def test_a_second_demo_enrolls_nobody_twice(zoo_folder, tmp_path):
-    card = zoo.card("vowels_qp_wl")
-    recordings = _demo_recordings.vowels(card["data"]["train_subjects"])
-    for _ in range(2):
-        found, _ = _demo_gallery.show("vowels_qp_wl", card["input"], recordings, 1.0, tmp_path)
-    assert found["stranger"] == "speaker-9"
-    people = gallery.people(tmp_path / "people.db")
-    assert people == found["enrolled"] == {f"speaker-{i}": 30 for i in (6, 7, 8)}
+def test_a_second_demo_enrolls_nobody_twice(tmp_path):
+    get_recordings = lambda card: _demo_recordings.walks(card, tmp_path)  # noqa: E731
+    first, second = (_demo_tour.show(MODEL, get_recordings, tmp_path) for _ in range(2))
+    assert first["counts"] == second["counts"]
+    people = gallery.people(tmp_path / "walkers.db")
+    assert people == first["enrolled"] == dict.fromkeys(_demo_recordings.WALKERS, 5)
 
 
-@given(arrays(np.float32, (5, 2), elements={"allow_nan": False, "allow_infinity": False}))
+@given(arrays(np.float32, (5, 2), elements={"min_value": -(2.0**120), "max_value": 2.0**120}))
 def test_files_hold_recordings_exactly(tmp_path_factory, recording):
     path = tmp_path_factory.mktemp("files") / "new" / "0.csv"
     takes = {"channels": ["x", "level 1"], "units": ["g", "1"], "rate_hz": 156.25}
@@ -156,71 +201,58 @@ def test_files_hold_recordings_exactly(tmp_path_factory, recording):
     assert found.rate_hz == pytest.approx(156.25) and list(found.units) == ["g", None]
 
 
-def test_stages_are_told_on_stderr_and_nothing_else(ran):
+def test_stages_are_told_on_stderr(ran):
     lines = ran[0].stderr.strip().splitlines()
-    assert [line[:3] for line in lines] == [f"{i}/7" for i in range(1, 8)]
+    stages = [line[:3] for line in lines if not line.startswith("No")]
+    assert stages == [f"{i}/6" for i in range(1, 7 if tensorflow.is_backend() else 6)]
 
 
-def test_pictures_figures_and_the_device_file_are_written(ran):
-    _, out = ran
-    names = {path.name for path in out.iterdir()}
-    assert PICTURES | {"figures.json", "vowels_qp_wl.tflite", "roc_det.csv"} <= names
-    assert not [name for name in names if name.startswith(".")]
-    for name in PICTURES:
-        assert (out / name).read_bytes().startswith(b"\x89PNG")
-
-
-def test_what_is_written_is_listed(ran):
+def test_the_picture_the_gallery_and_the_recordings_are_written_and_listed(ran):
     done, out = ran
+    names = {path.name for path in out.iterdir()} - {"again.db"}
+    device = {f"{MODEL}.tflite"} if tensorflow.is_backend() else set()
+    assert names == WRITTEN | device
+    assert (out / "who.png").read_bytes().startswith(b"\x89PNG")
     summary = done.stdout.split("Written to")[1]
-    for name in (*PICTURES, "figures.json", "vowels_qp_wl.tflite", "keras-dml card vowels_qp_wl"):
+    for name in {*names, f"keras-dml card {MODEL}"} - {"who.svg"}:
         assert name in summary
-
-
-def test_programs_get_the_printed_figures(ran):
-    done, out = ran
-    repetitions = json.loads((out / "figures.json").read_text())["repetitions"]
-    assert [(one["observed"], one["imposters"]) for one in repetitions] == [
-        (count, [speaker]) for count in (1, 5) for speaker in "6789"
-    ]
-    for one in repetitions:
-        assert f"{100 * one['verification_eer']:.1f} %" in done.stdout
 
 
 def test_templates_are_in_the_gallery_alone(ran):
     done, out = ran
     lines = done.stdout + done.stderr
     assert "[[" not in lines and "array(" not in lines
-    results = {path.suffix for path in out.iterdir() if path.is_file()}
-    assert results == {".png", ".svg", ".csv", ".json", ".tflite", ".db"}
-    assert (out / "people.db").stat().st_mode & 0o077 == 0
-    for table in out.glob("*.csv"):
-        assert table.stem != "two_people"
+    assert (out / "walkers.db").stat().st_mode & 0o077 == 0
 
 
-def test_the_device_file_answers_like_keras(ran, untrained_zoo):
-    import keras_dml
-
-    speakers = _demo_recordings.vowels(list("12345")).probes[:3]
-    by_file = litert.embed(ran[1] / "vowels_qp_wl.tflite", speakers)
-    by_keras = keras_dml.embed(zoo.load(untrained_zoo / "vowels_qp_wl"), speakers)
+@pytest.mark.skipif(not tensorflow.is_backend(), reason="TensorFlow writes the file")
+def test_the_device_file_answers_like_keras(ran, figures):
+    paths = sorted((ran[1] / "recordings/new").glob("*.csv"))[:3]
+    walks = [recordings.read(path, ["x", "y", "z"], resample_hz=50).values for path in paths]
+    by_file = litert.embed(ran[1] / f"{MODEL}.tflite", walks)
+    by_keras = keras_dml.embed(zoo.load(MODEL), walks)
+    assert len(walks) == 3
     assert np.sqrt(np.mean((by_file - by_keras) ** 2)) < 0.05 * np.sqrt(np.mean(by_keras**2))
+    assert figures["device"]["claims_as_keras"] >= 0.95 * figures["device"]["claims"]
 
 
-def test_walkers_outside_the_training_are_shown(untrained_zoo, tmp_path):
+def test_walkers_of_the_archive_outside_the_training_are_shown(untrained_zoo, tmp_path):
     write_archive(tmp_path, people=range(1, 8), trials=(1, 2))
     words = ("gait", "--manual-dir", tmp_path, "--data-dir", tmp_path / "prepared")
-    done = demo(untrained_zoo, *words, "--out", tmp_path / "demo")
+    done = demo(*words, "--out", tmp_path / "demo", KERAS_DML_ZOO=str(untrained_zoo))
     assert done.returncode == 0, done.stderr
-    assert "Here are 5 others: 10 windows to enroll, 10 to observe later" in done.stdout
     assert "CC BY-NC-SA" in done.stdout
+    result = json.loads((tmp_path / "demo" / "figures.json").read_text())
+    assert result["enrolled"] == dict.fromkeys(["walker-3", "walker-4", "walker-5"], 2)
+    assert result["strangers"] == ["walker-6"]
+    assert result["counts"]["true_claims"]["of"] == 6
     names = {path.name for path in (tmp_path / "demo").iterdir()}
-    assert PICTURES | {"figures.json", "gait_qp_wl.tflite"} <= names
+    assert WRITTEN <= names
 
 
 @pytest.fixture
-def stages(monkeypatch):
-    """Folders that the stages of the demo were asked to write into, instead of a demo."""
+def tours(monkeypatch):
+    """Folders that the demo was asked to write into, instead of a demo."""
     asked = []
 
     def show(name, get_recordings, out):
@@ -228,33 +260,33 @@ def stages(monkeypatch):
         _console.echo("a table")
         return {"model": name}
 
-    monkeypatch.setattr(_demo_stages, "show", show)
+    monkeypatch.setattr(_demo_tour, "show", show)
     return asked
 
 
-def test_programs_get_one_json_object(command, stages, tmp_path):
+def test_programs_get_one_json_object(command, tours, tmp_path):
     for words in (["--json"], ["--json", "gait", "--manual-dir", "."]):
         code, out, err = command("demo", "--out", tmp_path, *words)
         assert code == 0, err
-        assert json.loads(out) == {"model": "gait_qp_wl" if "gait" in words else "vowels_qp_wl"}
+        assert json.loads(out) == {"model": "gait_qp_wl" if "gait" in words else MODEL}
 
 
-def test_the_demos_write_beside_each_other(command, stages, tmp_path, monkeypatch):
+def test_the_demos_write_beside_each_other(command, tours, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for words in ([], ["gait", "--manual-dir", "."], ["--out", "a", "gait", "--manual-dir", "."]):
         assert command("demo", *words)[0] == 0
-    assert stages == ["keras-dml-demo", "keras-dml-demo-gait", "a"]
+    assert tours == ["keras-dml-demo", "keras-dml-demo-gait", "a"]
 
 
-def test_walkers_need_the_data_extra_and_say_so_first(command, stages, monkeypatch):
+def test_walkers_need_the_data_extra_and_say_so_first(command, tours, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     code, _, err = command("demo", "gait")
-    assert code == 2 and 'pip install "keras-dml[data]"' in err and stages == []
+    assert code == 2 and 'pip install "keras-dml[data]"' in err and tours == []
 
 
-def test_walkers_need_the_folder_of_the_archive(command, stages):
+def test_walkers_need_the_folder_of_the_archive(command, tours):
     code, _, err = command("demo", "gait")
-    assert code == 2 and "GaitData.zip" in err and stages == []
+    assert code == 2 and "GaitData.zip" in err and tours == []
 
 
 def test_a_missing_archive_is_one_clear_error(command, zoo_folder, tmp_path):
@@ -266,7 +298,7 @@ def test_a_missing_archive_is_one_clear_error(command, zoo_folder, tmp_path):
 
 
 def test_a_damaged_model_is_one_clear_error(command, zoo_folder, tmp_path):
-    (zoo_folder / "vowels_qp_wl" / "model.keras").write_bytes(b"PK")
+    (zoo_folder / MODEL / "model.keras").write_bytes(b"PK")
     code, _, err = command("demo", "--out", tmp_path / "demo")
     assert code == 2
     assert "damaged, cut, or was replaced" in err and "Traceback" not in err
@@ -284,6 +316,6 @@ def test_ctrl_c_says_how_to_go_on(command, zoo_folder, tmp_path, monkeypatch):
     def stopped(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_demo_recordings, "vowels", stopped)
+    monkeypatch.setattr(_demo_recordings, "walks", stopped)
     assert command("demo", "--out", tmp_path / "demo")[0] == 130
     assert not (tmp_path / "demo").exists()

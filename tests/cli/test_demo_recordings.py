@@ -1,14 +1,24 @@
 """The demo's recordings: the right people and sessions, and nothing of an archive by accident."""
 
 import importlib.util
+import itertools
+import re
+import tarfile
 import zipfile
 
 import numpy as np
 import pytest
 
+import keras_dml
+from keras_dml import recordings, zoo
 from keras_dml.cli import _demo_recordings
+from tests import speakers as carried_speakers
 from tests.cli.walks import write_archive
-from tfds_builders.parsers import vowels
+from tfds_builders.parsers import sp_sw_har, vowels
+from zoo import demo_walks
+
+PEOPLE = {*_demo_recordings.WALKERS, _demo_recordings.STRANGER}
+UNSEEN = {*PEOPLE, "s23"}
 
 
 def test_the_carried_set_is_the_official_one(data_dir):
@@ -18,7 +28,7 @@ def test_the_carried_set_is_the_official_one(data_dir):
             (name,) = (name for name in archive.namelist() if name.endswith(f"ae.{part}"))
             with archive.open(name) as file:
                 official[part] = vowels.parse(file, name=name).sequences
-    with np.load(_demo_recordings.VOWELS) as data:
+    with np.load(carried_speakers.FILE) as data:
         carried = np.split(data["frames"], np.cumsum(data["lengths"])[:-1])
         speakers, parts = data["speakers"], data["parts"]
     assert len(carried) == 640
@@ -28,24 +38,120 @@ def test_the_carried_set_is_the_official_one(data_dir):
         assert tuple(np.bincount(speakers[parts == part])[1:]) == vowels.SIZES[part]
 
 
-def test_the_carried_set_is_small_and_says_where_it_is_from():
-    assert _demo_recordings.VOWELS.stat().st_size < 600_000
-    source = _demo_recordings.VOWELS.with_name("SOURCE.md").read_text()
-    for part in ("10.24432/C5NS47", "Kudo", "1103–1111", "CC BY 4.0", "by UCI's present terms"):
-        assert part in source
+@pytest.fixture(scope="module")
+def runs(data_dir):
+    """Runs of the watch, `{person: {run: sp_sw_har.Run}}`."""
+    (archive,) = (data_dir / "sp_sw_har").glob("*.tar.xz")
+    result = {}
+    with tarfile.open(archive) as members:
+        for member in members:
+            name = re.fullmatch(r".*/(s\d\d)_(\d\d)_sw\.csv", member.name)
+            if name is not None and name[1] in UNSEEN:
+                file = members.extractfile(member)
+                run = sp_sw_har.parse(file, name=member.name)
+                result.setdefault(name[1], {})[name[2]] = run
+    return result
 
 
-def test_speakers_of_the_training_are_left_out():
-    found = _demo_recordings.vowels(["1", "2", "3", "4", "5"])
-    assert found.people == ["6", "7", "8", "9"]
-    assert (len(found.enrolled), len(found.probes)) == (4 * 30, 24 + 40 + 50 + 29)
-    assert {each.shape[1] for each in found.enrolled + found.probes} == {12}
-    assert found.label("6") == "speaker 6"
+def walking(run):
+    return run.activity == sp_sw_har.ACTIVITIES.index("WALKING")
 
 
-def test_too_few_people_are_refused():
-    with pytest.raises(ValueError, match="needs three speakers .* There are 2.*train_subjects"):
-        _demo_recordings.vowels(list("1234567"))
+def test_the_carried_walks_are_those_of_the_archive(runs):
+    """Walking of the archive's files, and the clock of the watch without its turns."""
+    count = 0
+    for person in sorted(PEOPLE):
+        for number, run in runs[person].items():
+            path = _demo_recordings.WALKS / person / f"{number}.csv"
+            carried = np.loadtxt(path, delimiter=",", skiprows=1)
+            rows = walking(run)
+            np.testing.assert_allclose(carried[:, 1:], run.sequence[rows, :3], atol=5.1e-5)
+            steps, turned = np.diff(run.time_ms[rows]), np.diff(np.flatnonzero(rows)) > 1
+            np.testing.assert_array_equal(np.diff(carried[:, 0])[~turned], steps[~turned])
+            assert carried[0, 0] == 0 and turned.any()
+            assert (np.diff(carried[:, 0])[turned] == 10).all()
+            count += 1
+    assert count == len(list(_demo_recordings.WALKS.rglob("*.csv"))) == 39
+
+
+def test_the_demo_says_how_its_people_were_chosen(runs, tmp_path):
+    """The rates of all choices of three people and a stranger among those who were not seen."""
+    card, model = zoo.card("watch_lda"), zoo.load("watch_lda")
+    assert set(card["data"]["test_subjects"]) == set(runs) == UNSEEN
+    unit = {}
+    for person, numbered in runs.items():
+        walks = []
+        for number in sorted(numbered):
+            run, path = numbered[number], tmp_path / f"{person}-{number}.csv"
+            rows = walking(run)
+            times, sequence = demo_walks.cut(run.time_ms, run.sequence, run.activity)
+            assert len(times) == rows.sum()
+            np.savetxt(
+                path, np.c_[times, sequence], "%.4f", ",", header="time_ms,x,y,z", comments=""
+            )
+            walks.append(recordings.read(path, ["x", "y", "z"], resample_hz=50).values)
+        z = keras_dml.embed(model, walks)
+        unit[person] = z / np.linalg.norm(z, axis=1, keepdims=True)
+    (limit,) = (row["value"] for row in card["thresholds"] if row["far"] == 0.01)
+    rates = {}
+    for enrolled in itertools.combinations(sorted(UNSEEN), 3):
+        for stranger in UNSEEN - {*enrolled}:
+            right = {True: [], False: []}
+            for person in (*enrolled, stranger):
+                probes = unit[person][0 if person == stranger else 5 :]
+                for claimed in enrolled:
+                    accepted = -(probes @ unit[claimed][:5].T).max(axis=1) <= limit
+                    right[person == claimed] += list(accepted == (person == claimed))
+            rates[enrolled, stranger] = [100 * np.mean(right[kind]) for kind in (True, False)]
+    true, false = np.transpose(list(rates.values()))
+    assert len(rates) == 20 and rates[_demo_recordings.WALKERS, _demo_recordings.STRANGER] == [
+        100,
+        100,
+    ]
+    choice = _demo_recordings.walks(card, tmp_path / "demo").choice
+    for rate in (true, false):
+        assert f"{rate.min():.0f} to {rate.max():.0f} %" in choice
+
+
+def test_the_carried_recordings_are_small_and_say_where_they_are_from():
+    folder = _demo_recordings.WALKS.parent
+    assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 1_500_000
+    for place, parts in (
+        (folder, ("10.24432/C5NS47", "Kudo", "1103–1111", "by UCI's present terms")),
+        (folder / "walks", ("10.5281/zenodo.8398688", "Matey-Sanz", "109809", "consent")),
+    ):
+        source = (place / "SOURCE.md").read_text()
+        for part in (*parts, "CC BY 4.0", "https://creativecommons.org/licenses/by/4.0/"):
+            assert part in source
+
+
+def test_the_model_was_trained_on_nobody_of_the_carried_walks():
+    trained = zoo.card("watch_lda")["data"]["train_subjects"]
+    assert trained and not PEOPLE & set(trained)
+    assert {path.name for path in _demo_recordings.WALKS.iterdir() if path.is_dir()} == PEOPLE
+
+
+def test_walks_are_copied_and_the_stranger_is_not_enrolled(tmp_path):
+    carried = _demo_recordings.walks(zoo.card("watch_lda"), tmp_path)
+    assert carried.strangers == [_demo_recordings.STRANGER]
+    assert {who: len(paths) for who, paths in carried.enrolled.items()} == dict.fromkeys(
+        _demo_recordings.WALKERS, 5
+    )
+    assert {who: len(paths) for who, paths in carried.new.items()} == {
+        "s05": 5,
+        "s21": 5,
+        "s22": 4,
+        "s17": 10,
+    }
+    paths = [*carried.enrolled.values(), *carried.new.values()]
+    contents = {(tmp_path / path).read_text() for each in paths for path in each}
+    assert contents == {path.read_text() for path in _demo_recordings.WALKS.rglob("*.csv")}
+
+
+def test_a_model_that_was_trained_on_a_walker_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="trained on s17, s21"):
+        _demo_recordings.walks({"data": {"train_subjects": ["s01", "s21", "s17"]}}, tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
@@ -70,45 +176,54 @@ def archive(tmp_path):
     return tmp_path / "archive"
 
 
+def trained_on(*people):
+    card = {"channels": list("abcdef"), "units": ["1"] * 6, "rate_hz": 100}
+    return {"input": card, "data": {"train_subjects": list(people)}}
+
+
+def counts(files):
+    return {who: len(paths) for who, paths in files.items()}
+
+
 def test_the_last_walk_is_observed_and_the_trained_on_are_left_out(archive, tmp_path):
-    found = _demo_recordings.gait(["1", "3"], archive, tmp_path / "prepared")
-    assert found.people == ["2", "4", "5", "6"]
-    assert len(found.probes) == 4 * 2  # of one walk
-    assert len(found.enrolled) == 4 * 4  # of the two before
-    assert all(each.shape == (512, 6) for each in found.enrolled + found.probes)
-    assert found.notes == ()
+    card = trained_on("1", "3")
+    found = _demo_recordings.gait(card, tmp_path, archive, tmp_path / "prepared")
+    assert counts(found.enrolled) == dict.fromkeys(["walker-2", "walker-4", "walker-5"], 4)
+    assert counts(found.new) == dict.fromkeys([*found.enrolled, "walker-6"], 2)
+    assert found.strangers == ["walker-6"]
+    for path in (
+        path for files in (found.enrolled, found.new) for each in files.values() for path in each
+    ):
+        recording = recordings.read(tmp_path / path, card["input"]["channels"])
+        assert recording.values.shape == (512, 6) and recording.rate_hz == pytest.approx(100)
 
 
-def test_who_walked_once_or_shortly_is_left_out_and_counted(tmp_path):
+def test_people_who_walked_once_or_shortly_are_left_out(tmp_path):
     write_archive(tmp_path, people=range(1, 5), trials=(1, 2))
     write_archive(tmp_path, people=[8], trials=(1,))
     write_archive(tmp_path, people=[9], trials=(1,), samples=400)
-    found = _demo_recordings.gait([], tmp_path, tmp_path / "prepared")
-    assert found.people == ["1", "2", "3", "4"]
-    assert found.notes == (
-        "Walks shorter than 5.12 s, left out: 1",
-        "People with a single walk, left out: 1",
-    )
+    found = _demo_recordings.gait(trained_on(), tmp_path, tmp_path, tmp_path / "prepared")
+    assert list(found.new) == [f"walker-{i}" for i in range(1, 5)]
 
 
-def test_nobody_left_is_refused(archive, tmp_path):
+def test_too_few_people_are_refused(archive, tmp_path):
     with pytest.raises(ValueError, match="There are 1: the model's card"):
-        _demo_recordings.gait(list("12345"), archive, tmp_path / "prepared")
+        _demo_recordings.gait(trained_on(*"12345"), tmp_path, archive, tmp_path / "prepared")
 
 
 def test_a_missing_archive_is_refused_with_where_to_get_it(tmp_path):
     with pytest.raises(ValueError, match="no GaitData.zip.*10.5201/ipol.2019.265"):
-        _demo_recordings.gait([], tmp_path, tmp_path / "prepared")
+        _demo_recordings.gait(trained_on(), tmp_path, tmp_path, tmp_path / "prepared")
 
 
 def test_a_wrong_archive_is_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "GaitData.zip", "w") as file:
         file.writestr("GaitData/notes.txt", "hello")
     with pytest.raises(ValueError, match="holds no <subject>-<trial>.csv"):
-        _demo_recordings.gait([], tmp_path, tmp_path / "prepared")
+        _demo_recordings.gait(trained_on(), tmp_path, tmp_path, tmp_path / "prepared")
 
 
 def test_without_tfds_the_extra_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"keras-dml\[data\]"):
-        _demo_recordings.gait([], tmp_path)
+        _demo_recordings.gait(trained_on(), tmp_path, tmp_path)

@@ -6,22 +6,17 @@ import numpy as np
 import pytest
 
 from keras_dml import zoo
-from keras_dml.cli import _demo_recordings
 from keras_dml.gallery import _decide
+from tests import speakers as carried
+from tests.speakers import MODEL
 
-MODEL = "vowels_qp_wl"
 ENROLLED, OBSERVED = 8, 6  # utterances of one vowel
 
 
 @pytest.fixture(scope="module")
 def speakers():
     """Utterances to enroll and utterances observed later, by speaker."""
-    found = _demo_recordings.vowels(zoo.card(MODEL)["data"]["train_subjects"])
-    sides = ((found.enrolled, found.enrolled_people), (found.probes, found.probe_people))
-    return [
-        {name: [x for x, own in zip(*side, strict=True) if own == name] for name in found.people}
-        for side in sides
-    ]
+    return carried.unseen()
 
 
 def write(folder, utterances):

@@ -59,3 +59,13 @@ def test_infinite_thresholds_and_scores_leave_the_axis_finite(tmp_path):
 def test_nothing_is_no_picture():
     with pytest.raises(ValueError, match="`found` is empty"):
         reports.identifications({})
+
+
+def test_bars_of_negative_distances_lie_between_the_start_of_the_axis_and_the_threshold():
+    negative = {"it": found("a", -0.6, a=-0.9, b=-0.2), "that": found(None, -0.6, a=0.1)}
+    (axes,) = reports.identifications(negative).axes
+    start, end = axes.get_xlim()
+    assert start < -0.9 and end > 0.1 and not axes.xaxis_inverted()
+    for bar in axes.patches:
+        assert bar.get_x() == start
+        assert bar.get_x() + bar.get_width() == pytest.approx(-0.6)

@@ -1,0 +1,127 @@
+"""Plots of claims: how near each recording is to each person whom it may claim to be."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from keras_dml.reports import style
+
+SPREAD = 0.36  # half the width of a column of points
+TRUE = "true claim"
+OTHER = "false claim by another person enrolled"
+STRANGER = "false claim by a stranger"
+_LOOKS = {  # mark and color of each kind of claim
+    TRUE: ("o", style.GENUINE),
+    OTHER: ("s", style.IMPOSTER),
+    STRANGER: ("D", style.VERMILLION),
+}
+
+
+def claims(decisions, people, *, title=None, caption=""):
+    """Plots claims: a column per person claimed, a point per recording, and the threshold.
+
+    Up is nearer. The points of a column are in the order of the recordings, true claims first.
+
+    Args:
+        decisions: `keras_dml.gallery.Decision` of each claim, all under one threshold.
+        people: Person of the recording of each claim. People whom nobody claims to be are
+            strangers.
+        title: Finding, in one sentence; None: how many claims are decided right.
+        caption: Data, model and origin of the recordings.
+
+    Returns:
+        `matplotlib.figure.Figure`; `reports.save` writes it.
+
+    Raises:
+        ValueError: If a list is empty, the two have different lengths, or the thresholds differ.
+    """
+    if not decisions or len(decisions) != len(people):
+        raise ValueError(
+            "`decisions` and `people` must have one entry per claim, at least one. Received "
+            f"{len(decisions)} and {len(people)}."
+        )
+    thresholds = {decision.threshold for decision in decisions}
+    if len(thresholds) > 1:
+        raise ValueError(
+            "`decisions` must have one threshold. Received "
+            f"{', '.join(f'{value:.4g}' for value in sorted(thresholds))}."
+        )
+    claimed = list(dict.fromkeys(decision.person for decision in decisions))
+    limit = -decisions[0].threshold
+    with style.house_style():
+        figure = style.new_figure(
+            title or _title(decisions, people), caption, width=8.4, height=4.6
+        )
+        axes = figure.add_subplot()
+        if np.isfinite(limit):
+            _draw_limit(axes, limit, _end(decisions))
+        for column, name in enumerate(claimed):
+            rows = [(d, who) for d, who in zip(decisions, people, strict=True) if d.person == name]
+            _draw_column(axes, column, rows, claimed)
+            if column:
+                axes.axvline(column - 0.5, color=style.FAINT, linewidth=1.0)
+        axes.set_xlim(-0.5, len(claimed) - 0.5)
+        axes.set_ylim(top=_end(decisions))
+        axes.set_xticks(range(len(claimed)), [f"“I am {name}”" for name in claimed])
+        axes.tick_params(axis="x", length=0, labelsize=13)
+        axes.grid(visible=False, axis="x")
+        axes.set_ylabel("similarity (minus the distance)")
+        axes.legend(loc="lower left", bbox_to_anchor=(-0.02, 1), ncols=3, handletextpad=0.1)
+    return figure
+
+
+def _draw_limit(axes, limit, end):
+    """Draws the threshold, and names both sides of it."""
+    axes.axhspan(limit, end, color=style.GENUINE, alpha=0.08, linewidth=0)
+    axes.axhline(limit, color=style.BLACK, linestyle="--", linewidth=1.2)
+    for word, points, va in (("accepted", 4, "bottom"), ("rejected", -4, "top")):
+        axes.annotate(
+            word,
+            (1.0, limit),
+            xycoords=("axes fraction", "data"),
+            xytext=(-4, points),
+            textcoords="offset points",
+            ha="right",
+            va=va,
+            fontweight="bold",
+        )
+
+
+def _draw_column(axes, column, rows, claimed):
+    """Draws the claims to be one person."""
+    groups = {label: [] for label in _LOOKS}
+    for decision, who in rows:
+        groups[_kind(decision, who, claimed)].append(-decision.score)
+    places = np.linspace(column - SPREAD, column + SPREAD, max(len(rows), 2))
+    for label, scores in groups.items():
+        here, places = np.split(places, [len(scores)])
+        mark, color = _LOOKS[label]
+        axes.plot(
+            here,
+            scores,
+            mark,
+            color=color,
+            markersize=7.5,
+            markeredgecolor="white",
+            markeredgewidth=0.6,
+            label=None if column else label,
+        )
+
+
+def _kind(decision, who, claimed):
+    """Returns the kind of a claim."""
+    if decision.person == who:
+        return TRUE
+    return OTHER if who in claimed else STRANGER
+
+
+def _end(decisions):
+    """Returns the upper end of the axis."""
+    values = [-value for d in decisions for value in (d.score, d.threshold) if np.isfinite(value)]
+    low, high = (min(values), max(values)) if values else (0.0, 1.0)
+    return high + 0.08 * max(high - low, 1e-3)
+
+
+def _title(decisions, people):
+    right = sum(d.accepted == (d.person == who) for d, who in zip(decisions, people, strict=True))
+    return f"{right} of {len(decisions)} claims are decided right"

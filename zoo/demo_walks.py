@@ -1,0 +1,59 @@
+"""Writes the walks that the demo carries: files of a watch.
+
+The model `watch_lda` has not seen these people.
+
+From the checkout: `python -m zoo.demo_walks`.
+"""
+
+import pathlib
+
+import numpy as np
+
+import keras_dml
+from keras_dml import _files
+from tfds_builders.parsers import sp_sw_har
+from zoo import people
+
+FOLDER = pathlib.Path(keras_dml.__file__).parent / "cli" / "demo_data" / "walks"
+SUBJECTS = ("s05", "s17", "s21", "s22")
+HEADER = "time_ms,x (m/s2),y (m/s2),z (m/s2)"
+STEP_MS = 10  # the median step of the clock, which takes the place of a turn
+_WALKING = sp_sw_har.ACTIVITIES.index("WALKING")
+
+
+def cut(time_ms, sequence, activity):
+    """Returns the walking of a run, without what lies before, between and after the stretches.
+
+    Args:
+        time_ms: Shape `(time,)`, as the watch delivered the samples.
+        sequence: Shape `(time, channels)`.
+        activity: Shape `(time,)`.
+
+    Returns:
+        `(time_ms, acceleration)`: times from 0, in which each turn takes one step, and the
+        acceleration, shape `(steps, 3)`.
+    """
+    rows = np.flatnonzero(np.asarray(activity) == _WALKING)
+    steps = np.diff(np.asarray(time_ms)[rows])
+    steps[np.diff(rows) > 1] = STEP_MS
+    return np.concatenate([[0], np.cumsum(steps)]), np.asarray(sequence)[rows, :3]
+
+
+def main():
+    """Writes one file per run."""
+    for split in ("train", "validation", "test"):
+        for record in people.read("sp_sw_har/runs", split):
+            subject = record["subject"].decode()
+            if subject in SUBJECTS and record["device"] == b"watch":
+                times, acceleration = cut(record["time_ms"], record["sequence"], record["activity"])
+                rows = (
+                    ",".join([str(time), *(f"{value:.4f}" for value in row)])
+                    for time, row in zip(times, acceleration, strict=True)
+                )
+                path = FOLDER / subject / f"{int(record['run']):02d}.csv"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                _files.write_text(path, "\n".join([HEADER, *rows]) + "\n")
+
+
+if __name__ == "__main__":
+    main()
