@@ -47,7 +47,7 @@ def claims(decisions, people, *, title=None, caption=""):
             f"{', '.join(f'{value:.4g}' for value in sorted(thresholds))}."
         )
     claimed = list(dict.fromkeys(decision.person for decision in decisions))
-    limit = -decisions[0].threshold
+    limit = _nearness(decisions[0], decisions[0].threshold)
     with style.house_style():
         figure = style.new_figure(
             title or _title(decisions, people), caption, width=8.4, height=4.6
@@ -65,7 +65,8 @@ def claims(decisions, people, *, title=None, caption=""):
         axes.set_xticks(range(len(claimed)), [f"“I am {name}”" for name in claimed])
         axes.tick_params(axis="x", length=0, labelsize=13)
         axes.grid(visible=False, axis="x")
-        axes.set_ylabel("similarity (minus the distance)")
+        has_scale = decisions[0].scale is not None
+        axes.set_ylabel("closeness (0 to 100)" if has_scale else "similarity (minus the distance)")
         axes.legend(loc="lower left", bbox_to_anchor=(-0.02, 1), ncols=3, handletextpad=0.1)
     return figure
 
@@ -91,7 +92,7 @@ def _draw_column(axes, column, rows, claimed):
     """Draws the claims to be one person."""
     groups = {label: [] for label in _LOOKS}
     for decision, who in rows:
-        groups[_kind(decision, who, claimed)].append(-decision.score)
+        groups[_kind(decision, who, claimed)].append(_nearness(decision, decision.score))
     places = np.linspace(column - SPREAD, column + SPREAD, max(len(rows), 2))
     for label, scores in groups.items():
         here, places = np.split(places, [len(scores)])
@@ -115,9 +116,19 @@ def _kind(decision, who, claimed):
     return OTHER if who in claimed else STRANGER
 
 
+def _nearness(decision, distance):
+    """Returns a distance as a number that is larger for nearer recordings."""
+    return -distance if decision.scale is None else decision.scale.closeness(distance)
+
+
 def _end(decisions):
     """Returns the upper end of the axis."""
-    values = [-value for d in decisions for value in (d.score, d.threshold) if np.isfinite(value)]
+    values = [
+        _nearness(d, value)
+        for d in decisions
+        for value in (d.score, d.threshold)
+        if np.isfinite(value)
+    ]
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
     return high + 0.08 * max(high - low, 1e-3)
 
