@@ -5,9 +5,9 @@ only the people at hand therefore gives intervals that end too low. Here each re
 person an exponential weight, the Bayesian bootstrap (Rubin1981), and adds one more person: at the
 upper end of an error rate that person errs in every genuine trial, at the lower end in none. For a
 mean over people with equally many trials this is the bound of Gaffke2005, and for a rate of zero
-the bound of Clopper1934. No proof is known that Gaffke's bound always has its level, and none of
-the EER, which is no mean. `tests/bench/coverage.py --fresh` simulates both in five worlds on which
-no rule was tuned.
+the bound of Clopper1934. No proof is known that Gaffke's bound always has its level, and the EER is
+not a mean. `tests/bench/coverage.py --fresh` simulates both in five worlds on which no rule was
+tuned.
 
 With fixed weights a figure moves only one way when an error is added, and so do its percentiles:
 no error can narrow an interval at its far end. The order of the trials does not matter.

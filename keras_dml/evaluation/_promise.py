@@ -148,7 +148,7 @@ def _bound(pairs, threshold):
 
 
 def strictest(people):
-    """Returns the lowest rate that so many people can promise."""
+    """Returns the lowest rate that a number of people can promise."""
     return 4 * OF_A_NEW_PERSON / (people + 2)
 
 

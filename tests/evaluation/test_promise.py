@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keras_dml.evaluation import false_accepts, promise
@@ -31,6 +31,7 @@ def promise_of(scores, far):
     return promise(scores[apart], np.nonzero(apart), far)
 
 
+@settings(max_examples=20)
 @given(st.integers(0, 10_000), st.sampled_from([0.15, 0.25, 0.4, 0.6]))
 def test_whatever_the_scores_are_two_new_people_are_matched_at_most_as_often(seed, far):
     """Exact, for any matrix: the mean over all choices of the two new people. It exceeds `far` only
@@ -44,6 +45,7 @@ def test_whatever_the_scores_are_two_new_people_are_matched_at_most_as_often(see
     assert rate <= far + 2 * beyond / people + 1e-9
 
 
+@settings(max_examples=10)
 @given(st.integers(0, 10_000))
 def test_people_who_differ_moderately_are_matched_at_most_as_often(seed):
     rng = np.random.default_rng(seed)
