@@ -20,7 +20,7 @@ def test_every_pair_of_people_counts_alike():
     assert (found.people, found.trials) == (3, 5)
 
 
-def test_where_nobody_is_accepted_the_bound_is_a_quarter_of_one_more_person_s_trials():
+def test_where_nobody_is_accepted_the_bound_is_a_share_of_one_more_person_s_trials():
     scores, people = claims(np.random.default_rng(0), 30)
     found = false_accepts(scores, people, -99.0)
     weights = np.random.default_rng(1).gamma(0.5, size=(5000, 31))
@@ -28,8 +28,8 @@ def test_where_nobody_is_accepted_the_bound_is_a_quarter_of_one_more_person_s_tr
     pairs = weights[:, first] * weights[:, second]
     share = pairs[:, second == 30].sum(axis=1) / pairs.sum(axis=1)
     assert (found.rate, found.ci95[0], found.independent) == (0.0, 0.0, 15)
-    assert found.ci95[1] == pytest.approx(np.quantile(share, 0.975) / 4, rel=0.1)
-    assert str(found).startswith("FAR 0 % [0 to 7.4 %]")
+    assert found.ci95[1] == pytest.approx(np.quantile(share, 0.975) * (1 / 4 + 1 / 30), rel=0.1)
+    assert str(found).startswith("FAR 0 % [0 to 8.4 %]")
 
 
 def test_where_everybody_is_accepted_the_interval_ends_at_one():
@@ -50,7 +50,7 @@ def test_the_interval_is_that_of_weighted_people_pair_by_pair(is_complete):
         rate = np.dot(counted, accepted) / np.sum(counted)
         more = weights[6] * weights[:6].sum()
         low.append(rate * np.sum(counted) / (np.sum(counted) + more))
-        high.append(low[-1] + max(rate, 0.25) * more / (np.sum(counted) + more))
+        high.append(low[-1] + max(rate, 1 / 4 + 1 / 6) * more / (np.sum(counted) + more))
     expected = np.quantile(low, 0.025), np.quantile(high, 0.975)
     assert interval_of_others(accepted, members, 6) == pytest.approx(expected, rel=1e-9)
 

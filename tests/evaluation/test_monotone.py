@@ -221,10 +221,10 @@ def test_the_first_false_accept_of_450_does_not_narrow_the_interval():
 
 
 @pytest.mark.parametrize("world", ["strong", "mild", "wolves", "heavy"])
-@pytest.mark.parametrize("far", [0.01, 0.05])
-def test_as_many_other_people_have_at_most_the_upper_end(world, far):
+@pytest.mark.parametrize(("count", "far"), [(46, 0.01), (46, 0.05), (10, 0.1)])
+def test_as_many_other_people_have_at_most_the_upper_end(world, count, far):
     """Also if the threshold is chosen on the same scores. 2.5 % are above it by definition."""
-    count, above = 46, 0
+    above = 0
 
     def drawn(seed):
         if world in ("strong", "mild"):
