@@ -6,7 +6,7 @@ file differ from them in the distributions of the person effects, in the noise a
 goats: 5 % of the people are as far from themselves as from others.
 wolves: Some people are near to everybody, log-normally.
 heavy: All person effects have Student's distribution with 3 degrees of freedom.
-twins: Everybody has a twin among the people, who is nearer than others.
+twins: Everybody, except the last of an odd number, has a twin, who is nearer than others.
 unequal: People have from 1 to 12 recordings, and exponential effects.
 """
 
@@ -53,7 +53,7 @@ def trials(world, people, recordings, seed):
 
     Args:
         world: Name of a world.
-        people: Number of people, even for "twins".
+        people: Number of people.
         recordings: Recordings of a person, if all have equally many.
         seed: Seed of the draw.
     """
@@ -61,7 +61,7 @@ def trials(world, people, recordings, seed):
     goat, lamb, wolf = effects(rng, people, world)
     mean = SHIFTS[world] - lamb - wolf[:, None] + PAIR * rng.normal(size=(people, people))
     if world == "twins":
-        member = np.arange(people)
+        member = np.arange(people - people % 2)
         mean[member, member ^ 1] -= NEARER
     mean[np.diag_indices(people)] = goat
     counts = np.full(people, recordings)
@@ -83,7 +83,8 @@ def truth(world, people, size=1_000_000):
     noise = np.hypot(NOISE[world], PAIR)
     imposter = SHIFTS[world] - lamb - wolf + noise * rng.normal(size=size)
     if world == "twins":
-        imposter -= NEARER * (rng.uniform(size=size) < 1 / (people - 1))
+        share = (people - people % 2) / (people * (people - 1))  # of the pairs of people
+        imposter -= NEARER * (rng.uniform(size=size) < share)
     figures = evaluation.verification(
         np.concatenate([genuine, imposter]), np.arange(2 * size) < size
     )
