@@ -82,10 +82,9 @@ def certificate(scores, people, far, *, extrapolate=False):
 
     Trials that share a person are not independent, and everybody is in many trials. The variance
     between people says how many independent pairs of people N the trials are worth: from n / 2
-    pairs that share nobody to all n (n - 1) / 2. The interval is Clopper's and Pearson's of N / 2
-    pairs (Clopper1934): the rates of these and of as many other people differ by twice the
-    variance. It holds for a threshold chosen from the same scores: that which accepts k of N has a
-    rate distributed as `Beta(k, N - k + 1)` whatever the scores are, which the interval contains.
+    pairs that share nobody to all n (n - 1) / 2. `false_accepts` computes the interval. In
+    simulations it held the rate of as many other people also for thresholds chosen from the same
+    scores, see `tests/evaluation/test_monotone.py`.
 
     Were nobody of N accepted, the rate could still be 3 / N (rule of three, Jovanovic1997). A lower
     rate is beyond what the people support, and refused.

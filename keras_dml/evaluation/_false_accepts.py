@@ -54,10 +54,10 @@ class FalseAccepts:
 def false_accepts(scores, people, threshold):
     """The rate at which a threshold takes people for others, with its interval over people.
 
-    Every pair of people counts alike, however many trials it has, and the interval is wide enough
-    for the rate of as many other people. Where somebody is falsely accepted, it is Clopper's and
-    Pearson's of as many independent pairs as the trials are worth, see `certificate`; where nobody
-    is, it ends at 3 / (n / 2): n people are at least n / 2 pairs that share nobody.
+    Every pair of people counts alike, however many trials it has. The interval is wide enough for
+    the rate of as many other people. It weights people at random and adds one more person, see
+    `verification`. This person is accepted in half of the claims or more at the upper end, and in
+    none at the lower end. An added false accept never lowers an end of the interval.
 
     Args:
         scores: Distances of imposter trials, any shape; smaller is closer. Give the trials of
@@ -80,9 +80,9 @@ def false_accepts(scores, people, threshold):
     >>> apart = people[:, None] != people
     >>> probes, claims = np.nonzero(apart)
     >>> print(false_accepts(scores[apart], (probes, claims), -2.0))
-    FAR 2.37 % [0.34 to 7.8 %] at threshold -2
-    >>> false_accepts(scores[apart], (probes, claims), -9.0).ci95
-    (0.0, 0.3)
+    FAR 2.37 % [0.39 to 14 %] at threshold -2
+    >>> print(false_accepts(scores[apart], (probes, claims), -9.0))
+    FAR 0 % [0 to 13 %] at threshold -9
     """
     if not isinstance(threshold, numbers.Real) or np.isnan(threshold):
         raise ValueError(f"`threshold` must be a number, a distance. Received {threshold!r}.")
@@ -97,7 +97,7 @@ def of_pairs(pairs, threshold):
     return FalseAccepts(
         threshold=float(threshold),
         rate=rate,
-        ci95=interval_of_others(rate, independent),
+        ci95=interval_of_others(accepted, pairs.members, pairs.people),
         people=pairs.people,
         trials=pairs.trials,
         independent=independent,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import beta, norm
+from scipy.sparse import csr_array
+from scipy.stats import norm
 from scipy.stats import t as student
 
 from keras_dml._arrays import real
-from keras_dml.evaluation._bootstrap import RULE_OF_THREE
 from keras_dml.evaluation._checks import both_people, check_finite
+from keras_dml.evaluation._people_weights import ACCEPTED_OF_ONE_MORE, DRAWS, interval
 
 OUTSIDE = 0.05  # of the intervals
 
@@ -119,20 +120,45 @@ def independent_pairs(accepted, members, people):
     return float(np.clip(certain * rate * (1 - rate) / variance, least, most))
 
 
-def interval_of_others(rate, independent):
-    """95 % interval of the rate of as many other people as these.
+def interval_of_others(accepted, members, people):
+    """Computes the 95 % interval of the rate of as many other people.
 
-    Clopper's and Pearson's of half as many independent pairs (Clopper1934): the rates of two groups
-    of people differ by twice the variance of one. Without errors the rule of three.
+    Random weights of people, as in `_people_weights`, with two differences. The weights have a
+    gamma distribution of shape 1/2, whose variance is twice that of exponential ones: the rates of
+    two groups of people differ by twice the variance of one. The one more person makes a pair with
+    everybody. At the upper end `1 / 4 + 1 / n` of the trials of such a pair are accepted: half of
+    the claims that this person makes, and more if few people say little about the next person. If
+    the fraction of the n people is larger, that fraction is taken. At the lower end none are
+    accepted.
+
+    With fixed weights both ends only rise when one more trial is accepted. The interval by Korn and
+    Graubard does not have this property: it ended at 60 % if none of 450 trials of 10 people was
+    accepted, and at 16 % if one trial was. This one ends at 23 % in both cases.
 
     Args:
-        rate: Rate seen, a fraction.
-        independent: Output of `independent_pairs`.
+        accepted: Fraction accepted of each pair, shape `(pairs,)`.
+        members: People of each pair, codes of shape `(pairs, 2)`.
+        people: Number of people.
+
+    Returns:
+        `(low, high)`.
     """
-    if rate == 0:
-        return 0.0, min(1.0, RULE_OF_THREE / independent)
-    pairs = independent / 2
-    errors = rate * pairs
-    low = beta.ppf(OUTSIDE / 2, errors, pairs - errors + 1)
-    high = beta.isf(OUTSIDE / 2, errors + 1, pairs - errors) if rate < 1 else 1.0
-    return float(low), float(high)
+    weights = np.random.default_rng(0).gamma(0.5, size=(DRAWS, people + 1))
+    weights, more = weights[:, :-1], weights[:, -1]
+    everybody = weights.sum(axis=1)
+    sums = _over_pairs(weights, accepted, members)
+    if len(members) == people * (people - 1) // 2:
+        totals = (everybody**2 - np.square(weights).sum(axis=1)) / 2
+    else:
+        totals = _over_pairs(weights, np.ones(len(members)), members)
+    rates, more = np.minimum(sums / totals, 1), more * everybody
+    of_one_more = np.maximum(rates, min(1, ACCEPTED_OF_ONE_MORE / 2 + 1 / people))
+    whole = totals + more
+    return interval(rates * totals / whole, (rates * totals + of_one_more * more) / whole)
+
+
+def _over_pairs(weights, values, members):
+    """Sums of values of pairs, weighted by both people, shape `(draws,)`."""
+    people, counts = weights.shape[1], values > 0
+    table = csr_array((values[counts], members[counts].T), shape=(people, people))
+    return ((weights @ table) * weights).sum(axis=1)

@@ -57,7 +57,7 @@ class Listens:
 
         Each recording is heard window by window as everybody's in turn: as its own person's,
         enrolled by the other recordings of that person, and as every other one's, enrolled by all
-        of theirs. Nothing is assumed of the scores; 2 / far people, less two, can promise a rate.
+        of theirs. 1 / far people, less two, can promise a rate.
 
         Args:
             recordings: List of recordings, each as long as a claim may last: the shortest one says

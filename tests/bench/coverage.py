@@ -1,26 +1,37 @@
 """How often 95 % intervals over people hold the figure of the population, by simulation.
 
 python -m tests.bench.coverage
+python -m tests.bench.coverage --fresh
 
 Two worlds of people who differ, see `tests/evaluation/worlds.py`. Each row has the coverage of the
 percentile bootstrap that draws people, which came before, and of the intervals of
 `evaluation.verification`, with the median ends of the latter.
+
+`--fresh` takes the five worlds of `tests/evaluation/fresh_worlds.py`, on which no rule was tuned,
+and compares the coverage and the median width of three rules: the intervals of
+`evaluation.verification` and `evaluation.accept_rates`, the percentile bootstrap, and the
+jackknife over people on the logit with Satterthwaite's t.
 """
 
 import argparse
 
 import numpy as np
 from scipy.integrate import trapezoid
+from scipy.special import expit, logit
+from scipy.stats import t as student
 
 from keras_dml import evaluation
 from keras_dml.evaluation._bootstrap import Curves, percentiles, replicates, without_errors
 from keras_dml.evaluation._equal_error_rate import crossing
 from keras_dml.evaluation._thresholds import last_point_within
 from tests.bench import smoke
-from tests.evaluation import worlds
+from tests.evaluation import fresh_worlds, worlds
 
 DRAWS, REPLICATES = 200, 200
 PEOPLE = {10: 4, 25: 2, 100: 1}  # recordings of a person by the number of people
+FRESH_PEOPLE = {10: 4, 25: 2, 50: 1}
+FRESH_NAMES = ("EER", "AUC", "TAR at FAR 1 %", "FAR at a threshold", "TAR at a threshold")
+RULES = ("weighted people", "drawn people", "jackknife")
 NAMES = ("eer", "auc", "tar_at_far_0.01")
 
 
@@ -63,6 +74,99 @@ def measure(world, eer, people, recordings):
         )
 
 
+def measure_fresh(world, people, recordings):
+    """Prints coverage and median width of each rule for each figure of a fresh world."""
+    truth = fresh_worlds.truth(world, people)
+    truths = (truth.eer, truth.auc, truth.tar, 0.01, truth.tar)
+    ends = np.array(
+        [
+            intervals_of_rules(
+                fresh_worlds.trials(world, people, recordings, [seed, people]), truth.threshold
+            )
+            for seed in range(DRAWS)
+        ]
+    )  # (draws, rules, figures, 2)
+    low, high = np.moveaxis(ends, -1, 0)
+    covered = 100 * ((low <= truths) & (truths <= high)).mean(axis=0)
+    widths = 100 * np.median(high - low, axis=0)
+    for i, name in enumerate(FRESH_NAMES):
+        rules = " | ".join(
+            f"{covered[rule, i]:.1f} | {widths[rule, i]:.1f}" for rule in range(len(RULES))
+        )
+        print(f"| {world} | {people} | {name} | {100 * truths[i]:.2f} | {rules} |", flush=True)
+    return covered, widths
+
+
+def intervals_of_rules(trials, threshold):
+    """Intervals of `FRESH_NAMES` by each of `RULES`, shape `(rules, figures, 2)`."""
+    verified = evaluation.verification(*trials[:2], people=trials.people, bootstrap=REPLICATES)
+    rates = evaluation.accept_rates(
+        *trials[:2], threshold, people=trials.people, bootstrap=REPLICATES
+    )
+    weighted = [verified.intervals.get(name, (0.0, 1.0)) for name in NAMES]
+    weighted += [rates.far_ci95, rates.tar_ci95]
+    scores, genuine = trials.scores.ravel(), trials.genuine.ravel()
+    people = tuple(np.broadcast_to(side, trials.scores.shape).ravel() for side in trials.people)
+    curves = Curves(scores, genuine)
+    point = np.count_nonzero(np.unique(scores) <= threshold)
+    drawn = percentiles(
+        np.concatenate(
+            [
+                five_figures(*curves(weights), point)
+                for weights in replicates(genuine, people=people, draws=REPLICATES, seed=0)
+            ]
+        )
+    )
+    values = five_figures(*curves(np.ones((1, scores.size))), point)[0]
+    most = without_errors(people, genuine)  # of a rate that is zero, by the rule of three
+    errs = values * [1, -1, -1, 1, -1] + [0, 1, 1, 0, 1] > 0
+    bounds = [(0, most), (1 - most, 1), (1 - most, 1), (0, most), (1 - most, 1)]
+    drawn = [
+        seen if has_error else bound
+        for seen, has_error, bound in zip(drawn, errs, bounds, strict=True)
+    ]
+    return weighted, drawn, jackknife(curves, genuine, people, point, values, errs)
+
+
+def five_figures(far, tar, point):
+    """`FRESH_NAMES` of error curves; the threshold is at a point of the curves."""
+    at_far = last_point_within(far, 0.01)[:, None]
+    return np.stack(
+        [
+            crossing(far, tar)[0],
+            trapezoid(tar, far, axis=1),
+            np.take_along_axis(tar, at_far, axis=1)[:, 0],
+            far[:, point],
+            tar[:, point],
+        ],
+        axis=1,
+    )
+
+
+def jackknife(curves, genuine, people, point, values, errs):
+    """Intervals by the jackknife over people on the logit, with Satterthwaite's t.
+
+    Without an error they are those of Clopper and Pearson for as many people.
+    """
+    count = int(people[1].max()) + 1
+    left_out = np.arange(count)[:, None]
+    weights = ((people[0] != left_out) & (people[1] != left_out)).astype(float)
+    accepts, claims = genuine.sum(), (~genuine).sum()
+    least = 0.5 / np.array([accepts, accepts * claims, accepts, claims, accepts])  # half a trial
+    figures = logit(np.clip(five_figures(*curves(weights), point), least, 1 - least))
+    squares = np.square(figures - figures.mean(axis=0))
+    spread = np.sqrt((count - 1) / count * squares.sum(axis=0))
+    freedom = squares.sum(axis=0) ** 2 / np.maximum(np.square(squares).sum(axis=0), 1e-300)
+    reach = spread * student.ppf(0.975, np.clip(freedom, 1, count - 1))
+    center = logit(np.clip(values, least, 1 - least))
+    low, high = expit(center - reach), expit(center + reach)
+    most = 1 - 0.025 ** (1 / count)
+    is_rate = np.array([True, False, False, True, False])
+    low = np.where(errs, low, np.where(is_rate, 0, 1 - most))
+    high = np.where(errs, high, np.where(is_rate, most, 1))
+    return np.stack([low, high], axis=1)
+
+
 def held(intervals, value):
     """Share of intervals that hold a value, in words, with those that end below and above it."""
     low, high = np.transpose(intervals)
@@ -72,12 +176,18 @@ def held(intervals, value):
     )
 
 
-if __name__ == "__main__":
-    smoke.parse(
-        argparse.ArgumentParser(description=__doc__.splitlines()[0]),
+def main():
+    """Prints the table of the worlds that were asked for."""
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--fresh", action="store_true", help="worlds that no rule was tuned on")
+    asked = smoke.parse(
+        options,
         globals(),
-        {"DRAWS": 2, "REPLICATES": 20, "PEOPLE": {10: 2}},
+        {"DRAWS": 2, "REPLICATES": 20, "PEOPLE": {10: 2}, "FRESH_PEOPLE": {10: 2}},
     )
+    if asked.fresh:
+        print_fresh()
+        return
     print(
         "| world | EER | people | figure | drawn people | weighted people | truth | median ends |"
     )
@@ -85,3 +195,27 @@ if __name__ == "__main__":
     for count, each in PEOPLE.items():
         for simulated in worlds.SHIFTS:
             measure(*simulated, count, each)
+
+
+def print_fresh():
+    """Prints the table of the fresh worlds, and the mean of each figure over them."""
+    columns = " | ".join(f"{rule}: covered % | width" for rule in RULES)
+    print(f"| world | people | figure | truth % | {columns} |")
+    print("| --- " * (4 + 2 * len(RULES)) + "|")
+    results = [
+        measure_fresh(world, count, each)
+        for count, each in FRESH_PEOPLE.items()
+        for world in fresh_worlds.SHIFTS
+    ]
+    covered, widths = np.mean(results, axis=0)
+    least = np.min(results, axis=0)[0]
+    for i, name in enumerate(FRESH_NAMES):
+        rules = " | ".join(
+            f"{covered[rule, i]:.1f} (least {least[rule, i]:.1f}) | {widths[rule, i]:.1f}"
+            for rule in range(len(RULES))
+        )
+        print(f"| all | all | {name} | | {rules} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -8,7 +8,7 @@ import pytest
 
 from keras_dml import evaluation
 from keras_dml.evaluation._people_weights import mean_interval
-from tests.evaluation import worlds
+from tests.evaluation import fresh_worlds, worlds
 
 DRAWS, REPLICATES = 200, 200
 # A true coverage of 95 % holds 182 or fewer of 200 with a chance of 1.9 %.
@@ -54,6 +54,29 @@ def test_intervals_over_people_hold_the_truth_as_often_as_they_say(world, eer, p
     counts = covered(world, eer, people, recordings)
     assert counts.pop("tar") >= LEAST_OF_TAR
     assert min(counts.values()) >= LEAST, counts
+
+
+@pytest.mark.parametrize("world", sorted(fresh_worlds.SHIFTS))
+def test_intervals_hold_the_truth_in_worlds_that_no_rule_was_tuned_on(world):
+    people, draws = 12, 60
+    truth = fresh_worlds.truth(world, people)
+    counts = dict.fromkeys(("eer", "auc", "tar", "far at a threshold"), 0)
+    for seed in range(draws):
+        drawn = fresh_worlds.trials(world, people, 3, [seed, 1])
+        figures = evaluation.verification(
+            drawn.scores, drawn.genuine, people=drawn.people, bootstrap=REPLICATES
+        )
+        rates = evaluation.accept_rates(
+            drawn.scores, drawn.genuine, truth.threshold, people=drawn.people, bootstrap=REPLICATES
+        )
+        for name, (low, high), value in (
+            ("eer", figures.intervals["eer"], truth.eer),
+            ("auc", figures.intervals["auc"], truth.auc),
+            ("tar", figures.intervals["tar_at_far_0.01"], truth.tar),
+            ("far at a threshold", rates.far_ci95, 0.01),
+        ):
+            counts[name] += low <= value <= high
+    assert min(counts.values()) >= 53, counts  # the 1 % quantile of 60 draws of 95 %
 
 
 def test_the_worlds_have_the_rates_that_they_are_named_after():

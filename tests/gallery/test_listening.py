@@ -175,8 +175,8 @@ def test_one_window_is_a_threshold():
 
 
 def test_too_few_people_are_refused(gallery, people):
-    with pytest.raises(ValueError, match="24 people cannot promise FAR 5 % .* that takes 38"):
-        scores, probes, claims = drawn(np.random.default_rng(0), 24)
+    with pytest.raises(ValueError, match="17 people cannot promise FAR 5 % .* that takes 18"):
+        scores, probes, claims = drawn(np.random.default_rng(0), 17)
         boundary(scores, probes, claims, 0.05, 5)
 
 
@@ -299,8 +299,8 @@ def test_limits_of_a_boundary_are_those_of_a_loop_over_its_claims():
 
 
 def test_listening_keeps_a_twentieth_of_false_claims_by_default(gallery, people):
-    """24 people are too few for it."""
-    names = np.repeat([f"volunteer {i}" for i in range(VOLUNTEERS)], 2)
+    """17 people are too few for it."""
+    names = np.repeat([f"volunteer {i}" for i in range(17)], 2)
     recordings = [people(name, 1, WINDOW * WINDOWS)[0] for name in names]
     with pytest.raises(ValueError, match="FAR 5 %"):
         gallery.calibrate_listening(recordings, names, window=WINDOW)

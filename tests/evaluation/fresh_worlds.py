@@ -1,0 +1,92 @@
+"""Simulated verification scores of people on whom no rule of intervals was tuned.
+
+`tests/evaluation/worlds.py` has the two worlds that the rules were tuned on. The worlds of this
+file differ from them in the distributions of the person effects, in the noise and in the design:
+
+goats: 5 % of the people are as far from themselves as from others.
+wolves: Some people are near to everybody, log-normally.
+heavy: All person effects have Student's distribution with 3 degrees of freedom.
+twins: Everybody, except the last of an odd number, has a twin, who is nearer than others.
+unequal: People have from 1 to 12 recordings, and exponential effects.
+"""
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from keras_dml import evaluation
+from tests.evaluation.worlds import Trials, Truth
+
+SHIFTS = {"goats": 4.2, "wolves": 3.4, "heavy": 3.6, "twins": 3.2, "unequal": 4.0}
+NOISE = {"goats": 0.5, "wolves": 0.7, "heavy": 0.4, "twins": 0.5, "unequal": 0.8}
+PAIR = 0.6
+NEARER = 1.6  # than others, a twin
+GOATS = 0.05
+MOST = 12  # recordings of a person in "unequal"
+
+
+class Effects(NamedTuple):
+    """How far people are from themselves, and how near to others as claimed and as probes."""
+
+    goat: np.ndarray
+    lamb: np.ndarray
+    wolf: np.ndarray
+
+
+def effects(rng, people, world):
+    """`Effects` of so many people."""
+    goat, lamb, wolf = rng.normal(size=(3, people)) * [[0.5], [0.4], [0.4]]
+    if world == "goats":
+        goat = np.where(rng.uniform(size=people) < GOATS, SHIFTS[world], goat)
+    if world == "wolves":
+        wolf = 0.5 * (rng.lognormal(size=people) - np.exp(0.5)) / np.sqrt(np.exp(2) - np.exp(1))
+    if world == "heavy":
+        goat, lamb, wolf = 0.5 * rng.standard_t(3, size=(3, people)) / np.sqrt(3)
+    if world == "unequal":
+        goat, lamb, wolf = 0.6 * (rng.standard_exponential((3, people)) - 1)
+    return Effects(goat, lamb, wolf)
+
+
+def trials(world, people, recordings, seed):
+    """Trials of everybody's recordings against everybody.
+
+    Args:
+        world: Name of a world.
+        people: Number of people.
+        recordings: Recordings of a person, if all have equally many.
+        seed: Seed of the draw.
+    """
+    rng = np.random.default_rng(seed)
+    goat, lamb, wolf = effects(rng, people, world)
+    mean = SHIFTS[world] - lamb - wolf[:, None] + PAIR * rng.normal(size=(people, people))
+    if world == "twins":
+        member = np.arange(people - people % 2)
+        mean[member, member ^ 1] -= NEARER
+    mean[np.diag_indices(people)] = goat
+    counts = np.full(people, recordings)
+    if world == "unequal":
+        counts = np.minimum(rng.geometric(0.3, size=people), MOST)
+    probe = np.repeat(np.arange(people), counts)
+    claimed = np.arange(people)
+    scores = mean[probe] + NOISE[world] * rng.normal(size=(len(probe), people))
+    return Trials(scores, probe[:, None] == claimed, (probe[:, None], claimed))
+
+
+@functools.cache
+def truth(world, people, size=1_000_000):
+    """Figures of a population; of twins it depends on how many others there are."""
+    rng = np.random.default_rng(0)
+    goat, lamb, _ = effects(rng, size, world)
+    wolf = effects(rng, size, world).wolf
+    genuine = goat + NOISE[world] * rng.normal(size=size)
+    noise = np.hypot(NOISE[world], PAIR)
+    imposter = SHIFTS[world] - lamb - wolf + noise * rng.normal(size=size)
+    if world == "twins":
+        share = (people - people % 2) / (people * (people - 1))  # of the pairs of people
+        imposter -= NEARER * (rng.uniform(size=size) < share)
+    figures = evaluation.verification(
+        np.concatenate([genuine, imposter]), np.arange(2 * size) < size
+    )
+    point = figures.tar_at_far[0.01]
+    return Truth(figures.auc, figures.eer, point.tar, point.threshold)
