@@ -76,14 +76,14 @@ def words(card):
             f"threshold, each compared with {claims}, about {enrolled} enrolled each. "
             f"{_REPEATS[headline['repeats']]}"
         )
-    intervals = f"over {unit}, with random weights and one more that errs in all its trials"
+    intervals = f" over {unit}, with random weights and one more that errs in all its trials"
     if unit == "images":
         intervals = (
-            "Wilson's, of differences those of a bootstrap over images; without any error, the "
+            ", Wilson's, of differences those of a bootstrap over images; without any error, the "
             "bound by the rule of three"
         )
     chosen = f" {card['choice']}" if "choice" in card else ""
-    return f"{trials}. {counted}{chosen} In brackets: 95 % intervals, {intervals}.{_tests(card)}"
+    return f"{trials}. {counted}{chosen} In brackets: 95 % intervals{intervals}.{_tests(card)}"
 
 
 def _tests(card):

@@ -18,7 +18,7 @@ def test_words_say_people_gallery_enrollment_and_that_blocks_are_no_other_days(c
     words = headline.words(card)
     assert words.startswith("One walk against another. All 72 probes of 36 people under one")
     assert "about 3 recordings enrolled each" in words and "other days are not measured" in words
-    assert "bootstrap over people" in words
+    assert "intervals over people" in words
     assert "each compared with 36 claims" in words
     card["headline"] |= {"unit": "motions", "repeats": "days"}
     assert "bootstrap over motions" in headline.words(card)
