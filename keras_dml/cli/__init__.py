@@ -126,6 +126,7 @@ def main(arguments=None):
     except _streams.Ended:
         sys.exit(_streams.BROKEN_PIPE)
     except Exception as error:
+        is_json = is_json and not isinstance(error, _streams.Unwritable)
         if is_debugging:
             _print_error(traceback.format_exc())
         elif not is_json:

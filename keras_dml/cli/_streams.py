@@ -31,18 +31,22 @@ class Ended(Exception):
     """The program that read the output has ended."""
 
 
+class Unwritable(OSError):
+    """Standard output or error takes no text."""
+
+
 def prepare():
     """Prepares standard output and error to show any text.
 
     Raises:
-        OSError: If standard output is closed.
+        Unwritable: If standard output is closed.
     """
     is_closed = sys.stdout is None
     if sys.stderr is None:
         _fill_to(2)
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)
     if is_closed:
-        raise OSError("Standard output is closed; send it somewhere, such as to /dev/null.")
+        raise Unwritable("Standard output is closed; send it somewhere, such as to /dev/null.")
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):  # of a stream that takes all of Unicode
             stream.reconfigure(errors=READABLE)
@@ -54,7 +58,7 @@ def writing(stream):
 
     Raises:
         Ended: If the stream is a pipe that is no longer read.
-        OSError: If it takes no more for another reason, such as a full disk.
+        Unwritable: If it takes no more for another reason, such as a full disk.
     """
     try:
         yield
@@ -65,7 +69,7 @@ def writing(stream):
     except OSError as error:
         discard(stream)
         name = "output" if stream is sys.stdout else "error"
-        raise OSError(f"Nothing can be written to standard {name}: {error.strerror}.") from error
+        raise Unwritable(f"Nothing can be written to standard {name}: {error.strerror}.") from error
 
 
 def settle(stream):

@@ -7,6 +7,8 @@ from keras_dml.evaluation import certificate, false_accepts, verification
 from keras_dml.training import pooled, trials
 from keras_dml.zoo import catalog
 
+NAMES = ("probes", "claims", "recordings", "enrolled")
+
 
 @pytest.fixture
 def claims(rng):
@@ -54,7 +56,9 @@ def test_a_baseline_is_measured_on_the_same_trials_and_paired(claims, rng):
 
 
 def test_a_threshold_has_both_rates_with_intervals_and_what_was_enrolled(claims):
-    (row,) = pooled.thresholds(claims)  # 264 imposter trials show no 0.1 %
+    rows = pooled.thresholds(claims)  # 264 imposter trials show no 0.1 %
+    assert [row["far"] for row in rows] == [0.1, 0.05, 0.01]
+    row = rows[-1]
     accepted = claims.scores <= row["value"]
     assert accepted[~claims.genuine].mean() <= row["far"] == 0.01
     assert row["tar"] == accepted[claims.genuine].mean()
@@ -64,7 +68,7 @@ def test_a_threshold_has_both_rates_with_intervals_and_what_was_enrolled(claims)
 
 
 def test_a_threshold_is_certified_by_its_people(claims):
-    (row,) = pooled.thresholds(claims)
+    *_, row = pooled.thresholds(claims)
     found, false = row["certificate"], ~claims.genuine
     expected = false_accepts(
         claims.scores[false], [side[false] for side in claims.people], row["value"]
@@ -89,7 +93,7 @@ def test_a_rate_that_is_supported_has_what_a_tenth_of_it_would_take(rng):
 
 def test_a_confounder_has_the_rate_between_people_of_one_group(claims):
     group = {name: "ab"[name > "f"] for name in "abcdefghijkl"}
-    (row,) = pooled.thresholds(claims, {"sensor": group})
+    *_, row = pooled.thresholds(claims, {"sensor": group})
     (within,) = row["within"]
     alike = np.array([group[a] == group[b] for a, b in zip(*claims.people, strict=True)])
     chosen = alike & ~claims.genuine
@@ -100,13 +104,24 @@ def test_a_confounder_has_the_rate_between_people_of_one_group(claims):
 
 def test_people_of_no_group_are_left_out(claims):
     group = {name: None if name > "f" else "a" for name in "abcdefghijkl"}
-    (row,) = pooled.thresholds(claims, {"callers": group})
+    *_, row = pooled.thresholds(claims, {"callers": group})
     assert row["within"][0]["trials"] == 12 * 5
 
 
 def test_probes_with_more_claims_than_others_are_told(claims):
     assert "gallery_most" not in pooled.headline(claims)
-    names = ("scores", "probes", "claims", "recordings", "enrolled")
-    fewer = trials.Trials(*(getattr(claims, name)[1:] for name in names))
+    fewer = trials.Trials(claims.scores[1:], *(getattr(claims, name)[1:] for name in NAMES))
     found = pooled.headline(fewer)
     assert (found["gallery"], found["gallery_most"]) == (11, 12)
+
+
+def test_carried_thresholds_are_in_the_distances_of_the_published_file(claims):
+    rows = pooled.carried(claims, 4.0, 1.0, "carried")
+    in_file = trials.Trials(4 * claims.scores - 1, *(getattr(claims, name) for name in NAMES))
+    expected = pooled.thresholds(in_file)
+    assert [row.pop("carried") for row in rows] == 3 * ["carried"]
+    for row, other in zip(rows, expected, strict=True):
+        assert row.pop("value") == pytest.approx(other.pop("value")) and row == other
+    assert pooled.imposters(claims, 4.0, 1.0) == pytest.approx(pooled.imposters(in_file))
+    false = 4 * claims.scores[~claims.genuine] - 1
+    assert pooled.imposters(in_file) == pytest.approx({"mean": false.mean(), "stddev": false.std()})
