@@ -254,7 +254,10 @@ def crest_factor(recording):
     """
     recording = np.asarray(recording, np.float64)
     if recording.ndim != 2 or not recording.shape[1]:
-        raise ValueError(f"a recording has shape (time, channels), this one {recording.shape}")
+        raise ValueError(
+            "`recording` must have shape (time, channels), with a channel or more. Received shape "
+            f"{recording.shape}. Sound of one channel is `sound[:, None]`."
+        )
     sound = recording[:, 0]
     blocks = sound[: len(sound) // BLOCK * BLOCK].reshape(-1, BLOCK)
     if not len(blocks):
