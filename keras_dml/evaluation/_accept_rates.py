@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from keras_dml import _percents
 from keras_dml._arrays import whole
 from keras_dml.evaluation._checks import check_trials, person_codes
 from keras_dml.evaluation._people_weights import accept_intervals
@@ -36,8 +37,8 @@ class AcceptRates:
 
     def __str__(self):
         rates = [
-            f"{name} {100 * rate:.3g} % [{100 * low:.2g} to {100 * high:.3g} %]"
-            for name, rate, (low, high) in (
+            f"{name} {100 * rate:.3g} % [{_percents.interval(bounds)}]"
+            for name, rate, bounds in (
                 ("FAR", self.far, self.far_ci95),
                 ("TAR", self.tar, self.tar_ci95),
             )

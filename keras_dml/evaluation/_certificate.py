@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from keras_dml import _percents
 from keras_dml.evaluation import _tail
 from keras_dml.evaluation._bootstrap import RULE_OF_THREE
 from keras_dml.evaluation._false_accepts import (
     needed,
     of_pairs,
-    said_interval,
     said_people,
     said_rate,
     strictest,
@@ -68,12 +68,13 @@ class Certificate:
 
     def __str__(self):
         stricter = self.far / 10
+        bounds = _percents.interval(self.ci95)
         return (
-            f"threshold {self.threshold:.4g} for FAR {100 * self.far:g} % {said_interval(self)}, "
+            f"threshold {self.threshold:.4g} for FAR {100 * self.far:g} % [{bounds}], "
             f"{self.method}: {self.people} people, {self.trials:,} imposter trials worth "
-            f"{self.independent:,.0f} independent pairs of people, which support FAR "
-            f"{said_rate(self.strictest)} and more; {100 * stricter:g} % would need about "
-            f"{said_people(self.people_needed(stricter))} people"
+            f"{self.independent:,.0f} independent pairs of people, which support FAR {said_rate(self.strictest)} and more; "
+            f"{100 * stricter:g} % would need about {said_people(self.people_needed(stricter))} "
+            "people"
         )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from keras_dml import _percents
 from keras_dml.evaluation._bootstrap import RULE_OF_THREE
 from keras_dml.evaluation._imposter_pairs import (
     ImposterPairs,
@@ -46,9 +47,8 @@ class FalseAccepts:
         return needed(far, self.people, self.independent)
 
     def __str__(self):
-        return (
-            f"FAR {100 * self.rate:.3g} % {said_interval(self)} at threshold {self.threshold:.4g}"
-        )
+        bounds = _percents.interval(self.ci95)
+        return f"FAR {100 * self.rate:.3g} % [{bounds}] at threshold {self.threshold:.4g}"
 
 
 def false_accepts(scores, people, threshold):
@@ -102,12 +102,6 @@ def of_pairs(pairs, threshold):
         trials=pairs.trials,
         independent=independent,
     )
-
-
-def said_interval(found):
-    """The interval in percent and brackets."""
-    low, high = (100 * bound for bound in found.ci95)
-    return f"[{low:.2g} to {high:.2g} %]"
 
 
 def said_rate(rate):

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from keras_dml.evaluation._false_accepts import of_pairs, said_interval, said_rate
+from keras_dml import _percents
+from keras_dml.evaluation._false_accepts import of_pairs, said_rate
 from keras_dml.evaluation._imposter_pairs import ImposterPairs
 from keras_dml.evaluation._people_weights import ACCEPTED_OF_ONE_MORE
 from keras_dml.evaluation._thresholds import check_far
@@ -48,9 +49,10 @@ class Promise:
         return needed(far)
 
     def __str__(self):
+        bounds = _percents.interval(self.ci95)
         return (
             f"threshold {self.threshold:.4g} for FAR at most {100 * self.far:g} %: "
-            f"{100 * self.rate:.3g} % {said_interval(self)} of {self.trials:,} imposter trials of "
+            f"{100 * self.rate:.3g} % [{bounds}] of {self.trials:,} imposter trials of "
             f"{self.people} people, who can promise {said_rate(self.strictest)} and more"
         )
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import binomtest
 
+from keras_dml import _percents
 from keras_dml.evaluation._checks import check_trials
 from keras_dml.evaluation._equal_error_rate import ON_DIAGONAL, error_curve
 
@@ -46,10 +47,9 @@ class FarThreshold:
     far_ci95: tuple[float, float]
 
     def __str__(self):
-        low, high = (100 * bound for bound in self.far_ci95)
         return (
-            f"threshold {self.value:.4g} for FAR {100 * self.far:g} % (95 % interval {low:.2g} to "
-            f"{high:.2g} %, {self.trials:,} imposter trials)"
+            f"threshold {self.value:.4g} for FAR {100 * self.far:g} % (95 % interval "
+            f"{_percents.interval(self.far_ci95)}, {self.trials:,} imposter trials)"
         )
 
 

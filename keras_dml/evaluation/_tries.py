@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from keras_dml import _percents
 from keras_dml._arrays import whole
 from keras_dml.evaluation._checks import check_trials, person_codes
 from keras_dml.evaluation._people_weights import DRAWS, accept_intervals
@@ -42,9 +43,8 @@ class BestOfTries:
 
     def __str__(self):
         rates = [
-            f"{name} {100 * rate:.3g} % [{100 * low:.2g} to {100 * high:.3g} %] "
-            f"({100 * once:.3g} % once)"
-            for name, rate, (low, high), once in (
+            f"{name} {100 * rate:.3g} % [{_percents.interval(bounds)}] ({100 * once:.3g} % once)"
+            for name, rate, bounds, once in (
                 ("FAR", self.far, self.far_ci95, self.far_once),
                 ("TAR", self.tar, self.tar_ci95, self.tar_once),
             )

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from keras_dml import evaluation
+from keras_dml import _percents, evaluation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,12 +74,11 @@ class Boundary:
         return False if mean > rejected or heard >= self.windows else None
 
     def __str__(self):
-        low, high = (100 * bound for bound in self.far_ci95)
         unit = "steps" if self.rate_hz is None else "seconds"
         return (
             f"FAR at most {100 * self.far:g} % whenever it stops ({100 * self.seen:.2g} % seen, "
-            f"95 % interval {low:.2g} to {high:.2g} %, {self.people} people, {self.trials:,} "
-            f"imposter trials), TAR {100 * self.tar:.1f} %; {unit} in the median: "
+            f"95 % interval {_percents.interval(self.far_ci95)}, {self.people} people, "
+            f"{self.trials:,} imposter trials), TAR {100 * self.tar:.1f} %; {unit} in the median: "
             f"{self._time(self.steps_to_accept)} to accept, {self._time(self.steps_to_reject)} to "
             f"reject, {self._time(self.window * self.windows)} at most"
         )

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from typing import NamedTuple
 
-from keras_dml import evaluation
+from keras_dml import _percents, evaluation
 from keras_dml.gallery._closeness import Scale
 
 PROVISIONAL = "from the model's card"
@@ -97,11 +97,8 @@ class GroupRate(NamedTuple):
     people: int
 
     def __str__(self):
-        low, high = 100 * self.low, 100 * self.high
-        return (
-            f"{self.group}: FAR {100 * self.far:.3g} % [{low:.2g} to {high:.2g} %] between "
-            f"{self.people} people"
-        )
+        bounds = _percents.interval((self.low, self.high))
+        return f"{self.group}: FAR {100 * self.far:.3g} % [{bounds}] between {self.people} people"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,13 +179,12 @@ class Threshold:
         return min(1.0, people * self.far)
 
     def __str__(self):
-        low, high = (100 * bound for bound in self.far_ci95)
         fewest, most = self.people_needed(self.far / 10)
         said = (
-            f"threshold {self.value:.4g} for FAR {100 * self.far:g} % (95 % interval {low:.2g} to "
-            f"{high:.2g} %, {self.method}: {self.people} people, {self.trials:,} imposter trials), "
-            f"TAR {100 * self.tar:.1f} %; FAR {10 * self.far:g} % would need about "
-            f"{fewest:,} to {most:,} people"
+            f"threshold {self.value:.4g} for FAR {100 * self.far:g} % (95 % interval "
+            f"{_percents.interval(self.far_ci95)}, {self.method}: {self.people} people, "
+            f"{self.trials:,} imposter trials), TAR {100 * self.tar:.1f} %; FAR {10 * self.far:g} "
+            f"% would need about {fewest:,} to {most:,} people"
         )
         return "\n".join([said, *map(str, self.groups)])
 
