@@ -15,6 +15,8 @@ Recording = Annotated[
     ),
 ]
 
+USUAL = 0.01  # rate of the threshold that gives the verdict, as in a gallery
+
 
 class _Comparison:
     """A model as `_galleries.Reader` asks a gallery for it."""
@@ -66,6 +68,7 @@ def run(
     Example: keras-dml compare monday.csv friday.csv --model gait_qp_wl
     """
     from keras_dml.cli import _answers, _console, _galleries, _models
+    from keras_dml.zoo import headline
 
     reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with _answers.answered():
@@ -102,7 +105,17 @@ def run(
         return
     scale = None if distances else scale
     _console.echo(_measured(distance, scale))
-    _console.echo(_console.plain(_verdict(card, distance, scale)))
+    if not card.get("thresholds"):
+        _console.echo("The card of the model has no threshold to compare it with.")
+    else:
+        rows = sorted(card["thresholds"], key=lambda row: row["far"])
+        _console.echo(_verdict(rows, distance))
+        _console.table(
+            ("threshold", "these two", "FAR", "its 95 % interval", "TAR"),
+            [_judged(row, distance, scale) for row in rows],
+        )
+    if "headline" in card:
+        _console.echo(_console.plain(headline.words(card)))
 
 
 def _measured(distance, scale):
@@ -112,28 +125,26 @@ def _measured(distance, scale):
     return f"closeness {scale.closeness(distance):.1f} of 100"
 
 
-def _verdict(card, distance, scale):
-    """Returns what the thresholds of a card say about a distance.
+def _verdict(rows, distance):
+    """Returns what the threshold of the usual rate, or of the nearest one, says about a distance.
 
     Args:
-        card: The card, or {}.
+        rows: Thresholds of the card.
         distance: The distance.
-        scale: `Scale` by which thresholds are shown; None: as distances.
     """
-    from keras_dml.zoo import catalog, headline
+    row = min(rows, key=lambda row: abs(row["far"] - USUAL))
+    verdict = "accepted" if distance <= row["value"] else "rejected"
+    return f"{verdict} as one person by the card's threshold for FAR {100 * row['far']:g} %"
 
-    rows = card.get("thresholds", ())
-    if not rows:
-        measured = f" {headline.words(card)}" if "headline" in card else ""
-        return f"The card of the model has no threshold to compare it with.{measured}"
-    lines = []
-    for row in sorted(rows, key=lambda row: row["far"]):
-        limit = _measured(row["value"], scale)
-        side = "closer" if distance <= row["value"] else "farther"
-        lines.append(
-            f"{side} than the card's threshold, {limit}, within which "
-            f"{100 * row['far']:g} % of the trials of two people lie (95 % interval "
-            f"{catalog.percents(catalog.far_interval(row))}) and "
-            f"{catalog.with_interval(row['tar'], row['tar_ci95'])} of the trials of one person"
-        )
-    return "\n".join([*lines, headline.words(card)])
+
+def _judged(row, distance, scale):
+    """Returns the row of the table of a threshold of the card."""
+    from keras_dml.zoo import catalog
+
+    return (
+        _measured(row["value"], scale),
+        "accepted" if distance <= row["value"] else "rejected",
+        f"{100 * row['far']:g} %",
+        catalog.percents(catalog.far_interval(row)),
+        catalog.with_interval(row["tar"], row["tar_ci95"]),
+    )

@@ -45,6 +45,8 @@ def test_the_distance_is_the_model_s_and_the_card_is_asked(command, utterances):
         found["distance"] <= row["value"] for row in rows
     ]
     code, out, _ = command("compare", *utterances, "--model", "vowels_qp_wl", "--distances")
+    (accepted,) = (row["accepted"] for row in found["thresholds"] if row["far"] == 0.01)
+    assert ("accepted as one person" in out, "rejected as" in out) == (accepted, not accepted)
     assert code == 0 and f"distance {found['distance']:.4g}" in out
     assert f"{rows[0]['value']:.4g}" in out and "1 %" in out
     mean = zoo.card("vowels_qp_wl")["imposters"]["mean"]
@@ -59,8 +61,9 @@ def test_the_thresholds_of_every_card_of_the_zoo_are_put_in_words():
     cards = [card for name in zoo.list_models() if (card := zoo.card(name)).get("thresholds")]
     assert len(cards) > 5
     for card in cards:
-        words = compare._verdict(card, 0.0, 1)
-        assert words.count("95 % interval") >= len(card["thresholds"]), card["name"]
+        for row in card["thresholds"]:
+            cells = compare._judged(row, row["value"], None)
+            assert cells[1:3] == ("accepted", f"{100 * row['far']:g} %"), card["name"]
 
 
 def test_no_distance_of_a_similarity_is_shown_as_negative(command, tmp_path):
