@@ -8,6 +8,8 @@ import typer
 
 from keras_dml.cli import _completion, _options
 
+MOST_LEFT_OUT = 3  # files whose reasons are printed if none is used: it is often one reason
+
 
 def _fraction(far):
     """Refuses what is no rate before any file is read."""
@@ -143,10 +145,15 @@ def run(
             reader = _galleries.Reader(opened, reading)
             values, indices, refused = _galleries.taken(reader, paths)
             left_out = [f"{path} is not a recording." for path in listing.skipped]
-            for text in [*left_out, *refused.values()]:
-                _console.note(_console.plain(f"Left out: {text}"))
+            _note_left_out([*left_out, *refused.values()], any_used=bool(values))
+            if not values:
+                raise ValueError(
+                    f"None of the {len(paths)} files in {folder} is a recording that the model "
+                    "takes: the reasons are above."
+                )
             people = [listing.recordings[i].person for i in indices]
             sessions = [listing.recordings[i].session for i in indices]
+            before = opened.deciding
             if window is None:
                 found = opened.calibrate(
                     values,
@@ -174,6 +181,23 @@ def run(
         _console.json_object(answer)
     else:
         _console.echo(_console.plain(found))
+    if window is None and before is not None and before.provisional and before.far < far:
+        _console.note(
+            "Decisions are less strict now: this threshold decides if no --far is given. Until now "
+            f"the card's for FAR {100 * before.far:g} % did. To be as strict as before, run this "
+            f"command again with --far {before.far:g}."
+        )
+
+
+def _note_left_out(reasons, *, any_used):
+    """Prints why files were left out: all reasons, or the first ones if no file was used."""
+    from keras_dml.cli import _console
+
+    shown = reasons if any_used else reasons[:MOST_LEFT_OUT]
+    for reason in shown:
+        _console.note(_console.plain(f"Left out: {reason}"))
+    if len(shown) < len(reasons):
+        _console.note(f"Left out: {len(reasons) - len(shown)} more files.")
 
 
 def _remove(path, far, *, key, keys, as_json):

@@ -190,6 +190,13 @@ class Decisions:
         hold for people and recordings like those of the card."""
         return provisional(self._model.card)
 
+    @property
+    def deciding(self) -> Threshold | None:
+        """The threshold that decides if no rate is named: that of the smallest rate that was set,
+        or of 1 % on the model's card. None if there is none."""
+        limits, of_card = self.thresholds, self.provisional
+        return threshold_of(limits, None, of_card) if limits or of_card else None
+
     def remove_threshold(self, far: float) -> None:
         """Removes a threshold, such as the smallest that decides where no rate is named.
 

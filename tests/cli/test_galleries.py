@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import pytest
 
-from keras_dml import cli, recordings
+from keras_dml import cli, recordings, zoo
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
 from keras_dml.cli import _console
@@ -760,6 +760,37 @@ def test_what_is_noted_is_told_before_the_error(
     note, error = notes
     assert note.startswith("Note: 1 of these 20 recordings are there twice, such as one of 'v0'")
     assert error.startswith("Error: FAR 0.01 % is beyond what these 10 people support")
+
+
+def test_a_threshold_less_strict_than_the_card_s_is_told_once(command, tmp_path, notes):
+    channels, rng = (
+        ",".join(zoo.card("vowels_qp_wl")["input"]["channels"]),
+        np.random.default_rng(0),
+    )
+    for person in range(6):
+        (tmp_path / "volunteers" / str(person)).mkdir(parents=True)
+        for i in range(3):
+            values = rng.normal(person, 0.1, (20, 12))
+            path = tmp_path / "volunteers" / str(person) / f"{i}.csv"
+            np.savetxt(path, values, delimiter=",", header=channels, comments="")
+    words = ("calibrate", tmp_path / "a.db", tmp_path / "volunteers", "--far")
+    assert command(*words, "0.1", "--model", "vowels_qp_wl")[0] == 0
+    (note,) = (note for note in notes if "less strict" in note)
+    assert "FAR 1 %" in note and "--far 0.01" in note
+    notes.clear()
+    assert command(*words, "0.05")[0] == 0
+    assert not any("less strict" in note for note in notes)
+
+
+def test_files_that_no_model_takes_are_refused_with_a_few_reasons(command, model, tmp_path, notes):
+    for i in range(12):
+        path = tmp_path / "volunteers" / str(i % 4) / f"{i}.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("a,b\n1,2\n3,4\n")
+    folder = tmp_path / "volunteers"
+    said = failed(command, "calibrate", tmp_path / "a.db", folder, "--model", model)
+    assert "None of the 12 files" in said
+    assert 1 < len([note for note in notes if "Left out" in note]) < 6 and "9 more" in notes[-1]
 
 
 def test_a_threshold_that_is_no_promise_is_told_and_removed(command, model, walks, tmp_path, notes):
