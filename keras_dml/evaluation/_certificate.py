@@ -72,9 +72,9 @@ class Certificate:
         return (
             f"threshold {self.threshold:.4g} for FAR {100 * self.far:g} % [{bounds}], "
             f"{self.method}: {self.people} people, {self.trials:,} imposter trials worth "
-            f"{self.independent:,.0f} independent pairs of people, which support FAR {said_rate(self.strictest)} and more; "
-            f"{100 * stricter:g} % would need about {said_people(self.people_needed(stricter))} "
-            "people"
+            f"{self.independent:,.0f} independent pairs of people, which support FAR "
+            f"{said_rate(self.strictest)} and more; {100 * stricter:g} % would need about "
+            f"{said_people(self.people_needed(stricter))} people"
         )
 
 

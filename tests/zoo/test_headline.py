@@ -21,7 +21,7 @@ def test_words_say_people_gallery_enrollment_and_that_blocks_are_no_other_days(c
     assert "intervals over people" in words
     assert "each compared with 36 claims" in words
     card["headline"] |= {"unit": "motions", "repeats": "days"}
-    assert "bootstrap over motions" in headline.words(card)
+    assert "intervals over motions" in headline.words(card)
     assert "of other days" in headline.words(card)
 
 
