@@ -39,7 +39,9 @@ def run(
     for one in card["baselines"]:
         _console.echo(f"- {_console.plain(headline.described(one))}")
     if card["figures"]:
-        _console.echo("\n[bold]Further figures[/bold] (value ± standard error)")
+        _console.echo(
+            "\n[bold]Further figures[/bold] (value ± standard error, or \\[95 % interval])"
+        )
         if "figures_are" in card:
             _console.echo(_console.plain(card["figures_are"]))
         _console.table(

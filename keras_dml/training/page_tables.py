@@ -36,8 +36,8 @@ def figure_table(card):
         "fraction",
         "setting",
         "metric",
-        "value ± standard error",
-        "range",
+        f"value {_uncertainty(card['figures'])}",
+        "range of folds",
         "people",
         "trials",
     )
@@ -49,7 +49,7 @@ def figure_table(card):
             catalog.setting(row) or "–",
             catalog.metric_in_words(row["metric"]),
             catalog.value_in_words(row),
-            _range(row),
+            _of_folds(row),
             _or_dash(row.get("people")),
             f"{row['trials']:,}",
         )
@@ -59,17 +59,22 @@ def figure_table(card):
     return [columns[i] for i in used], [[row[i] for i in used] for row in rows]
 
 
-def _range(row):
-    """Smallest and largest value of the folds, or the 95 % interval."""
-    if "folds" in row:
-        low, high, what = min(row["folds"]), max(row["folds"]), "folds"
-    elif "ci95" in row:
-        low, high, what = *row["ci95"], "95 %"
-    else:
+def _uncertainty(rows):
+    """Returns how `catalog.value_in_words` gives the uncertainty of figures."""
+    with_interval = ["ci95" in row for row in rows]
+    if all(with_interval):
+        return "[95 % interval]"
+    return "[95 % interval] or ± standard error" if any(with_interval) else "± standard error"
+
+
+def _of_folds(row):
+    """Returns the smallest and the largest value of the folds."""
+    if "folds" not in row:
         return "–"
+    low, high = min(row["folds"]), max(row["folds"])
     if catalog.is_rate(row):
-        return f"{100 * low:.1f} to {100 * high:.1f} % ({what})"
-    return f"{low:.4g} to {high:.4g} ({what})"
+        return f"{100 * low:.1f} to {100 * high:.1f} %"
+    return f"{low:.4g} to {high:.4g}"
 
 
 def thresholds(card):

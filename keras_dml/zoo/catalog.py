@@ -187,12 +187,19 @@ def protocol_in_words(card, row):
 
 
 def value_in_words(row):
-    """`99.31 % ± 0.08`, `0.9982 ± 0.0009`: the value of a figure with its standard error; where no
-    error was seen, a rate with the 95 % bound by the rule of three, `0 %, at most 7.7 %`.
+    """Returns the value of a figure with its 95 % interval, `2.3 % [0.6 to 3.1]`, or with its
+    standard error, `99.31 % ± 0.08`, `0.9982 ± 0.0009`.
+
+    Where no error was seen, a rate has the 95 % bound by the rule of three, `0 %, at most 7.7 %`.
 
     Args:
         row: Row of a card's `figures`.
     """
+    if "ci95" in row:
+        if is_rate(row):
+            return with_interval(row["value"], row["ci95"])
+        low, high = row["ci95"]
+        return f"{row['value']:.4f} [{low:.4f} to {high:.4f}]"
     if row["stderr"] == 0:
         return _without_error(row)
     if row["metric"] == "auc":

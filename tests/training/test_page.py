@@ -21,6 +21,14 @@ def test_rates_are_given_in_percent_and_other_figures_as_they_are(metric, text):
     assert catalog.value_in_words(row) == text
 
 
+@pytest.mark.parametrize(
+    ("metric", "text"), [("auc", "0.9123 [0.8500 to 0.9400]"), ("eer", "91.2 % [85.0 to 94.0]")]
+)
+def test_an_interval_stands_in_place_of_a_standard_error(metric, text):
+    row = {"metric": metric, "value": 0.91234, "stderr": 0.01234, "ci95": [0.85, 0.94]}
+    assert catalog.value_in_words(row) == text
+
+
 def test_no_error_is_rounded_to_nothing_and_no_zero_has_a_minus():
     row = {"metric": "auc", "value": 0.999672, "stderr": 0.000031}
     assert catalog.value_in_words(row) == "0.99967 ± 0.00003"
