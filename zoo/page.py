@@ -25,7 +25,7 @@ def write(run, figures, pooled=None, caption=""):
         about = (
             f"All {pooled['probes']:,} probes of {pooled['people']} people under one threshold, "
             f"each compared with {catalog.counted(pooled['gallery'], 'claim')}. In brackets: 95 % "
-            "intervals, of a bootstrap over people."
+            "intervals over people, with random weights and one more that errs in all its trials."
         )
         sections.append(reports.Section("All people together", about, *headline.table(card)))
         pictures.append(reports.Picture((run.out / measure.CURVES).with_suffix(".svg"), caption))

@@ -34,7 +34,7 @@ TEXT = """# Voices with silence
 
 Each recording of the card's test people is a probe with silence before, after or within the speech.
 The claimed recording has none. Trials are those of the card's headline, on recordings as the card
-takes them. The table gives equal error rates with 95 % intervals of a bootstrap over people. The
+takes them. The table gives equal error rates with 95 % intervals over people. The
 noise is white, and 40 dB below the tenth loudest 20 ms of the recording. "Without the layer" is the
 file before `keras_dml.layers.SilenceRemoval` was put in front of the network, with silence before
 the speech.

@@ -42,7 +42,7 @@ The actors of RAVDESS (studio) and the callers of Hyke (telephone) in five folds
 scores a fold by a model that heard none of its people, but for `voice_logcov_lda` over the
 telephone, whose published file has heard no caller at all. Every pair of recordings of people of
 one fold and one set is a trial. Equal error rates of the pooled trials, in brackets 95 % intervals
-of a bootstrap over people; in the headings genuine trials and all. The five models of a trained row
+over people; in the headings genuine trials and all. The five models of a trained row
 have no common unit and their scores are pooled as they are, which may count against them;
 Resemblyzer and what is not trained have one scale.
 
