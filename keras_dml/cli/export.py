@@ -111,10 +111,13 @@ def run(
         raise typer.BadParameter("--key and --keys open a gallery; this is a model.")
     from keras_dml.cli import _models
 
-    model_name = _models.named(name)  # refuses an unknown model before a backend is loaded
-    out = str(_default_path(name, to)) if out is None else out
     check_place = _files.replaceable_file if to is Format.tflite else _files.replaceable_saved_model
-    check_place(out)
+    if out is not None:
+        check_place(out)
+    model_name = _models.named(name)  # refuses an unknown model before a backend is loaded
+    if out is None:
+        out = str(_default_path(name, to))
+        check_place(out)
     out = pathlib.Path(out)
     with (
         _console.stoppable(f"Stopped; {out} is as it was. Run the command again."),

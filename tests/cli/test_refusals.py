@@ -29,6 +29,9 @@ def test_refusals_load_nothing_heavy(tmp_path):
     with contextlib.closing(Store(tmp_path / "f.db")) as store:
         store.describe({"model": "gait_lda", "fingerprint": "f"})
         store.add("alice", np.ones((2, 3), "float32"))
+    with contextlib.closing(Store(tmp_path / "own.db")) as store:  # of a model without a card
+        store.describe({"model": "own.keras", "fingerprint": "f"})
+        store.add("alice", np.ones((2, 3), "float32"))
     walks = tmp_path / "walks" / "alice"
     walks.mkdir(parents=True)
     for path in (tmp_path / "a.csv", tmp_path / "a.docx", walks / "1.csv"):
@@ -39,7 +42,7 @@ def test_refusals_load_nothing_heavy(tmp_path):
         port = taken.getsockname()[1]
         lines = [
             *("verify gone.db alice a.csv", "verify f.db alice gone.csv"),
-            *("verify f.db alice a.docx", "verify f.db alice a.csv", "identify f.db a.csv"),
+            *("verify f.db alice a.docx", "verify own.db alice a.csv", "identify f.db gone.csv"),
             *("verify f.db zoe a.csv --threshold 1", "listen f.db alice a.csv"),
             *("explain f.db alice gone.csv", "calibrate f.db gone", "reject f.db zoe a.csv"),
             *("enroll new.db alice a.docx --model gait_lda", "enroll new.db alice a.csv"),
