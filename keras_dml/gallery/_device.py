@@ -58,7 +58,7 @@ class DeviceGallery:
     @property
     def limit(self):
         """The threshold in words."""
-        return limit_in_words(self)
+        return limit_in_words(self, distances=True)
 
 
 def export_tflite(

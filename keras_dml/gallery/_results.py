@@ -328,14 +328,15 @@ def limit_in_words(answer, distances=False):
     """Returns the threshold of an answer and the rate that it is for; empty if there is none.
 
     Args:
+        answer: With `threshold`, `far`, `extrapolated`, `provisional` and, unless `distances`,
+            `scale`, such as a `Decision`.
         distances: As in `measured_in_words`.
-        answer: With `threshold`, `far`, `extrapolated` and `provisional`, such as a `Decision`.
     """
     if answer.threshold is None:
         return ""
     rate = "" if answer.far is None else f" for FAR {100 * answer.far:g} %"
     warning = ", extrapolated: no promise" if answer.extrapolated else ""
     warning = f", provisional: {PROVISIONAL}" if answer.provisional else warning
-    if answer.scale is None or distances:
+    if distances or answer.scale is None:
         return f"threshold {answer.threshold:.4g}{rate}{warning}"
     return f"threshold {answer.scale.closeness(answer.threshold):.1f}{rate}{warning}"
