@@ -24,7 +24,7 @@ def run(
     """
     from keras_dml import zoo
     from keras_dml.cli import _console, _models
-    from keras_dml.zoo import headline
+    from keras_dml.zoo import catalog, headline
 
     card = zoo.card(_models.named(name))
     if as_json:
@@ -53,6 +53,10 @@ def run(
             ("accept distances up to", "FAR", "its 95 % interval", "TAR", "imposter trials"),
             _thresholds(card["thresholds"]),
         )
+    if tried := [row for row in card["thresholds"] if "best_of_tries" in row]:
+        count = tried[0]["best_of_tries"]["tries"]
+        _console.echo(f"\n[bold]If a person may try {count} times[/bold]")
+        _console.table(catalog.TRIES, map(catalog.tries_in_words, tried))
     if card.get("device_thresholds"):
         name = card["device_thresholds"][0]["distance"]
         _console.echo(f"\n[bold]Thresholds of files for devices[/bold] ({name} distance)")

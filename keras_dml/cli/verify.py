@@ -27,6 +27,9 @@ def run(
     enough: 100 is as close as the same recording, 0 as far as other people usually are. Until
     `keras-dml calibrate` sets a threshold, that of the model's card decides, which is provisional.
 
+    The rate of a threshold is that of one try. If a person may try three times, false claims are
+    accepted up to three times as often; `keras-dml card MODEL` says how often.
+
     Exit status: 0 accepted, 1 rejected, 2 no decision.
 
     Example: keras-dml verify family.db alice new.csv

@@ -124,10 +124,25 @@ def _threshold_section(title, rows_of_card, card):
         for part in row.get("within", ())
     ]
     apart = [_APART] if len(certified) > 1 else []
-    section = "\n\n".join([section, *certified, *apart, *within])
+    tries = _tries([row for row in rows_of_card if "best_of_tries" in row])
+    section = "\n\n".join([section, *certified, *apart, *within, *tries])
     if catalog.is_classifier(card):
         return f"{section}\n\nA distance is the negative of the sim head's similarity."
     return section
+
+
+def _tries(rows):
+    """What thresholds accept where a person may try several times: a sentence and a table, or
+    nothing if it was not measured."""
+    if not rows:
+        return []
+    found = rows[0]["best_of_tries"]
+    return [
+        f"If a person may try {found['tries']} times and one accepted recording is enough, both "
+        f"rates rise. Measured on {found['people']} people and {found['pairs']:,} pairs of people "
+        "with as many recordings:",
+        markdown(catalog.TRIES, map(catalog.tries_in_words, rows)),
+    ]
 
 
 def _certified(row):

@@ -10,6 +10,7 @@ from keras_dml.training.trials import PEOPLE
 
 FARS = (0.1, 0.05, 0.01, 0.001)
 BOOTSTRAP = 1000  # replicates
+TRIES = 3  # of a person whose first try is rejected
 NO_NETWORK, INSTEAD, SAME_MODEL = "no network", "instead", "same model"
 OTHER_PROBES = "other probes"
 TRIALS = "each recording of a person's last session against everybody's earlier ones"
@@ -101,8 +102,9 @@ def thresholds(trials, groups=None):
 
     Returns:
         Dicts of `far`, `value`, `trials`, `tar`, `tar_ci95`, `score` in words, `enrolled`,
-        `people`, `certificate`, see `certificate`, and `within`, a list of the FAR in one group by
-        confounder.
+        `people`, `certificate`, see `certificate`, `within`, a list of the FAR in one group by
+        confounder, and `best_of_tries`, the rates where a person may try three times, if somebody
+        has so many probes.
     """
     imposters = int((~trials.genuine).sum())
     return [_threshold(trials, far, groups or {}) for far in FARS if imposters >= np.rint(1 / far)]
@@ -185,6 +187,32 @@ def _threshold(trials, far, groups):
         "within": [
             _within(trials, value, confounder, group) for confounder, group in groups.items()
         ],
+        **_tries(trials, value),
+    }
+
+
+def _tries(trials, value):
+    """Returns the rates of a threshold where a person may try several times; an empty dict if
+    nobody has so many probes."""
+    pairs = np.stack([_codes(side) for side in trials.people])
+    for rows in (trials.genuine, ~trials.genuine):
+        if np.unique(pairs[:, rows], axis=1, return_counts=True)[1].max() < TRIES:
+            return {}
+    found = evaluation.best_of_tries(
+        trials.scores, trials.genuine, value, people=trials.people, tries=TRIES, bootstrap=BOOTSTRAP
+    )
+    return {
+        "best_of_tries": {
+            "tries": TRIES,
+            "far": found.far,
+            "far_ci95": list(map(float, found.far_ci95)),
+            "far_once": found.far_once,
+            "tar": found.tar,
+            "tar_ci95": list(map(float, found.tar_ci95)),
+            "tar_once": found.tar_once,
+            "people": found.people,
+            "pairs": found.pairs,
+        }
     }
 
 

@@ -6,6 +6,7 @@ import math
 
 from keras_dml.zoo import lookup, schema
 
+TRIES = ("FAR wanted", "FAR, once", "FAR, best of tries", "TAR, once", "TAR, best of tries")
 ACRONYMS = ("auc", "eer", "tar", "far")
 MAX_DIGITS = 20  # of an integer; a count of bytes has fewer
 LESS = " less "  # in the name of a difference of two heads
@@ -278,6 +279,22 @@ def far_interval(row):
         row: Entry of a card's `thresholds`.
     """
     return row["certificate"]["ci95"] if "certificate" in row else row["far_ci95"]
+
+
+def tries_in_words(row):
+    """Returns the rates of a threshold with one and with several tries, as `TRIES` names them.
+
+    Args:
+        row: Entry of a card's `thresholds` with `best_of_tries`.
+    """
+    found = row["best_of_tries"]
+    return (
+        f"{100 * row['far']:g} %",
+        f"{100 * found['far_once']:.1f} %",
+        with_interval(found["far"], found["far_ci95"]),
+        f"{100 * found['tar_once']:.1f} %",
+        with_interval(found["tar"], found["tar_ci95"]),
+    )
 
 
 def people_in_words(count):

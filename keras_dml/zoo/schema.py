@@ -103,6 +103,19 @@ CERTIFICATE = {
     "strictest": number,
     "people_needed": mapping,
 }
+# The rates where a claim is accepted if any of several tries is, beside those of a single try of
+# the same people.
+BEST_OF_TRIES = {
+    "tries": whole,
+    "far": number,
+    "far_ci95": interval,
+    "far_once": number,
+    "tar": number,
+    "tar_ci95": interval,
+    "tar_once": number,
+    "people": whole,
+    "pairs": whole,
+}
 # `within` is the rate between people of one group of a known confounder. `carried` says how a
 # threshold came from models of other people; without it, it is the file's own. `method` is whether
 # its rate was counted or extrapolated. The interval of the rate is that of the certificate;
@@ -121,6 +134,7 @@ THRESHOLD = {
     "method?": text,
     "certificate?": CERTIFICATE,
     "within?": [{"confounder": text, "far": number, "far_ci95": interval, "trials": whole}],
+    "best_of_tries?": BEST_OF_TRIES,
 }
 # Distances of false claims by people whom the models have not seen, in those of the published file.
 IMPOSTERS = {"mean": number, "stddev": above_zero}

@@ -77,6 +77,17 @@ def test_a_threshold_says_what_its_people_support():
     assert "| 0.5 to 2.0 % |" in page_tables.thresholds(card)  # without a certificate
 
 
+def test_a_page_says_what_repeated_tries_do():
+    tries = {"tries": 3, "far": 0.021, "far_ci95": [0.01, 0.05], "far_once": 0.009}
+    tries |= {"tar": 0.98, "tar_ci95": [0.9, 1.0], "tar_once": 0.91, "people": 14, "pairs": 1056}
+    card = {**CARD, "embedding": {"distance": "euclidean"}}
+    assert "3 times" not in page_tables.thresholds(card)
+    row = CARD["thresholds"][0] | {"best_of_tries": tries}
+    section = page_tables.thresholds({**card, "thresholds": [row]})
+    assert "may try 3 times" in section and "14 people and 1,056 pairs" in section
+    assert "| 1 % | 0.9 % | 2.1 % [1.0 to 5.0] | 91.0 % | 98.0 % [90.0 to 100.0] |" in section
+
+
 def test_two_certificates_say_which_number_of_people_to_take():
     found = {"ci95": [0.0, 0.03], "independent": 170, "strictest": 0.0176, "people_needed": {}}
     rows = [{**CARD["thresholds"][0], "certificate": found}] * 2

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from keras_dml.evaluation import certificate, false_accepts, verification
+from keras_dml.evaluation import best_of_tries, certificate, false_accepts, verification
 from keras_dml.training import pooled, trials
 from keras_dml.zoo import catalog
 
@@ -81,6 +81,25 @@ def test_a_threshold_is_certified_by_its_people(claims):
     assert "far_ci95" not in row and catalog.far_interval(row) == found["ci95"]
     assert found["people_needed"]["0.001"][1] == 6000
     assert found["people_needed"]["0.001"][0] > found["people_needed"]["0.01"][0] > 12
+
+
+def test_three_tries_are_measured_where_somebody_has_as_many_probes(rng, claims):
+    assert all("best_of_tries" not in row for row in pooled.thresholds(claims))  # two probes each
+    names = np.array(list("abcdefghijkl"))
+    probes, gallery = np.repeat(names, 4), np.repeat(names, 3)
+    distances = rng.normal(size=(48, 36)) + 2 * (probes[:, None] != gallery)
+    found = trials.against_gallery(distances, probes, gallery)
+    rows = pooled.thresholds(found)
+    assert len(rows) > 2
+    for row in rows:
+        tries, expected = (
+            row["best_of_tries"],
+            best_of_tries(found.scores, found.genuine, row["value"], people=found.people, tries=3),
+        )
+        assert (tries["far"], tries["tar"]) == (expected.far, expected.tar)
+        assert tries["far_once"] < tries["far"] <= 3 * tries["far_once"]
+        assert tries["far_ci95"][0] < tries["far"] < tries["far_ci95"][1]
+        assert (tries["tries"], tries["people"], tries["pairs"]) == (3, 12, 132)
 
 
 def test_a_rate_that_is_supported_has_what_a_tenth_of_it_would_take(rng):
