@@ -82,3 +82,7 @@ def test_thresholds_are_of_people_whom_the_models_have_not_seen(measured):
         assert row["tar"] == pytest.approx(found["tar"], abs=WITHIN)
         bounds = row["certificate"]["ci95"]
         np.testing.assert_allclose(bounds, found["certificate"]["ci95"], rtol=0, atol=WITHIN)
+        tries, again = (one.get("best_of_tries", {}) for one in (row, found))
+        assert tries.keys() == again.keys()
+        for key in tries.keys() & {"far", "far_once", "tar", "tar_once"}:
+            assert tries[key] == pytest.approx(again[key], abs=WITHIN), key
