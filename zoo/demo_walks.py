@@ -8,6 +8,7 @@ From the checkout: `python -m zoo.demo_walks`.
 import pathlib
 
 import numpy as np
+import typer
 
 import keras_dml
 from keras_dml import _files
@@ -56,4 +57,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)
