@@ -1,4 +1,4 @@
-"""Thresholds from the card of a model, for galleries without people of their own to set them.
+"""Thresholds from the card of a model, for galleries that nobody has calibrated.
 
 The card says which distances the model gives between people whom it has not seen. A gallery that
 was never calibrated decides by the card's thresholds. A gallery that is calibrated with few people
@@ -80,7 +80,7 @@ def moved(card, far, scores, people):
         people: `(probe, claimed)`, names of both sides, each of shape `(claims,)`.
 
     Returns:
-        `Moved`; None if the card does not say enough, the rate is none of `HIGHEST`, or there are
+        `Moved`; None if the card does not say enough, `HIGHEST` does not hold the rate, or there are
         fewer than `FEWEST` people.
     """
     others, limits = (card or {}).get("imposters"), provisional(card)

@@ -10,7 +10,7 @@ MOST = 50  # people whose recordings are compared with themselves
 
 
 class Scale(NamedTuple):
-    """What a model's distances mean.
+    """The distances of a model that are near and far.
 
     Attributes:
         same: Distance of a recording to itself.

@@ -132,14 +132,14 @@ def _threshold_section(title, rows_of_card, card):
 
 
 def _tries(rows):
-    """What thresholds accept where a person may try several times: a sentence and a table, or
-    nothing if it was not measured."""
+    """Returns the rates of thresholds if a person may try several times, as a sentence and a table;
+    an empty list if they were not measured."""
     if not rows:
         return []
-    found = rows[0]["best_of_tries"]
+    measured = rows[0]["best_of_tries"]
     return [
-        f"If a person may try {found['tries']} times and one accepted recording is enough, both "
-        f"rates rise. Measured on {found['people']} people and {found['pairs']:,} pairs of people "
+        f"If a person may try {measured['tries']} times and one accepted recording is enough, both "
+        f"rates rise. Measured on {measured['people']} people and {measured['pairs']:,} pairs of people "
         "with as many recordings:",
         markdown(catalog.TRIES, map(catalog.tries_in_words, rows)),
     ]

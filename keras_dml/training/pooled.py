@@ -198,20 +198,20 @@ def _tries(trials, value):
     for rows in (trials.genuine, ~trials.genuine):
         if np.unique(pairs[:, rows], axis=1, return_counts=True)[1].max() < TRIES:
             return {}
-    found = evaluation.best_of_tries(
+    rates = evaluation.best_of_tries(
         trials.scores, trials.genuine, value, people=trials.people, tries=TRIES, bootstrap=BOOTSTRAP
     )
     return {
         "best_of_tries": {
             "tries": TRIES,
-            "far": found.far,
-            "far_ci95": list(map(float, found.far_ci95)),
-            "far_once": found.far_once,
-            "tar": found.tar,
-            "tar_ci95": list(map(float, found.tar_ci95)),
-            "tar_once": found.tar_once,
-            "people": found.people,
-            "pairs": found.pairs,
+            "far": rates.far,
+            "far_ci95": list(map(float, rates.far_ci95)),
+            "far_once": rates.far_once,
+            "tar": rates.tar,
+            "tar_ci95": list(map(float, rates.tar_ci95)),
+            "tar_once": rates.tar_once,
+            "people": rates.people,
+            "pairs": rates.pairs,
         }
     }
 
