@@ -80,8 +80,8 @@ def moved(card, far, scores, people):
         people: `(probe, claimed)`, names of both sides, each of shape `(claims,)`.
 
     Returns:
-        `Moved`; None if the card does not say enough, `HIGHEST` does not hold the rate, or there are
-        fewer than `FEWEST` people.
+        `Moved`; None if the card does not say enough, `HIGHEST` does not hold the rate, or there
+        are fewer than `FEWEST` people.
     """
     others, limits = (card or {}).get("imposters"), provisional(card)
     count = len(np.unique(np.concatenate(people)))

@@ -139,8 +139,8 @@ def _tries(rows):
     measured = rows[0]["best_of_tries"]
     return [
         f"If a person may try {measured['tries']} times and one accepted recording is enough, both "
-        f"rates rise. Measured on {measured['people']} people and {measured['pairs']:,} pairs of people "
-        "with as many recordings:",
+        f"rates rise. Measured on {measured['people']} people and {measured['pairs']:,} pairs of "
+        "people with as many recordings:",
         markdown(catalog.TRIES, map(catalog.tries_in_words, rows)),
     ]
 

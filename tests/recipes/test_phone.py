@@ -299,4 +299,6 @@ def test_groups_are_measured_by_encoders_that_have_not_seen_them(tmp_path, monke
     np.testing.assert_allclose(of_files.trials.scores, found.measured.trials.scores, rtol=1e-4)
     card = found.card(recipe.about_model("phone_gait_qp_wl"))
     assert [one["name"] for one in card["baselines"]] == ["turned", "spectra"]
-    assert card["thresholds"] == []
+    rows = card["thresholds"]
+    assert rows and all("cross-validation" in row["carried"] for row in rows)
+    assert card["imposters"]["stddev"] > 0
