@@ -77,7 +77,7 @@ def test_a_ready_encoder_is_no_baseline_without_a_network(monkeypatch):
     found = [scored(name, (gap,) * 3, seed=i) for i, (name, gap) in enumerate(GAPS.items())]
     ready = dataclasses.replace(found[1].method, weights="another's")
     found[1] = dataclasses.replace(found[1], method=ready)
-    monkeypatch.setattr(card, "thresholds", lambda made: [])
+    monkeypatch.setattr(card, "thresholds", lambda made: {"thresholds": []})
     made = card.Made(TASK, PEOPLE, found[0].method, None, found, [])
     baselines = card.build(made, {}, "", 0)["baselines"]
     assert {one["name"]: one["kind"] for one in baselines} == {
