@@ -145,11 +145,11 @@ def run(
             reader = _galleries.Reader(opened, reading)
             values, indices, refused = _galleries.taken(reader, paths)
             left_out = [f"{path} is not a recording." for path in listing.skipped]
-            _note_left_out([*left_out, *refused.values()], any_used=bool(values))
+            reasons = [*refused.values(), *left_out]
+            _note_left_out(reasons, any_used=bool(values))
             if not values:
                 raise ValueError(
-                    f"None of the {len(paths)} files in {folder} is a recording that the model "
-                    "takes: the reasons are above."
+                    f"The model takes none of the {len(paths)} files in {folder}. {reasons[0]}"
                 )
             people = [listing.recordings[i].person for i in indices]
             sessions = [listing.recordings[i].session for i in indices]

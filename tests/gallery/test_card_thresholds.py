@@ -53,6 +53,7 @@ def test_the_card_s_threshold_of_one_percent_decides_until_another_is_set(family
     row = next(row for row in zoo.card(NAME)["thresholds"] if row["far"] == 0.01)
     found = family.verify("ada", utterances(0.0, 1))
     assert (found.threshold, found.far, found.provisional) == (row["value"], 0.01, True)
+    assert family.deciding.value == row["value"]
     assert found.accepted and "provisional" in str(found)
     nearest = family.identify(utterances(1.0, 1))
     assert (nearest.person, nearest.provisional, nearest.extrapolated) == ("bo", True, False)
@@ -60,6 +61,7 @@ def test_the_card_s_threshold_of_one_percent_decides_until_another_is_set(family
     set_by = family.calibrate(volunteers, np.repeat(list("cdefghijklmn"), 4), 0.5)
     after = family.verify("ada", utterances(0.0, 1))
     assert (after.threshold, after.far, after.provisional) == (set_by.value, 0.5, False)
+    assert family.deciding == set_by
     family.remove_threshold(0.5)
     assert family.verify("ada", utterances(0.0, 1)).provisional
 
