@@ -181,11 +181,12 @@ def run(
         _console.json_object(answer)
     else:
         _console.echo(_console.plain(found))
-    if window is None and before is not None and before.provisional and before.far < far:
+    is_first = window is None and before is not None and before.provisional
+    if is_first and found.value > before.value:
         _console.note(
             "Decisions are less strict now: this threshold decides if no --far is given. Until now "
-            f"the card's for FAR {100 * before.far:g} % did. To be as strict as before, run this "
-            f"command again with --far {before.far:g}."
+            f"the card's for FAR {100 * before.far:g} % did, which accepts smaller distances only. "
+            "A smaller --far is stricter."
         )
 
 
