@@ -145,11 +145,11 @@ def run(
             reader = _galleries.Reader(opened, reading)
             values, indices, refused = _galleries.taken(reader, paths)
             left_out = [f"{path} is not a recording." for path in listing.skipped]
-            reasons = [*refused.values(), *left_out]
-            _note_left_out(reasons, any_used=bool(values))
+            _note_left_out([*left_out, *refused.values()], any_used=bool(values))
             if not values:
+                reason = next(iter(refused.values()))
                 raise ValueError(
-                    f"The model takes none of the {len(paths)} files in {folder}. {reasons[0]}"
+                    f"The model takes none of the {len(paths)} files in {folder}. {reason}"
                 )
             people = [listing.recordings[i].person for i in indices]
             sessions = [listing.recordings[i].session for i in indices]
