@@ -13,6 +13,7 @@ from keras_dml.gallery._results import MOVED, GroupRate, Threshold
 
 # Of vowels, a threshold for FAR 5 % with 2 of each enrolled has 10 % with 4, and 17 % with 8.
 MORE = 1.5
+LEAST_TAR = 0.5  # fraction of the true claims, below which a gallery rejects most of its own people
 
 
 def check_people(people):
@@ -132,6 +133,24 @@ def warn_of_fewer(counts, found):
             "as many of each.",
             stacklevel=3,
         )
+
+
+def warn_of_low_tar(threshold):
+    """Warns of a threshold that rejects most true claims of the people who set it, as a
+    `UserWarning`.
+
+    Args:
+        threshold: `Threshold`.
+    """
+    if threshold.tar >= LEAST_TAR:
+        return
+    warnings.warn(
+        f"The threshold for FAR {100 * threshold.far:g} % accepts {100 * threshold.tar:.0f} % of "
+        f"the true claims of these {threshold.people} people: the gallery would reject most people "
+        "who are enrolled. Set a threshold for a higher `far`, calibrate with more people, or "
+        "enroll more recordings of each person.",
+        stacklevel=3,
+    )
 
 
 def warn_of_extrapolated(thresholds):

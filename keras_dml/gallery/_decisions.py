@@ -15,6 +15,7 @@ from keras_dml.gallery._calibration import (
     usual_count,
     warn_of_extrapolated,
     warn_of_fewer,
+    warn_of_low_tar,
     warn_of_more,
     warn_of_trained,
     without_copies,
@@ -181,6 +182,7 @@ class Decisions:
         self._store.set_threshold(found)
         warn_of_more(self.people(), [found])
         warn_of_fewer(self.people(), [found])
+        warn_of_low_tar(found)
         warn_of_extrapolated(self.thresholds)
         return found
 

@@ -208,6 +208,13 @@ def test_the_published_file_is_the_model_of_the_first_group(tmp_path, monkeypatc
     monkeypatch.setattr(evidence, "OTHERS", {"spectra": evidence.OTHERS["spectra"]})
     found = evidence.evidence(Trained(model, card["folds"]))
     assert found.measured.headline["people"] == 15 and found.measured.headline["gallery"] == 5
+    trials = found.measured.trials
+    group_of = {name: number for number, group in enumerate(groups) for name in group}
+    assert set(trials.probes) == set(trials.claims) == set(NAMES)
+    assert all(
+        group_of[probe] == group_of[claim]
+        for probe, claim in zip(trials.probes, trials.claims, strict=True)
+    ), "a group is measured by the model that has not seen it"
     about = recipe.about_model("watch_lda") | {"data": card["data"]}
     measured = found.card(about)
     assert [one["name"] for one in measured["baselines"]] == ["spectra"]
