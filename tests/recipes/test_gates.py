@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from keras_dml import inputs, models, quality, zoo
 from keras_dml.training import figure_files, page
+from tests import memory
 from tests.zoo.cards import CARD
 from tests.zoo.test_models import NAMES
 from zoo import evidence, gates, recipe
@@ -87,8 +88,8 @@ def gate_of_training(name):
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "quality" in zoo.card(name)])
-def test_a_published_gate_is_that_of_the_recordings_of_training(name, data_dir, apart):
-    found = apart.submit(gate_of_training, name).result()
+def test_a_published_gate_is_that_of_the_recordings_of_training(name, data_dir):
+    found = memory.in_new_process(gate_of_training, name)
     said = dict(zoo.card(name)["quality"])
     deviations = [gate.pop("stddev") or [] for gate in (found, said)]
     np.testing.assert_allclose(*deviations, rtol=1e-3)

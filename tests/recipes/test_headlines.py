@@ -23,22 +23,19 @@ HEADLINE_ALONE = (
 
 def measure(name):
     """Measurement of a published model, its baselines except for `HEADLINE_ALONE`, and what a
-    gallery decides by; of its recordings nothing is kept."""
+    gallery decides by."""
     given = evidence.of_published(name)
     others = None
     if name not in HEADLINE_ALONE:
         others = given.measured.baselines(given.baselines())
     has_unseen = zoo.card(name)["data"].get("test_subjects") != []
-    found = given.measured, others, given.decisions(has_unseen)
-    evidence.of_published.cache_clear()
-    memory.give_back()
-    return found
+    return given.measured, others, given.decisions(has_unseen)
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def measured(request, data_dir, apart):
+def measured(request, data_dir):
     """Name, measurement, baselines and thresholds of a model."""
-    return request.param, *apart.submit(measure, request.param).result()
+    return request.param, *memory.in_new_process(measure, request.param)
 
 
 def assert_same(said, found):

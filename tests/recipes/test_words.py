@@ -72,8 +72,8 @@ def differing_walkers():
     return eer(both), catalog.points(less.value, less.ci95)
 
 
-def test_two_distances_of_walkers_added(data_dir, apart):
-    both, difference = apart.submit(differing_walkers).result()
+def test_two_distances_of_walkers_added(data_dir):
+    both, difference = memory.in_new_process(differing_walkers)
     said = words("gait_qp_wl")
     assert f"people known, has {both}" in said
     assert f"alone that is {difference}: not" in said
@@ -87,8 +87,8 @@ def patients():
     return eer(found, alike), int((alike & ~found.genuine).sum()), set(found.probes)
 
 
-def test_patients_and_controls_among_themselves(data_dir, apart):
-    rate, imposters, probes = apart.submit(patients).result()
+def test_patients_and_controls_among_themselves(data_dir):
+    rate, imposters, probes = memory.in_new_process(patients)
     said = words("eeg_spdnet_rpl")
     assert f"alone the EER is {rate} too ({imposters} imposter trials)" in said
     ill = {name for name in probes if name.startswith("co2a")}
@@ -103,8 +103,8 @@ def band(low, high):
 
 
 @pytest.mark.parametrize(("low", "high"), eeg_bands.BANDS)
-def test_a_band_of_eeg_without_a_network(low, high, data_dir, apart):
-    rate = apart.submit(band, low, high).result()
+def test_a_band_of_eeg_without_a_network(low, high, data_dir):
+    rate = memory.in_new_process(band, low, high)
     least, most = (f"{100 * bound:.0f}" for bound in rate["ci95"])
     said = f"{100 * rate['value']:.1f} % [{least} to {most}] at {low} to {high} Hz"
     assert said in words("eeg_spdnet_rpl")
@@ -121,8 +121,9 @@ def trained_voices(prepare):
     return 100 * rate, np.corrcoef(order)[0, 1]
 
 
-def test_voices_that_were_trained_on(data_dir, apart):
-    (trimmed, rank), (whole, _) = apart.map(trained_voices, (True, False))
+def test_voices_that_were_trained_on(data_dir):
+    trimmed, rank = memory.in_new_process(trained_voices, True)
+    whole, _ = memory.in_new_process(trained_voices, False)
     said = words("voice_logcov_lda")
     assert f"the EER is {trimmed:.1f} %, and {whole:.1f} % on recordings as they are" in said
     assert f"rank correlation with the cosine is .{100 * rank:.0f}" in said
@@ -152,10 +153,10 @@ def unheard_voices():
     return figures
 
 
-def test_rows_of_the_table_of_voices_for_which_nothing_is_trained(data_dir, apart):
+def test_rows_of_the_table_of_voices_for_which_nothing_is_trained(data_dir):
     """And that of a published file on the callers, of whom it has heard none."""
     table = {row[0]: row for row in cells(voice_table.PAGE.read_text(encoding="utf-8"))}
-    figures = apart.submit(unheard_voices).result()
+    figures = memory.in_new_process(unheard_voices)
     assert len(figures) == 4
     for title, columns in figures.items():
         for i, measured in columns.items():
