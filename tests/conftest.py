@@ -91,7 +91,12 @@ def pytest_collection():
     return result
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest selects by markers
 def pytest_collection_modifyitems(items):
+    if keras_backend() == "jax":
+        for item in items:
+            if item.get_closest_marker("slow_on_jax"):
+                item.add_marker("slow")
     places = {name: place for place, name in enumerate(FIRST)}
     items.sort(key=lambda item: places.get(item.path.name, len(FIRST)))
 

@@ -149,7 +149,7 @@ def main(
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="Print the mutants and stop.")] = False,
     limit: Annotated[float, typer.Option(help="Most seconds of one mutant's tests.")] = 600,
-    slow: Annotated[bool, typer.Option(help="Run tests marked as slow too.")] = False,
+    slow: Annotated[bool, typer.Option(help="Run tests marked as slow too.")] = True,
     jobs: Annotated[int, typer.Option(min=1, help="Number of mutants tested at once.")] = 1,
     path: Annotated[
         pathlib.Path | None, typer.Option("--out", help="CSV file for all results.")
@@ -173,7 +173,7 @@ def main(
     if not hasattr(os, "fork"):
         raise typer.BadParameter("this system cannot fork processes; use Linux or macOS")
     reasons = mutation.equivalents(EQUIVALENT.read_text())
-    options = [] if slow else ["-m", "not slow"]
+    options = ["-m", "" if slow else "not slow"]
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mutants-"))
         for name in dict.fromkeys(module for area in areas for module in WARM[area]):

@@ -22,6 +22,7 @@ def test_the_folder_has_scripts():
     assert len(SCRIPTS) > 15 and IN_A_PROCESS <= set(SCRIPTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_runs(name, monkeypatch, capfd):
     if name in IN_A_PROCESS:

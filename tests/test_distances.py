@@ -153,6 +153,7 @@ def test_euclidean_is_the_length_of_the_difference(rng):
     np.testing.assert_allclose(distances.Euclidean()(x, y), expected, rtol=1e-6)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", OF_SPD)
 def test_distances_of_spd_matrices_are_those_of_single_pairs(rng, name):
     x, y = matrices.spd(rng, 3, 4), matrices.spd(rng, 2, 4)
@@ -453,6 +454,7 @@ def test_the_wider_type_wins(rng, distance):
         np.testing.assert_allclose(found, expected, rtol=0.02, atol=0.02)
 
 
+@pytest.mark.slow_on_jax
 @each
 @pytest.mark.parametrize("rows", [(0, 2), (2, 0), (0, 0)])
 def test_no_rows_have_no_distances(rng, distance, rows):
@@ -479,6 +481,7 @@ def some(name, rng, count):
     return rng.normal(size=(count, 6)).astype("float32")
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize(
     "distance", [*(kind() for kind in KINDS.values()), distances.Wasserstein(2)]
 )

@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from tests.goldens import golden, load
 
 SEEDS = ("seeds_p1", "seeds_p2", "seeds_p3")
@@ -39,7 +41,7 @@ def carried(paths, file):
         file: Path to write the ids to.
     """
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n", "0", "--tb=no", "-p", "no:cacheprovider"]
+        [sys.executable, "-m", "pytest", "-q", "-n=0", "-m=", "--tb=no", "-p", "no:cacheprovider"]
         + ["-p", "tests.goldens.spoiled", *map(str, paths)],
         cwd=TESTS.parent,
         env={**os.environ, "GOLDENS_CARRIED": str(file)},
@@ -63,6 +65,7 @@ def imports(text, modules):
     return any(modules & set(re.findall(r"\w+", line)) for line in lines)
 
 
+@pytest.mark.slow
 def test_every_worked_example_is_asserted_by_a_test(tmp_path):
     found = carried(files_with_goldens(), tmp_path / "carried.json")
     examples = [(seeds, one["id"]) for seeds in SEEDS for one in load(seeds)["examples"]]

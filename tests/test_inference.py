@@ -78,6 +78,7 @@ def one_by_one(model, signals):
 # ---- embed ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make", [ours, stock, stock_pooling, covariance, bare_operation, nested, nested_stock]
 )
@@ -148,6 +149,7 @@ COUNTS_PADDING = {
 }
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("make", COUNTS_PADDING.values(), ids=COUNTS_PADDING)
 def test_where_padding_counts_only_equal_lengths_share_a_batch(rng, make):
     model, signals = make(), recordings(rng, [40, 25, 40, 33, 25])
@@ -182,6 +184,7 @@ def test_one_long_recording_does_not_stretch_the_others(rng):
     assert len(shapes) <= 5
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.skipif(keras.backend.backend() != "jax", reason="TensorFlow compiles no eager call")
 def test_recordings_one_by_one_are_filled_up_to_few_lengths(rng):
     times = set()
@@ -316,6 +319,7 @@ def test_one_step_has_no_covariance(rng):
         embed(covariance(), recordings(rng, [9, 20, 1]))
 
 
+@pytest.mark.slow_on_jax
 def test_recordings_shorter_than_the_card_allows_are_refused(rng):
     model = zoo.load("gait_qp_wl")
     least, _ = zoo.card("gait_qp_wl")["input"]["length"]
@@ -475,6 +479,7 @@ def test_a_model_of_images_of_any_size_takes_them():
 # ---- sound ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_on_jax
 def test_sound_of_another_rate_is_refused(rng):
     sound = [keras.Input((None, 1)), layers.LogMel(2, rate=200, low=0, high=100)]
     model = keras.Sequential([*sound, layers.StatisticsPooling()])

@@ -157,6 +157,7 @@ def run(root, *options):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="mutants run in forked processes")
 def test_a_mutant_is_killed_and_another_survives(toy):
     """No test passes an empty list or equal numbers."""
@@ -179,6 +180,7 @@ def test_a_mutant_is_killed_and_another_survives(toy):
     assert {path: path.read_bytes() for path in sorted(toy.rglob("*.*"))} == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="mutants run in forked processes")
 def test_a_mutant_that_never_ends_is_stopped(toy):
     file = toy / PATH

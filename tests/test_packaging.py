@@ -79,6 +79,7 @@ def run_installed(installed, folder, program):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_the_wheel_has_the_version_of_the_package(wheel):
     assert wheel.name == f"keras_dml-{keras_dml.__version__}-py3-none-any.whl"
 

@@ -78,6 +78,7 @@ def key_of(name, year):
     return unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode() + year
 
 
+@pytest.mark.slow
 def test_every_key_is_listed_and_every_entry_cited(written, listed):
     cited = {
         key: name for name, text in written.items() if name != LIST for key in KEY.findall(text)

@@ -53,6 +53,7 @@ def completed(line, **environment):
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_commands_and_names_of_models_are_completed(zoo_folder):
     zoo = {"KERAS_DML_ZOO": str(zoo_folder)}
     assert completed("keras-dml de", **zoo) == ["demo"]

@@ -183,6 +183,7 @@ def test_the_printed_commands_decide_as_is_printed(ran, figures, command, monkey
                 assert json.loads(out)["person"] == figures["identified"][words[2]], err
 
 
+@pytest.mark.slow
 def test_a_second_demo_enrolls_nobody_twice(tmp_path):
     get_recordings = lambda card: _demo_recordings.walks(card, tmp_path)  # noqa: E731
     first, second = (_demo_tour.show(MODEL, get_recordings, tmp_path) for _ in range(2))
@@ -236,6 +237,7 @@ def test_the_device_file_answers_like_keras(ran, figures):
     assert figures["device"]["claims_as_keras"] >= 0.95 * figures["device"]["claims"]
 
 
+@pytest.mark.slow
 def test_walkers_of_the_archive_outside_the_training_are_shown(untrained_zoo, tmp_path):
     write_archive(tmp_path, people=range(1, 8), trials=(1, 2))
     words = ("gait", "--manual-dir", tmp_path, "--data-dir", tmp_path / "prepared")

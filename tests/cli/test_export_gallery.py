@@ -33,6 +33,7 @@ def calls(monkeypatch):
     return asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "expected"),
     [

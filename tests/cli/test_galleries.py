@@ -634,6 +634,7 @@ def test_the_gallery_remembers_the_units_of_its_files(command, model, walks, tmp
     assert answered(command, "verify", db, "alice", own, "--threshold", "100")[1]["notes"] == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["5", "[]", '{"channels": 3, "rate_hz": "fast"}', '{"units": [1]}']
 )
@@ -646,6 +647,7 @@ def test_what_a_stranger_wrote_as_options_is_not_used(command, family, walks, te
     assert answered(command, "verify", family, "alice", walks.file("alice"))[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("unit", "factor"), [("m/s²", 9.80665), ("mg", 1000), ("m/s2", 9.80665)])
 def test_a_file_in_another_unit_is_converted(command, family, walks, unit, factor):
     path = walks.file("alice")
@@ -716,6 +718,7 @@ def test_names_and_folders_that_are_none_are_refused(command, family, walks, tmp
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("enroll", "alice"), ("verify", "alice"), ("identify",)])
 def test_an_empty_name_is_not_the_folder_one_is_in(command, family, walks, monkeypatch, words):
     """As `"$new"` of a shell where nothing has set it, beside other people's recordings."""
@@ -762,6 +765,7 @@ def test_what_is_noted_is_told_before_the_error(
     assert error.startswith("Error: FAR 0.01 % is beyond what these 10 people support")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scale", "is_told"), [(5.0, True), (0.01, False)])
 def test_a_threshold_less_strict_than_the_card_s_is_told_once(
     command, tmp_path, notes, scale, is_told
@@ -923,6 +927,7 @@ def test_a_claim_is_heard_until_it_is_decided(command, listening, walks):
     assert code == 1 and out.startswith("alice rejected after")
 
 
+@pytest.mark.slow
 def test_a_window_is_a_time(command, family, walks):
     """Ten steps at 50 Hz are .2 seconds; the same option of `train` is in seconds too."""
     volunteers = walks.folder([f"other {i}" for i in range(24)], "others", count=2)

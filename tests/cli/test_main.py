@@ -51,6 +51,7 @@ def test_the_version_is_told(command):
     assert command("--version")[:2] == (0, f"keras-dml {keras_dml.__version__}\n")
 
 
+@pytest.mark.slow_on_jax
 def test_an_unknown_model_is_one_clear_error_with_the_nearest_name(command, zoo_folder):
     for words in (["card", "gait_qp_vl"], ["export", "gait_qp_vl", "--to", "tflite"]):
         code, out, err = command(*words)

@@ -38,6 +38,7 @@ def test_wrong_use_exits_with_2(command, words):
     assert command("reproduce", *words)[0] == 2
 
 
+@pytest.mark.slow
 def test_the_table_is_printed_and_everything_is_written(command, few, tmp_path):
     out = tmp_path / "a [folder]"
     code, printed, told = reproduce(command, out, "--scale", "smoke", "--seeds", 1)
@@ -59,6 +60,7 @@ def test_the_table_is_printed_and_everything_is_written(command, few, tmp_path):
     assert not list(out.rglob("*.part"))
 
 
+@pytest.mark.slow
 def test_programs_get_the_figures_that_are_written(command, few, tmp_path):
     code, printed, told = reproduce(command, tmp_path, "--scale", "smoke", "--seeds", 1, "--json")
     assert code == 0, told

@@ -34,6 +34,7 @@ def test_wrong_use_exits_with_2(command, words):
     assert command("reproduce", "prototypes", *words)[0] == 2
 
 
+@pytest.mark.slow
 def test_the_table_is_printed_and_everything_is_written(command, few, tmp_path):
     out = tmp_path / "a [folder]"
     code, printed, told = reproduce(command, out, "--scale", "smoke", "--seeds", 1)
@@ -54,6 +55,7 @@ def test_the_table_is_printed_and_everything_is_written(command, few, tmp_path):
     assert not list(out.rglob("*.part*"))
 
 
+@pytest.mark.slow
 def test_fewer_images_are_attacked_by_the_same_networks(command, few, tmp_path):
     for images in (10, 4):
         code, _, told = reproduce(command, tmp_path, "--scale", "smoke", "--images", images)

@@ -44,6 +44,7 @@ def test_wrong_use_exits_with_2(command, words):
     assert command("reproduce", "wasserstein", *words)[0] == 2
 
 
+@pytest.mark.slow
 def test_tables_are_printed_and_everything_is_written(command, few, tmp_path):
     out = tmp_path / "a [folder]"
     code, printed, told = reproduce(command, "--out", out, "--scale", "smoke")
@@ -72,6 +73,7 @@ def test_tables_are_printed_and_everything_is_written(command, few, tmp_path):
     assert json.loads(printed) == {**written, "path": str(out)}
 
 
+@pytest.mark.slow
 def test_without_a_domain_those_of_the_paper_stand_on_one_page(command, few, tmp_path, monkeypatch):
     def read(domain, *given):
         if domain == "eeg":

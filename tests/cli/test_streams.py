@@ -51,6 +51,7 @@ def test_codes_are_shown_and_not_obeyed():
     assert _streams.visible(plain) == plain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["list"], ["card", "gait_qp_wl"]])
 def test_a_hostile_card_is_shown_harmlessly(command, hostile_zoo, words):
     code, out, err = command(*words)

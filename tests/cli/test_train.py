@@ -42,6 +42,7 @@ def test_a_folder_becomes_a_model_with_a_leaderboard(command, walks, tmp_path):
     assert code == 0 and "made with 4" in printed and "4 people in groups are worth" in printed
 
 
+@pytest.mark.slow
 def test_a_model_is_replaced_only_when_asked(command, walks, tmp_path):
     out, words = tmp_path / "phone", ("--window", "2", "--steps", "0")
     assert command("train", walks, "--out", out, *words)[0] == 0
@@ -53,6 +54,7 @@ def test_a_model_is_replaced_only_when_asked(command, walks, tmp_path):
     assert (out / "card.json").read_bytes() != before
 
 
+@pytest.mark.slow
 def test_recordings_of_uneven_clocks_are_resampled_and_enrolled(
     command, tmp_path, rng, monkeypatch
 ):

@@ -56,6 +56,7 @@ def test_intervals_over_people_hold_the_truth_as_often_as_they_say(world, eer, p
     assert min(counts.values()) >= LEAST, counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", sorted(fresh_worlds.SHIFTS))
 def test_intervals_hold_the_truth_in_worlds_that_no_rule_was_tuned_on(world):
     people, draws = 12, 60

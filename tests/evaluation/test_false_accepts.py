@@ -80,6 +80,7 @@ def test_the_variance_is_that_of_drawing_other_people():
     assert 0.5 * true < np.median(worth) < 1.1 * true
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resemblance", [0.1, 0.4])
 def test_as_many_other_people_have_a_rate_within_the_interval(resemblance):
     rng, inside = np.random.default_rng(0), []

@@ -43,6 +43,7 @@ def embedded(classifier):
     return np.asarray(classifier.embed(x)), y
 
 
+@pytest.mark.slow
 def test_it_classifies(classifier):
     x, y = clouds(1)
     known = y < KNOWN

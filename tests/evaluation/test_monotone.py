@@ -220,6 +220,7 @@ def test_the_first_false_accept_of_450_does_not_narrow_the_interval():
     assert 0.1 < uppers[0] < 0.3 and uppers[-1] == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", ["strong", "mild", "wolves", "heavy"])
 @pytest.mark.parametrize(("count", "far"), [(46, 0.01), (46, 0.05), (10, 0.1)])
 def test_as_many_other_people_have_at_most_the_upper_end(world, count, far):

@@ -119,6 +119,7 @@ def test_reach_of_the_papers_protocol_and_of_our_step():
     np.testing.assert_allclose(ours, expected["alpha_2p5_eps_over_steps"], rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "attack",
     [
@@ -221,6 +222,7 @@ def test_figures_come_with_wilson_intervals_and_as_a_table():
     assert "one: 50.00 % [15.00, 85.00]" in str(result)
 
 
+@pytest.mark.slow
 def test_the_union_is_below_each_attack_and_white_box_below_transfer(trained):
     x, y = examples()
     attack = attacks.PGD(0.15, 20)

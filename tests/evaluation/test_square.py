@@ -76,6 +76,7 @@ def test_the_share_of_a_square_follows_the_published_schedule():
     assert sides == [89, 63, 63, 45, 6, 4]
 
 
+@pytest.mark.slow
 def test_it_breaks_what_the_toolbox_breaks(rng):
     given = {name: np.array(value) for name, value in load("toolbox")["inputs"].items()}
     x = given["x"].astype("float32")

@@ -202,6 +202,7 @@ def test_memory_is_bounded_for_long_recordings():
     assert max(row for row in rows if row is not None) == 1 and len(rows) >= 21
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_model_of_the_zoo_is_explained_in_words_of_people(name):
     model, golden = zoo.load(name), np.load(ZOO / name / "golden.npz")
@@ -272,6 +273,7 @@ def made_up(name, count):
         yield a + golden.mean(axis=0), b + golden.mean(axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["gait_lda", "phone_gait_lda", "watch_lda", "eye_lda", "voice_xvector_sim", "eeg_spdnet_rpl"],

@@ -21,6 +21,7 @@ def sound(samples, seed):
     return (voice + rng.normal(scale=0.005, size=samples))[:, None].astype("float32")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quantization, bound", [("dynamic", 1e-5), ("float16", 0.01)])
 def test_mel_bands_on_a_device_are_those_of_keras(quantization, bound, tmp_path):
     """As one convolution or by a matrix, int8 weights would move quiet bands by 10 log units."""
@@ -34,6 +35,7 @@ def test_mel_bands_on_a_device_are_those_of_keras(quantization, bound, tmp_path)
     np.testing.assert_allclose(found[0], 0, rtol=0, atol=1e-5)  # the only frame is its own mean
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quantization", ["dynamic", "int8"])
 def test_a_speech_network_takes_raw_audio_of_any_length(quantization, tmp_path):
     keras.utils.set_random_seed(3)
@@ -47,6 +49,7 @@ def test_a_speech_network_takes_raw_audio_of_any_length(quantization, tmp_path):
     assert parity.relative_rms(found, expected) < parity.BOUNDS[quantization].embedding
 
 
+@pytest.mark.slow
 def test_a_classifier_on_covariances_of_the_frames_with_speech(tmp_path):
     """A mask made within, matrices, and a learned similarity: each alone was exported before."""
     keras.utils.set_random_seed(4)
@@ -105,6 +108,7 @@ def recordings_with_silence():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("quantization", "bound"), [(None, 1e-4), ("float16", 5e-3)])
 def test_a_device_cuts_out_the_silence_that_keras_cuts_out(
     quantization, bound, speech_classifier, tmp_path
@@ -119,6 +123,7 @@ def test_a_device_cuts_out_the_silence_that_keras_cuts_out(
     np.testing.assert_allclose(together, expected, rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_saved_model_cuts_out_silence_in_padded_batches(speech_classifier, tmp_path):
     recordings = recordings_with_silence()
     expected = keras_dml.embed(speech_classifier, recordings, batch_size=1)
@@ -132,6 +137,7 @@ def test_a_saved_model_cuts_out_silence_in_padded_batches(speech_classifier, tmp
     np.testing.assert_allclose(rows, expected, rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_silence_costs_a_device_no_windows(speech_classifier, tmp_path):
     """The recurrent network sees the speech alone, so its time does not grow with silence."""
     file = export.tflite(speech_classifier, tmp_path / "speech.tflite", None).path

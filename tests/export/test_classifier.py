@@ -71,6 +71,7 @@ def float_outputs(made, signature):
     return operators.operators(made.path)[place], kinds
 
 
+@pytest.mark.slow
 def test_signatures_have_pinned_names_and_shapes(exported, classifier, images):
     made = exported("dynamic")
     interpreter = Interpreter(model_path=str(made.path))
@@ -91,6 +92,7 @@ def test_signatures_have_pinned_names_and_shapes(exported, classifier, images):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quantization", QUANTIZATIONS)
 def test_every_signature_answers_as_keras_within_its_bound(
     exported, classifier, images, quantization
@@ -154,6 +156,7 @@ def test_a_similarity_is_never_int8(exported, signature):
     assert not any(tensor.type == int8 for tensor in graph.tensors)
 
 
+@pytest.mark.slow
 def test_a_saved_model_takes_batches(served, classifier, images):
     served, x = tf.saved_model.load(str(served)).signatures, images[0][:5]
     z = served["embed"](image=x)["embedding"]
@@ -176,6 +179,7 @@ def test_a_saved_model_loads_without_a_word(served, caplog):
     assert not caplog.messages
 
 
+@pytest.mark.slow
 def test_audio_goes_in_with_its_length_and_what_lies_beyond_is_not_seen(spoken, speaker):
     made = spoken["dynamic"]
     names = Interpreter(model_path=str(made.path)).get_signature_list()
@@ -210,6 +214,7 @@ def test_a_quiet_voice_is_embedded_as_by_keras(spoken, speaker, quantization):
     assert parity.relative_rms(found, keras_dml.embed(speaker, quiet)) < 0.1
 
 
+@pytest.mark.slow
 def test_a_saved_model_of_audio_takes_padded_batches(speaker, tmp_path):
     export.saved_model(speaker, tmp_path / "model")
     classify = tf.saved_model.load(str(tmp_path / "model")).signatures["classify"]

@@ -45,11 +45,13 @@ def declared(model):
     return model.layers[0].contract.as_dict()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["tflite", "saved_model"])
 def test_a_file_carries_the_contract_of_its_model(model, files, form):
     assert export.contract(files[form].path) == declared(model)
 
 
+@pytest.mark.slow
 def test_the_contract_costs_comparisons_of_the_length_and_no_signature(model, files, recordings):
     given = [one for one in recordings if len(one) >= 4]
     found = litert.embed(files["tflite"].path, given)
@@ -79,6 +81,7 @@ def test_it_is_read_without_tensorflow(files):
         assert done.stdout.strip() == "50", done.stderr
 
 
+@pytest.mark.slow
 def test_a_zoo_model_brings_its_thresholds_and_their_rule(tmp_path):
     card = zoo.card("vowels_qp_wl")
     made = export.tflite("vowels_qp_wl", tmp_path / "vowels.tflite", None)
@@ -92,6 +95,7 @@ def test_a_zoo_model_brings_its_thresholds_and_their_rule(tmp_path):
     assert "the nearest of" in threshold["rule"] and "is at most 9.81799" in threshold["rule"]
 
 
+@pytest.mark.slow
 def test_a_file_carries_the_thresholds_of_the_distance_that_it_computes(tmp_path):
     """A device compares tangent vectors, not by the affine-invariant distance of the model."""
     card = zoo.card("eeg_spdnet_rpl")

@@ -151,6 +151,7 @@ def test_embed_is_the_default_signature(saved):
     np.testing.assert_array_equal(default(**given)["embedding"], embed(**given)["embedding"])
 
 
+@pytest.mark.slow
 def test_classes_and_similarities_of_what_is_not_finite_are_nan(classifier, images, tmp_path):
     file = Interpreter(str(export.tflite(classifier, tmp_path / "model.tflite").path))
     ask = {name: file.get_signature_runner(name) for name in ("classify", "embed", "score")}
@@ -186,6 +187,7 @@ FUZZED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "quantization"), FUZZED)
 def test_no_call_of_a_fuzz_ends_the_process_or_gets_another_answer_than_is_due(
     kind, quantization, tmp_path, request

@@ -35,6 +35,7 @@ def model():
     return models.spdnet((5, 3), output="spd")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", [export.tflite, export.saved_model])
 def test_a_file_answers_as_the_distance_says_that_devices_do(model, write, tmp_path):
     made = write(model, tmp_path / "model", distance=Frobenius(5e-3))
@@ -69,6 +70,7 @@ class StillUndefined(OfInverses):
         return 0 * like
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", [export.tflite, export.saved_model])
 def test_a_distance_without_a_degenerate_embedding_is_told_to_have_one(model, write, tmp_path):
     with pytest.raises(ValueError, match="OfInverses.*`degenerate"):
@@ -95,6 +97,7 @@ def test_the_affine_invariant_distance_of_a_saved_model_has_an_eigendecompositio
     assert any("Eig" in name for name in kinds(loaded.graph.as_graph_def()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("write", [export.tflite, export.saved_model])
 def test_bures_wasserstein_leaves_without_an_eigendecomposition(model, write, tmp_path):
     """Builtin operators only; within 2e-3 of the largest distance of Keras's, singular matrices

@@ -107,6 +107,7 @@ def add(graph, name, op, inputs, **types):
         node.attr[key].type = dtype.as_datatype_enum
 
 
+@pytest.mark.slow
 def test_a_selection_written_as_products_changes_no_answer(model):
     answer, _ = with_arithmetic_selects(model)
     assert_answers(model, answer)

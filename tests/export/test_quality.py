@@ -50,6 +50,7 @@ def test_accuracy_is_the_share_of_right_classes(measured):
     assert quality.accuracy(scores, measured) == pytest.approx(1 - 8 / 48)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["accuracy", "auc"])
 def test_a_float_file_has_the_figure_of_its_model(classifier, file, measured, metric):
     by_keras = quality.by_keras(classifier, measured, metric)
@@ -88,6 +89,7 @@ def test_examples_come_from_the_models_recipe(recipe, monkeypatch):
     assert quality.test_recordings(card) is None and quality.calibrating(card) is None
 
 
+@pytest.mark.slow
 def test_the_scripts_write_the_change_in_accuracy_into_the_card(
     classifier, images, recipe, monkeypatch, tmp_path
 ):
@@ -131,6 +133,7 @@ def folds(monkeypatch, tmp_path, rng):
     return networks
 
 
+@pytest.mark.slow
 def test_a_model_that_has_seen_everybody_is_judged_by_its_cross_validation(folds):
     card = {**CARD, "data": {**CARD["data"], "test_subjects": []}}
     judge = judges.of(folds[0], card)

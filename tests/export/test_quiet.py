@@ -76,6 +76,7 @@ def test_an_error_inside_ends_the_silence():
     assert streams() == before and warnings.filters == filters
 
 
+@pytest.mark.slow
 def test_what_is_written_inside_is_unheard():
     code = (
         "import os, runpy, sys, warnings; quiet = runpy.run_path(sys.argv[1])['quiet']\n"

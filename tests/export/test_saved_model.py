@@ -75,6 +75,7 @@ def test_a_length_that_does_not_fit_the_signal_gives_nan(loaded, recordings, len
     np.testing.assert_allclose(found[1:], expected[1:], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_it_answers_the_same_where_keras_is_not_installed(small, exported, recordings, tmp_path):
     signal, length = padded(recordings)
     np.savez(tmp_path / "request.npz", signal=signal, length=length)

@@ -46,6 +46,7 @@ def recorder_file(recorder, tmp_path_factory):
     return export.tflite(recorder, tmp_path_factory.mktemp("spd") / "recorder.tflite").path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps, bound", [(300, REGULAR), (10, SINGULAR)])
 def test_embeddings_are_those_of_an_eigendecomposition_in_float64(hdm05, steps, bound):
     model, made = hdm05
@@ -62,6 +63,7 @@ def test_the_file_is_small_and_of_builtin_operators(hdm05):
     assert 0 < made.drift < 1e-3 and 0 < made.latency_ms < 100 and made.steps == 93
 
 
+@pytest.mark.slow
 def test_embed_takes_what_the_model_takes(hdm05, recorder_file):
     def inputs(path):
         return Interpreter(model_path=str(path)).get_signature_list()["embed"]["inputs"]
@@ -129,6 +131,7 @@ def test_ones_own_matrices_are_tried_too(tmp_path):
         export.tflite(network((4, 2)), tmp_path / "m.tflite", None, bad)
 
 
+@pytest.mark.slow
 def test_riemannian_normalization_exports(tmp_path):
     inputs = keras.Input((6, 6))
     x = layers.RiemannianBatchNormalization()(layers.ReEig(1e-2)(layers.BiMap(4)(inputs)))
@@ -166,6 +169,7 @@ def test_a_saved_model_takes_padded_recordings(recorder, tmp_path):
     np.testing.assert_allclose(found, keras_dml.embed(recorder, recordings), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_contract_of_a_card_holds_for_the_copy_that_a_device_runs(tmp_path):
     model = network((6, 5, 3), output="spd", estimator="oas", epsilon=1e-2)
     inputs.declare(model, Contract(list("abcdef"), "uV", 256, min_steps=32))

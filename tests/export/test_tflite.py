@@ -32,6 +32,7 @@ def exported(edge, tmp_path_factory):
     return get
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quantization", QUANTIZATIONS)
 def test_embeddings_are_those_of_keras_within_the_bound(edge, exported, quantization):
     fresh = [sample(length, 6, 70 + length) for length in (64, 130, 300)]
@@ -170,6 +171,7 @@ def test_every_head_exports_with_its_distance(head, recordings, tmp_path):
     np.testing.assert_allclose(found, head.distance(embeddings, embeddings), rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_fixed_time_axis_takes_that_length_only(tmp_path):
     model = build(layers.QuantileLayer(3), steps=40)
     file = export.tflite(model, tmp_path / "fixed.tflite").path
@@ -195,6 +197,7 @@ def test_a_model_of_stock_layers_exports_with_a_distance_given(recordings, tmp_p
     )
 
 
+@pytest.mark.slow
 def test_int8_takes_the_ranges_that_drift_least(small, tmp_path, monkeypatch):
     own = [sample(300, CHANNELS, seed) ** 3 for seed in range(20)]
 
@@ -207,6 +210,7 @@ def test_int8_takes_the_ranges_that_drift_least(small, tmp_path, monkeypatch):
     assert drift(0.0, 5e-4) == min(extremes, cut)
 
 
+@pytest.mark.slow
 def test_by_default_a_file_is_the_smallest_that_agrees_with_keras(small, tmp_path, monkeypatch):
     made = export.tflite(small, tmp_path / "model.tflite")
     assert made.quantization == "dynamic" and made.notes == ()
@@ -228,6 +232,7 @@ def test_an_unknown_quantization_is_refused_with_the_names(small, tmp_path):
         export.tflite(small, tmp_path / "model.tflite", "int4")
 
 
+@pytest.mark.slow
 def test_a_file_that_answers_wrongly_is_not_kept(small, tmp_path, monkeypatch):
     other = build(layers.QuantileLayer(4))
     for weight in other.trainable_weights:
@@ -266,6 +271,7 @@ def test_an_interrupted_export_leaves_the_old_file_and_nothing_else(small, tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["model.tflite"]
 
 
+@pytest.mark.slow
 def test_a_file_without_weights_is_not_kept(small, tmp_path, monkeypatch):
     def forgetful(module, weights):
         module.model = small

@@ -14,6 +14,7 @@ def test_there_are_models():
     assert len(NAMES) > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_model_exports_by_the_defaults_and_answers_nan_below_its_contract(name, tmp_path):
     made = export.tflite(name, tmp_path / "model.tflite")

@@ -96,6 +96,7 @@ def decided(folder):
     return _decide.Gallery(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("quantization", "error"), [(None, 1e-4), ("float16", 1e-2)])
 def test_the_files_decide_as_the_gallery(model, tmp_path, quantization, error):
     with filled(tmp_path / "family.db", model) as gallery:
@@ -184,6 +185,7 @@ def run_bare(bare, *words):
     return done.returncode, done.stdout.strip(), done.stderr
 
 
+@pytest.mark.slow
 def test_numpy_and_litert_alone_decide_as_the_gallery(watch, bare):
     folder, _, decisions = watch
     decide = folder / "device" / "decide.py"

@@ -107,6 +107,7 @@ def test_a_threshold_that_a_model_gave_says_so(gallery, people):
         assert "extrapolated by" in str(calibrated(gallery, people, far, extrapolate=True))
 
 
+@pytest.mark.slow
 def test_decisions_say_whose_rate_they_keep_and_whether_it_is_a_promise(gallery, people):
     observed = people("alice")
     calibrated(gallery, people, 0.1)

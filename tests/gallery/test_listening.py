@@ -77,6 +77,7 @@ def test_a_claim_in_between_is_decided_by_the_time(gallery, people):
     assert accepted == sorted(accepted)  # an early mean must be nearer
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 37), min_size=1, max_size=5).filter(any), st.booleans())
 def test_the_size_of_chunks_changes_nothing(model, once, sizes, own):
     path, recording = once

@@ -217,6 +217,7 @@ class Page:
         self.subcommands.append(words[0])
 
 
+@pytest.mark.slow
 def test_the_lines_of_the_page_run_one_after_the_other(family, capsys):
     assert len(blocks()) > 15
     for language, text in blocks():
@@ -239,6 +240,7 @@ def test_the_lines_of_the_page_run_one_after_the_other(family, capsys):
     assert of_galleries - {*family.subcommands} == {"compare", "backup", "restore"}
 
 
+@pytest.mark.slow
 def test_a_connection_by_tls_is_made_after_tensorflow_was_imported(server, proxies):
     """Its BoringSSL took the calls of libpq, which ended the process by a segmentation fault."""
     pytest.importorskip("tensorflow")

@@ -146,6 +146,7 @@ steps = st.dictionaries(st.integers(0, 5), st.sampled_from(NAMES), max_size=6).m
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(kept=steps, gone=steps, order=st.randoms(use_true_random=False))
 def test_the_order_of_enrolling_forgetting_and_merging_does_not_matter(

@@ -56,6 +56,7 @@ def test_ten_recordings_of_five_files_are_five(gallery, people):
     assert "recording 9 is the same as recording 4" in str(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", copies(np.zeros((2, 2))))
 def test_a_recording_of_somebody_else_is_refused_and_both_are_named(gallery, people, kind):
     shared, new = people("carol", 2)
@@ -165,6 +166,7 @@ def test_merging_adds_a_recording_of_a_person_once(gallery, model, people, tmp_p
         assert gallery.merge(other) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("bella", "anna"), ("anna", "bella"), ("c", "b", "a")])
 def test_no_order_of_names_decides_a_tie(model, people, place, names):
     """Earlier releases took one recording under two names."""

@@ -57,6 +57,7 @@ def test_values_and_gradients_are_those_of_the_definition():
         np.testing.assert_allclose(found, example["gradient"][name], rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_the_kernel_stays_a_frame_under_any_optimizer_for_a_thousand_steps(name, rng):
     keras.utils.set_random_seed(1)

@@ -26,6 +26,7 @@ def test_the_share_is_that_of_the_rate_to_the_nearest_256th(rate):
     assert abs(found.mean() - dropout.kept_fraction(rate)) < 4 * stddev
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.5, 0.25, 0.0625, 0.1])
 def test_no_unit_tells_of_another(rate):
     """Correlations of all pairs of 40 units over 4,000 draws."""

@@ -8,6 +8,7 @@ from keras_dml._backend import keras, ops
 from tests.losses.test_compiled_labels import LOSSES, PAIRS, ROWS, compiled, floatx_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("floatx", ["float16", "bfloat16"])
 def test_every_loss_and_mining_trains(floatx):
     with floatx_of(floatx):

@@ -63,6 +63,7 @@ def test_it_measures_the_range_of_standard_deviations():
             layer.adapt(bad)
 
 
+@pytest.mark.slow_on_jax
 def test_a_trained_model_gets_its_contract_and_keeps_its_weights(rng):
     net = models.sequence_encoder(3, knots=4)
     x = rng.normal(size=(2, 40, 3)).astype("float32")

@@ -217,6 +217,7 @@ def test_a_table_large_enough_for_xla_is_that_of_single_pairs(rng, monkeypatch):
     np.testing.assert_allclose(found, single, rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("symmetry", ["none", "mean", "absdiff"])
 def test_a_table_large_enough_for_xla_trains_the_weights_like_a_small_one(
     symmetry, rng, monkeypatch

@@ -212,6 +212,7 @@ def test_inference_never_sorts_on_the_host(rng):
     np.testing.assert_allclose(contracts.compiled(model)(x), numpy(layer(x)), rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "flatten, loss, host_sort",
     [(False, WassersteinLoss, None), (False, WassersteinLoss, True), (True, NPairLoss, False)],

@@ -63,6 +63,7 @@ def test_a_new_layer_is_the_identity_outside_training(rng):
     np.testing.assert_allclose(numpy(built(3)(x)), x, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow_on_jax
 def test_the_running_mean_follows_the_batches(rng):
     x, layer = covariances(rng, 8, 3), built(3, 0.5)
     for _ in range(40):

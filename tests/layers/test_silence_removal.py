@@ -46,6 +46,7 @@ def silence(kind, seconds, seed=1):
 KINDS = ("zeros", "an offset", "one bit", "quiet noise", "noise 16 dB below", "hum")
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seconds", [3, 10, 30])
 def test_silence_before_after_and_within_is_cut_out(kind, seconds):
@@ -73,6 +74,7 @@ def test_zeros_change_nothing(where):
     np.testing.assert_array_equal(cut(np.concatenate(parts)), sound)
 
 
+@pytest.mark.slow_on_jax
 @settings(deadline=None, max_examples=20)
 @given(gain=st.floats(1e-3, 10), start=st.integers(0, 20_000))
 def test_the_scale_of_a_recording_and_the_beginning_of_speech_do_not_matter(gain, start):
@@ -90,6 +92,7 @@ def test_a_click_does_not_hide_the_speech():
     assert RATE <= len(output) <= 2.4 * RATE
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("start", [0.02, 0.1, 0.6])
 def test_short_pauses_stay_and_longer_ones_do_not(start):
     """Wherever the recording begins and ends."""
@@ -111,18 +114,21 @@ def test_something_is_left_of_silence_and_all_of_even_sound(sound):
     assert len(output) == len(sound) or np.ptp(sound) == 0
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("seconds", [0.02, 0.1, 0.5])
 def test_at_least_so_much_is_left_of_a_short_sound_in_silence(seconds):
     output = cut(np.concatenate([np.zeros(30_000), speech(seconds), np.zeros(30_000)]), least=8000)
     assert 8000 <= len(output) <= 8000 + 2 * BLOCK + len(speech(seconds))
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("steps", [1, 319, 320, 321, 7999, 8160])
 def test_recordings_of_any_length_pass(steps):
     sound = speech(1.0)[:steps]
     np.testing.assert_array_equal(cut(sound), sound)
 
 
+@pytest.mark.slow_on_jax
 def test_padding_is_never_speech_and_changes_nothing():
     sounds = [np.concatenate([speech(s), np.zeros(n, "float32")]) for s, n in ((1, 900), (0.7, 0))]
     steps = [len(sound) for sound in sounds]
@@ -144,6 +150,7 @@ def test_what_is_not_a_number_stays_in_the_recording():
     assert np.isnan(cut(sound)).any()
 
 
+@pytest.mark.slow_on_jax
 def test_a_recurrent_layer_sees_the_speech_alone():
     """Also in a model that is saved and called on a batch."""
     keras.utils.set_random_seed(3)

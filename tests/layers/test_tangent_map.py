@@ -87,6 +87,7 @@ SPECTRA = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPECTRA)
 @pytest.mark.parametrize("shape", [(5,), (2, 3)], ids=str)
 def test_a_training_step_in_a_graph_is_right(shape, name, rng):

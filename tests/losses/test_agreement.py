@@ -101,6 +101,7 @@ def embedded(model, rng):
     return model(rng.normal(size=(8, 12, 3)).astype("float32"), training=True)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_a_loss_of_another_distance_than_the_heads_warns(name, rng):
     parts, loss = DIFFERENT[name]
@@ -136,6 +137,7 @@ def cached(parts):
     return models.GradCache(network(parts), chunk=4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", [network, functional, nested, cached])
 @pytest.mark.parametrize("eagerly", [False, True])
 def test_fit_warns_in_compiled_and_in_eager_steps(build, eagerly, rng):
@@ -150,6 +152,7 @@ def test_fit_warns_in_compiled_and_in_eager_steps(build, eagerly, rng):
         assert all("p=1" in message and "p=2" in message for message in messages)
 
 
+@pytest.mark.slow
 def test_each_output_is_compared_with_its_own_loss(rng):
     entry = keras.Input((12, 3))
     outputs = {

@@ -83,6 +83,7 @@ def test_a_compiled_step_stops_at_a_label_that_is_not_an_id(name):
             np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", ["triplet semi_hard", "n_pair", "proxy_nca"])
 def test_each_method_of_a_compiled_model_stops(name, method):
@@ -124,6 +125,7 @@ def test_a_pipeline_of_unknown_sizes_stops_where_labels_and_rows_differ_in_numbe
             model.fit(data, shuffle=False, verbose=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(LOSSES) - set(OF_CLASSES)))
 def test_ids_that_float32_does_not_tell_apart_stay_apart(name):
     model, x = compiled(name)
@@ -136,6 +138,7 @@ def test_ids_that_float32_does_not_tell_apart_stay_apart(name):
             assert model.test_on_batch(x, labels) == pytest.approx(eager, rel=1e-5)
 
 
+@pytest.mark.slow
 @each_loss
 def test_the_labels_of_a_sound_batch_train_as_before(name):
     model, x = compiled(name)

@@ -58,6 +58,7 @@ def test_every_loss_trains_on_embeddings_of_every_kind(rng, make, distance):
         assert float(loss(LABELS, x - 1e-4 * slopes)) < float(loss(LABELS, x))
 
 
+@pytest.mark.slow
 @losses
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("rows", [3, 6])
@@ -78,6 +79,7 @@ def test_a_negative_infinitely_far_is_one_beyond_the_margin(rng, make, rows, dty
     np.testing.assert_array_equal(slopes, its_slopes)
 
 
+@pytest.mark.slow
 @losses
 @pytest.mark.parametrize("distance", KINDS)
 def test_batches_without_a_valid_pair_cost_nothing_and_have_no_gradient(rng, make, distance):
@@ -116,6 +118,7 @@ def test_the_order_of_the_rows_changes_no_anchor(rng, name):
     np.testing.assert_allclose(found, numpy(loss(LABELS, x))[order], rtol=1e-9)
 
 
+@pytest.mark.slow
 @losses
 def test_a_compiled_step_gives_the_same_value_and_gradient(rng, make):
     x = embeddings(rng, "euclidean").astype("float32")

@@ -62,6 +62,7 @@ def test_ids_beyond_int32_are_refused_whatever_their_type_holds(dtype, label):
         class_ids(np.array([0, label], dtype))
 
 
+@pytest.mark.slow
 @each_loss
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_a_loss_is_the_same_for_labels_of_every_integer_type(rng, make, width, dtype):
@@ -72,6 +73,7 @@ def test_a_loss_is_the_same_for_labels_of_every_integer_type(rng, make, width, d
     np.testing.assert_allclose(graph(loss)(LABELS.astype(dtype), x), expected, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("source", ["arrays", "tf.data"])
 def test_fit_moves_the_weights_as_for_int32(rng, dtype, source):

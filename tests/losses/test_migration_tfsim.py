@@ -30,6 +30,7 @@ def inputs(case):
     return {key: np.array(golden[name]) for key, name in case["inputs"].items()}
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_triplet_loss(distance, strategy):

@@ -62,6 +62,7 @@ def test_masks_of_positives_and_negatives():
     np.testing.assert_array_equal(near, same & ~np.eye(6, dtype=bool))
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("kind", ["all", "semi-hard", "semi-hard, fallback"])
 @pytest.mark.parametrize("seed, slots", [(0, 16), (1, 16), (2, 3), (3, 3)])
 def test_triplets_are_those_of_loops(kind, seed, slots):

@@ -152,6 +152,7 @@ def test_more_rows_than_labels_are_refused(rng, kind):
         CASES[kind][0]()(np.array([0, 0, 1, 1]), embeddings(rng, kind, 6))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CASES)
 @pytest.mark.parametrize("labels", [[0, 1, 1, 1], [0, 0.5, 1, 1.5]], ids=["counts", "fractions"])
 def test_fit_stops_at_a_batch_that_is_no_set_of_pairs_before_weights_move(rng, kind, labels):

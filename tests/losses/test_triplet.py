@@ -74,6 +74,7 @@ def test_the_hardest_are_those_of_loops(seed, soft, squared):
     np.testing.assert_allclose(numpy(loss(labels, x)), expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mining_", ["all", "semi_hard", "hard", "random"])
 @pytest.mark.parametrize("squared", [False, True])
 def test_gradients_agree_with_finite_differences(rng, monkeypatch, mining_, squared):

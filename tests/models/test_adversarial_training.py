@@ -45,6 +45,7 @@ def state(model):
     return [np.array(ops.convert_to_numpy(one)) for one in model.weights]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method, jit_compile",
     [
@@ -67,6 +68,7 @@ def test_fit_lowers_the_loss_on_attacked_inputs(method, jit_compile):
     assert int(model.steps_taken) == 12
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("method", METHODS)
 def test_an_attack_raises_its_loss_within_the_ball_and_moves_no_weight(method):
     x, y = data()
@@ -89,6 +91,7 @@ def test_the_attack_of_prototypes_is_on_both_heads():
     np.testing.assert_allclose(model._method.attacked_loss(x, y)(x), np.add(*heads), rtol=1e-5)
 
 
+@pytest.mark.slow_on_jax
 def test_a_step_is_the_classifiers_own_on_clean_and_attacked_inputs():
     """One step of the wrapper, against the classifier's step on what the wrapper attacks."""
     x, y = data()
@@ -106,6 +109,7 @@ def test_a_step_is_the_classifiers_own_on_clean_and_attacked_inputs():
         np.testing.assert_allclose(old, new, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["at", "alp", "tla", "trades"])
 def test_other_methods_train_the_encoder_and_the_auxiliary_head_by_their_loss(method):
     x, y = data()
@@ -141,6 +145,7 @@ def test_trades_attacks_from_beside_the_inputs_where_the_divergence_is_flat():
     assert 0 < moved.max() < 0.01
 
 
+@pytest.mark.slow_on_jax
 def test_epsilon_grows_over_the_first_steps():
     x, y = data()
     model = training(ramp_steps=4, clean_fraction=0.0)
@@ -162,6 +167,7 @@ def test_clean_inputs_are_joined_by_their_share(share, rows):
         assert (x[y == label] == one).all(axis=1).any()
 
 
+@pytest.mark.slow
 def test_fit_takes_batches_of_any_size_with_a_share_of_clean_inputs():
     x, y = data(10)
     model = training(clean_fraction=0.3)
@@ -170,6 +176,7 @@ def test_fit_takes_batches_of_any_size_with_a_share_of_clean_inputs():
     assert np.isfinite(history["loss"]).all()
 
 
+@pytest.mark.slow
 def test_evaluate_is_on_clean_inputs_and_moves_nothing():
     x, y = data()
     for method in ("prototypes", "at"):
@@ -191,6 +198,7 @@ def test_evaluate_is_on_clean_inputs_and_moves_nothing():
             np.testing.assert_array_equal(old, new)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["prototypes", "at"])
 def test_a_loaded_model_goes_on_like_the_original(method, tmp_path):
     x, y = data()
@@ -217,6 +225,7 @@ def test_the_trained_classifier_saves_and_loads_alone(tmp_path):
     np.testing.assert_array_equal(loaded.prototypes, model.classifier.prototypes)
 
 
+@pytest.mark.slow
 def test_a_classifier_without_an_auxiliary_head_or_with_margins_is_attacked_too():
     x, y = data()
     for aux in (None, "am"):
@@ -266,6 +275,7 @@ def test_wrong_classifiers_losses_labels_and_weights_are_refused():
         np.testing.assert_array_equal(one, as_before)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("method", METHODS)
 def test_a_label_of_no_class_stops_a_compiled_step(method):
     """The attack too asks for the score of its class."""
@@ -275,6 +285,7 @@ def test_a_label_of_no_class_stops_a_compiled_step(method):
         model.train_on_batch(x, np.where(y == 2, 7, y))
 
 
+@pytest.mark.slow
 def test_without_a_seed_starts_differ_and_the_model_comes_back():
     def made():
         encoder = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3)])

@@ -50,6 +50,7 @@ def test_signatures_are_those_of_keras(kind, name):
     assert inspect.signature(getattr(kind, name)) == inspect.signature(getattr(keras.Model, name))
 
 
+@pytest.mark.slow
 @once
 @pytest.mark.parametrize("kind", KINDS)
 def test_arguments_may_be_positional_as_in_keras(kind):
@@ -61,6 +62,7 @@ def test_arguments_may_be_positional_as_in_keras(kind):
     assert model.predict(x, 4, 0).shape == (14, CLASSES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "loss",
     [
@@ -89,6 +91,7 @@ def test_validation_has_the_terms_of_training(loss):
     np.testing.assert_allclose(found["val_loss"], np.dot(terms, weights) + penalty, rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_validation_has_the_terms_of_the_method_of_adversarial_training(method):
     """An attack that reaches nowhere leaves the clean loss."""
@@ -148,6 +151,7 @@ def test_bytes_in_a_pipeline_are_refused_by_their_type(kind):
             call(images, verbose=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_labels_of_no_class_are_refused_in_validation_and_evaluate(kind):
     model, (x, y) = build(kind), data()
@@ -181,6 +185,7 @@ def test_weights_are_refused_wherever_keras_takes_them(kind):
             call()
 
 
+@pytest.mark.slow
 @once
 @pytest.mark.parametrize("kind", KINDS[:2])
 def test_a_split_early_stopping_and_a_file_work_as_in_keras(kind, tmp_path):
@@ -199,6 +204,7 @@ def test_a_split_early_stopping_and_a_file_work_as_in_keras(kind, tmp_path):
     loaded.fit(x, y, validation_data=(x, y), verbose=0)
 
 
+@pytest.mark.slow
 @once
 @pytest.mark.parametrize("kind", KINDS[:2])
 def test_data_sets_of_tensorflow_train_and_validate(kind):

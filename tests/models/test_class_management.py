@@ -33,6 +33,7 @@ def classifier(aux="softmax"):
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aux", ["softmax", pytest.param("am", marks=once)])
 def test_nothing_is_left_of_a_removed_class_and_the_others_keep_their_bits(aux):
     model, (x, _) = classifier(aux), data()
@@ -52,6 +53,7 @@ def test_nothing_is_left_of_a_removed_class_and_the_others_keep_their_bits(aux):
     assert not any(numpy(variable).any() for variable in model.optimizer.variables[2:])
 
 
+@pytest.mark.slow
 def test_training_goes_on_without_a_removed_class_and_a_file_has_nothing_of_it(tmp_path):
     model, (x, y) = classifier(), data()
     model.remove_classes(["bob"])
@@ -76,6 +78,7 @@ def test_a_class_that_was_added_leaves_the_auxiliary_head_and_the_optimizer_alon
     assert model.class_names == NAMES
 
 
+@pytest.mark.slow
 @once
 def test_a_classifier_outlives_all_classes_of_its_training(tmp_path):
     model, (x, _) = classifier(), data()
@@ -111,6 +114,7 @@ def test_a_class_that_cannot_be_removed_changes_nothing():
         assert model.class_names == NAMES and model.aux_head.units == units
 
 
+@pytest.mark.slow
 def test_labels_may_be_names_where_classes_are_added_or_fitted_anew():
     one, other, (x, y) = classifier(), classifier(), data()
     one.refit_prototypes(x, y)
@@ -121,6 +125,7 @@ def test_labels_may_be_names_where_classes_are_added_or_fitted_anew():
     np.testing.assert_array_equal(one.prototypes, other.prototypes)
 
 
+@pytest.mark.slow
 @once
 def test_added_classes_are_chosen_among_all_and_a_file_keeps_that(tmp_path, rng):
     """On clusters whose encoder sorts them, by a similarity that was trained on three of five."""

@@ -91,6 +91,7 @@ def devices():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_two_replicas_take_the_step_that_averages_their_losses(replicas, method):
     """A scalar loss would take twice that step; a pair cut in two would be NaN."""
@@ -110,6 +111,7 @@ def test_a_sampler_feeds_replicas_whole_pairs(replicas):
     assert np.isfinite(replicas["sampler"]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_four_jax_devices_take_the_step_of_one_even_where_pairs_are_apart(devices, method):
     assert devices["devices"] == 4

@@ -67,6 +67,7 @@ def test_the_fast_part_reads_standardized_saccades_alone(velocity):
     )
 
 
+@pytest.mark.slow
 def test_the_head_learns_and_the_parts_stay(velocity):
     slow, fast = parts()
     network = models.eye_velocity_network(slow, fast, narrower=16)

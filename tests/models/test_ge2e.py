@@ -32,6 +32,7 @@ def test_the_default_network_is_the_published_one():
     assert model.output_shape == (None, 256)
 
 
+@pytest.mark.slow_on_jax
 def test_a_recording_has_the_same_embedding_alone_and_in_a_padded_batch(rng):
     model = small()
     recordings = noise(rng, 9_000, 19_199, 31_519, 31_520, 50_000)

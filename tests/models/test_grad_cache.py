@@ -100,6 +100,7 @@ def assert_same(found, expected):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENCODERS)
 def test_gradients_are_those_of_the_large_batch(name):
     build, loss = ENCODERS[name]
@@ -108,6 +109,7 @@ def test_gradients_are_those_of_the_large_batch(name):
         assert_same(step(build, loss(), lambda one, c=chunk: models.GradCache(one, c)), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STATES)
 def test_state_and_random_numbers_are_those_of_one_pass_over_the_chunks(name):
     """Both passes drop the same units, and what moves has moved once a chunk after both."""
@@ -149,6 +151,7 @@ def test_pairs_across_chunks_count():
     assert found > penalty
 
 
+@pytest.mark.slow
 @once
 @pytest.mark.parametrize("options", [{"jit_compile": True}, {"run_eagerly": True}], ids=str)
 def test_a_step_compiled_by_xla_or_run_eagerly_is_the_same(options):
@@ -172,6 +175,7 @@ def test_a_classifier_trains_on_it_as_on_its_encoder():
     assert_same(step(vectors, None, cached), step(vectors, None, classifier))
 
 
+@pytest.mark.slow
 @once
 def test_a_potato_network_trains_on_it_as_on_its_encoder():
     def network(encoder):

@@ -57,6 +57,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make, data", CASES.values(), ids=CASES)
 def test_fit_takes_labels_of_small_types_as_those_of_int32(make, data):
     x, found = data(), {}
@@ -73,6 +74,7 @@ def test_fit_takes_labels_of_small_types_as_those_of_int32(make, data):
             np.testing.assert_allclose(one, expected, rtol=1e-4, atol=1e-6, err_msg=dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make, data", CASES.values(), ids=CASES)
 def test_a_pipeline_and_an_eager_step_take_small_types_too(make, data):
     tf = pytest.importorskip("tensorflow")

@@ -19,6 +19,7 @@ BUILT = {
 }
 
 
+@pytest.mark.slow
 @once
 @pytest.mark.parametrize(
     "build", [*BUILT.values(), lambda: models.resnet50((32, 32, 3))], ids=[*BUILT, "resnet50"]
@@ -37,6 +38,7 @@ def test_a_file_keeps_its_own_momentum(tmp_path):
     assert keras.saving.load_model(tmp_path / "model.keras").get_layer("norm_1").momentum == 0.99
 
 
+@pytest.mark.slow
 def test_inference_is_right_after_forty_steps():
     """Dark images with a bright half, left or right."""
     rng = np.random.default_rng(0)

@@ -63,6 +63,7 @@ def evaluated(net, x, y):
 # ---- one step ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_on_jax
 def test_a_step_scores_before_it_moves_and_moves_each_class_once():
     """On rows of two of the three classes."""
     net, (x, y) = network(update_rate=0.1), recordings()
@@ -126,6 +127,7 @@ def test_a_nan_is_a_loud_loss_and_a_label_without_a_potato_stops_a_compiled_step
 # ---- training ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_training_finds_what_tells_classes_apart(rng):
     """Three classes that differ in the amplitude of one channel of eight, by a network that begins
     with two others."""
@@ -157,6 +159,7 @@ def test_recalibration_measures_anew_after_each_epoch():
         np.testing.assert_array_equal(value, after[path])
 
 
+@pytest.mark.slow
 def test_a_saved_and_loaded_network_goes_on_training_bit_for_bit(tmp_path):
     original = network(update_rate=0.1)
     fit(original)
@@ -169,6 +172,7 @@ def test_a_saved_and_loaded_network_goes_on_training_bit_for_bit(tmp_path):
     assert_same(original, loaded)
 
 
+@pytest.mark.slow_on_jax
 def test_recordings_of_different_lengths_calibrate_through_their_encoder(rng):
     encoder = models.spdnet((N, 3), output="spd", estimator="oas")
     net = models.PotatoNetwork(encoder, 2)

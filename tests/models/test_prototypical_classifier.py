@@ -132,6 +132,7 @@ def test_golden_step_of_algorithm_1():
     assert float(terms[3]) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jit_compile", [True] if JAX else [True, False])
 def test_prototypes_under_fit_are_those_of_algorithm_1_in_numpy(jit_compile):
     """Five steps of an encoder that moves too; the third class is absent from all but the fourth.
@@ -268,6 +269,7 @@ def test_heads_and_loss_are_float32_whatever_the_policy(policy):
 # ---- what leaves prototypes alone -------------------------------------------------------------
 
 
+@pytest.mark.slow_on_jax
 def test_asking_moves_nothing(trained):
     from keras_dml._backend.gradients import value_and_gradient
     from keras_dml.losses import robust
@@ -387,6 +389,7 @@ def test_classes_are_added_extended_replaced_and_fitted_anew_from_inputs():
     assert model.class_names == ["x", "y"] and model(x).shape == (16, 2)
 
 
+@pytest.mark.slow
 @once
 def test_training_goes_on_after_classes_were_added_on_those_it_began_with():
     """Their prototypes move; the auxiliary head has no unit for a new class, so its label is

@@ -68,6 +68,7 @@ def test_classify_refuses_a_tensor_with_a_nan_by_its_scores():
         model.classify(bad, batch_size=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("init", ["normal", "first_mean"])
 def test_a_nan_in_a_pipeline_leaves_the_prototypes_to_the_other_rows(init):
     encoder = keras.Sequential([keras.Input((4,)), keras.layers.Identity()])
@@ -86,6 +87,7 @@ def test_a_nan_in_a_pipeline_leaves_the_prototypes_to_the_other_rows(init):
         np.testing.assert_allclose(model.prototypes[label], mean, rtol=1e-5)
 
 
+@pytest.mark.slow_on_jax
 def test_a_nan_in_a_pipeline_leaves_the_potatoes_to_the_other_rows():
     model = calibrated()
     kept = np.arange(6) != 4

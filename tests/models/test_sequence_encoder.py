@@ -57,6 +57,7 @@ def recording(rng, length):
     return rng.normal(size=(1, length, CHANNELS)).astype("float32")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aggregation, halvings", ENCODERS)
 @pytest.mark.parametrize("length", [1, 8, 13])
 def test_the_embedding_of_a_padded_recording_is_the_bare_ones(rng, aggregation, halvings, length):
@@ -65,6 +66,7 @@ def test_the_embedding_of_a_padded_recording_is_the_bare_ones(rng, aggregation, 
     assert_close(numpy(model(x, mask=mask)), numpy(model(signal)))
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("normalization", ["channel", "instance", "difference"])
 def test_recordings_of_one_batch_do_not_see_each_other(rng, normalization):
     model = encoder(normalization=normalization)

@@ -67,6 +67,7 @@ def with_every_reeig(model, sizes, epsilon):
     return full
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [30, 3])
 def test_the_later_reeigs_are_the_identity(steps, rng):
     """Also after training, and on singular matrices."""
@@ -154,6 +155,7 @@ def test_choices_that_are_none_are_refused(options, message):
 # ---- another solver ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow_on_jax
 def test_another_solver_has_the_same_weights_and_answers(rng):
     inputs = keras.Input((None, 6))
     x = keras_dml.layers.Covariance()(inputs)
@@ -195,6 +197,7 @@ SPECTRA = {
 }
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("name", SPECTRA)
 def test_the_first_layers_gradient_is_right_where_eigenvalues_meet(solver, name, rng):

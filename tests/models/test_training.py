@@ -81,6 +81,7 @@ def assert_same_state(one, other):
         np.testing.assert_array_equal(ops.convert_to_numpy(left), ops.convert_to_numpy(right))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["QP-WL", "QP-NPL", "MP-NPL", "QP-CLS"])
 def test_fit_lowers_the_loss_and_moves_every_weight(method):
     net = network(method)
@@ -94,6 +95,7 @@ def test_fit_lowers_the_loss_and_moves_every_weight(method):
             assert (old != ops.convert_to_numpy(variable)).any(), variable.path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["QP-WL", "QP-NPL"])
 def test_a_compiled_model_that_was_saved_and_loaded_goes_on_training_bit_for_bit(method, tmp_path):
     original = network(method)
@@ -106,6 +108,7 @@ def test_a_compiled_model_that_was_saved_and_loaded_goes_on_training_bit_for_bit
     assert_same_state(original, loaded)
 
 
+@pytest.mark.slow
 def test_the_seed_determines_the_training():
     first, again, other = (network("QP-WL", seed) for seed in (1, 1, 2))
     losses = [fit(net, epochs=2) for net in (first, again, other)]
@@ -113,6 +116,7 @@ def test_the_seed_determines_the_training():
     assert_same_state(first, again)
 
 
+@pytest.mark.slow
 def test_masked_recordings_train_like_their_bare_selves():
     """Cut to one length by hand or padded under a mask: one step takes the same way."""
     x, people = recordings()

@@ -40,6 +40,7 @@ def test_layout_and_weights_are_those_published():
     assert log_mel.min_frames == expected["shortest_input"]
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("padding", ["valid", "same"])
 def test_a_recording_has_the_same_embedding_alone_and_in_a_padded_batch(padding, rng):
     keras.utils.set_random_seed(20)

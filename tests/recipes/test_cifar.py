@@ -96,6 +96,7 @@ def test_settings_are_chosen_on_training_images_that_are_held_out(photographs, t
         recipe.main(steps=2, out=tmp_path, held_out=20, publish_model=True)
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_where_it_stopped_and_its_card_and_model_can_be_read(
     photographs, tmp_path, monkeypatch
 ):

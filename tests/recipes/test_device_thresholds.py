@@ -35,6 +35,7 @@ def log_euclidean(model, signals):
     return np.linalg.norm((logs[:, None] - logs[None]).real, axis=(-2, -1))
 
 
+@pytest.mark.slow
 def test_thresholds_are_of_the_folds_in_units_of_the_published_file(people):
     fold, whole = network(1), network(2)
 

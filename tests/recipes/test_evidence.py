@@ -73,6 +73,7 @@ def test_answers_on_images_have_no_thresholds():
     assert "thresholds" not in found and found["headline"]["images"] == 9
 
 
+@pytest.mark.slow
 def test_models_of_folds_are_kept_in_their_order_and_replace_others(tmp_path, monkeypatch):
     folds = [models.sequence_encoder(3, size="edge", knots=4, halvings=0) for _ in range(2)]
     monkeypatch.setattr(evidence, "ZOO", tmp_path)

@@ -174,6 +174,7 @@ def test_discriminants_are_a_model_of_both_scales(rng, monkeypatch):
     assert found.min() > -1 - 1e-6 and found.max() > -0.5
 
 
+@pytest.mark.slow
 def test_a_recipe_trains_an_encoder_behind_the_front(rng, tmp_path, monkeypatch):
     monkeypatch.setitem(SIZES, "edge", (4, 6))
     monkeypatch.setattr(sequences, "STEPS_PER_EPOCH", 1)

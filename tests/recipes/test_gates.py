@@ -96,6 +96,7 @@ def test_a_published_gate_is_that_of_the_recordings_of_training(name, data_dir):
     assert found == said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [None, recordings()])
 def test_a_recipe_publishes_the_gate_of_its_recordings(tmp_path, given):
     folder = tmp_path / "some"

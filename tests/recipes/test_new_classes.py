@@ -29,6 +29,7 @@ def test_settings_are_chosen_without_the_classes_that_are_measured(name):
         assert not {*split.trained, *split.old} & {*split.new}
 
 
+@pytest.mark.slow
 def test_alphabets_that_are_measured_choose_nothing(data_dir):
     choice, measured = (class_splits.splits("omniglot", phase) for phase in class_splits.PHASES)
     new = {label for split in measured for label in split.new}

@@ -122,6 +122,7 @@ def with_biases(rng, similarities):
         yield one
 
 
+@pytest.mark.slow
 def test_a_run_trains_networks_of_their_own_seeds_and_goes_on_from_them(small, letters, tmp_path):
     def run(resume):
         one = recipe.Run("letters", tmp_path, tmp_path, 4, 0, resume)

@@ -237,6 +237,7 @@ def test_what_the_upper_part_learns_is_learned_by_the_whole_network(network):
     np.testing.assert_allclose(encoder(x), 2 * before, rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", networks.METHODS)
 def test_training_moves_the_upper_part_and_the_heads_and_nothing_below(network, tmp_path, method):
     """And nothing that its loss does not ask for, of which Keras would warn."""
@@ -258,6 +259,7 @@ def test_training_moves_the_upper_part_and_the_heads_and_nothing_below(network, 
     assert networks.right(model, z, known.labels[train], head).shape == train.shape
 
 
+@pytest.mark.slow
 def test_a_run_is_kept_and_not_repeated_and_the_published_model_can_be_read(
     network, tmp_path, monkeypatch
 ):

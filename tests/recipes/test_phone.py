@@ -162,6 +162,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr(sequences, "STEPS_PER_EPOCH", 2)
 
 
+@pytest.mark.slow
 def test_an_encoder_takes_x_y_z_and_does_not_mind_how_the_phone_lies(monkeypatch, tmp_path, rng):
     tiny(monkeypatch)
     settings = train.Settings(tempos=(1.0, 1.1), gain=0.1, noise=0.1, duration=2.0)
@@ -265,6 +266,7 @@ def test_a_search_for_what_is_not_there_is_refused(given, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_groups_are_measured_by_encoders_that_have_not_seen_them(tmp_path, monkeypatch):
     people, known, published = walkers(), [], []
     encoder = sequences.build_encoder("qp_wl", 3, phone.front("axes"), knots=4, halvings=0)

@@ -38,6 +38,7 @@ def trained(method, people, steps, out, resume=False):
     return encoder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", sequences.METHODS)
 def test_each_method_trains_an_encoder_that_tells_distances(method, rng, tmp_path, monkeypatch):
     quick(monkeypatch)
@@ -54,6 +55,7 @@ def test_an_unknown_method_is_named():
         sequences.build_encoder("qp", 3)
 
 
+@pytest.mark.slow
 def test_a_resumed_run_ends_where_one_run_does(rng, tmp_path, monkeypatch):
     quick(monkeypatch)
     people = walkers(rng)
@@ -74,6 +76,7 @@ def test_a_resumed_run_ends_where_one_run_does(rng, tmp_path, monkeypatch):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_done_stays_as_it_is(rng, tmp_path, monkeypatch):
     """A recipe of several trainings is resumed through those that have ended."""
     quick(monkeypatch)

@@ -76,6 +76,7 @@ def test_a_head_begins_at_whitened_axes_each_set_with_the_same_weight(small, rng
     assert (np.diff(strengths) < 0).all()
 
 
+@pytest.mark.slow
 def test_a_classifier_of_sound_says_what_that_of_vectors_says(small, run, rng, monkeypatch):
     monkeypatch.setattr("zoo.classifiers.STEPS_PER_EPOCH", 1)
     some = people(rng, (*ACTORS[:2], *CALLERS))
@@ -93,6 +94,7 @@ def test_a_classifier_of_sound_says_what_that_of_vectors_says(small, run, rng, m
     assert not frozen.trainable_weights and whole.encoder.get_layer("adapted").trainable_weights
 
 
+@pytest.mark.slow
 def test_the_network_of_the_recipe_is_an_x_vector_from_random_weights(rng, run, monkeypatch):
     monkeypatch.setattr("zoo.classifiers.STEPS_PER_EPOCH", 1)
     monkeypatch.setattr(xvector, "FRAME_LAYERS", ((4, 5, 1), (6, 3, 2)))
@@ -121,6 +123,7 @@ def test_figures_are_of_studio_and_telephone_apart(rng):
     assert [row["trials"] for row in errors] == [66, 66, 6, 6]
 
 
+@pytest.mark.slow
 def test_a_recipe_leaves_scores_of_all_folds_for_the_table(small, run, rng, monkeypatch):
     every = people(rng, (*ACTORS[:4], *CALLERS))
     monkeypatch.setattr(voices, "folds", functools.partial(voices.folds, count=2))

@@ -153,6 +153,7 @@ def unheard_voices():
     return figures
 
 
+@pytest.mark.slow
 def test_rows_of_the_table_of_voices_for_which_nothing_is_trained(data_dir):
     """And that of a published file on the callers, of whom it has heard none."""
     table = {row[0]: row for row in cells(voice_table.PAGE.read_text(encoding="utf-8"))}

@@ -53,6 +53,7 @@ def kept(found, folder):
     return [json.loads(path.read_text()) for path in sorted(folder.iterdir())]
 
 
+@pytest.mark.slow
 def test_settings_are_chosen_on_another_person_without_the_tested_one(found, kept):
     choices = found[0]
     assert set(choices) == {(name, person) for name in small.METHODS for person in "ac"}
@@ -102,6 +103,7 @@ def test_one_seed_starts_all_losses_alike(clips):
     np.testing.assert_array_equal(*starts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, constants",
     [(name, constants) for name, method in METHODS.items() for constants in method.constants],

@@ -31,6 +31,7 @@ def found(digits, folder):
     return experiment, experiment.train(), experiment.attack()
 
 
+@pytest.mark.slow
 def test_every_network_is_trained_once_and_every_row_attacked_whole(found, folder):
     _, history, sums = found
     told = [(row["training"], row["epoch"]) for row in history]
@@ -55,6 +56,7 @@ def test_nothing_is_run_twice(found, digits, folder, monkeypatch):
     assert again.attack() == found[2]
 
 
+@pytest.mark.slow
 def test_a_stopped_training_goes_on_like_one_that_was_not(found, digits, tmp_path, monkeypatch):
     save, runs = Checkpoint.on_epoch_end, Runs(tmp_path)
 
@@ -87,6 +89,7 @@ def test_a_finished_training_leaves_its_network_alone(found, folder):
     )
 
 
+@pytest.mark.slow
 def test_a_network_that_is_half_written_is_not_kept(found, digits, tmp_path, monkeypatch):
     def half(model, path):
         path.write_text("half a network")
@@ -121,6 +124,7 @@ def test_all_rows_start_from_the_same_weights():
     assert any((one != two).any() for one, two in zip(first, other, strict=True))
 
 
+@pytest.mark.slow
 def test_networks_trained_in_half_precision_are_attacked_in_float32(found, digits, tmp_path):
     halves = plan.Experiment(digits, Runs(tmp_path), small.SCALE, ("SIM",), "mixed_bfloat16")
     halves.train()

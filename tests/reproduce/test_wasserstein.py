@@ -38,6 +38,7 @@ def found(division, folder):
         return experiment, choices, experiment.compare(choices), experiment.diverge(choices)
 
 
+@pytest.mark.slow
 def test_every_method_is_tested_from_every_seed_beside_what_trains_nothing(found, division):
     _, choices, results, _ = found
     assert set(choices) == set(NAMES)
@@ -120,6 +121,7 @@ def trained(folder, name, division):
     return result, weights, [path.suffix for path in folder.iterdir()]
 
 
+@pytest.mark.slow
 def test_a_killed_training_ends_as_one_that_was_not(division, tmp_path, monkeypatch):
     monkeypatch.setattr(training, "STEPS_PER_EPOCH", 1)
     root = pathlib.Path(__file__).parents[2]
@@ -136,6 +138,7 @@ def test_a_killed_training_ends_as_one_that_was_not(division, tmp_path, monkeypa
     assert killed == whole and killed[2] == [".keras"]
 
 
+@pytest.mark.slow
 def test_a_training_that_stops_between_its_parts_ends_as_one_that_did_not(
     division, tmp_path, monkeypatch
 ):
@@ -156,6 +159,7 @@ def test_a_training_that_stops_between_its_parts_ends_as_one_that_did_not(
     assert stopped == whole and stopped[2] == [".keras"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in METHODS if name not in NAMES])
 def test_every_method_takes_a_step(name, division, tmp_path):
     experiment = plan.Experiment(division, Runs(tmp_path), small.SCALE, (name,))
@@ -225,6 +229,7 @@ def test_the_paper_puts_its_method_first_in_every_domain():
         assert all(list(values) == sorted(values) for values in rows.values())
 
 
+@pytest.mark.slow
 def test_tables_and_pictures_are_written(found, division, tmp_path):
     experiment, choices, results, diverged = found
     told, written = plots.write(

@@ -54,6 +54,7 @@ def test_it_prepares_and_prints_counts_and_how_to_read(manual, tmp_path):
     assert len(tfds.data_source("ipol_gait", data_dir=tmp_path / "d/array_record", split="train"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", tfds_builders.list_builders())
 def test_every_data_set_is_prepared_with_a_table_of_its_splits(name, tmp_path):
     folder = pathlib.Path(tfds_builders.__file__).parent / name / "dummy_data"

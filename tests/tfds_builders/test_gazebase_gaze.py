@@ -139,6 +139,7 @@ def test_a_record_has_the_samples_of_its_file_and_what_its_name_says(files, tmp_
     assert (record["round"], record["session"], record["day"]) == (6, 11, 5)
 
 
+@pytest.mark.slow
 def test_every_config_has_its_task_at_its_rate(tmp_path):
     files = gazebase_files(tasks=TASKS)
     for config in Builder.BUILDER_CONFIGS:

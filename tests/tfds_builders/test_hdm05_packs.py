@@ -72,6 +72,7 @@ def test_the_matrices_of_torchspdnet_are_the_real_parts_with_the_label_of_their_
     assert "hdm05.tgz holds 3 of 2,086 matrices: a part of the pack." in caplog.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("config", "files"),
     [

@@ -62,6 +62,7 @@ def restored(value, told):
     return np.reshape(value, sizes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_pyarrow_reads_back_what_reading_reads(name, tmp_path):
     result = run(name, "--to", "parquet", "--manual-dir", hand_made(name), "--data-dir", tmp_path)

@@ -225,6 +225,7 @@ def _utterances_hold(part):
         assert sequence.shape[1] == 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parser", "name", "data", "check"),
     [

@@ -211,6 +211,7 @@ def test_preparing_and_reading_load_no_tensorflow(manual, tmp_path):
     assert printed.splitlines() == ["2 (8, 16)", "[]"]
 
 
+@pytest.mark.slow
 def test_every_data_set_without_images_is_prepared_and_read_without_tensorflow(tmp_path):
     printed = in_a_new_process(
         "import pathlib, sys, tensorflow_datasets as tfds, tfds_builders\n"

@@ -287,6 +287,7 @@ def test_a_pattern_with_folders_is_compared_with_whole_names(tmp_path):
 # signals
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_a_signal_stops_a_build_as_ctrl_c_does(name, manual, tmp_path):
     program = (

@@ -31,6 +31,7 @@ def by_integration(x, y, knots, steps, p):
     return np.bincount((LEVELS * steps).astype(int), parts) / len(LEVELS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", ORDERS)
 @given(seed=st.integers(0, 1000), steps=st.integers(1, 50), scale=st.sampled_from([1e-30, 1, 1e9]))
 def test_parts_sum_to_the_distance(p, seed, steps, scale):
@@ -64,6 +65,7 @@ def test_identical_embeddings_have_parts_of_zero(p):
     assert not plan.rank_parts(x, x, knots, 9, p).any()
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 1000))
 def test_a_part_says_what_the_distance_falls_by_when_the_step_is_taken_out(seed):
     """To first order: without one of the outermost steps the ends move, by more than that says."""

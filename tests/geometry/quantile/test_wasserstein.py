@@ -128,6 +128,7 @@ def test_a_shift_is_its_own_distance_and_scale_factors_out(seed, shift, scale):
         )
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("p", [1, 2, 2.5, 3])
 @pytest.mark.parametrize("max_bytes", [1, 3000, 10**9])
 def test_blocks_change_neither_values_nor_gradients(rng, p, max_bytes):
@@ -159,6 +160,7 @@ def of_pairs(x, y, knots):
     return wasserstein.distance(x[:, None], y[None], knots)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n, m", [(2, 1), (5, 7), (17, 8)])
 def test_fused_distances_are_those_of_pairs_with_their_gradients(fused, rng, n, m):
     """With ties, equal and constant recordings, over several bundles of terms."""
@@ -176,6 +178,7 @@ def test_fused_distances_are_those_of_pairs_with_their_gradients(fused, rng, n, 
         np.testing.assert_allclose(one, its, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow_on_jax
 def test_fused_distances_have_second_derivatives(fused, rng):
     x, knots = random_embeddings(rng, 7)
     x, y = x[:3], x[3:]
@@ -257,6 +260,7 @@ def test_no_xla_is_asked_for_where_a_gpu_is(rng, monkeypatch):
     np.testing.assert_allclose(found(tf.constant(x)), of_pairs(x, x, knots), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="compiled there as a whole")
 def test_a_traced_step_is_compiled_for_any_number_of_rows(rng):
     import tensorflow as tf

@@ -68,6 +68,7 @@ def test_lags_beyond_the_signal_and_silence_are_0_not_nan():
     assert correlations.shape == (1, 1 + 3 * 4) and (correlations == 0).all()
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("masked", [False, True])
 def test_gradients_are_those_of_finite_differences(rng, masked):
     x = rng.normal(size=(2, 7, 2))

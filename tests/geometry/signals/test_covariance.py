@@ -81,6 +81,7 @@ def test_a_shift_changes_nothing(rng, estimator):
     np.testing.assert_allclose(found, covariance(estimator)(x), rtol=0, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_gradients_agree_with_finite_differences_through_the_shrinkage(rng, estimator):
     x, mask = rng.normal(size=(2, 6, 3)), np.ones((2, 6), bool)

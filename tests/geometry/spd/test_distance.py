@@ -68,6 +68,7 @@ def test_distances_agree_with_pyriemanns(rng, name, n):
     np.testing.assert_allclose(found, expected, rtol=1e-8)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", ALL)
 def test_tables_and_their_gradients_are_those_of_single_pairs_in_blocks_or_not(rng, name):
     x, y = matrices.spd(rng, 5, 3), matrices.spd(rng, 4, 3)
@@ -85,6 +86,7 @@ def test_tables_and_their_gradients_are_those_of_single_pairs_in_blocks_or_not(r
             np.testing.assert_allclose(found, one_by_one, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_gradients_agree_with_finite_differences_at_repeated_eigenvalues(rng, name):
     x, y = np.eye(3), matrices.with_spectrum(rng, [0.5, 0.5, 2])
@@ -249,6 +251,7 @@ def test_equal_matrices_are_at_bures_wasserstein_distance_zero_with_gradient_zer
     assert (np.asarray(in_both) == 0).all()
 
 
+@pytest.mark.slow
 def test_gradients_of_bures_wasserstein_distances_agree_with_finite_differences(rng):
     x, y = matrices.spd(rng, 2, 5)
     y = np.stack([y, x + 1e-2 * matrices.spd(rng, 5)])  # far and near
@@ -263,6 +266,7 @@ def test_gradients_of_bures_wasserstein_distances_agree_with_finite_differences(
     )
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("n", [3, 20])
 def test_a_device_computes_bures_wasserstein_distances_to_the_digits_of_float32(rng, n):
     x, y = (matrices.spd(rng, 6, n).astype("float32") for _ in range(2))

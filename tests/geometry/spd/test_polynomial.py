@@ -147,6 +147,7 @@ def test_the_steps_carry_the_interval_to_one(low, fold):
     np.testing.assert_allclose(x, 1, rtol=0, atol=2e-6)
 
 
+@pytest.mark.slow_on_jax
 @pytest.mark.parametrize("name", ["rectify", "rectify_log", "log", "sqrt"])
 @pytest.mark.parametrize("least", [0.0, 0.1])
 def test_gradients_are_those_of_the_eigensolver(rng, name, least):
@@ -195,6 +196,7 @@ def test_what_is_not_square_is_refused():
         spd_polynomial.log(np.zeros((3, 4)))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(keras.backend.backend() != "tensorflow", reason="TFLite converts TensorFlow")
 def test_a_file_holds_builtin_operators_only_and_the_same_numbers(rng, tmp_path):
     import tensorflow as tf

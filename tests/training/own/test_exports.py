@@ -26,6 +26,7 @@ def people():
     return task.in_sides(People(signals, subjects, [1] * len(signals)))[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", ["float32", "float16"])
 def test_files_of_builtin_operators_lie_beside_the_model(made, numbers):
     file = exports.path(made.folder, numbers)
