@@ -9,6 +9,7 @@ from tests import memory
 from tests.zoo.test_models import NAMES
 from zoo import evidence
 
+pytestmark = pytest.mark.slow
 WITHIN = 0.001  # a tenth of a percentage point: another processor rounds otherwise
 # Whose other methods take half a minute each and more: `python -m zoo.measure NAME` prints them.
 HEADLINE_ALONE = (
@@ -46,7 +47,6 @@ def assert_same(said, found):
         np.testing.assert_allclose(row["ci95"], own["ci95"], rtol=0, atol=WITHIN)
 
 
-@pytest.mark.slow
 def test_the_headline_of_a_card_is_that_of_its_files(measured):
     name, fresh, *_ = measured
     card, found = zoo.card(name)["headline"], fresh.headline
@@ -66,7 +66,6 @@ def test_other_methods_have_the_figures_of_the_card_on_the_same_trials(measured)
         assert_same([said["difference"]], [found["difference"]])
 
 
-@pytest.mark.slow
 def test_thresholds_are_of_people_whom_the_models_have_not_seen(measured):
     """Those of the published file; where it has seen everybody, those of a cross-validation."""
     name, _, _, fresh = measured
