@@ -33,14 +33,16 @@ SELECTION = (
 )
 
 
-def run(cache):
-    """The run on JAX, which computes in float32 unless told otherwise before it is imported.
+def run(cache, markers):
+    """Runs the tests on JAX, which computes in float32 unless float64 is set before its import.
 
     Args:
         cache: Folder for what was compiled: tests that compile the same program do it once.
+        markers: Expression of markers that selects the tests.
     """
+    options = ["-q", "-n=0", f"-m={markers}", "-p", "no:cacheprovider"]
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *SELECTION],
+        [sys.executable, "-m", "pytest", *options, *SELECTION],
         cwd=ROOT,
         env={
             **os.environ,
@@ -59,10 +61,9 @@ def run(cache):
     )
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="this is the run on JAX")
-def test_everything_on_keras_ops_passes_on_jax(record_property, tmp_path):
-    done = run(tmp_path)
+def test_everything_on_keras_ops_passes_on_jax(pytestconfig, record_property, tmp_path):
+    done = run(tmp_path, pytestconfig.getoption("markexpr"))
     lines = done.stdout.splitlines()
     for line in lines[-1:] + [line for line in lines if line.startswith("most memory")]:
         record_property("on JAX", line)
