@@ -8,7 +8,7 @@ import sqlite3
 import threading
 
 VERSION = 2
-LATER = {1: {"tries"}}  # tables that files of an earlier version lack; opening adds them
+LATER = {1: {"tries", "seals", "state", "counters"}}  # tables that files of an earlier version lack; opening adds them
 BUSY_SECONDS = 30.0  # a writer waits for another
 
 
@@ -64,6 +64,8 @@ class SQLiteFile:
         schema: Statements that make its tables.
         application: Number that tells such files from those of other programs.
         what: What such a file is called in error messages.
+        upgrade: Function of a function of a statement, which is called within the transaction that
+            adds the tables which a file of an earlier version lacks; None: the file stays as it is.
 
     Raises:
         ValueError: If another file is there, one of another version, or a damaged one.
@@ -72,8 +74,9 @@ class SQLiteFile:
 
     is_server = False
 
-    def __init__(self, path, schema, application, what="gallery"):
+    def __init__(self, path, schema, application, what="gallery", upgrade=None):
         self.path = pathlib.Path(path)
+        self._upgrade = upgrade
         self._schema, self._application, self._what = schema, application, what
         if self.path.is_dir():
             raise ValueError(
@@ -114,8 +117,9 @@ class SQLiteFile:
             if self._is_empty():  # else another process was first
                 run(f"PRAGMA application_id = {self._application}")
                 self._make(self._schema)
-            elif version != VERSION:
-                self._make(_later(self._schema, self._check_kind()))
+            elif self._upgrade is not None and self._check_kind() != VERSION:
+                self._make(_later(self._schema, version))
+                self._upgrade(run)
         self._check_kind()
 
     def _make(self, statements):
@@ -169,11 +173,10 @@ class SQLiteFile:
                 raise
             self._connection.execute("COMMIT")
 
-    def changes(self):
-        """A number that is another one after any change, by this or another process."""
+    def changes_of_others(self):
+        """Returns a number that is another one after a change by another connection."""
         with self._lock, self._explained():
-            (others,) = self._connection.execute("PRAGMA data_version").fetchone()
-            return others, self._connection.total_changes
+            return self._connection.execute("PRAGMA data_version").fetchone()[0]
 
     @contextlib.contextmanager
     def connection(self):
