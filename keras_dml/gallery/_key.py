@@ -2,7 +2,8 @@
 
 import base64
 import os
-import pathlib
+
+from keras_dml.gallery._modes import NotPrivate, refuse_if_shared
 
 ENVIRONMENT = "KERAS_DML_GALLERY_KEY"
 KEYRING = "keyring:"
@@ -51,6 +52,7 @@ def read_key(key):
         TypeError: If it is none of these.
         ValueError: If what is there is no key, or the keyring has no such password.
         FileNotFoundError: If there is no such file.
+        PermissionError: If others than its owner may read the file.
     """
     if key is None:
         found = os.environ.get(ENVIRONMENT)
@@ -69,7 +71,11 @@ def read_key(key):
 
 def _from_file(path):
     try:
-        return pathlib.Path(path).read_bytes()
+        with open(path, "rb") as file:
+            refuse_if_shared(file.fileno(), "The key file")
+            return file.read()
+    except NotPrivate:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no path"
     # the path is not repeated: it may be a key that was given in its place
