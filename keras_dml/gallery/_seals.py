@@ -20,6 +20,7 @@ TABLES = (
     "CREATE TABLE state (number INTEGER NOT NULL, people BLOB NOT NULL, seal BLOB NOT NULL) STRICT",
 )
 PUBLIC = b"keras-dml"  # in the place of a key: seals are checksums
+EVERYBODY = "SELECT person, id, enrolled, created, embedding FROM templates ORDER BY id"
 ROWS = "SELECT id, enrolled, created, embedding FROM templates WHERE person = ? ORDER BY id"
 
 
@@ -120,6 +121,14 @@ class Seals:
         total = _bytes(0) if state is None else state[1]
         if people != seals.keys() or total != _bytes(_sum(seals.values())):
             raise SealError("a person was dropped, added or put back")
+
+    def check_everybody(self, run):
+        """Checks the number, name and templates of all people, see `check_people`."""
+        people = dict(run("SELECT id, name FROM people").fetchall())
+        rows = {person: [] for person in people}
+        for person, *row in run(EVERYBODY):
+            rows.setdefault(person, []).append(row)
+        self.check_templates(people, rows, dict(run("SELECT person, seal FROM seals").fetchall()))
 
     def check_people(self, run, people):
         """Checks the number, name and templates of people.
