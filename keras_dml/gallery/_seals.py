@@ -41,7 +41,7 @@ class Seals:
 
     @property
     def has_key(self):
-        """Whether nobody without a key can make a seal."""
+        """True if a seal cannot be made without the key."""
         return self._key is not None
 
     def begin(self, run):
@@ -152,7 +152,7 @@ class Seals:
             people: Names by number, `{number: name}`.
             rows: `(id, enrolled, created, embedding)` of each person's templates in the order of
                 their ids, by number.
-            seals: Seal of each person, by number; None: there is none.
+            seals: Seal of each person, by number; None for a person without a seal.
         """
         for person, name in people.items():
             seal = self._seal(person, name, rows[person])

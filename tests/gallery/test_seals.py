@@ -81,6 +81,7 @@ def change(place, statement):
 
         with psycopg.connect(place["path"]) as connection:
             connection.execute("SET search_path = keras_dml, public")
+            connection.execute("SET session_replication_role = replica")  # no foreign keys
             assert connection.execute(statement).rowcount
     else:
         with contextlib.closing(sqlite3.connect(place["path"])) as connection:
