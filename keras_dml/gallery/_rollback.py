@@ -1,9 +1,9 @@
 """Counters outside a gallery: an older copy that was put in its place is noticed.
 
 A whole older copy is as valid as the gallery was then. The number of changes is therefore also kept
-where the key is: in the file of keys of a gallery on a server, or in a file next to the key file. If
-the key comes from the environment, from a keyring or as bytes, there is no such place, and an older
-copy is not noticed.
+where the key is: in the file of keys of a gallery on a server, or in a file next to the key file.
+If the key comes from the environment, from a keyring or as bytes, there is no such place, and an
+older copy is not noticed.
 """
 
 import pathlib

@@ -278,6 +278,15 @@ def test_an_older_copy_in_the_place_of_the_gallery_is_refused(with_key_file):
         store.add("carol", embeddings(1))
 
 
+def test_a_process_that_is_killed_before_it_counts_leaves_a_gallery_that_opens(with_key_file):
+    with opened(with_key_file) as store:
+        store._counter.keep = lambda number: None  # as if it were killed before
+        store.remove("bob")
+    assert galleries.people(**with_key_file) == {"alice": 3}
+    with opened(with_key_file) as store:
+        store.add("carol", embeddings(1))
+
+
 def test_a_gallery_without_seals_in_the_place_of_a_sealed_one_is_refused(with_key_file):
     as_version_1(with_key_file["path"])
     with pytest.raises(ValueError, match="has no seals, but it had them"):
