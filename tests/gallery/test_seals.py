@@ -102,6 +102,14 @@ def test_changed_rows_are_refused_on_opening(place, statement):
         galleries.check(person="alice", decides_by="threshold", **place)
 
 
+@pytest.mark.parametrize("place", ENCRYPTED[:1], indirect=True)
+def test_a_person_whose_key_was_dropped_is_missed(place):
+    fill(place)
+    change(place, f"DELETE FROM keys WHERE person = {BOB}")
+    with pytest.raises(ValueError, match="the key of 'bob' is gone"):
+        galleries.people(**place)
+
+
 @pytest.mark.parametrize("place", ENCRYPTED, indirect=True)
 @pytest.mark.parametrize("statement", OF_TEMPLATES.values(), ids=OF_TEMPLATES.keys())
 def test_changed_templates_are_refused_on_opening_or_reading(place, statement):
