@@ -76,9 +76,9 @@ class Decisions:
             ValueError: If the model does not take a recording, one is `unfit`, or there is no
                 threshold.
         """
+        self._claims.check(person, client)  # at first: a refusal costs little
         limit, used = self._limit(far, threshold)
         person, known = self._enrolled(person)
-        self._claims.check(person, client)
         probes = self._embedded(recordings)
         self._claims.begin(person, client)
         scores, denied = known.scores(self._model, probes, [person])

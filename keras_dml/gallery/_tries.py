@@ -94,14 +94,15 @@ class Claims:
             person: The person claimed.
             client: Name of the client, see `checked_client`.
         """
-        if self._tries is None:
+        if self._tries is None or not isinstance(person, str):  # nobody has such a name
             return
+        condition, *values = self._database.among("people.name", [composed(person)])
         query = (
             "SELECT failures, failed FROM tries JOIN people ON people.id = tries.person "
-            "WHERE people.name = ? AND client = ?"
+            f"WHERE {condition} AND client = ?"
         )
         with self._database.reading() as run:
-            row = run(query, (composed(person), checked_client(client))).fetchone()
+            row = run(query, (*values, checked_client(client))).fetchone()
         if row is not None:
             self._refuse(*row, time.time())
 

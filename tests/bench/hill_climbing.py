@@ -24,7 +24,7 @@ from tests.bench import smoke
 FAR = 0.01  # of the card's threshold
 ENROLLED = 8  # utterances of each speaker
 QUERIES, RECORDINGS = 2000, 27
-SMOKE = {"QUERIES": 30, "RECORDINGS": 2}
+SMOKE = {"QUERIES": 12, "RECORDINGS": 1}
 FIRST_STEP = 0.05  # of the standard deviation of a channel
 LONGER, SHORTER = 1.5, 0.9  # about one success in five keeps the step
 

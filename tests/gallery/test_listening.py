@@ -40,7 +40,7 @@ def once(model, people, tmp_path_factory):
 @pytest.fixture
 def gallery(model, once, tmp_path):
     shutil.copy(once[0], tmp_path)
-    with Gallery(tmp_path / once[0].name, model) as opened:
+    with Gallery(tmp_path / once[0].name, model, tries=None) as opened:
         yield opened
 
 

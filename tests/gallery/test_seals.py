@@ -242,6 +242,31 @@ def test_a_gallery_of_an_earlier_release_is_sealed_at_the_next_opening(tmp_path)
         galleries.people(**place)
 
 
+@pytest.mark.parametrize("place", ["server", "encrypted server"], indirect=True)
+def test_a_database_of_an_earlier_release_is_sealed_at_the_next_opening(place, recwarn):
+    import psycopg
+
+    fill(place)
+    with psycopg.connect(place["path"], autocommit=True) as connection:
+        connection.execute("DROP TABLE keras_dml.tries, keras_dml.seals, keras_dml.state")
+        mark = "people enrolled by keras-dml, version 1"
+        connection.execute(f"COMMENT ON SCHEMA keras_dml IS '{mark}'")
+    if "keys" in place:
+        with contextlib.closing(sqlite3.connect(place["keys"])) as connection:
+            connection.execute("DELETE FROM counters")
+            connection.commit()
+    with opened(place) as store:
+        assert store.templates()[0] == ["alice"] * 3 + ["bob"] * 2
+        store.add("bob", embeddings(1, 3))
+        store.claims(galleries.Tries()).begin("alice", "")
+    said = [one for one in recwarn if "is sealed now" in str(one.message)]
+    assert len(said) == ("keys" in place)
+    change(place, OF_TEMPLATES["a dropped template"])
+    with opened(place) as store:
+        with pytest.raises(ValueError, match="the recordings of 'alice'"):
+            store.templates()
+
+
 def test_a_backup_of_an_earlier_release_is_copied_as_it_is(tmp_path):
     place = {"path": tmp_path / "people.db", "key": KEY}
     fill(place)

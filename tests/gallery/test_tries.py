@@ -163,6 +163,11 @@ def test_an_invalid_client_is_refused(store, client, error):
         store.claims(FEW).begin("alice", client)
 
 
+@pytest.mark.parametrize("person", ["nobody", "\ud800", "", None, 7, b"alice"])
+def test_who_is_not_enrolled_has_no_pause(store, person):
+    store.claims(FEW).check(person, "")
+
+
 @pytest.fixture
 def gallery(model, place, people):
     with Gallery(model=model, tries=FEW, **place) as gallery:
