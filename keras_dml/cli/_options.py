@@ -15,6 +15,14 @@ Distances = Annotated[
         "--distances", help="Print the model's distances in the place of closeness from 0 to 100."
     ),
 ]
+Scores = Annotated[
+    bool,
+    typer.Option(
+        "--scores",
+        help="Also print how close the recordings are. Do not show this to people who claim to be "
+        "somebody: it helps them to be accepted.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")]
 DataDir = Annotated[
     pathlib.Path | None,
@@ -196,8 +204,8 @@ Key = Annotated[
     typer.Option(
         "--key",
         metavar="FILE",
-        help="Key of an encrypted gallery, or of a new one to be encrypted: a file (`openssl rand "
-        "-base64 32 > FILE`), or keyring:NAME.",
+        help="Key of an encrypted gallery, or of a new one to be encrypted: a file (`(umask 077; "
+        "openssl rand -base64 32 > FILE)`), or keyring:NAME.",
         show_default="what KERAS_DML_GALLERY_KEY holds",
         autocompletion=_completion.paths,
     ),
