@@ -12,8 +12,9 @@ from keras_dml import __version__
 from keras_dml.cli._options import Unit
 from keras_dml.cli._serve import _errors, _guard, _schemas
 from keras_dml.cli._serve._desk import Desk
+from keras_dml.gallery import server
 
-PAGE = pathlib.Path(__file__).parent / "page"
+PAGE = pathlib.Path(server.__file__).parent / "page"
 STATIC = {  # hold nothing of the gallery
     "/": ("index.html", "text/html"),
     "/docs": ("docs.html", "text/html"),
