@@ -1,8 +1,9 @@
 """Errors as a client is told them: the library's message, without paths of this machine."""
 
 import pathlib
+import re
 
-from keras_dml.cli import _words
+from keras_dml.gallery.server.threads import Busy
 
 STATUSES = {  # the first that fits; the messages of these are written for users
     KeyError: 404,
@@ -11,11 +12,21 @@ STATUSES = {  # the first that fits; the messages of these are written for users
     TypeError: 422,
     ValueError: 422,
 }
-CLOSED = (503, "The server cannot use its gallery or its disk now; what it printed says why.")
-KINDS = (*STATUSES, OSError)
+CLOSED = (503, "The server cannot use its gallery or its disk now; its log says why.")
+BUSY = (503, "The server has too many requests. Send this one again in a second.")
+KINDS = (*STATUSES, OSError, Busy)
+WORDS = {
+    r"call `(enroll|calibrate)`": r"run `keras-dml \1`",
+    r"Call `purge` when": "Run `keras-dml people` when",
+    r"`people\(\)`": "GET /people",
+    r"`resample_hz`": "`resample`",
+    r"it is \S+ (from the nearest other recording of .*), more than the threshold of \S+": (
+        r"it is further than the threshold \1"  # no score is told
+    ),
+}
 
 
-class Told:
+class Words:
     """Gives errors a status and words.
 
     Args:
@@ -28,9 +39,12 @@ class Told:
 
     def answer(self, error):
         """Status and message of an error of `KINDS`, which may have the `files` that it names."""
+        if isinstance(error, Busy):
+            return BUSY
         status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), None)
         names = getattr(error, "files", {})
-        return CLOSED if status is None else (status, self.words(_words.text_of(error), names))
+        text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+        return CLOSED if status is None else (status, self.words(text, names))
 
     def words(self, text, names):
         """A message in words of the interface.
@@ -41,4 +55,6 @@ class Told:
         """
         for path, name in {**self._hidden, **names}.items():
             text = text.replace(str(path), name)
-        return _words.replaced(text, _words.SERVER)
+        for pattern, words in WORDS.items():
+            text = re.sub(pattern, words, text)
+        return text
