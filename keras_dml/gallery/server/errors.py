@@ -1,4 +1,4 @@
-"""Errors as a client is told them: the library's message, without paths of this machine."""
+"""Errors for clients: messages of the library without paths of this machine."""
 
 import pathlib
 import re
@@ -30,7 +30,7 @@ class Words:
     """Gives errors a status and words.
 
     Args:
-        path: Path or URL of the gallery, of which its name alone is told.
+        path: Path or URL of the gallery. Clients see its name only.
     """
 
     def __init__(self, path):

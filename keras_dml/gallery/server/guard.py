@@ -1,4 +1,4 @@
-"""What a request has to be before the server looks at it, and what every answer carries."""
+"""Checks of requests before the server looks at them, and headers of every answer."""
 
 import asyncio
 import ipaddress
@@ -38,7 +38,7 @@ class Guard:
     of people.
 
     A page of another site reaches this server through the browser of somebody who may use it: by a
-    name of its own that leads here (so the Host is checked) or across origins (so the Origin is).
+    name of that site that leads here (so the Host is checked) or across origins (so the Origin is).
 
     Args:
         app: The application within, whose routes say what is logged. It finds the `Client` under
@@ -87,6 +87,8 @@ class Guard:
         try:
             answer = self._refusal(scope, method) or self._app
             await answer(scope, _bounded(receive), send_guarded)
+        except asyncio.CancelledError:  # the server ends, and this request took too long
+            await refused(503, "The server ends.")(scope, receive, send_guarded)
         except Exception as error:
             trace = error.__traceback__
             while trace.tb_next:
@@ -190,7 +192,7 @@ def _address(host):
 
 
 def is_loopback(host):
-    """Whether an address is reached from this machine alone."""
+    """Returns whether only this machine reaches an address."""
     address = _address(host)
     return host == "localhost" if address is None else address.is_loopback
 

@@ -55,7 +55,7 @@ def serve(application, listener):
     """Serves until Ctrl-C, then ends within five seconds, whatever requests are under way.
 
     Threads cannot be stopped. If one still works for a request when the time is over, the process
-    ends without it: what a gallery acknowledged is in its file.
+    ends without it. A gallery has written everything that it acknowledged.
     """
     with contextlib.suppress(KeyboardInterrupt):
         server(application).run(sockets=[listener])

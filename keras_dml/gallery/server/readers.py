@@ -21,7 +21,7 @@ ERRORS = {"value": ValueError, "import": ImportError, "system": OSError}
 
 
 class Readers:
-    """Reads the files of requests, each request in a thread with a process of its own."""
+    """Reads the files of requests, each request in one thread with one process."""
 
     def __init__(self):
         self._idle, self._working = [], set()

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import io
 import json
 import tempfile
 
@@ -134,8 +133,6 @@ def _file(number, rows, opened):
             f"recordings[{number}] must have one row per time step, and each row one number per "
             "channel."
         )
-    written = io.BytesIO()
-    np.save(written, values, allow_pickle=False)
     file = opened.enter_context(tempfile.TemporaryFile())
-    file.write(written.getbuffer())
+    np.save(file, values, allow_pickle=False)
     return file

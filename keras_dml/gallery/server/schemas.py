@@ -1,4 +1,4 @@
-"""What the interface takes and answers, as its OpenAPI description has it. No answer holds an
+"""Fields of requests and answers, from which the OpenAPI description is made. No answer holds an
 embedding, and by default none holds a score."""
 
 from typing import Annotated, Literal
@@ -26,7 +26,7 @@ def _split(value):
 
 
 class Reading(BaseModel):
-    """How files are read. What is left out is as at the first enrollment, or said by the file."""
+    """Options for reading files. Without an option, the first enrollment or the file decides."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -114,7 +114,7 @@ class Repeated(BaseModel):
 
 
 class Enrollment(BaseModel):
-    """What became of the files."""
+    """Files that were enrolled, and files that were not."""
 
     person: str
     kept: list[str] = Field(description="Files of which a recording is enrolled.")
@@ -125,7 +125,7 @@ class Enrollment(BaseModel):
 
 
 class Decision(BaseModel):
-    """Whether a claim is accepted."""
+    """Decision on a claim."""
 
     accepted: bool
     person: str
@@ -147,7 +147,7 @@ class Candidate(BaseModel):
 
 
 class Identification(BaseModel):
-    """Who it is; `person` is null for a stranger, or if people tie."""
+    """Person who was identified; null for a stranger, or if people tie."""
 
     person: str | None
     tied: list[str] = Field(description="Nearest people who are equally near: no decision.")
@@ -165,7 +165,7 @@ class Identification(BaseModel):
 
 
 class Heard(BaseModel):
-    """What is known of a claim after so many steps."""
+    """Decision on a claim after some steps."""
 
     accepted: bool | None = Field(description="null: not decided yet; send a longer recording.")
     person: str
@@ -219,7 +219,7 @@ class Limit(BaseModel):
 
 
 class Calibration(BaseModel):
-    """What was set."""
+    """Threshold or boundary that was set."""
 
     threshold: "Threshold | None"
     boundary: Limit | None
@@ -228,13 +228,13 @@ class Calibration(BaseModel):
 
 
 class Health(BaseModel):
-    """Whether the server can answer."""
+    """State of the server."""
 
     status: Literal["ok"] = "ok"
 
 
 class Removed(BaseModel):
-    """Who was removed, and how many people are left."""
+    """Person who was removed, and the number of people left."""
 
     removed: str
     people: int
@@ -255,6 +255,6 @@ class Threshold(BaseModel):
 
 
 class Problem(BaseModel):
-    """Why there is no other answer."""
+    """Reason of a refusal."""
 
     error: str

@@ -50,8 +50,8 @@ class Tokens:
         """
         scheme, _, token = header.partition(" ")
         token, match = token.strip().encode("latin-1"), None
-        for known, client in self._clients.items():
-            if hmac.compare_digest(token, known):
+        for right, client in self._clients.items():
+            if hmac.compare_digest(token, right):
                 match = client
         return match if scheme.lower() == "bearer" else None
 
@@ -115,12 +115,12 @@ def _check_private(path, status):
         return
     if status.st_uid not in (os.geteuid(), 0):
         raise PermissionError(
-            f"{path} belongs to another user, who can change it. Make a file of your own."
+            f"{path} belongs to another user, who can change it. Copy it, and use the copy."
         )
-    others = stat.S_IRWXO
+    bits = stat.S_IRWXO
     if status.st_uid == os.geteuid():  # of root: a secret that a container's group may read
-        others |= stat.S_IRWXG
-    if status.st_mode & others:
+        bits |= stat.S_IRWXG
+    if status.st_mode & bits:
         raise PermissionError(
             f"{path} has mode {stat.S_IMODE(status.st_mode):04o}, so other users of this machine "
             f"can use it. Run: chmod 600 {path}"

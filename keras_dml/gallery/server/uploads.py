@@ -37,7 +37,7 @@ def paths(uploads, most=MOST_FILES):
         The name that each was sent under, by its path here.
 
     Raises:
-        ValueError: If there are none, too many, or one is of a kind that is not read.
+        ValueError: If there are no files, too many, or one of a kind that is not read.
     """
     if not 0 < len(uploads) <= most:
         raise ValueError(f"Send 1 to {most} files. Received {len(uploads)}.")
@@ -118,15 +118,17 @@ def _check_parquet(path):
     except ImportError:
         return  # `recordings.read` says what to install
     try:
-        found = parquet.read_metadata(path)
+        metadata = parquet.read_metadata(path)
     except (pyarrow.ArrowException, OSError):
         return  # and what is wrong with it
-    columns = [found.schema.column(i) for i in range(found.num_columns)]
-    if any("BYTE_ARRAY" in one.physical_type or one.max_repetition_level for one in columns):
+    columns = [metadata.schema.column(i) for i in range(metadata.num_columns)]
+    if any(
+        "BYTE_ARRAY" in column.physical_type or column.max_repetition_level for column in columns
+    ):
         raise ValueError(f"{path} has columns of texts or lists. Send columns of numbers alone.")
-    if found.num_rows * found.num_columns > MOST_NUMBERS:
+    if metadata.num_rows * metadata.num_columns > MOST_NUMBERS:
         raise ValueError(
-            f"{path} holds {found.num_rows:,} rows of {found.num_columns} columns; up to "
+            f"{path} holds {metadata.num_rows:,} rows of {metadata.num_columns} columns; up to "
             f"{MOST_NUMBERS:,} numbers are taken. Send shorter recordings."
         )
 
