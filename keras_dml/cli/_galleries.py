@@ -64,6 +64,9 @@ def _refuse_without_model(path):
     )
 
 
+CLIENT = ""  # of claims by commands
+
+
 def needs(person=None, *, far=None, threshold=None, may_rank=False):
     """Returns what a decision needs of a gallery, for `opened`.
 
@@ -75,7 +78,7 @@ def needs(person=None, *, far=None, threshold=None, may_rank=False):
     """
     needs_one = threshold is None and not (may_rank and far is None)
     decides_by = "threshold" if needs_one else None
-    return {"person": person, "far": far, "decides_by": decides_by}
+    return {"person": person, "far": far, "decides_by": decides_by, "client": CLIENT}
 
 
 def _explicit(reading):
