@@ -134,6 +134,13 @@ class Reader:
                 piece = dataclasses.replace(piece, units=tuple(self._units), notes=notes)
         return recordings.convert(piece, self._contract.units)
 
+    def values(self, path):
+        """Returns `longest` of a file, which may have been read ahead."""
+        values = self._ahead[path] if path in self._ahead else self.longest(path)
+        if isinstance(values, ValueError):
+            raise values
+        return values
+
     def read(self, path):
         """The recordings in a file: one, or windows as long as the model takes at most.
 
@@ -141,10 +148,7 @@ class Reader:
             FileNotFoundError: If there is no such file.
             ValueError: If the model does not take it, or it is unfit; the message names the file.
         """
-        values = self._ahead[path] if path in self._ahead else self.longest(path)
-        if isinstance(values, ValueError):
-            raise values
-        windows = self._windows(values)
+        windows = self._windows(self.values(path))
         for window in windows:
             self._check(path, window)
         for reason in self._gallery.unfit(windows).values():

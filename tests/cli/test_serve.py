@@ -202,6 +202,7 @@ def test_the_interface_describes_itself(family):
         "/people/{person}/recordings",
         "/people/{person}/verify",
         "/people/{person}/listen",
+        "/listening/{number}",
         "/people/{person}/explanation",
         "/people/{person}/rejections",
         "/people/{person}/rejections/{recording}",

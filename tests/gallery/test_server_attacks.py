@@ -16,6 +16,7 @@ import time
 import pytest
 from starlette.testclient import TestClient
 
+from keras_dml import gallery as galleries
 from keras_dml.gallery.server import guard, listening, readers, settings, tokens, uploads
 from tests.gallery import stub_server
 
@@ -226,6 +227,7 @@ def test_a_token_for_verification_may_do_nothing_else(guarded):
         ("GET", "/people"),
         ("GET", "/thresholds"),
         ("POST", "/identify"),
+        ("POST", "/people/alice/listen/recordings"),
         ("POST", "/calibration"),
         ("POST", "/people/alice/recordings"),
         ("POST", "/people/alice/rejections"),
@@ -296,6 +298,23 @@ def test_answers_hold_decisions_and_closeness_only_if_asked(client, monkeypatch)
     answer = asked.post("/people/alice/verify", files=sent())
     assert answer.json()["closeness"] == 88.0 and answer.json()["needed"] == 80.0
     assert "1.23" not in answer.text
+
+
+def test_too_many_tries_are_answered_by_a_time_to_wait(monkeypatch):
+    clients = []
+
+    class Gallery(stub_server.StubGallery):
+        def verify(self, person, recordings, *, far=None, client):
+            clients.append(client)
+            raise galleries.TooManyTries(6.2)
+
+    known = tokens.Tokens([FULL], [VERIFY])
+    application = stub_server.application(monkeypatch, Gallery(), tokens=known)
+    asked = TestClient(application, base_url=HERE)
+    for token in (FULL, VERIFY, FULL):
+        answer = asked.post("/people/alice/verify", files=sent(), headers=bearer(token))
+        assert answer.status_code == 429 and answer.headers["retry-after"] == "7"
+    assert clients[0] == clients[2] != clients[1] and FULL.decode() not in clients[0]
 
 
 # S2

@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
 from keras_dml import __version__
+from keras_dml.gallery import TooManyTries
 from keras_dml.gallery.server import errors, guard, logs, requests, schemas, uploads
 from keras_dml.gallery.server.desk import Desk
 from keras_dml.gallery.server.metrics import CONTENT_TYPE, Metrics
@@ -31,7 +32,7 @@ STATIC = {  # hold nothing of the gallery
 OPENAPI = "/openapi.json"
 OPEN = {*STATIC, OPENAPI, "/healthz", "/readyz"}
 READY_SECONDS = 2
-VERIFY_ONLY = {"verify", "listen", "prometheus"}  # names of the functions of routes
+VERIFY_ONLY = {"verify", "listen", "listen_on", "prometheus"}  # names of the functions of routes
 PROBLEMS = {
     code: {"model": schemas.Problem, "description": text}
     for code, text in {
@@ -176,11 +177,19 @@ def _add_decisions(app, desk, scores):
 
     @app.post(
         "/people/{person:path}/listen",
-        summary="Is the recording this person's, as long as it is so far?",
+        summary="Listen to the first piece of a recording: is it this person's?",
         openapi_extra=requests.described(schemas.Claim),
     )
     async def listen(person: str, client: Asker, sent: Claim) -> schemas.Heard:
         return await desk.listen(client, person, sent)
+
+    @app.post(
+        "/listening/{number}",
+        summary="Listen to the next piece of a recording",
+        openapi_extra=requests.described(schemas.Reading),
+    )
+    async def listen_on(number: str, client: Asker, sent: Recordings) -> schemas.Heard:
+        return await desk.listen_on(client, number, sent)
 
     @app.post(
         "/people/{person:path}/explanation",
@@ -238,6 +247,9 @@ def _add_errors(app, words):
         headers = {"Retry-After": "1"} if status == 503 else None
         return guard.refused(status, text, headers)
 
+    async def too_many(_, error):
+        return guard.too_many("Too many claims were rejected.", error.seconds)
+
     async def refused(_, error):
         return guard.refused(error.status_code, str(error.detail), error.headers)
 
@@ -251,5 +263,6 @@ def _add_errors(app, words):
     app.add_exception_handler(Exception, unforeseen)
     for kind in errors.KINDS:
         app.add_exception_handler(kind, known)
+    app.add_exception_handler(TooManyTries, too_many)
     app.add_exception_handler(HTTPException, refused)
     app.add_exception_handler(RequestValidationError, malformed)

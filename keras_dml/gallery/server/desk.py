@@ -7,6 +7,7 @@ import warnings
 from keras_dml import reports
 from keras_dml.gallery import files as files_of_galleries
 from keras_dml.gallery.server import schemas, uploads
+from keras_dml.gallery.server.listenings import Listenings
 from keras_dml.gallery.server.readers import Readers
 from keras_dml.gallery.server.threads import Turns
 
@@ -21,14 +22,14 @@ class Desk:
     Args:
         gallery: `Gallery`, open.
         words: `errors.Words`, which gives errors their words.
-        scores: Whether answers hold closeness.
+        scores: Whether answers hold closeness and reasons of denials.
         metrics: `Metrics`.
     """
 
     def __init__(self, gallery, words, scores, metrics):
         self._gallery, self._words, self._scores = gallery, words, scores
         self._metrics = metrics
-        self._turns, self._readers = Turns(), Readers()
+        self._turns, self._readers, self._listenings = Turns(), Readers(), Listenings()
 
     async def check(self):
         """Raises what the gallery raises if it cannot be used."""
@@ -71,7 +72,8 @@ class Desk:
         """Whether recordings are a person's."""
 
         def verify(reader, files):
-            return self._gallery.verify(person, _windows(reader, files), far=sent.fields.far)
+            windows = _windows(reader, files)
+            return self._gallery.verify(person, windows, far=sent.fields.far, client=client.name)
 
         decision, notes = await self._decide(client, sent, verify)
         self._metrics.count_decision("verify", "accepted" if decision.accepted else "rejected")
@@ -81,7 +83,7 @@ class Desk:
             closeness=self._closeness(decision.scale, decision.score),
             needed=self._closeness(decision.scale, decision.threshold),
             threshold=_number(decision.threshold),
-            denied=decision.denied,
+            denied=decision.denied if self._scores else None,
             far=decision.far,
             extrapolated=decision.extrapolated,
             provisional=decision.provisional,
@@ -93,7 +95,8 @@ class Desk:
         fields = sent.fields
 
         def identify(reader, files):
-            return self._gallery.identify(_windows(reader, files), fields.top, far=fields.far)
+            windows = _windows(reader, files)
+            return self._gallery.identify(windows, fields.top, far=fields.far, client=client.name)
 
         result, notes = await self._decide(client, sent, identify)
         answer = "somebody" if result.person else "nobody"
@@ -119,24 +122,42 @@ class Desk:
         )
 
     async def listen(self, client, person, sent):
-        """Whether a recording, as long as it is so far, is a person's."""
+        """Begins to listen to a claim, with the first piece of a recording."""
 
         def listen(reader, files):
-            listening = self._gallery.listen(person, far=sent.fields.far)
             (path,) = files
-            for window in reader.read(path):
-                listening.add(window)
-            return listening.heard
+            values = reader.values(path)
+            listening = self._gallery.listen(person, far=sent.fields.far, client=client.name)
+            heard = listening.add(values)
+            is_open = heard.accepted is None
+            return heard, self._listenings.add(client.name, listening) if is_open else None
 
-        heard, notes = await self._decide(client, sent, listen, most=1)
+        return await self._heard(client, sent, listen)
+
+    async def listen_on(self, client, number, sent):
+        """Listens to the next piece of a recording."""
+
+        def listen(reader, files):
+            (path,) = files
+            heard = self._listenings.get(client.name, number).add(reader.values(path))
+            if heard.accepted is None:
+                return heard, number
+            self._listenings.end(number)
+            return heard, None
+
+        return await self._heard(client, sent, listen)
+
+    async def _heard(self, client, sent, listen):
+        (heard, number), notes = await self._decide(client, sent, listen, most=1)
         self._metrics.count_decision("listen", heard.answer)
         return schemas.Heard(
+            id=number,
             accepted=heard.accepted,
             person=heard.person,
             steps=heard.steps,
             seconds=heard.seconds,
             closeness=self._closeness(heard.scale, heard.score),
-            denied=heard.denied,
+            denied=heard.denied if self._scores else None,
             notes=notes,
         )
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import ipaddress
+import math
 import re
 import socket
 import time
@@ -174,7 +175,7 @@ def refused(status, reason, headers=None):
 
 def too_many(reason, seconds, headers=None):
     """Answer to somebody who has to wait for some seconds."""
-    wait = max(1, round(seconds + 0.5))
+    wait = max(1, math.ceil(seconds))
     headers = {"Retry-After": str(wait), **(headers or {})}
     return refused(429, f"{reason} Wait {wait} seconds before the next request.", headers)
 

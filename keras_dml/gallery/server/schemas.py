@@ -10,6 +10,10 @@ CLOSENESS = (
     "0: as far as other people usually are; 100: as close as the same recording. null unless the "
     "server was started with --scores."
 )
+DENIED = (
+    "Whether it is nearest to a recording marked as another person's. null unless the server was "
+    "started with --scores."
+)
 NEEDED = "Closeness from which on it is accepted; null: not known, or as `closeness`."
 PROVISIONAL = "Whether the threshold is that of the model's card, for other people."
 EXTRAPOLATED = "Whether the rate is beyond what its people support: no promise."
@@ -132,7 +136,7 @@ class Decision(BaseModel):
     closeness: float | None = Field(description=CLOSENESS)
     needed: float | None = Field(description=NEEDED)
     threshold: float | None = Field(description="Accepted up to it; null if it is infinite.")
-    denied: bool = Field(description="Whether it is nearest to one marked as another person's.")
+    denied: bool | None = Field(description=DENIED)
     far: float | None = Field(description=FAR)
     extrapolated: bool = Field(description=EXTRAPOLATED)
     provisional: bool = Field(description=PROVISIONAL)
@@ -167,12 +171,13 @@ class Identification(BaseModel):
 class Heard(BaseModel):
     """Decision on a claim after some steps."""
 
-    accepted: bool | None = Field(description="null: not decided yet; send a longer recording.")
+    id: str | None = Field(description="For `POST /listening/{id}`; null if it is decided.")
+    accepted: bool | None = Field(description="null: not decided yet, send the next piece.")
     person: str
     steps: int = Field(description="Steps of whole windows.")
     seconds: float | None
     closeness: float | None = Field(description=CLOSENESS)
-    denied: bool
+    denied: bool | None = Field(description=DENIED)
     notes: list[str]
 
 
