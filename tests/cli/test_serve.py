@@ -184,6 +184,62 @@ def test_a_decision_is_explained_by_a_picture(family, gallery):
     assert answer.headers["content-type"] == "image/svg+xml" and b"<svg" in answer.content
 
 
+def test_a_person_is_renamed(family):
+    answer = family.patch("/people/alice", json={"name": "Alice B."})
+    assert answer.json() == {"renamed": "alice", "name": "Alice B."}
+    assert "Alice B." in [one["person"] for one in family.get("/people").json()]
+    assert family.patch("/people/alice", json={"name": "x"}).status_code == 404
+    assert family.patch("/people/Alice%20B.", json={"name": NAMES[1]}).status_code == 422
+    assert family.patch("/people/Alice%20B.", json={"name": "a\nb"}).status_code == 422
+
+
+def test_recordings_are_marked_as_not_a_person_s(family):
+    assert post(family, "alice", "verify", walk("alice", 9)).json()["accepted"]
+    assert post(family, "alice", "rejections", walk("alice", 9)).json()["marked"] == 1
+    assert not post(family, "alice", "verify", walk("alice", 9)).json()["accepted"]
+    (mark,) = family.get("/people/alice/rejections").json()
+    assert family.delete(f"/people/alice/rejections/{mark['id']}").json()["marked"] == 0
+    assert post(family, "alice", "verify", walk("alice", 9)).json()["accepted"]
+    assert family.delete(f"/people/alice/rejections/{mark['id']}").status_code == 404
+    assert family.get("/people").json()[0] == {"person": "alice", "recordings": 3}
+
+
+def volunteers(steps=STEPS):
+    people = [f"volunteer {i}" for i in range(PEOPLE) for _ in range(2)]
+    return people, [walk(name, i, steps=steps) for i, name in enumerate(people)]
+
+
+def test_a_threshold_is_set_by_recordings_of_people(family, gallery):
+    people, walks = volunteers()
+    found = family.post("/calibration", files=files(*walks), data={"people": people, "far": 0.1})
+    assert found.json()["threshold"]["far"] == 0.1 and found.json()["boundary"] is None
+    assert gallery.thresholds[0.1].value == found.json()["threshold"]["value"]
+    few = family.post("/calibration", files=files(*walks), data={"people": people[:-1]})
+    assert few.status_code == 422 and "80 recordings" in few.json()["error"]
+
+
+def test_a_claim_is_listened_to_over_requests(family, gallery):
+    assert post(family, "alice", "listen", walk("alice", 9)).status_code == 422  # no boundary
+    people, walks = volunteers(steps=80)
+    fields = {"people": people, "far": 0.1, "window": 0.4}
+    found = family.post("/calibration", files=files(*walks), data=fields).json()
+    assert found["boundary"]["window"] == 20 and found["threshold"] is None
+    for person, answer in (("alice", True), ("nobody", False)):
+        rows = np.loadtxt(io.BytesIO(walk(person, 9, steps=80)), delimiter=",", skiprows=1)[:, 1:]
+        pieces = [
+            {"recordings": [rows[i : i + 15].tolist()], "rate_hz": 50} for i in range(0, 80, 15)
+        ]
+        heard = family.post("/people/alice/listen", json=pieces[0]).json()
+        assert heard["accepted"] is None and heard["steps"] == 0 and heard["closeness"] is None
+        path = f"/listening/{heard['id']}"
+        for piece in pieces[1:]:
+            heard = family.post(path, json=piece).json()
+            if heard["accepted"] is not None:
+                break
+        assert heard["accepted"] is answer and heard["id"] is None
+        assert family.post(path, json=pieces[0]).status_code == 404
+
+
 def test_many_who_ask_at_once_are_answered_one_after_the_other(family, gallery):
     def enrolled_or_verified(seed):
         what = ("recordings", "verify")[seed % 2]

@@ -1,5 +1,6 @@
 """Attacks on the server that need no gallery: each fails, and others are answered meanwhile."""
 
+import asyncio
 import concurrent.futures
 import contextlib
 import http.client
@@ -329,8 +330,6 @@ def slow_file(tmp_path):
 
 
 def test_a_reading_has_a_deadline(slow_file, monkeypatch):
-    import asyncio
-
     monkeypatch.setattr(readers, "SECONDS", 1)
     start = time.monotonic()
     with pytest.raises(ValueError, match="within 1 seconds"):
@@ -339,11 +338,9 @@ def test_a_reading_has_a_deadline(slow_file, monkeypatch):
 
 
 def test_slow_files_of_one_client_leave_processes_to_others(slow_file, tmp_path, monkeypatch):
-    import asyncio
-
     fast = tmp_path / "fast.csv"
     fast.write_bytes(CSV)
-    monkeypatch.setattr(readers, "SECONDS", 20)
+    monkeypatch.setattr(readers, "SECONDS", 300)
 
     async def work():
         pool = readers.Readers()
@@ -354,8 +351,12 @@ def test_slow_files_of_one_client_leave_processes_to_others(slow_file, tmp_path,
         await asyncio.sleep(0.1)
         pieces = await pool.run("other", lambda read: read(fast))
         assert not any(one.done() for one in slow)
+        while not all(one.done() for one in slow):  # lets them end: the file is empty
+            with contextlib.suppress(OSError):
+                os.close(os.open(slow_file, os.O_WRONLY | os.O_NONBLOCK))
+            await asyncio.sleep(0.1)
         for one in slow:
-            one.cancel()
+            assert "is empty" in str(one.exception())
         return pieces
 
     assert asyncio.run(work())[0].values.shape == (30, 3)
@@ -393,11 +394,11 @@ def test_a_signal_ends_the_server_within_five_seconds(slow_file, tmp_path, perso
 
         threading.Thread(target=ask, daemon=True).start()
         time.sleep(1)
-        assert status(address) == 200
+        usual = usual_seconds(address)
         process.send_signal(number)
         start = time.monotonic()
         process.wait(60)
-        assert time.monotonic() - start < 5
+        assert time.monotonic() - start < 5 + 10 * usual
 
 
 def test_settings_of_the_environment(monkeypatch, tmp_path):
@@ -414,3 +415,25 @@ def test_settings_of_the_environment(monkeypatch, tmp_path):
             changed.setenv(f"KERAS_DML_SERVE_{name}", value)
             with pytest.raises(ValueError, match=value.replace("*", r"\*")):
                 settings.of_environment()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"\x80\x04\x95(pickle)\n",
+        b"[]\n",
+        b'["read", [{"shape": [1]}]]\n',
+        b'["read", [{"shape": [100000, 100000]}]]\n',
+        b'["read", [{"shape": [-1, 4]}]]\n',
+        b'["other", "text"]\n',
+        b"[" * 10**6,
+        b"",
+    ],
+)
+def test_a_process_that_reads_cannot_make_the_server_do_anything(tmp_path, monkeypatch, answer):
+    """As one that a file has taken over."""
+    program = tmp_path / "program"
+    program.write_bytes(answer)
+    monkeypatch.setattr(readers, "COMMAND", ["cat", str(program)])
+    with pytest.raises(ValueError, match="cannot be read"):
+        asyncio.run(readers.Readers().run("client", lambda read: read(tmp_path / "walk.csv")))

@@ -1,5 +1,6 @@
 """The socket of the server, its loop, and its end."""
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -14,8 +15,8 @@ from keras_dml.gallery.server import guard
 
 HEAD_SECONDS = 5  # for the head of a request, from the first byte or the end of the last answer
 MOST_WAITING = 256  # connections without a whole head; beyond, the oldest is closed
-SECONDS_TO_FINISH = 3  # for requests that are under way when the server ends
-SECONDS_TO_END = 4.5  # until the process ends, whatever it does
+SECONDS_TO_FINISH = 2  # for requests that are under way when the server ends
+SECONDS_TO_END = 4  # until the process ends, whatever it does
 
 
 def to(host, port, tokens=None):
@@ -91,6 +92,13 @@ class _Server(uvicorn.Server):
         timer.daemon = True
         timer.start()
         super().handle_exit(sig, frame)
+
+    async def shutdown(self, sockets=None):
+        """Ends the process if a request that was cancelled still has a thread."""
+        await super().shutdown(sockets)
+        if self._captured_signals and self.server_state.tasks:
+            await asyncio.sleep(0.1)  # the answers that the server ends
+            _end()
 
 
 def _end():

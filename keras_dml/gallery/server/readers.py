@@ -3,13 +3,13 @@
 import collections
 import contextlib
 import os
-import pickle
 import subprocess
 import sys
 import threading
 import time
 import weakref
 
+from keras_dml.gallery.server import messages
 from keras_dml.gallery.server.threads import Busy, in_thread
 
 SECONDS = 20  # for the files of one request
@@ -17,6 +17,7 @@ MOST = 8  # processes
 MOST_OF_CLIENT = 4  # of them, so that one client with slow files leaves some to the others
 MOST_WAITING = 64  # requests
 MOST_IDLE = 2  # processes that wait for the next request
+COMMAND = [sys.executable, "-m", "keras_dml.gallery.server.worker"]
 ERRORS = {"value": ValueError, "import": ImportError, "system": OSError}
 
 
@@ -79,7 +80,7 @@ class _Process:
         # the modules of this process, as `multiprocessing` does it, without its main program
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "keras_dml.gallery.server.worker"],
+            COMMAND,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -93,20 +94,20 @@ class _Process:
         timer.daemon = True
         timer.start()
         try:
-            pickle.dump((path, channels, options), self._process.stdin)
-            self._process.stdin.flush()
-            kind, answer = pickle.load(self._process.stdout)
-        except (EOFError, OSError, pickle.UnpicklingError):
-            self.is_usable = False
+            messages.write_line(self._process.stdin, [str(path), channels, options])
+            kind, answer = messages.read_line(self._process.stdout)
+            if kind == "read":
+                return messages.read_pieces(self._process.stdout, answer, path)
+            error = ERRORS[kind](answer)
+        except (EOFError, OSError, ValueError, TypeError, KeyError, RecursionError):
+            self.is_usable = False  # it was ended, or sends what it should not
             raise ValueError(
                 f"{path} cannot be read within {SECONDS} seconds. Send a shorter recording, or one "
                 "with fewer columns."
             ) from None
         finally:
             timer.cancel()
-        if kind == "read":
-            return answer
-        raise ERRORS[kind](answer)
+        raise error
 
     def kill(self):
         """Ends the process; what reads from it notices."""

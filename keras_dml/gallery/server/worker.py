@@ -1,17 +1,16 @@
 """A process that reads files of strangers for the server.
 
-It gets pickled jobs on standard input and writes pickled answers to standard output. The server
+It gets jobs on standard input and writes answers to standard output, see `messages`. The server
 ends it when a reading takes too long, which cannot be done with a thread.
 """
 
 import os
-import pickle
 import signal
 import sys
 import warnings
 
 from keras_dml import recordings
-from keras_dml.gallery.server import uploads
+from keras_dml.gallery.server import messages, uploads
 
 MEMORY = 3 * 2**30  # bytes of addresses, most of which are reserved by libraries and never used
 ORPHAN_SECONDS = 30  # after which a reading ends by itself, because the server was killed
@@ -26,14 +25,16 @@ def main():
     _limit_memory()
     while True:
         try:
-            path, channels, options = pickle.load(jobs)
+            path, channels, options = messages.read_line(jobs)
         except EOFError:
             return
         _set_alarm(ORPHAN_SECONDS)
-        answer = _answer(path, channels, options)
+        kind, answer = _answer(path, channels, options)
         _set_alarm(0)
-        pickle.dump(answer, answers)
-        answers.flush()
+        if kind == "read":
+            messages.write_pieces(answers, answer)
+        else:
+            messages.write_line(answers, [kind, answer])
 
 
 def _answer(path, channels, options):
