@@ -274,6 +274,7 @@ def test_the_interface_describes_itself(family):
     sent = described["paths"]["/people/{person}/verify"]["post"]["requestBody"]["content"]
     assert {"files", "far", "rate_hz"} <= {*sent["multipart/form-data"]["schema"]["properties"]}
     assert {"recordings", "far"} <= {*sent["application/json"]["schema"]["properties"]}
+    assert described["components"]["securitySchemes"]["HTTPBearer"]["scheme"] == "bearer"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 
@@ -32,6 +33,7 @@ STATIC = {  # hold nothing of the gallery
 OPENAPI = "/openapi.json"
 OPEN = {*STATIC, OPENAPI, "/healthz", "/readyz"}
 READY_SECONDS = 2
+TOKEN = HTTPBearer(auto_error=False, description="A token, if the server asks for one.")
 VERIFY_ONLY = {"verify", "listen", "listen_on", "prometheus"}  # names of the functions of routes
 PROBLEMS = {
     code: {"model": schemas.Problem, "description": text}
@@ -87,7 +89,7 @@ def application(gallery, settings):
         docs_url=None,  # FastAPI's own loads scripts of another site
         redoc_url=None,
         responses=PROBLEMS,
-        dependencies=[Depends(_check_rights)],
+        dependencies=[Depends(TOKEN), Depends(_check_rights)],
     )
     _add_state(app, desk, metrics)
     _add_decisions(app, desk, settings.scores)
