@@ -19,6 +19,10 @@ STATIC = {  # hold nothing of the gallery
     "/docs": ("docs.html", "text/html"),
     "/page.css": ("page.css", "text/css"),
     "/page.js": ("page.js", "text/javascript"),
+    "/formats.js": ("formats.js", "text/javascript"),
+    "/sensors.js": ("sensors.js", "text/javascript"),
+    "/trace.js": ("trace.js", "text/javascript"),
+    "/worklet.js": ("worklet.js", "text/javascript"),
     "/docs.js": ("docs.js", "text/javascript"),
 }
 OPENAPI = "/openapi.json"
@@ -119,9 +123,17 @@ def _add_people(app, desk):
     def people() -> list[_schemas.Person]:
         return desk.people()
 
+    @app.get("/model", summary="What recordings the model takes")
+    def model() -> _schemas.Model:
+        return desk.model()
+
     @app.get("/thresholds", summary="The thresholds that are set, the strictest first")
     def thresholds() -> list[_schemas.Threshold]:
         return desk.thresholds()
+
+    @app.get("/people/{person:path}/recordings", summary="When recordings were enrolled")
+    def recordings(person: str) -> list[_schemas.Recording]:
+        return desk.recordings(person)
 
     @app.post("/people/{person:path}/recordings", summary="Enroll recordings of a person")
     def enroll(person: str, sent: Files) -> _schemas.Enrollment:

@@ -5,10 +5,10 @@ import io
 import threading
 import warnings
 
-from keras_dml import reports
+from keras_dml import inputs, reports
 from keras_dml.cli import _answers, _galleries
 from keras_dml.cli._options import Reading
-from keras_dml.cli._serve import _schemas, _uploads
+from keras_dml.cli._serve import _schemas, _sensors, _uploads
 
 
 class Desk:
@@ -31,6 +31,19 @@ class Desk:
         with self._lock:
             found = self._gallery.people()
         return [_schemas.Person(person=person, recordings=count) for person, count in found.items()]
+
+    def model(self):
+        """Returns what recordings the model takes."""
+        contract = inputs.of(self._gallery.model).contract
+        fields = ("channels", "units", "rate_hz", "min_steps", "max_steps")
+        values = {} if contract is None else {name: getattr(contract, name) for name in fields}
+        return _schemas.Model(**values, sensor=_sensors.sensor(contract))
+
+    def recordings(self, person):
+        """Returns the times at which recordings of a person were enrolled, in their order."""
+        with self._lock:
+            stored = self._gallery.list_recordings(person)
+        return [_schemas.Recording(created=recording.created) for recording in stored]
 
     def thresholds(self):
         """Those that are set, the strictest first."""

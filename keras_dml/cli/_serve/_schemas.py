@@ -1,5 +1,7 @@
 """What the interface answers, as its OpenAPI description has it. No answer holds an embedding."""
 
+from typing import Literal
+
 from pydantic import BaseModel, Field
 
 FAR = "False accept rate of the threshold; null for a distance of your own."
@@ -14,6 +16,25 @@ class Person(BaseModel):
 
     person: str
     recordings: int
+
+
+class Model(BaseModel):
+    """Recordings that the model takes; fields are empty if the model does not say them."""
+
+    channels: list[str] = []
+    units: list[str] = []
+    rate_hz: float | None = None
+    min_steps: int = 1
+    max_steps: int | None = None
+    sensor: Literal["microphone", "accelerometer", "linear-acceleration"] | None = Field(
+        description="Sensor of a phone that makes such recordings; null: none does."
+    )
+
+
+class Recording(BaseModel):
+    """A recording that is enrolled."""
+
+    created: str = Field(description="Time of its enrollment, in ISO 8601 and UTC.")
 
 
 class Refused(BaseModel):
