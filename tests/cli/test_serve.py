@@ -26,7 +26,7 @@ from tests.cli.browser import Browser
 HERE = "http://127.0.0.1:8000"
 TOKEN = b"0123456789abcdef"
 LOCAL = settings.Settings()
-WITH_TOKEN = settings.Settings(tokens=tokens.Tokens([TOKEN]))
+WITH_TOKEN = settings.Settings(tokens=tokens.Tokens([TOKEN]), scores=True)
 WITH_SCORES = settings.Settings(scores=True)
 PEOPLE = 40
 NAMES = ("alice", "bob/<b>&")
@@ -253,6 +253,7 @@ def test_many_who_ask_at_once_are_answered_one_after_the_other(family, gallery):
 def test_the_interface_describes_itself(family):
     described = family.get("/openapi.json").json()
     assert {*described["paths"]} == {
+        "/model",
         "/people",
         "/people/{person}",
         "/people/{person}/recordings",
@@ -578,6 +579,7 @@ def address(gallery):
 
 
 ACT = """
+const by = (id) => document.getElementById(id);
 const wait = async (done) => { while (!done()) await new Promise((go) => setTimeout(go, 20)); };
 const put = (...texts) => {
   const data = new DataTransfer();
@@ -612,7 +614,7 @@ def test_a_person_drops_a_file_and_sees_a_decision(browser, address, gallery):
     act(dropped(*(walk(NAMES[1], i) for i in range(3))))
     act(f"by('person').value = {NAMES[1]!r}; await click('enroll');")
     assert gallery.people() == {NAMES[1]: 3}
-    assert act("return by('people').tBodies[0].innerText").startswith(NAMES[1])
+    assert act("return by('people').innerText").startswith(NAMES[1])
 
     accepted = act(f"{dropped(walk(NAMES[1], 9))} return await click('verify');")
     assert accepted == f"Accepted: it is {NAMES[1]}"
@@ -622,8 +624,6 @@ def test_a_person_drops_a_file_and_sees_a_decision(browser, address, gallery):
     assert "The threshold is for FAR 2 %. " in said
     fpir = gallery.thresholds[0.02].among(1)
     assert f"up to {100 * fpir:.3g} % of strangers" in said and "FNIR" not in said
-    act("by('threshold').value = '1'; await click('identify');")
-    assert "FPIR" not in act("return by('detail').innerText")
 
     assert act("return document.documentElement.scrollWidth - innerWidth") <= 0
     assert act(UNLABELED) == []

@@ -226,6 +226,8 @@ def test_a_token_for_verification_may_do_nothing_else(guarded):
     assert answer.json()["accepted"]
     others = {
         ("GET", "/people"),
+        ("GET", "/model"),
+        ("GET", "/people/alice/recordings"),
         ("GET", "/thresholds"),
         ("POST", "/identify"),
         ("POST", "/people/alice/listen/recordings"),

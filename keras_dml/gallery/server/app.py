@@ -139,6 +139,10 @@ def _add_people(app, desk):
     async def people() -> list[schemas.Person]:
         return await desk.people()
 
+    @app.get("/model", summary="What recordings the model takes")
+    async def model() -> schemas.Model:
+        return desk.model()
+
     @app.get("/thresholds", summary="The thresholds that are set, the strictest first")
     async def thresholds() -> list[schemas.Threshold]:
         return await desk.thresholds()
@@ -150,6 +154,10 @@ def _add_people(app, desk):
     )
     async def calibrate(client: Asker, sent: Volunteers) -> schemas.Calibration:
         return await desk.calibrate(client, sent)
+
+    @app.get("/people/{person:path}/recordings", summary="When recordings were enrolled")
+    async def recordings(person: str) -> list[schemas.Recording]:
+        return await desk.recordings(person)
 
     @app.post(
         "/people/{person:path}/recordings",

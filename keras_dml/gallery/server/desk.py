@@ -6,7 +6,7 @@ import warnings
 
 from keras_dml import reports
 from keras_dml.gallery import files as files_of_galleries
-from keras_dml.gallery.server import schemas, uploads
+from keras_dml.gallery.server import schemas, sensors, uploads
 from keras_dml.gallery.server.listenings import Listenings
 from keras_dml.gallery.server.readers import Readers
 from keras_dml.gallery.server.threads import Turns
@@ -39,6 +39,20 @@ class Desk:
         """Who is enrolled."""
         counts = await self._turns.run(self._gallery.people)
         return [schemas.Person(person=name, recordings=count) for name, count in counts.items()]
+
+    def model(self):
+        """Recordings that the model takes."""
+        from keras_dml import inputs  # loads a backend
+
+        contract = inputs.of(self._gallery.model).contract
+        fields = ("channels", "units", "rate_hz", "min_steps", "max_steps")
+        values = {} if contract is None else {name: getattr(contract, name) for name in fields}
+        return schemas.Model(**values, sensor=sensors.sensor(contract))
+
+    async def recordings(self, person):
+        """Times at which recordings of a person were enrolled, in their order."""
+        stored = await self._turns.run(self._gallery.list_recordings, person)
+        return [schemas.Recording(created=recording.created) for recording in stored]
 
     async def thresholds(self):
         """Those that are set, the strictest first."""

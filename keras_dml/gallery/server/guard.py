@@ -28,6 +28,8 @@ HEADERS = {
     "frame-ancestors 'none'",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "accelerometer=(self), camera=(), geolocation=(), gyroscope=(self), "
+    "microphone=(self)",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }

@@ -103,6 +103,25 @@ class Person(BaseModel):
     recordings: int
 
 
+class Model(BaseModel):
+    """Recordings that the model takes; fields are empty if the model does not say them."""
+
+    channels: list[str] = []
+    units: list[str] = []
+    rate_hz: float | None = None
+    min_steps: int = 1
+    max_steps: int | None = None
+    sensor: Literal["microphone", "accelerometer", "linear-acceleration"] | None = Field(
+        description="Sensor of a phone that makes such recordings; null: none does."
+    )
+
+
+class Recording(BaseModel):
+    """A recording that is enrolled."""
+
+    created: str = Field(description="Time of its enrollment, in ISO 8601 and UTC.")
+
+
 class Refused(BaseModel):
     """A file that was not enrolled, and why."""
 

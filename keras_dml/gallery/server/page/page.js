@@ -1,9 +1,16 @@
-"use strict";
-// The page on a gallery: sends recordings, shows answers. All text goes in as text, never as HTML.
+// The page on a gallery: records, sends recordings, shows answers. All text goes in as text, never
+// as HTML.
+import { csv, wav } from "./formats.js";
+import { SensorError, allowMotion, pause, recordMotion, recordSound } from "./sensors.js";
+import { drawMotion, drawSound } from "./trace.js";
 
 const by = (id) => document.getElementById(id);
 let token = "";
-let dropped = [];
+let model = { channels: [], sensor: null };
+let chosen = [];
+let answered = false; // whether the chosen files have an answer: the next recording replaces them
+let recordings = 0; // that this page has made
+const recorded = new WeakSet(); // files that this page has made
 
 class Refused extends Error {}
 
@@ -33,22 +40,24 @@ const warned = (one) =>
       ? ", extrapolated: no promise"
       : "";
 const promised = (one) => `${percent(one.far)}${warned(one)}`;
+const SECONDS = { usual: 6, most: 60 }; // of a recording
 const limited = (found) =>
   found.far === null ? "" : ` The threshold is for FAR ${promised(found)}.`;
 const personPath = (person, rest = "") => `people/${encodeURIComponent(person)}${rest}`;
 
 const form = () => {
-  if (!dropped.length) throw new Refused("Drop a recording first, or choose a file.");
+  if (!chosen.length) throw new Refused("Record first, drop a recording, or choose a file.");
   const data = new FormData();
-  for (const file of dropped) data.append("files", file);
+  for (const file of chosen) data.append("files", file);
   const own = by("threshold").value.trim();
-  const fields = {
-    channels: by("channels").value.trim(),
-    rate_hz: by("rate").value.trim(),
-    resample: by("resample").checked ? "true" : "",
-    threshold: own,
-    far: own ? "" : by("far").value,
-  };
+  const reading = chosen.every((file) => recorded.has(file))
+    ? { resample: "true" } // sensors have other rates than models, and uneven times
+    : {
+        channels: by("channels").value.trim(),
+        rate_hz: by("rate").value.trim(),
+        resample: by("resample").checked ? "true" : "",
+      };
+  const fields = { ...reading, threshold: own, far: own ? "" : by("far").value };
   for (const [name, value] of Object.entries(fields)) if (value) data.append(name, value);
   return data;
 };
@@ -66,10 +75,10 @@ const say = (answer, detail, kind = "") => {
   by("answer").textContent = answer;
   by("answer").className = kind;
   by("detail").textContent = detail;
-  by("scores").replaceChildren();
-  by("notes").replaceChildren();
+  for (const id of ["progress-of", "scores", "notes"]) by(id).replaceChildren();
   by("why").hidden = true;
   by("result").hidden = false;
+  by("result").scrollIntoView({ block: "nearest" });
 };
 
 const note = (texts) => texts.forEach((text) => element("li", text, by("notes")));
@@ -159,6 +168,9 @@ const enroll = async () => {
   note(found.refused.map((one) => one.reason));
   note(found.notes);
   await listPeople();
+  if (!found.enrolled) return;
+  await showDays(person, by("progress-of"));
+  choose([]);
 };
 
 const remove = async (person) => {
@@ -168,21 +180,60 @@ const remove = async (person) => {
   await listPeople();
 };
 
+const day = new Intl.DateTimeFormat("en", {
+  weekday: "short",
+  year: "numeric",
+  month: "short",
+  day: "numeric",
+});
+const time = new Intl.DateTimeFormat("en", { timeStyle: "short" });
+const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+
+// The recordings of a person by the day of this device, and the hint of `keras-dml enroll`: all of
+// two or more recordings are of one day.
+const showDays = async (person, parent) => {
+  const found = await (await ask(personPath(person, "/recordings"))).json();
+  const days = {};
+  for (const { created } of found) {
+    const moment = new Date(created);
+    (days[day.format(moment)] ??= []).push(time.format(moment));
+  }
+  parent.replaceChildren();
+  const list = element("ul", "", parent, "plain days");
+  for (const [name, times] of Object.entries(days)) {
+    const row = element("li", "", list);
+    element("span", name, row, "name");
+    element("span", plural(times.length, "recording"), row, "count");
+    element("span", [...new Set(times)].join(", "), row, "small wide");
+  }
+  if (found.length < 2 || Object.keys(days).length > 1) return;
+  const more = KINDS[model.sensor]?.word ?? "recording";
+  const hint = element("p", "", parent, "notice");
+  element("strong", `One more ${more} on another day.`, hint);
+  hint.append(
+    ` All recordings of ${person} are of one day, and recordings of a person differ more from ` +
+      "one day to another.",
+  );
+};
+
 const listPeople = async () => {
   const found = await (await ask("people")).json();
   by("people").hidden = !found.length;
   by("nobody").hidden = found.length > 0;
   by("names").replaceChildren();
-  const body = by("people").tBodies[0];
-  body.replaceChildren();
+  by("people").replaceChildren();
   for (const { person, recordings } of found) {
     element("option", "", by("names")).value = person;
-    const row = element("tr", "", body);
-    element("td", person, row);
-    element("td", recordings, row);
-    const button = element("button", "Remove", element("td", "", row));
+    const row = element("li", "", by("people"));
+    element("strong", person, row, "name");
+    const button = element("button", "Remove", row);
+    button.type = "button";
     button.setAttribute("aria-label", `Remove ${person}`);
     button.addEventListener("click", () => work(() => remove(person)));
+    const days = element("details", "", row, "wide");
+    element("summary", plural(recordings, "recording"), days);
+    const list = element("div", "", days);
+    days.addEventListener("toggle", () => days.open && work(() => showDays(person, list)));
   }
 };
 
@@ -201,29 +252,158 @@ const listThresholds = async () => {
       "has one; it is provisional. Or give a distance of your own.";
 };
 
+const KINDS = {
+  microphone: {
+    button: "Record speech",
+    word: "recording",
+    advice: "Speak in your usual voice until the time is over.",
+    sensor: "the microphone",
+    delay: 0,
+    draw: drawSound,
+    async record(seconds, show, signal) {
+      const { samples, rate } = await recordSound(model.rate_hz, seconds, show, signal);
+      return [wav(samples, rate), "wav"];
+    },
+  },
+  accelerometer: {
+    button: "Record a walk",
+    word: "walk",
+    advice:
+      "Use the same phone and carry it in the same place each time, such as the right trouser " +
+      "pocket. Walk until the time is over. The screen must stay on.",
+    sensor: "the motion sensors",
+    delay: 5, // to put the phone into a pocket
+    draw: drawMotion,
+    async record(seconds, show, signal) {
+      const axes = model.channels.map((channel) => channel.toLowerCase().at(-1));
+      const withGravity = model.sensor === "accelerometer";
+      const rows = await recordMotion(axes, withGravity, seconds, show, signal);
+      return [csv(rows, model.channels), "csv"];
+    },
+  },
+};
+KINDS["linear-acceleration"] = KINDS.accelerometer;
+
+const offer = async () => {
+  model = await (await ask("model")).json();
+  const kind = KINDS[model.sensor];
+  by("recorder").hidden = !kind || !isSecureContext;
+  by("insecure").hidden = !kind || isSecureContext;
+  if (!kind) return;
+  by("insecure").textContent =
+    `This page was opened over plain HTTP, so the browser does not give it ${kind.sensor}. Open ` +
+    "it over HTTPS, or at 127.0.0.1 on the server's own machine. You can still choose files.";
+  by("record").textContent = kind.button;
+  by("advice").textContent = kind.advice;
+  const least = model.min_steps / model.rate_hz;
+  const most = model.max_steps ? Math.floor(model.max_steps / model.rate_hz) : SECONDS.most;
+  by("seconds").value = Math.max(1, Math.min(most, Math.max(SECONDS.usual, Math.ceil(2 * least))));
+  by("delay").value = kind.delay;
+};
+
+const numberIn = (id, name) => {
+  if (!by(id).checkValidity() || by(id).value === "") {
+    by(id).focus();
+    throw new Refused(`${name} must be a number from ${by(id).min} to ${by(id).max}.`);
+  }
+  return Number(by(id).value);
+};
+
+let cancel = null; // ends the recording that is under way
+
+const record = async () => {
+  const kind = KINDS[model.sensor];
+  const [seconds, delay] = [numberIn("seconds", "Seconds"), numberIn("delay", "Countdown")];
+  const controller = new AbortController();
+  const { signal } = controller;
+  cancel = () => controller.abort();
+  if (kind.draw === drawMotion) await allowMotion();
+  const lock = await navigator.wakeLock?.request("screen").catch(() => null);
+  by("running").hidden = false;
+  by("progress").max = seconds;
+  by("progress").value = 0;
+  by("state").textContent = "";
+  by("left").textContent = "";
+  try {
+    const draw = kind.draw(by("trace"), seconds);
+    for (let left = delay; left > 0; left -= 1) {
+      by("left").textContent = `Starts in ${left} s`;
+      await pause(1000, signal);
+    }
+    by("state").textContent = `Recording ${seconds} s.`;
+    by("left").textContent = `${seconds} s left`;
+    const show = (now, values) => {
+      draw(now, values);
+      by("progress").value = now;
+      by("left").textContent = `${Math.max(0, Math.ceil(seconds - now))} s left`;
+    };
+    const [content, suffix] = await kind.record(seconds, show, signal);
+    recordings += 1;
+    const file = new File([content], `recording-${recordings}.${suffix}`);
+    recorded.add(file);
+    choose(answered ? [file] : [...chosen, file]);
+    by("state").textContent = `${file.name} is ready: ${seconds} s.`;
+    navigator.vibrate?.(300);
+  } catch (error) {
+    by("state").textContent = "";
+    if (!signal.aborted) throw error;
+    by("state").textContent = "The recording was canceled.";
+  } finally {
+    cancel = null;
+    by("running").hidden = true;
+    await lock?.release();
+  }
+};
+
 const refresh = async () => {
+  await offer();
   await listPeople();
   await listThresholds();
   by("access").hidden = true;
 };
 
 const work = async (task) => {
-  const buttons = [...document.querySelectorAll("button")];
+  const focused = document.activeElement;
+  const buttons = [...document.querySelectorAll("button:not(#cancel)")];
   buttons.forEach((button) => (button.disabled = true));
   document.body.setAttribute("aria-busy", "true");
   try {
     await task();
   } catch (error) {
-    say("No answer", error instanceof Refused ? error.message : "The server cannot be reached.");
+    const isSensor = error instanceof SensorError;
+    const isExpected = isSensor || error instanceof Refused;
+    say(
+      isSensor ? "No recording" : "No answer",
+      isExpected ? error.message : "The server cannot be reached.",
+    );
   } finally {
     document.querySelectorAll("button").forEach((button) => (button.disabled = false));
     document.body.removeAttribute("aria-busy");
+    if (document.activeElement === document.body) focused?.focus({ preventScroll: true });
   }
 };
 
+const decide = (task) =>
+  work(async () => {
+    await task();
+    answered = true;
+  });
+
 const choose = (files) => {
-  dropped = [...files];
-  by("chosen").textContent = dropped.map((file) => file.name).join(", ");
+  chosen = [...files];
+  answered = false;
+  by("chosen").replaceChildren();
+  for (const file of chosen) {
+    const row = element("li", "", by("chosen"));
+    element("span", file.name, row, "name");
+    const button = element("button", "Leave out", row);
+    button.type = "button";
+    button.setAttribute("aria-label", `Leave out ${file.name}`);
+    button.addEventListener("click", () => {
+      choose(chosen.filter((other) => other !== file));
+      by("files").focus();
+    });
+  }
 };
 
 const drop = by("drop");
@@ -240,12 +420,15 @@ drop.addEventListener("drop", (event) => {
   choose(event.dataTransfer.files);
 });
 by("files").addEventListener("change", (event) => choose(event.target.files));
-by("identify").addEventListener("click", () => work(identify));
-by("verify").addEventListener("click", () => work(verify));
+by("record").addEventListener("click", () => work(record));
+by("cancel").addEventListener("click", () => cancel?.());
+document.addEventListener("keydown", (event) => event.key === "Escape" && cancel?.());
+by("identify").addEventListener("click", () => decide(identify));
+by("verify").addEventListener("click", () => decide(verify));
 by("enroll").addEventListener("click", () => work(enroll));
 by("ask").addEventListener("submit", (event) => {
   event.preventDefault();
-  work(by("person").value.trim() ? verify : identify);
+  decide(by("person").value.trim() ? verify : identify);
 });
 by("access").addEventListener("submit", (event) => {
   event.preventDefault();
