@@ -48,18 +48,6 @@ TRAIN = {
     r"`replace=True`": "--replace",
     **_TIMES,
 }
-SERVER = {
-    r"call `(enroll|calibrate)`": r"run `keras-dml \1`",
-    r"Call `purge` when": "Run `keras-dml people` when",
-    r"`people\(\)`": "GET /people",
-    r"--rate-hz": "`rate_hz`",
-    r"--resample|`resample_hz`": "`resample`",
-    r"--channels": "`channels`",
-    r"--time-unit": "`time_unit`",
-    r"--max-gap": "`max_gap`",
-    r"--time ('[^']*')": r"`time` \1",
-    r"--time\b": "`time`",
-}
 
 
 class Reworded(ValueError):

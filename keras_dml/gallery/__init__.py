@@ -23,6 +23,8 @@ _HOME = {
     "Scale": "_closeness",
     "StoredRecording": "_results",
     "Threshold": "_results",
+    "TooManyTries": "_tries",
+    "Tries": "_tries",
     "backup": "_backups",
     "check": "_without_model",
     "exists": "_without_model",

@@ -115,6 +115,7 @@ class PostgresDatabase:
                 ):
                     for statement in words.made(self._schema):
                         run(statement)
+            self._add_later_tables(run)
             self._check_kind(run)
             if not run(words.MAY_READ).fetchone()[0]:
                 raise PermissionError(
@@ -132,6 +133,19 @@ class PostgresDatabase:
             yield
         except psycopg.errors.InsufficientPrivilege:
             raise PermissionError(f"{self.path} cannot be used: {reason}.") from None
+
+    def _add_later_tables(self, run):
+        """Adds the tables that a gallery of an earlier version lacks."""
+        (mark,) = run(words.FIND_NAMESPACE).fetchone()
+        if mark not in words.LATER:
+            return
+        with self._permitted(
+            "an earlier release made its gallery, which lacks tables. Let the role that made the "
+            f"gallery open it once, and then run `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL "
+            f"TABLES IN SCHEMA {words.NAMESPACE} TO ROLE`"
+        ):
+            for statement in words.added(self._schema, mark):
+                run(statement)
 
     def _check_kind(self, run):
         (mark,) = run(words.FIND_NAMESPACE).fetchone()
@@ -170,6 +184,10 @@ class PostgresDatabase:
         with self._transaction() as run:
             run("UPDATE changes SET number = number + 1")  # the next writer waits here
             yield run
+
+    def counting(self):
+        """A change of what is counted about claims, for which other writers do not wait."""
+        return self._transaction()
 
     @contextlib.contextmanager
     def reading(self):

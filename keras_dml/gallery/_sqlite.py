@@ -7,7 +7,8 @@ import pathlib
 import sqlite3
 import threading
 
-VERSION = 1
+VERSION = 2
+LATER = {1: {"tries"}}  # tables that files of an earlier version lack; opening adds them
 BUSY_SECONDS = 30.0  # a writer waits for another
 
 
@@ -21,6 +22,9 @@ def check_kind(run, path, schema, application, what):
         application: Number that tells such files from those of other programs.
         what: What such a file is called in error messages.
 
+    Returns:
+        The version of the file, `VERSION` or one of `LATER`.
+
     Raises:
         ValueError: If it is another database.
     """
@@ -29,17 +33,25 @@ def check_kind(run, path, schema, application, what):
     )
     if kind != application:
         raise ValueError(f"{path} is a database, but no {what} of keras-dml. Name another file.")
-    if version != VERSION:
+    if version not in (VERSION, *LATER):
         raise ValueError(
             f"{path} is a {what} of version {version}; this release reads {VERSION}. Open it with "
             "the release that wrote it."
         )
-    statements = run("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")
-    if sorted(sql for (sql,) in statements.fetchall()) != sorted(schema):
+    expected = {*schema} - {*_later(schema, version)}
+    statements = run("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+    if {sql for (sql,) in statements.fetchall()} != expected:
         raise ValueError(
             f"{path} holds tables, views or triggers that no {what} has. Somebody has changed it: "
             "do not use it."
         )
+    return version
+
+
+def _later(schema, version):
+    """Statements of a schema that make the tables which files of a version lack."""
+    tables = LATER.get(version, ())
+    return [one for one in schema if one.startswith("CREATE TABLE") and one.split()[2] in tables]
 
 
 class SQLiteFile:
@@ -92,8 +104,7 @@ class SQLiteFile:
         run = self._connection.execute
         run("PRAGMA trusted_schema = OFF")
         run("PRAGMA cell_size_check = ON")
-        if not self._is_empty():
-            self._check_kind()
+        version = VERSION if self._is_empty() else self._check_kind()
         run("PRAGMA journal_mode = WAL")
         run("PRAGMA synchronous = FULL")
         run("PRAGMA secure_delete = ON")
@@ -102,17 +113,22 @@ class SQLiteFile:
         with self.writing():
             if self._is_empty():  # else another process was first
                 run(f"PRAGMA application_id = {self._application}")
-                run(f"PRAGMA user_version = {VERSION}")
-                for statement in self._schema:
-                    run(statement)
+                self._make(self._schema)
+            elif version != VERSION:
+                self._make(_later(self._schema, self._check_kind()))
         self._check_kind()
+
+    def _make(self, statements):
+        for statement in statements:
+            self._connection.execute(statement)
+        self._connection.execute(f"PRAGMA user_version = {VERSION}")
 
     def _is_empty(self):
         return not self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
 
     def _check_kind(self):
         run = self._connection.execute
-        check_kind(run, self.path, self._schema, self._application, self._what)
+        return check_kind(run, self.path, self._schema, self._application, self._what)
 
     def close(self):
         """Closes the file."""
@@ -127,6 +143,10 @@ class SQLiteFile:
         """
         with self._transaction("BEGIN IMMEDIATE") as run:
             yield run
+
+    def counting(self):
+        """A change of what is counted about claims, as `writing`."""
+        return self._transaction("BEGIN IMMEDIATE")
 
     @contextlib.contextmanager
     def reading(self):

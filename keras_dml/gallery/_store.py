@@ -19,6 +19,7 @@ from keras_dml.gallery._places import database, is_url
 from keras_dml.gallery._removal import Removal, number_of
 from keras_dml.gallery._results import StoredRecording, Threshold
 from keras_dml.gallery._sqlite import SQLiteFile
+from keras_dml.gallery._tries import Claims
 
 APPLICATION_OF_KEYS = 0x6B646D6B  # "kdmk"
 KEYS_SCHEMA = (_encryption.TABLE,)
@@ -32,6 +33,9 @@ SCHEMA = (
     "CREATE INDEX templates_of_person ON templates (person)",
     "CREATE TABLE thresholds (far REAL PRIMARY KEY, found TEXT NOT NULL) STRICT",
     "CREATE TABLE boundaries (far REAL PRIMARY KEY, found TEXT NOT NULL) STRICT",
+    "CREATE TABLE tries (person INTEGER NOT NULL REFERENCES people ON DELETE CASCADE, client TEXT"
+    " NOT NULL, failures INTEGER NOT NULL, failed REAL NOT NULL, PRIMARY KEY (person, client))"
+    " STRICT",
 )
 ENCRYPTION = "encryption"  # row of `about`: the mark of an encrypted gallery, or null
 NUMBERS = np.dtype("<f4")
@@ -82,6 +86,14 @@ class Store(Removal):
     def close(self):
         """Closes the file or the connection."""
         self._opened.close()
+
+    def claims(self, tries):
+        """Returns the `Claims` that count rejected claims in this gallery.
+
+        Args:
+            tries: `Tries`, or None.
+        """
+        return Claims(self._database, tries)
 
     def about(self):
         """What the gallery says of itself, `{name: value}`."""
@@ -250,7 +262,8 @@ class Store(Removal):
             run("INSERT INTO people (id, name) VALUES (?, ?)", (renamed, name))
             with self._decrypting():
                 self._keys.copy(run, (row, person), (renamed, name))
-            run("UPDATE templates SET person = ? WHERE person = ?", (renamed, row))
+            for table in ("templates", "tries"):
+                run(f"UPDATE {table} SET person = ? WHERE person = ?", (renamed, row))
             if self.is_server:
                 run("UPDATE nearest SET person = ? WHERE person = ?", (renamed, row))
             run("DELETE FROM people WHERE id = ?", (row,))

@@ -14,8 +14,8 @@ import pytest
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
 from keras_dml.cli import _demo_recordings
-from keras_dml.cli._serve import _app, _listening, _sensors
 from keras_dml.contract import Contract
+from keras_dml.gallery.server import app, listening, sensors, settings
 from keras_dml.layers import InputContract, QuantileLayer
 from tests.cli.browser import Browser
 
@@ -115,16 +115,21 @@ def voices(tmp_path_factory):
 @pytest.fixture(scope="module")
 def switch(people, voices):
     names = {"walks": people, "voices": voices}
-    return Switch({name: _app.application(one, NAME) for name, one in names.items()})
+    return Switch(
+        {
+            name: app.application(one, settings.Settings(host=NAME, scores=True))
+            for name, one in names.items()
+        }
+    )
 
 
 @pytest.fixture(scope="module")
 def address(switch):
-    with _listening.to("127.0.0.1", 0) as listener:
-        server = _listening.server(switch)
+    with listening.to("127.0.0.1", 0) as listener:
+        server = listening.server(switch)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
-        yield _listening.address(listener)
+        yield listening.address(listener)
         server.should_exit = True
         thread.join()
 
@@ -213,8 +218,8 @@ def test_the_sensor_follows_from_the_model():
         (None, ["sound", "noise"], "[-1, 1]", 16_000),
     ]
     for sensor, channels, units, rate_hz in cases:
-        assert _sensors.sensor(Contract(channels, units, rate_hz)) == sensor, (channels, units)
-    assert _sensors.sensor(None) is None
+        assert sensors.sensor(Contract(channels, units, rate_hz)) == sensor, (channels, units)
+    assert sensors.sensor(None) is None
 
 
 @pytest.mark.slow
