@@ -22,6 +22,7 @@ GALLERY = {
     r"`list_recordings`": "`keras-dml recordings`",
     r"`list_rejections`": "`keras-dml reject --list`",
     r"`replace=True`": "--replace",
+    r"call `accept_older`": "run `keras-dml restore` with --key",
     r"call `calibrate_listening`": "run `keras-dml calibrate --window SECONDS`",
     r"call `(enroll|calibrate)`": r"run `keras-dml \1`",
     r"call `remove_threshold\((.+)\)`": r"run `keras-dml calibrate GALLERY --remove \1`",

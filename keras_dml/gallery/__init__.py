@@ -25,6 +25,7 @@ _HOME = {
     "Threshold": "_results",
     "TooManyTries": "_tries",
     "Tries": "_tries",
+    "accept_older": "_backups",
     "backup": "_backups",
     "check": "_without_model",
     "exists": "_without_model",

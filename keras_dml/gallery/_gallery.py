@@ -89,6 +89,7 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
         self._store = Store(path, key, keys)
         try:
             self._model = self._checked_model(found)
+            self._store.check()
         except BaseException:
             self.close()
             raise

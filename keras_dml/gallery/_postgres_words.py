@@ -8,7 +8,7 @@ import numpy as np
 NAMESPACE = "keras_dml"
 MARK = "people enrolled by keras-dml, version 2"  # comment of the schema
 LATER = {  # tables that galleries of an earlier version lack; opening adds them
-    "people enrolled by keras-dml, version 1": {"tries"},
+    "people enrolled by keras-dml, version 1": {"tries", "seals", "state"},
 }
 LOCK = 0x6B646D6C  # "kdml", of those who may make the schema
 TYPES = {  # of SQLite, in PostgreSQL's words

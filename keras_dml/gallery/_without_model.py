@@ -342,6 +342,9 @@ def check_exists(path):
         raise FileNotFoundError(f"There is no gallery {str(path)!r}.")
 
 
+@contextlib.contextmanager
 def _opened(path, key, keys):
     check_exists(path)
-    return contextlib.closing(Store(path, key, keys))
+    with contextlib.closing(Store(path, key, keys)) as store:
+        store.check()
+        yield store

@@ -911,9 +911,10 @@ def test_ctrl_c_after_a_removal_does_not_say_that_nothing_happened(
 
 def test_an_encrypted_gallery_opens_by_its_key_alone(command, model, walks, tmp_path):
     root, db, key = walks.folder(NAMES), tmp_path / "family.db", tmp_path / "family.key"
-    key.write_bytes(bytes(range(32)))
     another = tmp_path / "another.key"
-    another.write_bytes(bytes(32))
+    for file, content in ((key, bytes(range(32))), (another, bytes(32))):
+        file.touch(mode=0o600)
+        file.write_bytes(content)
     for name in NAMES:
         words = (db, name, root / name, "--model", model, "--key", key)
         assert command("enroll", *words)[0] == 0
@@ -932,6 +933,7 @@ def test_encrypted_people_are_merged_with_both_keys(command, model, walks, tmp_p
     for number, name in enumerate(NAMES):
         dbs.append(tmp_path / f"{number}.db")
         keys.append(tmp_path / f"{number}.key")
+        keys[-1].touch(mode=0o600)
         keys[-1].write_bytes(bytes([number] * 32))
         words = (dbs[-1], name, root / name, "--model", model, "--key", keys[-1])
         assert command("enroll", *words)[0] == 0

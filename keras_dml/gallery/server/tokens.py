@@ -4,10 +4,10 @@ import collections
 import dataclasses
 import hashlib
 import hmac
-import os
 import pathlib
-import stat
 import time
+
+from keras_dml.gallery._modes import refuse_if_shared
 
 SHORTEST_TOKEN = 16
 FREE = 5  # wrong tokens of an address before the first pause
@@ -98,7 +98,7 @@ def read_tokens(path):
         OSError: If the file cannot be read.
     """
     with pathlib.Path(path).open("rb") as file:
-        _check_private(path, os.fstat(file.fileno()))
+        refuse_if_shared(file.fileno(), str(path))
         lines = [line.strip() for line in file.read().splitlines()]
     tokens = [line for line in lines if line]
     if not tokens or not all(map(_is_token, tokens)):
@@ -107,24 +107,6 @@ def read_tokens(path):
             f"per line. Make one: (umask 077; openssl rand -hex 32 > {path})"
         )
     return tokens
-
-
-def _check_private(path, status):
-    """Refuses a file that others may read or change, as ssh refuses such a key."""
-    if os.name != "posix":  # permissions elsewhere are not in the mode
-        return
-    if status.st_uid not in (os.geteuid(), 0):
-        raise PermissionError(
-            f"{path} belongs to another user, who can change it. Copy it, and use the copy."
-        )
-    bits = stat.S_IRWXO
-    if status.st_uid == os.geteuid():  # of root: a secret that a container's group may read
-        bits |= stat.S_IRWXG
-    if status.st_mode & bits:
-        raise PermissionError(
-            f"{path} has mode {stat.S_IMODE(status.st_mode):04o}, so other users of this machine "
-            f"can use it. Run: chmod 600 {path}"
-        )
 
 
 def _is_token(line):
