@@ -327,6 +327,17 @@ def test_a_recording_is_canceled_and_a_silent_sensor_is_named(act):
     assert "sent nothing" in act("return by('detail').innerText;")
 
 
+def test_the_keyboard_reaches_every_control(act, browser):
+    key = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
+    order = ["seconds", "delay", "record", "files", "person", "identify", "verify", "enroll"]
+    for name in order:
+        for kind in ("keyDown", "keyUp"):
+            browser.call("Input.dispatchKeyEvent", type=kind, **key)
+        assert act("return document.activeElement.id;") == name
+        visible = "by('drop')" if name == "files" else "document.activeElement"
+        assert act(f"return getComputedStyle({visible}).outlineStyle;") == "solid"
+
+
 def test_ios_is_asked_for_the_motion_sensors(act):
     ask = "let count = 0; DeviceMotionEvent.requestPermission = async () => (count += 1, '{}');"
     denied = act(ask.format("denied") + "await click('record'); return by('detail').innerText;")

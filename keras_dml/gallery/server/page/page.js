@@ -37,6 +37,7 @@ const element = (tag, text, parent, name = "") => {
 };
 
 const shown = (value) => (value === null ? "infinite" : String(Number(value.toPrecision(4))));
+const rounded = (value) => String(Number(value.toFixed(1)));
 const percent = (rate) => `${Number((100 * rate).toPrecision(3))} %`;
 const warned = (one) =>
   one.provisional
@@ -96,8 +97,8 @@ const draw = (candidates, needed) => {
     const row = element("div", "", by("scores"), "score");
     const label = element("div", "", row, "label");
     element("span", person, label);
-    const limit = needed === null ? "" : `, ${needed.toFixed(1)} is needed`;
-    element("span", `closeness ${closeness.toFixed(1)} of 100${limit}`, label);
+    const limit = needed === null ? "" : `, ${rounded(needed)} is needed`;
+    element("span", `closeness ${rounded(closeness)} of 100${limit}`, label);
     const bar = element("div", "", row, "bar");
     bar.setAttribute("aria-hidden", "true");
     if (needed !== null) {
