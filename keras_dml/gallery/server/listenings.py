@@ -48,7 +48,7 @@ class Listenings:
         owner, _, listening = self._claims.get(number, (None, 0, None))
         if listening is None or owner != client:
             raise KeyError(
-                "There is no such claim. It is decided, nothing was sent for "
+                "The claim does not exist. It is decided, nothing was sent for "
                 f"{IDLE_SECONDS} seconds, or another server has it."
             )
         self._claims[number] = owner, time.monotonic(), listening

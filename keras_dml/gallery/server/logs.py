@@ -6,6 +6,7 @@ import json
 import logging
 
 LOGGER = logging.getLogger("keras_dml.server")
+LOGGER.setLevel(logging.INFO)
 request_id = contextvars.ContextVar("request_id", default=None)
 
 
@@ -34,7 +35,6 @@ def install():
     for name in (LOGGER.name, "uvicorn"):
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
-        logger.setLevel(logging.INFO)
     logging.getLogger("uvicorn.access").disabled = True
 
 
