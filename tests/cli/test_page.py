@@ -15,12 +15,13 @@ from keras_dml import gallery as galleries
 from keras_dml._backend import keras
 from keras_dml.cli import _demo_recordings
 from keras_dml.contract import Contract
-from keras_dml.gallery.server import app, listening, sensors, settings
+from keras_dml.gallery.server import app, listening, readers, sensors, settings, tokens
 from keras_dml.layers import InputContract, QuantileLayer
 from tests.cli.browser import Browser
 
 NAME = "people.test"  # no loopback name, so Chromium does not take its pages for secure
 WIDTHS = 390, 1280
+FULL, VERIFY = b"0123456789abcdef", b"fedcba9876543210"
 TONE_HZ, MICROPHONE_HZ, SOUND_HZ = 440, 48_000, 16_000
 WALKERS = {"ben": "s05", "Alexandra": "s21"}
 STRANGER = "s17"
@@ -114,13 +115,17 @@ def voices(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def switch(people, voices):
-    names = {"walks": people, "voices": voices}
-    return Switch(
-        {
-            name: app.application(one, settings.Settings(host=NAME, scores=True))
-            for name, one in names.items()
-        }
-    )
+    scores = settings.Settings(host=NAME, scores=True)
+    claims = settings.Settings(host=NAME, tokens=tokens.Tokens([FULL], [VERIFY]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(readers, "SECONDS", 300)  # other tests may keep the processors busy
+        yield Switch(
+            {
+                "walks": app.application(people, scores),
+                "voices": app.application(voices, scores),
+                "claims": app.application(people, claims),
+            }
+        )
 
 
 @pytest.fixture(scope="module")
@@ -223,13 +228,12 @@ def test_the_sensor_follows_from_the_model():
 
 
 @pytest.mark.slow
-def test_people_enroll_by_walking_and_a_stranger_is_rejected(act, browser, people):
+def test_people_enroll_by_walking_and_a_stranger_is_rejected(act, browser, address, switch, people):
     for name, person in WALKERS.items():
         for number in range(1, ENROLLED + 1):
             record(act, walk(person, number))
-        assert act(f"by('person').value = {name!r}; return await click('enroll');") == (
-            f"{name} is enrolled"
-        )
+        answer = act(f"by('person').value = {name!r}; return await click('enroll');")
+        assert answer == f"{name} is enrolled", act("return by('notes').innerText;")
         progress = act("return by('progress-of').innerText;")
         assert f"{ENROLLED} recordings" in progress and "One more walk on another day" in progress
         check_layout(browser)
@@ -254,6 +258,17 @@ def test_people_enroll_by_walking_and_a_stranger_is_rejected(act, browser, peopl
     assert act("return await click('identify');") == "A stranger"
     check_layout(browser)
     assert browser.complaints == []
+
+    switch.name = "claims"
+    act = opened(browser, address)
+    act(f"by('token').value = {VERIFY.decode()!r}; by('access').requestSubmit(); await idle();")
+    hidden = "['access', 'gallery', 'identify', 'enroll'].map((id) => by(id).checkVisibility())"
+    assert act(f"return {hidden};") == 4 * [False]
+    record(act, rows)
+    assert act("by('person').value = 'ben'; return await click('verify');") == "Accepted: it is ben"
+    assert act("return by('scores').children.length;") == 0
+    assert act("return by('why').checkVisibility();") is False
+    check_layout(browser)
 
 
 def test_recordings_are_listed_by_day_until_there_are_two(browser, address, switch, people):
@@ -311,6 +326,17 @@ def test_a_recording_is_canceled_and_a_silent_sensor_is_named(act):
     act("await start(5); await idle();")
     assert act("return by('answer').innerText;") == "No recording"
     assert "sent nothing" in act("return by('detail').innerText;")
+
+
+def test_the_keyboard_reaches_every_control(act, browser):
+    key = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
+    order = ["seconds", "delay", "record", "files", "person", "identify", "verify", "enroll"]
+    for name in order:
+        for kind in ("keyDown", "keyUp"):
+            browser.call("Input.dispatchKeyEvent", type=kind, **key)
+        assert act("return document.activeElement.id;") == name
+        visible = "by('drop')" if name == "files" else "document.activeElement"
+        assert act(f"return getComputedStyle({visible}).outlineStyle;") == "solid"
 
 
 def test_ios_is_asked_for_the_motion_sensors(act):

@@ -34,7 +34,8 @@ OPENAPI = "/openapi.json"
 OPEN = {*STATIC, OPENAPI, "/healthz", "/readyz"}
 READY_SECONDS = 2
 TOKEN = HTTPBearer(auto_error=False, description="A token, if the server asks for one.")
-VERIFY_ONLY = {"verify", "listen", "listen_on", "prometheus"}  # names of the functions of routes
+# Names of the functions of routes. The page asks which sensor it is to record with.
+VERIFY_ONLY = {"verify", "listen", "listen_on", "model", "prometheus"}
 PROBLEMS = {
     code: {"model": schemas.Problem, "description": text}
     for code, text in {

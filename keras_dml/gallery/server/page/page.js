@@ -12,7 +12,12 @@ let answered = false; // whether the chosen files have an answer: the next recor
 let recordings = 0; // that this page has made
 const recorded = new WeakSet(); // files that this page has made
 
-class Refused extends Error {}
+class Refused extends Error {
+  constructor(message, status = null) {
+    super(message);
+    this.status = status;
+  }
+}
 
 const ask = async (path, options = {}) => {
   const headers = token ? { Authorization: `Bearer ${token}` } : {};
@@ -20,7 +25,7 @@ const ask = async (path, options = {}) => {
   if (answer.ok) return answer;
   if (answer.status === 401) by("access").hidden = false;
   const told = await answer.json().catch(() => ({}));
-  throw new Refused(told.error || `The server answered ${answer.status}.`);
+  throw new Refused(told.error || `The server answered ${answer.status}.`, answer.status);
 };
 
 const element = (tag, text, parent, name = "") => {
@@ -31,7 +36,8 @@ const element = (tag, text, parent, name = "") => {
   return made;
 };
 
-const shown = (value) => (value === null ? "denied" : String(Number(value.toPrecision(4))));
+const shown = (value) => (value === null ? "infinite" : String(Number(value.toPrecision(4))));
+const rounded = (value) => String(Number(value.toFixed(1)));
 const percent = (rate) => `${Number((100 * rate).toPrecision(3))} %`;
 const warned = (one) =>
   one.provisional
@@ -45,11 +51,11 @@ const limited = (found) =>
   found.far === null ? "" : ` The threshold is for FAR ${promised(found)}.`;
 const personPath = (person, rest = "") => `people/${encodeURIComponent(person)}${rest}`;
 
-const form = () => {
+// The chosen files, and how they are read; for a decision also the threshold.
+const form = (decides = false) => {
   if (!chosen.length) throw new Refused("Record first, drop a recording, or choose a file.");
   const data = new FormData();
   for (const file of chosen) data.append("files", file);
-  const own = by("threshold").value.trim();
   const reading = chosen.every((file) => recorded.has(file))
     ? { resample: "true" } // sensors have other rates than models, and uneven times
     : {
@@ -57,7 +63,7 @@ const form = () => {
         rate_hz: by("rate").value.trim(),
         resample: by("resample").checked ? "true" : "",
       };
-  const fields = { ...reading, threshold: own, far: own ? "" : by("far").value };
+  const fields = { ...reading, far: decides ? by("far").value : "" };
   for (const [name, value] of Object.entries(fields)) if (value) data.append(name, value);
   return data;
 };
@@ -83,33 +89,30 @@ const say = (answer, detail, kind = "") => {
 
 const note = (texts) => texts.forEach((text) => element("li", text, by("notes")));
 
-// A line for each person; accepted is what lies in the green, from the closeness needed up.
+// Draws a bar for each person, green from the closeness that is needed. A server without --scores
+// sends no closeness.
 const draw = (candidates, needed) => {
-  for (const { person, score, closeness } of candidates) {
+  for (const { person, closeness } of candidates) {
+    if (closeness === null) continue;
     const row = element("div", "", by("scores"), "score");
     const label = element("div", "", row, "label");
     element("span", person, label);
-    const limit = needed === null ? "" : `, ${needed.toFixed(1)} is needed`;
-    const close = closeness === null ? "" : `closeness ${closeness.toFixed(1)} of 100${limit}`;
-    element("span", score === null ? "denied" : close, label);
-    if (closeness === null) continue;
+    const limit = needed === null ? "" : `, ${rounded(needed)} is needed`;
+    element("span", `closeness ${rounded(closeness)} of 100${limit}`, label);
     const bar = element("div", "", row, "bar");
     bar.setAttribute("aria-hidden", "true");
     if (needed !== null) {
       element("div", "", bar, "within").style.left = `${needed}%`;
       element("div", "", bar, "limit").style.left = `${needed}%`;
     }
-    if (score !== null) element("div", "", bar, "mark").style.left = `${closeness}%`;
+    element("div", "", bar, "mark").style.left = `${closeness}%`;
   }
 };
 
 const explain = async (person) => {
-  const data = form();
-  data.delete("far");
-  data.delete("threshold");
   try {
     const path = personPath(person, "/explanation");
-    const answer = await ask(path, { method: "POST", body: data });
+    const answer = await ask(path, { method: "POST", body: form() });
     URL.revokeObjectURL(by("picture").src);
     by("picture").src = URL.createObjectURL(await answer.blob());
     by("whose").textContent = person;
@@ -123,17 +126,17 @@ const explain = async (person) => {
 const verify = async () => {
   const person = named();
   const path = personPath(person, "/verify");
-  const found = await (await ask(path, { method: "POST", body: form() })).json();
+  const found = await (await ask(path, { method: "POST", body: form(true) })).json();
   const reason = found.denied ? "It is nearest to a recording marked as another person's." : "";
   const told = found.accepted ? `Accepted: it is ${person}` : `Rejected: not ${person}`;
   say(told, `${reason}${limited(found)}`, found.accepted ? "yes" : "no");
   draw([found], found.needed);
   note(found.notes);
-  await explain(person);
+  if (found.denied !== null) await explain(person); // null: the server has no --scores
 };
 
 const identify = async () => {
-  const found = await (await ask("identify", { method: "POST", body: form() })).json();
+  const found = await (await ask("identify", { method: "POST", body: form(true) })).json();
   const rates =
     found.fpir === null
       ? ""
@@ -153,11 +156,8 @@ const identify = async () => {
 
 const enroll = async () => {
   const person = named();
-  const data = form();
-  data.delete("far");
-  data.delete("threshold");
   const path = personPath(person, "/recordings");
-  const found = await (await ask(path, { method: "POST", body: data })).json();
+  const found = await (await ask(path, { method: "POST", body: form() })).json();
   const [count, repeated] = [found.kept.length, found.repeated.length];
   const files = count + repeated + found.refused.length;
   say(
@@ -249,7 +249,7 @@ const listThresholds = async () => {
     ? `The strictest: 95 % interval ${first.far_ci95.map(percent).join(" to ")}, ${first.people} ` +
       `people; it accepts ${percent(first.tar)} of the true claims.`
     : "None is set. Until keras-dml calibrate sets one, that of the model's card decides, if it " +
-      "has one; it is provisional. Or give a distance of your own.";
+      "has one; it is provisional.";
 };
 
 const KINDS = {
@@ -357,8 +357,14 @@ const record = async () => {
 
 const refresh = async () => {
   await offer();
-  await listPeople();
-  await listThresholds();
+  try {
+    await listPeople();
+    await listThresholds();
+  } catch (error) {
+    if (error.status !== 403) throw error;
+    // the token may only verify
+    for (const id of ["gallery", "identify", "enroll"]) by(id).hidden = true;
+  }
   by("access").hidden = true;
 };
 
@@ -435,5 +441,4 @@ by("access").addEventListener("submit", (event) => {
   token = by("token").value.trim();
   work(refresh);
 });
-by("far").addEventListener("change", () => (by("threshold").value = ""));
 work(refresh);

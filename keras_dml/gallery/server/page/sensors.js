@@ -80,7 +80,9 @@ export const recordMotion = async (axes, withGravity, seconds, show, signal) => 
       const time = event.timeStamp - start;
       add([time, ...values]);
       show(time / 1000, values);
-      if (time >= 1000 * seconds) done();
+      if (time < 1000 * seconds) return;
+      window.removeEventListener("devicemotion", hear);
+      done();
     };
     window.addEventListener("devicemotion", hear);
   };
