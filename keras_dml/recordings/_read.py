@@ -236,7 +236,7 @@ def _finished(piece, resolution, rate_hz, request):
         piece = _even.resampled(piece, resolution, request.resample_hz)
     elif piece.seconds is not None:
         _check_even(piece, resolution)
-    values = piece.values.astype(np.float32)
+    values = piece.values.astype(np.float32, copy=False)
     return Recording(
         piece.path,
         values,
