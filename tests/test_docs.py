@@ -22,6 +22,7 @@ PAGES = (
     "CONTRIBUTING.md",
     INDEX,
     DEVICES,
+    "keras_dml/gallery/DEPLOYMENT.md",
     "keras_dml/gallery/README.md",
     "keras_dml/reproduce/README.md",
     "tests/parity/README.md",

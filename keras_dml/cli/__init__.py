@@ -159,8 +159,11 @@ def _print_json(error):
     """Prints an error as an object for programs."""
     from keras_dml.cli import _console, _words
 
-    kind = type(_words.original(error)).__name__
+    error_of_library = _words.original(error)
+    kind = type(error_of_library).__name__
     fields = {"type": kind, "message": _streams.visible(_message(error)) or kind}
+    if kind == "TooManyTries":
+        fields["seconds"] = error_of_library.seconds
     with contextlib.suppress(OSError, _streams.Ended):
         _console.json_object({"error": fields})
 

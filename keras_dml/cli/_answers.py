@@ -23,6 +23,13 @@ def answered():
                 _console.note(_console.plain(f"Note: {said}"))
 
 
+def score(value):
+    """Returns a distance or a closeness as programs get it, see `number`: rounded to four digits,
+    because more of them help only people who try to be accepted."""
+    value = number(value)
+    return None if value is None else float(f"{value:.4g}")
+
+
 def number(value):
     """A number as JSON has it: None for infinity, the score of a person who is denied, or for no
     number."""

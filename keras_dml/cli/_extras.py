@@ -23,6 +23,6 @@ def require_server():
     Raises:
         ImportError: If one is missing; the message gives the command that installs it.
     """
-    modules = ("fastapi", "python_multipart", "uvicorn")
+    modules = ("fastapi", "prometheus_client", "python_multipart", "uvicorn")
     if any(importlib.util.find_spec(module) is None for module in modules):
         raise ImportError('The server needs FastAPI and uvicorn: pip install "keras-dml[serve]".')

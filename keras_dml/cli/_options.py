@@ -15,6 +15,14 @@ Distances = Annotated[
         "--distances", help="Print the model's distances in the place of closeness from 0 to 100."
     ),
 ]
+Scores = Annotated[
+    bool,
+    typer.Option(
+        "--scores",
+        help="Also print how close the recordings are. Do not show this to people who claim to be "
+        "somebody: it helps them to be accepted.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object, for programs.")]
 DataDir = Annotated[
     pathlib.Path | None,

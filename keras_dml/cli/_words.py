@@ -22,6 +22,7 @@ GALLERY = {
     r"`list_recordings`": "`keras-dml recordings`",
     r"`list_rejections`": "`keras-dml reject --list`",
     r"`replace=True`": "--replace",
+    r"call `accept_older`": "run `keras-dml restore` with --key",
     r"call `calibrate_listening`": "run `keras-dml calibrate --window SECONDS`",
     r"call `(enroll|calibrate)`": r"run `keras-dml \1`",
     r"call `remove_threshold\((.+)\)`": r"run `keras-dml calibrate GALLERY --remove \1`",
@@ -47,18 +48,6 @@ TRAIN = {
     r"`(rate|resample)_hz`": r"--\1-hz",
     r"`replace=True`": "--replace",
     **_TIMES,
-}
-SERVER = {
-    r"call `(enroll|calibrate)`": r"run `keras-dml \1`",
-    r"Call `purge` when": "Run `keras-dml people` when",
-    r"`people\(\)`": "GET /people",
-    r"--rate-hz": "`rate_hz`",
-    r"--resample|`resample_hz`": "`resample`",
-    r"--channels": "`channels`",
-    r"--time-unit": "`time_unit`",
-    r"--max-gap": "`max_gap`",
-    r"--time ('[^']*')": r"`time` \1",
-    r"--time\b": "`time`",
 }
 
 

@@ -39,6 +39,7 @@ def run(
     max_gap: _options.MaxGap = None,
     key: _options.Key = None,
     keys: _options.Keys = None,
+    scores: _options.Scores = False,
     as_json: _options.AsJson = False,
 ):
     """Listen to a recording until it is decided whether it is a person's.
@@ -46,14 +47,22 @@ def run(
     The false match rate is at most that of the boundary at whatever moment it stops, on average
     over the people that it is set on. `keras-dml calibrate --window SECONDS` sets the boundary.
 
-    Exit status: 0 accepted, 1 rejected, 2 not decided when the recording ended, or an error.
+    A recording that ends undecided counts as a rejected claim, see `keras-dml verify`.
+
+    Exit status: 0 accepted, 1 rejected, 2 not decided when the recording ended, a pause or an
+    error.
 
     Example: keras-dml listen family.db alice walk.csv --follow 5
     """
     from keras_dml.cli import _answers, _console, _galleries, _growing
 
     reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
-    needs = {"person": person, "far": far, "decides_by": "boundary"}
+    needs = {
+        "person": person,
+        "far": far,
+        "decides_by": "boundary",
+        "client": _galleries.CLIENT,
+    }
     with _answers.answered(), contextlib.ExitStack() as stack:
         opened = stack.enter_context(
             _galleries.opened(
@@ -75,14 +84,21 @@ def run(
         heard = listening.heard
         if heard.accepted is None:
             raise ValueError(
-                f"{file} ended undecided: {heard}. Give a longer recording, of up to "
-                f"{reader.duration(window * listening.boundary.windows)}."
+                f"{file} ended undecided: {heard.in_words(scores)}. Give a longer recording, of up "
+                f"to {reader.duration(window * listening.boundary.windows)}."
             )
     if as_json:
-        found = {**vars(heard), "closeness": heard.closeness}
-        del found["scale"]
-        found |= {name: _answers.number(found[name]) for name in ("score", "threshold")}
-        _console.json_object({**found, "notes": reader.notes})
+        fields = {name: getattr(heard, name) for name in ("accepted", "person", "steps", "seconds")}
+        if scores:
+            fields |= {
+                "score": _answers.score(heard.score),
+                "closeness": _answers.score(heard.closeness),
+                "threshold": _answers.score(heard.threshold),
+                "denied": heard.denied,
+            }
+        _console.json_object({**fields, "notes": reader.notes})
     else:
-        _console.echo(_console.plain(heard))
+        _console.echo(_console.plain(heard.in_words(scores)))
+        if scores and heard.scale is not None:
+            _console.echo(f"distance {heard.score:.4g}, threshold {heard.threshold:.4g}")
     _statuses.answer(heard.accepted)

@@ -47,8 +47,9 @@ def run(
 ):
     """Merge the people of another gallery into one, such as those of two phones.
 
-    Recordings that are in both are kept once, and the thresholds stay those of the first. Merging
-    again, or after it was stopped, does no harm.
+    Recordings that are in both are kept once, and the thresholds stay those of the first.
+    Recordings that `keras-dml enroll` would refuse are left out. Merging again, or after it was
+    stopped, does no harm.
 
     Exit status: 0 merged, 2 nothing was done.
 

@@ -18,11 +18,14 @@ def run(
     ],
     gallery: _options.Gallery,
     replace: _options.Replace = False,
+    key: _options.Key = None,
+    keys: _options.Keys = None,
     as_json: _options.AsJson = False,
 ):
     """Make a gallery from a copy that `keras-dml backup` wrote.
 
-    It needs no model and no key, and the copy stays as it is. --replace replaces an existing
+    It needs no model, and the copy stays as it is. An encrypted gallery needs its key: otherwise it
+    is taken for an old copy that somebody has put back, and refused. --replace replaces an existing
     gallery at one moment. People and thresholds that were added after the backup are lost then, and
     people who were removed after it are enrolled again.
 
@@ -37,7 +40,7 @@ def run(
         _console.stoppable(f"Stopped; {gallery} is as it was. Run the command again."),
         _answers.answered(),
     ):
-        galleries.restore(file, gallery, replace=replace)
+        galleries.restore(file, gallery, replace=replace, key=key, keys=keys)
     if as_json:
         _console.json_object({"backup": file, "gallery": gallery})
         return

@@ -20,9 +20,47 @@ TokenFile = Annotated[
     typer.Option(
         "--token-file",
         metavar="FILE",
-        help="File of a token that clients must give (`openssl rand -hex 32 > FILE`).",
+        help="File of tokens, one per line, that clients must give (`(umask 077; openssl rand -hex "
+        "32 > FILE)`). A client with one may do everything.",
         show_default="none is asked for",
         autocompletion=_completion.paths,
+    ),
+]
+VerifyTokenFile = Annotated[
+    str | None,
+    typer.Option(
+        "--verify-token-file",
+        metavar="FILE",
+        help="File of tokens of clients that may only verify.",
+        show_default="there are none",
+        autocompletion=_completion.paths,
+    ),
+]
+Scores = Annotated[
+    bool,
+    typer.Option(
+        "--scores",
+        help="Answer with closeness from 0 to 100, rounded, and with pictures of what made it. An "
+        "attacker who is told closeness improves a recording step by step.",
+    ),
+]
+Origins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-origin",
+        metavar="ORIGIN",
+        help="Origin of another site whose pages may ask (CORS), such as https://app.example.org. "
+        "May be repeated.",
+        show_default="none",
+    ),
+]
+Names = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-host",
+        metavar="NAME",
+        help="Further name that the server answers to, such as that of a proxy. May be repeated.",
+        show_default="its addresses only",
     ),
 ]
 
@@ -33,15 +71,21 @@ def run(
     host: Host = "127.0.0.1",
     port: Port = 8000,
     token_file: TokenFile = None,
+    verify_token_file: VerifyTokenFile = None,
+    scores: Scores = False,
+    allow_origin: Origins = None,
+    allow_host: Names = None,
     key: _options.Key = None,
     keys: _options.Keys = None,
 ):
-    """Serve a gallery to a browser: drop a recording, enroll, verify, identify, see why.
+    """Serve a gallery to a browser: drop a recording, enroll, verify, identify.
 
     The page is at /, the REST interface is described at /docs and /openapi.json. Only this machine
     reaches it, and everybody on it, unless --host says otherwise. It speaks plain HTTP, which
     others on the way can read: reach it from other machines through an SSH tunnel, or a reverse
     proxy with TLS.
+
+    The server decides by the thresholds of the gallery, and answers with decisions only.
 
     Exit status: 0 ended by Ctrl-C, 2 it could not be served.
 
@@ -51,14 +95,21 @@ def run(
 
     with _answers.answered():
         _extras.require_server()
-        from keras_dml.cli._serve import _guard, _listening
+        from keras_dml.gallery.server import listening, logs, settings
 
-        token = None if token_file is None else _guard.read_token(token_file)
-        with _listening.to(host, port, token) as listener:
+        options = settings.Settings(
+            host=host,
+            tokens=settings.of_files(token_file, verify_token_file),
+            scores=scores,
+            origins=tuple(allow_origin or ()),
+            names=tuple(allow_host or ()),
+        )
+        with listening.to(host, port, options.tokens) as listener:
             may_be_new = model is not None
             with _galleries.opened(gallery, model, may_be_new=may_be_new, key=key, keys=keys) as it:
-                from keras_dml.cli._serve import _app
+                from keras_dml.gallery.server import app
 
-                application = _app.application(it, host, token)
-                _console.echo(_console.plain(f"{_listening.address(listener)} (Ctrl-C ends it)"))
-                _listening.serve(application, listener)
+                application = app.application(it, options)
+                logs.install()
+                _console.echo(_console.plain(f"{listening.address(listener)} (Ctrl-C ends it)"))
+                listening.serve(application, listener)

@@ -108,6 +108,12 @@ def run(
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace an earlier model in the folder of --out.")
     ] = False,
+    name_people: Annotated[
+        bool,
+        typer.Option(
+            "--name-people", help="List the names of the people in the card. Else it has numbers."
+        ),
+    ] = False,
     as_json: _options.AsJson = False,
 ):
     """Train on recordings of your own: FOLDER/person/walk.csv, or FOLDER/person/session/walk.csv.
@@ -153,6 +159,7 @@ def run(
             seed=seed,
             resume=resume,
             replace=replace,
+            name_people=name_people,
         )
         for name, reason in done.refused.items():
             done.refused[name] = _words.replaced(reason, _words.TRAIN)

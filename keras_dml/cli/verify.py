@@ -18,6 +18,7 @@ def run(
     max_gap: _options.MaxGap = None,
     key: _options.Key = None,
     keys: _options.Keys = None,
+    scores: _options.Scores = False,
     distances: _options.Distances = False,
     as_json: _options.AsJson = False,
 ):
@@ -28,9 +29,10 @@ def run(
     `keras-dml calibrate` sets a threshold, that of the model's card decides, which is provisional.
 
     The rate of a threshold is that of one try. If a person may try three times, false claims are
-    accepted up to three times as often; `keras-dml card MODEL` says how often.
+    accepted up to three times as often; `keras-dml card MODEL` says how often. After some rejected
+    claims of a person there is a pause, which each further one doubles: up to an hour.
 
-    Exit status: 0 accepted, 1 rejected, 2 no decision.
+    Exit status: 0 accepted, 1 rejected, 2 no decision or a pause.
 
     Example: keras-dml verify family.db alice new.csv
     """
@@ -45,20 +47,18 @@ def run(
             recordings, notes = _galleries.observed(opened, files, reading)
             found = opened.verify(person, recordings, far=far, threshold=threshold)
     if as_json:
-        _console.json_object(
-            {
-                "accepted": found.accepted,
-                "person": found.person,
-                "score": _answers.number(found.score),
-                "closeness": found.closeness,
-                "threshold": _answers.number(found.threshold),
+        names = ("accepted", "person", "far", "extrapolated", "provisional")
+        fields = {name: getattr(found, name) for name in names}
+        if scores or distances:
+            fields |= {
+                "score": _answers.score(found.score),
+                "closeness": _answers.score(found.closeness),
+                "threshold": _answers.score(found.threshold),
                 "denied": found.denied,
-                "far": found.far,
-                "extrapolated": found.extrapolated,
-                "provisional": found.provisional,
-                "notes": notes,
             }
-        )
+        _console.json_object({**fields, "notes": notes})
     else:
-        _console.echo(_console.plain(found.in_words(distances)))
+        _console.echo(_console.plain(found.in_words(distances, scores=scores or distances)))
+        if scores and found.scale is not None and not distances:
+            _console.echo(f"distance {found.score:.4g}, threshold {found.threshold:.4g}")
     _statuses.answer(found.accepted)

@@ -13,7 +13,7 @@ import sqlite3
 from keras_dml._files import replaceable_file, staged
 from keras_dml.gallery._places import APPLICATION, is_url
 from keras_dml.gallery._sqlite import SQLiteFile, check_kind
-from keras_dml.gallery._store import KEYS_SCHEMA, SCHEMA
+from keras_dml.gallery._store import KEYS_SCHEMA, SCHEMA, Store
 from keras_dml.gallery._without_model import check_exists
 
 TABLES = SCHEMA + KEYS_SCHEMA
@@ -44,7 +44,9 @@ def backup(path: str | os.PathLike, file: str | os.PathLike, *, replace=False) -
             _copy(connection, path, file, replace)
 
 
-def restore(file: str | os.PathLike, path: str | os.PathLike, *, replace=False) -> None:
+def restore(
+    file: str | os.PathLike, path: str | os.PathLike, *, replace=False, key=None, keys=None
+) -> None:
     """Makes a gallery from a copy that `backup` wrote.
 
     A gallery that is replaced changes at one moment, also for others who use it. The people and
@@ -55,6 +57,9 @@ def restore(file: str | os.PathLike, path: str | os.PathLike, *, replace=False) 
         file: Path of the copy, which is only read.
         path: Path of the gallery's file. A gallery on a server is restored by `psql` instead.
         replace: Whether a gallery that is at `path` may be replaced.
+        key: Key of an encrypted gallery, as in `Gallery`, to accept the copy with `accept_older`.
+            None: it is not accepted.
+        keys: As in `Gallery`.
 
     Raises:
         FileNotFoundError: If the copy or the folder of the gallery does not exist.
@@ -68,6 +73,29 @@ def restore(file: str | os.PathLike, path: str | os.PathLike, *, replace=False) 
     check_exists(file)
     with _opened_to_read(file) as connection:
         _copy(connection, file, path, replace)
+    if key is not None:
+        accept_older(path, key=key, keys=keys)
+
+
+def accept_older(path: str | os.PathLike, *, key, keys=None) -> None:
+    """Accepts that an encrypted gallery is an older copy, as after a backup was restored.
+
+    The number of changes is also kept beside the key file, or in the file of keys, and a gallery
+    with fewer changes is refused.
+
+    Args:
+        path: Path of the gallery's file, or the URL of a database.
+        key: As in `Gallery`.
+        keys: As in `Gallery`.
+
+    Raises:
+        FileNotFoundError: If the gallery does not exist.
+        ValueError: If the gallery is not encrypted, is damaged, or of another key.
+        OSError: If it cannot be used.
+    """
+    check_exists(path)
+    with contextlib.closing(Store(path, key, keys)) as store:
+        store.accept_older()
 
 
 def _check_file(path, tool):

@@ -25,6 +25,7 @@ from keras_dml.gallery._closeness import scale_of
 from keras_dml.gallery._names import checked_people, composed
 from keras_dml.gallery._repeats import rows_to_mark
 from keras_dml.gallery._results import Candidate, Decision, Identification, Threshold
+from keras_dml.gallery._tries import checked_client
 
 
 class Decisions:
@@ -50,31 +51,47 @@ class Decisions:
         """
         return self._model.refused(self._listed(recordings))
 
-    def verify(self, person: str, recordings, *, far=None, threshold=None) -> Decision:
-        """Whether recordings are a person's.
+    def verify(self, person: str, recordings, *, far=None, threshold=None, client="") -> Decision:
+        """Decides whether recordings are a person's.
+
+        The result has the score, which tells somebody who tries to be accepted whether a changed
+        recording is closer. It is there because a program that calls this has the model and the
+        embeddings at hand. Do not pass it on to the person who is claimed to be somebody.
 
         Args:
             person: The person claimed.
             recordings: One recording, or several of the same moment, which are decided on together.
             far: False accept rate of the threshold, one that was calibrated; None: the smallest.
             threshold: A threshold of your own instead.
+            client: Name of the client that claims, such as a device. Rejected claims are counted
+                for each person and client, see `Tries`. An accepted claim resets the count, unless
+                only a looser threshold than the one that decides by default accepts it.
 
         Returns:
             `Decision`.
 
         Raises:
+            TooManyTries: If the claim is made during the pause after rejected claims.
             KeyError: If nobody of this name is enrolled.
             ValueError: If the model does not take a recording, one is `unfit`, or there is no
                 threshold.
         """
         limit, used = self._limit(far, threshold)
         person, known = self._enrolled(person)
-        scores, denied = known.scores(self._model, self._embedded(recordings), [person])
+        self._claims.check(person, client)
+        probes = self._embedded(recordings)
+        self._claims.begin(person, client)
+        scores, denied = known.scores(self._model, probes, [person])
         score, denied = float(scores[0]), bool(denied[0])  # NumPy would round the limit to float32
+        accepted = score <= limit and not denied
+        if accepted and score <= self._strictest(limit):
+            self._claims.accept(person, client)
         rates = {"scale": scale_of(self._model, known), **_rates(used)}
-        return Decision(score <= limit and not denied, person, score, limit, denied, **rates)
+        return Decision(accepted, person, score, limit, denied, **rates)
 
-    def identify(self, recordings, top: int = 5, *, far=None, threshold=None) -> Identification:
+    def identify(
+        self, recordings, top: int = 5, *, far=None, threshold=None, client=""
+    ) -> Identification:
         """Decides who it is, or that it is a stranger; nobody if people are equally near.
 
         Without any threshold, set or on the model's card, there is no decision: the nearest people
@@ -86,11 +103,13 @@ class Decisions:
             far: As in `verify`: the rate at which one person is taken for another. With n people
                 enrolled, a stranger is taken for somebody up to n times as often.
             threshold: A threshold of your own instead.
+            client: As in `verify`. A stranger counts as a rejected claim of the nearest person.
 
         Returns:
             `Identification`.
 
         Raises:
+            TooManyTries: If the nearest person cannot be claimed now, see `verify`.
             ValueError: If nobody is enrolled, the model does not take a recording, one is `unfit`,
                 or there is no threshold of the rate `far`.
         """
@@ -98,15 +117,20 @@ class Decisions:
         asks = far is not None or threshold is not None
         decides = asks or self.thresholds or self.provisional
         limit, used = self._limit(far, threshold) if decides else (None, None)
+        client = checked_client(client)
         probes = self._embedded(recordings)
         templates, people = self._near(probes)
         self._check_anybody(templates)
         candidates, tied = templates.nearest(self._model, probes, top)
         nearest = tuple(Candidate(person, score) for person, score in candidates)
+        if decides:
+            self._claims.begin(nearest[0].person, client)
         least = nearest[0].score  # infinite for one to whom a recording was denied
         is_near = limit is not None and math.isfinite(least) and least <= limit
         tied = tied if is_near and len(tied) > 1 else ()
         person = nearest[0].person if is_near and not tied else None
+        if person is not None and least <= self._strictest(limit):
+            self._claims.accept(person, client)
         rates = {"scale": scale_of(self._model, templates), **_rates(used)}
         if used is not None and used.is_counted and used.among(people) < 1:
             rates["fpir"] = used.among(people)
@@ -268,6 +292,13 @@ class Decisions:
             return float(threshold), None
         found = self._set(far)
         return found.value, found
+
+    def _strictest(self, limit):
+        """The largest score of an accepted claim that resets the count of rejected ones: that of
+        the threshold which decides by default, or `limit` if there is none. Otherwise somebody
+        would reset the count by claims at a loose threshold."""
+        deciding = self.deciding
+        return limit if deciding is None else deciding.value
 
     def _set(self, far):
         """The `Threshold` of a rate; None: of the smallest."""

@@ -31,7 +31,7 @@ class Keys:
     """The keys of a gallery's people, kept encrypted in a table.
 
     Args:
-        cipher: What `read_key` gave.
+        cipher: AES-256-GCM under the key of the gallery.
         gallery: What tells the gallery from any other, a string.
         apart: Database of the table; None: that of the gallery.
     """

@@ -24,6 +24,7 @@ from keras_dml.gallery._results import Enrollment, GalleryInfo
 from keras_dml.gallery._sharing import Sharing
 from keras_dml.gallery._store import Store
 from keras_dml.gallery._templates import Templates
+from keras_dml.gallery._tries import DEFAULT, Tries
 from keras_dml.gallery._without_model import described
 
 
@@ -54,9 +55,11 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
             KERAS_DML_GALLERY_KEY holds; without it nothing is encrypted.
         keys: On a server and with a key, path of the file of the people's keys: apart from the
             server and its backups, so that who is removed is forgotten there too.
+        tries: `Tries`: how many claims of a person and a client may be rejected, and how long the
+            pauses after them are. None: claims are not counted, for experiments of your own.
 
     Raises:
-        TypeError: If `model` is neither a model nor a name, or `path` is none.
+        TypeError: If `tries` is invalid, `model` is neither a model nor a name, or `path` is none.
         ValueError: If the file is no gallery, is damaged, is another model's or of another key; or
             a new gallery is given no model.
         OSError: If the file or the server cannot be used.
@@ -78,15 +81,19 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
         (None, None)
     """
 
-    def __init__(self, path, model=None, *, key=None, keys=None):
+    def __init__(self, path, model=None, *, key=None, keys=None, tries=DEFAULT):
         _check_path(path, model)
+        if not isinstance(tries, Tries | None):
+            raise TypeError(f"`tries` must be Tries or None. Received {type(tries).__name__}.")
         found = None if model is None else GalleryModel(model)  # before a file is made for it
         self._store = Store(path, key, keys)
         try:
             self._model = self._checked_model(found)
+            self._store.check()
         except BaseException:
             self.close()
             raise
+        self._claims = self._store.claims(tries)
         self._known = self._changes = None
 
     def _checked_model(self, found):

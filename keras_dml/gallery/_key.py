@@ -2,7 +2,8 @@
 
 import base64
 import os
-import pathlib
+
+from keras_dml.gallery._modes import NotPrivate, refuse_if_shared
 
 ENVIRONMENT = "KERAS_DML_GALLERY_KEY"
 KEYRING = "keyring:"
@@ -10,8 +11,33 @@ SERVICE = "keras-dml"  # of the keyring
 BYTES = 32
 
 
+class GalleryKey:
+    """The key of a gallery. Its bytes are not kept.
+
+    Args:
+        secret: 32 bytes.
+        path: Path of the file that held them, or None.
+
+    Attributes:
+        cipher: AES-256-GCM under the key.
+        seals: The key of the seals, which HKDF derives (RFC 5869).
+        path: The path.
+
+    Raises:
+        ImportError: If `cryptography` is not installed.
+    """
+
+    def __init__(self, secret, path=None):
+        self.cipher, self.path = aes(secret), path
+        from cryptography.hazmat.primitives import hashes
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+        derivation = HKDF(hashes.SHA256(), BYTES, salt=None, info=b"keras-dml seals of a gallery")
+        self.seals = derivation.derive(secret)
+
+
 def read_key(key):
-    """The cipher of a key.
+    """Reads the key of a gallery.
 
     Args:
         key: 32 bytes; the path of a file of them, raw or in base64; `"keyring:NAME"`, the password
@@ -19,23 +45,24 @@ def read_key(key):
             the environment variable KERAS_DML_GALLERY_KEY holds, in base64, if it is set.
 
     Returns:
-        AES-256-GCM under the key, or None if there is no key.
+        `GalleryKey`, or None if there is no key.
 
     Raises:
         ImportError: If `cryptography`, or the keyring, is not installed.
         TypeError: If it is none of these.
         ValueError: If what is there is no key, or the keyring has no such password.
         FileNotFoundError: If there is no such file.
+        PermissionError: If others than its owner may read the file.
     """
     if key is None:
         found = os.environ.get(ENVIRONMENT)
-        return found if found is None else _cipher(found, f"What {ENVIRONMENT} holds")
+        return found if found is None else _decoded(found, f"What {ENVIRONMENT} holds")
     if isinstance(key, bytes):
-        return _cipher(key, "`key`")
+        return _decoded(key, "`key`")
     if isinstance(key, str) and key.startswith(KEYRING):
-        return _cipher(_from_keyring(key.removeprefix(KEYRING)), "What the keyring holds")
+        return _decoded(_from_keyring(key.removeprefix(KEYRING)), "What the keyring holds")
     if isinstance(key, str | os.PathLike):
-        return _cipher(_from_file(key), "What the key file holds")
+        return _decoded(_from_file(key), "What the key file holds", key)
     raise TypeError(
         f"`key` must be {BYTES} bytes, the path of a file, or '{KEYRING}NAME'. Received "
         f"{type(key).__name__}."
@@ -44,7 +71,11 @@ def read_key(key):
 
 def _from_file(path):
     try:
-        return pathlib.Path(path).read_bytes()
+        with open(path, "rb") as file:
+            refuse_if_shared(file.fileno(), "The key file")
+            return file.read()
+    except NotPrivate:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no path"
     # the path is not repeated: it may be a key that was given in its place
@@ -67,7 +98,7 @@ def _from_keyring(name):
     return found
 
 
-def _cipher(text, where):
+def _decoded(text, where, path=None):
     if not (isinstance(text, bytes) and len(text) == BYTES):
         try:
             text = base64.b64decode(text.strip(), validate=True)
@@ -78,7 +109,7 @@ def _cipher(text, where):
             f"{where} is no key: {BYTES} random bytes, or their base64. Make one by "
             f"`openssl rand -base64 {BYTES}`."
         )
-    return aes(text)
+    return GalleryKey(text, path)
 
 
 def aes(key):

@@ -51,15 +51,25 @@ class Heard:
         is_known = self.score is not None and self.scale is not None
         return self.scale.closeness(self.score) if is_known else None
 
-    def __str__(self):
+    def in_words(self, scores=True):
+        """Returns the answer in words.
+
+        Args:
+            scores: As in `Decision.in_words`.
+        """
         said = f"{self.person} {self.answer} after {self.steps:,} steps"
         if self.seconds is not None:
             said += f" ({self.seconds:.3g} s)"
+        if not scores:
+            return said
         if self.score is not None:
             said += f": {measured_in_words(self.score, self.scale)}"
             if math.isfinite(self.threshold):
                 said += f", threshold {measured_in_words(self.threshold, self.scale)}"
         return said + (", nearest to a window marked as another person's" if self.denied else "")
+
+    def __str__(self):
+        return self.in_words()
 
 
 class Listening:
@@ -73,6 +83,7 @@ class Listening:
         gallery: The `Gallery`.
         person: The person claimed.
         boundary: `Boundary`.
+        accept: Function that is called when the claim is accepted.
 
     Attributes:
         heard: `Heard`, the last answer.
@@ -97,7 +108,8 @@ class Listening:
         (None, None)
     """
 
-    def __init__(self, gallery, person, boundary):
+    def __init__(self, gallery, person, boundary, accept):
+        self._accept = accept
         self._gallery, self._person, self._boundary = gallery, person, boundary
         self._taken = signals_of(gallery.model)
         self._rest = np.empty((0, self._taken.shape[1]), np.float32)
@@ -138,6 +150,8 @@ class Listening:
                 self.heard = self._decided(denied)
                 if self.heard.accepted is not None:
                     break
+            if self.heard.accepted:
+                self._accept()
         self._rest = steps[full * window :].copy()
         return self.heard
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 
@@ -30,23 +31,30 @@ class Listens:
         """`Boundary` by false match rate, those that `calibrate_listening` has set."""
         return self._store.boundaries()
 
-    def listen(self, person: str, *, far=None) -> Listening:
+    def listen(self, person: str, *, far=None, client="") -> Listening:
         """Listens to a claim that is decided as soon as it can be.
 
         Args:
             person: The person claimed.
             far: False match rate of the boundary, one that was set; None: the smallest.
+            client: As in `verify`. Listening that ends without a decision counts as a rejected
+                claim.
 
         Returns:
             `Listening`: give its `add` the recording as it comes.
 
         Raises:
+            TooManyTries: If the claim is made during the pause after rejected claims.
             KeyError: If nobody of this name is enrolled.
             ValueError: If no boundary is set, or none for the rate.
         """
-        limit = boundary_of(self.boundaries, far)
+        boundaries = self.boundaries
+        limit = boundary_of(boundaries, far)
         person, _ = self._enrolled(person)
-        return Listening(self, person, limit)
+        self._claims.begin(person, client)
+        resets = limit.far == min(boundaries)  # a looser boundary would reset the count for others
+        accept = partial(self._claims.accept, person, client) if resets else _pass
+        return Listening(self, person, limit, accept)
 
     def calibrate_listening(
         self, recordings, people, far: float = 0.05, *, window=None, sessions=None
@@ -109,6 +117,10 @@ class Listens:
                     probes.append(people[i])
                     claims.append(name)
         return np.stack(scores).astype(np.float64), np.array(probes), np.array(claims)
+
+
+def _pass():
+    """Leaves the count of rejected claims as it is."""
 
 
 def _window(taken, window):

@@ -10,8 +10,7 @@ import numpy as np
 
 from keras_dml import distances, inference, inputs, quality
 from keras_dml._backend import keras, ops
-from keras_dml.gallery._names import composed
-from keras_dml.zoo import reading
+from keras_dml.zoo import pseudonyms, reading
 
 IDLE = {"name", "trainable", "dtype", "stddev_range"}  # change no embedding
 
@@ -73,10 +72,9 @@ class GalleryModel:
 
     @property
     def trained_on(self):
-        """Names of the people that a model of one's own was trained on, as its card has them."""
+        """People that a user's own model was trained on: `name in trained_on`."""
         card = self.card or {}
-        data = card.get("data", {}) if card.get("is_own") else {}
-        return {*map(composed, data.get("train_subjects", ()))}
+        return pseudonyms.TrainedOn(card.get("data", {}) if card.get("is_own") else {})
 
     def index(self):
         """`Index` of the embeddings; None if the distance has no vectors for one."""

@@ -27,19 +27,20 @@ def hide_password(path):
     return _postgres_words.without_password(path) if "://" in str(path) else str(path)
 
 
-def database(path, schema, of_keys):
+def database(path, schema, of_keys, seal):
     """The database of a path or URL.
 
     Args:
         path: Path of a file, or URL.
         schema: Statements that make the tables.
         of_keys: Those that make the table of keys, which a file alone has.
+        seal: Function of a function of a statement, which seals what an earlier release wrote.
 
     Raises:
         ImportError: If it is a URL and the driver is not installed.
     """
     if not is_url(path):
-        return SQLiteFile(path, schema + of_keys, APPLICATION)
+        return SQLiteFile(path, schema + of_keys, APPLICATION, upgrade=seal)
     from keras_dml.gallery._postgres import PostgresDatabase  # needs an extra
 
-    return PostgresDatabase(path, schema)
+    return PostgresDatabase(path, schema, seal)

@@ -57,6 +57,7 @@ class PostgresDatabase:
     Args:
         url: `postgresql://user:password@host:port/database`.
         schema: Statements that make the tables, in SQLite's words.
+        upgrade: As of `SQLiteFile`.
 
     Attributes:
         path: The URL without its password.
@@ -68,10 +69,10 @@ class PostgresDatabase:
 
     is_server = True
 
-    def __init__(self, url, schema):
+    def __init__(self, url, schema, upgrade):
         words.check_password(url)
         self.path = words.without_password(url)
-        self._url, self._schema = str(url), schema
+        self._url, self._schema, self._upgrade = str(url), schema, upgrade
         self._lock = threading.RLock()
         self._index = self._counted = None
         self._is_closed = False
@@ -115,6 +116,7 @@ class PostgresDatabase:
                 ):
                     for statement in words.made(self._schema):
                         run(statement)
+            self._add_later_tables(connection)
             self._check_kind(run)
             if not run(words.MAY_READ).fetchone()[0]:
                 raise PermissionError(
@@ -132,6 +134,21 @@ class PostgresDatabase:
             yield
         except psycopg.errors.InsufficientPrivilege:
             raise PermissionError(f"{self.path} cannot be used: {reason}.") from None
+
+    def _add_later_tables(self, connection):
+        """Adds the tables that a gallery of an earlier version lacks."""
+        run = connection.execute
+        (mark,) = run(words.FIND_NAMESPACE).fetchone()
+        if mark not in words.LATER:
+            return
+        with self._permitted(
+            "an earlier release made its gallery, which lacks tables. Let the role that made the "
+            f"gallery open it once, and then run `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL "
+            f"TABLES IN SCHEMA {words.NAMESPACE} TO ROLE`"
+        ):
+            for statement in words.added(self._schema, mark):
+                run(statement)
+        self._upgrade(_in_words_of_sqlite(connection))
 
     def _check_kind(self, run):
         (mark,) = run(words.FIND_NAMESPACE).fetchone()
@@ -171,6 +188,10 @@ class PostgresDatabase:
             run("UPDATE changes SET number = number + 1")  # the next writer waits here
             yield run
 
+    def counting(self):
+        """A change of what is counted about claims, for which other writers do not wait."""
+        return self._transaction()
+
     @contextlib.contextmanager
     def reading(self):
         """A view of one moment; yields what `writing` does."""
@@ -187,14 +208,7 @@ class PostgresDatabase:
         with self._lock, self._explained():
             connection = self._live()
             with connection.transaction():
-                yield lambda query, values=(): connection.execute(
-                    query.replace("?", "%s"), values, binary=True
-                )
-
-    def changes(self):
-        """A number that is another one after any change, by this or another process."""
-        with self.reading() as run:
-            return run("SELECT number FROM changes").fetchone()
+                yield _in_words_of_sqlite(connection)
 
     def index_by(self, run, index):
         """Makes the index, if there is none, and remembers how embeddings enter it.
@@ -291,6 +305,13 @@ class PostgresDatabase:
         except psycopg.Error as error:
             kind, said = _explanation(self.path, error, if_lost)
             raise kind(said) from None
+
+
+def _in_words_of_sqlite(connection):
+    """Returns a function of a statement with the marks of SQLite and their values."""
+    return lambda query, values=(): connection.execute(
+        query.replace("?", "%s"), values, binary=True
+    )
 
 
 def _explanation(path, error, if_lost):

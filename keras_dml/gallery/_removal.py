@@ -15,11 +15,12 @@ def number_of(run, name):
 
 
 class Removal:
-    """The part of a store that removes; it needs `_database`, `_keys` and `_decrypting`."""
+    """The part of a store that removes; it needs `_database`, `_writing`, `_seals`, `_keys` and
+    `_decrypting`."""
 
     def remove(self, person):
         """Removes a person and all that is stored of them; whether there was one."""
-        with self._database.writing() as run:
+        with self._writing() as run:
             row = number_of(run, composed(person))
             if row is not None:
                 self._erase(run, row)
@@ -38,8 +39,10 @@ class Removal:
             The ids that the person does not have; if there are any, nothing is removed.
         """
         query = "SELECT id, embedding FROM templates WHERE person = ? AND enrolled = ?"
-        with self._database.writing() as run:
+        with self._writing() as run:
             row = number_of(run, composed(person))
+            if row is not None:
+                self._seals.check_people(run, {row: composed(person)})
             with self._decrypting():
                 keys = {} if row is None else self._keys.of(run, {row: composed(person)})
                 key = keys.get(row)
@@ -54,16 +57,19 @@ class Removal:
                 run("DELETE FROM templates WHERE id = ?", (number,))
             if enrolled and len(removed) == len(stored):
                 self._erase(run, row)
+            else:
+                self._seals.renew(run, row)
         self._database.forget()
         return []
 
     def _erase(self, run, row):
         self._keys.destroy(run, row)
         run("DELETE FROM people WHERE id = ?", (row,))
+        self._seals.renew(run, row)
 
     def remove_threshold(self, far):
         """Removes the threshold of a rate, if there is one."""
-        with self._database.writing() as run:
+        with self._writing() as run:
             run("DELETE FROM thresholds WHERE far = ?", (far,))
 
     def purge(self):

@@ -221,16 +221,19 @@ class Decision:
         same recording; None without a scale."""
         return None if self.scale is None else self.scale.closeness(self.score)
 
-    def in_words(self, distances=False):
+    def in_words(self, distances=False, scores=True):
         """Returns the decision in words.
 
         Args:
             distances: Whether to name the model's distances in the place of closeness.
+            scores: Whether to say how close the recordings are, and the reason of a denial.
         """
-        said = "accepted" if self.accepted else "rejected"
+        said = f"{self.person} {'accepted' if self.accepted else 'rejected'}"
+        limit = limit_in_words(self, distances)
+        if not scores:
+            return f"{said}: {limit}"
         reason = ", nearest to a recording marked as another person's" if self.denied else ""
-        measured = measured_in_words(self.score, self.scale, distances)
-        return f"{self.person} {said}: {measured}, {limit_in_words(self, distances)}{reason}"
+        return f"{said}: {measured_in_words(self.score, self.scale, distances)}, {limit}{reason}"
 
     def __str__(self):
         return self.in_words()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from keras_dml.gallery._repeats import rows_to_merge
 
 class Sharing:
     """The part of a gallery that other galleries and devices read; it needs `_store`, `_model`,
-    `_about`, `people`, `_near_to` and `_rates`."""
+    `_about`, `people`, `_apart`, `_near_to` and `_rates`."""
 
     def export_templates(self, path) -> None:
         """Writes all embeddings to a file, for `merge` or for a device.
@@ -39,6 +40,10 @@ class Sharing:
         """Adds the people of another gallery of the same model. Recordings of a person that are
         here already, by their embeddings, are not added twice. Thresholds stay those of this
         gallery.
+
+        Recordings that `enroll` would refuse because they are too far from the person's others are
+        left out, with a `UserWarning`: otherwise somebody could have recordings of their own added
+        to a person who is enrolled here.
 
         Args:
             other: The other gallery, which is not changed; or the path of a file that
@@ -78,7 +83,36 @@ class Sharing:
         people = [composed(person) for person in people]
         z = embeddings.reshape(len(people), *shape)
         rows = rows_to_merge(place, people, enrolled, z, self._near_to({*people}, z))
+        rows = self._fitting(place, rows, people, enrolled, z)
         added = self._store.add_all([people[row] for row in rows], enrolled[rows], z[rows])
         if added:
             warn_of_more(self.people(), self._rates())
         return added
+
+    def _fitting(self, place, rows, people, enrolled, z):
+        """Rows of another gallery without those that do not belong to the others of their person.
+
+        Args:
+            place: Path of the other gallery, for the warning.
+            rows: Rows that are new here.
+            people: Person of each template.
+            enrolled: Whether each is the person's own.
+            z: Embeddings, shape `(count, ...)`.
+        """
+        reasons, own = {}, {}
+        for row in rows:
+            if enrolled[row]:
+                own.setdefault(people[row], []).append(row)
+        for person, new in own.items():
+            for i, reason in self._apart(person, z[new]).items():
+                reasons[new[i]] = reason
+        if reasons:
+            warnings.warn(
+                f"{len(reasons)} recordings of {place} were left out, as `enroll` refuses them. "
+                f"The first: {next(iter(reasons.values()))}.",
+                stacklevel=3,
+            )
+        known = self.people().keys() | {
+            people[row] for row in rows if row not in reasons and enrolled[row]
+        }
+        return [row for row in rows if row not in reasons and people[row] in known]

@@ -6,19 +6,24 @@ import contextlib
 import dataclasses
 import datetime
 import json
+import pathlib
 import secrets
 import uuid
+import warnings
 
 import numpy as np
 
-from keras_dml.gallery import _encryption, _key
+from keras_dml.gallery import _encryption, _key, _rollback, _seals
 from keras_dml.gallery._boundary import Boundary
 from keras_dml.gallery._encryption import Keys, NoKeys
 from keras_dml.gallery._names import composed, recording_id
-from keras_dml.gallery._places import database, is_url
+from keras_dml.gallery._places import database, hide_password, is_url
 from keras_dml.gallery._removal import Removal, number_of
 from keras_dml.gallery._results import StoredRecording, Threshold
+from keras_dml.gallery._rollback import Counter
+from keras_dml.gallery._seals import SealError, Seals
 from keras_dml.gallery._sqlite import SQLiteFile
+from keras_dml.gallery._tries import Claims
 
 APPLICATION_OF_KEYS = 0x6B646D6B  # "kdmk"
 KEYS_SCHEMA = (_encryption.TABLE,)
@@ -32,7 +37,12 @@ SCHEMA = (
     "CREATE INDEX templates_of_person ON templates (person)",
     "CREATE TABLE thresholds (far REAL PRIMARY KEY, found TEXT NOT NULL) STRICT",
     "CREATE TABLE boundaries (far REAL PRIMARY KEY, found TEXT NOT NULL) STRICT",
+    "CREATE TABLE tries (person INTEGER NOT NULL REFERENCES people ON DELETE CASCADE, client TEXT"
+    " NOT NULL, failures INTEGER NOT NULL, failed REAL NOT NULL, PRIMARY KEY (person, client))"
+    " STRICT",
+    *_seals.TABLES,
 )
+APART_SCHEMA = (*KEYS_SCHEMA, _rollback.TABLE)
 ENCRYPTION = "encryption"  # row of `about`: the mark of an encrypted gallery, or null
 NUMBERS = np.dtype("<f4")
 NUMBER_BITS = 62  # of a person's number
@@ -56,18 +66,48 @@ class Store(Removal):
     def __init__(self, path, key=None, keys=None):
         self._key = _key.read_key(key)
         _key.check_keys(self._key, keys, is_url(path))
-        self._keys = NoKeys()
-        with contextlib.ExitStack() as opened:
-            self._database = opened.enter_context(
-                contextlib.closing(database(path, SCHEMA, KEYS_SCHEMA))
-            )
-            self._apart = None
-            if keys is not None:
-                file = SQLiteFile(keys, KEYS_SCHEMA, APPLICATION_OF_KEYS, "file of keys")
-                self._apart = opened.enter_context(contextlib.closing(file))
+        self._keys, self._seals, self._counter = NoKeys(), Seals(), Counter()
+        self._given, self._keys_path = path, keys
+        self._apart = self._checked = None
+        with contextlib.ExitStack() as self._opened:
+            self._database = self._entered(database(path, SCHEMA, KEYS_SCHEMA, self._seal_earlier))
+            self._open_keys()
             with self._database.reading() as run:
                 self._unlock(run)
-            self._opened = opened.pop_all()
+            self._opened = self._opened.pop_all()
+
+    def _entered(self, opened):
+        return self._opened.enter_context(contextlib.closing(opened))
+
+    def _open_keys(self):
+        """Opens the file of the people's keys, if there is one, unless it is open."""
+        if self._keys_path is not None and self._apart is None:
+            self._apart = self._entered(
+                SQLiteFile(
+                    self._keys_path,
+                    APART_SCHEMA,
+                    APPLICATION_OF_KEYS,
+                    "file of keys",
+                    upgrade=lambda run: None,  # the table of counters is empty at first
+                )
+            )
+
+    def _seal_earlier(self, run):
+        """Seals a gallery of an earlier release as it is, within the change of its version."""
+        self._open_keys()
+        self._unlock(run, path=self._given)
+        if self._counter.seen():
+            raise ValueError(
+                f"{hide_password(self._given)} has no seals, but it had them when this key was "
+                "used last. Somebody has changed it: restore a backup."
+            )
+        self._seals.begin(run)
+        if self._seals.has_key:
+            warnings.warn(
+                f"{hide_password(self._given)} was made by an earlier release and is sealed now: "
+                "changes by other programs are noticed from now on, earlier ones are not.",
+                stacklevel=4,
+            )
 
     @property
     def path(self):
@@ -82,6 +122,14 @@ class Store(Removal):
     def close(self):
         """Closes the file or the connection."""
         self._opened.close()
+
+    def claims(self, tries):
+        """Returns the `Claims` that count rejected claims in this gallery.
+
+        Args:
+            tries: `Tries`, or None.
+        """
+        return Claims(self._database, tries)
 
     def about(self):
         """What the gallery says of itself, `{name: value}`."""
@@ -100,33 +148,126 @@ class Store(Removal):
             if not _about(run):
                 mark = None if self._key is None else uuid.uuid4().hex
                 if mark is not None:
-                    Keys(self._key, mark, self._apart).begin(run)
+                    Keys(self._key.cipher, mark, self._apart).begin(run)
                 for name, value in (about | {ENCRYPTION: mark}).items():
                     run("INSERT INTO about VALUES (?, ?)", (name, json.dumps(value)))
+                self._unlock(run)
+                self._seals.begin(run)
             self._unlock(run)
             if self.is_server:
                 self._database.index_by(run, index)
         return self.about()
 
-    def _unlock(self, run):
-        """Checks the key of a gallery that is described."""
+    def _unlock(self, run, path=None):
+        """Checks the key of a gallery that is described.
+
+        Args:
+            run: Function of a statement.
+            path: Path of the gallery, for errors; None: that of the open database.
+        """
         about = _about(run)
         if not about:
             return
         mark = about.get(ENCRYPTION)
-        _key.check_given(self.path, mark, self._key)
-        if mark is not None:
-            keys = Keys(self._key, mark, self._apart)
-            with self._decrypting():
+        path = self.path if path is None else hide_password(path)
+        _key.check_given(path, mark, self._key)
+        if mark is not None and not self.is_encrypted:
+            keys = Keys(self._key.cipher, mark, self._apart)
+            with self._decrypting(path):
                 keys.check(run)
-            self._keys = keys
+            self._keys, self._seals = keys, Seals(self._key.seals, mark)
+            self._counter = self._counter_of(mark)
+
+    def _counter_of(self, mark):
+        """The counter outside a gallery; of one that keeps nothing if there is no place for it."""
+        if self._apart is not None:
+            return Counter(self._apart, mark)
+        if self._key.path is None:
+            return Counter()
+        path = _rollback.beside(self._key.path)
+        try:
+            file = SQLiteFile(path, (_rollback.TABLE,), APPLICATION_OF_KEYS, "file of counters")
+        except OSError:  # such as a key on a medium that cannot be written to
+            return Counter()
+        place = pathlib.Path(self._given).absolute()  # a copy elsewhere may be older
+        return Counter(self._entered(file), f"{mark} {place}")
 
     @contextlib.contextmanager
-    def _decrypting(self):
+    def _decrypting(self, path=None):
         try:
             yield
         except _encryption.DecryptionError as error:
-            raise ValueError(f"{self.path} cannot be decrypted: {error}.") from None
+            path = self.path if path is None else path
+            raise ValueError(f"{path} cannot be decrypted: {error}.") from None
+
+    @contextlib.contextmanager
+    def _unchanged(self):
+        """Says which gallery has rows that something else has changed."""
+        try:
+            yield
+        except SealError as error:
+            raise ValueError(
+                f"{self.path} is damaged, or something other than keras-dml has changed it: "
+                f"{error}. Do not use it: restore a backup."
+            ) from None
+
+    def check(self):
+        """Checks that nothing else has changed an encrypted gallery.
+
+        Raises:
+            ValueError: If something has, or the gallery is an older copy of itself.
+        """
+        with self._database.reading() as run:
+            number = self._check_rows(run)
+            self._check_number(number)
+        self._counter.keep(number)
+
+    def accept_older(self):
+        """Accepts an encrypted gallery although it is an older copy of itself."""
+        with self._database.writing() as run:
+            number = max(self._check_rows(run), self._counter.seen())
+            run("UPDATE state SET number = ?", (number,))
+            number = self._seals.sign(run)
+        self._counter.keep(number)
+
+    def _check_rows(self, run):
+        """Checks the rows of an encrypted gallery: of a file all of them after each change by
+        another connection; of a server no templates, which are checked when they are read.
+
+        Returns:
+            The number of changes of an encrypted gallery, otherwise 0.
+        """
+        if not self._seals.has_key:
+            return 0
+        with self._unchanged():
+            number = self._seals.check_state(run)
+            changes = 0 if self.is_server else self._database.changes_of_others()
+            if changes != self._checked:
+                self._seals.check_set(run)
+                if not self.is_server:
+                    people = dict(run("SELECT id, name FROM people").fetchall())
+                    self._seals.check_people(run, people)
+                self._checked = changes
+        return number
+
+    def _check_number(self, number):
+        """Raises `ValueError` if a larger number of changes was seen."""
+        if number < self._counter.seen():
+            raise ValueError(
+                f"{self.path} is an older copy of this gallery: {self._counter.seen()} changes "
+                f"were made, and it has {number}. Put the latest one back. If you restored a "
+                "backup on purpose, call `accept_older`."
+            )
+
+    @contextlib.contextmanager
+    def _writing(self):
+        """A change of sealed rows, see `writing` of the database."""
+        with self._database.writing() as run:
+            self._check_number(self._check_rows(run))
+            with self._unchanged():
+                yield run
+            number = self._seals.sign(run)
+        self._counter.keep(number)
 
     @property
     def is_encrypted(self):
@@ -140,7 +281,7 @@ class Store(Removal):
             name: Name of the value.
             value: Anything that JSON holds.
         """
-        with self._database.writing() as run:
+        with self._writing() as run:
             query = "INSERT INTO about VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
             run(query, (name, json.dumps(value)))
 
@@ -164,9 +305,10 @@ class Store(Removal):
         Returns:
             Recordings of the person enrolled now.
         """
-        with self._database.writing() as run:
+        with self._writing() as run:
             row, key = self._person(run, composed(person))
             self._insert(run, row, key, [(enrolled, _blob(one)) for one in embeddings])
+            self._seals.renew(run, row)
             count = "SELECT count(*) FROM templates WHERE person = ? AND enrolled = 1"
             return run(count, (row,)).fetchone()[0]
 
@@ -179,7 +321,7 @@ class Store(Removal):
         given, added = {}, {}
         for person, own, embedding in zip(people, enrolled, embeddings, strict=True):
             given.setdefault(composed(person), {})[bool(own), _blob(embedding)] = None
-        with self._database.writing() as run:
+        with self._writing() as run:
             for person, blobs in given.items():
                 row, key = self._person(run, person)
                 query = "SELECT enrolled, embedding FROM templates WHERE person = ?"
@@ -189,6 +331,7 @@ class Store(Removal):
                 new = [one for one in blobs if one not in known]
                 if new:
                     self._insert(run, row, key, new)
+                    self._seals.renew(run, row)
                     added[person] = len(new)
         return added
 
@@ -203,6 +346,8 @@ class Store(Removal):
         (row,) = run("SELECT id FROM people WHERE name = ?", (name,)).fetchone()
         with self._decrypting():
             keys = self._keys.of(run, {row: name})
+        if run("SELECT person FROM seals WHERE person = ?", (row,)).fetchone() is not None:
+            self._seals.check_people(run, {row: name})
         if not keys:  # a new person, or one whose removal was broken off after their key was gone
             run("DELETE FROM templates WHERE person = ?", (row,))
             keys = {row: self._keys.new(run, row, name)}
@@ -237,10 +382,11 @@ class Store(Removal):
             ValueError: If another person has the new name.
         """
         person, name = composed(person), composed(name)
-        with self._database.writing() as run:
+        with self._writing() as run:
             row = number_of(run, person)
             if row is None:
                 return False
+            self._seals.check_people(run, {row: person})
             if number_of(run, name) is not None:
                 raise ValueError(
                     f"{self.path} has a person named {name!r} already, so {person!r} keeps their "
@@ -250,10 +396,13 @@ class Store(Removal):
             run("INSERT INTO people (id, name) VALUES (?, ?)", (renamed, name))
             with self._decrypting():
                 self._keys.copy(run, (row, person), (renamed, name))
-            run("UPDATE templates SET person = ? WHERE person = ?", (renamed, row))
+            for table in ("templates", "tries"):
+                run(f"UPDATE {table} SET person = ? WHERE person = ?", (renamed, row))
             if self.is_server:
                 run("UPDATE nearest SET person = ? WHERE person = ?", (renamed, row))
             run("DELETE FROM people WHERE id = ?", (row,))
+            for number in (row, renamed):
+                self._seals.renew(run, number)
             if self._apart is None:
                 self._keys.destroy(run, row)
         if self._apart is not None:
@@ -321,19 +470,22 @@ class Store(Removal):
         if people is not None:
             condition, *values = self._database.among("people.name", map(composed, people))
         query = (
-            "SELECT people.id, people.name, templates.enrolled, templates.embedding FROM templates "
-            f"JOIN people ON people.id = templates.person WHERE {condition} "
-            "ORDER BY people.name, templates.id"
+            "SELECT people.id, people.name, templates.id, enrolled, created, embedding, seal FROM "
+            "templates JOIN people ON people.id = templates.person LEFT JOIN seals ON "
+            f"seals.person = people.id WHERE {condition} ORDER BY people.name, templates.id"
         )
         with self._database.reading() as run:
-            rows = run(query, values).fetchall()
+            stored = run(query, values).fetchall()
             with self._decrypting():
-                keys = self._keys.of(run, {row: name for row, name, *_ in rows})
+                keys = self._keys.of(run, {row: name for row, name, *_ in stored})
                 rows = [
                     (name, own, keys[row].open(sealed, own))
-                    for row, name, own, sealed in rows
+                    for row, name, _, own, _, sealed, _ in stored
                     if row in keys
                 ]
+            self._check_rows(run)
+            with self._unchanged():
+                self._seals.check_templates(*_by_person(stored))
         if len({len(blob) for _, _, blob in rows}) > 1:
             raise ValueError(f"{self.path} holds embeddings of several sizes: it is damaged.")
         names, enrolled, blobs = zip(*rows, strict=True) if rows else ((), (), ())
@@ -347,7 +499,9 @@ class Store(Removal):
 
     def changes(self):
         """A number that is another one after any change, by this or another process."""
-        return self._database.changes()
+        with self._database.reading() as run:
+            self._check_rows(run)
+            return run("SELECT number, seal FROM state").fetchone()
 
     def thresholds(self):
         """The thresholds that were set, by false accept rate."""
@@ -364,6 +518,7 @@ class Store(Removal):
     def _kept(self, table, made):
         with self._database.reading() as run:
             rows = run(f"SELECT far, found FROM {table} ORDER BY far").fetchall()
+            self._check_rows(run)
         found = {}
         for far, text in rows:
             try:
@@ -381,7 +536,7 @@ class Store(Removal):
         self._keep("boundaries", found)
 
     def _keep(self, table, found):
-        with self._database.writing() as run:
+        with self._writing() as run:
             run(
                 f"INSERT INTO {table} VALUES (?, ?) ON CONFLICT (far) DO UPDATE SET found = "
                 "excluded.found",
@@ -412,6 +567,15 @@ def _damaged_about(name):
         f"The gallery says nothing valid in the row {name[:40]!r} of its table `about`: it is "
         "damaged, or somebody has changed it. Restore a backup by `keras-dml restore`."
     )
+
+
+def _by_person(stored):
+    """Returns names, template rows and seals by the number of each person, for `Seals`."""
+    names, rows, seals = {}, {}, {}
+    for person, name, *row, seal in stored:
+        names[person], seals[person] = name, seal
+        rows.setdefault(person, []).append(row)
+    return names, rows, seals
 
 
 def _new_number():

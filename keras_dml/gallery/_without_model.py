@@ -12,6 +12,7 @@ from keras_dml.gallery._choice import boundary_of, not_calibrated, threshold_of
 from keras_dml.gallery._names import checked_name
 from keras_dml.gallery._results import GalleryInfo, StoredRecording, Threshold
 from keras_dml.gallery._store import Store
+from keras_dml.gallery._tries import DEFAULT
 
 
 def people(path: str | os.PathLike, *, key=None, keys=None) -> dict[str, int]:
@@ -206,7 +207,14 @@ def info(path: str | os.PathLike, *, key=None, keys=None) -> GalleryInfo:
 
 
 def check(
-    path: str | os.PathLike, person=None, *, far=None, decides_by=None, key=None, keys=None
+    path: str | os.PathLike,
+    person=None,
+    *,
+    far=None,
+    decides_by=None,
+    client=None,
+    key=None,
+    keys=None,
 ) -> None:
     """Checks that a gallery can answer, and loads no model.
 
@@ -215,12 +223,15 @@ def check(
         person: Name of a person who must be enrolled; None: anybody.
         far: Rate of the threshold or boundary that decides; None: the smallest.
         decides_by: `"threshold"` or `"boundary"`, which must be set; None: neither.
+        client: Name of a client that claims to be `person`, see `Gallery.verify`; None: nobody
+            claims.
         key: As in `Gallery`.
         keys: As in `Gallery`.
 
     Raises:
         FileNotFoundError: If the gallery does not exist.
         KeyError: If nobody of this name is enrolled.
+        TooManyTries: If the claim would be made during the pause after rejected claims.
         ValueError: If the threshold or boundary is not set, or the file is not a gallery, is
             damaged or of another key.
         OSError: If it cannot be used.
@@ -233,6 +244,8 @@ def check(
             boundary_of(store.boundaries(), far)
         if person is not None and not store.has(person):
             raise _unknown(store, person)
+        if person is not None and client is not None:
+            store.claims(DEFAULT).check(person, client)
 
 
 def described(store):
@@ -329,6 +342,9 @@ def check_exists(path):
         raise FileNotFoundError(f"There is no gallery {str(path)!r}.")
 
 
+@contextlib.contextmanager
 def _opened(path, key, keys):
     check_exists(path)
-    return contextlib.closing(Store(path, key, keys))
+    with contextlib.closing(Store(path, key, keys)) as store:
+        store.check()
+        yield store

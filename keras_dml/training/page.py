@@ -138,7 +138,9 @@ def _data(card):
     data = card["data"]
     if card.get("is_own"):
         measured = "; the figures are cross-validated" if card["figures"] else ""
-        known = f"Made with {_named(data['train_subjects'], 'people')}{measured}."
+        names = data["train_subjects"]
+        people = f"{len(names)} people" if "digests" in data else _named(names, "people")
+        known = f"Made with {people}{measured}."
     elif "train_subjects" in data:
         known = (
             f"Trained on {_subjects(data['train_subjects'])}. Tested on "

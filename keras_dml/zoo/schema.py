@@ -38,6 +38,7 @@ OF_PEOPLE = {
     "train_subjects": [text],
     "test_subjects": [text],
     "consent": text,
+    "digests?": {"salt": text, "people": [text]},  # of people who are numbers in `train_subjects`
 }
 # `split` says how test data are kept from training: other images of the same classes, other
 # classes, another domain.

@@ -107,7 +107,7 @@ def asked(url, probes, count):
         for probe in itertools.islice(itertools.cycle(probes), count):
             start = time.perf_counter()
             sent = [("files", ("new.csv", probe))]
-            answer = client.post(f"{url}identify", files=sent, data={"threshold": "9.8"})
+            answer = client.post(f"{url}identify", files=sent)
             seconds.append(time.perf_counter() - start)
             answer.raise_for_status()
     return np.array(seconds)

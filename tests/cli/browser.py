@@ -31,13 +31,15 @@ class Browser:
 
     Args:
         width: Width of the window in CSS pixels.
+        options: Further options of Chromium.
 
     Attributes:
         complaints: What the page's console has said of errors, and of what its policy forbids.
     """
 
-    def __init__(self, width):
-        self._width, self._numbers, self._session = width, itertools.count(1), None
+    def __init__(self, width, options=()):
+        self._width, self._options = width, options
+        self._numbers, self._session = itertools.count(1), None
         self.complaints = []
 
     def __enter__(self):
@@ -45,7 +47,7 @@ class Browser:
             profile = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
             asked, self._ask = os.pipe()
             self._answers, answered = os.pipe()
-            command = ["chromium", f"--user-data-dir={profile}", *OPTIONS]
+            command = ["chromium", f"--user-data-dir={profile}", *self._options, *OPTIONS]
             pipes = (str(asked), str(answered))
             self._process = subprocess.Popen(
                 [sys.executable, "-c", LAUNCH, *pipes, *command],
@@ -71,27 +73,32 @@ class Browser:
 
     def _attach(self):
         (page,) = (
-            one for one in self._call("Target.getTargets")["targetInfos"] if one["type"] == "page"
+            one for one in self.call("Target.getTargets")["targetInfos"] if one["type"] == "page"
         )
-        attached = self._call("Target.attachToTarget", targetId=page["targetId"], flatten=True)
+        attached = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
-            self._call(f"{domain}.enable")
-        shape = {"width": self._width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-        self._call("Emulation.setDeviceMetricsOverride", **shape)
+            self.call(f"{domain}.enable")
+        self.resize(self._width)
+
+    def resize(self, width):
+        """Gives the window another width in CSS pixels."""
+        shape = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+        self.call("Emulation.setDeviceMetricsOverride", **shape)
 
     def open(self, address):
         """Opens an address and waits until it is there."""
-        self._call("Page.navigate", url=address)
+        self.call("Page.navigate", url=address)
         self._read(lambda message: message.get("method") == "Page.loadEventFired")
 
     def run(self, body):
         """What a body of an asynchronous function in JavaScript returns."""
-        found = self._call(
+        found = self.call(
             "Runtime.evaluate",
             expression=f"(async () => {{ {body} }})()",
             awaitPromise=True,
             returnByValue=True,
+            userGesture=True,  # as in the event of a click
         )
         if "exceptionDetails" in found:
             raise AssertionError(found["exceptionDetails"])
@@ -99,9 +106,10 @@ class Browser:
 
     def picture(self):
         """The whole page as base64 of a PNG."""
-        return self._call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
+        return self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
 
-    def _call(self, method, **parameters):
+    def call(self, method, **parameters):
+        """Calls a method of the DevTools protocol and returns its result."""
         number = next(self._numbers)
         message = {"id": number, "method": method, "params": parameters}
         if self._session:

@@ -277,9 +277,9 @@ def test_a_recording_of_somebody_else_is_not_enrolled(command, family, walks):
 
 
 def test_people_are_accepted_and_others_rejected(command, family, walks):
-    code, found = answered(command, "verify", family, "alice", walks.file("alice"))
+    code, found = answered(command, "verify", family, "alice", walks.file("alice"), "--scores")
     assert code == 0 and found["accepted"] and found["score"] <= found["threshold"]
-    code, found = answered(command, "verify", family, "alice", walks.file("bob"))
+    code, found = answered(command, "verify", family, "alice", walks.file("bob"), "--scores")
     assert code == 1 and not found["accepted"] and found["score"] > found["threshold"]
     code, out, _ = command("verify", family, "alice", walks.file("alice"))
     assert code == 0 and out.startswith("alice accepted: ")
@@ -288,11 +288,12 @@ def test_people_are_accepted_and_others_rejected(command, family, walks):
 
 
 def test_people_are_found_and_strangers_are_none(command, family, walks):
-    code, found = answered(command, "identify", family, walks.file("bob"), "--top", "1")
+    words = ("identify", family, walks.file("bob"), "--top", "1", "--scores")
+    code, found = answered(command, *words)
     assert (code, found["person"], found["people"]) == (0, "bob", 2)
     assert found["fpir"] == 2 * float(FAR) and "fnir" not in found
     assert [one["person"] for one in found["candidates"]] == ["bob"]
-    code, found = answered(command, "identify", family, walks.file("nobody"))
+    code, found = answered(command, "identify", family, walks.file("nobody"), "--scores")
     assert (code, found["person"], len(found["candidates"])) == (1, None, 2)
     code, out, _ = command("identify", family, walks.file("nobody"))
     assert code == 1 and out.startswith("a stranger\n") and "among 2 people FPIR up to 4 %" in out
@@ -300,10 +301,46 @@ def test_people_are_found_and_strangers_are_none(command, family, walks):
     assert found["fpir"] is None
 
 
+def test_an_answer_has_no_score_unless_asked(command, family, walks):
+    hidden = {"score", "closeness", "threshold", "denied", "candidates"}
+    for person in ("alice", "bob", "nobody"):
+        file = walks.file(person)
+        for words in (("verify", family, "alice", file), ("identify", family, file)):
+            _, found = answered(command, *words)
+            assert not hidden & found.keys()
+            _, out, _ = command(*words)
+            assert "distance" not in out and "closeness" not in out and "nearest" not in out
+            _, found = answered(command, *words, "--scores")
+            rows = found.get("candidates", [found])
+            assert all(row["score"] == float(f"{row['score']:.4g}") for row in rows)
+            _, out, _ = command(*words, "--scores")
+            assert "distance" in out
+
+
+def test_a_claim_during_a_pause_is_refused_in_words_and_in_json(command, family, walks):
+    for _ in range(galleries.Tries().free + 1):
+        code, _, _ = command("verify", family, "alice", walks.file("bob"))
+        assert code == 1
+    with galleries.Gallery(family) as gallery:  # a pause that does not end during the test
+        with gallery._store._database.counting() as run:
+            run("UPDATE tries SET failures = 30")
+    own = walks.file("alice")
+    assert "Too many claims" in failed(command, "verify", family, "alice", own)
+    for words in (("verify", family, "alice", own), ("identify", family, own)):
+        code, out, _ = command(*words, "--json")
+        error = json.loads(out)["error"]
+        assert code == 2 and error["type"] == "TooManyTries" and 0 < error["seconds"] <= 3600
+    assert command("verify", family, "bob", walks.file("bob"))[0] == 0
+
+
 def test_several_files_are_decided_on_together(command, family, walks, model):
     files = [walks.file("alice", f"new{i}.csv") for i in range(3)]
-    score = answered(command, "verify", family, "alice", *files)[1]["score"]
-    alone = [answered(command, "verify", family, "alice", one)[1]["score"] for one in files]
+    with galleries.Gallery(family) as gallery:  # commands round scores
+        walked = [recordings.read(file).values for file in files]
+        score = gallery.verify("alice", walked).score
+        alone = [gallery.verify("alice", one).score for one in walked]
+    said = answered(command, "verify", family, "alice", *files, "--scores")[1]["score"]
+    assert said == pytest.approx(score, rel=1e-3)
     assert score == pytest.approx(np.mean(alone), rel=1e-5, abs=0)
 
 
@@ -390,9 +427,10 @@ def test_a_person_who_is_denied_has_no_score_in_json(command, family, walks):
     impostor = walks.file("alice")
     with galleries.Gallery(family) as opened:
         opened.reject("alice", [recordings.read(impostor).values])
-    _, found = answered(command, "identify", family, impostor)
+    _, found = answered(command, "identify", family, impostor, "--scores")
     assert {one["person"]: one["score"] for one in found["candidates"]}["alice"] is None
-    code, found = answered(command, "verify", family, "alice", impostor, "--threshold", "inf")
+    words = ("verify", family, "alice", impostor, "--threshold", "inf", "--scores")
+    code, found = answered(command, *words)
     assert code == 1 and found["denied"] and found["threshold"] is None
 
 
@@ -622,7 +660,7 @@ def test_the_gallery_remembers_the_units_of_its_files(command, model, walks, tmp
     assert command("enroll", db, "alice", first, "--model", model)[0] == 0
     assert galleries.info(db).reading == {"units": ["m/s^2"] * 3}
     probe = in_meters(walks.file("alice", "probe.csv"), said)
-    words = ("verify", db, "alice", probe, "--threshold", "100")
+    words = ("verify", db, "alice", probe, "--threshold", "100", "--scores")
     expected = answered(command, *words)[1]
     lines = probe.read_text().splitlines()
     probe.write_text("\n".join([silent, *lines[1:]]))
@@ -649,12 +687,12 @@ def test_what_a_stranger_wrote_as_options_is_not_used(command, family, walks, te
 @pytest.mark.parametrize(("unit", "factor"), [("m/s²", 9.80665), ("mg", 1000), ("m/s2", 9.80665)])
 def test_a_file_in_another_unit_is_converted(command, family, walks, unit, factor):
     path = walks.file("alice")
-    expected = answered(command, "verify", family, "alice", path)[1]
+    expected = answered(command, "verify", family, "alice", path, "--scores")[1]
     header, *rows = path.read_text().splitlines()
     cells = [[float(cell) for cell in row.split(",")] for row in rows]
     rows = [",".join(map(repr, [t, *(x * factor for x in xyz)])) for t, *xyz in cells]
     path.write_text("\n".join([header.replace("(g)", f"({unit})"), *rows]))
-    code, found = answered(command, "verify", family, "alice", path)
+    code, found = answered(command, "verify", family, "alice", path, "--scores")
     assert code == 0 and found["score"] == pytest.approx(expected["score"], rel=1e-4)
 
 
@@ -873,9 +911,10 @@ def test_ctrl_c_after_a_removal_does_not_say_that_nothing_happened(
 
 def test_an_encrypted_gallery_opens_by_its_key_alone(command, model, walks, tmp_path):
     root, db, key = walks.folder(NAMES), tmp_path / "family.db", tmp_path / "family.key"
-    key.write_bytes(bytes(range(32)))
     another = tmp_path / "another.key"
-    another.write_bytes(bytes(32))
+    for file, content in ((key, bytes(range(32))), (another, bytes(32))):
+        file.touch(mode=0o600)
+        file.write_bytes(content)
     for name in NAMES:
         words = (db, name, root / name, "--model", model, "--key", key)
         assert command("enroll", *words)[0] == 0
@@ -894,6 +933,7 @@ def test_encrypted_people_are_merged_with_both_keys(command, model, walks, tmp_p
     for number, name in enumerate(NAMES):
         dbs.append(tmp_path / f"{number}.db")
         keys.append(tmp_path / f"{number}.key")
+        keys[-1].touch(mode=0o600)
         keys[-1].write_bytes(bytes([number] * 32))
         words = (dbs[-1], name, root / name, "--model", model, "--key", keys[-1])
         assert command("enroll", *words)[0] == 0
@@ -1012,7 +1052,7 @@ def test_a_distance_is_explained_by_parts_that_sum_to_it(command, family, walks,
     new = walks.file("bob")
     _, found = answered(command, "explain", family, "alice", new)
     assert sum(found["parts"].values()) == pytest.approx(found["distance"], rel=1e-4)
-    score = answered(command, "verify", family, "alice", new)[1]["score"]
+    score = answered(command, "verify", family, "alice", new, "--scores")[1]["score"]
     assert found["distance"] == pytest.approx(score, rel=1e-4)
     code, out, _ = command("explain", family, "alice", new, "--out", tmp_path / "why")
     assert code == 0 and out.startswith("distance") and (tmp_path / "why.svg").exists()

@@ -151,6 +151,7 @@ def test_facts_of_a_gallery_are_shown_without_embeddings_and_names(command, fami
 
 def test_an_encrypted_gallery_is_described_with_its_key(command, tmp_path):
     db, key = tmp_path / "secret.db", tmp_path / "secret.key"
+    key.touch(mode=0o600)
     key.write_bytes(bytes(range(32)))
     with contextlib.closing(Store(db, key)) as store:
         store.describe(ABOUT)

@@ -4,6 +4,7 @@ import concurrent.futures
 import gzip
 import importlib.util
 import io
+import json
 import os
 import re
 import shutil
@@ -18,12 +19,15 @@ from starlette.testclient import TestClient
 
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
-from keras_dml.cli._serve import _app, _guard, _listening, _uploads
+from keras_dml.gallery.server import app, guard, listening, logs, settings, tokens, uploads
 from keras_dml.layers import InputContract, QuantileLayer
 from tests.cli.browser import Browser
 
 HERE = "http://127.0.0.1:8000"
 TOKEN = b"0123456789abcdef"
+LOCAL = settings.Settings()
+WITH_TOKEN = settings.Settings(tokens=tokens.Tokens([TOKEN]), scores=True)
+WITH_SCORES = settings.Settings(scores=True)
 PEOPLE = 40
 NAMES = ("alice", "bob/<b>&")
 RATE_HZ, STEPS = 50, 40
@@ -68,7 +72,7 @@ def gallery(model, tmp_path):
 
 @pytest.fixture
 def client(gallery):
-    return TestClient(_app.application(gallery, "127.0.0.1"), base_url=HERE)
+    return TestClient(app.application(gallery, LOCAL), base_url=HERE)
 
 
 @pytest.fixture
@@ -102,7 +106,7 @@ def test_a_file_that_is_sent_twice_counts_once(family, gallery):
     assert "'alice'" in refused["reason"] and NAMES[1] in refused["reason"]
     gallery._store.add(NAMES[1], gallery._templates().enrolled_of("alice"))
     sent = files(walk("alice", 9))
-    found = family.post("/identify", files=sent, data={"threshold": 100}).json()
+    found = family.post("/identify", files=sent).json()
     assert found["person"] is None and found["tied"] == sorted(NAMES)
 
 
@@ -112,14 +116,13 @@ def test_the_decisions_are_those_of_the_gallery(family, gallery):
         values = np.loadtxt(io.BytesIO(walk(person, 9)), delimiter=",", skiprows=1)[:, 1:]
         expected = gallery.verify("alice", values)
         assert found["accepted"] == expected.accepted == (person == "alice")
-        assert found["score"] == pytest.approx(expected.score, rel=1e-5)
         assert found["threshold"] == expected.threshold
 
 
 def test_a_person_is_identified_and_a_stranger_is_none(family):
     found = family.post("/identify", files=files(walk(NAMES[1], 9)), data={"top": "1"}).json()
     assert (found["person"], found["people"], found["fpir"]) == (NAMES[1], 2, 0.04)
-    assert [one["person"] for one in found["candidates"]] == [NAMES[1]]
+    assert found["candidates"] == []
     assert family.post("/identify", files=files(walk("nobody"))).json()["person"] is None
 
 
@@ -127,12 +130,9 @@ def test_thresholds_are_told_and_chosen(family, gallery):
     (told,) = family.get("/thresholds").json()
     assert (told["far"], told["value"]) == (0.02, gallery.thresholds[0.02].value)
     assert post(family, "alice", "verify", walk("alice"), far="0.02").json()["accepted"]
-    assert not post(family, "alice", "verify", walk("alice", 9), threshold="0").json()["accepted"]
     assert told["extrapolated"] is False
     found = post(family, "alice", "verify", walk("alice")).json()
     assert (found["far"], found["extrapolated"]) == (0.02, False)
-    infinite = post(family, "alice", "verify", walk("nobody"), threshold="inf").json()
-    assert infinite["accepted"] and infinite["threshold"] is None
 
 
 def test_arrays_tables_and_their_rates_are_read(family):
@@ -177,9 +177,67 @@ def test_recordings_that_do_not_fit_are_refused_by_name(family):
     assert "from the nearest other recording of 'alice'" in reasons["c.csv"]
 
 
-def test_a_decision_is_explained_by_a_picture(family):
-    answer = post(family, "alice", "explanation", walk(NAMES[1], 9))
+def test_a_decision_is_explained_by_a_picture(family, gallery):
+    assert post(family, "alice", "explanation", walk(NAMES[1], 9)).status_code == 403
+    client = TestClient(app.application(gallery, WITH_SCORES), base_url=HERE)
+    answer = post(client, "alice", "explanation", walk(NAMES[1], 9))
     assert answer.headers["content-type"] == "image/svg+xml" and b"<svg" in answer.content
+
+
+def test_a_person_is_renamed(family):
+    answer = family.patch("/people/alice", json={"name": "Alice B."})
+    assert answer.json() == {"renamed": "alice", "name": "Alice B."}
+    assert "Alice B." in [one["person"] for one in family.get("/people").json()]
+    assert family.patch("/people/alice", json={"name": "x"}).status_code == 404
+    assert family.patch("/people/Alice%20B.", json={"name": NAMES[1]}).status_code == 422
+    assert family.patch("/people/Alice%20B.", json={"name": "a\nb"}).status_code == 422
+
+
+def test_recordings_are_marked_as_not_a_person_s(family):
+    assert post(family, "alice", "verify", walk("alice", 9)).json()["accepted"]
+    assert post(family, "alice", "rejections", walk("alice", 9)).json()["marked"] == 1
+    assert not post(family, "alice", "verify", walk("alice", 9)).json()["accepted"]
+    (mark,) = family.get("/people/alice/rejections").json()
+    assert family.delete(f"/people/alice/rejections/{mark['id']}").json()["marked"] == 0
+    assert post(family, "alice", "verify", walk("alice", 9)).json()["accepted"]
+    assert family.delete(f"/people/alice/rejections/{mark['id']}").status_code == 404
+    assert family.get("/people").json()[0] == {"person": "alice", "recordings": 3}
+
+
+def volunteers(steps=STEPS):
+    people = [f"volunteer {i}" for i in range(PEOPLE) for _ in range(2)]
+    return people, [walk(name, i, steps=steps) for i, name in enumerate(people)]
+
+
+def test_a_threshold_is_set_by_recordings_of_people(family, gallery):
+    people, walks = volunteers()
+    found = family.post("/calibration", files=files(*walks), data={"people": people, "far": 0.1})
+    assert found.json()["threshold"]["far"] == 0.1 and found.json()["boundary"] is None
+    assert gallery.thresholds[0.1].value == found.json()["threshold"]["value"]
+    few = family.post("/calibration", files=files(*walks), data={"people": people[:-1]})
+    assert few.status_code == 422 and "80 recordings" in few.json()["error"]
+
+
+def test_a_claim_is_listened_to_over_requests(family, gallery):
+    assert post(family, "alice", "listen", walk("alice", 9)).status_code == 422  # no boundary
+    people, walks = volunteers(steps=80)
+    fields = {"people": people, "far": 0.1, "window": 0.4}
+    found = family.post("/calibration", files=files(*walks), data=fields).json()
+    assert found["boundary"]["window"] == 20 and found["threshold"] is None
+    for person, answer in (("alice", True), ("nobody", False)):
+        rows = np.loadtxt(io.BytesIO(walk(person, 9, steps=80)), delimiter=",", skiprows=1)[:, 1:]
+        pieces = [
+            {"recordings": [rows[i : i + 15].tolist()], "rate_hz": 50} for i in range(0, 80, 15)
+        ]
+        heard = family.post("/people/alice/listen", json=pieces[0]).json()
+        assert heard["accepted"] is None and heard["steps"] == 0 and heard["closeness"] is None
+        path = f"/listening/{heard['id']}"
+        for piece in pieces[1:]:
+            heard = family.post(path, json=piece).json()
+            if heard["accepted"] is not None:
+                break
+        assert heard["accepted"] is answer and heard["id"] is None
+        assert family.post(path, json=pieces[0]).status_code == 404
 
 
 def test_many_who_ask_at_once_are_answered_one_after_the_other(family, gallery):
@@ -195,16 +253,29 @@ def test_many_who_ask_at_once_are_answered_one_after_the_other(family, gallery):
 def test_the_interface_describes_itself(family):
     described = family.get("/openapi.json").json()
     assert {*described["paths"]} == {
+        "/model",
         "/people",
         "/people/{person}",
         "/people/{person}/recordings",
         "/people/{person}/verify",
+        "/people/{person}/listen",
+        "/listening/{number}",
         "/people/{person}/explanation",
+        "/people/{person}/rejections",
+        "/people/{person}/rejections/{recording}",
         "/identify",
         "/thresholds",
+        "/calibration",
+        "/healthz",
+        "/readyz",
+        "/metrics",
     }
     fields = described["components"]["schemas"]["Decision"]["properties"]
-    assert {"accepted", "score", "threshold"} <= {*fields}
+    assert {"accepted", "closeness", "threshold"} <= {*fields}
+    sent = described["paths"]["/people/{person}/verify"]["post"]["requestBody"]["content"]
+    assert {"files", "far", "rate_hz"} <= {*sent["multipart/form-data"]["schema"]["properties"]}
+    assert {"recordings", "far"} <= {*sent["application/json"]["schema"]["properties"]}
+    assert described["components"]["securitySchemes"]["HTTPBearer"]["scheme"] == "bearer"
 
 
 @pytest.mark.parametrize(
@@ -257,7 +328,7 @@ def test_other_files_are_refused(family, name):
 
 
 def test_sent_files_are_removed(family, tmp_path, monkeypatch):
-    monkeypatch.setattr(_uploads.tempfile, "tempdir", str(tmp_path / "sent"))
+    monkeypatch.setattr(uploads.tempfile, "tempdir", str(tmp_path / "sent"))
     (tmp_path / "sent").mkdir()
     for content in (walk("alice"), b"no recording"):
         family.post("/identify", files=files(content))
@@ -265,13 +336,13 @@ def test_sent_files_are_removed(family, tmp_path, monkeypatch):
 
 
 def test_too_much_is_refused(family):
-    large = files(b"0" * (_guard.MOST_BYTES + 1))
+    large = files(b"0" * (guard.MOST_BYTES + 1))
     assert family.post("/identify", files=large).status_code == 413
-    chunks = (b"0" * 10**6 for _ in range(_guard.MOST_BYTES // 10**6 + 1))
+    chunks = (b"0" * 10**6 for _ in range(guard.MOST_BYTES // 10**6 + 1))
     form = {"Content-Type": "multipart/form-data; boundary=x"}
     answer = family.post("/identify", content=_parts(chunks), headers=form)
     assert answer.status_code == 413 and "20 MB" in answer.json()["error"]
-    many = files(*(_uploads.MOST_FILES + 1) * [walk("alice")])
+    many = files(*(uploads.MOST_FILES + 1) * [walk("alice")])
     assert "Send 1 to 20 files. Received 21" in family.post("/identify", files=many).text
 
 
@@ -290,7 +361,7 @@ def test_a_small_file_of_many_numbers_is_refused_before_it_is_unpacked(family):
         parquet.write_table(pyarrow.table(columns), written)
         return family.post("/identify", files=files(written.getvalue(), name="a.parquet"))
 
-    zeros = np.zeros(_uploads.MOST_NUMBERS // 3 + 1, np.int8)
+    zeros = np.zeros(uploads.MOST_NUMBERS // 3 + 1, np.int8)
     assert "up to 10,000,000 numbers" in sent(x=zeros, y=zeros, z=zeros).json()["error"]
     assert "columns of texts or lists" in sent(x=["a"], y=[0.0], z=[0.0]).json()["error"]
     fitting = {name: np.random.default_rng(0).normal(size=STEPS) for name in "xyz"}
@@ -301,7 +372,7 @@ def test_packed_text_is_read_up_to_the_size_of_a_request(family):
     packed = gzip.compress(walk("alice"))
     answer = family.post("/identify", files=files(packed, name="a.csv.gz"))
     assert answer.status_code == 200 and answer.json()["person"] == "alice"
-    bomb = gzip.compress(bytes(_uploads.MOST_UNPACKED + 1))
+    bomb = gzip.compress(bytes(uploads.MOST_UNPACKED + 1))
     answer = family.post("/identify", files=files(bomb, name="a.csv.gz"))
     assert "unpacks to more than 20 MB" in answer.json()["error"]
 
@@ -309,7 +380,7 @@ def test_packed_text_is_read_up_to_the_size_of_a_request(family):
 def test_a_small_flac_file_of_many_samples_is_refused_before_it_is_decoded(family):
     soundfile = pytest.importorskip("soundfile")
     written = io.BytesIO()
-    silence = np.zeros(_uploads.MOST_NUMBERS + 1, np.int16)
+    silence = np.zeros(uploads.MOST_NUMBERS + 1, np.int16)
     soundfile.write(written, silence, RATE_HZ, format="FLAC", subtype="PCM_16")
     answer = family.post("/identify", files=files(written.getvalue(), name="a.flac"))
     assert "up to 10,000,000 numbers" in answer.json()["error"]
@@ -340,7 +411,7 @@ def test_a_proxy_that_names_its_address_and_leaves_out_the_origin_is_answered(ga
     """What Caddy and nginx send by the lines in the documentation."""
     proxied = {"Host": "127.0.0.1", "X-Forwarded-Host": "people.example.org"}
     known = {"Authorization": f"Bearer {TOKEN.decode()}"}
-    client = TestClient(_app.application(gallery, "127.0.0.1", TOKEN), base_url=HERE)
+    client = TestClient(app.application(gallery, WITH_TOKEN), base_url=HERE)
 
     def status(**headers):
         return client.get("/people", headers=proxied | headers).status_code
@@ -353,7 +424,7 @@ def test_a_proxy_that_names_its_address_and_leaves_out_the_origin_is_answered(ga
 
 def test_servers_share_a_gallery(family, gallery, model):
     with galleries.Gallery(gallery.path, model) as same:
-        other = TestClient(_app.application(same, "127.0.0.1"), base_url=HERE)
+        other = TestClient(app.application(same, LOCAL), base_url=HERE)
         assert other.post("/identify", files=files(walk("carol"))).json()["person"] is None
         post(family, "carol", "recordings", *(walk("carol", i) for i in range(3)))
         assert other.post("/identify", files=files(walk("carol"))).json()["person"] == "carol"
@@ -362,11 +433,12 @@ def test_servers_share_a_gallery(family, gallery, model):
 
 
 def test_the_token_is_asked_for_where_there_is_one(gallery, monkeypatch):
-    client = TestClient(_app.application(gallery, "0.0.0.0", TOKEN), base_url="http://10.0.0.1:80")
+    anywhere = settings.Settings(host="0.0.0.0", tokens=tokens.Tokens([TOKEN]))
+    client = TestClient(app.application(gallery, anywhere), base_url="http://10.0.0.1:80")
     compared = []
-    same = _guard.hmac.compare_digest
+    same = tokens.hmac.compare_digest
     monkeypatch.setattr(
-        _guard.hmac, "compare_digest", lambda *pair: compared.append(pair) or same(*pair)
+        tokens.hmac, "compare_digest", lambda *pair: compared.append(pair) or same(*pair)
     )
     right = f"Bearer {TOKEN.decode()}"
     for given in (None, "Bearer", "Bearer \u00e9", right.replace("Bearer", "Basic"), f"{right}0"):
@@ -388,15 +460,19 @@ def test_every_answer_carries_the_headers_of_a_page_that_loads_nothing_else(fami
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["cache-control"] == "no-store"
         assert "access-control-allow-origin" not in answer.headers
-    for path in _app.STATIC:
+    for path in app.STATIC:
         assert not re.search(
             r"https?://(?!127\.0\.0\.1)|style=|onclick|innerHTML", family.get(path).text
         )
 
 
+def line(record):
+    return json.loads(logs.JsonLines().format(record))
+
+
 def test_no_log_has_a_name_and_no_error_a_reason_that_nobody_foresaw(family, gallery, monkeypatch):
     lines = []
-    monkeypatch.setattr(_guard, "log", lines.append)
+    monkeypatch.setattr(logs.LOGGER, "handle", lambda record: lines.append(line(record)))
 
     def failing(*_, **__):
         raise RuntimeError("alice's template is 1.234")
@@ -406,8 +482,13 @@ def test_no_log_has_a_name_and_no_error_a_reason_that_nobody_foresaw(family, gal
     monkeypatch.setattr(type(gallery), "verify", failing)
     answer = post(family, "alice", "verify", walk("alice"))
     assert answer.status_code == 500 and "1.234" not in answer.text
-    assert re.fullmatch(r"POST /people/\{person(:path)?\}/verify 200 \d+ ms", lines[0])
-    assert "RuntimeError in" in "".join(lines) and "alice" not in "".join(lines)
+    first = lines[0]
+    assert (first["method"], first["status"], first["level"]) == ("POST", 200, "info")
+    assert re.fullmatch(r"/people/\{person(:path)?\}/verify", first["route"])
+    assert first["milliseconds"] >= 0 and first["request_id"] and "T" in first["time"]
+    assert lines[-1]["request_id"] == lines[-2]["request_id"] == answer.headers["x-request-id"]
+    text = json.dumps(lines)
+    assert "RuntimeError in" in text and "alice" not in text
 
 
 def test_what_is_wrong_with_the_gallery_s_file_is_not_told(family, gallery, monkeypatch):
@@ -416,10 +497,10 @@ def test_what_is_wrong_with_the_gallery_s_file_is_not_told(family, gallery, monk
 
     monkeypatch.setattr(type(gallery), "people", failing)
     lines = []
-    monkeypatch.setattr(_guard, "log", lines.append)
+    monkeypatch.setattr(logs.LOGGER, "handle", lambda record: lines.append(line(record)))
     answer = family.get("/people")
     assert answer.status_code == 503 and "alice" not in answer.text
-    assert lines[0].endswith("disk I/O error")
+    assert lines[0]["message"].endswith("disk I/O error")
 
 
 def test_no_answer_holds_an_embedding(family, gallery):
@@ -438,10 +519,11 @@ def test_only_this_machine_is_listened_to_without_a_token(command, tmp_path, gal
         assert code == 2 and "give --token-file FILE" in err
     short = tmp_path / "short.token"
     short.write_text("secret")
+    short.chmod(0o600)
     code, _, err = command("serve", gallery.path, "--token-file", short)
     assert code == 2 and "at least 16 letters" in err and "secret'" not in err
     assert "There is no gallery" in command("serve", tmp_path / "gone.db", "--port", "0")[2]
-    with _listening.to("127.0.0.1", 0) as taken:
+    with listening.to("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         assert (
             f"Cannot listen at 127.0.0.1, port {port}"
@@ -463,7 +545,7 @@ def test_other_commands_do_not_load_the_server():
 
 def test_it_serves_until_it_is_stopped(command, gallery, monkeypatch):
     served = []
-    monkeypatch.setattr(_listening, "serve", lambda application, listener: served.append(listener))
+    monkeypatch.setattr(listening, "serve", lambda application, listener: served.append(listener))
     from keras_dml.gallery import _gallery
 
     monkeypatch.setattr(
@@ -487,16 +569,17 @@ def browser():
 
 @pytest.fixture
 def address(gallery):
-    with _listening.to("127.0.0.1", 0) as listener:
-        server = _listening.server(_app.application(gallery, "127.0.0.1", TOKEN))
+    with listening.to("127.0.0.1", 0) as listener:
+        server = listening.server(app.application(gallery, WITH_TOKEN))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
-        yield _listening.address(listener)
+        yield listening.address(listener)
         server.should_exit = True
         thread.join()
 
 
 ACT = """
+const by = (id) => document.getElementById(id);
 const wait = async (done) => { while (!done()) await new Promise((go) => setTimeout(go, 20)); };
 const put = (...texts) => {
   const data = new DataTransfer();
@@ -531,7 +614,7 @@ def test_a_person_drops_a_file_and_sees_a_decision(browser, address, gallery):
     act(dropped(*(walk(NAMES[1], i) for i in range(3))))
     act(f"by('person').value = {NAMES[1]!r}; await click('enroll');")
     assert gallery.people() == {NAMES[1]: 3}
-    assert act("return by('people').tBodies[0].innerText").startswith(NAMES[1])
+    assert act("return by('people').innerText").startswith(NAMES[1])
 
     accepted = act(f"{dropped(walk(NAMES[1], 9))} return await click('verify');")
     assert accepted == f"Accepted: it is {NAMES[1]}"
@@ -541,8 +624,6 @@ def test_a_person_drops_a_file_and_sees_a_decision(browser, address, gallery):
     assert "The threshold is for FAR 2 %. " in said
     fpir = gallery.thresholds[0.02].among(1)
     assert f"up to {100 * fpir:.3g} % of strangers" in said and "FNIR" not in said
-    act("by('threshold').value = '1'; await click('identify');")
-    assert "FPIR" not in act("return by('detail').innerText")
 
     assert act("return document.documentElement.scrollWidth - innerWidth") <= 0
     assert act(UNLABELED) == []

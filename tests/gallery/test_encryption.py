@@ -76,6 +76,7 @@ def test_a_key_comes_from_many_places(filled, tmp_path, monkeypatch, keep):
         fake.get_password = lambda service, name: kept.get((service, name))
         monkeypatch.setitem(sys.modules, "keyring", fake)
     else:
+        place.touch(mode=0o600)
         place.write_bytes(KEY if keep == "raw" else f"{text}\n".encode())
     store = Store(filled, key)
     assert store.people() == {"alice": 2, "bob": 2}

@@ -409,6 +409,7 @@ def test_a_command_merges_two_encrypted_galleries_of_servers(server, model, peop
     places, words = [server.database() for _ in "ab"], []
     for number, (url, name) in enumerate(zip(places, ("ann", "bob"), strict=True)):
         key, keys = tmp_path / f"{number}.key", tmp_path / f"{number}.keys"
+        key.touch(mode=0o600)
         key.write_bytes(bytes([number] * 32))
         words.append((str(key), str(keys)))
         with Gallery(url, tmp_path / "channels.keras", key=key, keys=keys) as gallery:

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from keras_dml import Gallery, cli
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
-from keras_dml.cli._serve import _listening
+from keras_dml.gallery.server import listening
 from keras_dml.layers import InputContract, QuantileLayer
 from tests.gallery.people import People
 from tests.zoo.cards import CARD
@@ -129,7 +129,7 @@ class Page:
         self.subcommands = []
         monkeypatch.setenv("PGHOSTADDR", "127.0.0.1")
         monkeypatch.setenv("PGPORT", str(port))
-        monkeypatch.setattr(_listening, "serve", self._ask_server)
+        monkeypatch.setattr(listening, "serve", self._ask_server)
 
     def _ask_server(self, application, listener):
         client = TestClient(application, base_url="http://127.0.0.1:8000")

@@ -10,7 +10,9 @@ import sqlite3
 import numpy as np
 import pytest
 
-from keras_dml.gallery._store import Store
+from keras_dml.gallery._places import APPLICATION
+from keras_dml.gallery._sqlite import LATER
+from keras_dml.gallery._store import KEYS_SCHEMA, SCHEMA, Store
 
 
 @pytest.fixture
@@ -196,8 +198,37 @@ def test_a_reader_sees_one_moment(path):
     store.close(), writer.close()
 
 
-def test_the_version_of_files_is_the_one_that_earlier_releases_wrote(tmp_path):
-    """A release of another version must read version 1 too."""
-    Store(tmp_path / "people.db").close()
-    with contextlib.closing(sqlite3.connect(tmp_path / "people.db")) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+VERSION_1 = [
+    statement for statement in SCHEMA + KEYS_SCHEMA if statement.split()[2] not in LATER[1]
+]
+
+
+def of_version_1(path):
+    """Writes an empty gallery as releases before limits of tries wrote it."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute("PRAGMA user_version = 1")
+        for statement in VERSION_1:
+            connection.execute(statement)
+        connection.commit()
+    return path
+
+
+def test_files_of_version_1_are_opened_and_become_version_2(path):
+    assert len(VERSION_1) == 7
+    with contextlib.closing(Store(of_version_1(path))) as store:
+        store.add("alice", embeddings(2))
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+    assert with_closed(path, Store.people) == {"alice": 2}
+
+
+def test_a_file_of_version_1_that_somebody_has_changed_is_refused(path):
+    of_version_1(path)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("DROP TABLE thresholds")
+        connection.commit()
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="that no gallery has"):
+        Store(path)
+    assert path.read_bytes() == before

@@ -77,6 +77,7 @@ def train(
     replace=False,
     names=None,
     files=None,
+    name_people=False,
 ) -> Trained:
     """Trains on recordings of one's own, and writes what tells people apart best into a folder.
 
@@ -115,6 +116,9 @@ def train(
         files: File of each recording, if files were cut into several recordings. Recordings of one
             file are not enrolled and observed against each other, unless a person has only one
             file. None: each recording is a file.
+        name_people: Whether the card and the page of the model list the names of the people.
+            Otherwise they have numbers there, and digests by which `Gallery.calibrate` recognizes
+            somebody whom the model has seen.
 
     Returns:
         `Trained`.
@@ -164,6 +168,7 @@ def train(
     work = Unfinished(folder, digest(task, found, {"steps": steps}), names_of, resume)
     seconds = math.inf if steps is not None else 60 * minutes
     made = _made(task, found, methods, work, steps, lambda: seconds - (time.monotonic() - start))
+    made = dataclasses.replace(made, name_people=bool(name_people))
     if refused:
         made.notes.append(
             f"{len(refused)} of {len(recordings)} recordings were not fit and left out."

@@ -14,7 +14,7 @@ from keras_dml.training.own import across, choice
 from keras_dml.training.own.methods import Method
 from keras_dml.training.own.task import Task
 from keras_dml.training.people import People
-from keras_dml.zoo import catalog
+from keras_dml.zoo import catalog, pseudonyms
 
 FARS = pooled.FARS
 SHOWN = 6  # channels
@@ -48,6 +48,7 @@ class Made:
         scored: `across.Scored` of each method; empty where the people are too few.
         notes: Sentences of what happened on the way.
         unmeasured: Why there is no figure, in words; None where there are some.
+        name_people: Whether the card lists the names of the people.
     """
 
     task: Task
@@ -57,6 +58,7 @@ class Made:
     scored: list
     notes: list
     unmeasured: str | None = None
+    name_people: bool = False
 
 
 def few(people, measurable):
@@ -134,7 +136,7 @@ def build(made, gate, command, minutes):
         "data": {
             "builder": BUILDER,
             "licence": made.method.weights or LICENCE,
-            "train_subjects": sorted(set(made.people.subjects)),
+            **_people(made),
             "test_subjects": [],
             "consent": CONSENT,
         },
@@ -159,6 +161,12 @@ def build(made, gate, command, minutes):
         **thresholds(made),
         "support": supported,
     }
+
+
+def _people(made):
+    """The card's entries about the people; numbers unless their names were asked for."""
+    names = sorted(set(made.people.subjects))
+    return {"train_subjects": names} if made.name_people else pseudonyms.numbered(names)
 
 
 def thresholds(made):

@@ -53,7 +53,7 @@ def test_the_headline_says_how_its_methods_were_chosen(made, train):
     page = (made.folder / "README.md").read_text()
     assert "by models that saw nobody of it" in made.card["choice"]
     assert made.card["choice"] in page and "looks better than it is" in page
-    few = train(people=4)
+    few = train(people=4, name_people=True)
     assert "by a model that saw this one's people" in few.card["choice"]
     page = (few.folder / "README.md").read_text()
     assert few.card["choice"] in page
@@ -103,6 +103,14 @@ def test_thresholds_of_people_who_were_trained_on_are_warned_of(made, tmp_path, 
     assert all("with 6 of these 20 people, such as 'person 0'" in one for one in told)
 
 
+def test_the_card_and_the_page_name_nobody(made):
+    data = made.card["data"]
+    assert data["train_subjects"] == [str(i + 1) for i in range(len(data["digests"]["people"]))]
+    for name in ("card.json", "README.md"):
+        assert "person 0" not in (made.folder / name).read_text()
+    assert "Made with 6 people; " in (made.folder / "README.md").read_text()
+
+
 def test_recordings_that_are_left_out_are_named(made):
     assert list(made.refused) == ["walk 24"] and "flat" in made.refused["walk 24"]
     assert "1 of 25 recordings were not fit and left out." in made.card["limits"]
@@ -139,7 +147,7 @@ def test_a_threshold_says_that_it_was_carried_over(train, monkeypatch):
 
 
 def test_too_few_people_get_a_model_and_no_rate(train):
-    found = train(people=3)
+    found = train(people=3, name_people=True)
     assert found.method == "log_euclidean" and found.leaderboard == []
     assert found.card["headline"] == {"unmeasured": str(found)}
     assert "No error rate is given: 3 people" in str(found)

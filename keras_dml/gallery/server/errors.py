@@ -1,0 +1,60 @@
+"""Errors for clients: messages of the library without paths of this machine."""
+
+import pathlib
+import re
+
+from keras_dml.gallery.server.threads import Busy
+
+STATUSES = {  # the first that fits; the messages of these are written for users
+    KeyError: 404,
+    TimeoutError: 503,
+    ImportError: 501,
+    TypeError: 422,
+    ValueError: 422,
+}
+CLOSED = (503, "The server cannot use its gallery or its disk now; its log says why.")
+BUSY = (503, "The server has too many requests. Send this one again in a second.")
+KINDS = (*STATUSES, OSError, Busy)
+WORDS = {
+    r"call `(enroll|calibrate)`": r"run `keras-dml \1`",
+    r"Call `purge` when": "Run `keras-dml people` when",
+    r"`people\(\)`": "GET /people",
+    r"`resample_hz`": "`resample`",
+    r"it is \S+ (from the nearest other recording of .*), more than the threshold of \S+": (
+        r"it is further than the threshold \1"  # no score is told
+    ),
+}
+
+
+class Words:
+    """Gives errors a status and words.
+
+    Args:
+        path: Path or URL of the gallery. Clients see its name only.
+    """
+
+    def __init__(self, path):
+        is_url = "://" in str(path)
+        self._hidden = {str(path): "the gallery" if is_url else pathlib.Path(path).name}
+
+    def answer(self, error):
+        """Status and message of an error of `KINDS`, which may have the `files` that it names."""
+        if isinstance(error, Busy):
+            return BUSY
+        status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), None)
+        names = getattr(error, "files", {})
+        text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+        return CLOSED if status is None else (status, self.words(text, names))
+
+    def words(self, text, names):
+        """A message in words of the interface.
+
+        Args:
+            text: The message.
+            names: Name of each file that was sent, by its path here.
+        """
+        for path, name in {**self._hidden, **names}.items():
+            text = text.replace(str(path), name)
+        for pattern, words in WORDS.items():
+            text = re.sub(pattern, words, text)
+        return text

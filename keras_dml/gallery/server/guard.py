@@ -1,0 +1,224 @@
+"""Checks of requests before the server looks at them, and headers of every answer."""
+
+import asyncio
+import ipaddress
+import math
+import re
+import socket
+import time
+import urllib.parse
+import uuid
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from keras_dml.gallery.server import logs
+from keras_dml.gallery.server.tokens import Client, Pauses
+
+MOST_BYTES = 20 * 10**6  # of a request
+BODY_SECONDS = 60  # for the body of a request
+CHUNK_SECONDS = 10  # for the next part of it
+TOO_LARGE = f"A request may hold {MOST_BYTES // 10**6} MB: send fewer or shorter recordings."
+REQUEST_ID = re.compile(r"[\w.-]{1,64}", re.ASCII)
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "accelerometer=(self), camera=(), geolocation=(), gyroscope=(self), "
+    "microphone=(self)",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class Guard:
+    """ASGI application that refuses requests of foreign names, origins and tokens and those that
+    are too large or too slow, tells nothing of an error that nobody foresaw, and logs without names
+    of people.
+
+    A page of another site reaches this server through the browser of somebody who may use it: by a
+    name of that site that leads here (so the Host is checked) or across origins (so the Origin is).
+
+    Args:
+        app: The application within, whose routes say what is logged. It finds the `Client` under
+            `scope["client_of_token"]`.
+        settings: `Settings`.
+        open_paths: Paths that hold nothing of the gallery and need no token.
+        metrics: `Metrics`.
+    """
+
+    def __init__(self, app, settings, open_paths, metrics):
+        self._app, self._tokens, self._open = app, settings.tokens, open_paths
+        self._origins, self._metrics, self._pauses = settings.origins, metrics, Pauses()
+        host = settings.host
+        self._is_anywhere = host is None
+        self._is_local = is_loopback(host) if host else not settings.tokens
+        self._names = {"localhost", *(name.lower() for name in settings.names)}
+        self._names |= {host.lower()} if host else set()
+        if not self._is_local:
+            self._names.add(socket.gethostname().lower())
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] != "http":  # the start and the end of the server
+            await self._app(scope, receive, send)
+            return
+        start, status = time.monotonic(), 500
+        headers, method = Headers(scope=scope), scope["method"]
+        request_id = headers.get("x-request-id", "")
+        if not REQUEST_ID.fullmatch(request_id):
+            request_id = uuid.uuid4().hex
+        logs.request_id.set(request_id)
+
+        async def send_guarded(message):
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message).update(HEADERS | {"X-Request-ID": request_id})
+            elif method == "HEAD":
+                message = message | {"body": b""}
+            await send(message)
+
+        if method == "HEAD":
+            scope = scope | {"method": "GET"}
+        try:
+            answer = self._refusal(scope, method) or self._app
+            await answer(scope, _bounded(receive), send_guarded)
+        except asyncio.CancelledError:  # the server ends, and this request took too long
+            await refused(503, "The server ends.")(scope, receive, send_guarded)
+        except Exception as error:
+            trace = error.__traceback__
+            while trace.tb_next:
+                trace = trace.tb_next
+            code = trace.tb_frame.f_code  # its message may name people
+            place = f"{code.co_filename}, line {trace.tb_lineno}"
+            logs.error(f"{type(error).__name__} in {place}")
+        route = getattr(scope.get("route"), "path", "-")
+        seconds = time.monotonic() - start
+        client = scope.get("client_of_token")
+        logs.info(
+            "request",
+            method=method,
+            route=route,
+            status=status,
+            milliseconds=round(1000 * seconds),
+            client=client and client.name,
+        )
+        self._metrics.count_request(method, route, status, seconds)
+
+    def _refusal(self, scope, method):
+        headers = Headers(scope=scope)
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or not self._is_own(hosts[0]):
+            return refused(421, "This server does not answer to that name; use its address.")
+        if not self._is_same_origin(headers, hosts[0], method):
+            return refused(403, "Requests from the pages of other sites are refused.")
+        if scope["path"] not in self._open:
+            refusal = self._unknown(scope, headers)
+            if refusal is not None:
+                return refusal
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length[:20]) > MOST_BYTES:
+            return refused(413, TOO_LARGE)
+        return None
+
+    def _is_own(self, host):
+        try:
+            name = urllib.parse.urlsplit(f"//{host}").hostname or ""
+        except ValueError:
+            return False
+        address = _address(name)
+        if address is not None:  # no name, so nobody else's that leads here
+            return address.is_loopback or not self._is_local
+        return name in self._names
+
+    def _is_same_origin(self, headers, host, method):
+        origins = headers.getlist("origin")
+        if origins and all(origin in self._origins for origin in origins):
+            return True
+        if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+            # a link from elsewhere may lead here: it changes nothing and its page reads nothing
+            is_link = headers.get("sec-fetch-mode") == "navigate" and method in ("GET", "HEAD")
+            return is_link and not origins
+        return all(_netloc(origin) == host.lower() for origin in origins)
+
+    def _unknown(self, scope, headers):
+        """Refuses a request without a right token; else puts its `Client` into the scope."""
+        address = (scope.get("client") or ("unknown",))[0]
+        if not self._tokens:
+            if self._is_anywhere and not is_loopback(address):
+                return refused(403, "This server answers this machine only: it has no tokens.")
+            scope["client_of_token"] = Client(address, True)
+            return None
+        header = headers.get("authorization", "")
+        client = self._tokens.client(header)
+        if client is not None:
+            scope["client_of_token"] = client
+            return None
+        challenge = {"WWW-Authenticate": "Bearer"}
+        if header:
+            self._metrics.count_wrong_token()
+            seconds = self._pauses.after_wrong(address)
+            if seconds > 0:
+                return too_many("Too many wrong tokens.", seconds, challenge)
+        return refused(401, "Give the token of this server.", challenge)
+
+
+def refused(status, reason, headers=None):
+    """Answer of a refusal."""
+    return JSONResponse({"error": reason}, status, headers)
+
+
+def too_many(reason, seconds, headers=None):
+    """Answer to somebody who has to wait for some seconds."""
+    wait = max(1, math.ceil(seconds))
+    headers = {"Retry-After": str(wait), **(headers or {})}
+    return refused(429, f"{reason} Wait {wait} seconds before the next request.", headers)
+
+
+def _netloc(origin):
+    scheme, separator, netloc = origin.lower().partition("://")
+    return netloc if separator and scheme in ("http", "https") else None
+
+
+def _address(host):
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def is_loopback(host):
+    """Returns whether only this machine reaches an address."""
+    address = _address(host)
+    return host == "localhost" if address is None else address.is_loopback
+
+
+def _bounded(receive):
+    """`receive` of a body with a limit for its size and its time, whatever its head says."""
+    received, end, is_whole = 0, None, False
+
+    async def bounded():
+        nonlocal received, end, is_whole
+        if is_whole:  # the next message says that the client is gone
+            return await receive()
+        now = time.monotonic()
+        end = end or now + BODY_SECONDS
+        try:
+            async with asyncio.timeout(min(CHUNK_SECONDS, max(0.0, end - now))):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(408, "The request did not arrive in time.") from None
+        received += len(message.get("body", b""))
+        if received > MOST_BYTES:
+            raise HTTPException(413, TOO_LARGE)
+        is_whole = not message.get("more_body", False)
+        return message
+
+    return bounded

@@ -1,0 +1,51 @@
+"""Numbers about the server in the text format of Prometheus. None names a person."""
+
+import prometheus_client
+
+
+class Metrics:
+    """Counts requests, decisions and wrong tokens of one application."""
+
+    def __init__(self):
+        self._registry = prometheus_client.CollectorRegistry()
+        self._requests = prometheus_client.Counter(
+            "keras_dml_requests",
+            "Requests that were answered.",
+            ["method", "route", "status"],
+            registry=self._registry,
+        )
+        self._seconds = prometheus_client.Histogram(
+            "keras_dml_request_seconds",
+            "Time to the answer of a request.",
+            ["route"],
+            registry=self._registry,
+        )
+        self._decisions = prometheus_client.Counter(
+            "keras_dml_decisions",
+            "Decisions on recordings.",
+            ["kind", "answer"],
+            registry=self._registry,
+        )
+        self._wrong_tokens = prometheus_client.Counter(
+            "keras_dml_wrong_tokens", "Requests with a wrong token.", registry=self._registry
+        )
+
+    def count_request(self, method, route, status, seconds):
+        """Counts a request by the pattern of its path."""
+        self._requests.labels(method, route, status).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def count_decision(self, kind, answer):
+        """Counts a decision: `kind` such as "verify", `answer` such as "accepted"."""
+        self._decisions.labels(kind, answer).inc()
+
+    def count_wrong_token(self):
+        """Counts a wrong token."""
+        self._wrong_tokens.inc()
+
+    def text(self):
+        """Returns all numbers as bytes."""
+        return prometheus_client.generate_latest(self._registry)
+
+
+CONTENT_TYPE = prometheus_client.CONTENT_TYPE_LATEST

@@ -1,0 +1,439 @@
+// The page on a gallery: records, sends recordings, shows answers. All text goes in as text, never
+// as HTML.
+import { csv, wav } from "./formats.js";
+import { SensorError, allowMotion, pause, recordMotion, recordSound } from "./sensors.js";
+import { drawMotion, drawSound } from "./trace.js";
+
+const by = (id) => document.getElementById(id);
+let token = "";
+let model = { channels: [], sensor: null };
+let chosen = [];
+let answered = false; // whether the chosen files have an answer: the next recording replaces them
+let recordings = 0; // that this page has made
+const recorded = new WeakSet(); // files that this page has made
+
+class Refused extends Error {}
+
+const ask = async (path, options = {}) => {
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  const answer = await fetch(path, { ...options, headers });
+  if (answer.ok) return answer;
+  if (answer.status === 401) by("access").hidden = false;
+  const told = await answer.json().catch(() => ({}));
+  throw new Refused(told.error || `The server answered ${answer.status}.`);
+};
+
+const element = (tag, text, parent, name = "") => {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  made.className = name;
+  parent.append(made);
+  return made;
+};
+
+const shown = (value) => (value === null ? "denied" : String(Number(value.toPrecision(4))));
+const percent = (rate) => `${Number((100 * rate).toPrecision(3))} %`;
+const warned = (one) =>
+  one.provisional
+    ? ", provisional: from the model's card"
+    : one.extrapolated
+      ? ", extrapolated: no promise"
+      : "";
+const promised = (one) => `${percent(one.far)}${warned(one)}`;
+const SECONDS = { usual: 6, most: 60 }; // of a recording
+const limited = (found) =>
+  found.far === null ? "" : ` The threshold is for FAR ${promised(found)}.`;
+const personPath = (person, rest = "") => `people/${encodeURIComponent(person)}${rest}`;
+
+const form = () => {
+  if (!chosen.length) throw new Refused("Record first, drop a recording, or choose a file.");
+  const data = new FormData();
+  for (const file of chosen) data.append("files", file);
+  const own = by("threshold").value.trim();
+  const reading = chosen.every((file) => recorded.has(file))
+    ? { resample: "true" } // sensors have other rates than models, and uneven times
+    : {
+        channels: by("channels").value.trim(),
+        rate_hz: by("rate").value.trim(),
+        resample: by("resample").checked ? "true" : "",
+      };
+  const fields = { ...reading, threshold: own, far: own ? "" : by("far").value };
+  for (const [name, value] of Object.entries(fields)) if (value) data.append(name, value);
+  return data;
+};
+
+const named = () => {
+  const person = by("person").value.trim();
+  if (!person) {
+    by("person").focus();
+    throw new Refused("Name a person first.");
+  }
+  return person;
+};
+
+const say = (answer, detail, kind = "") => {
+  by("answer").textContent = answer;
+  by("answer").className = kind;
+  by("detail").textContent = detail;
+  for (const id of ["progress-of", "scores", "notes"]) by(id).replaceChildren();
+  by("why").hidden = true;
+  by("result").hidden = false;
+  by("result").scrollIntoView({ block: "nearest" });
+};
+
+const note = (texts) => texts.forEach((text) => element("li", text, by("notes")));
+
+// A line for each person; accepted is what lies in the green, from the closeness needed up.
+const draw = (candidates, needed) => {
+  for (const { person, score, closeness } of candidates) {
+    const row = element("div", "", by("scores"), "score");
+    const label = element("div", "", row, "label");
+    element("span", person, label);
+    const limit = needed === null ? "" : `, ${needed.toFixed(1)} is needed`;
+    const close = closeness === null ? "" : `closeness ${closeness.toFixed(1)} of 100${limit}`;
+    element("span", score === null ? "denied" : close, label);
+    if (closeness === null) continue;
+    const bar = element("div", "", row, "bar");
+    bar.setAttribute("aria-hidden", "true");
+    if (needed !== null) {
+      element("div", "", bar, "within").style.left = `${needed}%`;
+      element("div", "", bar, "limit").style.left = `${needed}%`;
+    }
+    if (score !== null) element("div", "", bar, "mark").style.left = `${closeness}%`;
+  }
+};
+
+const explain = async (person) => {
+  const data = form();
+  data.delete("far");
+  data.delete("threshold");
+  try {
+    const path = personPath(person, "/explanation");
+    const answer = await ask(path, { method: "POST", body: data });
+    URL.revokeObjectURL(by("picture").src);
+    by("picture").src = URL.createObjectURL(await answer.blob());
+    by("whose").textContent = person;
+    by("why").hidden = false;
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    note([`No picture: ${error.message}`]);
+  }
+};
+
+const verify = async () => {
+  const person = named();
+  const path = personPath(person, "/verify");
+  const found = await (await ask(path, { method: "POST", body: form() })).json();
+  const reason = found.denied ? "It is nearest to a recording marked as another person's." : "";
+  const told = found.accepted ? `Accepted: it is ${person}` : `Rejected: not ${person}`;
+  say(told, `${reason}${limited(found)}`, found.accepted ? "yes" : "no");
+  draw([found], found.needed);
+  note(found.notes);
+  await explain(person);
+};
+
+const identify = async () => {
+  const found = await (await ask("identify", { method: "POST", body: form() })).json();
+  const rates =
+    found.fpir === null
+      ? ""
+      : ` Among so many, up to ${percent(found.fpir)} of strangers are taken for somebody (FPIR).`;
+  const tied = `No decision: ${found.tied.join(" and ")} are equally near`;
+  const stranger = found.tied.length ? tied : "A stranger";
+  const nobody = found.threshold === null ? "No decision: no threshold is set" : stranger;
+  say(
+    found.person === null ? nobody : `It is ${found.person}`,
+    `The nearest of ${found.people} people.${limited(found)}${rates}`,
+    found.person === null ? "no" : "yes",
+  );
+  draw(found.candidates, found.needed);
+  note(found.notes);
+  if (found.candidates.length) await explain(found.candidates[0].person);
+};
+
+const enroll = async () => {
+  const person = named();
+  const data = form();
+  data.delete("far");
+  data.delete("threshold");
+  const path = personPath(person, "/recordings");
+  const found = await (await ask(path, { method: "POST", body: data })).json();
+  const [count, repeated] = [found.kept.length, found.repeated.length];
+  const files = count + repeated + found.refused.length;
+  say(
+    count || repeated ? `${person} is enrolled` : `${person} is not enrolled`,
+    `${count} of ${files} files kept, ${found.enrolled} recordings in all.`,
+    count || repeated ? "yes" : "no",
+  );
+  note(found.refused.map((one) => one.reason));
+  note(found.notes);
+  await listPeople();
+  if (!found.enrolled) return;
+  await showDays(person, by("progress-of"));
+  choose([]);
+};
+
+const remove = async (person) => {
+  if (!confirm(`Remove ${person}, and all that is stored of them?`)) return;
+  await ask(personPath(person), { method: "DELETE" });
+  say(`${person} is removed`, "Nothing of them is left in the gallery.");
+  await listPeople();
+};
+
+const day = new Intl.DateTimeFormat("en", {
+  weekday: "short",
+  year: "numeric",
+  month: "short",
+  day: "numeric",
+});
+const time = new Intl.DateTimeFormat("en", { timeStyle: "short" });
+const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+
+// The recordings of a person by the day of this device, and the hint of `keras-dml enroll`: all of
+// two or more recordings are of one day.
+const showDays = async (person, parent) => {
+  const found = await (await ask(personPath(person, "/recordings"))).json();
+  const days = {};
+  for (const { created } of found) {
+    const moment = new Date(created);
+    (days[day.format(moment)] ??= []).push(time.format(moment));
+  }
+  parent.replaceChildren();
+  const list = element("ul", "", parent, "plain days");
+  for (const [name, times] of Object.entries(days)) {
+    const row = element("li", "", list);
+    element("span", name, row, "name");
+    element("span", plural(times.length, "recording"), row, "count");
+    element("span", [...new Set(times)].join(", "), row, "small wide");
+  }
+  if (found.length < 2 || Object.keys(days).length > 1) return;
+  const more = KINDS[model.sensor]?.word ?? "recording";
+  const hint = element("p", "", parent, "notice");
+  element("strong", `One more ${more} on another day.`, hint);
+  hint.append(
+    ` All recordings of ${person} are of one day, and recordings of a person differ more from ` +
+      "one day to another.",
+  );
+};
+
+const listPeople = async () => {
+  const found = await (await ask("people")).json();
+  by("people").hidden = !found.length;
+  by("nobody").hidden = found.length > 0;
+  by("names").replaceChildren();
+  by("people").replaceChildren();
+  for (const { person, recordings } of found) {
+    element("option", "", by("names")).value = person;
+    const row = element("li", "", by("people"));
+    element("strong", person, row, "name");
+    const button = element("button", "Remove", row);
+    button.type = "button";
+    button.setAttribute("aria-label", `Remove ${person}`);
+    button.addEventListener("click", () => work(() => remove(person)));
+    const days = element("details", "", row, "wide");
+    element("summary", plural(recordings, "recording"), days);
+    const list = element("div", "", days);
+    days.addEventListener("toggle", () => days.open && work(() => showDays(person, list)));
+  }
+};
+
+const listThresholds = async () => {
+  const found = await (await ask("thresholds")).json();
+  by("far").replaceChildren();
+  for (const one of found) {
+    const text = `${promised(one)}: distance ${shown(one.value)}`;
+    element("option", text, by("far")).value = one.far;
+  }
+  const [first] = found;
+  by("promise").textContent = first
+    ? `The strictest: 95 % interval ${first.far_ci95.map(percent).join(" to ")}, ${first.people} ` +
+      `people; it accepts ${percent(first.tar)} of the true claims.`
+    : "None is set. Until keras-dml calibrate sets one, that of the model's card decides, if it " +
+      "has one; it is provisional. Or give a distance of your own.";
+};
+
+const KINDS = {
+  microphone: {
+    button: "Record speech",
+    word: "recording",
+    advice: "Speak in your usual voice until the time is over.",
+    sensor: "the microphone",
+    delay: 0,
+    draw: drawSound,
+    async record(seconds, show, signal) {
+      const { samples, rate } = await recordSound(model.rate_hz, seconds, show, signal);
+      return [wav(samples, rate), "wav"];
+    },
+  },
+  accelerometer: {
+    button: "Record a walk",
+    word: "walk",
+    advice:
+      "Use the same phone and carry it in the same place each time, such as the right trouser " +
+      "pocket. Walk until the time is over. The screen must stay on.",
+    sensor: "the motion sensors",
+    delay: 5, // to put the phone into a pocket
+    draw: drawMotion,
+    async record(seconds, show, signal) {
+      const axes = model.channels.map((channel) => channel.toLowerCase().at(-1));
+      const withGravity = model.sensor === "accelerometer";
+      const rows = await recordMotion(axes, withGravity, seconds, show, signal);
+      return [csv(rows, model.channels), "csv"];
+    },
+  },
+};
+KINDS["linear-acceleration"] = KINDS.accelerometer;
+
+const offer = async () => {
+  model = await (await ask("model")).json();
+  const kind = KINDS[model.sensor];
+  by("recorder").hidden = !kind || !isSecureContext;
+  by("insecure").hidden = !kind || isSecureContext;
+  if (!kind) return;
+  by("insecure").textContent =
+    `This page was opened over plain HTTP, so the browser does not give it ${kind.sensor}. Open ` +
+    "it over HTTPS, or at 127.0.0.1 on the server's own machine. You can still choose files.";
+  by("record").textContent = kind.button;
+  by("advice").textContent = kind.advice;
+  const least = model.min_steps / model.rate_hz;
+  const most = model.max_steps ? Math.floor(model.max_steps / model.rate_hz) : SECONDS.most;
+  by("seconds").value = Math.max(1, Math.min(most, Math.max(SECONDS.usual, Math.ceil(2 * least))));
+  by("delay").value = kind.delay;
+};
+
+const numberIn = (id, name) => {
+  if (!by(id).checkValidity() || by(id).value === "") {
+    by(id).focus();
+    throw new Refused(`${name} must be a number from ${by(id).min} to ${by(id).max}.`);
+  }
+  return Number(by(id).value);
+};
+
+let cancel = null; // ends the recording that is under way
+
+const record = async () => {
+  const kind = KINDS[model.sensor];
+  const [seconds, delay] = [numberIn("seconds", "Seconds"), numberIn("delay", "Countdown")];
+  const controller = new AbortController();
+  const { signal } = controller;
+  cancel = () => controller.abort();
+  if (kind.draw === drawMotion) await allowMotion();
+  const lock = await navigator.wakeLock?.request("screen").catch(() => null);
+  by("running").hidden = false;
+  by("progress").max = seconds;
+  by("progress").value = 0;
+  by("state").textContent = "";
+  by("left").textContent = "";
+  try {
+    const draw = kind.draw(by("trace"), seconds);
+    for (let left = delay; left > 0; left -= 1) {
+      by("left").textContent = `Starts in ${left} s`;
+      await pause(1000, signal);
+    }
+    by("state").textContent = `Recording ${seconds} s.`;
+    by("left").textContent = `${seconds} s left`;
+    const show = (now, values) => {
+      draw(now, values);
+      by("progress").value = now;
+      by("left").textContent = `${Math.max(0, Math.ceil(seconds - now))} s left`;
+    };
+    const [content, suffix] = await kind.record(seconds, show, signal);
+    recordings += 1;
+    const file = new File([content], `recording-${recordings}.${suffix}`);
+    recorded.add(file);
+    choose(answered ? [file] : [...chosen, file]);
+    by("state").textContent = `${file.name} is ready: ${seconds} s.`;
+    navigator.vibrate?.(300);
+  } catch (error) {
+    by("state").textContent = "";
+    if (!signal.aborted) throw error;
+    by("state").textContent = "The recording was canceled.";
+  } finally {
+    cancel = null;
+    by("running").hidden = true;
+    await lock?.release();
+  }
+};
+
+const refresh = async () => {
+  await offer();
+  await listPeople();
+  await listThresholds();
+  by("access").hidden = true;
+};
+
+const work = async (task) => {
+  const focused = document.activeElement;
+  const buttons = [...document.querySelectorAll("button:not(#cancel)")];
+  buttons.forEach((button) => (button.disabled = true));
+  document.body.setAttribute("aria-busy", "true");
+  try {
+    await task();
+  } catch (error) {
+    const isSensor = error instanceof SensorError;
+    const isExpected = isSensor || error instanceof Refused;
+    say(
+      isSensor ? "No recording" : "No answer",
+      isExpected ? error.message : "The server cannot be reached.",
+    );
+  } finally {
+    document.querySelectorAll("button").forEach((button) => (button.disabled = false));
+    document.body.removeAttribute("aria-busy");
+    if (document.activeElement === document.body) focused?.focus({ preventScroll: true });
+  }
+};
+
+const decide = (task) =>
+  work(async () => {
+    await task();
+    answered = true;
+  });
+
+const choose = (files) => {
+  chosen = [...files];
+  answered = false;
+  by("chosen").replaceChildren();
+  for (const file of chosen) {
+    const row = element("li", "", by("chosen"));
+    element("span", file.name, row, "name");
+    const button = element("button", "Leave out", row);
+    button.type = "button";
+    button.setAttribute("aria-label", `Leave out ${file.name}`);
+    button.addEventListener("click", () => {
+      choose(chosen.filter((other) => other !== file));
+      by("files").focus();
+    });
+  }
+};
+
+const drop = by("drop");
+for (const name of ["dragenter", "dragover"]) {
+  drop.addEventListener(name, (event) => {
+    event.preventDefault();
+    drop.classList.add("over");
+  });
+}
+drop.addEventListener("dragleave", () => drop.classList.remove("over"));
+drop.addEventListener("drop", (event) => {
+  event.preventDefault();
+  drop.classList.remove("over");
+  choose(event.dataTransfer.files);
+});
+by("files").addEventListener("change", (event) => choose(event.target.files));
+by("record").addEventListener("click", () => work(record));
+by("cancel").addEventListener("click", () => cancel?.());
+document.addEventListener("keydown", (event) => event.key === "Escape" && cancel?.());
+by("identify").addEventListener("click", () => decide(identify));
+by("verify").addEventListener("click", () => decide(verify));
+by("enroll").addEventListener("click", () => work(enroll));
+by("ask").addEventListener("submit", (event) => {
+  event.preventDefault();
+  decide(by("person").value.trim() ? verify : identify);
+});
+by("access").addEventListener("submit", (event) => {
+  event.preventDefault();
+  token = by("token").value.trim();
+  work(refresh);
+});
+by("far").addEventListener("change", () => (by("threshold").value = ""));
+work(refresh);

@@ -1,0 +1,182 @@
+// Records with the microphone or the motion sensors of this device.
+
+const LONGEST_SILENCE_MS = 3000; // a sensor that delivers nothing for so long does not work
+
+export class SensorError extends Error {}
+
+/** Waits; rejects when the signal aborts. */
+export const pause = (milliseconds, signal) =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+  });
+
+/**
+ * Collects samples until enough are there, the signal aborts, or the sensor is silent.
+ *
+ * @param listen Function that takes `(add, done)` and starts the sensor. The sensor calls `add`
+ *     with each sample, and `done` when the recording is complete.
+ */
+const collect = (listen, silence, signal) =>
+  new Promise((resolve, reject) => {
+    const samples = [];
+    let timer;
+    const wait = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => reject(new SensorError(silence)), LONGEST_SILENCE_MS);
+    };
+    const add = (sample) => {
+      samples.push(sample);
+      wait();
+    };
+    const done = () => {
+      clearTimeout(timer);
+      resolve(samples);
+    };
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    });
+    wait();
+    listen(add, done);
+  });
+
+/** Asks for the motion sensors. iOS answers only in the event of a click. */
+export const allowMotion = async () => {
+  if (!window.DeviceMotionEvent) {
+    throw new SensorError("This browser gives pages no motion sensors. Choose files instead.");
+  }
+  if (!DeviceMotionEvent.requestPermission) return;
+  if ((await DeviceMotionEvent.requestPermission()) !== "granted") {
+    throw new SensorError(
+      "The motion sensors are not allowed. Allow motion for this page in the settings of the " +
+        "browser, load the page again and record again.",
+    );
+  }
+};
+
+/**
+ * Records acceleration in m/s², as the browser gives it.
+ *
+ * Safari on iOS gives values of the opposite sign to those of Android (dorukeker/gyronorm.js#54).
+ *
+ * @param axes For each channel its axis of the device: "x", "y" or "z".
+ * @param withGravity Whether gravity is part of the values, as accelerometers measure it.
+ * @param show Function that takes the seconds since the first sample and the values of a sample.
+ * @returns Rows `[milliseconds, ...values]`.
+ */
+export const recordMotion = async (axes, withGravity, seconds, show, signal) => {
+  let hear;
+  const listen = (add, done) => {
+    let start = null;
+    hear = (event) => {
+      const measured = withGravity ? event.accelerationIncludingGravity : event.acceleration;
+      const values = axes.map((axis) => measured?.[axis] ?? null);
+      if (values.includes(null)) return; // Chromium sends it on devices without the sensor
+      start ??= event.timeStamp;
+      const time = event.timeStamp - start;
+      add([time, ...values]);
+      show(time / 1000, values);
+      if (time >= 1000 * seconds) done();
+    };
+    window.addEventListener("devicemotion", hear);
+  };
+  const silence =
+    "The motion sensors sent nothing. Open this page on a phone, keep its screen on, and allow " +
+    "motion sensors in the settings of the browser.";
+  try {
+    return await collect(listen, silence, signal);
+  } finally {
+    window.removeEventListener("devicemotion", hear);
+  }
+};
+
+const microphone = async () => {
+  try {
+    return await navigator.mediaDevices.getUserMedia({
+      audio: {
+        channelCount: 1,
+        // each of these changes the voice
+        autoGainControl: false,
+        echoCancellation: false,
+        noiseSuppression: false,
+      },
+    });
+  } catch (error) {
+    const reasons = {
+      NotAllowedError: "The microphone is not allowed. Allow it for this page in the browser.",
+      NotFoundError: "This device has no microphone. Choose files instead.",
+    };
+    throw new SensorError(reasons[error.name] ?? `The microphone cannot be used: ${error.message}`);
+  }
+};
+
+const sourceOf = (stream, context) => {
+  try {
+    return context.createMediaStreamSource(stream);
+  } catch (error) {
+    if (error.name !== "NotSupportedError") throw error;
+    return null;
+  }
+};
+
+/**
+ * Records sound from its first sample that is not 0.
+ *
+ * @param rate Samples per second that are wanted.
+ * @param show Function that takes the seconds since the first sample and the largest magnitude of
+ *     a block of samples.
+ * @returns `{samples, rate}`: samples in [-1, 1] and their rate. Firefox does not resample a
+ *     microphone, so the rate is its own there.
+ */
+export const recordSound = async (rate, seconds, show, signal) => {
+  let context = new AudioContext({ sampleRate: rate }); // before an await: iOS wants a click
+  let stream;
+  try {
+    stream = await microphone();
+    let source = sourceOf(stream, context);
+    if (source === null) {
+      await context.close();
+      context = new AudioContext();
+      source = sourceOf(stream, context);
+    }
+    await context.audioWorklet.addModule("worklet.js");
+    const node = new AudioWorkletNode(context, "recorder", {
+      channelCount: 1,
+      channelCountMode: "explicit",
+    });
+    const wanted = Math.round(seconds * context.sampleRate);
+    const listen = (add, done) => {
+      let count = 0;
+      node.port.onmessage = ({ data }) => {
+        const start = count ? 0 : data.findIndex((sample) => sample !== 0);
+        if (start < 0 || count >= wanted) return;
+        const block = data.subarray(start, start + wanted - count);
+        count += block.length;
+        add(block);
+        show(
+          count / context.sampleRate,
+          block.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0),
+        );
+        if (count >= wanted) done();
+      };
+      source.connect(node).connect(context.destination); // the node's output is silent
+      context.resume();
+    };
+    const silence = "The microphone is silent. Turn it on and record again.";
+    const blocks = await collect(listen, silence, signal);
+    const samples = new Float32Array(wanted);
+    let at = 0;
+    for (const block of blocks) {
+      samples.set(block, at);
+      at += block.length;
+    }
+    return { samples, rate: context.sampleRate };
+  } finally {
+    stream?.getTracks().forEach((track) => track.stop());
+    await context.close();
+  }
+};

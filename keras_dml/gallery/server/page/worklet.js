@@ -1,0 +1,8 @@
+// Sends the samples of the microphone to the page.
+class Recorder extends AudioWorkletProcessor {
+  process([[samples]]) {
+    if (samples) this.port.postMessage(samples.slice());
+    return true;
+  }
+}
+registerProcessor("recorder", Recorder);

@@ -1,0 +1,46 @@
+"""Names the sensor of a phone that records what a model takes."""
+
+import pathlib
+
+import numpy as np
+
+from keras_dml import recordings
+
+# The page writes acceleration in this unit, and the reader converts it to the model's.
+ACCELERATION = "m/s2"
+WITHOUT_GRAVITY = ("linear", "user")  # in names of channels, as phyphox and Core Motion write them
+
+
+def sensor(contract):
+    """Returns the sensor whose recordings a model takes.
+
+    Args:
+        contract: `keras_dml.contract.Contract`, or None.
+
+    Returns:
+        `"microphone"` for one channel named `sound`; `"accelerometer"` for three channels of
+        acceleration whose names end in x, y and z; `"linear-acceleration"` if these names say that
+        gravity is removed; None for other models.
+    """
+    if contract is None or contract.rate_hz is None:
+        return None
+    if contract.channels == ("sound",):
+        return "microphone"
+    names = [name.casefold() for name in contract.channels]
+    if sorted(name[-1:] for name in names) != ["x", "y", "z"] or not _is_acceleration(contract):
+        return None
+    is_linear = all(any(word in name for word in WITHOUT_GRAVITY) for name in names)
+    return "linear-acceleration" if is_linear else "accelerometer"
+
+
+def _is_acceleration(contract):
+    """Returns whether recordings in `ACCELERATION` can be converted to the units of a model."""
+    count = len(contract.channels)
+    recording = recordings.Recording(
+        pathlib.Path("recording.csv"),
+        np.zeros((1, count), np.float32),
+        contract.channels,
+        count * (ACCELERATION,),
+        contract.rate_hz,
+    )
+    return recordings.convert(recording, contract.units).units == contract.units

@@ -1,0 +1,72 @@
+"""A process that reads files of strangers for the server.
+
+It gets jobs on standard input and writes answers to standard output, see `messages`. The server
+ends it when a reading takes too long, which cannot be done with a thread.
+"""
+
+import os
+import signal
+import sys
+import warnings
+
+from keras_dml import recordings
+from keras_dml.gallery.server import messages, uploads
+
+MEMORY = 3 * 2**30  # bytes of addresses, most of which are reserved by libraries and never used
+ORPHAN_SECONDS = 30  # after which a reading ends by itself, because the server was killed
+
+
+def main():
+    """Answers jobs until standard input ends."""
+    jobs, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is not an answer
+    sys.stdin.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
+    _limit_memory()
+    while True:
+        try:
+            path, channels, options = messages.read_line(jobs)
+        except EOFError:
+            return
+        _set_alarm(ORPHAN_SECONDS)
+        kind, answer = _answer(path, channels, options)
+        _set_alarm(0)
+        if kind == "read":
+            messages.write_pieces(answers, answer)
+        else:
+            messages.write_line(answers, [kind, answer])
+
+
+def _answer(path, channels, options):
+    """Returns `("read", pieces)`, or the kind and the text of an error."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            uploads.check_size(path)
+            return "read", recordings.read_pieces(path, channels, **options)
+    except MemoryError:
+        return "value", f"{path} needs too much memory to be read. Send a shorter recording."
+    except ImportError as error:
+        return "import", str(error)
+    except OSError as error:
+        return "system", str(error)
+    except (TypeError, ValueError) as error:
+        return "value", str(error)
+    except Exception as error:  # what a damaged file makes a library raise
+        return "value", f"{path} cannot be read: {type(error).__name__}. Convert it to csv."
+
+
+def _limit_memory():
+    try:
+        import resource
+    except ImportError:  # on Windows
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def _set_alarm(seconds):
+    if hasattr(signal, "alarm"):
+        signal.alarm(seconds)
+
+
+if __name__ == "__main__":
+    main()

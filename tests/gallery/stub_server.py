@@ -1,0 +1,104 @@
+"""A server of a gallery without a model, so that tests of the server load no backend.
+
+`python -m tests.gallery.stub_server FILE` serves until a signal ends it, and prints its address.
+Each request for a decision reads FILE in the place of what was sent.
+"""
+
+import contextlib
+import pathlib
+import sys
+import threading
+import time
+import types
+
+import numpy as np
+
+from keras_dml.gallery.server import app, desk, listening, settings, uploads
+
+
+class StubGallery:
+    """A gallery that accepts recordings whose first number is positive, and alice alone."""
+
+    path = "/secret-folder/family.db"
+    model = None
+
+    def people(self):
+        return {"alice": 3}
+
+    def verify(self, person, recordings, *, far=None, **_):
+        if person == "slow":
+            time.sleep(600)
+        if person != "alice":
+            raise KeyError(f"Nobody named {person!r} is enrolled in {self.path}.")
+        return types.SimpleNamespace(
+            accepted=bool(np.ravel(recordings[0])[0] > 0),
+            person=person,
+            score=1.23456789,
+            scale=types.SimpleNamespace(closeness=lambda distance: 100 - 10 * distance),
+            threshold=2.0,
+            denied=False,
+            far=0.01,
+            extrapolated=False,
+            provisional=False,
+        )
+
+
+class StubReader:
+    """Reads files as they are."""
+
+    unsaid, notes = (), {}
+
+    def __init__(self, gallery, options):
+        self._values = {}
+
+    def read_ahead(self, paths, read):
+        for path in paths:
+            self._values[path] = read(path)[0].values
+
+    def read(self, path):
+        return [self._values[path]]
+
+
+def application(monkeypatch=None, gallery=None, **options):
+    """The application of a stub gallery.
+
+    Args:
+        monkeypatch: Fixture that puts `StubReader` in its place; None: it stays there.
+        gallery: `StubGallery` or a subclass.
+        **options: Of `Settings`.
+    """
+    stub = types.SimpleNamespace(Reader=StubReader)
+    if monkeypatch is None:
+        desk.files_of_galleries = stub
+    else:
+        monkeypatch.setattr(desk, "files_of_galleries", stub)
+    return app.application(gallery or StubGallery(), settings.Settings(**options))
+
+
+@contextlib.contextmanager
+def serving(application):
+    """Serves in a thread; yields the host and the port."""
+    with listening.to("127.0.0.1", 0) as listener:
+        server = listening.server(application)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            yield listener.getsockname()[:2]
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def main():
+    @contextlib.contextmanager
+    def paths(*_):
+        yield {pathlib.Path(sys.argv[1]): "sent.csv"}
+
+    uploads.paths = paths
+    with listening.to("127.0.0.1", 0) as listener:
+        print(listening.address(listener), flush=True)
+        listening.serve(application(), listener)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""Files of a gallery that are moved, replaced, readable by others, or left by a killed process."""
+
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from keras_dml import gallery as galleries
+from keras_dml.gallery._store import Store
+
+ROOT = pathlib.Path(__file__).parents[2]
+KEY = bytes(range(32))
+
+
+def embeddings(count, seed=0):
+    return np.random.default_rng(seed).random((count, 2, 3), "float32")
+
+
+@contextlib.contextmanager
+def opened(path, key=None):
+    with contextlib.closing(Store(path, key)) as store:
+        store.describe({"model": "m", "fingerprint": "f"})
+        yield store
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "people.db"
+    with opened(path) as store:
+        store.add("alice", embeddings(2))
+    return path
+
+
+def moved(path):
+    path.rename(path.with_name("elsewhere.db"))
+
+
+def removed(path):
+    path.unlink()
+
+
+def replaced(path):
+    shutil.copy(path, path.with_name("copy.db"))
+    os.replace(path.with_name("copy.db"), path)
+
+
+def replaced_by_a_link(path):
+    moved(path)
+    path.symlink_to(path.with_name("elsewhere.db"))
+    shutil.copy(path.with_name("elsewhere.db"), path.with_name("other.db"))
+    path.unlink()
+    path.symlink_to(path.with_name("other.db"))
+
+
+def without_log(path):
+    path.with_name("people.db-wal").unlink()
+
+
+def with_another_log(path):
+    log = path.with_name("people.db-wal")
+    shutil.copy(log, path.with_name("log"))
+    os.replace(path.with_name("log"), log)
+
+
+def without_index_of_the_log(path):
+    path.with_name("people.db-shm").unlink()
+
+
+def in_a_moved_folder(path):
+    path.parent.rename(path.parent.with_name("moved folder"))
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        *(moved, removed, replaced, replaced_by_a_link, without_log, with_another_log),
+        *(without_index_of_the_log, in_a_moved_folder),
+    ],
+)
+def test_files_that_are_moved_under_an_open_gallery_are_an_error(path, attack):
+    with opened(path) as store:
+        attack(path)
+        uses = (
+            lambda: store.add("bob", embeddings(1)),
+            lambda: store.remove("alice"),
+            lambda: store.templates(["alice"]),
+            store.thresholds,
+            store.changes,
+        )
+        for use in uses:
+            with pytest.raises(OSError, match="was moved, removed or replaced"):
+                use()
+
+
+def test_a_file_that_is_moved_during_a_change_is_no_acknowledged_loss(path):
+    with opened(path) as store:
+        with pytest.raises(OSError, match="was moved, removed or replaced"):
+            with store._writing() as run:
+                run("INSERT INTO people VALUES (7, 'bob')")
+                moved(path)
+    assert galleries.people(path.with_name("elsewhere.db")) == {"alice": 2}
+
+
+def test_a_gallery_is_open_also_when_the_folder_one_is_in_changes(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other").mkdir()
+    with opened("people.db") as store:
+        monkeypatch.chdir(tmp_path / "other")
+        store.add("bob", embeddings(1))
+    assert galleries.people(path) == {"alice": 2, "bob": 1}
+
+
+def test_restores_and_writers_at_once_lose_nothing_that_was_added_after(path, tmp_path):
+    copy = tmp_path / "copy.db"
+    galleries.backup(path, copy)
+    with opened(path) as store:
+        for i in range(5):
+            store.add(f"before {i}", embeddings(1, i))
+            galleries.restore(copy, path, replace=True)
+            store.add(f"after {i}", embeddings(1, i))
+            assert store.people() == galleries.people(path) == {"alice": 2, f"after {i}": 1}
+
+
+def test_other_openings_in_this_process_keep_the_locks(path):
+    """Closing a descriptor of a file takes all locks of the process on it away (POSIX). Then the
+    last other process would remove the log under this one."""
+    with opened(path) as store:
+        Store(path).close()
+        code = f"from keras_dml.gallery._store import Store; Store({str(path)!r}).close()"
+        subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+        store.add("bob", embeddings(1))
+    assert galleries.people(path) == {"alice": 2, "bob": 1}
+
+
+KILLED = """
+import os, signal, sys
+from keras_dml.gallery._store import Store
+store = Store(sys.argv[1])
+store._database.forget = lambda: os.kill(os.getpid(), signal.SIGKILL)
+store.remove("alice")
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL")
+def test_a_removal_that_was_killed_before_the_log_was_cut_is_finished(path):
+    secret = embeddings(2)[0].tobytes()
+    done = subprocess.run([sys.executable, "-c", KILLED, path], cwd=ROOT)
+    assert done.returncode == -signal.SIGKILL
+    files = list(path.parent.glob("people.db*"))
+    assert any(secret in file.read_bytes() for file in files)  # what the attacker would find
+    with opened(path) as store:
+        files = list(path.parent.glob("people.db*"))
+        assert len(files) == 3 and not any(secret in file.read_bytes() for file in files)
+        assert not any(b"alice" in file.read_bytes() for file in files)
+        assert store.people() == {}
+
+
+def test_a_busy_log_does_not_keep_a_gallery_from_opening(path):
+    with contextlib.closing(sqlite3.connect(path)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM people").fetchall()
+        with opened(path) as store:
+            store.add("bob", embeddings(1))
+        assert galleries.people(path) == {"alice": 2, "bob": 1}
+
+
+posix = pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o666, 0o620, 0o601])
+def test_a_key_file_that_others_may_use_is_refused(tmp_path, mode):
+    key = tmp_path / "family.key"
+    key.write_bytes(KEY)
+    key.chmod(mode)
+    with pytest.raises(PermissionError, match="chmod 600") as error:
+        Store(tmp_path / "people.db", key)
+    assert str(key) not in str(error.value)  # it may be a key that was given in its place
+    assert not (tmp_path / "people.db").exists()
+    key.chmod(0o600)
+    Store(tmp_path / "people.db", key).close()
+    key.chmod(0o400)
+    Store(tmp_path / "people.db", key).close()
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o640, 0o604])
+def test_a_gallery_that_others_may_read_is_warned_of(path, mode, recwarn):
+    galleries.people(path)
+    assert not recwarn.list
+    path.chmod(mode)
+    with pytest.warns(UserWarning, match="chmod 600"):
+        assert galleries.people(path) == {"alice": 2}
+
+
+@posix
+def test_all_files_of_a_gallery_are_for_their_owner_alone(tmp_path):
+    before = os.umask(0)
+    try:
+        key = tmp_path / "family.key"
+        key.touch(mode=0o600)
+        key.write_bytes(KEY)
+        with opened(tmp_path / "people.db", key) as store:
+            store.add("alice", embeddings(1))
+            store.check()
+            files = list(tmp_path.iterdir())
+            assert len(files) > 4 and not [one for one in files if one.stat().st_mode & 0o077]
+    finally:
+        os.umask(before)
