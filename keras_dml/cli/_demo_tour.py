@@ -37,7 +37,7 @@ def show(name, get_recordings, out):
     with _console.stage(_title(2, "read the recordings")):
         recordings = get_recordings(card)
     introduce(name, card, recordings)
-    with Gallery(out / GALLERY, name) as gallery:  # by its name, which the commands read from it
+    with Gallery(out / GALLERY, name, tries=None) as gallery:  # by its name, for the commands
         reader = _galleries.Reader(gallery, recordings.reading)
         with _console.stage(_title(3, "enroll people"), spinner=False):
             enrolled = _enroll(gallery, reader, recordings, name, out)

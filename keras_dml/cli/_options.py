@@ -204,8 +204,8 @@ Key = Annotated[
     typer.Option(
         "--key",
         metavar="FILE",
-        help="Key of an encrypted gallery, or of a new one to be encrypted: a file (`openssl rand "
-        "-base64 32 > FILE`), or keyring:NAME.",
+        help="Key of an encrypted gallery, or of a new one to be encrypted: a file (`(umask 077; "
+        "openssl rand -base64 32 > FILE)`), or keyring:NAME.",
         show_default="what KERAS_DML_GALLERY_KEY holds",
         autocompletion=_completion.paths,
     ),

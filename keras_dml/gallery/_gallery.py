@@ -50,7 +50,7 @@ class Gallery(Decisions, Explanations, Listens, Recordings, Sharing):
         model: A `keras.Model` whose head names a distance, or the name or path of one, as
             `keras_dml.zoo.load` takes it. None: the one that the gallery names.
         key: What encrypts the embeddings: 32 random bytes; the path of a file of them, raw or in
-            base64 (`openssl rand -base64 32 > family.key`); or `"keyring:NAME"`, what
+            base64 (`(umask 077; openssl rand -base64 32 > family.key)`); or `"keyring:NAME"`, what
             `keyring set keras-dml NAME` was given. None: what the environment variable
             KERAS_DML_GALLERY_KEY holds; without it nothing is encrypted.
         keys: On a server and with a key, path of the file of the people's keys: apart from the

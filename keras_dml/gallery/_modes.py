@@ -1,4 +1,4 @@
-"""Who may read the files of a gallery: their owner alone, as ssh wants it of its keys (POSIX)."""
+"""Checks that only their owner may read the files of a gallery, as ssh does of its keys (POSIX)."""
 
 import os
 import warnings
@@ -19,7 +19,7 @@ def refuse_if_shared(path, what):
 
     Args:
         path: Path of the file, or an open descriptor.
-        what: What the file is called in the error, a secret path may not be.
+        what: Name of the file in the error. It must not be a path that may be the key itself.
 
     Raises:
         NotPrivate: If others than the owner may read or write it.

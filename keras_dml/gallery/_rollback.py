@@ -1,9 +1,9 @@
 """Counters outside a gallery: an older copy that was put in its place is noticed.
 
 A whole older copy is as valid as the gallery was then. The number of changes is therefore also kept
-where the key is: in the file of keys of a gallery on a server, or in a file beside the key file. If
-the key comes from the environment, from a keyring or as bytes, there is no such place, and an older
-copy is not noticed.
+where the key is: in the file of keys of a gallery on a server, or in a file next to the key file.
+If the key comes from the environment, from a keyring or as bytes, there is no such place, and an
+older copy is not noticed.
 """
 
 import pathlib
@@ -24,7 +24,7 @@ class Counter:
         self._database, self._gallery = database, gallery
 
     def seen(self):
-        """Returns the largest number that was kept, 0 if there is none."""
+        """Returns the largest number that was kept, 0 without one."""
         if self._database is None:
             return 0
         with self._database.reading() as run:

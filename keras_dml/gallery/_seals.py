@@ -20,6 +20,7 @@ TABLES = (
     "CREATE TABLE state (number INTEGER NOT NULL, people BLOB NOT NULL, seal BLOB NOT NULL) STRICT",
 )
 PUBLIC = b"keras-dml"  # in the place of a key: seals are checksums
+EVERYBODY = "SELECT person, id, enrolled, created, embedding FROM templates ORDER BY id"
 ROWS = "SELECT id, enrolled, created, embedding FROM templates WHERE person = ? ORDER BY id"
 
 
@@ -40,7 +41,7 @@ class Seals:
 
     @property
     def has_key(self):
-        """Whether nobody without a key can make a seal."""
+        """True if a seal cannot be made without the key."""
         return self._key is not None
 
     def begin(self, run):
@@ -121,6 +122,14 @@ class Seals:
         if people != seals.keys() or total != _bytes(_sum(seals.values())):
             raise SealError("a person was dropped, added or put back")
 
+    def check_everybody(self, run):
+        """Checks the number, name and templates of all people, see `check_people`."""
+        people = dict(run("SELECT id, name FROM people").fetchall())
+        rows = {person: [] for person in people}
+        for person, *row in run(EVERYBODY):
+            rows.setdefault(person, []).append(row)
+        self.check_templates(people, rows, dict(run("SELECT person, seal FROM seals").fetchall()))
+
     def check_people(self, run, people):
         """Checks the number, name and templates of people.
 
@@ -143,7 +152,7 @@ class Seals:
             people: Names by number, `{number: name}`.
             rows: `(id, enrolled, created, embedding)` of each person's templates in the order of
                 their ids, by number.
-            seals: Seal of each person, by number; None: there is none.
+            seals: Seal of each person, by number; None for a person without a seal.
         """
         for person, name in people.items():
             seal = self._seal(person, name, rows[person])

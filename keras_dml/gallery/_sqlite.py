@@ -91,10 +91,6 @@ class SQLiteFile:
                 f"{self.path} is a folder; name a file in it, such as {self.path}/people.db."
             )
         self._create()
-        if what == "gallery":
-            warn_if_shared(self.path)
-        else:
-            refuse_if_shared(self.path, f"The {what} {self.path}")
         self._lock = threading.RLock()
         self._connection = sqlite3.connect(
             self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -106,6 +102,10 @@ class SQLiteFile:
             self._identity = self._identities(*FILES)
             if self._identity[0] != before[0]:
                 raise OSError(f"{self.path} was replaced while it was opened. Open it again.")
+            if what == "gallery":
+                warn_if_shared(self.path)
+            else:
+                refuse_if_shared(self.path, f"The {what} {self.path}")
             self._finish_removals()
         except BaseException:
             self.close()

@@ -16,6 +16,7 @@ import numpy as np
 from keras_dml.gallery import _encryption, _key, _rollback, _seals
 from keras_dml.gallery._boundary import Boundary
 from keras_dml.gallery._encryption import Keys, NoKeys
+from keras_dml.gallery._modes import NotPrivate
 from keras_dml.gallery._names import composed, recording_id
 from keras_dml.gallery._places import database, hide_password, is_url
 from keras_dml.gallery._removal import Removal, number_of
@@ -187,6 +188,8 @@ class Store(Removal):
         path = _rollback.beside(self._key.path)
         try:
             file = SQLiteFile(path, (_rollback.TABLE,), APPLICATION_OF_KEYS, "file of counters")
+        except NotPrivate:
+            raise
         except OSError:  # such as a key on a medium that cannot be written to
             return Counter()
         place = pathlib.Path(self._given).absolute()  # a copy elsewhere may be older
@@ -220,7 +223,17 @@ class Store(Removal):
         with self._database.reading() as run:
             number = self._check_rows(run)
             self._check_number(number)
+            if not self.is_server:  # whose interrupted removals leave people without keys
+                self._check_keys(run)
         self._counter.keep(number)
+
+    def _check_keys(self, run):
+        """Raises `ValueError` if the key of a person is gone, so that nobody would miss them."""
+        people = dict(run("SELECT id, name FROM people").fetchall())
+        with self._decrypting(), self._unchanged():
+            keys = self._keys.of(run, people)
+            if gone := [name for number, name in people.items() if number not in keys]:
+                raise SealError(f"the key of {gone[0]!r} is gone")
 
     def accept_older(self):
         """Accepts an encrypted gallery although it is an older copy of itself."""
@@ -245,8 +258,7 @@ class Store(Removal):
             if changes != self._checked:
                 self._seals.check_set(run)
                 if not self.is_server:
-                    people = dict(run("SELECT id, name FROM people").fetchall())
-                    self._seals.check_people(run, people)
+                    self._seals.check_everybody(run)
                 self._checked = changes
         return number
 
@@ -263,8 +275,8 @@ class Store(Removal):
     def _writing(self):
         """A change of sealed rows, see `writing` of the database."""
         with self._database.writing() as run:
-            self._check_number(self._check_rows(run))
-            with self._unchanged():
+            with self._unchanged():  # of people those who change are checked
+                self._check_number(self._seals.check_state(run) if self.is_encrypted else 0)
                 yield run
             number = self._seals.sign(run)
         self._counter.keep(number)

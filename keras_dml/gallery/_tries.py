@@ -1,6 +1,6 @@
 """Limits how often somebody may claim to be a person.
 
-Somebody who is told the score of each claim can change a rejected recording until it is accepted
+Somebody who sees the score of each claim can change a rejected recording until it is accepted
 (hill climbing): an evolution strategy needs about 200 answers. Answers without scores and growing
 pauses after rejected claims make this slow. The counts are kept in the database of the gallery, so
 that other processes share them and a restart does not clear them.
@@ -37,7 +37,7 @@ class TooManyTries(RuntimeError):
 
 @dataclasses.dataclass(frozen=True)
 class Tries:
-    """How many claims may be rejected, and how long the pauses after them are.
+    """Limit of rejected claims, and the pauses after them.
 
     Attributes:
         free: Rejected claims of a person and a client that are followed by no pause.
@@ -112,7 +112,7 @@ class Claims:
         without a pause.
 
         Args:
-            person: The person claimed, who is enrolled.
+            person: Name of an enrolled person, the one claimed.
             client: Name of the client.
 
         Raises:

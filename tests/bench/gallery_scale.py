@@ -136,7 +136,7 @@ def beside_faiss(gallery, enrolled, probes, exact):
 
 
 def in_a_file(folder, given):
-    with Searched(folder / "people.db", MODEL) as gallery:
+    with Searched(folder / "people.db", MODEL, tries=None) as gallery:
         people = People(gallery)
         enrolled, rate = load(gallery, people, np.inf, given.people)
         megabytes = (folder / "people.db").stat().st_size / 1e6
@@ -165,7 +165,7 @@ def on_a_server(folder, given):
 
     server = Server(folder / "server", given.options)
     try:
-        with Searched(server.database(), MODEL) as gallery:
+        with Searched(server.database(), MODEL, tries=None) as gallery:
             people = People(gallery)
             with index_made_afterwards(gallery.path):
                 enrolled, rate = load(gallery, people, 60 * given.minutes, given.most)

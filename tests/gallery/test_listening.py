@@ -28,7 +28,7 @@ def people():
 def once(model, people, tmp_path_factory):
     """The path of a gallery that listens, and a recording of one of its people."""
     path = tmp_path_factory.mktemp("listening") / "family.db"
-    with Gallery(path, model) as opened:
+    with Gallery(path, model, tries=None) as opened:
         for name in ("alice", "bob"):
             opened.enroll(name, people(name, 3))
         names = np.repeat([f"volunteer {i}" for i in range(VOLUNTEERS)], 2)

@@ -26,7 +26,7 @@ def model():
 
 @pytest.fixture
 def gallery(model, place):
-    with Gallery(model=model, **place) as opened:
+    with Gallery(model=model, tries=None, **place) as opened:
         yield opened
 
 

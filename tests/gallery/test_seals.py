@@ -81,6 +81,7 @@ def change(place, statement):
 
         with psycopg.connect(place["path"]) as connection:
             connection.execute("SET search_path = keras_dml, public")
+            connection.execute("SET session_replication_role = replica")  # no foreign keys
             assert connection.execute(statement).rowcount
     else:
         with contextlib.closing(sqlite3.connect(place["path"])) as connection:
@@ -99,6 +100,14 @@ def test_changed_rows_are_refused_on_opening(place, statement):
             use(**place)
     with pytest.raises(ValueError, match="restore a backup"):
         galleries.check(person="alice", decides_by="threshold", **place)
+
+
+@pytest.mark.parametrize("place", ENCRYPTED[:1], indirect=True)
+def test_a_person_whose_key_was_dropped_is_missed(place):
+    fill(place)
+    change(place, f"DELETE FROM keys WHERE person = {BOB}")
+    with pytest.raises(ValueError, match="the key of 'bob' is gone"):
+        galleries.people(**place)
 
 
 @pytest.mark.parametrize("place", ENCRYPTED, indirect=True)
@@ -274,6 +283,15 @@ def test_an_older_copy_in_the_place_of_the_gallery_is_refused(with_key_file):
     galleries.accept_older(**place)
     assert galleries.people(**place) == {"alice": 3, "bob": 2}
     with opened(place) as store:
+        store.add("carol", embeddings(1))
+
+
+def test_a_process_that_is_killed_before_it_counts_leaves_a_gallery_that_opens(with_key_file):
+    with opened(with_key_file) as store:
+        store._counter.keep = lambda number: None  # as if it were killed before
+        store.remove("bob")
+    assert galleries.people(**with_key_file) == {"alice": 3}
+    with opened(with_key_file) as store:
         store.add("carol", embeddings(1))
 
 
