@@ -98,9 +98,10 @@ def read(
     Raises:
         FileNotFoundError: If there is no such file.
         ValueError: If the file is of another kind, empty, damaged or ragged, holds more than the
-            bounds above, lacks a column, has a gap longer than `max_gap` between two pieces of at least 8 steps, or is not sampled
-            evenly and `resample_hz` is None; the message names the file, the line and the column,
-            and what to do. `read_pieces` cuts a recording at its gaps.
+            bounds above, lacks a column, has a gap longer than `max_gap` between two pieces of at
+            least 8 steps, or is not sampled evenly and `resample_hz` is None; the message names the
+            file, the line and the column, and what to do. `read_pieces` cuts a recording at its
+            gaps.
         ImportError: If it is a parquet file without pyarrow, or a flac file without soundfile.
 
     Example:
