@@ -20,6 +20,7 @@ DEVICES = "keras_dml/models/README.md"
 PAGES = (
     "README.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
     INDEX,
     DEVICES,
     "keras_dml/gallery/DEPLOYMENT.md",

@@ -128,9 +128,11 @@ def main(arguments=None):
     except Exception as error:
         is_json = is_json and not isinstance(error, _streams.Unwritable)
         if is_debugging:
-            _print_error(traceback.format_exc())
+            _print_error(traceback.format_exc().rstrip("\n"))
         elif not is_json:
-            _print_error(_in_a_line(error))
+            # a line break in a name prints no line that looks like one of the command
+            _print_error(_in_a_line(error), indent="  ")
+            _print_error("(--debug shows where.)")
         if is_json:
             _print_json(error)
         _streams.settle(sys.stdout)
@@ -144,7 +146,7 @@ def _asks_for_json(words):
 
 def _in_a_line(error):
     kind = type(error).__name__
-    return f"Error: {_message(error) or kind}\n(--debug shows where.)"
+    return f"Error: {_message(error) or kind}"
 
 
 def _message(error):
@@ -170,6 +172,7 @@ def _without_warnings():
     return warnings.catch_warnings(action="ignore")  # warnings are for programmers
 
 
-def _print_error(text):
+def _print_error(text, indent=""):
     with contextlib.suppress(OSError):  # standard error may be closed
-        print(_streams.visible(text), file=sys.stderr, flush=True)
+        text = _streams.visible(text).replace("\n", f"\n{indent}")
+        print(text, file=sys.stderr, flush=True)

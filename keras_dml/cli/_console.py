@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import sys
+import textwrap
 import time
 
 import typer
@@ -20,6 +21,7 @@ __all__ = [
     "json_object",
     "note",
     "plain",
+    "plain_lines",
     "section",
     "stage",
     "stoppable",
@@ -36,9 +38,14 @@ _is_text_hidden = False
 
 
 def plain(text):
-    """Escapes text from a file, a path or a person for `echo` and `note`: neither rich's markup nor
-    a terminal's codes in it take effect."""
-    return markup.escape(_streams.visible(str(text)))
+    """Escapes text from a file, a path or a person for `echo` and `note`: rich's markup, codes of a
+    terminal and line breaks in it take no effect."""
+    return markup.escape(_streams.visible_line(str(text)))
+
+
+def plain_lines(text):
+    """Escapes a text of the library that has several lines, each as `plain`."""
+    return "\n".join(map(plain, str(text).split("\n")))
 
 
 def echo(text=""):
@@ -61,16 +68,18 @@ def table(columns, rows, *, header=True, gap=2):
 
     Args:
         columns: Heads of the columns.
-        rows: Tuples of anything; as of the heads, only the text itself is shown, no markup.
+        rows: Tuples of anything; as of the heads, only the text itself is shown, no markup. A list
+            is shown as lines.
         header: Whether the heads are shown.
         gap: Blanks between columns.
     """
     if _is_text_hidden:
         return
-    encoding = _stdout().encoding
-    rows = [tuple(plain(_streams.fitting(str(entry), encoding)) for entry in row) for row in rows]
-    most = _stdout().width // NAMES
+    encoding, most = _stdout().encoding, _stdout().width // NAMES
+    rows = [[_cell(entry, encoding) for entry in row] for row in rows]
     is_long = any(len(row[0]) > most for row in rows)
+    for row in rows if is_long else ():  # a part of a long name must not look like another row
+        row[0] = textwrap.fill(row[0], most, subsequent_indent="  ")
     drawn = Table(show_header=header, box=None, padding=(0, gap, 0, 0), pad_edge=False)
     heads = [plain(_streams.fitting(head, encoding)) for head in columns]
     first, *others = heads or [""] * max(map(len, rows))
@@ -79,17 +88,22 @@ def table(columns, rows, *, header=True, gap=2):
     for head in others:
         drawn.add_column(head, overflow="fold")
     for row in rows:
-        drawn.add_row(*row)
+        drawn.add_row(*map(markup.escape, row))
     with _streams.writing(sys.stdout):
         _stdout().print(drawn, highlight=False)
 
 
+def _cell(entry, encoding):
+    lines = entry if isinstance(entry, list) else [entry]
+    return "\n".join(_streams.visible_line(_streams.fitting(str(line), encoding)) for line in lines)
+
+
 def section(found, gap=2):
     """Prints a `keras_dml.reports.Section`."""
-    echo(f"\n[bold]{plain(found.title)}[/bold]\n{plain(found.text)}")
+    echo(f"\n[bold]{plain(found.title)}[/bold]\n{plain_lines(found.text)}")
     table(found.columns, found.rows, gap=gap)
     if found.note:
-        echo(f"[dim]{plain(found.note)}[/dim]")
+        echo(f"[dim]{plain_lines(found.note)}[/dim]")
 
 
 def written(paths, descriptions, seconds):

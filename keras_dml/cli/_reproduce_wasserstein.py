@@ -81,7 +81,7 @@ def show(manual_dir, data_dir, out, domain, scale, *, seeds=None):
     parts = [_planned(one, found.pop(one), place, chosen, scale) for one, place in places.items()]
     missing = [f"Not here: {TITLES[one]}. {said}" for one, said in absent.items()]
     for said in missing:
-        _console.echo(f"\n{_console.plain(said)}")
+        _console.echo(f"\n{_console.plain_lines(said)}")
     lead, sections = [], []
     for part in parts:
         said, own = _compared(part, chosen, scale)
@@ -234,9 +234,9 @@ def _lead(data, everything, division, names):
 
 
 def _introduce(title, lead, scale):
-    _console.echo(f"\n[bold]{title}[/bold], scale {scale}\n{_console.plain(lead[1])}")
+    _console.echo(f"\n[bold]{title}[/bold], scale {scale}\n{_console.plain_lines(lead[1])}")
     for said in (lead[0], *lead[2:]):
-        _console.echo(f"[dim]{_console.plain(said)}[/dim]")
+        _console.echo(f"[dim]{_console.plain_lines(said)}[/dim]")
 
 
 def _training(chosen):

@@ -93,6 +93,15 @@ def visible(text):
     return "".join(char if _is_shown(char) else _escaped(char) for char in text)
 
 
+def visible_line(text):
+    """Escapes text as `visible`, and line breaks and tabs too.
+
+    A name with a line break would otherwise print a line of its own, which looks like one of the
+    command.
+    """
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def fitting(text, encoding):
     """Text as a stream of that encoding will show it."""
     return text.encode(encoding, READABLE).decode(encoding)

@@ -180,7 +180,7 @@ def run(
             answer["groups"] = [group._asdict() for group in found.groups]
         _console.json_object(answer)
     else:
-        _console.echo(_console.plain(found))
+        _console.echo(_console.plain_lines(found))
     is_first = window is None and before is not None and before.provisional
     if is_first and found.value > before.value:
         _console.note(

@@ -38,7 +38,7 @@ def run(
             f"{of['people']:,}" if of["people"] else "–",
             of["size"],
             of["license"],
-            "\n".join(_lines(of["configs"])),
+            [*_lines(of["configs"])],
         )
         for name, of in found.items()
     ]

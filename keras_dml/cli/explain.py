@@ -79,7 +79,7 @@ def run(
             }
         )
         return
-    _console.echo(_console.plain(found))
+    _console.echo(_console.plain_lines(found))
     for path in written:
         _console.echo(f"written: {_console.plain(path)}")
 

@@ -20,7 +20,7 @@ def run(as_json: _options.AsJson = False):
             "No model was found. Install the released package, which carries the models, or name "
             "a folder of models in the environment variable KERAS_DML_ZOO."
         )
-    rows = [(name, "\n".join(_lines(card))) for name, card in cards.items()]
+    rows = [(name, [*_lines(card)]) for name, card in cards.items()]
     _console.table((), rows, header=False)
     _console.echo("\nMore: keras-dml card NAME. In Python: keras_dml.zoo.load(NAME)")
 

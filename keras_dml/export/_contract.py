@@ -39,7 +39,13 @@ def contract(path: str | os.PathLike) -> dict:
             f"{path.name} carries no input contract. Put a `keras_dml.layers.InputContract` into "
             "the model and export it again."
         )
-    return json.loads(found)
+    try:
+        return json.loads(found)
+    except (RecursionError, ValueError):
+        raise ValueError(
+            f"{path.name} carries an input contract that is not JSON: it is damaged. Export the "
+            "model again."
+        ) from None
 
 
 def carried(taken, distance, card):

@@ -84,7 +84,7 @@ def read(path):
 
 _ERRORS = (
     *(EOFError, KeyError, MemoryError, OSError, TypeError, ValueError),
-    *(NotImplementedError, zipfile.BadZipFile),
+    *(NotImplementedError, RecursionError, zipfile.BadZipFile),
 )
 
 

@@ -535,7 +535,7 @@ class Store(Removal):
         for far, text in rows:
             try:
                 found[far] = made(json.loads(text))
-            except (KeyError, TypeError, ValueError):
+            except (KeyError, RecursionError, TypeError, ValueError):
                 raise ValueError(
                     f"{self.path} holds what is none in the place of its {table} for FAR "
                     f"{100 * far:g} %: it is damaged, or somebody has changed it. Calibrate that "
@@ -557,7 +557,28 @@ class Store(Removal):
 
 
 def _about(run):
-    return {name: json.loads(value) for name, value in run("SELECT name, value FROM about")}
+    """What a gallery says of itself; empty for a new one.
+
+    Raises:
+        ValueError: If it is damaged.
+    """
+    values = {}
+    for name, text in run("SELECT name, value FROM about"):
+        try:
+            values[name] = json.loads(text)
+        except (RecursionError, TypeError, ValueError):
+            raise _damaged_about(name) from None
+    for name in ("model", "fingerprint") if values else ():
+        if not isinstance(values.get(name), str):
+            raise _damaged_about(name)
+    return values
+
+
+def _damaged_about(name):
+    return ValueError(
+        f"The gallery says nothing valid in the row {name[:40]!r} of its table `about`: it is "
+        "damaged, or somebody has changed it. Restore a backup by `keras-dml restore`."
+    )
 
 
 def _by_person(stored):

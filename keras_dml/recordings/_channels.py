@@ -5,6 +5,8 @@ import re
 
 import numpy as np
 
+from keras_dml.recordings import _bounds
+
 COUNTERS = {
     *("count", "counter", "frame", "frames", "id", "idx", "index", "line", "no", "nr", "number"),
     *("packet", "record", "row", "rows", "sample", "samples", "seq", "sequence", "step", "world"),
@@ -17,6 +19,7 @@ ABOUT = {
 }
 LEAST_ROWS = 8  # three numbers rise by chance
 RISING = 0.95  # of the changes of a column; a counter of 8 bits starts again
+LONGEST = 200  # letters of a name; patterns and comparisons take long over long texts
 RISES, IS_CONSTANT = "it only rises or falls", "it holds one value"
 
 _UNIT = re.compile(r"\s*[(\[]\s*([^()\[\]]*?)\s*[)\]]\s*$")
@@ -28,6 +31,11 @@ def split(name):
     if match is None or not match.start():
         return name.strip(), None
     return name[: match.start()].strip(), match[1] or None
+
+
+def shortened(names):
+    """Returns names of columns as a tuple, of which none is very long."""
+    return tuple(name if len(name) <= LONGEST else f"{name[:LONGEST]}..." for name in names)
 
 
 def distinct(wanted):
@@ -141,5 +149,5 @@ def _one(path, names, wanted, where):
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise ValueError(
         f"{path}, {where}: there is no column {wanted!r}.{hint} Its columns are "
-        f"{', '.join(names)}: give names among these, channels in the order of the model's."
+        f"{_bounds.listed(names)}: give names among these, channels in the order of the model's."
     )

@@ -2,12 +2,13 @@
 
 import codecs
 import csv
+import functools
 import io
 import re
 
 import numpy as np
 
-from keras_dml.recordings import _cells, _dates, _layout, _table, _text, _times
+from keras_dml.recordings import _cells, _channels, _dates, _layout, _table, _text, _times
 
 UNNAMED = re.compile(r"(?:Unnamed: [0-9]+)?")  # pandas writes no name, and reads it as this one
 EYELINK = {"RECORDING_SESSION_LABEL", "TIMESTAMP"}  # names in a sample report
@@ -27,13 +28,13 @@ def read(path):
     """
     text, notes = _text.read(path)
     layout = _layout.find(path, text)
+    del text
     names, left_out = _without_index(layout)
     if EYELINK <= {*names}:  # its reports do not name the unit, by its manual milliseconds
         names = tuple("TIMESTAMP (ms)" if name == "TIMESTAMP" else name for name in names)
         layout.notes.append("The times of EyeLink were read as milliseconds.")
-    columns = [list(column) for column in zip(*layout.rows, strict=True)]
-    columns = columns[left_out:] or [[] for _ in names]
-    cells = _cells.Columns(columns)
+    names, columns = _channels.shortened(names), layout.columns[left_out:]
+    cells = _cells.Columns(columns, len(layout.lines))
     check_name = _table.name_check(path, layout.header, names)
 
     def place(row):
@@ -46,24 +47,25 @@ def read(path):
         except _cells.NotANumber as error:
             raise ValueError(
                 f"{path}, {place(error.row)}, column {names[i]!r}: "
-                f"{_shown(columns[i][error.row])} is not a number. {error}"
+                f"{_shown(columns[i].cell(error.row))} is not a number. {error}"
             ) from None
 
     def seconds(i):
         if not cells.is_of_dates(i):
             return None
-        texts = columns[i]
-        rows = [row for row, text in enumerate(texts) if not _cells.is_missing(text)]
-        values, wrong = _dates.seconds([texts[row] for row in rows])
+        present = _Present(columns[i])
+        values, wrong = _dates.seconds(present)
+        is_present = np.fromiter((not _cells.is_missing(text) for text in columns[i]), bool)
         if wrong is not None:
-            row = rows[wrong]
+            row = np.flatnonzero(is_present)[wrong]
             raise ValueError(
-                f"{path}, {place(row)}: the time {texts[row]!r} in column {names[i]!r} is "
-                "neither a number nor a date and time such as 2026-01-31T12:00:00.02, in the form "
-                "of the first. Write one of them, or take the column out and give the rate."
+                f"{path}, {place(row)}: the time {_shown(columns[i].cell(row))} in column "
+                f"{names[i]!r} is neither a number nor a date and time such as "
+                "2026-01-31T12:00:00.02, in the form of the first. Write one of them, or take the "
+                "column out and give the rate."
             )
-        times = np.full(len(texts), np.nan)
-        times[rows] = values
+        times = np.full(len(is_present), np.nan)
+        times[is_present] = values
         return times
 
     notes = (*notes, *layout.notes, *cells.notes)
@@ -76,8 +78,18 @@ def read(path):
         seconds,
         notes,
         layout.rate_hz,
-        cells.is_text,
+        functools.cache(cells.is_text),
     )
+
+
+class _Present:
+    """Cells of a column that are not missing."""
+
+    def __init__(self, column):
+        self._column = column
+
+    def __iter__(self):
+        return (text for text in self._column if not _cells.is_missing(text))
 
 
 def is_table(path):
@@ -96,11 +108,11 @@ def _without_index(layout):
     names = list(layout.names)
     if len(names) < 2 or not UNNAMED.fullmatch(names[0]):
         return tuple(names), 0
-    first = [row[0] for row in layout.rows]
-    if first and _layout.counts(first):
+    first = layout.columns[0]
+    if len(layout.lines) and _layout.counts(first):
         layout.notes.append("The first column counts rows and was left out.")
         return tuple(names[1:]), 1
-    if first and all(map(_cells.is_date, first)) and not _times.columns(names):
+    if len(layout.lines) and all(map(_cells.is_date, first)) and not _times.columns(names):
         layout.notes.append("The first column has no name and was read as times.")
         names[0] = "time"
     return tuple(names), 0

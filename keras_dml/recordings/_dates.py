@@ -1,5 +1,6 @@
 """Dates and times of day in the cells of a text table, as seconds."""
 
+import array
 import datetime
 import re
 
@@ -30,7 +31,7 @@ def seconds(texts):
     alone, and `minutes:seconds.fraction`. Times of day that fall pass midnight.
 
     Args:
-        texts: The dates, each in the same form.
+        texts: The dates, each in the same form. They are iterated over twice.
 
     Returns:
         `(seconds, row)`: the seconds, and None; or None and the first row that is not read. It is
@@ -39,20 +40,22 @@ def seconds(texts):
     moments, row = _iso(texts)
     if row is None:
         return moments, None
-    parts = []
+    form, dates, numbers, clock = None, {}, array.array("i"), array.array("d")
     for row, text in enumerate(texts):
         part = _parts(text.strip())
-        if part is None or part[2:] != (parts or [part])[0][2:]:
+        if part is None or (form is not None and part[2:] != form):
             return None, row  # of another form or time zone than the first
-        parts.append(part)
-    dates = [date for date, *_ in parts]
-    clock = np.array([time for _, time, *_ in parts])
-    if all(date == dates[0] for date in dates):
-        midnights = np.cumsum(np.r_[0, np.diff(clock) < -DAY / 2]) if not dates[0] else 0
+        form = part[2:]
+        numbers.append(dates.setdefault(part[0], len(dates)))
+        clock.append(part[1])
+    clock = np.frombuffer(clock)
+    if len(dates) == 1:
+        has_date = "" not in dates
+        midnights = 0 if has_date else np.cumsum(np.r_[0, np.diff(clock) < -DAY / 2])
         clock = clock + DAY * midnights
         return np.round(clock - clock[:1], 9), None
     readings = [days for days in (_days(dates, order) for order in _ORDERS) if days is not None]
-    readings = [(days - days[0]) * DAY + clock for days in readings]
+    readings = [(days - days[0])[np.frombuffer(numbers, "i")] * DAY + clock for days in readings]
     smooth = [times for times in readings if (np.abs(np.diff(times)) < DAY).all()]
     readings = smooth or readings
     if len(readings) != 1:
@@ -61,7 +64,7 @@ def seconds(texts):
 
 
 def _iso(texts):
-    start, moments = None, []
+    start, moments = None, array.array("d")
     for row, text in enumerate(texts):
         try:
             moment = datetime.datetime.fromisoformat(text.strip())

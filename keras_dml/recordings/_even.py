@@ -6,9 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from keras_dml.recordings import _times
+from keras_dml.recordings import _bounds, _times
 
 FINEST = 2  # times the rate of the recording: what a higher rate could hold was not recorded
+COARSEST = 10_000  # of the rate of the recording: the filter has 40 taps for each
+BLOCK = 2**18  # numbers that are filtered at once
 PASSED = 0.9  # of the lower Nyquist frequency, up to which the filter passes everything
 STOPPED = 65.0  # dB above the lower Nyquist frequency
 DRIFT = 1e-4  # relative error of a ratio of rates; clocks of phones are off by as much
@@ -53,6 +55,12 @@ def resampled(signal, resolution, rate_hz):
             f"{path} has {native_hz:.6g} Hz and lasts {len(signal.values) / native_hz:.3g} s, less "
             f"than a step at {rate_hz:g} Hz. If its times are in another unit than it says, give "
             "`time_unit`."
+        )
+    if rate_hz * COARSEST < native_hz:
+        raise ValueError(
+            f"{path} has {native_hz:.6g} Hz and cannot be resampled to {rate_hz:g} Hz: at least "
+            f"1/{COARSEST} of its rate is possible. If its times are in another unit than it says, "
+            "give `time_unit`."
         )
     if signal.seconds is None or is_even(signal.seconds, resolution):
         ratio = ratio_of(rate_hz, native_hz)
@@ -134,9 +142,16 @@ def polyphase(values, ratio, cutoff=1.0):
     padded = _continued(values, periods * down)
     if ratio == 1:  # `resample_poly` does not filter then
         filtered = scipy.signal.oaconvolve(padded, window[:, None], mode="same", axes=0)
-    else:
-        filtered = scipy.signal.resample_poly(padded, up, down, axis=0, window=window)
-    return filtered[periods * up :][:count]
+        return filtered[periods * up :][:count]
+    resampled = np.empty((count, values.shape[1]), values.dtype)
+    steps = down * max(1, periods, BLOCK // (max(up, down) * values.shape[1]))  # of a block
+    for start in range(0, len(values), steps):
+        first = start * up // down
+        block = padded[start : start + steps + 2 * periods * down]
+        block = scipy.signal.resample_poly(block, up, down, axis=0, window=window)
+        block = block[periods * up :][: steps * up // down]
+        resampled[first : first + len(block)] = block[: count - first]
+    return resampled
 
 
 def _continued(values, count):
@@ -157,20 +172,30 @@ def _uneven(signal, native_hz, rate_hz):
     """
     import scipy.interpolate
 
+    most = max(_bounds.MOST_UNEVEN, signal.path.stat().st_size // 16)
+    if len(signal.seconds) > most:
+        raise ValueError(
+            f"{signal.path} has {len(signal.seconds):,} steps at uneven times, and up to {most:,} "
+            "are resampled of a file of its size. Cut the recording into several files."
+        )
     seconds, values = _apart(signal.seconds, signal.values, CLOSEST / native_hz)
     finer = max(1, math.ceil(FINER * native_hz / rate_hz - 1e-6))
     grid_hz = finer * rate_hz
     count = math.floor(signal.seconds[-1] * grid_hz + 1e-6 * finer) + 1
     grid = np.minimum(np.arange(count) / grid_hz, seconds[-1])
-    if len(seconds) < FEWEST:
-        even = np.stack([np.interp(grid, seconds, column) for column in values.T], axis=1)
-        return polyphase(even, Fraction(1, finer))
-    even, missing = 0.0, values
-    for _ in range(ROUNDS):
-        spline = scipy.interpolate.CubicSpline(seconds, missing, bc_type="natural")(grid)
-        even = even + polyphase(spline, Fraction(1), min(1.0, native_hz / grid_hz))
-        missing = values - scipy.interpolate.CubicSpline(grid, even)(seconds)
-    return polyphase(even, Fraction(1, finer))
+    resampled = []
+    for column in values.T:  # one at a time: splines take twenty times the memory of the samples
+        if len(seconds) < FEWEST:
+            even = np.interp(grid, seconds, column)
+        else:
+            even, missing = 0.0, column
+            for _ in range(ROUNDS):
+                spline = scipy.interpolate.CubicSpline(seconds, missing, bc_type="natural")(grid)
+                cutoff = min(1.0, native_hz / grid_hz)
+                even = even + polyphase(spline[:, None], Fraction(1), cutoff)[:, 0]
+                missing = column - scipy.interpolate.CubicSpline(grid, even)(seconds)
+        resampled.append(polyphase(even[:, None], Fraction(1, finer)))
+    return np.concatenate(resampled, axis=1)
 
 
 def _apart(seconds, values, closest):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_dml.recordings import _times
+from keras_dml.recordings import _bounds, _times
 from keras_dml.recordings._recording import Signal
 
 LONGEST_STEPS = 5  # between two samples that are joined by a line
@@ -60,17 +60,18 @@ def filled(signal: Signal, max_gap: float | None):
         values[:, column] = np.interp(times, times[rows], signal.values[rows, column])
         is_kept[: rows[0]] = is_kept[rows[-1] + 1 :] = False
         gaps = np.diff(times[rows])
-        for i in np.flatnonzero(gaps > max(limit, MISSES * step) * (1 + 1e-9)):
-            is_start[rows[i + 1]] = True
-            is_kept[rows[i] + 1 : rows[i + 1]] = False
-            lengths[rows[i + 1]] = max(lengths[rows[i + 1]], gaps[i])
+        long = np.flatnonzero(gaps > max(limit, MISSES * step) * (1 + 1e-9))
+        ends = rows[long + 1]
+        is_start[ends] = True
+        lengths[ends] = np.maximum(lengths[ends], gaps[long])
+        for start, end in zip(rows[long] + 1, ends, strict=True):
+            is_kept[start:end] = False
     if not is_kept.any():
         raise ValueError(
             f"{signal.path}: no step has a value in each channel, {', '.join(signal.channels)}. "
             "Name fewer channels, or give a larger `max_gap` in seconds."
         )
-    groups = np.cumsum(is_start)
-    parts = [np.flatnonzero(is_kept & (groups == group)) for group in np.unique(groups[is_kept])]
+    parts = _parts(signal, is_start, is_kept)
     enough = [rows for rows in parts if len(rows) >= LEAST_STEPS]
     segments = enough or [max(parts, key=len)]
     gaps = [Gap(int(rows[0]), _length(lengths, before, rows)) for before, rows in _pairs(segments)]
@@ -92,6 +93,18 @@ def filled(signal: Signal, max_gap: float | None):
     if not (is_kept[0] and is_kept[-1]):
         notes.append("Rows at the start or the end that lack a value were left out.")
     return [dataclasses.replace(piece, notes=tuple(notes)) for piece in pieces], gaps
+
+
+def _parts(signal, is_start, is_kept):
+    """Rows of each stretch between two long gaps."""
+    rows = np.flatnonzero(is_kept)
+    ends = np.flatnonzero(np.diff(np.cumsum(is_start)[rows])) + 1
+    if len(ends) >= _bounds.MOST_PIECES:
+        raise ValueError(
+            f"{signal.path} has {len(ends):,} gaps longer than `max_gap`, and it is cut at fewer "
+            f"than {_bounds.MOST_PIECES:,}. Give a larger `max_gap` in seconds."
+        )
+    return np.split(rows, ends)
 
 
 def _scale(signal, max_gap):
@@ -130,7 +143,7 @@ def _length(lengths, before, rows):
 
 def _inserted(signal, values, rows, step, limit):
     """A piece with rows where the clock skipped some, and their number."""
-    places = [*rows]
+    places = rows
     if signal.seconds is None or len(rows) < 2:
         piece = dataclasses.replace(signal, values=values, place=_place(signal, places))
         return piece, 0
@@ -147,9 +160,10 @@ def _inserted(signal, values, rows, step, limit):
             "smaller `max_gap` in seconds, so that the recording is cut at its gaps."
         )
     if counts.any():
-        fractions = [np.arange(1, count + 1) / (count + 1) for count in counts]
-        added = [seconds[i] + fractions[i] * steps[i] for i in np.flatnonzero(counts)]
-        grid = np.sort(np.concatenate([seconds, *added]))
+        i = np.repeat(np.arange(len(counts)), counts)  # the step that each added row lies in
+        first = np.repeat(np.cumsum(counts) - counts, counts)
+        fractions = (np.arange(len(i)) - first + 1) / (counts[i] + 1)
+        grid = np.sort(np.concatenate([seconds, seconds[i] + fractions * steps[i]]))
         values = np.stack([np.interp(grid, seconds, column) for column in values.T], axis=1)
         places = rows[np.searchsorted(seconds, grid, side="right") - 1]
         seconds = grid

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import array
 import collections
 import csv
 import dataclasses
-import io
+import itertools
 import re
+from typing import NamedTuple
 
-from keras_dml.recordings import _cells, _units
+from keras_dml.recordings import _bounds, _cells, _units
 
 DELIMITERS = ("\t", ";", "|", ",", " ", None)  # None: one column; of equally good ones the first
 COMMENTS = ("#", "%", "//")
 ERRORS_OF_EXCEL = ("#N/A", "#DIV", "#VALUE", "#REF", "#NUM", "#NAME")
 LONGEST = 500  # letters of a line before the table in which a rate is looked for
-SAMPLE = 300  # lines that decide on the delimiter
+SAMPLE, FEWEST = 300, 8  # lines that decide on the delimiter
+SAMPLE_LETTERS = 2**19  # of these lines; of long lines fewer decide
+PART = 2**18  # letters that are split into lines at once
+BLOCK = 2**16  # cells that are packed at once
+LONGEST_LINE = 2**17  # letters, as many as the csv module reads in one field
+MOST_COMMENTS = 10_000  # among which the names of the columns are looked for
 MOST_LINES_BEFORE = 60  # before the names
 SEPARATOR = re.compile(r'"?sep=(\\t|[^"])"?[;,\t]*', re.IGNORECASE)  # Excel's first line
 RATE = re.compile(
@@ -22,6 +29,7 @@ RATE = re.compile(
 )
 STEP = re.compile(r"([0-9]+(?:\.[0-9]+)?) (msec|sec)/sample", re.IGNORECASE)
 ARROW = re.compile(r"([0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}) -> ?(.*)")
+COMMENT, OF_SEPARATOR = "comment", "separator"  # kinds of lines that are not rows
 FIT_MESSAGES = "Type,Local Number,Message"  # names in the lists of FitCSVTool
 SURE, NUMBERED, FAULTY = 1.0, 0.9, 0.3  # weights: with names, without, and unreadable
 
@@ -33,16 +41,16 @@ class Layout:
     Attributes:
         names: Names of the columns; empty for a column without one.
         header: Place of the names in the file.
-        lines: Number of the line of each row.
-        rows: Cells of each row, as many as there are names.
+        lines: Number of the line of each row, an array.
+        columns: `_cells.Column` of each name.
         notes: Sentences that say what was assumed.
         rate_hz: Rate that a line before the rows says; None if no line does.
     """
 
     names: list
     header: str
-    lines: list
-    rows: list
+    lines: array.array
+    columns: list
     notes: list
     rate_hz: float | None = None
 
@@ -70,6 +78,131 @@ class _Guess:
     is_comment: bool = False
 
 
+class _Row(NamedTuple):
+    """A line of a sample.
+
+    Attributes:
+        number: Number of the line.
+        cells: Its cells.
+        values: Indices of the cells that are numbers or dates.
+    """
+
+    number: int
+    cells: list
+    values: list
+
+
+class _Lines:
+    """Lines of a text that are not empty.
+
+    They are split a part at a time, because a list of all lines takes ten times the memory of the
+    text.
+
+    Args:
+        path: The file, for errors.
+        text: Its text.
+
+    Attributes:
+        comments: Number of lines that are comments.
+        first: `(number, line)` of the first line.
+        separator: The delimiter that the first line says, as Excel writes it; None if it does not.
+        has_times: Whether the serial monitor of Arduino wrote a time and an arrow in each line.
+    """
+
+    def __init__(self, path, text):
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        self._path, self._text = path, text
+        self.separator, self.has_times = None, False
+        self.first = next(((numbers[0], lines[0]) for numbers, lines in self._parts()), None)
+        if self.first is None:
+            return
+        if ARROW.match(self.first[1]):
+            self.has_times = all(ARROW.match(line) for _, part in self._parts() for line in part)
+        line = self.first[1]
+        match = SEPARATOR.fullmatch((ARROW.match(line)[2] if self.has_times else line).strip(" "))
+        if match:
+            self.separator = "\t" if match[1] == r"\t" else match[1]
+
+    def sample(self):
+        """Returns `(lines, total, comments)`: the lines that decide on the layout, the number of
+        lines of the table, and the first comments, as `(number, line)`."""
+        head, tail, total = [], collections.deque(maxlen=SAMPLE // 3), 0
+        comments = collections.deque(maxlen=MOST_COMMENTS)
+        for numbers, lines, _ in self.parts(comments):
+            head += zip(numbers[: SAMPLE - len(head)], lines, strict=False)
+            tail.extend(zip(numbers[-SAMPLE // 3 :], lines[-SAMPLE // 3 :], strict=True))
+            total += len(lines)
+        tail = [*tail]
+        longest = max((len(line) for _, line in head + tail), default=1)
+        count = max(FEWEST, min(SAMPLE, SAMPLE_LETTERS // longest))
+        if total > count:
+            head = head[: count * 2 // 3] + tail[-(count // 3) :]
+        return head, total, [*comments]
+
+    def parts(self, comments=()):
+        """Iterates over the lines that are neither comments nor name the separator.
+
+        Args:
+            comments: List to which comments are added, as `(number, line)`.
+
+        Yields:
+            `(numbers, lines, times)` of a part: of each line its number, its text, and the time
+            before its arrow; no times if there are no arrows.
+        """
+        self.comments = 0
+        for numbers, lines in self._parts():
+            times = ()
+            if self.has_times:
+                times, lines = zip(*(ARROW.match(line).groups() for line in lines), strict=True)
+            kinds = [self._kind(line) for line in lines] if self._has_others(lines) else ()
+            if any(kinds):
+                self.comments += kinds.count(COMMENT)
+                is_first = len(comments) < MOST_COMMENTS and not isinstance(comments, tuple)
+                if is_first:
+                    every = zip(numbers, lines, kinds, strict=True)
+                    comments.extend((n, line) for n, line, kind in every if kind == COMMENT)
+                is_plain = [not kind for kind in kinds]
+                numbers, lines, times = (
+                    list(itertools.compress(values, is_plain)) for values in (numbers, lines, times)
+                )
+            if lines:
+                yield numbers, lines, times
+
+    def _has_others(self, lines):
+        joined = "\n".join(lines)
+        return self.separator is not None or any(mark in joined for mark in COMMENTS)
+
+    def _kind(self, line):
+        if self.separator is not None and SEPARATOR.fullmatch(line.strip(" ")):
+            return OF_SEPARATOR
+        return COMMENT if _is_comment(line) else None
+
+    def _parts(self):
+        """Iterates over numbers and texts of the lines that are not empty, a part at a time."""
+        text, start, number = self._text, 0, 1
+        while start < len(text):
+            end = text.find("\n", start + PART)
+            end = len(text) if end < 0 else end
+            lines = text[start:end].split("\n")
+            longest = max(map(len, lines))
+            if longest > LONGEST_LINE:
+                number += next(i for i, line in enumerate(lines) if len(line) == longest)
+                raise ValueError(
+                    f"{self._path}, line {number} has {longest:,} letters, and up to "
+                    f"{LONGEST_LINE:,} are read. Write one line per time step."
+                )
+            numbers = range(number, number + len(lines))
+            start, number = end + 1, number + len(lines)
+            if not all(map(str.strip, lines)):
+                full = [bool(line.strip()) for line in lines]
+                numbers, lines = (
+                    list(itertools.compress(values, full)) for values in (numbers, lines)
+                )
+            if lines:
+                yield numbers, lines
+
+
 def find(path, text):
     """Finds the names and the rows of a text table.
 
@@ -84,64 +217,44 @@ def find(path, text):
         `Layout`.
 
     Raises:
-        ValueError: If the file is empty, the names are not unmistakable, or a row has another
-            number of cells; the message names the line.
+        ValueError: If the file is empty or holds more than a recording may, the names are not
+            unmistakable, or a row has another number of cells; the message names the line.
     """
-    lines = [
-        (number, line.rstrip("\n"))
-        for number, line in enumerate(io.StringIO(text, newline=None), 1)
-        if line.strip()
-    ]
-    if not lines:
+    lines = _Lines(path, text)
+    if lines.first is None:
         raise ValueError(f"{path} is empty: leave it out.")
-    if lines[0][1].startswith("** CONVERTED FROM"):
+    if lines.first[1].startswith("** CONVERTED FROM"):
         raise ValueError(
             f"{path} is an ASC file of EyeLink, which mixes samples and messages. Write a sample "
             "report by EyeLink Data Viewer and read the report."
         )
-    if lines[0][1].startswith(FIT_MESSAGES):
+    if lines.first[1].startswith(FIT_MESSAGES):
         raise ValueError(
             f"{path} is a list of FIT messages of several kinds. Write a table of the records by "
             "FitCSVTool with --data record, and read that."
         )
-    lines, times = _without_arrows(lines)
-    delimiters, separator = DELIMITERS, SEPARATOR.fullmatch(lines[0][1].strip(" "))
-    if separator:
-        delimiters = ("\t" if separator[1] == r"\t" else separator[1], None)
-        lines = [line for line in lines if not SEPARATOR.fullmatch(line[1].strip(" "))]
-    comments = [line for line in lines if _is_comment(line[1])]
-    plain = [line for line in lines if not _is_comment(line[1])]
-    if not plain:
+    delimiters = DELIMITERS if lines.separator is None else (lines.separator, None)
+    sample, total, comments = lines.sample()
+    if not total:
         raise ValueError(f"{path} holds comments alone, and no rows: leave it out.")
-    sample = plain if len(plain) <= SAMPLE else plain[: SAMPLE * 2 // 3] + plain[-SAMPLE // 3 :]
+    _bounds.check_numbers(path, total, _bounds.most_cells(path))
     guesses = [_guess(path, sample, comments, delimiter) for delimiter in delimiters]
     best = max(guesses, key=lambda guess: guess.score)
     if not best.score:
-        best = _first_line(plain, delimiters)
+        best = _first_line(sample, delimiters)
+    _bounds.check_columns(path, f"line {best.start}", best.width)
     if best.fault is not None:
         raise ValueError(best.fault)
     is_torn = text[-1:] not in ("\n", "\r")
-    layout = _layout(path, best, plain, is_torn)
-    if len(comments) > best.is_comment * len(best.heads):
+    layout = _layout(path, best, lines, sample, is_torn)
+    if lines.comments > best.is_comment * len(best.heads):
         layout.notes.append("Comment lines were left out.")
-    if times:
-        layout.names.append("time")
-        for number, row in zip(layout.lines, layout.rows, strict=True):
-            row.append(times[number])
+    if lines.has_times:
         layout.notes.append("The times before the arrows were read as times.")
-    before = [line for number, line in lines if number < best.start]
-    layout.rate_hz = layout.rate_hz or _rate_hz(before)
+    layout.rate_hz = layout.rate_hz or _rate_hz(
+        [line for number, line in sorted(sample + comments) if number < best.start]
+    )
     return layout
-
-
-def _without_arrows(lines):
-    """Lines without the times that the serial monitor of Arduino writes, and these by number."""
-    matches = [(number, ARROW.match(line)) for number, line in lines]
-    if not all(match for _, match in matches):
-        return lines, {}
-    return [(number, match[2]) for number, match in matches], {
-        number: match[1] for number, match in matches
-    }
 
 
 def looks_like_table(text):
@@ -153,17 +266,19 @@ def looks_like_table(text):
 
 
 def _guess(path, sample, comments, delimiter):
-    rows = _split(sample, delimiter)
+    rows = [
+        _Row(number, cells, _value_columns(cells)) for number, cells in _split(sample, delimiter)
+    ]
     counts = collections.Counter()
-    for _, row in rows:
-        counts[len(row)] += sum(map(_is_value, row))
+    for row in rows:
+        counts[len(row.cells)] += len(row.values)
     if not counts:
         return _Guess(delimiter)  # a cell is longer than the csv module reads
     guess = _Guess(delimiter, _width(rows, counts))
     if not counts[guess.width] or (guess.width == 1 and delimiter is not None):
         return guess
-    first = next(i for i, (_, row) in enumerate(rows) if len(row) == guess.width)
-    body = [line for line in rows if len(line[1]) == guess.width]
+    first = next(i for i, row in enumerate(rows) if len(row.cells) == guess.width)
+    body = [row for row in rows if len(row.cells) == guess.width]
     start, guess.heads = _heads(body)
     weight = SURE
     if not guess.heads:
@@ -184,9 +299,9 @@ def _guess(path, sample, comments, delimiter):
             "Each line needs one field per column."
         )
     data = body[start:]
-    guess.start = data[0][0] if data else body[-1][0] + 1
-    values = sum(_is_value(cell) for _, row in data for cell in row)
-    cells = sum(not _cells.is_missing(cell) for _, row in data for cell in row)
+    guess.start = data[0].number if data else body[-1].number + 1
+    values = sum(len(row.values) for row in data)
+    cells = sum(not _cells.is_missing(cell) for row in data for cell in row.cells)
     guess.score = weight * values / len(rows) * values / max(cells, 1)
     return guess
 
@@ -194,71 +309,81 @@ def _guess(path, sample, comments, delimiter):
 def _width(rows, counts):
     """The number of cells of the rows with the most numbers; for a tie that of the first line."""
     most = max(counts, key=counts.get)
-    first = len(rows[0][1])
+    first = len(rows[0].cells)
     return first if first > 1 and 2 * counts[first] >= counts[most] else most
 
 
 def _heads(body):
-    """Lines of names and units, and the index of the first line of data."""
-    is_pandas = len(body) > 1 and body[0][1] == ["", *map(str, range(len(body[0][1]) - 1))]
+    """Lines of names and units, as `(number, cells)`, and the index of the first line of data."""
+    lines = [(row.number, row.cells) for row in body]
+    is_pandas = len(body) > 1 and lines[0][1] == ["", *map(str, range(len(lines[0][1]) - 1))]
     if is_pandas:
-        return 1, body[:1]
-    end = _end_of_heads(body, 0)
+        return 1, lines[:1]
+    below = _values_below(body)
+    end = _end_of_heads(body, below, 0)
     for i in range(max(end, 1), min(len(body) - 1, MOST_LINES_BEFORE)):
-        values = _value_columns(body[i + 1][1])
-        if _is_names(body[i][1], values):  # if the lines before are not rows of the table
-            between = [row for _, row in body[end:i]]
-            if all(any(_is_text(row[j]) for j in values) for row in between):
-                last = _end_of_heads(body, i)
-                return last, body[i:last]
+        values = body[i + 1].values
+        if _is_names(body[i], values):  # if the lines before are not rows of the table
+            between = [row.cells for row in body[end:i]]
+            if all(any(_is_text(cells[j]) for j in values) for cells in between):
+                last = _end_of_heads(body, below, i)
+                return last, lines[i:last]
             break
-    return end, body[:end]
+    return end, lines[:end]
 
 
-def _end_of_heads(body, start):
+def _values_below(body):
+    """Columns of numbers in the first line with numbers below each line."""
+    below, values = [], []
+    for row in reversed(body):
+        below.append(values)
+        values = row.values or values
+    return below[::-1]
+
+
+def _end_of_heads(body, below, start):
     """Index of the first line from a start that is not a line of names or units."""
     end = start
-    while end < len(body) and _is_head(body, end, start):
+    while end < len(body) and _is_head(body, below, end, start):
         end += 1
     return end
 
 
-def _is_names(cells, values):
+def _is_names(row, values):
     """Returns whether a line has a different text in each column of numbers, and no number."""
-    is_text = bool(values) and all(_is_text(cells[j]) for j in values)
-    return is_text and not any(map(_is_value, cells)) and len({*cells}) == len(cells)
+    is_text = bool(values) and not row.values and all(_is_text(row.cells[j]) for j in values)
+    return is_text and len({*row.cells}) == len(row.cells)
 
 
-def _is_head(body, i, first):
+def _is_head(body, below, i, first):
     """Returns whether a line has a text above a number. Only the first may have numbers too."""
-    cells = body[i][1]
-    has_values = any(map(_is_value, cells))
-    if has_values and i > first:
-        return False
-    after = body[i + 1 : i + 2] if has_values else body[i + 1 :]
-    below = next((row for _, row in after if any(map(_is_value, row))), ())
-    return any(_is_text(cells[j]) for j in _value_columns(below))
+    row, values = body[i], below[i]
+    if row.values:
+        if i > first:
+            return False
+        values = body[i + 1].values if i + 1 < len(body) else []
+    return any(_is_text(row.cells[j]) for j in values)
 
 
 def _line_before(path, rows, first, body, sample, delimiter):
     """The names in a line with another number of cells, or why it cannot have them."""
     if not first:
         return [], None
-    number, cells = rows[first - 1]
+    number, cells, _ = rows[first - 1]
     names = _without_end(cells)
     if not any(letter.isalnum() for cell in names for letter in cell):
         return [], None  # a rule, such as -----
-    width = len(body[0][1])
-    if len(names) <= width and not any("".join(row[len(names) :]).strip() for _, row in body):
+    width = len(body[0].cells)
+    if len(names) <= width and not any("".join(row.cells[len(names) :]).strip() for row in body):
         return [(number, names)], None
-    is_r = delimiter in (" ", "\t") and dict(sample)[body[0][0]].lstrip().startswith('"')
-    if is_r and len(names) == width - 1 and counts([row[0] for _, row in body]):
+    is_r = delimiter in (" ", "\t") and dict(sample)[body[0].number].lstrip().startswith('"')
+    if is_r and len(names) == width - 1 and counts([row.cells[0] for row in body]):
         return [(number, ["", *names])], None
     if delimiter == " ":
         spaced = re.split(r"\s{2,}|\t", dict(sample)[number].strip())
         if len(spaced) == width:
             return [(number, spaced)], None
-    return [], _ragged(path, body[0][0], width, number, len(names))
+    return [], _ragged(path, body[0].number, width, number, len(names))
 
 
 def _heads_in_comments(comments, body, delimiter):
@@ -268,17 +393,17 @@ def _heads_in_comments(comments, body, delimiter):
         for mark in COMMENTS:
             text = text.removeprefix(mark)
         cells = _without_end(_split([(number, text.lstrip("#%/ "))], delimiter)[0][1:][0])
-        if number < body[0][0] and len(cells) == len(body[0][1]) > 1:
+        if number < body[0].number and len(cells) == len(body[0].cells) > 1:
             if not any(map(_is_value, cells)):
                 heads.append((number, cells))
                 continue
-        heads = heads if number > body[0][0] else []
+        heads = heads if number > body[0].number else []
     return heads
 
 
 def _fault_without_names(path, body, delimiter):
     """Returns why rows without names have two readings; None if they have one."""
-    number, first = body[0]
+    number, first, _ = body[0]
     numbers = [*map(str, range(len(first) + 1))]
     line = (delimiter or ",").join(first)
     line = line if len(line) <= 40 else f"{line[:40]}..."
@@ -287,8 +412,8 @@ def _fault_without_names(path, body, delimiter):
             f"{path}, line {number}: names of the columns are expected, such as x,y,z. Received "
             f"{line!r}. Put a line of names in front."
         )
-    is_whole = all(re.fullmatch(r"-?[0-9]+", cell.strip()) for _, row in body for cell in row)
-    is_unsigned = not any(cell.strip().startswith("-") for _, row in body for cell in row[1::2])
+    is_whole = all(re.fullmatch(r"-?[0-9]+", cell.strip()) for row in body for cell in row.cells)
+    is_unsigned = not any(cell.strip().startswith("-") for row in body for cell in row.cells[1::2])
     if delimiter == "," and len(first) % 2 == 0 and is_whole and is_unsigned:
         return (
             f"{path}, line {number}: {line!r} may be {len(first)} whole numbers, or "
@@ -308,44 +433,219 @@ def _first_line(plain, delimiters):
     return _Guess(delimiter, len(rows[0][1]), heads=rows[:1], start=number + 1)
 
 
-def _layout(path, guess, plain, is_torn):
+def _layout(path, guess, lines, sample, is_torn):
     notes = ["Columns were separated at spaces."] if guess.delimiter == " " else []
     names, header, used = _names(guess, notes)
-    left_out = [number for number, _ in plain if number < guess.start and number not in used]
-    if left_out:
+    before = [(number, line) for number, line in sample if number < guess.start]
+    if any(number not in used for number, _ in before):
         notes.append("Lines before the names of the columns were left out.")
-    lines, rows = [], []
-    heads = [[cell.strip() for cell in _without_end(cells)] for _, cells in guess.heads]
-    begins = {cells[0] for cells in heads if cells}
-    before = {line for number, line in plain if number < guess.start and not _is_value(line)}
-    data = [(number, line) for number, line in plain if number >= guess.start]
-    repeated = sum(line in before for _, line in data)
-    data = [(number, line) for number, line in data if line not in before]
-    for number, row in _split(data, guess.delimiter, path):
-        begin = row[0].strip() if row else ""
-        if begin in begins and [cell.strip() for cell in _without_end(row)] in heads:
-            repeated += 1
-            continue
-        lines.append(number)
-        rows.append(row)
-    if repeated:
-        notes.append("Lines that repeat the first lines were left out.")
-    rate = _start_and_rate(guess, lines, rows, notes)
-    _dropcounts(lines, rows, notes)
-    _drop_torn(len(_without_end(names)), lines, rows, is_torn, notes)
     least = len(_without_end(names))
-    for i, (number, row) in enumerate(zip(lines, rows, strict=True)):
-        if len(row) != len(names):
-            if len(row) < least or len(_without_end(row)) > len(names):
-                raise ValueError(_ragged(path, number, len(row), header, least))
-            rows[i] = (row + [""] * len(names))[: len(names)]
-    empty = {i for i, name in enumerate(names) if not name}
-    empty = {i for i in empty if not any(row[i].strip() for row in rows)}
-    if empty:
-        columns = [i for i in range(len(names)) if i not in empty]
-        names = [names[i] for i in columns]
-        rows = [[row[i] for i in columns] for row in rows]
-    return Layout(names, header, lines, rows, notes, rate)
+    table = _Packed(path, header, len(names), least)
+    rows = _Rows(path, guess, lines, {line for _, line in before if not _is_value(line)})
+    rate, count, pending = None, None, _Block([], [], [])
+    for block in itertools.chain(rows, [None]):
+        is_first = not table.lines and not pending.rows
+        pending.add(block or _Block([], [], []))
+        if is_first:
+            rate = _start_and_rate(guess, pending, notes)
+            count = _dropcounts(pending)
+        if block is None:
+            _drop_torn(least, pending, is_torn, notes)
+        held = 0 if block is None else 2  # the last rows may be torn
+        table.extend(pending.pop(len(pending.rows) - held))
+    if rows.repeated:
+        notes.append("Lines that repeat the first lines were left out.")
+    if count is not None and {cell.strip() for cell in count.rows[0]} - {""} == {
+        str(len(table.lines))
+    }:
+        notes.append("A row with the number of rows was left out.")
+    elif count is not None:
+        table.insert_first(count)
+    full = [
+        bool(name) or not column.is_blank()
+        for name, column in zip(names, table.columns, strict=True)
+    ]
+    names, columns = (list(itertools.compress(values, full)) for values in (names, table.columns))
+    if lines.has_times:
+        names, columns = [*names, "time"], [*columns, table.times]
+    return Layout(names, header, table.lines, columns, notes, rate)
+
+
+@dataclasses.dataclass
+class _Block:
+    """Some rows of a table.
+
+    Attributes:
+        numbers: Number of the line of each row.
+        rows: Cells of each row.
+        times: Time before the arrow of each row; empty if there are no arrows.
+    """
+
+    numbers: list
+    rows: list
+    times: list
+
+    def add(self, block):
+        """Adds the rows of another block at the end."""
+        self.numbers += block.numbers
+        self.rows += block.rows
+        self.times += block.times
+
+    def pop(self, count):
+        """Takes out the first rows and returns them as a block; none if `count` is negative."""
+        count = max(count, 0)
+        lists = self.numbers, self.rows, self.times
+        first = _Block(*(values[:count] for values in lists))
+        for values in lists:
+            del values[:count]
+        return first
+
+    def only(self, is_row):
+        """Returns the block of the rows for which `is_row` is true."""
+        lists = self.numbers, self.rows, self.times
+        return _Block(*(list(itertools.compress(values, is_row)) for values in lists))
+
+
+class _Rows:
+    """Iterates over the rows of a table as `_Block`s.
+
+    Args:
+        path: The file, for errors.
+        guess: `_Guess`.
+        lines: `_Lines`.
+        before: Lines before the first row, which are left out if they are repeated.
+
+    Attributes:
+        repeated: Whether lines before the first row were repeated.
+    """
+
+    def __init__(self, path, guess, lines, before):
+        self._path, self._guess, self._lines, self._before = path, guess, lines, before
+        self.repeated = False
+        self._heads = [[cell.strip() for cell in _without_end(cells)] for _, cells in guess.heads]
+        self._begins = {cells[0] for cells in self._heads if cells}
+        self._numbers, self._times = array.array("i"), []
+
+    def __iter__(self):
+        lines = itertools.chain.from_iterable(self._parts())
+        delimiter = self._guess.delimiter
+        rows = max(2, BLOCK // self._guess.width)
+        if delimiter is None:
+            done = 0
+            while part := [[line.strip().strip('"')] for line in itertools.islice(lines, rows)]:
+                yield self._block(part, range(done, done + len(part)))
+                done += len(part)
+            return
+        reader, starts, part = _reader(lines, delimiter, strict=True), [], []
+        try:
+            start = 0
+            for row in reader:
+                part.append(row)
+                starts.append(start)
+                start = reader.line_num
+                if len(part) == rows:
+                    yield self._block(part, starts)
+                    starts, part = [], []
+        except csv.Error as error:
+            raise ValueError(
+                f"{self._path}, line {self._numbers[reader.line_num - 1]}: not valid CSV: {error}. "
+                "Write one line per step, with its fields separated by commas."
+            ) from None
+        if part:
+            yield self._block(part, starts)
+
+    def _parts(self):
+        """Iterates over lists of lines from the first row on; their numbers and times are kept."""
+        for numbers, lines, times in self._lines.parts():
+            if numbers[-1] < self._guess.start:
+                continue
+            is_row = None
+            if numbers[0] < self._guess.start:
+                is_row = [number >= self._guess.start for number in numbers]
+            if not self._before.isdisjoint(lines):
+                is_new = [line not in self._before for line in lines]
+                starts = is_row or [True] * len(lines)
+                is_row = [start and new for start, new in zip(starts, is_new, strict=True)]
+                self.repeated |= is_row != starts
+            if is_row is not None:
+                numbers, lines, times = (
+                    list(itertools.compress(values, is_row)) for values in (numbers, lines, times)
+                )
+            self._numbers.extend(numbers)
+            self._times += times
+            yield lines
+
+    def _block(self, rows, starts):
+        """Rows with the numbers of their lines and their times, without repeated names."""
+        times = [self._times[start] for start in starts] if self._times else []
+        block = _Block([self._numbers[start] for start in starts], rows, times)
+        if self._begins.isdisjoint([row[0].strip() if row else "" for row in rows]):
+            return block
+        is_row = [[cell.strip() for cell in _without_end(row)] not in self._heads for row in rows]
+        self.repeated |= not all(is_row)
+        return block.only(is_row)
+
+
+class _Packed:
+    """Rows of a table as packed columns.
+
+    Args:
+        path: The file, for errors.
+        header: Place of the names in the file.
+        width: Number of columns.
+        least: Number of columns up to the last name.
+
+    Attributes:
+        lines: Number of the line of each row.
+        columns: `_cells.Column`s.
+        times: `_cells.Column` of the times before arrows.
+    """
+
+    def __init__(self, path, header, width, least):
+        self._path, self._header, self._width, self._least = path, header, width, least
+        self._most = _bounds.most_cells(path)
+        self.lines = array.array("i")
+        self.columns = [_cells.Column() for _ in range(width)]
+        self.times = _cells.Column()
+
+    def extend(self, block):
+        """Adds the rows of a `_Block`.
+
+        Raises:
+            ValueError: If a row has another number of cells, or there are too many.
+        """
+        rows = block.rows
+        if not rows:
+            return
+        _bounds.check_numbers(
+            self._path, (len(self.lines) + len(rows)) * max(self._width, 1), self._most
+        )
+        if {*map(len, rows)} != {self._width}:
+            rows = [
+                self._fitting(number, row) for number, row in zip(block.numbers, rows, strict=True)
+            ]
+        self.lines.extend(block.numbers)
+        for column, texts in zip(self.columns, zip(*rows, strict=True), strict=True):
+            column.extend(texts)
+        if block.times:
+            self.times.extend(block.times)
+
+    def insert_first(self, block):
+        """Adds a block of one row in front of the others."""
+        self.lines.insert(0, block.numbers[0])
+        row = self._fitting(block.numbers[0], block.rows[0])
+        for column, text in zip(self.columns, row, strict=True):
+            column.insert_first(text)
+        if block.times:
+            self.times.insert_first(block.times[0])
+
+    def _fitting(self, number, row):
+        """A row with as many cells as there are names."""
+        if len(row) == self._width:
+            return row
+        if len(row) < self._least or len(_without_end(row)) > self._width:
+            raise ValueError(_ragged(self._path, number, len(row), self._header, self._least))
+        return (row + [""] * self._width)[: self._width]
 
 
 def _names(guess, notes):
@@ -378,42 +678,42 @@ def _is_units(cells):
     return bool(cells) and 2 * sum(map(_units.is_unit, cells)) >= len(cells)
 
 
-def _start_and_rate(guess, lines, rows, notes):
+def _start_and_rate(guess, block, notes):
     """The rate in the second row of a file of Empatica, whose first row is the start in seconds."""
-    if guess.heads or len(rows) < 2:
+    if guess.heads or len(block.rows) < 2:
         return None
-    starts, rates = ({cell.strip() for cell in row} for row in rows[:2])
+    starts, rates = ({cell.strip() for cell in row} for row in block.rows[:2])
     if len(starts) > 1 or len(rates) > 1:
         return None
     (start,), (rate,) = starts, rates
     is_time = re.fullmatch(r"[0-9]{10}(?:\.[0-9]*)?", start)
     if not is_time or not re.fullmatch(r"[0-9]{1,4}(?:\.[0-9]*)?", rate) or not float(rate):
         return None
-    del lines[:2], rows[:2]
+    block.pop(2)
     notes.append("The first two rows were read as the start of the recording and its rate.")
     return float(rate)
 
 
-def _dropcounts(lines, rows, notes):
-    """Leaves out a first row with the number of rows in each column, as AcqKnowledge writes it."""
-    if len(rows) < 2 or rows[0][0].strip():
-        return
-    if {cell.strip() for cell in rows[0]} - {""} == {str(len(rows) - 1)}:
-        del lines[0], rows[0]
-        notes.append("A row with the number of rows was left out.")
+def _dropcounts(block):
+    """Takes out a first row that may hold the number of rows in each column, as AcqKnowledge
+    writes it, and returns it; None if there is no such row."""
+    if len(block.rows) < 2 or block.rows[0][0].strip():
+        return None
+    counts = {cell.strip() for cell in block.rows[0]} - {""}
+    return block.pop(1) if len(counts) == 1 and re.fullmatch("[0-9]+", *counts) else None
 
 
-def _drop_torn(width, lines, rows, is_torn, notes):
+def _drop_torn(width, block, is_torn, notes):
     """Leaves out a last row that the logger did not finish."""
-    if len(rows) < 2:
+    if len(block.rows) < 2:
         return
-    last, before = rows[-1], rows[-2]
+    last, before = block.rows[-1], block.rows[-2]
     is_short = len(last) < width
     j = len(last) - 1
     is_cut = is_torn and not is_short and len(before) == len(last) and _cells.is_number(before[j])
     is_cut = is_cut and (_is_text(last[j]) or not last[j].strip())
     if is_short or is_cut:
-        del lines[-1], rows[-1]
+        del block.numbers[-1], block.rows[-1], block.times[-1:]
         notes.append("The last row was incomplete and was left out.")
 
 
@@ -428,32 +728,32 @@ def _rate_hz(lines):
     return rates.pop() if len(rates) == 1 and min(rates) > 0 else None
 
 
-def _split(lines, delimiter, path=None):
-    """`(number, cells)` of each line; a quoted cell may go over several lines.
-
-    With a path, a line that is not valid CSV is refused; without one, rows end there.
-    """
+def _split(lines, delimiter):
+    """`(number, cells)` of each line; a quoted cell may go over several lines. Rows end at a line
+    that is not valid CSV."""
     numbers = [number for number, _ in lines]
     if delimiter is None:
         return [(number, [line.strip().strip('"')]) for number, line in lines]
-    texts = (line.strip() if delimiter == " " else line for _, line in lines)
-    texts = (line.replace("\t", " ") + "\n" if delimiter == " " else f"{line}\n" for line in texts)
-    reader = csv.reader(
-        texts, delimiter=delimiter, strict=path is not None, skipinitialspace=delimiter == " "
-    )
-    rows = []
+    reader, rows, start = _reader((line for _, line in lines), delimiter), [], 0
     try:
-        start = 0
         for row in reader:
             rows.append((numbers[start], row))
             start = reader.line_num
-    except csv.Error as error:
-        if path is not None:
-            raise ValueError(
-                f"{path}, line {numbers[reader.line_num - 1]}: not valid CSV: {error}. Write one "
-                "line per step, with its fields separated by commas."
-            ) from None
+    except csv.Error:
+        pass
     return rows
+
+
+def _reader(lines, delimiter, strict=False):
+    """The csv module's reader of lines."""
+    if delimiter == " ":
+        lines = (line.strip().replace("\t", " ") for line in lines)
+    return csv.reader(
+        (f"{line}\n" for line in lines),
+        delimiter=delimiter,
+        strict=strict,
+        skipinitialspace=delimiter == " ",
+    )
 
 
 def _ragged(path, number, count, header, names):
@@ -491,8 +791,14 @@ def _without_end(cells):
 
 def counts(texts):
     """Returns whether texts are whole numbers from 0 up that mostly count by one."""
-    if not all(re.fullmatch(r"[0-9]{1,15}", text.strip(), re.ASCII) for text in texts):
-        return False
-    numbers = [int(text) for text in texts]
-    steps = [after - before for before, after in zip(numbers, numbers[1:], strict=False)]
-    return all(step > 0 for step in steps) or 2 * steps.count(1) > len(steps)
+    before, rises, ones, steps = None, True, 0, 0
+    for text in texts:
+        if not re.fullmatch(r"[0-9]{1,15}", text.strip(), re.ASCII):
+            return False
+        number = int(text)
+        if before is not None:
+            rises = rises and number > before
+            ones += number - before == 1
+            steps += 1
+        before = number
+    return rises or 2 * ones > steps

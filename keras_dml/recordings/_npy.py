@@ -3,7 +3,7 @@
 import numpy as np
 
 from keras_dml._arrays import real
-from keras_dml.recordings import _channels, _table
+from keras_dml.recordings import _bounds, _channels, _table
 
 LEAST_STEPS_PER_CHANNEL = 0.5  # at fewer the axes were almost certainly confused
 
@@ -35,18 +35,19 @@ def read(path, channels):
     if not len(values):
         raise ValueError(f"{path} has shape {values.shape} and holds no steps: leave it out.")
     values, notes = _oriented(path, values, channels)
+    _bounds.check_columns(path, "its shape", values.shape[1])
+    _bounds.check_numbers(path, values.size, _bounds.most_numbers(path))
     columns, names = _channels.numbered(path, values.shape[1], channels)
     if len(columns) < values.shape[1]:
         names = tuple(str(i) for i in range(1, values.shape[1] + 1))
     else:
         values = values[:, columns]
-    values = values.astype(np.float64)
     return _table.Table(
         path,
         names,
         "its shape",
         lambda row: f"row {row}",
-        lambda i: values[:, i],
+        lambda i: values[:, i].astype(np.float64),
         lambda i: None,
         notes,
     )
@@ -55,8 +56,8 @@ def read(path, channels):
 def _oriented(path, values, channels):
     """The values as `(time, channels)`, and notes on what decided it."""
     steps, count = values.shape
-    numbers = [str(i) for i in range(1, steps + 1)]
     wanted = [] if channels is None else list(channels)
+    numbers = [str(i) for i in range(1, len(wanted) + 1)]
     is_named = len(wanted) == steps > 0 and (wanted == numbers or not {*wanted} <= {*numbers})
     if is_named and steps < count:
         return values.T, (
@@ -82,7 +83,7 @@ def _array(path):
         mapped = np.lib.format.open_memmap(path, mode="r")  # refuses objects, and sizes beyond it
         return np.array(real("the array", mapped))
     except Exception as error:  # a header is text that is parsed: it raises what parsers raise
-        reason = str(error).strip().splitlines()[0].rstrip(".")
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
         raise ValueError(
             f"{path} is not a .npy file of one array of numbers: {reason}. Write it with "
             "numpy.save(path, recording), of shape (time, channels)."

@@ -29,17 +29,21 @@ def by_time(table, column):
     starts = np.flatnonzero(np.diff(times) < 0) + 1
     if not len(starts) or not np.isfinite(times).all():
         return table
-    stretches = np.split(np.arange(len(times)), starts)
-    numbers = np.repeat(np.arange(len(stretches)), [len(rows) for rows in stretches])
+    firsts, ends = np.r_[0, starts], np.r_[starts, len(times)]
+    numbers = np.repeat(np.arange(len(firsts)), ends - firsts)
     order = np.argsort(times, kind="stable")
     is_twice = (np.diff(times[order]) == 0) & (np.diff(numbers[order]) != 0)
-    spans = sorted((times[rows[0]], times[rows[-1]]) for rows in stretches if len(rows) >= STRETCH)
+    is_long = ends - firsts >= STRETCH
+    begins, lasts = times[firsts[is_long]], times[ends[is_long] - 1]
+    by_begin = np.lexsort((lasts, begins))
     steps = np.diff(times[order])
     usual = np.median(steps[steps > 0]) if steps.any() else 0.0
     is_even = np.abs(steps[steps > 0] - usual) <= usual / 2
-    overlap = any(after[0] < before[1] for before, after in zip(spans, spans[1:], strict=False))
-    if is_twice.any() or overlap or is_even.mean() < LEAST_EVEN:
+    overlap = begins[by_begin][1:] < lasts[by_begin][:-1]
+    if is_twice.any() or overlap.any() or is_even.mean() < LEAST_EVEN:
         return table
+
+    place = table.place
 
     def seconds(i):
         values = table.seconds(i)
@@ -47,7 +51,7 @@ def by_time(table, column):
 
     return dataclasses.replace(
         table,
-        place=lambda row: table.place(order[row]),
+        place=lambda row: place(order[row]),
         numbers=lambda i: table.numbers(i)[order],
         seconds=seconds,
         notes=(*table.notes, SORTED),

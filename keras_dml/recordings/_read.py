@@ -71,6 +71,11 @@ def read(
     `.`, `-`, NaN, NA, null) and missing rows are interpolated up to `max_gap`, and the notes count
     them. `notes` of the recording say everything that was assumed.
 
+    Files of strangers are safe to read: nothing in them is run, and a file of 20 MB takes at most
+    500 MB and 20 seconds of processor time, or is refused. A file may have up to 4,096 columns. Up
+    to 20 MB it may hold 5 million cells of text, 10 million numbers of npy or Parquet, 20 million
+    samples of flac, or 64 MiB of packed text. Larger files may hold more in proportion.
+
     Args:
         path: The file.
         channels: Columns that are the channels, in order. In csv and parquet, case and a unit in
@@ -92,10 +97,11 @@ def read(
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If the file is of another kind, empty, damaged or ragged, lacks a column, has a
-            gap longer than `max_gap` between two pieces of at least 8 steps, or is not sampled
-            evenly and `resample_hz` is None; the message names the file, the line and the column,
-            and what to do. `read_pieces` cuts a recording at its gaps.
+        ValueError: If the file is of another kind, empty, damaged or ragged, holds more than the
+            bounds above, lacks a column, has a gap longer than `max_gap` between two pieces of at
+            least 8 steps, or is not sampled evenly and `resample_hz` is None; the message names the
+            file, the line and the column, and what to do. `read_pieces` cuts a recording at its
+            gaps.
         ImportError: If it is a parquet file without pyarrow, or a flac file without soundfile.
 
     Example:
@@ -236,7 +242,7 @@ def _finished(piece, resolution, rate_hz, request):
         piece = _even.resampled(piece, resolution, request.resample_hz)
     elif piece.seconds is not None:
         _check_even(piece, resolution)
-    values = piece.values.astype(np.float32)
+    values = piece.values.astype(np.float32, copy=False)
     return Recording(
         piece.path,
         values,

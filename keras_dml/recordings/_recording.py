@@ -76,7 +76,9 @@ def check_range(path, values, channels, place):
     """
     if not len(values):
         raise ValueError(f"{path} holds no steps: leave it out.")
-    wrong = np.abs(values) > np.finfo(np.float32).max
+    most = np.finfo(np.float32).max
+    with np.errstate(invalid="ignore"):
+        wrong = (values > most) | (values < -most)
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
         raise ValueError(
@@ -100,7 +102,7 @@ def checked(path, values, channels, place):
     if not len(values):
         raise ValueError(f"{path} holds no steps: leave it out.")
     with np.errstate(over="ignore"):
-        narrow = values.astype(np.float32)
+        narrow = values.astype(np.float32, copy=False)
     wrong = ~np.isfinite(narrow)
     if wrong.any():
         row, column = np.argwhere(wrong)[0]

@@ -24,7 +24,8 @@ class Sound(NamedTuple):
 
     Attributes:
         rate_hz: Samples per second.
-        values: Shape `(time, channels)`, float64; integers have full scale 1.
+        values: Shape `(time, channels)`, float32, or float64 of such floats; integers have full
+            scale 1.
         is_float: Whether the file holds floats.
         notes: Sentences that say what was assumed.
     """
@@ -102,22 +103,29 @@ def _are_chunks(data, start, order):
 
 def _decoded(raw, tag, width, bits, order):
     if tag == FLOAT and width in (4, 8):
-        return np.frombuffer(raw, f"{order}f{width}").astype(np.float64)
-    if tag == PCM and width == 1:
-        return (np.frombuffer(raw, np.uint8) - 128.0) / 128  # up to 8 bits are unsigned
+        return np.frombuffer(raw, f"{order}f{width}").astype(f"f{width}")
+    if tag == PCM and width == 1:  # up to 8 bits are unsigned
+        return _CODES_OF_PCM[np.frombuffer(raw, np.uint8)]
     if tag == PCM and width in (2, 4, 8):
-        return np.frombuffer(raw, f"{order}i{width}") / 2.0 ** (8 * width - 1)
+        return _scaled(np.frombuffer(raw, f"{order}i{width}"), 8 * width - 1)
     if tag == PCM and width == 3:
         wide = np.zeros((len(raw) // 3, 4), np.uint8)  # three bytes above one of zeros
         wide[:, slice(1, 4) if order == "<" else slice(3)] = np.frombuffer(raw, np.uint8).reshape(
             -1, 3
         )
-        return wide.view(f"{order}i4")[:, 0] / 2.0**31
+        return _scaled(wide.view(f"{order}i4")[:, 0], 31)
     if tag == MU_LAW and width == 1:
-        return _of_mu_law(~np.frombuffer(raw, np.uint8))
+        return _CODES_OF_MU_LAW[np.frombuffer(raw, np.uint8)]
     if tag == A_LAW and width == 1:
-        return _of_a_law(np.frombuffer(raw, np.uint8) ^ 0x55)
+        return _CODES_OF_A_LAW[np.frombuffer(raw, np.uint8)]
     raise ValueError(f"its samples are of format {tag} with {bits} bits, which is not read")
+
+
+def _scaled(numbers, bits):
+    """Integers as float32 of full scale 1."""
+    values = numbers.astype(np.float32)
+    values *= np.float32(2.0**-bits)
+    return values
 
 
 def _of_mu_law(codes):
@@ -133,3 +141,10 @@ def _of_a_law(codes):
     size = (mantissa << 4) + 8
     size = np.where(exponent == 0, size, (size + 256) << np.maximum(exponent - 1, 0))
     return np.where(codes & 128, size, -size) / 2.0**15
+
+
+# The sample that each byte stands for, float32: what takes no more memory than the samples.
+_CODES = np.arange(256, dtype=np.uint8)
+_CODES_OF_PCM = ((_CODES - 128.0) / 128).astype(np.float32)
+_CODES_OF_MU_LAW = _of_mu_law(~_CODES).astype(np.float32)
+_CODES_OF_A_LAW = _of_a_law(_CODES ^ 0x55).astype(np.float32)

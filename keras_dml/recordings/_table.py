@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
+import itertools
 import pathlib
 from collections.abc import Callable
 
 import numpy as np
 
-from keras_dml.recordings import _channels, _order, _recording, _request, _times
+from keras_dml.recordings import _bounds, _channels, _order, _recording, _request, _times
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,6 +60,7 @@ def signal(table, request):
     """
     if not len(table.names):
         raise ValueError(f"{table.path}, {table.header}: no columns.")
+    _bounds.check_columns(table.path, table.header, len(table.names))
     table = dataclasses.replace(
         table, numbers=functools.cache(table.numbers), seconds=functools.cache(table.seconds)
     )
@@ -72,7 +75,7 @@ def signal(table, request):
     if channels is None:
         channels, reasons = _unasked(table, times)
         notes += [_left_out(name, reason) for name, reason in reasons.items()]
-        strict = _times.columns(table.names)  # never channels, so that files need not agree
+        strict = {*_times.columns(table.names)}  # never channels, so that files need not agree
         left_out = [*reasons, *(table.names[i] for i in times if i not in strict)]
     elif time is None and table.rate_hz is None and request.rate_hz is None:
         clock = _clock(table, channels)
@@ -82,7 +85,7 @@ def signal(table, request):
             )
     names = [table.names[i] for i in channels]
     values = np.stack([table.numbers(i) for i in channels], axis=1)
-    rows = np.arange(len(values))
+    rows = range(len(values))
     seconds, resolution = None, 0.0
     if time is not None:
         seconds, resolution, rows, assumed = _seconds(table, time, request, values)
@@ -90,25 +93,29 @@ def signal(table, request):
     elif request.time_unit is not None:
         raise ValueError(
             f"{table.path}, {table.header}: no column of times is known, so `time_unit` does not "
-            f"apply. Its columns are {', '.join(table.names)}: name the times by `time`."
+            f"apply. Its columns are {_bounds.listed(table.names)}: name the times by `time`."
         )
 
-    def place(row):
-        return table.place(rows[row])
+    path, rate_hz, place_of = table.path, table.rate_hz, table.place
+    left_out = tuple(_channels.split(name)[0] for name in left_out)
+    del table  # and the columns that are no channels
 
-    values = values[rows]
-    _recording.check_range(table.path, values, names, place)
+    def place(row):
+        return place_of(rows[row])
+
+    values = values if len(rows) == len(values) else values[rows]
+    _recording.check_range(path, values, names, place)
     plain, units = zip(*map(_channels.split, names), strict=True)
     read = _recording.Signal(
-        table.path,
+        path,
         values,
         plain if asked is None else tuple(asked),
         units,
         seconds,
-        table.rate_hz,
+        rate_hz,
         place,
         tuple(notes),
-        tuple(_channels.split(name)[0] for name in left_out),
+        left_out,
     )
     return read, resolution
 
@@ -166,10 +173,12 @@ def _time_columns(table, request, channels):
     if request.time is not None:
         (time,) = _channels.among(table.path, table.names, [request.time], table.header)
         return time, [*dict.fromkeys([time, *_times.columns(table.names)])]
+    channels = {*channels}
     strict = [i for i in _times.columns(table.names) if i not in channels]
     if channels:  # a column named T may hold temperatures
         strict = [i for i in strict if not _is_named_t(table, i) or not _is_noise(table, i)]
-    rest = [i for i in range(len(table.names)) if i not in strict and i not in channels]
+    others = {*strict} | channels
+    rest = [i for i in range(len(table.names)) if i not in others]
     loose = [
         i for i in rest if _rises(table, i) and (_is_of_dates(table, i) or _is_clock(table, i))
     ]
@@ -237,7 +246,8 @@ def _clock(table, channels):
 
 def _unasked(table, times):
     """The columns that are channels if none are named, and why others are left out."""
-    channels, constant, left_out = [], [], {}
+    channels, constant, left_out, times = [], [], {}, {*times}
+    counts = collections.Counter(table.names)
     for i, name in enumerate(table.names):
         if i in times:
             continue
@@ -245,7 +255,7 @@ def _unasked(table, times):
         try:
             values = table.numbers(i)
         except ValueError:
-            if not name.strip() or table.names.count(name) > 1 or not table.is_text(i):
+            if not name.strip() or counts[name] > 1 or not table.is_text(i):
                 raise
             reason = "it holds no numbers"
         else:
@@ -262,11 +272,12 @@ def _unasked(table, times):
             name: reason for name, reason in left_out.items() if reason != _channels.IS_CONSTANT
         }
     if not channels:
-        reasons = "; ".join(f"{name!r}: {reason}" for name, reason in left_out.items())
+        first = itertools.islice(left_out.items(), _bounds.LISTED)
+        reasons = "; ".join(f"{name!r}: {reason}" for name, reason in first)
         reasons = f" Some are not channels unless you name them: {reasons}." if reasons else ""
         raise ValueError(
-            f"{table.path}, {table.header}: no channel. Its columns are {', '.join(table.names)}."
-            f"{reasons} Name the channels by `channels`."
+            f"{table.path}, {table.header}: no channel. Its columns are "
+            f"{_bounds.listed(table.names)}.{reasons} Name the channels by `channels`."
         )
     return channels, left_out
 

@@ -4,7 +4,7 @@ import codecs
 import gzip
 import zlib
 
-MOST_UNPACKED = 2**28  # bytes; a few kB of gzip can unpack to gigabytes
+MOST_UNPACKED, MOST_RATIO = 2**26, 3  # bytes; of the packed size, for files larger than 21 MB
 START = 2**16  # bytes that decide whether a .txt file is a recording
 LEAST_UTF16 = 0.9  # share of zero bytes at odd places: text in Latin letters and digits has them
 MARKS = (
@@ -52,17 +52,18 @@ def start(path):
 
 
 def _unpacked(path):
+    most = max(MOST_UNPACKED, MOST_RATIO * path.stat().st_size)  # a few kB unpack to gigabytes
     try:
         with gzip.open(path) as file:
-            data = file.read(MOST_UNPACKED + 1)
+            data = file.read(most + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise ValueError(
             f"{path} is not a complete gzip file: {error}. Pack the csv file again, or give it "
             "unpacked."
         ) from None
-    if len(data) > MOST_UNPACKED:
+    if len(data) > most:
         raise ValueError(
-            f"{path} unpacks to more than {MOST_UNPACKED >> 20} MiB. Unpack it, or cut the "
+            f"{path} unpacks to more than {most >> 20} MiB. Unpack it, or cut the "
             "recording into several files."
         )
     return data

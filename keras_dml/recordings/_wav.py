@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from keras_dml.recordings import _channels, _recording, _riff, _table
+from keras_dml.recordings import _bounds, _channels, _recording, _riff, _table
 
 SOUND = "sound"  # the name of one channel, as the models of voices have it
 LOUDEST = 10.0  # 20 dB above full scale: floats may pass it a little, as mixes do
 FULL_INT16 = 2.0**15
 LEAST_INT16 = 256.0  # of whole numbers below it, one cannot say whether they have 8 bits or 16
+MOST_SAMPLES, BLOCK = 2 * _bounds.MOST_NUMBERS, 2**16  # of a FLAC file; read at once
 CANCELED = 0.1  # share of power that is left of channels of opposite sign
 MIXED = (
     "The {count} channels of sound were averaged. Ask for a channel by its number to read it alone."
@@ -62,28 +63,43 @@ def read_flac(path, channels, rate_hz):
         raise ImportError(
             f'{path} is read by soundfile, which is not installed: pip install "keras-dml[flac]".'
         ) from None
+    most = max(MOST_SAMPLES, path.stat().st_size)
     try:
         with soundfile.SoundFile(path) as file:
-            values, rate = file.read(always_2d=True), file.samplerate
-            if file.format != "FLAC" or len(values) != file.frames:
+            values, rate = _samples(file, most), file.samplerate
+            is_cut = values.size <= most and len(values) != file.frames
+            if file.format != "FLAC" or is_cut:
                 raise ValueError(f"{file.format} with {len(values)} of {file.frames} samples")
     except (soundfile.SoundFileError, RuntimeError, ValueError) as error:
         raise ValueError(
             f"{path} is not a complete FLAC file: {str(error).rstrip('.')}. Convert it, for "
             "example by ffmpeg -i FILE new.wav."
         ) from None
+    _bounds.check_numbers(path, values.size, most)
     return _recording_of(path, values, rate, channels, rate_hz, ())
+
+
+def _samples(file, most):
+    """The samples of an open FLAC file, float32, up to a few more than `most`. The header may say
+    any number of them."""
+    blocks, count = [], 0
+    while count <= most and len(block := file.read(BLOCK, dtype="float32", always_2d=True)):
+        blocks.append(block)
+        count += block.size
+    return np.concatenate(blocks or [np.empty((0, file.channels), np.float32)])
 
 
 def _recording_of(path, values, rate, channels, rate_hz, notes):
     count = values.shape[1]
+    _bounds.check_columns(path, "its header", count)
     if count > 1 and channels is not None and tuple(channels) == (SOUND,):
         values, mixed = _mean(path, values)
         count, notes = 1, notes + mixed
     columns, names = _channels.numbered(path, count, channels)
     if count == 1 and channels is None:
         names = (SOUND,)
-    values = _recording.checked(path, values[:, columns], names, lambda row: f"sample {row}")
+    values = values if columns == [*range(count)] else values[:, columns]
+    values = _recording.checked(path, values, names, lambda row: f"sample {row}")
     rate = _table.agreed(path, float(rate), rate_hz, "its header")
     return _recording.Recording(path, values, names, (None,) * len(names), rate, notes)
 
@@ -96,13 +112,20 @@ def _mean(path, values):
         values, notes = values[:, is_sound], (SILENT,)
     if values.shape[1] == 1:
         return values, notes
-    mean = values.mean(axis=1, keepdims=True)
-    if is_sound.any() and mean.var() < CANCELED * values.var(axis=0).mean():
+    mean = values.mean(axis=1, keepdims=True, dtype=np.float64)
+    if is_sound.any() and mean.var() < CANCELED * _variances(values).mean():
         raise ValueError(
             f"{path} has {values.shape[1]} channels of sound that cancel each other when averaged. "
             f"Ask for one by its number, from 1 to {values.shape[1]}."
         )
     return mean, (*notes, MIXED.format(count=values.shape[1]))
+
+
+def _variances(values):
+    """Variance of each channel, summed in float64 without a copy of the samples."""
+    means = values.mean(axis=0, dtype=np.float64)
+    squares = np.einsum("ij,ij->j", values, values, dtype=np.float64, casting="same_kind")
+    return squares / len(values) - means**2
 
 
 def _full_scale(path, values):

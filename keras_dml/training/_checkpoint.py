@@ -78,7 +78,7 @@ def _progress(path):
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         return float(found["minutes"]), list(found["history"]), list(found["random_states"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, RecursionError, TypeError, ValueError) as error:
         raise ValueError(
             f"{path} is damaged ({error}). Delete the folder {path.parent}; training then begins "
             "anew."

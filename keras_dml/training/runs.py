@@ -60,7 +60,7 @@ class Runs:
             return json.loads(path.read_text(encoding="utf-8"))["result"]
         except FileNotFoundError:
             return None
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, RecursionError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{path} is damaged ({error}). Delete it; its run is then repeated."
             ) from error

@@ -191,3 +191,30 @@ def test_ctrl_c_is_one_sentence_and_130(zoo_folder, words):
     done = run(code=code, folder=zoo_folder)
     assert (done.returncode, done.stdout) == (130, b"")
     assert done.stderr.decode().splitlines() == ["Stopped; nothing was written."]
+
+
+@pytest.mark.parametrize("mark", ["\n", "\t", "\r", "\x85", "\u2028", "\u2029", "\u202e"])
+def test_a_name_prints_no_line_that_looks_like_another(capsys, mark):
+    name = f"eve{mark}mallory  9"
+    _console.table(("person", "recordings"), [(name, 4)])
+    _console.echo(f"{_console.plain(name)}: enrolled")
+    _console.echo(_console.plain_lines(f"{name}\nnext"))
+    out = capsys.readouterr().out
+    assert mark == "\n" or mark not in out
+    starts = [line.split()[0] for line in out.splitlines()]
+    assert starts == ["person", *starts[1:]] and starts.count("mallory") == (mark == "\n")
+
+
+def test_the_rest_of_a_long_name_is_indented(capsys):
+    name = f"{30 * 'x'}   mallory                        9"
+    _console.table(("person", "recordings"), [(name, 4), ("ben", 2)])
+    starts = [line for line in capsys.readouterr().out.splitlines() if line[:1].strip()]
+    assert [line.split()[0] for line in starts] == ["person", 30 * "x", "ben"]
+
+
+def test_lines_of_an_error_are_indented(command, tmp_path):
+    path = tmp_path / "a\nError: all is well.csv"
+    path.write_text("x\n1\n")
+    code, _, err = command("verify", tmp_path / "none.db", "alice", path)
+    assert code == 2
+    assert [line for line in err.splitlines() if line.startswith("Error")] == [err.splitlines()[0]]

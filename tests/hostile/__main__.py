@@ -26,7 +26,8 @@ def main(
         int | None, typer.Option(help="Number of the only attempt of each group to run.")
     ] = None,
 ):
-    """Try damaged model files, cards and archives, odd arrays, labels and paths, and kills.
+    """Try damaged model files, cards, archives, recordings and galleries, odd arrays, labels,
+    names, paths and requests, and kills.
 
     An attempt is right if it ends in a clear error, or in an output that an independent check
     accepts. Anything else is wrong: another output, a traceback, NaN, unrelated files changed,

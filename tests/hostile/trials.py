@@ -15,6 +15,7 @@ import numpy as np
 from tests.hostile import checks
 
 GROUPS = ("model_files", "cards", "archives", "arrays", "labels", "paths", "kills")
+GROUPS += ("recordings", "names", "galleries", "requests")
 SEED = 20
 TIMEOUT = 120  # seconds after which an attempt hangs
 

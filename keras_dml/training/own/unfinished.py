@@ -100,7 +100,7 @@ class Unfinished:
             plan = json.loads(path.read_text(encoding="utf-8"))
             steps, of, methods = int(plan["steps"]), plan["of"], list(map(str, plan["methods"]))
             taken = {name: int(own) for name, own in plan["taken"].items()}
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
             raise ValueError(
                 f"{path} is damaged ({error}). Delete the folder {self.path}, or train without "
                 "`resume`."

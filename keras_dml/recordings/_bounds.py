@@ -1,0 +1,49 @@
+"""Bounds on what the file of a stranger may hold once it is decoded.
+
+A file of 20 MB is read within 500 MB and 20 seconds of processor time, whatever it holds, or
+refused. Larger files may hold more in proportion to their size.
+"""
+
+MOST_COLUMNS = 4096  # the 543 landmarks of a body have 2,172 columns
+MOST_NUMBERS = 10**7  # of a file of up to 20 MB
+BYTES_PER_NUMBER = 2  # of a larger file
+MOST_CELLS = 5 * 10**6  # of text, whose reading takes 2 microseconds for each cell
+BYTES_PER_CELL = 4
+MOST_UNEVEN = 10**6  # steps of uneven times that are resampled; 2.8 hours at 100 Hz
+MOST_PIECES = 10_000  # that gaps cut a recording into
+LISTED = 20  # names in an error
+
+
+def most_numbers(path):
+    """Returns how many numbers a file may hold, by its size."""
+    return max(MOST_NUMBERS, path.stat().st_size // BYTES_PER_NUMBER)
+
+
+def most_cells(path):
+    """Returns how many cells a file of text may hold, by its size."""
+    return max(MOST_CELLS, path.stat().st_size // BYTES_PER_CELL)
+
+
+def check_numbers(path, count, most):
+    """Refuses a file that holds more numbers than `most`."""
+    if count > most:
+        raise ValueError(
+            f"{path} holds more than {most:,} numbers, as many as a file of its size may hold. Cut "
+            "the recording into several files."
+        )
+
+
+def check_columns(path, where, count):
+    """Refuses a file with more columns than a recording has."""
+    if count > MOST_COLUMNS:
+        raise ValueError(
+            f"{path}, {where}: {count:,} columns, and up to {MOST_COLUMNS:,} are read. Write the "
+            "columns that are channels, with one row per time step."
+        )
+
+
+def listed(names):
+    """Returns names as a list in an error: the first of many, without control characters."""
+    short = (name if len(name) <= 80 else f"{name[:80]}..." for name in names[:LISTED])
+    shown = ", ".join(name if name.isprintable() else repr(name) for name in short)
+    return shown if len(names) <= LISTED else f"{shown} and {len(names) - LISTED:,} more"

@@ -1,0 +1,141 @@
+"""Reading a stranger's file takes little memory and time, whatever the file holds."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+from keras_dml import recordings
+from keras_dml.recordings import _bounds
+from tests.hostile import bombs
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("soundfile")
+
+WHOLE = [  # at 20 MB, each in a process of its own
+    ("csv", "rows of 1"),
+    ("csv", "100,000 columns"),
+    ("csv", "texts above numbers"),
+    ("parquet", "a footer of 20 rows over 40,000,000"),
+    ("parquet", "one page"),
+    ("npy", "bytes"),
+    ("wav", "A-law"),
+    ("flac", "silence"),
+]
+SMALL = 10**6  # bytes of the other files; reading them may take this many seconds:
+SECONDS = 5
+
+
+@pytest.mark.parametrize(("kind", "name"), WHOLE, ids=map("-".join, WHOLE))
+def test_a_file_of_20_mb_is_read_or_refused_within_the_bounds(tmp_path, kind, name):
+    used = bombs.measure(bombs.write(tmp_path, kind, name))
+    assert not used["end"].startswith("!!"), used
+    assert used["MB"] < bombs.MOST_MB and used["s"] < bombs.MOST_SECONDS, used
+
+
+@pytest.mark.parametrize(("kind", "name"), bombs.FILES, ids=map("-".join, bombs.FILES))
+def test_time_and_memory_grow_with_the_size_of_the_file(tmp_path, kind, name):
+    if (kind, name) in {("parquet", "small pages"), ("parquet", "texts that repeat")}:
+        pytest.skip("written in seconds; `python -m tests.hostile.bombs` reads it")
+    path = bombs.write(tmp_path, kind, name, SMALL)
+    start = time.process_time()
+    try:
+        recording = recordings.read(path)
+    except ValueError as error:
+        assert path.name in str(error) and len(str(error)) < 5000
+    else:
+        assert recording.values.dtype == np.float32 and np.isfinite(recording.values).all()
+    assert time.process_time() - start < SECONDS
+
+
+def test_an_ordinary_recording_is_read_whole(tmp_path):
+    path = bombs.write(tmp_path, "csv", "a recording of an accelerometer", 2 * 10**6)
+    rows = np.loadtxt(path, delimiter=",", skiprows=1)
+    walk = recordings.read(path)
+    np.testing.assert_array_equal(walk.values, rows[:, 1:].astype(np.float32))
+    assert walk.channels == ("x", "y", "z") and round(walk.rate_hz, 6) == 100
+
+
+def columns(count):
+    names = ",".join(f"c{i}" for i in range(count))
+    rows = ((i * np.arange(count) % 7 + i % 3) for i in range(10))
+    return "\n".join([names, *(",".join(map(str, row)) for row in rows), ""])
+
+
+def test_the_bound_on_columns_is_exact(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text(columns(_bounds.MOST_COLUMNS))
+    assert recordings.read(path).values.shape[1] > _bounds.MOST_COLUMNS / 2
+    path.write_text(columns(_bounds.MOST_COLUMNS + 1))
+    with pytest.raises(ValueError, match=r"4,097 columns"):
+        recordings.read(path)
+
+
+def test_a_wide_table_is_named_in_a_short_error(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text(columns(4000))
+    with pytest.raises(ValueError, match="3,980 more") as caught:
+        recordings.read(path, channels=["acc"])
+    assert len(str(caught.value)) < 1000
+
+
+def test_the_bound_grows_with_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(_bounds, "MOST_NUMBERS", 100)
+    monkeypatch.setattr(_bounds, "MOST_CELLS", 100)
+    path = tmp_path / "walk.csv"
+    path.write_text("x\n" + 200 * "1\n-2\n")  # 2.5 bytes for each number
+    with pytest.raises(ValueError, match="more than 250 numbers"):
+        recordings.read(path)
+    path.write_text("x\n" + 200 * "1.25\n-2.5\n")
+    assert len(recordings.read(path).values) == 400
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        json.dumps({"index_columns": [None, 3, ["x"]]}),
+        '{"index_columns": ' + "[" * 50_000,
+        "{",
+    ],
+    ids=["nested", "odd names", "nested names", "cut"],
+)
+def test_metadata_of_another_program_is_passed_over(tmp_path, text):
+    import pyarrow
+    from pyarrow import parquet
+
+    table = pyarrow.table({"x": np.arange(20.0) % 7}).replace_schema_metadata({"pandas": text})
+    parquet.write_table(table, tmp_path / "walk.parquet")
+    assert recordings.read(tmp_path / "walk.parquet").channels == ("x",)
+
+
+@pytest.mark.parametrize("resample_hz", [50, 200])
+def test_uneven_times_are_resampled_up_to_a_number_of_steps(tmp_path, monkeypatch, resample_hz):
+    monkeypatch.setattr(_bounds, "MOST_UNEVEN", 100)
+    rng = np.random.default_rng(3)
+    times = np.cumsum(rng.uniform(0.8, 1.2, 300)) / 100
+    rows = "".join(f"{t:.4f},{np.sin(t):.4f}\n" for t in times)
+    path = tmp_path / "walk.csv"
+    path.write_text(f"time,x\n{rows}")
+    with pytest.raises(ValueError, match="uneven times"):
+        recordings.read(path, resample_hz=resample_hz)
+    monkeypatch.setattr(_bounds, "MOST_UNEVEN", 1000)
+    assert recordings.read(path, resample_hz=resample_hz).rate_hz == resample_hz
+
+
+def test_a_rate_is_lowered_at_most_ten_thousand_times(tmp_path):
+    path = tmp_path / "walk.csv"
+    path.write_text("x\n" + "".join(f"{i % 7}\n" for i in range(30_000)))
+    with pytest.raises(ValueError, match="`time_unit`"):
+        recordings.read(path, rate_hz=10**6, resample_hz=50)
+
+
+def test_gaps_cut_a_recording_into_a_bounded_number_of_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr(_bounds, "MOST_PIECES", 20)
+    path = tmp_path / "walk.csv"
+    path.write_text("x\n" + 20 * ("1\n2\n" * 5 + 8 * "nan\n"))
+    assert len(recordings.read_pieces(path)) == 20
+    path.write_text("x\n" + 21 * ("1\n2\n" * 5 + 8 * "nan\n"))
+    with pytest.raises(ValueError, match="`max_gap`"):
+        recordings.read_pieces(path)
