@@ -46,6 +46,9 @@ def run(
 
     The false match rate is at most that of the boundary at whatever moment it stops, on average
     over the people that it is set on. `keras-dml calibrate --window SECONDS` sets the boundary.
+    The rate holds for one recording, even if its parts are repeated or played in another order. It
+    does not hold for the best of several recordings, for a recording that is changed until it is
+    accepted, or for a replay of the person.
 
     A recording that ends undecided counts as a rejected claim, see `keras-dml verify`.
 

@@ -1,4 +1,4 @@
-"""When a growing recording is accepted or rejected: a boundary that holds whenever it stops."""
+"""Decides when a growing recording is accepted or rejected."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from keras_dml import _percents, evaluation
 
 @dataclasses.dataclass(frozen=True)
 class Boundary:
-    """Limits of the mean score of a recording's first windows, by their number.
+    """Limits of the scores of a recording's windows.
 
     Attributes:
-        far: False match rate that is promised, at whatever moment it stops, to people never used,
-            on average over the people that boundaries are set on.
-        value: Largest length-aware score that is accepted, see `boundary`.
-        reject_above: Largest one, on the other side, that is not rejected before the last window.
+        far: False match rate that is promised, at whatever moment it stops and in whatever order
+            the windows come, to people never used, on average over the people that boundaries are
+            set on. See `boundary` for the recordings for which it holds.
+        value: Largest score of a window that is accepted.
+        reject_above: Largest length-aware mean score that is not rejected before the last window,
+            see `boundary`.
         spread: Standard deviation between the windows of one recording's false claim.
         window: Steps of a window.
         windows: Number of windows after which a claim that is not accepted is rejected.
@@ -33,6 +35,9 @@ class Boundary:
         enrolled: Recordings of a person, the median: with more of a person enrolled, false claims
             are accepted more often.
         rate_hz: Steps per second of the recordings; None if the model does not say it.
+        accepts_by: `"least"`: a claim is accepted by the least score of its windows. `"mean"`: an
+            earlier version set the boundary for mean scores. An imposter who repeats one window
+            breaks its promise, so `listen` refuses it.
     """
 
     far: float
@@ -51,6 +56,7 @@ class Boundary:
     trials: int
     enrolled: int | None = None
     rate_hz: float | None = None
+    accepts_by: str = "mean"  # galleries of earlier versions do not name it
 
     def __post_init__(self):
         limits = self.value, self.reject_above, self.spread
@@ -60,27 +66,35 @@ class Boundary:
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def limits(self, heard):
-        """The largest mean score of so many windows that is accepted, and the largest one that is
-        not rejected."""
-        error = self.spread / np.sqrt(heard)
-        return self.value - error, self.reject_above + error
+        """The largest score of a window that is accepted, and the largest mean score of so many
+        windows that is not rejected."""
+        return self.value, self.reject_above + self.spread / np.sqrt(heard)
 
-    def decide(self, mean, heard):
-        """True where a mean score of so many windows is accepted, False where it is rejected, None
-        where it is neither yet."""
+    def decide(self, least, mean, heard):
+        """Decides on a claim.
+
+        Args:
+            least: Least score of the windows heard.
+            mean: Mean score of the windows heard.
+            heard: Number of windows heard.
+
+        Returns:
+            True if the claim is accepted, False if it is rejected, None if it is not decided yet.
+        """
         accepted, rejected = self.limits(heard)
-        if mean <= accepted:
+        if least <= accepted:
             return True
         return False if mean > rejected or heard >= self.windows else None
 
     def __str__(self):
         unit = "steps" if self.rate_hz is None else "seconds"
+        refused = "; refused by `listen`, set it again" if self.accepts_by == "mean" else ""
         return (
             f"FAR at most {100 * self.far:g} % whenever it stops ({100 * self.seen:.2g} % seen, "
             f"95 % interval {_percents.interval(self.far_ci95)}, {self.people} people, "
             f"{self.trials:,} imposter trials), TAR {100 * self.tar:.1f} %; {unit} in the median: "
             f"{self._time(self.steps_to_accept)} to accept, {self._time(self.steps_to_reject)} to "
-            f"reject, {self._time(self.window * self.windows)} at most"
+            f"reject, {self._time(self.window * self.windows)} at most{refused}"
         )
 
     def _time(self, steps):
@@ -90,17 +104,24 @@ class Boundary:
 
 
 def boundary(scores, probes, claims, far, window):
-    """The `Boundary` of recordings whose people claim to be each other.
+    """Computes the `Boundary` of recordings whose people claim to be each other.
 
-    The windows of one recording resemble each other, so a rate of single windows says nothing of a
-    recording that may stop at any of them. What counts is whether it ever crosses the boundary.
-    After k windows of mean score m, its length-aware score is `m + s / sqrt(k)`, with s the spread
-    of a window: an early mean is trusted less. The least that a false claim reaches is its one
-    score, and `keras_dml.evaluation.promise` bounds how often that of two new people is accepted,
-    given spread and number of windows: the spread is of the same people, one number of all their
-    false claims, and taken as known. A genuine claim may leave early on the other side: where `m
-    - s / sqrt(k)` is above what that of any of these n people was before it was accepted, which a
-    new person's is with a probability of at most 1 / (n + 1).
+    A claim is accepted as soon as one window has a score of at most a threshold. So the least score
+    of a recording's windows is the one score of its claim, and `keras_dml.evaluation.promise`
+    bounds how often a false claim of two new people has such a window. The least score does not
+    depend on the order of the windows, and a window that is heard again does not change it. The
+    promise therefore holds for all that an imposter can make of the windows of one recording: they
+    may be repeated, left out or played in any order. It does not hold for the best of several
+    recordings, or for a recording that is changed until a window matches: each is one more claim.
+
+    A mean score that is trusted more the longer it is heard accepts genuine claims slightly more
+    often, but an imposter who repeats the best of his windows lowers it to the score of this
+    window.
+
+    A genuine claim may be rejected early. After k windows of mean score m, its length-aware score
+    is `m - s / sqrt(k)`, with s the standard deviation of a window. The claim is rejected if this
+    is larger than it was for any of these n people before they were accepted. A new person's score
+    is that large with a probability of at most 1 / (n + 1).
 
     Args:
         scores: Distance of each window to the nearest recording of the person claimed, shape
@@ -118,29 +139,31 @@ def boundary(scores, probes, claims, far, window):
     heard = np.arange(1, count + 1)
     spread = np.sqrt(scores[~genuine].var(axis=1, ddof=1).mean()) if count > 1 else 0.0
     mean, error = np.cumsum(scores, axis=1) / heard, spread / np.sqrt(heard)
-    reached = (mean + error).min(axis=1)
-    found = evaluation.promise(reached[~genuine], (probes[~genuine], claims[~genuine]), far)
-    accepted = np.maximum.accumulate(mean + error <= found.threshold, axis=1)
+    least = np.minimum.accumulate(scores, axis=1)
+    reached = least[:, -1]
+    limit = evaluation.promise(reached[~genuine], (probes[~genuine], claims[~genuine]), far)
+    accepted = least <= limit.threshold
     undecided = np.where(accepted, -np.inf, mean - error)
-    reject_above = max(found.threshold, undecided[genuine].max())
+    reject_above = max(limit.threshold, undecided[genuine].max())
     rejected = np.maximum.accumulate(undecided > reject_above, axis=1)
     rejected[:, -1] |= ~accepted[:, -1]
-    rates = evaluation.accept_rates(reached, genuine, found.threshold, people=(probes, claims))
+    rates = evaluation.accept_rates(reached, genuine, limit.threshold, people=(probes, claims))
     return Boundary(
-        far=found.far,
-        value=found.threshold,
+        far=limit.far,
+        value=limit.threshold,
         reject_above=float(reject_above),
         spread=float(spread),
         window=int(window),
         windows=count,
-        seen=found.rate,
-        far_ci95=found.ci95,
+        seen=limit.rate,
+        far_ci95=limit.ci95,
         tar=rates.tar,
         tar_ci95=rates.tar_ci95,
         steps_to_accept=_median_steps(accepted[genuine], window),
         steps_to_reject=_median_steps(rejected[~genuine], window),
-        people=found.people,
-        trials=found.trials,
+        people=limit.people,
+        trials=limit.trials,
+        accepts_by="least",
     )
 
 

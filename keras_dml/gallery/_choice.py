@@ -28,7 +28,11 @@ def threshold_of(thresholds, far, provisional):
 
 
 def boundary_of(boundaries, far):
-    """Returns the `Boundary` of a rate, as `threshold_of`."""
+    """Returns the `Boundary` of a rate, as `threshold_of`.
+
+    Raises:
+        ValueError: If no boundary is set, the rate has none, or an earlier version set it.
+    """
     if not boundaries:
         raise ValueError(
             "No boundary is set: call `calibrate_listening` with recordings of people whom the "
@@ -37,7 +41,14 @@ def boundary_of(boundaries, far):
     if far is not None and far not in boundaries:
         rates = ", ".join(f"{rate:g}" for rate in boundaries)
         raise ValueError(f"`far` must be a rate that was set: {rates}. Received far={far!r}.")
-    return boundaries[min(boundaries) if far is None else far]
+    chosen = boundaries[min(boundaries) if far is None else far]
+    if chosen.accepts_by == "mean":
+        raise ValueError(
+            f"The boundary of FAR {100 * chosen.far:g} % was set by an earlier version, for mean "
+            "scores: somebody who repeats one window is accepted more often. Set it again: call "
+            "`calibrate_listening`."
+        )
+    return chosen
 
 
 def not_calibrated(far, thresholds):

@@ -22,9 +22,9 @@ class Heard:
     Attributes:
         accepted: Whether it is accepted; None: not decided yet.
         person: The person claimed.
-        score: Mean over the windows heard of the least distance to those enrolled; None before the
-            first window is full.
-        threshold: Largest score that is accepted after so many windows; None before.
+        score: Least distance of a window heard to the recordings enrolled; None before the first
+            window is full.
+        threshold: Largest score that is accepted; None before the first window is full.
         steps: Steps of these windows.
         seconds: Their time, where the model knows its rate; else None.
         denied: Whether a window is nearest to one that was marked as not this person's.
@@ -75,9 +75,13 @@ class Heard:
 class Listening:
     """A claim that is listened to until it is decided; `Gallery.listen` gives it.
 
-    It keeps less than a window of the recording, and the sum of the scores. Chunks may be of any
-    size: the windows lie side by side from the first step, however it comes. Once it is decided it
-    stays so, and what comes later is not looked at.
+    The claim is accepted as soon as one window is near enough to the recordings enrolled, so a
+    window that is heard again changes nothing. See `Gallery.calibrate_listening` for the recordings
+    for which the false match rate holds.
+
+    It keeps less than a window of the recording, and the sum and the least of the scores. Chunks
+    may be of any size: the windows lie side by side from the first step, however it comes. Once it
+    is decided it stays so, and what comes later is not looked at.
 
     Args:
         gallery: The `Gallery`.
@@ -113,7 +117,7 @@ class Listening:
         self._gallery, self._person, self._boundary = gallery, person, boundary
         self._taken = signals_of(gallery.model)
         self._rest = np.empty((0, self._taken.shape[1]), np.float32)
-        self._sum, self._windows = 0.0, 0
+        self._sum, self._least, self._windows = 0.0, math.inf, 0
         self._scale = scale_of(gallery._model, gallery._enrolled(person)[1])
         self.heard = self._said(None)
 
@@ -147,6 +151,7 @@ class Listening:
             windows = steps[: full * window].reshape(full, window, -1)
             for score, denied in self._scores(windows):
                 self._sum, self._windows = self._sum + score, self._windows + 1
+                self._least = min(self._least, score)
                 self.heard = self._decided(denied)
                 if self.heard.accepted is not None:
                     break
@@ -164,18 +169,20 @@ class Listening:
 
     def _decided(self, denied):
         mean = self._sum / self._windows
-        accepted = False if denied else self._boundary.decide(mean, self._windows)
-        return self._said(accepted, mean, denied)
+        accepted = False
+        if not denied:
+            accepted = self._boundary.decide(self._least, mean, self._windows)
+        return self._said(accepted, denied)
 
-    def _said(self, accepted, mean=None, denied=False):
+    def _said(self, accepted, denied=False):
         steps = self._windows * self._boundary.window
         contract = self._taken.contract
         rate = None if contract is None else contract.rate_hz
         return Heard(
             accepted=accepted,
             person=self._person,
-            score=mean,
-            threshold=None if mean is None else float(self._boundary.limits(self._windows)[0]),
+            score=self._least if self._windows else None,
+            threshold=self._boundary.value if self._windows else None,
             steps=steps,
             seconds=None if rate is None else steps / rate,
             denied=denied,

@@ -34,6 +34,9 @@ class Listens:
     def listen(self, person: str, *, far=None, client="") -> Listening:
         """Listens to a claim that is decided as soon as it can be.
 
+        The claim is accepted as soon as one window is near enough. See `calibrate_listening` for
+        the recordings for which the false match rate holds.
+
         Args:
             person: The person claimed.
             far: False match rate of the boundary, one that was set; None: the smallest.
@@ -46,7 +49,7 @@ class Listens:
         Raises:
             TooManyTries: If the claim is made during the pause after rejected claims.
             KeyError: If nobody of this name is enrolled.
-            ValueError: If no boundary is set, or none for the rate.
+            ValueError: If no boundary is set, the rate has none, or an earlier version set it.
         """
         boundaries = self.boundaries
         limit = boundary_of(boundaries, far)
@@ -62,6 +65,12 @@ class Listens:
         """Sets the boundary at which `listen` accepts at most a fraction of false claims, at
         whatever moment it stops, of people never used, on average: see
         `keras_dml.evaluation.promise`.
+
+        A claim is one recording of at most as many windows as those given here. Its windows may be
+        repeated, left out or played in any order: the rate holds. It does not hold for the best of
+        several recordings, for a recording that is changed until it is accepted, or for a replay or
+        forgery of the person's own recordings. Each new recording is one more claim, so limit the
+        number of claims.
 
         Each recording is heard window by window as everybody's in turn: as its own person's,
         enrolled by the other recordings of that person, and as every other one's, enrolled by all

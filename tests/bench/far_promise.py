@@ -190,7 +190,8 @@ def accepted(found, scores):
     heard = np.arange(1, scores.shape[1] + 1)
     mean = np.cumsum(scores, axis=1) / heard
     limits = np.array([found.limits(k) for k in heard])
-    accepts, rejects = mean <= limits[:, 0], mean > limits[:, 1]
+    least = np.minimum.accumulate(scores, axis=1)
+    accepts, rejects = least <= limits[:, 0], mean > limits[:, 1]
     rejects[:, -1] = True
     first = (accepts | rejects).argmax(axis=1)
     return accepts[np.arange(len(first)), first], first + 1

@@ -1,7 +1,11 @@
 """Claims that are listened to until they are decided."""
 
+import contextlib
+import dataclasses
+import itertools
 import json
 import shutil
+import sqlite3
 
 import numpy as np
 import pytest
@@ -11,7 +15,7 @@ from hypothesis import strategies as st
 from keras_dml._backend import keras
 from keras_dml.evaluation import false_accepts
 from keras_dml.gallery import Gallery
-from keras_dml.gallery._boundary import Boundary, boundary
+from keras_dml.gallery._boundary import boundary
 from keras_dml.layers import InputContract, QuantileLayer
 from keras_dml.models import PrototypicalClassifier
 from tests.gallery.people import CHANNELS, People
@@ -68,13 +72,14 @@ def test_somebody_else_is_rejected_at_the_latest_after_all_windows(gallery, peop
     assert WINDOW <= last.steps <= WINDOW * WINDOWS
 
 
-def test_a_claim_in_between_is_decided_by_the_time(gallery, people):
-    found = gallery.boundaries[FAR]
-    between = (found.value + found.reject_above) / 2 + 2 * found.spread
-    wide = Boundary(**{**vars(found), "spread": between, "reject_above": 1e9})
-    assert [wide.decide(wide.value, k) for k in range(1, 5)] == [None, None, None, False]
-    accepted = [wide.limits(k)[0] for k in range(1, 5)]
-    assert accepted == sorted(accepted)  # an early mean must be nearer
+def test_a_claim_in_between_is_decided_by_the_time(gallery):
+    limits = gallery.boundaries[FAR]
+    wide = dataclasses.replace(limits, spread=2.0, reject_above=limits.value + 1)
+    least = np.nextafter(wide.value, np.inf)  # not accepted
+    assert [wide.decide(least, wide.value, k) for k in range(1, 5)] == [None, None, None, False]
+    mean = wide.value + 2.5  # above the limits of 2 and 3 windows, which are 2.41 and 2.15 higher
+    assert [wide.decide(least, mean, k) for k in range(1, 4)] == [None, False, False]
+    assert [wide.decide(wide.value, mean, k) for k in range(1, 5)] == [True] * 4
 
 
 @pytest.mark.slow
@@ -135,12 +140,15 @@ def decisions(found, scores):
     """What `listen` answers to claims at its end, and after how many windows."""
     answers, times = [], []
     for trial in scores:
-        means = np.cumsum(trial) / np.arange(1, len(trial) + 1)
-        steps = (found.decide(mean, k) for k, mean in enumerate(means, start=1))
+        steps = (found.decide(min(trial[:k]), np.mean(trial[:k]), k) for k in heard_of(trial))
         answer, time = next((a, k) for k, a in enumerate(steps, start=1) if a is not None)
         answers.append(answer)
         times.append(time)
     return np.array(answers), np.array(times)
+
+
+def heard_of(trial):
+    return range(1, len(trial) + 1)
 
 
 def test_the_promise_holds_for_people_never_used_at_the_moment_it_stops():
@@ -155,6 +163,105 @@ def test_the_promise_holds_for_people_never_used_at_the_moment_it_stops():
         rates.append(false_accepts(-accepted[apart].astype(float), people, -0.5).rate)
         missed.append(1 - accepted[~apart].mean())
     assert np.mean(rates) <= 0.15 and 0 < np.mean(missed) < 0.5
+
+
+ORDERS = {
+    "the best window in a loop": lambda scores: np.repeat(scores.min(1, keepdims=True), 12, axis=1),
+    "the best window first": lambda scores: np.sort(scores, axis=1),
+    "the last window first": lambda scores: scores[:, ::-1],
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_promise_holds_for_windows_in_any_order(order):
+    """Limits of mean scores accept 42 % of the claims with the best window in a loop."""
+    rng, rates = np.random.default_rng(0), []
+    for _ in range(60):
+        limits = boundary(*drawn(rng, 8, 12), 0.3, 1)
+        scores, probes, claims = drawn(rng, 12, 12)
+        apart = probes != claims
+        accepted, _ = decisions(limits, ORDERS[order](scores[apart]))
+        rates.append(accepted.mean())
+    assert 0.05 < np.mean(rates) <= 0.2
+
+
+@pytest.fixture(scope="module")
+def alike(model, tmp_path_factory):
+    """A gallery of people who are much alike, and claims of others to be them: the person, the
+    windows of the recording, which one is the best, and whether one is accepted."""
+    rng = np.random.default_rng(0)
+
+    def recordings(people):
+        levels = rng.normal(scale=2, size=(people, 1, 1, 1, CHANNELS))
+        levels = levels + rng.normal(size=(people, 2, WINDOWS, 1, CHANNELS))  # of windows
+        steps = levels + rng.normal(size=(people, 2, WINDOWS, WINDOW, CHANNELS))
+        return steps.reshape(people, 2, WINDOWS * WINDOW, CHANNELS)
+
+    path = tmp_path_factory.mktemp("alike") / "alike.db"
+    with Gallery(path, model) as gallery:
+        volunteers = recordings(12)
+        names = np.repeat(np.arange(12), 2)
+        gallery.calibrate_listening(list(np.concatenate(volunteers)), names, 0.3, window=WINDOW)
+        for name, pair in zip("abcd", recordings(4), strict=True):
+            gallery.enroll(name, list(pair))
+        claims = []
+        for recording in recordings(8)[:, 0]:
+            windows = recording.reshape(WINDOWS, WINDOW, CHANNELS)
+            for person in gallery.people():
+                first = [gallery.listen(person).add(window) for window in windows]
+                best = np.argmin([heard.score for heard in first])
+                claims.append((person, windows, best, any(heard.accepted for heard in first)))
+        yield gallery, claims
+
+
+def with_noise(window, fraction, rng):
+    return window + fraction * window.std(axis=0) * rng.normal(size=window.shape)
+
+
+LOOPS = {
+    "as it is": lambda window, rng: window,
+    "noise of 1 %": lambda window, rng: with_noise(window, 0.01, rng),
+    "noise of 5 %": lambda window, rng: with_noise(window, 0.05, rng),
+    "gain": lambda window, rng: window * rng.uniform(0.98, 1.02),
+    "offset": lambda window, rng: window + rng.uniform(-0.02, 0.02),
+    "another start": lambda window, rng: np.roll(window, rng.integers(WINDOW), axis=0),
+    "reversed in time": lambda window, rng: window[::-1],
+}
+
+
+@pytest.mark.parametrize("change", LOOPS)
+def test_the_best_window_in_a_loop_is_accepted_no_more_often_than_promised(alike, change):
+    gallery, claims = alike
+    rng, loops, honest = np.random.default_rng(1), [], [claim[-1] for claim in claims]
+    for person, windows, best, _ in claims:
+        loop = np.concatenate([LOOPS[change](windows[best], rng) for _ in range(WINDOWS)])
+        loops.append(gallery.listen(person).add(loop).accepted)
+    assert 0 < np.mean(honest) <= 0.3 and np.mean(loops) <= 0.3
+    if change == "as it is":
+        assert loops == honest
+
+
+def test_the_order_of_the_windows_changes_nothing(alike):
+    gallery, claims = alike
+    person, windows, *_ = claims[0]
+    patient = dataclasses.replace(gallery.boundaries[0.3], value=-1.0, reject_above=1e9)
+    scores = []
+    for order in itertools.permutations(range(WINDOWS)):
+        listening = gallery.listen(person)
+        listening._boundary = patient
+        scores.append(listening.add(np.concatenate(windows[list(order)])).score)
+    assert len(scores) == 24 and np.ptp(scores) <= 1e-5 * scores[0]
+
+
+def test_a_boundary_of_an_earlier_version_is_refused(gallery, model):
+    with contextlib.closing(sqlite3.connect(gallery.path)) as database, database:
+        database.execute("UPDATE boundaries SET found = json_remove(found, '$.accepts_by')")
+    with Gallery(gallery.path, model) as again:
+        assert again.boundaries[FAR].accepts_by == "mean"
+        assert "refused by `listen`" in str(again.boundaries[FAR])
+        for far in (None, FAR):
+            with pytest.raises(ValueError, match="FAR 10 %.*`calibrate_listening`"):
+                again.listen("alice", far=far)
 
 
 def test_the_stated_rates_and_times_are_those_of_the_people_it_was_set_on():
@@ -172,7 +279,9 @@ def test_one_window_is_a_threshold():
     scores, probes, claims = drawn(np.random.default_rng(0), 30)
     found = boundary(scores[:, :1], probes, claims, 0.2, 5)
     assert found.spread == 0 and found.limits(1)[0] == found.value
-    assert found.decide(found.value, 1) is True and found.decide(found.value + 0.1, 1) is False
+    above = found.value + 0.1
+    assert found.decide(found.value, found.value, 1) is True
+    assert found.decide(above, above, 1) is False
 
 
 def test_too_few_people_are_refused(gallery, people):
@@ -287,15 +396,14 @@ def test_limits_of_a_boundary_are_those_of_a_loop_over_its_claims():
     undecided = [limits.value]
     for trial in scores[probes == claims]:
         for k in range(1, len(trial) + 1):
-            mean, error = np.mean(trial[:k]), limits.spread / np.sqrt(k)
-            if mean + error <= limits.value:
+            if min(trial[:k]) <= limits.value:
                 break
-            undecided.append(mean - error)
+            undecided.append(np.mean(trial[:k]) - limits.spread / np.sqrt(k))
     assert limits.reject_above == pytest.approx(max(undecided))
     assert len(undecided) > 10
     last = scores[probes != claims].shape[1]
     assert limits.limits(last) == pytest.approx(
-        (limits.value - limits.spread / last**0.5, limits.reject_above + limits.spread / last**0.5)
+        (limits.value, limits.reject_above + limits.spread / last**0.5)
     )
 
 
