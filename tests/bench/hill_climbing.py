@@ -14,6 +14,7 @@ import pathlib
 import tempfile
 import time
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 
@@ -113,8 +114,8 @@ def main():
     options.add_argument("--seed", type=int, default=0)
     given = smoke.parse(options, globals(), SMOKE)
     earlier, later = speakers.unseen()
-    clock = _tries.time = Clock()
-    with tempfile.TemporaryDirectory() as folder:
+    clock = Clock()
+    with mock.patch.object(_tries, "time", clock), tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "family.db")
         with Gallery(path, speakers.MODEL, tries=None) as gallery:
             for person, recordings in earlier.items():
@@ -140,7 +141,6 @@ def main():
                     client = f"{name} {i}"  # each recording begins with free tries
                     attempts.append(attack(gallery, person, recording, client, clock, waits, rng))
             show(name, attempts)
-    _tries.time = time
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ FILES = ["file", "encrypted file"]
 
 @pytest.fixture
 def gallery(model, people, place):
-    with Gallery(model=model, **place) as opened:
+    with Gallery(model=model, tries=None, **place) as opened:
         for name in ("alice", "bob", "carol"):
             opened.enroll(name, people(name))
         yield opened
