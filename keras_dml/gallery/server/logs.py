@@ -4,6 +4,7 @@ import contextvars
 import datetime
 import json
 import logging
+import sys
 
 LOGGER = logging.getLogger("keras_dml.server")
 LOGGER.setLevel(logging.INFO)
@@ -25,12 +26,24 @@ class JsonLines(logging.Formatter):
         return json.dumps(line | getattr(record, "fields", {}))
 
 
+class StandardError(logging.StreamHandler):
+    """Writes to the standard error of the moment, which may be another than at the start."""
+
+    def __init__(self):
+        logging.Handler.__init__(self)
+
+    @property
+    def stream(self):
+        """The stream."""
+        return sys.stderr
+
+
 def install():
     """Sends the log of the server, and that of uvicorn, to standard error as JSON.
 
     uvicorn's log of requests is turned off: paths hold names of people.
     """
-    handler = logging.StreamHandler()
+    handler = StandardError()
     handler.setFormatter(JsonLines())
     for name in (LOGGER.name, "uvicorn"):
         logger = logging.getLogger(name)
