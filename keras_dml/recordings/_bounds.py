@@ -9,7 +9,6 @@ MOST_NUMBERS = 10**7  # of a file of up to 20 MB
 BYTES_PER_NUMBER = 2  # of a larger file
 MOST_CELLS = 5 * 10**6  # of text, whose reading takes 2 microseconds for each cell
 BYTES_PER_CELL = 4
-MOST_UNEVEN = 10**6  # steps of uneven times that are resampled; 2.8 hours at 100 Hz
 MOST_PIECES = 10_000  # that gaps cut a recording into
 LISTED = 20  # names in an error
 
