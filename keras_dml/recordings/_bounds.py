@@ -41,8 +41,8 @@ def check_columns(path, where, count):
         )
 
 
-def listed(names):
-    """Returns names as a list in an error: the first of many, without control characters."""
+def join_first(names):
+    """Joins names for an error: the first of many, without control characters."""
     short = (name if len(name) <= 80 else f"{name[:80]}..." for name in names[:LISTED])
-    shown = ", ".join(name if name.isprintable() else repr(name) for name in short)
-    return shown if len(names) <= LISTED else f"{shown} and {len(names) - LISTED:,} more"
+    text = ", ".join(name if name.isprintable() else repr(name) for name in short)
+    return text if len(names) <= LISTED else f"{text} and {len(names) - LISTED:,} more"

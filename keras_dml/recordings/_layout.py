@@ -451,8 +451,8 @@ def _layout(path, guess, lines, sample, is_torn):
             count = _dropcounts(pending)
         if block is None:
             _drop_torn(least, pending, is_torn, notes)
-        held = 0 if block is None else 2  # the last rows may be torn
-        table.extend(pending.pop(len(pending.rows) - held))
+        rest = 0 if block is None else 2  # the last rows may be torn
+        table.extend(pending.pop(len(pending.rows) - rest))
     if rows.repeated:
         notes.append("Lines that repeat the first lines were left out.")
     if count is not None and {cell.strip() for cell in count.rows[0]} - {""} == {

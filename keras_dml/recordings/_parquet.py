@@ -132,7 +132,7 @@ def _values(path, source, schema, columns, most, pyarrow):
     batches = source.iter_batches(max(1, BATCH // len(columns)), columns=names, use_threads=False)
     for batch in batches:
         if batch.schema.names != names:  # a part of a nested column has the name of another
-            raise ValueError(f"{path} has two columns of one name: {_bounds.listed(names)}.")
+            raise ValueError(f"{path} has two columns of one name: {_bounds.join_first(names)}.")
         count += batch.num_rows * len(columns)
         _bounds.check_numbers(path, count, most)
         for i, column in zip(columns, batch.columns, strict=True):
@@ -178,7 +178,7 @@ def _without_index(schema, names, values):
         else:
             columns.append(i)
     if left_out:
-        notes.append(f"The index that pandas stored was left out: {_bounds.listed(left_out)}.")
+        notes.append(f"The index that pandas stored was left out: {_bounds.join_first(left_out)}.")
     return columns, tuple(notes)
 
 

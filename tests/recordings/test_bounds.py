@@ -35,7 +35,7 @@ def test_a_file_of_20_mb_is_read_or_refused_within_the_bounds(tmp_path, kind, na
 
 
 @pytest.mark.parametrize(("kind", "name"), bombs.FILES, ids=map("-".join, bombs.FILES))
-def test_time_and_memory_grow_with_the_size_of_the_file(tmp_path, kind, name):
+def test_the_time_of_reading_grows_with_the_size_of_the_file(tmp_path, kind, name):
     if (kind, name) in {("parquet", "small pages"), ("parquet", "texts that repeat")}:
         pytest.skip("written in seconds; `python -m tests.hostile.bombs` reads it")
     path = bombs.write(tmp_path, kind, name, SMALL)
