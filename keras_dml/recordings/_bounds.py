@@ -5,10 +5,8 @@ refused. Larger files may hold more in proportion to their size.
 """
 
 MOST_COLUMNS = 4096  # the 543 landmarks of a body have 2,172 columns
-MOST_NUMBERS = 10**7  # of a file of up to 20 MB
-BYTES_PER_NUMBER = 2  # of a larger file
-MOST_CELLS = 5 * 10**6  # of text, whose reading takes 2 microseconds for each cell
-BYTES_PER_CELL = 4
+MOST_NUMBERS = 5 * 10**6  # of a file of up to 20 MB; a number takes 70 bytes and 4 microseconds
+BYTES_PER_NUMBER = 4  # of a larger file
 MOST_PIECES = 10_000  # that gaps cut a recording into
 LISTED = 20  # names in an error
 
@@ -16,11 +14,6 @@ LISTED = 20  # names in an error
 def most_numbers(path):
     """Returns how many numbers a file may hold, by its size."""
     return max(MOST_NUMBERS, path.stat().st_size // BYTES_PER_NUMBER)
-
-
-def most_cells(path):
-    """Returns how many cells a file of text may hold, by its size."""
-    return max(MOST_CELLS, path.stat().st_size // BYTES_PER_CELL)
 
 
 def check_numbers(path, count, most):
