@@ -11,7 +11,7 @@ from keras_dml.recordings import _bounds, _channels, _parquet_pages, _table, _ti
 UNNAMED = re.compile(r"__index_level_[0-9]+__")  # pandas' name of an index without one
 MOST_ENTRIES = 10_000  # of a list in the footer, such as row groups
 MOST_PAGES = 100_000
-BATCH = 2**20  # numbers that are decoded at once
+BATCH = 2**18  # numbers that are decoded at once
 BYTES = 16  # of a number in a page: double precision needs 8, decimals up to 16
 
 
