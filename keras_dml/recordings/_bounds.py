@@ -5,11 +5,8 @@ refused. Larger files may hold more in proportion to their size.
 """
 
 MOST_COLUMNS = 4096  # the 543 landmarks of a body have 2,172 columns
-MOST_NUMBERS = 10**7  # of a file of up to 20 MB
-BYTES_PER_NUMBER = 2  # of a larger file
-MOST_CELLS = 5 * 10**6  # of text, whose reading takes 2 microseconds for each cell
-BYTES_PER_CELL = 4
-MOST_UNEVEN = 10**6  # steps of uneven times that are resampled; 2.8 hours at 100 Hz
+MOST_NUMBERS = 5 * 10**6  # of a file of up to 20 MB; a number takes 70 bytes and 4 microseconds
+BYTES_PER_NUMBER = 4  # of a larger file
 MOST_PIECES = 10_000  # that gaps cut a recording into
 LISTED = 20  # names in an error
 
@@ -17,11 +14,6 @@ LISTED = 20  # names in an error
 def most_numbers(path):
     """Returns how many numbers a file may hold, by its size."""
     return max(MOST_NUMBERS, path.stat().st_size // BYTES_PER_NUMBER)
-
-
-def most_cells(path):
-    """Returns how many cells a file of text may hold, by its size."""
-    return max(MOST_CELLS, path.stat().st_size // BYTES_PER_CELL)
 
 
 def check_numbers(path, count, most):
@@ -42,8 +34,8 @@ def check_columns(path, where, count):
         )
 
 
-def listed(names):
-    """Returns names as a list in an error: the first of many, without control characters."""
+def join_first(names):
+    """Joins names for an error: the first of many, without control characters."""
     short = (name if len(name) <= 80 else f"{name[:80]}..." for name in names[:LISTED])
-    shown = ", ".join(name if name.isprintable() else repr(name) for name in short)
-    return shown if len(names) <= LISTED else f"{shown} and {len(names) - LISTED:,} more"
+    text = ", ".join(name if name.isprintable() else repr(name) for name in short)
+    return text if len(names) <= LISTED else f"{text} and {len(names) - LISTED:,} more"

@@ -183,9 +183,9 @@ class Columns:
             texts = [_usual(text) for text in texts if not is_missing(text)]
             present += len(texts)
             for mark, form in _FORMS.items():
-                counts[mark] += sum(map(bool, map(form.fullmatch, texts)))
-            marked = (text for text in texts if POINT in text or COMMA in text)
-            is_marked = is_marked or any(map(is_number, marked))
+                numbers = [text for text in texts if form.fullmatch(text)]
+                counts[mark] += len(numbers)
+                is_marked = is_marked or any(POINT in text or COMMA in text for text in numbers)
         most = max(counts.values())
         if 2 * most <= present or not is_marked:
             return set()

@@ -149,5 +149,6 @@ def _one(path, names, wanted, where):
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise ValueError(
         f"{path}, {where}: there is no column {wanted!r}.{hint} Its columns are "
-        f"{_bounds.listed(names)}: give names among these, channels in the order of the model's."
+        f"{_bounds.join_first(names)}: give names among these, channels in the order of the "
+        "model's."
     )

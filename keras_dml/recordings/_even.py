@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from keras_dml.recordings import _bounds, _times
+from keras_dml.recordings import _times
 
 FINEST = 2  # times the rate of the recording: what a higher rate could hold was not recorded
 COARSEST = 10_000  # of the rate of the recording: the filter has 40 taps for each
@@ -19,6 +19,11 @@ EVEN = 0.1  # of a step: times that are off by less, or by the resolution of the
 FINER = 2  # times the native rate, on which uneven times are interpolated
 FEWEST = 8  # samples for a spline; fewer are joined by lines
 ROUNDS = 6  # with jitter of 0.3 steps 90 % of the Nyquist frequency is within 0.1 dB
+UNEVEN_BLOCK, LEAST_BLOCK = (
+    2**18,
+    2**14,
+)  # numbers, steps of uneven times that are resampled at once
+MARGIN = 1000  # steps, of the lower rate, that blocks overlap by
 CLOSEST = 0.2  # of a step: samples closer than this are averaged, so that a spline stays smooth
 
 
@@ -169,33 +174,45 @@ def _uneven(signal, native_hz, rate_hz):
     A cubic spline through the samples is put on an even grid of at least twice the native rate and
     low-passed at the native Nyquist frequency. A spline attenuates high frequencies, so the
     differences that remain at the times of the samples are resampled and added, several times.
+
+    That takes a hundred times the memory of the samples, so that a long signal is resampled in
+    blocks. Spline and filters reach a few dozen steps, and blocks overlap by more.
     """
+    seconds, values = _apart(signal.seconds, signal.values, CLOSEST / native_hz)
+    block = max(LEAST_BLOCK, UNEVEN_BLOCK // values.shape[1])
+    margin = math.ceil(MARGIN * max(1, native_hz / rate_hz))
+    count = math.floor(seconds[-1] * rate_hz + 1e-6) + 1
+    parts, end = [], 0
+    for start in range(0, len(seconds), block):
+        begin, last = end, start + block >= len(seconds)
+        end = count if last else math.ceil(seconds[start + block] * rate_hz)
+        origin = 0
+        if start > margin:
+            origin = min(begin, math.ceil(seconds[start - margin] * rate_hz))
+        first = np.searchsorted(seconds, origin / rate_hz)
+        rows = slice(first, start + block + margin)
+        part = _splined(seconds[rows] - origin / rate_hz, values[rows], native_hz, rate_hz)
+        parts.append(part[begin - origin : end - origin])
+    return np.concatenate(parts)
+
+
+def _splined(seconds, values, native_hz, rate_hz):
+    """Resamples values at uneven times as `_uneven`, from the time 0 to the last time."""
     import scipy.interpolate
 
-    most = max(_bounds.MOST_UNEVEN, signal.path.stat().st_size // 16)
-    if len(signal.seconds) > most:
-        raise ValueError(
-            f"{signal.path} has {len(signal.seconds):,} steps at uneven times, and up to {most:,} "
-            "are resampled of a file of its size. Cut the recording into several files."
-        )
-    seconds, values = _apart(signal.seconds, signal.values, CLOSEST / native_hz)
     finer = max(1, math.ceil(FINER * native_hz / rate_hz - 1e-6))
     grid_hz = finer * rate_hz
-    count = math.floor(signal.seconds[-1] * grid_hz + 1e-6 * finer) + 1
+    count = math.floor(seconds[-1] * grid_hz + 1e-6 * finer) + 1
     grid = np.minimum(np.arange(count) / grid_hz, seconds[-1])
-    resampled = []
-    for column in values.T:  # one at a time: splines take twenty times the memory of the samples
-        if len(seconds) < FEWEST:
-            even = np.interp(grid, seconds, column)
-        else:
-            even, missing = 0.0, column
-            for _ in range(ROUNDS):
-                spline = scipy.interpolate.CubicSpline(seconds, missing, bc_type="natural")(grid)
-                cutoff = min(1.0, native_hz / grid_hz)
-                even = even + polyphase(spline[:, None], Fraction(1), cutoff)[:, 0]
-                missing = column - scipy.interpolate.CubicSpline(grid, even)(seconds)
-        resampled.append(polyphase(even[:, None], Fraction(1, finer)))
-    return np.concatenate(resampled, axis=1)
+    if len(seconds) < FEWEST:
+        even = np.stack([np.interp(grid, seconds, column) for column in values.T], axis=1)
+        return polyphase(even, Fraction(1, finer))
+    even, missing = 0.0, values
+    for _ in range(ROUNDS):
+        spline = scipy.interpolate.CubicSpline(seconds, missing, bc_type="natural")(grid)
+        even = even + polyphase(spline, Fraction(1), min(1.0, native_hz / grid_hz))
+        missing = values - scipy.interpolate.CubicSpline(grid, even)(seconds)
+    return polyphase(even, Fraction(1, finer))
 
 
 def _apart(seconds, values, closest):

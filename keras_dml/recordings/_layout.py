@@ -237,7 +237,7 @@ def find(path, text):
     sample, total, comments = lines.sample()
     if not total:
         raise ValueError(f"{path} holds comments alone, and no rows: leave it out.")
-    _bounds.check_numbers(path, total, _bounds.most_cells(path))
+    _bounds.check_numbers(path, total, _bounds.most_numbers(path))
     guesses = [_guess(path, sample, comments, delimiter) for delimiter in delimiters]
     best = max(guesses, key=lambda guess: guess.score)
     if not best.score:
@@ -451,8 +451,8 @@ def _layout(path, guess, lines, sample, is_torn):
             count = _dropcounts(pending)
         if block is None:
             _drop_torn(least, pending, is_torn, notes)
-        held = 0 if block is None else 2  # the last rows may be torn
-        table.extend(pending.pop(len(pending.rows) - held))
+        rest = 0 if block is None else 2  # the last rows may be torn
+        table.extend(pending.pop(len(pending.rows) - rest))
     if rows.repeated:
         notes.append("Lines that repeat the first lines were left out.")
     if count is not None and {cell.strip() for cell in count.rows[0]} - {""} == {
@@ -603,7 +603,7 @@ class _Packed:
 
     def __init__(self, path, header, width, least):
         self._path, self._header, self._width, self._least = path, header, width, least
-        self._most = _bounds.most_cells(path)
+        self._most = _bounds.most_numbers(path)
         self.lines = array.array("i")
         self.columns = [_cells.Column() for _ in range(width)]
         self.times = _cells.Column()

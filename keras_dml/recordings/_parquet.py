@@ -11,7 +11,7 @@ from keras_dml.recordings import _bounds, _channels, _parquet_pages, _table, _ti
 UNNAMED = re.compile(r"__index_level_[0-9]+__")  # pandas' name of an index without one
 MOST_ENTRIES = 10_000  # of a list in the footer, such as row groups
 MOST_PAGES = 100_000
-BATCH = 2**20  # numbers that are decoded at once
+BATCH = 2**18  # numbers that are decoded at once
 BYTES = 16  # of a number in a page: double precision needs 8, decimals up to 16
 
 
@@ -132,7 +132,7 @@ def _values(path, source, schema, columns, most, pyarrow):
     batches = source.iter_batches(max(1, BATCH // len(columns)), columns=names, use_threads=False)
     for batch in batches:
         if batch.schema.names != names:  # a part of a nested column has the name of another
-            raise ValueError(f"{path} has two columns of one name: {_bounds.listed(names)}.")
+            raise ValueError(f"{path} has two columns of one name: {_bounds.join_first(names)}.")
         count += batch.num_rows * len(columns)
         _bounds.check_numbers(path, count, most)
         for i, column in zip(columns, batch.columns, strict=True):
@@ -178,7 +178,7 @@ def _without_index(schema, names, values):
         else:
             columns.append(i)
     if left_out:
-        notes.append(f"The index that pandas stored was left out: {_bounds.listed(left_out)}.")
+        notes.append(f"The index that pandas stored was left out: {_bounds.join_first(left_out)}.")
     return columns, tuple(notes)
 
 

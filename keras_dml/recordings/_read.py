@@ -73,8 +73,8 @@ def read(
 
     Files of strangers are safe to read: nothing in them is run, and a file of 20 MB takes at most
     500 MB and 20 seconds of processor time, or is refused. A file may have up to 4,096 columns. Up
-    to 20 MB it may hold 5 million cells of text, 10 million numbers of npy or Parquet, 20 million
-    samples of flac, or 64 MiB of packed text. Larger files may hold more in proportion.
+    to 20 MB it may hold 5 million numbers of text, npy or Parquet, 10 million whole numbers of npy,
+    20 million samples of flac, or 64 MiB of packed text. Larger files may hold more in proportion.
 
     Args:
         path: The file.

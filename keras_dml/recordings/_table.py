@@ -93,7 +93,7 @@ def signal(table, request):
     elif request.time_unit is not None:
         raise ValueError(
             f"{table.path}, {table.header}: no column of times is known, so `time_unit` does not "
-            f"apply. Its columns are {_bounds.listed(table.names)}: name the times by `time`."
+            f"apply. Its columns are {_bounds.join_first(table.names)}: name the times by `time`."
         )
 
     path, rate_hz, place_of = table.path, table.rate_hz, table.place
@@ -277,7 +277,7 @@ def _unasked(table, times):
         reasons = f" Some are not channels unless you name them: {reasons}." if reasons else ""
         raise ValueError(
             f"{table.path}, {table.header}: no channel. Its columns are "
-            f"{_bounds.listed(table.names)}.{reasons} Name the channels by `channels`."
+            f"{_bounds.join_first(table.names)}.{reasons} Name the channels by `channels`."
         )
     return channels, left_out
 

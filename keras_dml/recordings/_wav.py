@@ -8,7 +8,7 @@ SOUND = "sound"  # the name of one channel, as the models of voices have it
 LOUDEST = 10.0  # 20 dB above full scale: floats may pass it a little, as mixes do
 FULL_INT16 = 2.0**15
 LEAST_INT16 = 256.0  # of whole numbers below it, one cannot say whether they have 8 bits or 16
-MOST_SAMPLES, BLOCK = 2 * _bounds.MOST_NUMBERS, 2**16  # of a FLAC file; read at once
+MOST_SAMPLES, BLOCK = 4 * _bounds.MOST_NUMBERS, 2**16  # of a FLAC file; read at once
 CANCELED = 0.1  # share of power that is left of channels of opposite sign
 MIXED = (
     "The {count} channels of sound were averaged. Ask for a channel by its number to read it alone."

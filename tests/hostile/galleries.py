@@ -105,6 +105,7 @@ def _expected(kind):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "family.db")
         path.write_bytes(files()[kind])
+        path.chmod(0o600)
         return _decisions(path, KEY if kind == "encrypted" else None)
 
 
@@ -123,6 +124,7 @@ def _settle(path, kind):
 def _copy(folder, kind):
     path = folder / "family.db"
     path.write_bytes(files()[kind])
+    path.chmod(0o600)
     return path
 
 
@@ -171,6 +173,7 @@ def damage(rng, folder):
     kind = draws.draw(rng, ("plain", "encrypted"))
     path = folder / "family.db"
     path.write_bytes(draws.damaged(rng, files()[kind]))
+    path.chmod(0o600)
     return _settle(path, kind)
 
 

@@ -68,6 +68,7 @@ def people(rng, folder):
     """A name in a gallery of a stranger: it is shown on one line, with codes escaped."""
     path = folder / "family.db"
     path.write_bytes(family())
+    path.chmod(0o600)
     name = _hostile(rng).encode("utf-8", "replace").decode()
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute("UPDATE people SET name = ? WHERE name = 'ben'", (name,))
@@ -82,6 +83,7 @@ def enrolled(rng, folder):
     """A name that is not printable is not enrolled."""
     path = folder / "family.db"
     path.write_bytes(family())
+    path.chmod(0o600)
     from keras_dml import gallery
 
     return settle(lambda: gallery.rename(path, "ben", _hostile(rng)), refuses=True)
@@ -91,6 +93,7 @@ def about(rng, folder):
     """What a gallery says of itself: cut, of another type, nested or missing."""
     path = folder / "family.db"
     path.write_bytes(family())
+    path.chmod(0o600)
     name = draws.draw(rng, ("model", "fingerprint"))
     value = draws.draw(rng, ("", "{", "null", "[]", "1e999", draws.DEEP, '"', "NaN", None))
     with contextlib.closing(sqlite3.connect(path)) as database, database:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from keras_dml import recordings
-from keras_dml.recordings import _bounds
+from keras_dml.recordings import _bounds, _even
 from tests.hostile import bombs
 
 pytest.importorskip("pyarrow")
@@ -35,7 +35,7 @@ def test_a_file_of_20_mb_is_read_or_refused_within_the_bounds(tmp_path, kind, na
 
 
 @pytest.mark.parametrize(("kind", "name"), bombs.FILES, ids=map("-".join, bombs.FILES))
-def test_time_and_memory_grow_with_the_size_of_the_file(tmp_path, kind, name):
+def test_the_time_of_reading_grows_with_the_size_of_the_file(tmp_path, kind, name):
     if (kind, name) in {("parquet", "small pages"), ("parquet", "texts that repeat")}:
         pytest.skip("written in seconds; `python -m tests.hostile.bombs` reads it")
     path = bombs.write(tmp_path, kind, name, SMALL)
@@ -82,7 +82,6 @@ def test_a_wide_table_is_named_in_a_short_error(tmp_path):
 
 def test_the_bound_grows_with_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(_bounds, "MOST_NUMBERS", 100)
-    monkeypatch.setattr(_bounds, "MOST_CELLS", 100)
     path = tmp_path / "walk.csv"
     path.write_text("x\n" + 200 * "1\n-2\n")  # 2.5 bytes for each number
     with pytest.raises(ValueError, match="more than 250 numbers"):
@@ -110,18 +109,19 @@ def test_metadata_of_another_program_is_passed_over(tmp_path, text):
     assert recordings.read(tmp_path / "walk.parquet").channels == ("x",)
 
 
-@pytest.mark.parametrize("resample_hz", [50, 200])
-def test_uneven_times_are_resampled_up_to_a_number_of_steps(tmp_path, monkeypatch, resample_hz):
-    monkeypatch.setattr(_bounds, "MOST_UNEVEN", 100)
+@pytest.mark.parametrize("resample_hz", [30, 99.5, 190])
+def test_uneven_times_are_resampled_in_blocks_as_at_once(tmp_path, monkeypatch, resample_hz):
     rng = np.random.default_rng(3)
-    times = np.cumsum(rng.uniform(0.8, 1.2, 300)) / 100
-    rows = "".join(f"{t:.4f},{np.sin(t):.4f}\n" for t in times)
+    times = np.cumsum(rng.uniform(0.8, 1.2, 20_000)) / 100
+    waves = np.sin(2 * np.pi * np.outer(times, [1, 7.3])) + rng.normal(0, 0.1, (20_000, 2))
+    rows = "".join(f"{t:.4f},{x:.4f},{y:.4f}\n" for t, (x, y) in zip(times, waves, strict=True))
     path = tmp_path / "walk.csv"
-    path.write_text(f"time,x\n{rows}")
-    with pytest.raises(ValueError, match="uneven times"):
-        recordings.read(path, resample_hz=resample_hz)
-    monkeypatch.setattr(_bounds, "MOST_UNEVEN", 1000)
-    assert recordings.read(path, resample_hz=resample_hz).rate_hz == resample_hz
+    path.write_text(f"time,x,y\n{rows}")
+    at_once = recordings.read(path, resample_hz=resample_hz).values
+    monkeypatch.setattr(_even, "LEAST_BLOCK", 5000)
+    monkeypatch.setattr(_even, "UNEVEN_BLOCK", 0)
+    in_blocks = recordings.read(path, resample_hz=resample_hz).values
+    np.testing.assert_allclose(in_blocks, at_once, atol=1e-6)
 
 
 def test_a_rate_is_lowered_at_most_ten_thousand_times(tmp_path):

@@ -115,3 +115,36 @@ def test_a_doubled_name_that_is_asked_for_is_refused(tmp_path):
 def test_metadata_of_other_programs_is_no_hindrance(tmp_path, metadata):
     path = written(tmp_path, ["x", "y"], metadata={b"pandas": metadata})
     assert recordings.read(path).channels == ("x", "y")
+
+
+def test_names_with_dots_are_names_of_columns(tmp_path):
+    table = pyarrow.table(
+        {
+            "acc.x": [1.5, 2, 1],
+            "acc": [{"y": 1.0}, {"y": 2.0}, {"y": 1.0}],
+            "label": ["a", "b", "a"],
+            "acc.z": [3, 4, 3],
+        }
+    )
+    parquet.write_table(table, tmp_path / "walk.parquet")
+    walk = recordings.read(tmp_path / "walk.parquet")
+    assert walk.channels == ("acc.x", "acc.z")
+    np.testing.assert_array_equal(walk.values, [[1.5, 3], [2, 4], [1, 3]])
+
+
+@pytest.mark.parametrize("kind", ["decimal128(9, 2)", "decimal256(60, 2)", "float16", "uint64"])
+def test_all_kinds_of_numbers_are_read(tmp_path, kind):
+    name, _, digits = kind.partition("(")
+    make = getattr(pyarrow, name)
+    kind = make(*map(int, digits.rstrip(")").split(","))) if digits else make()
+    numbers = pyarrow.array([1, 2, None, 3, 1, 2, 4, 1, 2], pyarrow.float64()).cast(kind)
+    parquet.write_table(pyarrow.table({"x": numbers}), tmp_path / "walk.parquet")
+    walk = recordings.read(tmp_path / "walk.parquet")
+    np.testing.assert_allclose(walk.values[:, 0], [1, 2, 2.5, 3, 1, 2, 4, 1, 2])
+
+
+def test_columns_of_a_struct_with_the_name_of_another_are_refused(tmp_path):
+    table = pyarrow.table({"acc.y": [1.5, 2, 1], "acc": [{"y": 1.0}, {"y": 2.0}, {"y": 1.0}]})
+    parquet.write_table(table, tmp_path / "walk.parquet")
+    with pytest.raises(ValueError, match="two columns of one name"):
+        recordings.read(tmp_path / "walk.parquet")
