@@ -23,7 +23,7 @@ from keras_dml.gallery._calibration import (
 from keras_dml.gallery._card_thresholds import provisional
 from keras_dml.gallery._choice import not_calibrated, threshold_of
 from keras_dml.gallery._closeness import scale_of
-from keras_dml.gallery._names import checked_people, composed
+from keras_dml.gallery._names import checked_people, name_or_none
 from keras_dml.gallery._repeats import rows_to_mark
 from keras_dml.gallery._results import Candidate, Decision, Identification, Threshold
 from keras_dml.gallery._tries import checked_client
@@ -104,7 +104,8 @@ class Decisions:
             far: As in `verify`: the rate at which one person is taken for another. With n people
                 enrolled, a stranger is taken for somebody up to n times as often.
             threshold: A threshold of your own instead.
-            client: As in `verify`. A stranger counts as a rejected claim of the nearest person.
+            client: As in `verify`. Strangers are counted for the nearest person, apart from claims
+                and with shorter pauses.
 
         Returns:
             `Identification`.
@@ -125,13 +126,13 @@ class Decisions:
         candidates, tied = templates.nearest(self._model, probes, top)
         nearest = tuple(Candidate(person, score) for person, score in candidates)
         if decides:
-            self._claims.begin(nearest[0].person, client)
+            self._claims.begin(nearest[0].person, client, identified=True)
         least = nearest[0].score  # infinite for one to whom a recording was denied
         is_near = limit is not None and math.isfinite(least) and least <= limit
         tied = tied if is_near and len(tied) > 1 else ()
         person = nearest[0].person if is_near and not tied else None
         if person is not None and least <= self._strictest(limit):
-            self._claims.accept(person, client)
+            self._claims.accept(person, client, identified=True)
         rates = {"scale": scale_of(self._model, templates), **_rates(used)}
         if used is not None and used.is_counted and used.among(people) < 1:
             rates["fpir"] = used.among(people)
@@ -312,13 +313,11 @@ class Decisions:
 
     def _enrolled(self, person):
         """The name of a person as it is kept, and `Templates` of them alone."""
-        if not isinstance(person, str):
+        name = name_or_none(person)
+        known = None if name is None else self._read([name])
+        if known is None or name not in known.names:
             raise KeyError(self._unknown(person, self.people()))
-        person = composed(person)
-        known = self._read([person])
-        if person not in known.names:
-            raise KeyError(self._unknown(person, self.people()))
-        return person, known
+        return name, known
 
 
 def _rates(threshold):

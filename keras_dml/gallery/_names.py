@@ -76,3 +76,11 @@ def checked_name(person, argument="person"):
             f"`{argument}` must be a name without spaces at its ends. Received {person!r}."
         )
     return composed(person)
+
+
+def name_or_none(person):
+    """Returns a name, `composed`, or None if nobody can have it, see `checked_name`."""
+    try:
+        return checked_name(person)
+    except (TypeError, ValueError):
+        return None

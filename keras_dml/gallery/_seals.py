@@ -4,8 +4,8 @@ With a key, a seal is an HMAC-SHA256 under a key that HKDF derives from the gall
 nobody without the key can change, drop, double or swap rows. Without a key it is a checksum, which
 notices damage. Each person has a seal over their number, name and templates. One more seal, of the
 table `state`, covers the model, the thresholds, the boundaries, the number of changes and the sum
-of the seals of all people. The sum stands for the set of people (MSet-Add-Hash, Clarke et al.
-2003), so that a change of one person reads nothing of the others.
+of the seals of all people. The sum stands for the set of people (MSet-Add-Hash of Clarke2003), so
+that a change of one person reads nothing of the others.
 
 Not sealed: the vectors of a server's index, the keys of people, which AES-GCM authenticates, and
 the counts of tries. A whole older copy of a gallery has valid seals, see `_rollback`.

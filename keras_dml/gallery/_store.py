@@ -39,8 +39,8 @@ SCHEMA = (
     "CREATE TABLE thresholds (far REAL PRIMARY KEY, found TEXT NOT NULL) STRICT",
     "CREATE TABLE boundaries (far REAL PRIMARY KEY, found TEXT NOT NULL) STRICT",
     "CREATE TABLE tries (person INTEGER NOT NULL REFERENCES people ON DELETE CASCADE, client TEXT"
-    " NOT NULL, failures INTEGER NOT NULL, failed REAL NOT NULL, PRIMARY KEY (person, client))"
-    " STRICT",
+    " NOT NULL, identified INTEGER NOT NULL, failures INTEGER NOT NULL, failed REAL NOT NULL,"
+    " PRIMARY KEY (person, client, identified)) STRICT",
     *_seals.TABLES,
 )
 APART_SCHEMA = (*KEYS_SCHEMA, _rollback.TABLE)

@@ -43,7 +43,7 @@ class Flat:
 
 def opened(place):
     store = Store(**place)
-    store.describe({"model": "m"}, Flat)
+    store.describe({"model": "m", "fingerprint": "f"}, Flat)
     return contextlib.closing(store)
 
 

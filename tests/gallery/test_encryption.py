@@ -104,9 +104,9 @@ def test_a_key_for_a_gallery_without_is_refused(path, monkeypatch):
 
 def test_two_who_make_one_gallery_with_two_keys_do_not_both_succeed(path):
     first, second = Store(path, KEY), Store(path, OTHER)
-    first.describe({"model": "m"})
+    first.describe({"model": "m", "fingerprint": "f"})
     with pytest.raises(ValueError, match="the key is not the one"):
-        second.describe({"model": "m"})
+        second.describe({"model": "m", "fingerprint": "f"})
     plain = Store(path, KEY)
     plain.close(), first.close(), second.close()
 

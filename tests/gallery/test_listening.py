@@ -198,7 +198,7 @@ def alike(model, tmp_path_factory):
         return steps.reshape(people, 2, WINDOWS * WINDOW, CHANNELS)
 
     path = tmp_path_factory.mktemp("alike") / "alike.db"
-    with Gallery(path, model) as gallery:
+    with Gallery(path, model, tries=None) as gallery:
         volunteers = recordings(12)
         names = np.repeat(np.arange(12), 2)
         gallery.calibrate_listening(list(np.concatenate(volunteers)), names, 0.3, window=WINDOW)

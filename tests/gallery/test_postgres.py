@@ -37,7 +37,7 @@ class Wide(Flat):
 @contextlib.contextmanager
 def opened(url, *args, index=Flat):
     with contextlib.closing(Store(url, *args)) as store:
-        store.describe({"model": "m"}, index)
+        store.describe({"model": "m", "fingerprint": "f"}, index)
         yield store
 
 
@@ -171,7 +171,7 @@ def test_embeddings_that_are_too_long_for_the_index_are_refused(database):
         with opened(database, index=Wide):
             pass
     with opened(database) as store:  # nothing was described
-        assert store.about() == {"model": "m"}
+        assert store.about() == {"model": "m", "fingerprint": "f"}
 
 
 def test_a_distance_without_vectors_is_refused(database):
@@ -221,7 +221,7 @@ def test_the_password_is_not_in_the_path(database):
     with opened(database.replace("postgres@", "postgres:secret@")) as store:
         assert store.path == database
         with opened(store.path) as again:
-            assert again.about() == {"model": "m"}
+            assert again.about() == {"model": "m", "fingerprint": "f"}
 
 
 @pytest.mark.parametrize(

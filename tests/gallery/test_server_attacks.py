@@ -167,10 +167,9 @@ def test_a_killed_server_leaves_nothing_of_a_recording(tmp_path):
         "    print('reading', flush=True)\n"
         "    time.sleep(600)\n"
     )
-    process = started("-c", code, TMPDIR=str(tmp_path))
-    assert process.stdout.readline() == "reading\n"
-    process.kill()
-    process.wait()
+    with started("-c", code, TMPDIR=str(tmp_path)) as process:
+        assert process.stdout.readline() == "reading\n"
+        process.kill()
     left = [path for path in tmp_path.rglob("*") if not path.is_dir()]
     assert all(not path.exists() for path in left)  # links to nothing
 
@@ -416,20 +415,23 @@ def test_a_signal_ends_the_server_within_five_seconds(slow_file, tmp_path, perso
         address = host, int(port)
 
         def ask():
-            with contextlib.suppress(OSError, http.client.HTTPException):
-                connection = http.client.HTTPConnection(*address)
+            connection = http.client.HTTPConnection(*address)
+            ended = contextlib.suppress(OSError, http.client.HTTPException)
+            with contextlib.closing(connection), ended:
                 body = b'{"recordings": [[[1, 2]]]}'
                 headers = {"Content-Type": "application/json"}
                 connection.request("POST", f"/people/{person}/verify", body, headers)
-                connection.getresponse()
+                connection.getresponse().close()
 
-        threading.Thread(target=ask, daemon=True).start()
+        asking = threading.Thread(target=ask, daemon=True)
+        asking.start()
         time.sleep(1)
         usual = usual_seconds(address)
         process.send_signal(number)
         start = time.monotonic()
         process.wait(60)
         assert time.monotonic() - start < 5 + 10 * usual
+        asking.join(60)
 
 
 def test_settings_of_the_environment(monkeypatch, tmp_path):

@@ -211,6 +211,7 @@ def of_version_1(path):
         for statement in VERSION_1:
             connection.execute(statement)
         connection.commit()
+    path.chmod(0o600)  # otherwise opening it warns
     return path
 
 

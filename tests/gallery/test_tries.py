@@ -10,7 +10,7 @@ from keras_dml import gallery as galleries
 from keras_dml.gallery import Gallery, TooManyTries, Tries, _tries
 from keras_dml.gallery._store import Store
 
-FEW = Tries(free=2, pause=10.0, longest=40.0)
+FEW = Tries(free=2, pause=10.0, longest=40.0, longest_identified=20.0)
 
 
 class Clock:
@@ -64,6 +64,9 @@ def seconds_of(claims, person="alice", client=""):
 def test_pauses_double_up_to_the_longest():
     assert [FEW.seconds_after(failures) for failures in range(7)] == [0, 0, 0, 10, 20, 40, 40]
     assert FEW.seconds_after(10**9) == 40
+    assert [FEW.seconds_after(failures, identified=True) for failures in (2, 3, 4, 5)] == [
+        *(0, 10, 20, 20)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -208,17 +211,30 @@ def test_a_stranger_counts_as_the_nearest_person(gallery, people, clock):
     limit = limit_between(gallery, "alice", own, stranger)
     for _ in range(3):
         assert gallery.identify(stranger, threshold=limit).person is None
-    for claim in (
-        lambda: gallery.identify(stranger, threshold=limit),
-        lambda: gallery.identify(own, threshold=limit),
-        lambda: gallery.verify("alice", stranger, threshold=limit),
-    ):
+    for recording in (stranger, own):
         with pytest.raises(TooManyTries) as error:
-            claim()
+            gallery.identify(recording, threshold=limit)
         assert "alice" not in str(error.value)
     assert gallery.identify(people("bob", 1), threshold=limit).person == "bob"  # resets bob alone
     with pytest.raises(TooManyTries):
         gallery.identify(stranger, threshold=limit)
+
+
+def test_strangers_do_not_lock_a_person_out(gallery, people, clock):
+    own = people("alice", 1)
+    people.is_like("alice's brother", people.level("alice") + 2)
+    stranger = people("alice's brother", 1)
+    limit = limit_between(gallery, "alice", own, stranger)
+    for _ in range(6):  # far more often than is free
+        assert gallery.identify(stranger, threshold=limit).person is None
+        clock.now += 20
+    assert gallery.verify("alice", own, threshold=limit).accepted
+    assert gallery.identify(own, threshold=limit).person == "alice"
+    for _ in range(3):  # the accepted identification forgot the strangers
+        assert gallery.identify(stranger, threshold=limit).person is None
+    with pytest.raises(TooManyTries) as error:
+        gallery.identify(own, threshold=limit)
+    assert error.value.seconds == 10
 
 
 def test_a_loose_threshold_does_not_reset_the_count(gallery, people, clock):
