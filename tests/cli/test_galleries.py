@@ -799,7 +799,7 @@ def test_what_is_noted_is_told_before_the_error(
     monkeypatch.setattr(cli, "_print_error", lambda text, **_: notes.append(text))
     words = ("calibrate", tmp_path / "a.db", folder, "--model", model, "--far", "0.0001")
     assert command(*words)[0] == 2
-    note, error = notes
+    note, error = notes[:2]
     assert note.startswith("Note: 1 of these 20 recordings are there twice, such as one of 'v0'")
     assert error.startswith("Error: FAR 0.01 % is beyond what these 10 people support")
 
