@@ -118,6 +118,7 @@ def test_the_command_serves_a_gallery(tmp_path):
         with pytest.raises(urllib.error.HTTPError) as refusal:
             urllib.request.urlopen(f"{url}/people")
         assert refusal.value.code == 401
+        refusal.value.close()
         known = {"Authorization": f"Bearer {token.read_text()}", "X-Request-ID": "from-a-proxy"}
         with urllib.request.urlopen(urllib.request.Request(f"{url}/people", headers=known)) as it:
             assert json.load(it) == [] and it.headers["X-Request-ID"] == "from-a-proxy"
@@ -139,6 +140,8 @@ def answer(url, process, log):
         try:
             with urllib.request.urlopen(url) as opened:
                 return json.load(opened)
-        except (urllib.error.URLError, ConnectionError):
+        except (urllib.error.URLError, ConnectionError) as error:
+            if isinstance(error, urllib.error.HTTPError):
+                error.close()
             time.sleep(0.2)
     raise AssertionError(log.read_text())

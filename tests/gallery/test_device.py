@@ -81,7 +81,7 @@ def walks(name, count=3, steps=20, seed=0):
 
 
 def filled(path, model, far=0.8):
-    opened = Gallery(path, model)
+    opened = Gallery(path, model, tries=None)
     people = [f"volunteer {i}" for i in range(8)]
     opened.calibrate([one for name in people for one in walks(name)], np.repeat(people, 3), far)
     for name in NAMES:
