@@ -23,8 +23,7 @@ WHOLE = [  # at 20 MB, each in a process of its own
     ("wav", "A-law"),
     ("flac", "silence"),
 ]
-SMALL = 10**6  # bytes of the other files; reading them may take this many seconds:
-SECONDS = 5
+SMALL = 10**6  # bytes of the other files, which may take no longer than one of 20 MB
 
 
 @pytest.mark.parametrize(("kind", "name"), WHOLE, ids=map("-".join, WHOLE))
@@ -46,7 +45,7 @@ def test_the_time_of_reading_grows_with_the_size_of_the_file(tmp_path, kind, nam
         assert path.name in str(error) and len(str(error)) < 5000
     else:
         assert recording.values.dtype == np.float32 and np.isfinite(recording.values).all()
-    assert time.process_time() - start < SECONDS
+    assert time.process_time() - start < bombs.MOST_SECONDS
 
 
 def test_an_ordinary_recording_is_read_whole(tmp_path):
@@ -121,7 +120,7 @@ def test_uneven_times_are_resampled_in_blocks_as_at_once(tmp_path, monkeypatch, 
     monkeypatch.setattr(_even, "LEAST_BLOCK", 5000)
     monkeypatch.setattr(_even, "UNEVEN_BLOCK", 0)
     in_blocks = recordings.read(path, resample_hz=resample_hz).values
-    np.testing.assert_allclose(in_blocks, at_once, atol=1e-6)
+    np.testing.assert_allclose(in_blocks, at_once, rtol=0, atol=1e-6)
 
 
 def test_a_rate_is_lowered_at_most_ten_thousand_times(tmp_path):
