@@ -94,22 +94,11 @@ def test_the_examples_of_a_page_run_one_after_the_other(page, tmp_path, monkeypa
             assert promised in printed, f"example {number}"
 
 
-def test_readme_opens_with_the_two_commands():
+def test_the_first_two_shell_blocks_of_the_readme_are_the_demo_and_the_tests():
     demo, tests = (block.strip() for block in blocks("bash")[:2])
     assert len(demo.splitlines()) == len(tests.splitlines()) == 1
     assert demo.endswith("keras-dml demo") and "'.[cpu,edge]'" in demo
     assert tests.endswith("python -m pytest") and "'.[test]'" in tests
-
-
-def test_the_first_screen_shows_the_model_of_the_demo():
-    first = (ROOT / "README.md").read_text().partition("## Start here")[0]
-    (picture,) = re.findall(r"!\[[^\]]*\]\(([^)]*)\)", first)
-    assert picture.startswith("zoo/watch_lda/") and (ROOT / picture).is_file()
-    assert "--model watch_lda" in first and "vowel" not in first
-
-
-def test_readme_is_short():
-    assert len((ROOT / "README.md").read_text().splitlines()) <= 200
 
 
 @pytest.mark.parametrize("page", PAGES)
