@@ -30,7 +30,17 @@ ROWS = [
 ]
 RANK = {unit: row for row, units in enumerate(ROWS) for unit in units}
 # Import nothing of the package; all but `edge` may import them.
-LEAVES = {"_arrays", "_backend", "_contents", "_files", "_lazy", "_percents", "_typing", "progress"}
+LEAVES = {
+    "_arrays",
+    "_backend",
+    "_contents",
+    "_files",
+    "_lazy",
+    "_messages",
+    "_percents",
+    "_typing",
+    "progress",
+}
 LAZY_NAMES = {
     "Gallery": "gallery",
     "distance": "inference",
