@@ -12,6 +12,7 @@ import typer.core
 
 from keras_dml import __version__
 from keras_dml.cli import (
+    _options,
     _statuses,
     _streams,
     backup,
@@ -67,11 +68,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(demo.app, name="demo")
-app.command("list")(list_models.run)
-app.command("card")(card.run)
-app.command("datasets")(datasets.run)
-app.command("export")(export.run)
-app.command("train")(train.run)
+app.command("list")(_options.expanded(list_models.run))
+app.command("card")(_options.expanded(card.run))
+app.command("datasets")(_options.expanded(datasets.run))
+app.command("export")(_options.expanded(export.run))
+app.command("train")(_options.expanded(train.run))
 app.add_typer(reproduce.app, name="reproduce")
 COMMANDS = (
     *(enroll, verify, identify, listen, explain, compare, calibrate),
@@ -79,7 +80,9 @@ COMMANDS = (
     *(info, thresholds, merge, backup, restore, serve),
 )
 for command in COMMANDS:
-    app.command(command.__name__.rpartition(".")[2], rich_help_panel=GALLERIES)(command.run)
+    app.command(command.__name__.rpartition(".")[2], rich_help_panel=GALLERIES)(
+        _options.expanded(command.run)
+    )
 
 
 def _version(wanted: bool):
@@ -91,7 +94,7 @@ def _version(wanted: bool):
 
 
 @app.callback()
-def _options(
+def _common_options(
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the whole traceback of an error; goes anywhere.")
     ] = False,

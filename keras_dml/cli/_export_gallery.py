@@ -27,7 +27,7 @@ def _name(path):
     return pathlib.PurePosixPath(place.partition("/")[2]).name or "gallery"
 
 
-def write(path, out, quantization, representative, *, far, key, keys, as_json):
+def write(path, out, quantization, representative, access, *, far, as_json):
     """Writes a gallery for a device, and prints what was written.
 
     Args:
@@ -36,8 +36,7 @@ def write(path, out, quantization, representative, *, far, key, keys, as_json):
         quantization: Weights of the model's file.
         representative: Path of recordings for int8, or None.
         far: Rate of the threshold, or None.
-        key: As in `Gallery`.
-        keys: As in `Gallery`.
+        access: `_options.Access`.
         as_json: Whether to print a JSON object.
     """
     from keras_dml import gallery as galleries
@@ -50,7 +49,7 @@ def write(path, out, quantization, representative, *, far, key, keys, as_json):
         _words.of_commands(_words.EXPORT | _words.GALLERY),
     ):
         recordings = None if representative is None else read_recordings(representative)
-        with _galleries.opened(path, key=key, keys=keys) as gallery:
+        with _galleries.opened(path, access=access) as gallery:
             with _console.stage(f"write {out} and compare its decisions with the gallery's"):
                 written = galleries.export_tflite(
                     gallery, out, quantization, far=far, representative=recordings
@@ -75,14 +74,13 @@ def write(path, out, quantization, representative, *, far, key, keys, as_json):
     _console.note("Note: the folder holds embeddings and names in clear: personal data.")
 
 
-def write_templates(path, out, *, key, keys, as_json):
+def write_templates(path, out, access, *, as_json):
     """Writes the embeddings of a gallery to a file, and prints what was written.
 
     Args:
         path: Path of the gallery.
         out: The file; None: `NAME_templates.npz` of the gallery's name, here.
-        key: As in `Gallery`.
-        keys: As in `Gallery`.
+        access: `_options.Access`.
         as_json: Whether to print a JSON object.
     """
     from keras_dml.cli import _answers, _galleries
@@ -91,7 +89,7 @@ def write_templates(path, out, *, key, keys, as_json):
     with (
         _console.stoppable(f"Stopped; {out} is as it was. Run the command again."),
         _answers.answered(),
-        _galleries.opened(path, key=key, keys=keys) as gallery,
+        _galleries.opened(path, access=access) as gallery,
     ):
         gallery.export_templates(out)
         people = gallery.people()

@@ -6,23 +6,22 @@ import pathlib
 
 from keras_dml import gallery as galleries
 from keras_dml import recordings
-from keras_dml.cli import _console, _models, _words
+from keras_dml.cli import _console, _models, _options, _words
 from keras_dml.gallery import files as files_of_galleries
 from keras_dml.gallery.files import Enrolled, enrolled
 from keras_dml.progress import track
 
 
 @contextlib.contextmanager
-def opened(path, model=None, *, may_be_new=False, key=None, keys=None, paths=None, needs=None):
+def opened(path, model=None, access=_options.Access(), *, may_be_new=False, paths=None, needs=None):
     """Opens a gallery, after checks that load no model.
 
     Args:
         path: Path of the gallery.
-        model: Its model: name, path of the file or folder, or the `keras.Model`; None: the one that
-            it names.
-        may_be_new: Whether it is made if there is none.
-        key: As in `Gallery`.
-        keys: As in `Gallery`.
+        model: Its model: name, path of the file or folder, or the `keras.Model`; None: the model
+            that the gallery names.
+        access: `_options.Access`.
+        may_be_new: Whether to make the gallery if it does not exist.
         paths: Files and folders of recordings that must be there, or None.
         needs: Further arguments of `keras_dml.gallery.check`, `{name: value}`, or None.
 
@@ -36,11 +35,11 @@ def opened(path, model=None, *, may_be_new=False, key=None, keys=None, paths=Non
         recordings.check_file(file)
     model = _models.named(model) if isinstance(model, str) else model
     if is_there:
-        galleries.check(path, key=key, keys=keys, **(needs or {}))
+        galleries.check(path, **vars(access), **(needs or {}))
     elif model is None:
         _refuse_without_model(path)
     with _console.stage(f"open {galleries.hide_password(path)}"):
-        gallery = galleries.Gallery(path, model, key=key, keys=keys)
+        gallery = galleries.Gallery(path, model, **vars(access))
     with gallery:
         yield gallery
 

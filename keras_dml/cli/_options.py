@@ -2,6 +2,8 @@
 
 import dataclasses
 import enum
+import functools
+import inspect
 import pathlib
 from typing import Annotated
 
@@ -156,28 +158,6 @@ MaxGap = Annotated[
 ]
 
 
-@dataclasses.dataclass(frozen=True)
-class Reading:
-    """Options for reading the files of a command. None leaves a question to what the gallery
-    remembers of its first enrollment, then to the file.
-
-    Attributes:
-        channels: Columns of the files, separated by commas; None: those that the model names.
-        rate_hz: Steps per second of files that do not say it; None: unknown.
-        resample: Whether recordings are resampled to the rate of the model; None: they are not.
-        time: Column that holds the times; None: by the names of the columns.
-        time_unit: Unit of the times; None: by the file.
-        max_gap: Longest gap that is interpolated, in seconds; None: 5 steps.
-    """
-
-    channels: str | None = None
-    rate_hz: float | None = None
-    resample: bool | None = None
-    time: str | None = None
-    time_unit: str | None = None
-    max_gap: float | None = None
-
-
 Replace = Annotated[
     bool, typer.Option("--replace", help="Replace the gallery that is there already.")
 ]
@@ -220,3 +200,92 @@ Keys = Annotated[
         autocompletion=_completion.paths,
     ),
 ]
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """Options for reading files of recordings.
+
+    None leaves the choice to what the gallery remembers of its first enrollment, and then to the
+    file.
+
+    Attributes:
+        channels: Columns of the files, separated by commas; None: the channels of the model.
+        rate_hz: Steps per second of files that do not state it; None: unknown.
+        resample: Whether to resample recordings to the rate of the model; None: no.
+        time: Column of the times; None: found by the names of the columns.
+        time_unit: Unit of the times; None: found by the file.
+        max_gap: Longest gap to interpolate, in seconds; None: 5 steps.
+    """
+
+    channels: Channels = None
+    rate_hz: RateHz = None
+    resample: Resample = None
+    time: Time = None
+    time_unit: TimeUnit = None
+    max_gap: MaxGap = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Access:
+    """Options that open an encrypted gallery.
+
+    Attributes:
+        key: Key of the gallery, as in `Gallery`; None: from the environment, or no encryption.
+        keys: File of the people's keys, as in `Gallery`.
+    """
+
+    key: Key = None
+    keys: Keys = None
+
+
+@dataclasses.dataclass(frozen=True)
+class GalleryOptions:
+    """Options of commands that open a gallery and its model and read recordings.
+
+    Attributes:
+        model: Name or path of the model; None: the model that the gallery names.
+        reading: How files are read.
+        access: How an encrypted gallery is opened.
+    """
+
+    model: GalleryModel = None
+    reading: Reading = Reading()
+    access: Access = Access()
+
+
+def expanded(command):
+    """Returns a command whose options are the fields of its parameters that are dataclasses.
+
+    Typer makes an option of each parameter. A command takes `options: GalleryOptions` instead of
+    nine parameters, and gets the object when it is called.
+    """
+    signature = inspect.signature(command)
+
+    @functools.wraps(command)
+    def run(**values):
+        return command(**_collected(signature.parameters.values(), values))
+
+    run.__signature__ = signature.replace(parameters=list(_flattened(signature)))
+    return run
+
+
+def _flattened(signature):
+    """Yields the parameters of a signature, and the fields of a dataclass in its place."""
+    for parameter in signature.parameters.values():
+        if dataclasses.is_dataclass(parameter.annotation):
+            yield from _flattened(inspect.signature(parameter.annotation))
+        else:
+            yield parameter
+
+
+def _collected(parameters, values):
+    """Returns the arguments of parameters, with the dataclasses made of the values of fields."""
+    arguments = {}
+    for parameter in parameters:
+        if dataclasses.is_dataclass(parameter.annotation):
+            fields = inspect.signature(parameter.annotation).parameters.values()
+            arguments[parameter.name] = parameter.annotation(**_collected(fields, values))
+        else:
+            arguments[parameter.name] = values[parameter.name]
+    return arguments

@@ -87,15 +87,7 @@ def run(
             callback=_fraction,
         ),
     ] = None,
-    model: _options.GalleryModel = None,
-    channels: _options.Channels = None,
-    rate_hz: _options.RateHz = None,
-    resample: _options.Resample = None,
-    time: _options.Time = None,
-    time_unit: _options.TimeUnit = None,
-    max_gap: _options.MaxGap = None,
-    key: _options.Key = None,
-    keys: _options.Keys = None,
+    options: _options.GalleryOptions = _options.GalleryOptions(),
     as_json: _options.AsJson = False,
 ):
     """Calibrate a gallery: set the threshold that accepts at most a rate of false claims.
@@ -129,20 +121,19 @@ def run(
             raise typer.BadParameter(
                 "--remove takes a threshold away: no --extrapolate, --groups or --window."
             )
-        _remove(gallery, remove, key=key, keys=keys, as_json=as_json)
+        _remove(gallery, remove, options.access, as_json=as_json)
         return
     if groups is not None and window is not None:
         raise typer.BadParameter("--groups tells rates of a threshold; --window sets none.")
     from keras_dml import recordings
     from keras_dml.cli import _answers, _console, _galleries
 
-    reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with _answers.answered():
         listing = recordings.folder(folder)
         group_of = None if groups is None else _group_of(groups, folder, listing.people)
         paths = [one.path for one in listing.recordings]
-        with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
-            reader = _galleries.Reader(opened, reading)
+        with _galleries.opened(gallery, options.model, options.access, may_be_new=True) as opened:
+            reader = _galleries.Reader(opened, options.reading)
             values, indices, refused = _galleries.taken(reader, paths)
             left_out = [f"{path} is not a recording." for path in listing.skipped]
             _note_left_out([*left_out, *refused.values()], any_used=bool(values))
@@ -201,15 +192,15 @@ def _note_left_out(reasons, *, any_used):
         _console.note(f"Left out: {len(reasons) - len(shown)} more files.")
 
 
-def _remove(path, far, *, key, keys, as_json):
+def _remove(path, far, access, *, as_json):
     """Removes the threshold of a rate, and says which one decides now."""
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console, _galleries, _words
 
     with _answers.answered(), _words.of_commands({"`far`": "--remove"}):
         _galleries.check_exists(path)
-        galleries.remove_threshold(path, far, key=key, keys=keys)
-        left = list(galleries.thresholds(path, key=key, keys=keys))
+        galleries.remove_threshold(path, far, **vars(access))
+        left = list(galleries.thresholds(path, **vars(access)))
     if as_json:
         _console.json_object({"removed": far, "left": left})
         return

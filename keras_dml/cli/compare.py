@@ -45,12 +45,7 @@ def run(
             autocompletion=_completion.models,
         ),
     ],
-    channels: _options.Channels = None,
-    rate_hz: _options.RateHz = None,
-    resample: _options.Resample = None,
-    time: _options.Time = None,
-    time_unit: _options.TimeUnit = None,
-    max_gap: _options.MaxGap = None,
+    reading: _options.Reading = _options.Reading(),
     distances: _options.Distances = False,
     as_json: _options.AsJson = False,
 ):
@@ -70,7 +65,6 @@ def run(
     from keras_dml.cli import _answers, _console, _galleries, _models
     from keras_dml.zoo import headline
 
-    reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with _answers.answered():
         paths = [_galleries.one_file(path) for path in (first, second)]
         name = _models.named(model)

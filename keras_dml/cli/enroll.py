@@ -30,15 +30,7 @@ def run(
             autocompletion=_completion.paths,
         ),
     ] = None,
-    model: _options.GalleryModel = None,
-    channels: _options.Channels = None,
-    rate_hz: _options.RateHz = None,
-    resample: _options.Resample = None,
-    time: _options.Time = None,
-    time_unit: _options.TimeUnit = None,
-    max_gap: _options.MaxGap = None,
-    key: _options.Key = None,
-    keys: _options.Keys = None,
+    options: _options.GalleryOptions = _options.GalleryOptions(),
     as_json: _options.AsJson = False,
 ):
     """Enroll recordings of a person, or of a folder of people, in a gallery, which is made if there
@@ -56,23 +48,21 @@ def run(
 
     Example: keras-dml enroll family.db alice alice/*.csv --model gait_qp_wl
     """
-    reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
-    options = {"key": key, "keys": keys, "as_json": as_json}
     if files:
-        _enroll_person(gallery, person, files, model, reading, **options)
+        _enroll_person(gallery, person, files, options, as_json)
     else:
-        _enroll_people(gallery, person, model, reading, **options)
+        _enroll_people(gallery, person, options, as_json)
 
 
-def _enroll_person(gallery, person, files, model, reading, *, key, keys, as_json):
+def _enroll_person(gallery, person, files, options, as_json):
     """Enrolls files as one person, and prints what became of them."""
     from keras_dml.cli import _answers, _console, _days, _galleries
 
     with _answers.answered():
         paths = _galleries.files(files)  # before a gallery is made for them
         _galleries.check_kinds(paths)
-        with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
-            reader = _galleries.Reader(opened, reading)
+        with _galleries.opened(gallery, options.model, options.access, may_be_new=True) as opened:
+            reader = _galleries.Reader(opened, options.reading)
             earlier = _days.earlier_dates(opened, [person])
             taken = _galleries.taken(reader, paths)
             enrollment = _galleries.enrolled(opened, person, paths, taken)
@@ -95,7 +85,7 @@ def _enroll_person(gallery, person, files, model, reading, *, key, keys, as_json
     _end(len(enrollment.kept), len(enrollment.repeated), len(enrollment.refused))
 
 
-def _enroll_people(gallery, folder, model, reading, *, key, keys, as_json):
+def _enroll_people(gallery, folder, options, as_json):
     """Enrolls the people of a folder one after the other, and prints what became of their files."""
     from keras_dml import gallery as galleries
     from keras_dml import recordings
@@ -113,8 +103,8 @@ def _enroll_people(gallery, folder, model, reading, *, key, keys, as_json):
                 f"{error} To enroll one person give files too: keras-dml enroll "
                 f"{galleries.hide_password(gallery)} PERSON FILES."
             ) from None
-        with _galleries.opened(gallery, model, may_be_new=True, key=key, keys=keys) as opened:
-            reader = _galleries.Reader(opened, reading)
+        with _galleries.opened(gallery, options.model, options.access, may_be_new=True) as opened:
+            reader = _galleries.Reader(opened, options.reading)
             earlier = _days.earlier_dates(opened, listing.people)
             people = _galleries.enrolled_people(opened, reader, listing)
             kept = {

@@ -25,15 +25,7 @@ def run(
             autocompletion=_completion.paths,
         ),
     ] = None,
-    model: _options.GalleryModel = None,
-    channels: _options.Channels = None,
-    rate_hz: _options.RateHz = None,
-    resample: _options.Resample = None,
-    time: _options.Time = None,
-    time_unit: _options.TimeUnit = None,
-    max_gap: _options.MaxGap = None,
-    key: _options.Key = None,
-    keys: _options.Keys = None,
+    options: _options.GalleryOptions = _options.GalleryOptions(),
     as_json: _options.AsJson = False,
 ):
     """Explain the distance of a recording to a person: by the moments of the recording and by its
@@ -50,13 +42,12 @@ def run(
     """
     from keras_dml.cli import _answers, _console, _galleries
 
-    reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     needs = {"person": person}
     with _answers.answered(), contextlib.ExitStack() as stack:
         opened = stack.enter_context(
-            _galleries.opened(gallery, model, key=key, keys=keys, paths=[file], needs=needs)
+            _galleries.opened(gallery, options.model, options.access, paths=[file], needs=needs)
         )
-        reader = _galleries.Reader(opened, reading)
+        reader = _galleries.Reader(opened, options.reading)
         recording, *others = reader.read(file)
         reader.say()
         if others:

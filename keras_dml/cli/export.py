@@ -63,8 +63,7 @@ def run(
         ),
     ] = None,
     far: _options.Far = None,
-    key: _options.Key = None,
-    keys: _options.Keys = None,
+    access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
     """Export a model for a server or a device, and compare the file's outputs with Keras's.
@@ -96,18 +95,16 @@ def run(
                 raise typer.BadParameter(
                     "templates are embeddings alone: no --quantization, --representative or --far."
                 )
-            _export_gallery.write_templates(name, out, key=key, keys=keys, as_json=as_json)
+            _export_gallery.write_templates(name, out, access, as_json=as_json)
             return
         weights = _weights(quantization, "float16")
-        _export_gallery.write(
-            name, out, weights, representative, far=far, key=key, keys=keys, as_json=as_json
-        )
+        _export_gallery.write(name, out, weights, representative, access, far=far, as_json=as_json)
         return
     if to is Format.templates:
         raise typer.BadParameter(f"templates are a gallery's; {name} is none.")
     if far is not None:
         raise typer.BadParameter("--far is the rate of a gallery's threshold; this is a model.")
-    if key is not None or keys is not None:
+    if access != _options.Access():
         raise typer.BadParameter("--key and --keys open a gallery; this is a model.")
     from keras_dml.cli import _models
 

@@ -17,8 +17,7 @@ def run(
             help="Ids of recordings, which `keras-dml recordings` lists.", show_default=False
         ),
     ],
-    key: _options.Key = None,
-    keys: _options.Keys = None,
+    access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
     """Forget single recordings of a person: the gallery is as if they had never been enrolled.
@@ -36,8 +35,8 @@ def run(
 
     stopped = "Stopped. `keras-dml recordings` says which recordings are still there."
     with _console.stoppable(stopped), _answers.answered():
-        galleries.forget(gallery, person, recordings, key=key, keys=keys)
-        people = galleries.people(gallery, key=key, keys=keys)
+        galleries.forget(gallery, person, recordings, **vars(access))
+        people = galleries.people(gallery, **vars(access))
         left = people.get(unicodedata.normalize("NFC", person), 0)
     ids = list(dict.fromkeys(recordings))
     if as_json:

@@ -13,15 +13,7 @@ def run(
     top: Annotated[int, typer.Option("--top", min=1, help="Number of nearest people to show.")] = 5,
     far: _options.Far = None,
     threshold: _options.Threshold = None,
-    model: _options.GalleryModel = None,
-    channels: _options.Channels = None,
-    rate_hz: _options.RateHz = None,
-    resample: _options.Resample = None,
-    time: _options.Time = None,
-    time_unit: _options.TimeUnit = None,
-    max_gap: _options.MaxGap = None,
-    key: _options.Key = None,
-    keys: _options.Keys = None,
+    options: _options.GalleryOptions = _options.GalleryOptions(),
     scores: _options.Scores = False,
     distances: _options.Distances = False,
     as_json: _options.AsJson = False,
@@ -47,13 +39,12 @@ def run(
     """
     from keras_dml.cli import _answers, _console, _galleries
 
-    reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with _answers.answered():
         needs = _galleries.needs(far=far, threshold=threshold, may_rank=True)
         with _galleries.opened(
-            gallery, model, key=key, keys=keys, paths=files, needs=needs
+            gallery, options.model, options.access, paths=files, needs=needs
         ) as opened:
-            recordings, notes = _galleries.observed(opened, files, reading)
+            recordings, notes = _galleries.observed(opened, files, options.reading)
             found = opened.identify(recordings, top, far=far, threshold=threshold)
     scores = scores or distances
     if as_json:

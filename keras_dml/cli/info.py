@@ -5,8 +5,7 @@ from keras_dml.cli import _options
 
 def run(
     gallery: _options.Gallery,
-    key: _options.Key = None,
-    keys: _options.Keys = None,
+    access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
     """Show facts about a gallery: model, numbers of people and recordings, date, thresholds.
@@ -21,7 +20,7 @@ def run(
     from keras_dml.cli import _answers, _console, thresholds
 
     with _answers.answered():
-        facts = galleries.info(gallery, key=key, keys=keys)
+        facts = galleries.info(gallery, **vars(access))
     names = ("path", "model", "fingerprint", "created", "encrypted")
     counts = ("people", "recordings", "marked", "reading")
     if as_json:

@@ -30,15 +30,7 @@ def run(
         ),
     ] = None,
     far: _options.Far = None,
-    model: _options.GalleryModel = None,
-    channels: _options.Channels = None,
-    rate_hz: _options.RateHz = None,
-    resample: _options.Resample = None,
-    time: _options.Time = None,
-    time_unit: _options.TimeUnit = None,
-    max_gap: _options.MaxGap = None,
-    key: _options.Key = None,
-    keys: _options.Keys = None,
+    options: _options.GalleryOptions = _options.GalleryOptions(),
     scores: _options.Scores = False,
     as_json: _options.AsJson = False,
 ):
@@ -59,7 +51,6 @@ def run(
     """
     from keras_dml.cli import _answers, _console, _galleries, _growing
 
-    reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     needs = {
         "person": person,
         "far": far,
@@ -70,14 +61,13 @@ def run(
         opened = stack.enter_context(
             _galleries.opened(
                 gallery,
-                model,
-                key=key,
-                keys=keys,
+                options.model,
+                options.access,
                 paths=[file] if follow is None else None,
                 needs=needs,
             )
         )
-        reader = _galleries.Reader(opened, reading)
+        reader = _galleries.Reader(opened, options.reading)
         listening = opened.listen(person, far=far)
         window = listening.boundary.window
         for chunk in _growing.chunks(reader.beginning, file, follow, window):

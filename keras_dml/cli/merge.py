@@ -41,8 +41,7 @@ def run(
             autocompletion=_completion.paths,
         ),
     ] = None,
-    key: _options.Key = None,
-    keys: _options.Keys = None,
+    access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
     """Merge the people of another gallery into one, such as those of two phones.
@@ -66,13 +65,15 @@ def run(
         _galleries.check_exists(gallery)
         if not is_file_of_templates:
             _galleries.check_exists(other)
-        opened = stack.enter_context(_galleries.opened(gallery, model, key=key, keys=keys))
+        opened = stack.enter_context(_galleries.opened(gallery, model, access))
         if is_file_of_templates:
             added = opened.merge(other)
         else:
             with (
                 _words.of_commands(_words.OTHER_GALLERY),
-                _galleries.opened(other, opened.model, key=other_key, keys=other_keys) as second,
+                _galleries.opened(
+                    other, opened.model, _options.Access(other_key, other_keys)
+                ) as second,
             ):
                 added = opened.merge(second)
         people = len(opened.people())

@@ -5,8 +5,7 @@ from keras_dml.cli import _options
 
 def run(
     gallery: _options.Gallery,
-    key: _options.Key = None,
-    keys: _options.Keys = None,
+    access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
     """List the people of a gallery, with the number of their recordings.
@@ -19,7 +18,7 @@ def run(
     from keras_dml.cli import _answers, _console
 
     with _answers.answered():
-        found = galleries.people(gallery, key=key, keys=keys)
+        found = galleries.people(gallery, **vars(access))
     if as_json:
         _console.json_object(found)
     elif found:

@@ -6,8 +6,7 @@ from keras_dml.cli import _options
 def run(
     gallery: _options.Gallery,
     person: _options.Person,
-    key: _options.Key = None,
-    keys: _options.Keys = None,
+    access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
     """List the recordings enrolled of a person: the time of enrollment and the id of each.
@@ -22,7 +21,7 @@ def run(
     from keras_dml.cli import _answers, _console
 
     with _answers.answered():
-        stored = galleries.list_recordings(gallery, person, key=key, keys=keys)
+        stored = galleries.list_recordings(gallery, person, **vars(access))
     if as_json:
         entries = [{"id": each.id, "enrolled": each.created} for each in stored]
         _console.json_object({"person": person, "recordings": entries})

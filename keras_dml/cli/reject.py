@@ -26,15 +26,7 @@ def run(
     is_undoing: Annotated[
         bool, typer.Option("--undo", help="Remove the marks of the recordings of these ids.")
     ] = False,
-    model: _options.GalleryModel = None,
-    channels: _options.Channels = None,
-    rate_hz: _options.RateHz = None,
-    resample: _options.Resample = None,
-    time: _options.Time = None,
-    time_unit: _options.TimeUnit = None,
-    max_gap: _options.MaxGap = None,
-    key: _options.Key = None,
-    keys: _options.Keys = None,
+    options: _options.GalleryOptions = _options.GalleryOptions(),
     as_json: _options.AsJson = False,
 ):
     """Reject recordings that were taken for a person: they are marked as not this person's.
@@ -55,20 +47,19 @@ def run(
         expected = "the ids of marked recordings" if is_undoing else "FILES of recordings"
         raise typer.BadParameter(f"give {expected}, or --list.")
     if is_listing:
-        _list(gallery, person, key=key, keys=keys, as_json=as_json)
+        _list(gallery, person, options.access, as_json=as_json)
         return
     if is_undoing:
-        _undo(gallery, person, files, key=key, keys=keys, as_json=as_json)
+        _undo(gallery, person, files, options.access, as_json=as_json)
         return
     from keras_dml.cli import _answers, _console, _galleries
 
-    reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with _answers.answered():
         needs = {"person": person}
         with _galleries.opened(
-            gallery, model, key=key, keys=keys, paths=files, needs=needs
+            gallery, options.model, options.access, paths=files, needs=needs
         ) as opened:
-            recordings, notes = _galleries.observed(opened, files, reading)
+            recordings, notes = _galleries.observed(opened, files, options.reading)
             opened.reject(person, recordings)
     if as_json:
         _console.json_object({"person": person, "marked": len(recordings), "notes": notes})
@@ -78,13 +69,13 @@ def run(
         )
 
 
-def _list(gallery, person, *, key, keys, as_json):
+def _list(gallery, person, access, *, as_json):
     """Prints the marked recordings of a person."""
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
 
     with _answers.answered():
-        stored = galleries.list_rejections(gallery, person, key=key, keys=keys)
+        stored = galleries.list_rejections(gallery, person, **vars(access))
     if as_json:
         entries = [{"id": each.id, "marked": each.created} for each in stored]
         _console.json_object({"person": person, "marked": entries})
@@ -94,14 +85,14 @@ def _list(gallery, person, *, key, keys, as_json):
         _console.echo("No recording is marked.")
 
 
-def _undo(gallery, person, ids, *, key, keys, as_json):
+def _undo(gallery, person, ids, access, *, as_json):
     """Removes the marks of recordings of a person."""
     from keras_dml import gallery as galleries
     from keras_dml.cli import _answers, _console
 
     with _answers.answered():
-        galleries.unreject(gallery, person, ids, key=key, keys=keys)
-        left = len(galleries.list_rejections(gallery, person, key=key, keys=keys))
+        galleries.unreject(gallery, person, ids, **vars(access))
+        left = len(galleries.list_rejections(gallery, person, **vars(access)))
     ids = list(dict.fromkeys(ids))
     if as_json:
         _console.json_object({"person": person, "undone": ids, "marked": left})

@@ -17,8 +17,7 @@ def run(
             help="Then write all anew, which a server needs, and list where it may still be.",
         ),
     ] = False,
-    key: _options.Key = None,
-    keys: _options.Keys = None,
+    access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
     """Remove a person and all that is stored of them; no byte of it stays in a gallery's file.
@@ -35,9 +34,9 @@ def run(
 
     stopped = "Stopped. `keras-dml people` says who is still there."
     with _console.stoppable(stopped), _answers.answered():
-        galleries.remove(gallery, person, key=key, keys=keys)
-        left = len(galleries.people(gallery, key=key, keys=keys))
-        remains = galleries.purge(gallery, key=key, keys=keys) if purge else ()
+        galleries.remove(gallery, person, **vars(access))
+        left = len(galleries.people(gallery, **vars(access)))
+        remains = galleries.purge(gallery, **vars(access)) if purge else ()
     if as_json:
         _console.json_object({"removed": person, "people": left, "remains": list(remains)})
         return

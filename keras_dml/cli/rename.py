@@ -11,8 +11,7 @@ def run(
     gallery: _options.Gallery,
     person: _options.Person,
     name: Annotated[str, typer.Argument(help="The new name.", show_default=False)],
-    key: _options.Key = None,
-    keys: _options.Keys = None,
+    access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
     """Give a person of a gallery another name. Recordings and thresholds stay as they are.
@@ -27,7 +26,7 @@ def run(
     from keras_dml.cli import _answers, _console, _words
 
     with _answers.answered(), _words.of_commands({"`name`": "NAME"}):
-        galleries.rename(gallery, person, name, key=key, keys=keys)
+        galleries.rename(gallery, person, name, **vars(access))
     if as_json:
         _console.json_object({"renamed": person, "name": name})
         return

@@ -18,8 +18,7 @@ def run(
     ],
     gallery: _options.Gallery,
     replace: _options.Replace = False,
-    key: _options.Key = None,
-    keys: _options.Keys = None,
+    access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
     """Make a gallery from a copy that `keras-dml backup` wrote.
@@ -40,7 +39,7 @@ def run(
         _console.stoppable(f"Stopped; {gallery} is as it was. Run the command again."),
         _answers.answered(),
     ):
-        galleries.restore(file, gallery, replace=replace, key=key, keys=keys)
+        galleries.restore(file, gallery, replace=replace, **vars(access))
     if as_json:
         _console.json_object({"backup": file, "gallery": gallery})
         return

@@ -75,8 +75,7 @@ def run(
     scores: Scores = False,
     allow_origin: Origins = None,
     allow_host: Names = None,
-    key: _options.Key = None,
-    keys: _options.Keys = None,
+    access: _options.Access = _options.Access(),
 ):
     """Serve a gallery to a browser: drop a recording, enroll, verify, identify.
 
@@ -106,7 +105,7 @@ def run(
         )
         with listening.to(host, port, options.tokens) as listener:
             may_be_new = model is not None
-            with _galleries.opened(gallery, model, may_be_new=may_be_new, key=key, keys=keys) as it:
+            with _galleries.opened(gallery, model, access, may_be_new=may_be_new) as it:
                 from keras_dml.gallery.server import app
 
                 application = app.application(it, options)

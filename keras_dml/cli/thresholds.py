@@ -7,8 +7,7 @@ from keras_dml.cli import _options
 
 def run(
     gallery: _options.Gallery,
-    key: _options.Key = None,
-    keys: _options.Keys = None,
+    access: _options.Access = _options.Access(),
     as_json: _options.AsJson = False,
 ):
     """List the thresholds that `keras-dml calibrate` set, and the boundaries of `keras-dml listen`.
@@ -23,7 +22,7 @@ def run(
     from keras_dml.cli import _answers, _console
 
     with _answers.answered():
-        facts = galleries.info(gallery, key=key, keys=keys)
+        facts = galleries.info(gallery, **vars(access))
     if as_json:
         _console.json_object(as_lists(facts))
         return

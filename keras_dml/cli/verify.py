@@ -9,15 +9,7 @@ def run(
     files: _options.Files,
     far: _options.Far = None,
     threshold: _options.Threshold = None,
-    model: _options.GalleryModel = None,
-    channels: _options.Channels = None,
-    rate_hz: _options.RateHz = None,
-    resample: _options.Resample = None,
-    time: _options.Time = None,
-    time_unit: _options.TimeUnit = None,
-    max_gap: _options.MaxGap = None,
-    key: _options.Key = None,
-    keys: _options.Keys = None,
+    options: _options.GalleryOptions = _options.GalleryOptions(),
     scores: _options.Scores = False,
     distances: _options.Distances = False,
     as_json: _options.AsJson = False,
@@ -38,13 +30,12 @@ def run(
     """
     from keras_dml.cli import _answers, _console, _galleries
 
-    reading = _options.Reading(channels, rate_hz, resample, time, time_unit, max_gap)
     with _answers.answered():
         needs = _galleries.needs(person, far=far, threshold=threshold)
         with _galleries.opened(
-            gallery, model, key=key, keys=keys, paths=files, needs=needs
+            gallery, options.model, options.access, paths=files, needs=needs
         ) as opened:
-            recordings, notes = _galleries.observed(opened, files, reading)
+            recordings, notes = _galleries.observed(opened, files, options.reading)
             found = opened.verify(person, recordings, far=far, threshold=threshold)
     if as_json:
         names = ("accepted", "person", "far", "extrapolated", "provisional")
