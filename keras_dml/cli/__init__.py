@@ -67,7 +67,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(demo.app, name="demo")
+app.command("demo")(_options.expanded(demo.run))
 app.command("list")(_options.expanded(list_models.run))
 app.command("card")(_options.expanded(card.run))
 app.command("datasets")(_options.expanded(datasets.run))

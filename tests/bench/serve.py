@@ -10,6 +10,7 @@ The clients identify utterances among four speakers, under a small model.
 import argparse
 import concurrent.futures
 import contextlib
+import io
 import itertools
 import os
 import pathlib
@@ -23,7 +24,6 @@ import httpx2
 import numpy as np
 
 from keras_dml import zoo
-from keras_dml.cli import _demo_files
 from keras_dml.gallery import Gallery
 from tests import speakers
 from tests.bench import smoke
@@ -72,8 +72,11 @@ def enrolled(folder):
             gallery.enroll(name, utterances)
     contents = []
     for probe in (utterance for utterances in later.values() for utterance in utterances):
-        _demo_files.write(folder / "probe.csv", probe, card["input"])
-        contents.append((folder / "probe.csv").read_bytes())
+        times = np.arange(len(probe)) / card["input"]["rate_hz"]
+        with io.BytesIO() as file:
+            header = ",".join(["time_s", *card["input"]["channels"]])
+            np.savetxt(file, np.c_[times, probe], "%.9g", ",", header=header, comments="")
+            contents.append(file.getvalue())
     return contents
 
 

@@ -1,6 +1,5 @@
 """The demo's recordings: the right people and sessions, and nothing of an archive by accident."""
 
-import importlib.util
 import itertools
 import re
 import tarfile
@@ -11,13 +10,12 @@ import pytest
 
 import keras_dml
 from keras_dml import recordings, zoo
-from keras_dml.cli import _demo_recordings
+from keras_dml.cli import _demo
 from tests import speakers as carried_speakers
-from tests.cli.walks import write_archive
 from tfds_builders.parsers import sp_sw_har, vowels
 from zoo import demo_walks
 
-PEOPLE = {*_demo_recordings.WALKERS, _demo_recordings.STRANGER}
+PEOPLE = {*_demo.WALKERS, _demo.STRANGER}
 UNSEEN = {*PEOPLE, "s23"}
 
 
@@ -62,7 +60,7 @@ def test_the_carried_walks_are_those_of_the_archive(runs):
     count = 0
     for person in sorted(PEOPLE):
         for number, run in runs[person].items():
-            path = _demo_recordings.WALKS / person / f"{number}.csv"
+            path = _demo.WALKS / person / f"{number}.csv"
             carried = np.loadtxt(path, delimiter=",", skiprows=1)
             rows = walking(run)
             np.testing.assert_allclose(carried[:, 1:], run.sequence[rows, :3], rtol=0, atol=5.1e-5)
@@ -71,7 +69,7 @@ def test_the_carried_walks_are_those_of_the_archive(runs):
             assert carried[0, 0] == 0 and turned.any()
             assert (np.diff(carried[:, 0])[turned] == 10).all()
             count += 1
-    assert count == len(list(_demo_recordings.WALKS.rglob("*.csv"))) == 39
+    assert count == len(list(_demo.WALKS.rglob("*.csv"))) == 39
 
 
 def test_the_demo_says_how_its_people_were_chosen(runs, tmp_path):
@@ -104,17 +102,16 @@ def test_the_demo_says_how_its_people_were_chosen(runs, tmp_path):
                     right[person == claimed] += list(accepted == (person == claimed))
             rates[enrolled, stranger] = [100 * np.mean(right[kind]) for kind in (True, False)]
     true, false = np.transpose(list(rates.values()))
-    assert len(rates) == 20 and rates[_demo_recordings.WALKERS, _demo_recordings.STRANGER] == [
+    assert len(rates) == 20 and rates[_demo.WALKERS, _demo.STRANGER] == [
         100,
         100,
     ]
-    choice = _demo_recordings.walks(card, tmp_path / "demo").choice
     for rate in (true, false):
-        assert f"{rate.min():.0f} to {rate.max():.0f} %" in choice
+        assert f"{rate.min():.0f} to {rate.max():.0f} %" in _demo.CHOICE
 
 
 def test_the_carried_recordings_are_small_and_say_where_they_are_from():
-    folder = _demo_recordings.WALKS.parent
+    folder = _demo.WALKS.parent
     assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 1_500_000
     for place, parts in (
         (folder, ("10.24432/C5NS47", "Kudo", "1103–1111", "by UCI's present terms")),
@@ -128,102 +125,24 @@ def test_the_carried_recordings_are_small_and_say_where_they_are_from():
 def test_the_model_was_trained_on_nobody_of_the_carried_walks():
     trained = zoo.card("watch_lda")["data"]["train_subjects"]
     assert trained and not PEOPLE & set(trained)
-    assert {path.name for path in _demo_recordings.WALKS.iterdir() if path.is_dir()} == PEOPLE
+    assert {path.name for path in _demo.WALKS.iterdir() if path.is_dir()} == PEOPLE
 
 
 def test_walks_are_copied_and_the_stranger_is_not_enrolled(tmp_path):
-    carried = _demo_recordings.walks(zoo.card("watch_lda"), tmp_path)
-    assert carried.strangers == [_demo_recordings.STRANGER]
-    assert {who: len(paths) for who, paths in carried.enrolled.items()} == dict.fromkeys(
-        _demo_recordings.WALKERS, 5
-    )
-    assert {who: len(paths) for who, paths in carried.new.items()} == {
+    enrolled, new = _demo.copy_walks(zoo.card("watch_lda"), tmp_path)
+    assert {who: len(paths) for who, paths in enrolled.items()} == dict.fromkeys(_demo.WALKERS, 5)
+    assert {who: len(paths) for who, paths in new.items()} == {
         "s05": 5,
         "s21": 5,
         "s22": 4,
-        "s17": 10,
+        _demo.STRANGER: 10,
     }
-    paths = [*carried.enrolled.values(), *carried.new.values()]
-    contents = {(tmp_path / path).read_text() for each in paths for path in each}
-    assert contents == {path.read_text() for path in _demo_recordings.WALKS.rglob("*.csv")}
+    paths = [path for each in (*enrolled.values(), *new.values()) for path in each]
+    contents = {(tmp_path / path).read_text() for path in paths}
+    assert contents == {path.read_text() for path in _demo.WALKS.rglob("*.csv")}
 
 
 def test_a_model_that_was_trained_on_a_walker_is_refused(tmp_path):
     with pytest.raises(ValueError, match="trained on s17, s21"):
-        _demo_recordings.walks({"data": {"train_subjects": ["s01", "s21", "s17"]}}, tmp_path)
+        _demo.copy_walks({"data": {"train_subjects": ["s01", "s21", "s17"]}}, tmp_path)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("steps", "starts"),
-    [
-        ([], []),
-        ([[10, 60], [470, 521]], []),
-        ([[10, 60], [470, 522]], [10]),
-        ([[3, 9], [1100, 1999]], [3, 515, 1027]),
-    ],
-)
-def test_windows_lie_between_the_first_and_the_last_step(steps, starts):
-    sequence = np.arange(2000.0)[:, None] * np.ones(6)
-    windows = _demo_recordings.between_steps(sequence, np.array(steps, int).reshape(-1, 2))
-    assert [window[0, 0] for window in windows] == starts
-    assert all(window.shape == (512, 6) for window in windows)
-
-
-@pytest.fixture
-def archive(tmp_path):
-    write_archive(tmp_path / "archive", people=range(1, 7), trials=(1, 2, 4))
-    return tmp_path / "archive"
-
-
-def trained_on(*people):
-    card = {"channels": list("abcdef"), "units": ["1"] * 6, "rate_hz": 100}
-    return {"input": card, "data": {"train_subjects": list(people)}}
-
-
-def counts(files):
-    return {who: len(paths) for who, paths in files.items()}
-
-
-def test_the_last_walk_is_observed_and_the_trained_on_are_left_out(archive, tmp_path):
-    card = trained_on("1", "3")
-    found = _demo_recordings.gait(card, tmp_path, archive, tmp_path / "prepared")
-    assert counts(found.enrolled) == dict.fromkeys(["walker-2", "walker-4", "walker-5"], 4)
-    assert counts(found.new) == dict.fromkeys([*found.enrolled, "walker-6"], 2)
-    assert found.strangers == ["walker-6"]
-    for path in (
-        path for files in (found.enrolled, found.new) for each in files.values() for path in each
-    ):
-        recording = recordings.read(tmp_path / path, card["input"]["channels"])
-        assert recording.values.shape == (512, 6) and recording.rate_hz == pytest.approx(100)
-
-
-def test_people_who_walked_once_or_shortly_are_left_out(tmp_path):
-    write_archive(tmp_path, people=range(1, 5), trials=(1, 2))
-    write_archive(tmp_path, people=[8], trials=(1,))
-    write_archive(tmp_path, people=[9], trials=(1,), samples=400)
-    found = _demo_recordings.gait(trained_on(), tmp_path, tmp_path, tmp_path / "prepared")
-    assert list(found.new) == [f"walker-{i}" for i in range(1, 5)]
-
-
-def test_too_few_people_are_refused(archive, tmp_path):
-    with pytest.raises(ValueError, match="There are 1: the model's card"):
-        _demo_recordings.gait(trained_on(*"12345"), tmp_path, archive, tmp_path / "prepared")
-
-
-def test_a_missing_archive_is_refused_with_where_to_get_it(tmp_path):
-    with pytest.raises(ValueError, match="no GaitData.zip.*10.5201/ipol.2019.265"):
-        _demo_recordings.gait(trained_on(), tmp_path, tmp_path, tmp_path / "prepared")
-
-
-def test_a_wrong_archive_is_refused(tmp_path):
-    with zipfile.ZipFile(tmp_path / "GaitData.zip", "w") as file:
-        file.writestr("GaitData/notes.txt", "hello")
-    with pytest.raises(ValueError, match="holds no <subject>-<trial>.csv"):
-        _demo_recordings.gait(trained_on(), tmp_path, tmp_path, tmp_path / "prepared")
-
-
-def test_without_tfds_the_extra_is_named(monkeypatch, tmp_path):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"keras-dml\[data\]"):
-        _demo_recordings.gait(trained_on(), tmp_path, tmp_path)

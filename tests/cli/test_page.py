@@ -13,7 +13,7 @@ import pytest
 
 from keras_dml import gallery as galleries
 from keras_dml._backend import keras
-from keras_dml.cli import _demo_recordings
+from keras_dml.cli import _demo
 from keras_dml.contract import Contract
 from keras_dml.gallery.server import app, listening, readers, sensors, settings, tokens
 from keras_dml.layers import InputContract, QuantileLayer
@@ -187,7 +187,7 @@ def opened(browser, address):
 
 def walk(person, number):
     """Rows `[milliseconds, x, y, z]` of a walk in the package."""
-    path = _demo_recordings.WALKS / person / f"{number:02}.csv"
+    path = _demo.WALKS / person / f"{number:02}.csv"
     return np.loadtxt(path, delimiter=",", skiprows=1).tolist()
 
 

@@ -69,11 +69,9 @@ def test_programs_get_a_hostile_card_whole_and_in_ascii(command, hostile_zoo, wo
 
 
 def test_the_demo_shows_a_hostile_card_harmlessly(capsys):
-    from keras_dml.cli import _demo_recordings, _demo_tour
+    from keras_dml.cli import _demo
 
-    card = {**CARD, "task": HOSTILE, "model": {"parameters": 7}}
-    recordings = _demo_recordings.Recordings({"[/]": []}, {"[/]": []}, "walk", HOSTILE, "")
-    _demo_tour.introduce("[/]", card, recordings)
+    _demo.introduce("[/]", {**CARD, "task": HOSTILE, "model": {"parameters": 7}})
     out = capsys.readouterr().out
     assert "[/]: " in out and not rules(out)
 

@@ -1,0 +1,231 @@
+"""Stages of the demo: enroll, verify, identify, draw, and write a file for a device."""
+
+import json
+import pathlib
+import shlex
+import time
+
+from keras_dml import _files, reports, zoo
+from keras_dml.cli import _console, _galleries, _options
+from keras_dml.gallery import Gallery
+from keras_dml.zoo import catalog
+
+MODEL = "watch_lda"
+WALKS = pathlib.Path(__file__).with_name("demo_data") / "walks"
+WALKERS, STRANGER = ("s05", "s21", "s22"), "s17"
+ENROLLED_WALKS = 5  # as many as the thresholds of the card are for
+SOURCE = (
+    "Acceleration of a watch, four to six seconds of walking per walk, one sitting per person "
+    "(Matey-Sanz et al. 2023, CC BY 4.0)."
+)
+CHOICE = (
+    "These people have the best decisions among 20 choices of three people to enroll and a "
+    "stranger, out of five people whom the model has not seen. Over all choices the model accepts "
+    "62 to 100 % of the true claims and rejects 96 to 100 % of the false ones."
+)
+GALLERY, PICTURE = "walkers.db", "who"
+STAGES = 6
+
+
+def run(out):
+    """Runs the demo in a folder, prints its decisions, and returns them as in `figures.json`.
+
+    Raises:
+        ValueError: If the file of the model is damaged, or the model was trained on these people.
+        OSError: If the folder cannot be written to.
+    """
+    start = time.monotonic()
+    card = catalog.card(MODEL)
+    with _stage(1, f"load {MODEL}"):
+        model = zoo.load(MODEL)
+    with _stage(2, "copy the recordings"):
+        enrolled, new = copy_walks(card, out)
+    introduce(MODEL, card)
+    with Gallery(out / GALLERY, MODEL, tries=None) as gallery:  # by its name, for the commands
+        reader = _galleries.Reader(gallery, _options.Reading(resample=True))
+        with _stage(3, "enroll people", spinner=False):
+            _enroll(gallery, reader, enrolled, out)
+        with _stage(4, "verify and identify", spinner=False):
+            claims, identified = _decide(gallery, reader, new, out)
+        people, threshold = gallery.people(), gallery.deciding
+    decisions = [decision for _, _, decision in claims]
+    counts = _summarize(claims, identified, threshold, card["headline"])
+    with _stage(5, f"draw into {out}"):
+        owners = [owner for _, owner, _ in claims]
+        caption = (
+            f"{len(WALKERS)} people enrolled with {ENROLLED_WALKS} walks each, {len(identified)} "
+            f"later walks, threshold for FAR {100 * threshold.far:g} %. {CHOICE} {SOURCE}"
+        )
+        picture = reports.claims(decisions, owners, caption=caption)
+        files = reports.save(picture, out / PICTURE)
+    device, device_files = _export(model, out)
+    figures = {
+        **{"model": MODEL, "enrolled": people, "strangers": [STRANGER]},
+        **{"threshold": threshold.value, "far": threshold.far, "far_ci95": threshold.far_ci95},
+        **{"provisional": threshold.provisional, "counts": counts, "device": device},
+        "claims": [
+            {"file": path, "of": owner, "claim": d.person, "score": d.score, "accepted": d.accepted}
+            for path, owner, d in claims
+        ],
+        "identified": {path: answer.person for path, _, answer in identified},
+    }
+    _files.write_text(out / "figures.json", json.dumps(figures, indent=2) + "\n")
+    files += [out / GALLERY, out / "recordings", *device_files, out / "figures.json"]
+    _conclude(files, time.monotonic() - start)
+    return figures
+
+
+def copy_walks(card, out):
+    """Copies the walks of the package into the folder of the demo.
+
+    Returns:
+        `(enrolled, new)`: paths within the folder, by person. The first five walks of each walker
+        are to be enrolled. Later walks, and all walks of the stranger, are new.
+    """
+    seen = sorted({*WALKERS, STRANGER} & set(card["data"]["train_subjects"]))
+    if seen:
+        raise ValueError(
+            f"The model was trained on {', '.join(seen)}. The demo needs people whom the model has "
+            "not seen. Load the published model: unset KERAS_DML_ZOO."
+        )
+    enrolled, new = {}, {}
+    for person in (*WALKERS, STRANGER):
+        files = sorted((WALKS / person).glob("*.csv"))
+        count = 0 if person == STRANGER else ENROLLED_WALKS
+        if count:
+            enrolled[person] = [
+                f"recordings/enrolled/{person}/{file.name}" for file in files[:count]
+            ]
+        new[person] = [f"recordings/new/{person}-{file.name}" for file in files[count:]]
+        for file, path in zip(files, enrolled.get(person, []) + new[person], strict=True):
+            (out / path).parent.mkdir(parents=True, exist_ok=True)
+            _files.write_text(out / path, file.read_text())
+    return enrolled, new
+
+
+def introduce(name, card):
+    """Prints a model and the source of the recordings."""
+    _console.echo(f"\n[bold]{_console.plain(name)}[/bold]: {_console.plain(card['task'])}")
+    _console.echo(
+        f"{catalog.input_in_words(card)}, {card['model']['parameters']:,} parameters, trained on "
+        f"{len(card['data']['train_subjects'])} people.\n[dim]{SOURCE}[/dim]\n"
+    )
+
+
+def _enroll(gallery, reader, enrolled, out):
+    """Enrolls people, and prints the commands that do the same."""
+    options = ["--model", MODEL, "--resample"]
+    for person, paths in enrolled.items():
+        if person in gallery.people():  # of an earlier demo
+            gallery.remove(person)
+        _print_command("enroll", person, paths[0].rpartition("/")[0], *options)
+        answer = gallery.enroll(person, [v for path in paths for v in reader.read(out / path)])
+        reader.remember()
+        _console.echo(_console.plain(answer))
+        options = []  # the gallery remembers them
+
+
+def _decide(gallery, reader, new, out):
+    """Verifies each new recording as each person enrolled, and identifies it.
+
+    Prints the commands and the answers for the first recording of each person.
+
+    Returns:
+        `(claims, identified)`: `(path, person, Decision)` of each claim, and
+        `(path, person, Identification)` of each recording.
+    """
+    claims, identified = [], []
+    for person, paths in new.items():
+        for path in paths:
+            probe = reader.read(out / path)
+            claims += [(path, person, gallery.verify(walker, probe)) for walker in WALKERS]
+            identified.append((path, person, gallery.identify(probe)))
+    first_paths = {paths[0] for paths in new.values()}
+    _console.echo()
+    for path, owner, decision in claims:
+        if path in first_paths and decision.person == WALKERS[0] and owner in WALKERS[:2]:
+            _print_command("verify", decision.person, path)
+            _print_answer(decision, decision.accepted == (owner == decision.person))
+    for path, owner, answer in identified:
+        if path in first_paths:
+            _print_command("identify", path)
+            _print_answer(answer, answer.person == (None if owner == STRANGER else owner))
+    return claims, identified
+
+
+def _summarize(claims, identified, threshold, headline):
+    """Prints how many decisions are correct, the threshold and the figures of the card.
+
+    Returns:
+        The number of correct decisions and of all decisions, by kind.
+    """
+    kinds = {
+        "true claims accepted": [d.accepted for _, who, d in claims if who == d.person],
+        "false claims rejected": [not d.accepted for _, who, d in claims if who != d.person],
+        "walks identified": [a.person == who for _, who, a in identified if who != STRANGER],
+        "stranger taken for nobody": [not a.person for _, who, a in identified if who == STRANGER],
+    }
+    counts = {kind: {"right": sum(right), "of": len(right)} for kind, right in kinds.items()}
+    _console.echo("\n[bold]All decisions[/bold]")
+    rows = [(kind, f"{count['right']} of {count['of']}") for kind, count in counts.items()]
+    _console.table((), rows, header=False)
+    low, high = (100 * bound for bound in threshold.far_ci95)
+    _console.echo(
+        f"The threshold for {100 * threshold.far:g} % false accepts is provisional: it comes from "
+        f"the {threshold.people} people of the card. For as many other people the rate is "
+        f"{low:.1f} to {high:.1f} % (95 %). Set your own: keras-dml calibrate {GALLERY} volunteers/"
+    )
+    rates = [row for row in headline["rows"] if catalog.is_rate(row)]
+    rates = [
+        f"{catalog.metric_in_words(row['metric'])} {catalog.value_in_words(row)}" for row in rates
+    ]
+    _console.echo(
+        f"{CHOICE} For the {headline['people']} people of its card, {MODEL} has {', '.join(rates)}."
+    )
+    return counts
+
+
+def _export(model, out):
+    """Writes the TFLite file; returns `(figures, paths)`, None and no path without TensorFlow."""
+    from keras_dml._backend import tensorflow
+
+    if not tensorflow.is_backend():
+        _console.note(
+            "No TFLite file: it needs TensorFlow, and Keras runs on another backend here."
+        )
+        return None, []
+    with _stage(6, "write the TFLite file and compare it with Keras"):
+        from keras_dml import export
+
+        exported = export.tflite(model, out / f"{MODEL}.tflite")
+    size, drift = exported.bytes / 1000, 100 * exported.drift
+    _console.echo(f"\n{exported.path.name}: {size:,.0f} kB, {drift:.2g} % different from Keras")
+    return {"bytes": exported.bytes, "drift": exported.drift}, [exported.path]
+
+
+def _conclude(files, seconds):
+    """Prints the files written and the next commands."""
+    descriptions = {
+        f"{PICTURE}.png": "distance of each recording to each person, also as .svg",
+        GALLERY: "the gallery; the commands above work on it",
+        "recordings": "the recordings, as files",
+        "figures.json": "all decisions, for programs",
+        f"{MODEL}.tflite": "signatures embed and distance, for a device",
+    }
+    _console.written(files, descriptions, seconds)
+    _console.echo(
+        f"\n[bold]Next[/bold]\nkeras-dml card {MODEL}      data, license, limits\n"
+        "keras-dml list                other models"
+    )
+
+
+def _stage(number, title, spinner=True):
+    return _console.stage(f"{number}/{STAGES} {title}", spinner=spinner)
+
+
+def _print_command(verb, *words):
+    _console.echo(f"[bold]keras-dml {_console.plain(shlex.join([verb, GALLERY, *words]))}[/bold]")
+
+
+def _print_answer(answer, is_right):
+    _console.echo(f"{_console.plain(answer)}: {'right' if is_right else 'wrong'}")
