@@ -30,15 +30,17 @@ class Distance:
     - `index_vectors`: galleries on a server.
     - `check`: optional, refuses embeddings that are invalid or of another model.
     - `ranking`, `lower_bounds`, `bytes_per_pair`: optional, for speed and memory.
+    - `has_mean`, `mean_points`, `from_mean_point`: optional, for mean templates of galleries.
+    - `difference`, or `segment_parts` and `activation_parts`: optional, for explanations.
 
     Attributes:
         name: Name in `get`, cards and commands, set by `register`.
         rank: Rank of a batch of embeddings; None: any.
         embeddings: Description of such a batch, for error messages.
         is_zero_at_itself: Whether d(x, x) = 0.
-        is_symmetric: Whether d(x, y) = d(y, x).
-        is_metric: Whether it is a metric, up to rounding.
         is_learned: Whether it has weights, which an exporter may round.
+        weights: Weights of a learned distance.
+        has_mean: Whether embeddings have a mean that is an average of points, see `mean_points`.
         device_distance: Name of the distance that a TFLite file computes instead, on tangent
             vectors, since no device has an eigendecomposition; None: this distance itself.
         device_tolerance: Largest error of `on_device`, as a fraction of the largest distance.
@@ -49,9 +51,9 @@ class Distance:
     rank = 2
     embeddings = "vectors, shape (batch, features)"
     is_zero_at_itself = True
-    is_symmetric = True
-    is_metric = True
     is_learned = False
+    weights = ()
+    has_mean = False
     device_distance = None
     device_tolerance = 0.0
     index_metric = "l2"
@@ -183,6 +185,71 @@ class Distance:
             A function from queries `(n, ...)` to `(n, m)`, or None.
         """
 
+    def mean_points(self, embeddings):
+        """Returns points whose average is the mean of embeddings in the geometry of the distance.
+
+        Only distances with `has_mean` have such points. Since the mean is an average, an embedding
+        can be added to a mean or removed from it exactly.
+
+        Args:
+            embeddings: NumPy array, shape `(n, ...)`.
+
+        Returns:
+            NumPy array, float64, shape `(n, ...)`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no mean of embeddings.")
+
+    def from_mean_point(self, point):
+        """Returns the embedding of a point, the inverse of `mean_points`.
+
+        Args:
+            point: NumPy array, float64, an average of points.
+
+        Returns:
+            NumPy array, float64.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no mean of embeddings.")
+
+    def difference(self, x, y):
+        """Returns an array whose Euclidean (Frobenius) norm is the distance of two embeddings.
+
+        Explanations divide the distance among the squared entries.
+
+        Args:
+            x: Embedding, NumPy array, shape `(...)`.
+            y: Embedding of the same shape.
+
+        Returns:
+            NumPy array, float64, or None if the distance is not such a norm.
+        """
+
+    def segment_parts(self, x, y):
+        """Returns the parts of a distance of two quantile embeddings, by filter and segment.
+
+        Args:
+            x: Embedding, NumPy array, shape `(filters + 1, knots)`.
+            y: Embedding of the same shape.
+
+        Returns:
+            NumPy array, shape `(filters, knots - 1)`, which sums to the distance, or None if the
+            distance is not such a sum.
+        """
+
+    def activation_parts(self, x, y, count):
+        """Returns the parts of the distance that the activations behind a quantile embedding carry.
+
+        Only distances with `segment_parts` have such parts.
+
+        Args:
+            x: Embedding, NumPy array, shape `(filters + 1, knots)`.
+            y: Embedding of the same shape.
+            count: Number of activations per filter.
+
+        Returns:
+            NumPy array, shape `(filters, count)`, by rank of the activation in its filter. It sums
+            to half the distance.
+        """
+
     def get_config(self):
         return {}
 
@@ -214,8 +281,6 @@ class Custom(Distance):
     """
 
     rank = None
-    is_metric = False
-    is_symmetric = False
 
     def __init__(self, function):
         if isinstance(function, dict):

@@ -18,15 +18,14 @@ class NegativeSimilarity(Distance):
     """
 
     is_zero_at_itself = False
-    is_metric = False
     is_learned = True
 
     def __init__(self, layer):
         self.layer = layer
 
     @property
-    def is_symmetric(self):
-        return self.layer.symmetry != "none"
+    def weights(self):
+        return self.layer.weights
 
     def pairwise(self, x, y):
         return -self.layer(x, y, training=False)

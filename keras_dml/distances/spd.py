@@ -7,8 +7,13 @@ from keras_dml._backend.values import concrete
 from keras_dml.distances import _rows
 from keras_dml.distances.base import Distance, register
 from keras_dml.geometry import spd
-from keras_dml.geometry.spd.difference import logarithm
+from keras_dml.geometry.spd.difference import (
+    affine_invariant_difference,
+    log_euclidean_difference,
+    logarithm,
+)
 from keras_dml.geometry.spd.matrices import condition_limit
+from keras_dml.geometry.spd.mean import spectral
 
 __all__ = ["AffineInvariant", "BuresWasserstein", "LogEuclidean", "Stein"]
 
@@ -62,8 +67,11 @@ class AffineInvariant(SPDDistance):
         return spd.affine_invariant_pairwise(x, y)
 
     def lower_bounds(self, gallery):
-        """The log-Euclidean distance, which is never above."""
+        """Returns a function for the log-Euclidean distance, which is never larger."""
         return LogEuclidean().lower_bounds(gallery)
+
+    def difference(self, x, y):
+        return affine_invariant_difference(x, y)
 
 
 @register("log_euclidean")
@@ -74,6 +82,8 @@ class LogEuclidean(SPDDistance):
     are below rounding count as rounding: the distance is finite.
     """
 
+    has_mean = True
+
     def pairwise(self, x, y):
         return spd.log_euclidean_pairwise(x, y)
 
@@ -81,8 +91,18 @@ class LogEuclidean(SPDDistance):
         """The distance itself, with the logarithms of the gallery taken once."""
         vectors = self.index_vectors(gallery)
         return lambda queries: np.stack(
-            [_rows.l2(vectors, one) for one in self.index_vectors(queries)]
+            [_rows.l2(vectors, query) for query in self.index_vectors(queries)]
         )
+
+    def mean_points(self, embeddings):
+        """Returns matrix logarithms: the mean is the log-Euclidean one."""
+        return logarithm(embeddings)
+
+    def from_mean_point(self, point):
+        return spectral(np.exp, point)
+
+    def difference(self, x, y):
+        return log_euclidean_difference(x, y)
 
 
 @register("stein")

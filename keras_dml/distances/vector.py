@@ -13,7 +13,7 @@ class Cosine(Distance):
     """Negative cosine of vectors, in [-1, 1]; 0 for a zero vector (Abdelwahab2019, section 5.3)."""
 
     is_zero_at_itself = False
-    is_metric = False
+    has_mean = True
 
     def pairwise(self, x, y):
         return -vector.cosine(x, y)
@@ -23,8 +23,15 @@ class Cosine(Distance):
         return lambda queries: -_unit(queries) @ entries
 
     def index_vectors(self, embeddings):
-        """Vectors of length 1: their Euclidean distance falls as the cosine rises."""
+        """Returns vectors of length 1, whose Euclidean distance falls as the cosine rises."""
         return _unit(embeddings)
+
+    def mean_points(self, embeddings):
+        """Returns vectors of length 1: the mean is that of the directions."""
+        return _unit(embeddings)
+
+    def from_mean_point(self, point):
+        return point
 
 
 @register("euclidean")
@@ -33,6 +40,8 @@ class Euclidean(Distance):
 
     For vectorized logarithms of SPD matrices it is the log-Euclidean distance.
     """
+
+    has_mean = True
 
     def pairwise(self, x, y):
         return vector.euclidean(x, y)
@@ -56,6 +65,15 @@ class Euclidean(Distance):
 
     def index_vectors(self, embeddings):
         return embeddings
+
+    def mean_points(self, embeddings):
+        return embeddings.astype(np.float64)
+
+    def from_mean_point(self, point):
+        return point
+
+    def difference(self, x, y):
+        return y.astype(np.float64) - x.astype(np.float64)
 
 
 def _unit(x):

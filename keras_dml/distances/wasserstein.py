@@ -7,7 +7,7 @@ from keras_dml._backend.values import concrete
 from keras_dml.distances import _rows
 from keras_dml.distances.base import Distance, register
 from keras_dml.geometry.numerics import wide
-from keras_dml.geometry.quantile import wasserstein
+from keras_dml.geometry.quantile import plan, wasserstein
 
 __all__ = ["Wasserstein"]
 SAME_KNOTS = 1e-3  # a float16 file rounds knots by up to 5e-4
@@ -36,6 +36,11 @@ class Wasserstein(Distance):
     def __init__(self, p=1):
         wasserstein.check_order(p)
         self.p = p
+
+    @property
+    def has_mean(self):
+        """Whether the barycenter is an average of quantile functions, which holds for order 2."""
+        return self.p == 2
 
     def pairwise(self, x, y):
         _check_same_knots(x, y)
@@ -91,6 +96,18 @@ class Wasserstein(Distance):
             )
 
         return bounds
+
+    def mean_points(self, embeddings):
+        return embeddings.astype(np.float64)
+
+    def from_mean_point(self, point):
+        return point
+
+    def segment_parts(self, x, y):
+        return plan.segment_parts(x[:-1], y[:-1], x[-1], self.p)
+
+    def activation_parts(self, x, y, count):
+        return plan.rank_parts(x[:-1], y[:-1], x[-1], count, self.p)
 
     def get_config(self):
         return {"p": self.p}

@@ -4,15 +4,11 @@ import dataclasses
 
 import numpy as np
 
-from keras_dml import distances, inference, inputs
+from keras_dml import inference, inputs
 from keras_dml._backend import ops
 from keras_dml.explanations import _matrices, _occlusion, _quantile
 from keras_dml.explanations._result import Explanation
 from keras_dml.geometry import spd
-from keras_dml.geometry.spd.difference import (
-    affine_invariant_difference,
-    log_euclidean_difference,
-)
 from keras_dml.layers import TangentMap, TangentVector
 from keras_dml.zoo import reading
 
@@ -103,25 +99,24 @@ def _between(model, embeddings, recordings):
     explanation = _sum_of_parts(model, embeddings, recordings)
     if explanation is not None and (explanation.timelines or explanation.channels):
         return explanation
-    occlusion = _occlusion.explained(model, embeddings, recordings)
+    occlusion = _occlusion.explain_by_occlusion(model, embeddings, recordings)
     if explanation is None:
         return occlusion
     return dataclasses.replace(occlusion, parts=explanation.parts, labels=explanation.labels)
 
 
 def _sum_of_parts(model, embeddings, recordings):
-    """Returns an explanation whose parts sum to the distance, or None if there are none."""
+    """Returns an explanation whose parts sum to the distance, or None if it has no such parts."""
     metric = inference.head_distance(model)
     encoder = inputs.encoder(model)
-    if isinstance(metric, distances.Wasserstein):
-        return _quantile.explained(encoder, metric.p, embeddings, recordings)
     x, y = embeddings.values()
-    if isinstance(metric, distances.LogEuclidean):
-        return _matrices.explained(encoder, log_euclidean_difference(x, y))
-    if isinstance(metric, distances.AffineInvariant):
-        return _matrices.explained(encoder, affine_invariant_difference(x, y))
-    is_tangent = isinstance(encoder.layers[-1], (TangentMap, TangentVector))
-    if isinstance(metric, distances.Euclidean) and is_tangent:
-        difference = y.astype(np.float64) - x.astype(np.float64)
-        return _matrices.explained(encoder, ops.convert_to_numpy(spd.unvectorize(difference)))
-    return None
+    segments = metric.segment_parts(x, y)
+    if segments is not None:
+        return _quantile.explain_segments(encoder, metric, segments, embeddings, recordings)
+    difference = metric.difference(x, y)
+    if difference is None:
+        return None
+    if isinstance(encoder.layers[-1], (TangentMap, TangentVector)):
+        difference = ops.convert_to_numpy(spd.unvectorize(difference))
+    is_matrix = difference.ndim == 2
+    return _matrices.explain_difference(encoder, difference) if is_matrix else None

@@ -37,8 +37,8 @@ CHANNELS = (
 )
 
 
-def explained(model, difference):
-    """Explanation of a distance that is the norm of a symmetric matrix.
+def explain_difference(model, difference):
+    """Explains a distance that is the norm of a symmetric matrix.
 
     Maps `W'XW` with orthonormal columns W are undone: `W D W'` has the norm of D.
 

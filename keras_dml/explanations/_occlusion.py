@@ -24,7 +24,7 @@ ROWS = "Each channel was made uncorrelated with the others."
 ALONE = "Only one was replaced at a time, so the changes do not sum to the distance."
 
 
-def explained(model, embeddings, recordings):
+def explain_by_occlusion(model, embeddings, recordings):
     """Explains a distance by occlusion (Zeiler2014).
 
     A moment or a region is replaced by the mean of the recording. The span that this names first
