@@ -7,7 +7,6 @@ import numpy as np
 from keras_dml import inputs
 from keras_dml._backend import keras, ops
 from keras_dml.explanations import _graph
-from keras_dml.explanations._receptive_field import receptive_field
 from keras_dml.explanations._result import Explanation, Timeline
 from keras_dml.layers import QuantileLayer
 
@@ -57,7 +56,7 @@ def _timelines(model, distance, embeddings, recordings):
     chain = _graph.chain(model)
     if not _graph.reaches_the_input(model, chain) or not isinstance(chain[0][0], QuantileLayer):
         return {}
-    field = receptive_field([operation for operation, _ in chain[:0:-1]])
+    field = _graph.receptive_field([operation for operation, _ in chain[:0:-1]])
     encoder = keras.Model(model.inputs, chain[0][1])
     lines = {}
     for name, array in recordings.items():

@@ -5,7 +5,7 @@ from keras_dml._backend import keras, ops
 from keras_dml.geometry import vector
 from keras_dml.geometry.numerics import absolute
 from keras_dml.losses import mining
-from keras_dml.losses._distance_matrix import DistanceMatrixLoss, mean_of_terms
+from keras_dml.losses._base import DistanceMatrixLoss, mean_of_terms
 
 
 @keras.saving.register_keras_serializable(package="keras_dml")

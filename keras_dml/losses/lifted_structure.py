@@ -4,7 +4,7 @@ from keras_dml import distances
 from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
 from keras_dml.losses import mining
-from keras_dml.losses._distance_matrix import DistanceMatrixLoss, mean_of_terms
+from keras_dml.losses._base import DistanceMatrixLoss, mean_of_terms
 
 NO_NEGATIVE = -1e30  # in place of -inf, whose differences are NaN
 

@@ -4,7 +4,7 @@ from keras_dml import distances
 from keras_dml._arrays import number, positive
 from keras_dml._backend import keras, ops
 from keras_dml.geometry import vector
-from keras_dml.losses._labeled import LabeledLoss
+from keras_dml.losses._base import LabeledLoss
 from keras_dml.losses.pairs import class_ids, split_pairs
 
 SIMILARITIES = {"cosine": vector.cosine, "inner": vector.inner}

@@ -4,7 +4,7 @@ from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
 from keras_dml.geometry.numerics import mean
 from keras_dml.losses import mining
-from keras_dml.losses._labeled import LabeledLoss
+from keras_dml.losses._base import LabeledLoss
 from keras_dml.losses.pairs import ids_below
 
 

@@ -1,7 +1,7 @@
 """The Proxy-NCA loss."""
 
 from keras_dml._backend import keras, ops
-from keras_dml.losses._labeled import LabeledLoss
+from keras_dml.losses._base import LabeledLoss
 from keras_dml.losses.pairs import ids_below
 
 

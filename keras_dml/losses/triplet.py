@@ -4,7 +4,7 @@ from keras_dml import distances
 from keras_dml._arrays import number, whole
 from keras_dml._backend import keras, ops
 from keras_dml.losses import mining
-from keras_dml.losses._distance_matrix import MAX_DISTANCE, DistanceMatrixLoss, mean_of_terms
+from keras_dml.losses._base import MAX_DISTANCE, DistanceMatrixLoss, mean_of_terms
 
 MININGS = ("all", "random", "semi_hard", "hard")
 FALLBACKS = (None, "farthest")

@@ -3,7 +3,7 @@
 from keras_dml import distances
 from keras_dml._arrays import positive
 from keras_dml._backend import keras, ops
-from keras_dml.losses._labeled import LabeledLoss
+from keras_dml.losses._base import LabeledLoss
 from keras_dml.losses.pairs import class_ids, split_pairs
 
 
