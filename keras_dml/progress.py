@@ -1,4 +1,4 @@
-"""Progress of long work on stderr; stdout is left to the output of programs."""
+"""Progress of long work, on stderr only, because stdout carries the output of programs."""
 
 import sys
 import time
@@ -20,8 +20,8 @@ SECONDS_BETWEEN_LINES = 10.0
 def track(iterable, description, total=None):
     """Yields the items of an iterable and shows progress on stderr.
 
-    On a terminal it shows a bar with count, rate and time left. On a pipe it prints one line every
-    ten seconds, so that short work leaves no trace in a log.
+    On a terminal it shows a bar with count, rate and time left. Otherwise it prints one line every
+    ten seconds, so that short work adds nothing to a log.
 
     Args:
         iterable: Items to work through.
