@@ -67,7 +67,7 @@ class PotatoRankingLoss(LabeledLoss):
 
     def call(self, y_true, y_pred):
         labels = potato_ids(y_true, _classes(y_pred))
-        scores = of_queries(labels, y_pred)  # (batch, batch)
+        scores = query_scores(labels, y_pred)  # (batch, batch)
         outside, inside = self.mined(labels, scores)
         positive = mean(scores - self.z_threshold, axis=1, mask=outside)
         negative = mean(self.z_threshold + self.margin - scores, axis=1, mask=inside)
@@ -82,7 +82,7 @@ class PotatoRankingLoss(LabeledLoss):
         Args:
             labels: Class ids, int32, shape `(batch,)`.
             scores: Scores of rows j in the potatoes of rows i, shape `(batch, batch)`; see
-                `of_queries`.
+                `query_scores`.
 
         Returns:
             Two masks, shape `(batch, batch)`.
@@ -100,7 +100,7 @@ class PotatoRankingLoss(LabeledLoss):
         }
 
 
-def of_queries(labels, scores):
+def query_scores(labels, scores):
     """Scores of rows j in the potatoes of rows i, shape `(batch, batch)`.
 
     Args:

@@ -1,4 +1,4 @@
-"""Stiefel manifold: orthonormal frames, matrices `(rows, columns)` with `W'W = I`."""
+"""Stiefel manifold: orthonormal frames, which are matrices `(rows, columns)` with `W'W = I`."""
 
 from keras_dml._backend import keras, ops
 from keras_dml.geometry.numerics import at_least_float32
@@ -7,9 +7,10 @@ from keras_dml.geometry.spd.matrices import transposed
 
 
 def polar(w):
-    """Polar factor, the orthonormal frame closest to a matrix: `W (W'W)^(-1/2)`.
+    """Computes the polar factor `W (W'W)^(-1/2)`, the orthonormal frame closest to a matrix.
 
-    After a plain gradient step from a frame this is the Riemannian gradient step to first order.
+    After a gradient step from a frame, the polar factor is the Riemannian gradient step to first
+    order.
 
     Args:
         w: Matrices of full column rank, shape `(..., rows, columns)` with `columns <= rows`.
@@ -25,7 +26,7 @@ def polar(w):
 
 
 def qr(w):
-    """Orthonormal frame of the QR decomposition with a positive diagonal of R.
+    """Computes the orthonormal frame of the QR decomposition with a positive diagonal of R.
 
     Args:
         w: Matrices of full column rank, shape `(..., rows, columns)` with `columns <= rows`.
@@ -42,7 +43,7 @@ def qr(w):
 
 
 def random(shape, seed=None):
-    """Random orthonormal frame, uniform on the manifold (Haar measure).
+    """Draws a random orthonormal frame, uniform on the manifold (Haar measure).
 
     Args:
         shape: `(rows, columns)` with `columns <= rows`.

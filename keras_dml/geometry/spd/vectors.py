@@ -1,4 +1,4 @@
-"""Symmetric matrices as vectors with the same inner product."""
+"""Symmetric matrices as vectors, with the same inner products."""
 
 import math
 
@@ -10,10 +10,10 @@ from keras_dml.geometry.spd.matrices import square_matrices, symmetric_part
 
 
 def vectorize(x):
-    """Symmetric matrices as vectors: the upper triangle by rows, scaled.
+    """Converts symmetric matrices to vectors of the upper triangle by rows, scaled.
 
-    Off-diagonal entries are multiplied by the root of 2, so that inner products and norms are those
-    of the matrices. The order is that of pyRiemann.
+    Off-diagonal entries are multiplied by the root of 2, so that vectors and matrices have the same
+    inner products and norms. The order is the same as in pyRiemann.
 
     Args:
         x: Symmetric matrices, shape `(..., n, n)`; the symmetric part is taken.
@@ -33,7 +33,7 @@ def vectorize(x):
 
 
 def unvectorize(v):
-    """Symmetric matrices from vectors, the inverse of `vectorize`.
+    """Converts vectors to symmetric matrices, the inverse of `vectorize`.
 
     Args:
         v: Vectors, shape `(..., n (n + 1) / 2)`.
@@ -42,7 +42,7 @@ def unvectorize(v):
         Symmetric matrices, shape `(..., n, n)`, float32 or wider.
 
     Raises:
-        ValueError: If the number of entries is not that of a triangle.
+        ValueError: If the number of entries is not `n (n + 1) / 2` for an n.
     """
 
     @ops.custom_gradient
@@ -53,7 +53,8 @@ def unvectorize(v):
 
 
 def _adjoint(function):
-    """Each map is the other's adjoint; a gather is much faster than the scatter of autodiff."""
+    """Returns a custom gradient. `to_vector` and `to_matrix` are adjoint, and a gather is much
+    faster than the scatter of automatic differentiation."""
 
     def gradient(*args, upstream=None):
         if upstream is None:
@@ -64,7 +65,7 @@ def _adjoint(function):
 
 
 def to_vector(x):
-    """`vectorize` of symmetric matrices, without a gradient of its own."""
+    """Computes `vectorize` of symmetric matrices, without a custom gradient."""
     n = x.shape[-1]
     row, column = np.triu_indices(n)
     scale = np.where(row == column, 1, math.sqrt(2))
@@ -73,7 +74,7 @@ def to_vector(x):
 
 
 def to_matrix(v):
-    """`unvectorize`, without a gradient of its own; adjoint of `to_vector`."""
+    """Computes `unvectorize`, without a custom gradient. It is the adjoint of `to_vector`."""
     n = _size(v)
     row, column = np.triu_indices(n)
     index = np.zeros((n, n), int)
