@@ -17,14 +17,14 @@ MAX_DISTANCE = 1e15  # infinity times a gradient of 0 is NaN; float32 holds the 
 
 
 class LabeledLoss(keras.losses.Loss):
-    """A loss whose labels are class ids, and which computes in float32 at least.
+    """Base class of losses whose labels are class ids, which compute in float32 or wider.
 
-    A subclass with a `distance` warns if the head that made the embeddings names another one.
+    A subclass with a `distance` warns if the head of the model names another distance.
 
     Args:
         name: Name of the loss.
-        dtype: See `keras.losses.Loss`; widened to float32: half precision rounds labels from 257
-            on.
+        dtype: See `keras.losses.Loss`. Half precision is widened to float32, because it rounds
+            labels from 257 on.
         **kwargs: See `reduction` of `keras.losses.Loss`.
     """
 
@@ -32,7 +32,7 @@ class LabeledLoss(keras.losses.Loss):
         super().__init__(name=name, dtype=full_precision(dtype), **kwargs)
 
     def __call__(self, y_true, y_pred, sample_weight=None):
-        # before Keras makes tensors of them, which drops masks and imaginary parts
+        # Checked before Keras converts them to tensors, which drops masks and imaginary parts.
         labels = numeric_labels(y_true)
         if isinstance(y_pred, (np.ndarray, list, tuple)):
             y_pred = real("Predictions", y_pred)
@@ -42,19 +42,21 @@ class LabeledLoss(keras.losses.Loss):
                 f"{tuple(labels.shape)}."
             )
         if len(labels.shape) and len(getattr(y_pred, "shape", ())):  # a dict has no shape
-            labels = _one_per_row(labels, y_pred)
+            labels = _check_rows(labels, y_pred)
         agreement.warn_of_another(self, y_pred)
         return _WithLabels(self, labels)((), y_pred, sample_weight)
 
 
 class DistanceMatrixLoss(LabeledLoss):
-    """A loss of the distances between all rows of a batch; subclasses give `values`.
+    """Base class of losses of the distances between all rows of a batch. Subclasses implement
+    `values`.
 
-    Labels are class ids, shape `(batch,)`, in any number and order; predictions are embeddings that
-    the distance takes; distances beyond 1e15 count as 1e15, without a gradient. An anchor without a
-    valid pair pays nothing, unless the subclass says otherwise. One with a NaN among its distances
-    has the value NaN. A label that is not an id is refused, in a compiled step by an error of the
-    backend; where XLA compiles the step on TensorFlow its anchor has the value NaN.
+    Labels are class ids, shape `(batch,)`, in any number and order. Predictions are embeddings that
+    the distance takes. Distances beyond 1e15 count as 1e15, without a gradient. An anchor without a
+    valid pair has the value 0 unless the subclass documents another value. An anchor with a NaN
+    among its distances has the value NaN. Labels that are not ids raise an error, in a compiled
+    step an error of the backend. If XLA compiles the step on TensorFlow, their anchors have the
+    value NaN.
 
     Args:
         distance: Name of a distance, or an object `d(x, y) -> (n, m)`.
@@ -72,19 +74,19 @@ class DistanceMatrixLoss(LabeledLoss):
         matrix = self.distance_matrix(y_pred)
         values = self.values(labels, matrix, y_pred)
         sums = ops.sum(ops.stop_gradient(matrix), axis=1)
-        lost = ops.logical_or(ops.isnan(sums), labels < 0)
-        return ops.where(lost, float("nan"), values)
+        invalid = ops.logical_or(ops.isnan(sums), labels < 0)
+        return ops.where(invalid, float("nan"), values)
 
     def distance_matrix(self, embeddings):
-        """Distances between all rows, or their squares where a subclass compares these, shape
-        `(batch, batch)`."""
+        """Computes the distances between all rows, or their squares if a subclass compares squares,
+        shape `(batch, batch)`."""
         return ops.minimum(self.distance(embeddings, embeddings), MAX_DISTANCE)
 
     def values(self, labels, distances, embeddings):
         """Computes one value per anchor.
 
         Args:
-            labels: Class ids, int32, shape `(batch,)`; -1 is none.
+            labels: Class ids, int32, shape `(batch,)`; -1: invalid.
             distances: Result of `distance_matrix`.
             embeddings: Embeddings, shape `(batch, ...)`.
         """
@@ -95,7 +97,7 @@ class DistanceMatrixLoss(LabeledLoss):
 
 
 def mean_of_terms(sums, counts):
-    """Scales anchors' sums so that their mean is the mean of all terms of the batch.
+    """Scales the sums of anchors so that their mean is the mean of all terms of the batch.
 
     Args:
         sums: Sum of an anchor's terms, shape `(batch,)`.
@@ -106,11 +108,12 @@ def mean_of_terms(sums, counts):
 
 
 class _WithLabels(keras.losses.Loss):
-    """A labeled loss of labels that Keras does not cast: float32 would merge ids from 2**24 on.
+    """A labeled loss whose labels Keras does not cast, because float32 would merge ids from 2**24
+    on.
 
     Args:
         loss: A `LabeledLoss`.
-        labels: Its labels.
+        labels: Labels for the loss.
     """
 
     def __init__(self, loss, labels):
@@ -121,11 +124,11 @@ class _WithLabels(keras.losses.Loss):
         return self._loss.call(self._labels, y_pred)
 
 
-def _one_per_row(labels, y_pred):
+def _check_rows(labels, y_pred):
     """Returns the labels if there is one for each row of the predictions.
 
     Raises:
-        ValueError: If their number differs. If only the graph knows the numbers, the step stops
+        ValueError: If their numbers differ. If only the graph knows the numbers, the step stops
             with an error of its backend.
     """
     count, rows = labels.shape[0], y_pred.shape[0]

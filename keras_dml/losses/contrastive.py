@@ -1,4 +1,4 @@
-"""The contrastive loss."""
+"""Contrastive loss."""
 
 from keras_dml import distances
 from keras_dml._arrays import number
@@ -9,16 +9,17 @@ from keras_dml.losses._base import DistanceMatrixLoss
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class ContrastiveLoss(DistanceMatrixLoss):
-    """Pulls equal classes together and pushes others out of a margin (Hadsell2006).
+    """Contrastive loss, which reduces distances within classes and pushes other classes beyond a
+    margin (Hadsell2006).
 
-    An ordered pair at distance d pays `d^2 / 2` if its classes are equal, else `max(margin - d,
-    0)^2 / 2`. The default reduction is the mean over all ordered pairs of a batch.
+    An ordered pair at distance d adds `d^2 / 2` if its classes are equal, otherwise `max(margin -
+    d, 0)^2 / 2`. The default reduction is the mean over all ordered pairs of a batch.
 
-    Labels are class ids, shape `(batch,)`; predictions are embeddings that `distance` takes. A
+    Labels are class ids, shape `(batch,)`. Predictions are embeddings that `distance` takes. A
     batch of one row has the value 0.
 
     Args:
-        margin: Distance from which another class costs nothing, in units of the distance.
+        margin: Distance from which on another class adds nothing, in units of the distance.
         distance: Name of a distance that is 0 between equal embeddings, or an object `d(x, y) ->
             (n, m)`.
         name: Name of the loss.
@@ -42,9 +43,9 @@ class ContrastiveLoss(DistanceMatrixLoss):
         super().__init__(distance, name=name, dtype=dtype, **kwargs)
         if not self.distance.is_zero_at_itself:
             raise ValueError(
-                "ContrastiveLoss needs a distance that is 0 between equal embeddings, which "
-                f"{self.distance.name} is not. For the cosine end the model in "
-                '`keras.layers.UnitNormalization()` and take distance="euclidean".'
+                "ContrastiveLoss needs a distance that is 0 between equal embeddings. Received "
+                f"{self.distance.name}. For the cosine end the model in "
+                '`keras.layers.UnitNormalization()` and use distance="euclidean".'
             )
         self.margin = number("margin", margin)
 
@@ -52,8 +53,8 @@ class ContrastiveLoss(DistanceMatrixLoss):
         pull = ops.where(mining.positives(labels), ops.square(distances), 0)
         push = ops.square(ops.relu(self.margin - distances))
         terms = ops.where(mining.negatives(labels), push, pull)
-        others = ops.cast(ops.shape(labels)[0] - 1, terms.dtype)
-        return ops.sum(terms, axis=1) / (2 * ops.maximum(others, 1))
+        count = ops.cast(ops.shape(labels)[0] - 1, terms.dtype)
+        return ops.sum(terms, axis=1) / (2 * ops.maximum(count, 1))
 
     def get_config(self):
         return {

@@ -1,4 +1,4 @@
-"""The triplet loss of deep metric learning by signal-to-noise ratio."""
+"""Triplet loss of deep signal-to-noise-ratio metric learning (DSML)."""
 
 from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
@@ -10,14 +10,15 @@ from keras_dml.losses._base import DistanceMatrixLoss, mean_of_terms
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class DSMLTripletLoss(DistanceMatrixLoss):
-    """All triplets by signal-to-noise distance, and a pull of embeddings to zero mean (Yuan2019).
+    """Triplet loss of all triplets by signal-to-noise distance, with a pull of embeddings to zero
+    mean (Yuan2019).
 
     With `d_ij = var(h_j - h_i) / var(h_i)` over features, i the anchor, the mean over all triplets
     of `max(d_ap - d_an + margin, 0)`, plus `zero_mean_weight` times the mean over rows of the
-    absolute sum of a row's features. Without a triplet only the second part is left.
+    absolute sum of a row's features. A batch without triplets has the second part only.
 
-    Labels are class ids, shape `(batch,)`; predictions are vectors, shape `(batch, features)`: the
-    distance compares features, so other embeddings are refused.
+    Labels are class ids, shape `(batch,)`. Predictions are vectors, shape `(batch, features)`,
+    because the distance compares features.
 
     Args:
         margin: Margin, a ratio.
@@ -48,8 +49,8 @@ class DSMLTripletLoss(DistanceMatrixLoss):
             raise ValueError(
                 "DSMLTripletLoss compares vectors, shape (batch, features). Received shape "
                 f"{tuple(y_pred.shape)}. End the model in `LogEig` and `TangentVector` for "
-                "matrices, in `QuantileLayer(flatten=True)` for sequences, or take `TripletLoss`, "
-                "which knows their distances."
+                "matrices, in `QuantileLayer(flatten=True)` for sequences, or use `TripletLoss`, "
+                "which takes other distances."
             )
         return super().call(y_true, y_pred)
 

@@ -1,4 +1,4 @@
-"""The lifted structure loss."""
+"""Lifted structure loss."""
 
 from keras_dml import distances
 from keras_dml._arrays import number
@@ -11,14 +11,16 @@ NO_NEGATIVE = -1e30  # in place of -inf, whose differences are NaN
 
 @keras.saving.register_keras_serializable(package="keras_dml")
 class LiftedStructureLoss(DistanceMatrixLoss):
-    """Each positive pair against all negatives of both its rows (Song2016; Kim2020, Eq. 3).
+    """Lifted structure loss, which compares each positive pair with all negatives of both rows
+    (Song2016; Kim2020, Eq. 3).
 
     With `J_ij = d_ij + log(sum_k exp(margin - d_ik) + sum_l exp(margin - d_jl))`, k over the
-    negatives of i and l over those of j, the mean over positive pairs of `max(J_ij, 0)^2 / 2`. In
-    a batch without negatives it is 0. Erratum: Kim2020 Eq. 3 closes a bracket after the first sum;
-    the logarithm takes both.
+    negatives of i and l over the negatives of j, the loss is the mean over positive pairs of
+    `max(J_ij, 0)^2 / 2`. It is 0 for a batch without negatives.
 
-    Labels are class ids, shape `(batch,)`; predictions are embeddings that `distance` takes.
+    Erratum: Kim2020 Eq. 3 closes a bracket after the first sum, but the logarithm takes both sums.
+
+    Labels are class ids, shape `(batch,)`. Predictions are embeddings that `distance` takes.
 
     Args:
         margin: Margin, in units of the distance.
@@ -49,8 +51,8 @@ class LiftedStructureLoss(DistanceMatrixLoss):
         rows = ops.logsumexp(
             ops.where(away, self.margin - distances, NO_NEGATIVE), axis=1
         )  # (batch,)
-        both = rows[None, :] + ops.softplus(rows[:, None] - rows[None, :])  # log of a sum
-        pairs = both + distances  # (batch, batch)
+        log_sums = rows[None, :] + ops.softplus(rows[:, None] - rows[None, :])  # of both rows
+        pairs = log_sums + distances  # (batch, batch)
         terms = ops.where(near, ops.square(ops.relu(pairs)) / 2, 0)
         return mean_of_terms(ops.sum(terms, axis=1), ops.sum(ops.cast(near, terms.dtype), axis=1))
 

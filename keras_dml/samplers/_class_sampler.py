@@ -1,4 +1,4 @@
-"""Base class of the samplers: a data set of drawn batches, with its epochs."""
+"""Base class of the samplers, a data set of drawn batches in epochs."""
 
 import numbers
 
@@ -11,7 +11,8 @@ from keras_dml.samplers._ids import dense_ids
 
 
 class ClassSampler(keras.utils.PyDataset):
-    """Batches of distinct classes with different examples of each; subclasses give `_example`.
+    """Base class of samplers of batches of distinct classes with different examples of each.
+    Subclasses implement `_example`.
 
     Args:
         count: Number of examples.
@@ -89,7 +90,7 @@ class ClassSampler(keras.utils.PyDataset):
 
     @property
     def epoch(self):
-        """The epoch whose batches are drawn; set it to go on with an earlier run."""
+        """Epoch whose batches are drawn. Set it to resume an earlier run."""
         return self._epoch
 
     @epoch.setter
@@ -100,17 +101,18 @@ class ClassSampler(keras.utils.PyDataset):
         return self._steps
 
     def __getitem__(self, index):
-        """Batch `index` of the present epoch: rows in float32, and their ids (rows,) in int32."""
+        """Returns batch `index` of the current epoch, rows in float32 and their ids `(rows,)` in
+        int32."""
         if not 0 <= index < len(self):
             raise IndexError(f"An epoch has {len(self)} batches. Received index {index}.")
         return self._batch(self.epoch, index)
 
     def on_epoch_end(self):
-        """Moves on to the batches of the next epoch."""
+        """Advances to the batches of the next epoch."""
         self.epoch += 1
 
     def to_tf_data(self, epochs=1):
-        """The same batches in the same order as a `tf.data.Dataset` with static shapes.
+        """Returns the same batches in the same order as a `tf.data.Dataset` with static shapes.
 
         For several epochs of `fit`: `fit(sampler.to_tf_data(epochs=20), epochs=20,
         steps_per_epoch=len(sampler))`.
@@ -142,7 +144,8 @@ class ClassSampler(keras.utils.PyDataset):
         return dataset.apply(tf.data.experimental.assert_cardinality(len(numbers) * len(self)))
 
     def _batch(self, epoch, index):
-        """Rows (rows, ...) in float32 and their ids (rows,) in int32, block by block."""
+        """Draws a batch of rows `(rows, ...)` in float32 and their ids `(rows,)` in int32, block by
+        block."""
         rng = self._drawing.generator(ROW_STREAM, epoch, index)
         ids = self._drawing.class_ids(epoch, index)  # (classes,)
         drawn = self._drawing.rows(ids, rng)  # (classes, per_class)
@@ -162,18 +165,18 @@ class ClassSampler(keras.utils.PyDataset):
         return batch.astype(np.float32, copy=False), labels
 
     def _example(self, row, rng):
-        """Example `row` as it comes into a batch, float32."""
+        """Returns example `row` for a batch, float32."""
         raise NotImplementedError(
             f"{type(self).__name__} has no method `_example(row, rng)`. It returns one example, a "
             "float32 array."
         )
 
     def _batch_labels(self, ids):
-        """Labels of the classes of a batch, int32, shape `(classes,)`."""
+        """Returns the labels of the classes of a batch, int32, shape `(classes,)`."""
         return ids
 
     def _groups_of_classes(self, groups, names, members):
-        """Group of each class, integers from 0; raises if a class lies in two."""
+        """Returns the group of each class, integers from 0."""
         for id_, rows in enumerate(members):
             found = np.unique(groups[rows])
             if len(found) > 1:

@@ -1,4 +1,4 @@
-"""Classes and rows of every batch, drawn from a seed."""
+"""Random drawing of the classes and rows of every batch from a seed."""
 
 import math
 
@@ -38,14 +38,13 @@ class Drawing:
         self.batches_to_cover = math.ceil(len(members) / classes)
 
     def generator(self, stream, epoch, index):
-        """The random generator of a stream of draws for one batch."""
+        """Returns the random generator of a stream of draws for one batch."""
         return np.random.default_rng(
             np.random.SeedSequence(self.seed, spawn_key=(stream, epoch, index))
         )
 
     def class_ids(self, epoch, index):
-        """The classes of a batch, int32, shape `(classes,)`: its part of a permutation that
-        `batches_to_cover` batches cover together, or those of groups drawn for it alone."""
+        """Draws the classes of a batch, int32, shape `(classes,)`."""
         if self.groups is not None:
             rng = self.generator(GROUP_STREAM, epoch, index)
             if rng.random() >= self.mixed:
@@ -62,7 +61,7 @@ class Drawing:
         return order[: self.classes].astype(np.int32)
 
     def rows(self, ids, rng):
-        """Different rows of each of these classes, shape `(classes, per_class)`."""
+        """Draws different rows of each of these classes, shape `(classes, per_class)`."""
         return np.stack([self._rows_of(id_, rng) for id_ in ids])
 
     def _rows_of(self, id_, rng):
@@ -73,12 +72,12 @@ class Drawing:
 
 
 def members_by_class(ids):
-    """Rows of each class: a list of arrays, at index id."""
+    """Lists the rows of each class, as arrays at the index of the class id."""
     return np.split(np.argsort(ids, kind="stable"), np.cumsum(np.bincount(ids))[:-1])
 
 
 def _occurrence(values):
-    """Number of equal values before each one: [7, 7, 5, 7] -> [0, 1, 0, 2]."""
+    """Counts the equal values before each value, such as [7, 7, 5, 7] -> [0, 1, 0, 2]."""
     order = np.argsort(values, kind="stable")
     counts = np.empty(len(values), int)
     counts[order] = np.arange(len(values)) - np.searchsorted(values[order], values[order])

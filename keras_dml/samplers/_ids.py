@@ -1,4 +1,4 @@
-"""Dense ids, 0, 1, 2, … in int32, of ids of any dtype.
+"""Dense ids 0, 1, 2, … in int32 for ids of any dtype.
 
 Keras casts labels to float32 on their way to a loss, where 16777216 and 16777217 are one number.
 Ids counted from 0 stay exact, whatever the ids of the data set.
@@ -47,7 +47,7 @@ def dense_ids(name, values, count):
 
 
 def _flat_ids(name, values, count):
-    """The ids as a list of plain Python objects, after shape and exactness are checked."""
+    """Returns the ids as a list of plain Python objects, after checks of shape and exactness."""
     # A list goes through dtype object: NumPy would make [2**63, -1] floats.
     refuse_masked(f"`{name}`", values)
     array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)

@@ -1,4 +1,4 @@
-"""Checks of recordings and examples, once, before any of them reaches a batch."""
+"""Checks of recordings and examples when a sampler is created."""
 
 import numpy as np
 
@@ -66,7 +66,8 @@ def as_examples(x):
 
 
 def batch_length(recordings, length):
-    """The number of time steps of every batch: `length`, or the one that all recordings have.
+    """Returns the number of time steps of every batch, which is `length` or the common length of
+    all recordings.
 
     Raises:
         ValueError: If a recording is shorter than `length`, or lengths differ without `length`.
@@ -90,7 +91,7 @@ def batch_length(recordings, length):
 
 
 def _check_recording(index, recording):
-    """Rank, emptiness, dtype and finiteness of one recording."""
+    """Checks rank, size and finiteness of one recording."""
     if recording.ndim != 2:
         raise ValueError(
             f"Recording {index} of `x` must have shape (time, channels). Received shape "

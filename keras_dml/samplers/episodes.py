@@ -1,4 +1,4 @@
-"""N classes, K support and Q query examples of each: the batch of an episode."""
+"""Sampler of few-shot episodes: N classes with K support and Q query examples of each."""
 
 import math
 
@@ -12,7 +12,8 @@ LABELS = ("classes", "episode")
 
 
 class EpisodeSampler(ClassSampler):
-    """Episodes of `ways` classes with `shots` support and `queries` query examples of each.
+    """Sampler of few-shot episodes of `ways` classes, with `shots` support and `queries` query
+    examples of each.
 
     Use it to train as few-shot evaluation tests (Vinyals2016), and with
     `models.PrototypicalClassifier`, whose pair term needs several examples of each class in a

@@ -1,10 +1,11 @@
-"""N classes twice: the batch of the Wasserstein loss and of the N-pair loss."""
+"""Sampler of N classes with two recordings of each, for the Wasserstein loss and the N-pair
+loss."""
 
 from keras_dml.samplers.pk import PKSampler
 
 
 class NPairSampler(PKSampler):
-    """Batches of `pairs` distinct classes with two different recordings of each.
+    """Sampler of batches of `pairs` distinct classes with two different recordings of each.
 
     Use it with `losses.WassersteinLoss` and `losses.NPairLoss`, which read a batch of 2N rows as
     N anchors and their positives (Abdelwahab2019, Eq. 13; Sohn2016). Rows `2i` and `2i + 1` are a

@@ -1,4 +1,4 @@
-"""P classes, K recordings of each: the batch of triplet losses and of mined pairs."""
+"""Sampler of P classes with K recordings of each, for triplet losses and mined pairs."""
 
 import numpy as np
 
@@ -8,7 +8,8 @@ from keras_dml.samplers._recordings import as_recordings, batch_length
 
 
 class PKSampler(ClassSampler):
-    """Batches of `classes` distinct classes with `per_class` different recordings of each.
+    """Sampler of batches of `classes` distinct classes with `per_class` different recordings of
+    each.
 
     Use it with losses that look for positives and negatives among all rows of a batch. `fit`
     takes the sampler on every backend; `to_tf_data` gives the same batches as a `tf.data.Dataset`.

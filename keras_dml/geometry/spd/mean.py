@@ -152,8 +152,8 @@ def _definite(x):
     x = concrete(x) if ops.is_tensor(x) else x
     if x is None:
         raise ValueError(
-            "`karcher_mean` needs values and cannot run in a compiled step. Call it outside, or use "
-            "`log_euclidean_mean`."
+            "`karcher_mean` needs values and cannot run in a compiled step. Call it outside, or "
+            "use `log_euclidean_mean`."
         )
     x = np.asarray(x, np.float64)
     if x.ndim != 3 or x.shape[1] != x.shape[2] or not len(x):
