@@ -1,4 +1,4 @@
-"""The geometry as objects: `d(x, y) -> (n, m)`, smaller is closer.
+"""Distances as objects, which compute `d(x, y) -> (n, m)`. Smaller is closer.
 
 - `base`: what a distance declares; names and their register
 - `vector`: cosine and Euclidean distance

@@ -59,7 +59,7 @@ def warn_if_different(loss, head, distance):
 
 
 def _differ(first, second):
-    """Returns True if two distances differ; a function or a learned similarity is not compared."""
+    """Returns True if two distances differ. Functions and learned similarities are not compared."""
     comparable = all(
         isinstance(distance, Distance)
         and not isinstance(distance, Custom)
@@ -77,7 +77,8 @@ def _equal(first, second):
 
 
 def _path(distance):
-    """Name of the class, the same for a class that a notebook defines again."""
+    """Returns module and name of the class, which are equal for a class that a notebook defines
+    again."""
     return type(distance).__module__, type(distance).__qualname__
 
 

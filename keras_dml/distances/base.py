@@ -1,4 +1,4 @@
-"""Base class of distances, and the register of their names."""
+"""Base class of distances, and the registry of their names."""
 
 import difflib
 
@@ -69,7 +69,7 @@ class Distance:
         return self.pairwise(*self.checked(x, y))
 
     def pairwise(self, x, y):
-        """All distances between checked embeddings.
+        """Computes all distances between checked embeddings.
 
         Args:
             x: Tensor, shape `(n, ...)`.
@@ -81,23 +81,23 @@ class Distance:
         raise NotImplementedError(_unwritten(type(self)))
 
     def on_device(self, x, y):
-        """All distances as an exported file computes them, `(n, ...)` and `(m, ...)` to `(n, m)`.
+        """Computes all distances as an exported file does, `(n, ...)` and `(m, ...)` to `(n, m)`.
 
         Override it where `pairwise` needs an operator that devices do not have.
         """
         return self(x, y)
 
     def squared(self, x, y):
-        """All squared distances, shape `(n, m)`, in the square of the unit."""
+        """Computes all squared distances, shape `(n, m)`, in the square of the unit."""
         return ops.square(self(x, y))
 
     @property
     def has_cheap_square(self):
-        """Whether `squared` saves the root of the distance."""
+        """Whether `squared` does not compute the root of the distance."""
         return type(self).squared is not Distance.squared
 
     def checked(self, x, y):
-        """Both sets as tensors, after a check of their ranks and sizes.
+        """Checks ranks and sizes of two sets of embeddings, and returns them as tensors.
 
         Raises:
             ValueError: If one has another rank, or they are not of one model.
@@ -146,7 +146,7 @@ class Distance:
         return np.zeros_like(like)
 
     def bytes_per_pair(self, embedding):
-        """Memory in bytes that a pair takes within `pairwise`, beside the result.
+        """Returns the memory in bytes that a pair takes in `pairwise`, without the result.
 
         Args:
             embedding: NumPy array, shape `(...)`.
@@ -154,7 +154,7 @@ class Distance:
         return max(1, embedding.nbytes)
 
     def ranking(self, gallery):
-        """A NumPy function that ranks the gallery as the distance does; None if there is none.
+        """Returns a NumPy function whose values rank the gallery like the distance, or None.
 
         Args:
             gallery: NumPy array, shape `(m, ...)`.
@@ -164,7 +164,8 @@ class Distance:
         """
 
     def index_vectors(self, embeddings):
-        """Vectors that an index of a database ranks nearly as the distance ranks embeddings.
+        """Returns vectors by which the index of a database ranks embeddings almost as the distance
+        does, or None.
 
         Args:
             embeddings: NumPy array, shape `(n, ...)`.
@@ -175,8 +176,8 @@ class Distance:
         """
 
     def lower_bounds(self, gallery):
-        """A NumPy function of numbers that the distances to the gallery are not below, but for
-        rounding, and that cost less; None if there is none.
+        """Returns a NumPy function that computes cheap lower bounds of the distances to `gallery`,
+        up to rounding, or None if the distance has no such bounds.
 
         Args:
             gallery: NumPy array, shape `(m, ...)`.
@@ -274,7 +275,7 @@ class Distance:
 
 @keras.saving.register_keras_serializable(package=PACKAGE)
 class Custom(Distance):
-    """A custom function `d(x, y) -> (n, m)` as a distance, without any known property.
+    """Custom function `d(x, y) -> (n, m)` as a distance, without known properties.
 
     Args:
         function: Function, or its serialized form.
@@ -380,12 +381,13 @@ def _unwritten(kind):
 
 
 def names():
-    """Names that `get` takes, sorted: all registered distances but learned ones."""
+    """Returns the names that `get` takes, sorted, which are all registered distances except learned
+    ones."""
     return sorted(name for name, kind in _NAMES.items() if not kind.is_learned)
 
 
 def declared(name):
-    """Class of a registered distance, with the attributes that it declares.
+    """Returns the class of a registered distance, with the attributes that it declares.
 
     Args:
         name: Name of the distance, as on a card; a learned one too.
@@ -404,7 +406,7 @@ def declared(name):
 
 
 def get(identifier):
-    """The distance of that name, or the object itself.
+    """Returns the distance of a name, or the object itself.
 
     Args:
         identifier: A name such as `"wasserstein"`, a serialized distance, a `Distance`, or a
@@ -443,7 +445,7 @@ def get(identifier):
 
 
 def serialize(distance):
-    """Serialized form of a distance, for `get_config`; `get` reads it."""
+    """Returns the serialized form of a distance for `get_config`, which `get` reads."""
     return keras.saving.serialize_keras_object(distance)
 
 

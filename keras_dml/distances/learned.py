@@ -31,7 +31,8 @@ class NegativeSimilarity(Distance):
         return -self.layer(x, y, training=False)
 
     def index_vectors(self, embeddings):
-        """Candidates are those of the cosine; how well that serves, the similarity decides."""
+        """Returns vectors that find candidates by the cosine. How good the candidates are depends
+        on the similarity."""
         return Cosine().index_vectors(embeddings)
 
     def bytes_per_pair(self, embedding):

@@ -41,7 +41,7 @@ class SPDDistance(Distance):
         return distances
 
     def degenerate(self, like):
-        """The identity: the zero matrix is not definite."""
+        """Returns the identity, because the zero matrix is not definite."""
         return np.eye(like.shape[-1], dtype=like.dtype)
 
     def index_vectors(self, embeddings):
@@ -88,7 +88,8 @@ class LogEuclidean(SPDDistance):
         return spd.log_euclidean_pairwise(x, y)
 
     def lower_bounds(self, gallery):
-        """The distance itself, with the logarithms of the gallery taken once."""
+        """Returns a function for the distance itself, which computes the logarithms of the gallery
+        once."""
         vectors = self.index_vectors(gallery)
         return lambda queries: np.stack(
             [_rows.l2(vectors, query) for query in self.index_vectors(queries)]

@@ -10,7 +10,8 @@ __all__ = ["Cosine", "Euclidean"]
 
 @register("cosine")
 class Cosine(Distance):
-    """Negative cosine of vectors, in [-1, 1]; 0 for a zero vector (Abdelwahab2019, section 5.3)."""
+    """Negative cosine of vectors, in [-1, 1] (Abdelwahab2019, section 5.3). It is 0 for a zero
+    vector."""
 
     is_zero_at_itself = False
     has_mean = True
@@ -27,7 +28,7 @@ class Cosine(Distance):
         return _unit(embeddings)
 
     def mean_points(self, embeddings):
-        """Returns vectors of length 1: the mean is that of the directions."""
+        """Returns vectors of length 1, so that the mean is the mean direction."""
         return _unit(embeddings)
 
     def from_mean_point(self, point):
@@ -47,11 +48,12 @@ class Euclidean(Distance):
         return vector.euclidean(x, y)
 
     def squared(self, x, y):
-        """All squared distances, without a root."""
+        """Computes all squared distances, without a root."""
         return vector.squared_euclidean(*self.checked(x, y))
 
     def ranking(self, gallery):
-        """Ranking by |y|^2 - 2 x.y, the squared distance less |x|^2, which all entries share."""
+        """Returns a function for |y|^2 - 2 x.y, the squared distance minus |x|^2, which is equal
+        for all entries."""
         origin = gallery[:1].astype(np.float64)  # one of the points: no digits lost on an offset
         entries = gallery - origin
         squares = np.einsum("nd,nd->n", entries, entries)
@@ -77,7 +79,7 @@ class Euclidean(Distance):
 
 
 def _unit(x):
-    """Vectors of length 1 in float64; a zero vector stays zero."""
+    """Scales vectors to length 1 in float64. A zero vector stays zero."""
     x = x.astype(np.float64)
     lengths = np.linalg.norm(x, axis=-1, keepdims=True)
     return x / np.where(lengths > 0, lengths, 1.0)

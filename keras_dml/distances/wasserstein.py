@@ -72,17 +72,17 @@ class Wasserstein(Distance):
             raise ValueError(f"its knots are off by {moved:.2g}, more than {SAME_KNOTS}")
 
     def degenerate(self, like):
-        """A constant quantile function at the knots of the other embedding."""
+        """Returns a constant quantile function at the knots of the given embedding."""
         return np.concatenate([np.zeros_like(like[:-1]), like[-1:]])
 
     def index_vectors(self, embeddings):
-        """Values times the trapezoid weights of their knots: their L1 distance is the upper bound
-        of `geometry.quantile.wasserstein.bounds`."""
+        """Returns the values times the trapezoid weights of their knots, whose L1 distance is the
+        upper bound of `geometry.quantile.wasserstein.bounds`."""
         return _weighted(embeddings).reshape(len(embeddings), -1)
 
     def lower_bounds(self, gallery):
-        """The lower bound of `geometry.quantile.wasserstein.bounds`, which holds for any order: a
-        power mean is not below the mean."""
+        """Returns a function for the lower bound of `geometry.quantile.wasserstein.bounds`. It
+        holds for any order, because a power mean is at least the mean."""
         values = _weighted(gallery)
         vectors, means = values.reshape(len(values), -1), values.sum(-1)
 
@@ -114,22 +114,21 @@ class Wasserstein(Distance):
 
 
 def _weighted(embeddings):
-    """Values times the trapezoid weights of their knots, shape `(n, filters, knots)`."""
+    """Computes values times the trapezoid weights of their knots, shape `(n, filters, knots)`."""
     half = np.diff(embeddings[:, -1:], axis=2) / 2  # (n, 1, segments)
     weights = np.pad(half, ((0, 0), (0, 0), (0, 1))) + np.pad(half, ((0, 0), (0, 0), (1, 0)))
     return embeddings[:, :-1] * weights
 
 
 def _knots_of(model):
-    """Knots of the last layer that has any, as a NumPy array; None if no layer has."""
+    """Returns the knots of the last layer with knots as a NumPy array, or None."""
     layers = model._flatten_layers() if model is not None else ()
     heads = [layer for layer in layers if hasattr(layer, "knot_values")]
     return ops.convert_to_numpy(heads[-1].knot_values()) if heads else None
 
 
 def _check_same_knots(x, y):
-    """Refuses embeddings with different knots; a compiled step, where both sides are of one model,
-    has no values to compare."""
+    """Checks that embeddings have the same knots."""
     first, second = concrete(x[:, -1]), concrete(y[:, -1])
     if first is None or second is None:
         return

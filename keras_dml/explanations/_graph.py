@@ -9,7 +9,7 @@ from keras_dml.layers import FirstDifference, MaskedAveragePooling1D
 
 
 def chain(model):
-    """Operations of a model from its end on, each with the tensor that it takes.
+    """Lists the operations of a model from its end on, each with its input tensor.
 
     Args:
         model: Functional or sequential `keras.Model`.
@@ -31,13 +31,14 @@ def chain(model):
 
 
 def reaches_the_input(model, found):
-    """Whether a chain has no gap between the end of a model and its input."""
+    """Returns True if a chain leads from the end of a model to its input without a gap."""
     return bool(found) and found[-1][1] is model.inputs[0]
 
 
 @dataclasses.dataclass(frozen=True)
 class ReceptiveField:
-    """Activation i stands for the steps `first + i * stride` to `first + (i + 1) * stride - 1`.
+    """Receptive field of activations, of which activation i covers the steps `first + i * stride`
+    to `first + (i + 1) * stride - 1`.
 
     Attributes:
         stride: Steps that an activation stands for.
@@ -52,7 +53,7 @@ class ReceptiveField:
     after: int = 0
 
     def then(self, stride=1, first=0, before=0, after=0):
-        """The receptive field behind a further operation."""
+        """Returns the receptive field after a further operation."""
         return ReceptiveField(
             self.stride * stride,
             self.first + self.stride * first,
@@ -61,7 +62,7 @@ class ReceptiveField:
         )
 
     def spread(self, parts, steps):
-        """Parts of activations, evenly over the steps that each stands for.
+        """Distributes the parts of activations evenly over the steps that each activation covers.
 
         Args:
             parts: Array of shape `(activations,)`.
@@ -82,7 +83,7 @@ class ReceptiveField:
 
 
 def receptive_field(operations):
-    """Receptive field behind operations that keep the order of time.
+    """Computes the receptive field after operations that preserve the order of time.
 
     Args:
         operations: Layers, the first first. What is no convolution, difference or pooling is taken

@@ -1,4 +1,4 @@
-"""Parts of a distance of SPD matrices by pairs of channels."""
+"""Explanations of distances of SPD matrices, by pairs of channels."""
 
 import numpy as np
 
@@ -79,7 +79,8 @@ def _frame(model, units):
 
 
 def _names(model, count):
-    """Returns the names of the channels; None if the recordings have another number of them."""
+    """Returns the names of the channels, or None if the recordings have another number of
+    channels."""
     taken = inputs.of(model)
     if taken.shape[-1] != count:
         return None

@@ -1,4 +1,5 @@
-"""Moments, channels and regions by occlusion: how the distance changes without each of them."""
+"""Explanations by occlusion, which measure how the distance changes without each moment, channel or
+region."""
 
 import dataclasses
 import functools

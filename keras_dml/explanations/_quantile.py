@@ -1,4 +1,5 @@
-"""Parts of a Wasserstein distance: by filter and segment, and by the steps of the recordings."""
+"""Explanations of Wasserstein distances, by filter and segment, and by the steps of the
+recordings."""
 
 import itertools
 
@@ -53,6 +54,8 @@ def explain_segments(model, distance, parts, embeddings, recordings):
 
 
 def _timelines(model, distance, embeddings, recordings):
+    """Computes the parts of all steps of each recording, or an empty dict if the network mixes
+    moments."""
     chain = _graph.chain(model)
     if not _graph.reaches_the_input(model, chain) or not isinstance(chain[0][0], QuantileLayer):
         return {}

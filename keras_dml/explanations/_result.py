@@ -28,7 +28,7 @@ class Moment:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Timeline:
-    """A recording, and the part of the distance that each of its steps carries.
+    """Recording with the part of the distance that each of its steps carries.
 
     Attributes:
         recording: Array of shape `(steps, channels)`, as it was given.
@@ -47,7 +47,7 @@ class Timeline:
     spans: tuple[tuple[int, int], ...] = ()
 
     def _runs(self, selected):
-        """Starts and ends of the spans, or of the runs, whose steps are selected."""
+        """Lists starts and ends of the spans, or of the runs, whose steps are selected."""
         if self.spans:
             return [(start, end) for start, end in self.spans if selected[start]]
         steps = np.diff(np.concatenate([[0], selected.astype(int), [0]]))
@@ -57,8 +57,7 @@ class Timeline:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Explanation:
-    """A distance, and what makes it: moments, channels or regions. As personal as the embeddings
-    that it compares.
+    """Distance with the moments, channels or regions that it comes from.
 
     Attributes:
         distance: The distance; that of `keras_dml.distance` up to its rounding.
@@ -121,8 +120,7 @@ class Explanation:
         ]
 
     def largest(self, count: int | None = LISTED) -> dict[str, float]:
-        """Returns the largest parts by their labels, largest first whatever their sign; all if
-        `count` is None, an empty dict if `parts` is None."""
+        """Returns the largest parts by their labels, ordered by absolute value."""
         if self.parts is None:
             return {}
         order = np.argsort(-np.abs(self.parts), axis=None, kind="stable")[:count]
@@ -133,14 +131,13 @@ class Explanation:
         return largest
 
     def pairs(self, count: int = LISTED) -> dict[str, float]:
-        """Returns the largest parts if they are of pairs of channels, otherwise an empty dict. A
-        filter of a network means nothing to a person."""
+        """Returns the largest parts of pairs of channels, or an empty dict."""
         names = tuple(self.channels)
         return self.largest(count) if names and names in self.labels else {}
 
     def ranked(self) -> dict[str, dict[str, float]]:
-        """Returns moments, channels and regions in words, each with its part, the largest first
-        whatever their sign; without those that change nothing."""
+        """Returns moments, channels and regions in words, each with its part, ordered by absolute
+        value."""
         moments = {self.when(moment): moment.part for moment in (*self.moments, *self.alike)}
         lists = {"moments": moments, "channels": self.channels, "regions": self.regions}
         return {
@@ -150,7 +147,7 @@ class Explanation:
         }
 
     def when(self, moment: Moment) -> str:
-        """A moment in words, in seconds if the rate is known."""
+        """Describes a moment in words, in seconds if the rate is known."""
         if self.rate_hz is None:
             return f"steps {moment.start} to {moment.end} of {moment.recording}"
         start, end = moment.start / self.rate_hz, moment.end / self.rate_hz
@@ -161,7 +158,8 @@ class Explanation:
         return "\n".join([*lines, self.meaning])
 
     def _changes(self):
-        """Returns lines of what brings the recordings closer, and of what moves them apart."""
+        """Returns lines with the removals that bring the recordings closer, and those that move
+        them apart."""
         lines = [self.measure]
         for kind, parts in self.ranked().items():
             signs = dict.fromkeys(part > 0 for part in parts.values())  # the larger change first

@@ -1,4 +1,4 @@
-"""Which recordings share a batch, and batches under a mask.
+"""Batches of recordings of similar length, padded under a mask.
 
 Padding must not change an embedding. A layer may drop the mask, and one that takes it may still
 count the padding, as a normalization over time does. So before a batch is padded, one recording
@@ -28,7 +28,7 @@ _MASKED = weakref.WeakKeyDictionary()  # JAX: models found to keep masks, with t
 
 
 def batches(taken, signals, batch_size):
-    """Rows of each batch, and whether they are padded.
+    """Selects the rows of each batch, and decides whether batches are padded.
 
     Args:
         taken: What the model takes, one of `keras_dml.inputs`.
@@ -50,7 +50,7 @@ def batches(taken, signals, batch_size):
 
 
 def padded(taken, signals):
-    """Recordings of several lengths as a batch, and its mask.
+    """Pads recordings of several lengths to a batch, and returns it with its mask.
 
     Returns:
         Shape `(batch, time, channels)` with zeros after the end of each, and `(batch, time)`, True
@@ -62,13 +62,13 @@ def padded(taken, signals):
 
 
 def padded_length(length):
-    """The next of few lengths, so that a compiling backend compiles few times."""
+    """Rounds a length up to one of few lengths, so that a compiling backend compiles few times."""
     step = max(1, 2 ** (int(length).bit_length() - 1) // LENGTHS_PER_OCTAVE)
     return -(-int(length) // step) * step
 
 
 def embeddings(model, batch, mask=None):
-    """Embeddings of a batch, NumPy."""
+    """Computes the embeddings of a batch, NumPy."""
     if mask is None:
         return ops.convert_to_numpy(model(batch, training=False))
     batch, mask = ops.convert_to_tensor(batch), ops.convert_to_tensor(mask)
@@ -78,7 +78,8 @@ def embeddings(model, batch, mask=None):
 
 
 def _cut(order, lengths, batch_size, factor):
-    """Indices in order, in parts of at most `batch_size` whose lengths are within a factor."""
+    """Splits indices in order into parts of at most `batch_size`, whose lengths are within a
+    factor."""
     parts = []
     for i in order:
         if not parts or len(parts[-1]) == batch_size:
@@ -90,7 +91,7 @@ def _cut(order, lengths, batch_size, factor):
 
 
 def _keeps_masks(model, signals, shortest):
-    """Whether a recording's embedding is the same padded as alone."""
+    """Returns True if the embedding of a recording is the same with and without padding."""
     if not _passes_masks(model):
         return False
     weights = immutable_weights(model)
@@ -120,14 +121,15 @@ def _is_close(found, expected, fraction):
 
 
 def _same(before, now):
+    """Returns True if two lists contain the same arrays."""
     return before is not None and all(
         a is b for a, b in itertools.zip_longest(before, now, fillvalue=0)
     )
 
 
 def _passes_masks(model):
-    """Whether every operation propagates masks; what a model without a graph does with them cannot
-    be known."""
+    """Returns True if every operation of a model propagates masks. For a model without a graph this
+    is unknown, so it returns False."""
     operations = (
         model.layers if isinstance(model, keras.Sequential) else getattr(model, "operations", None)
     )

@@ -12,7 +12,7 @@ from keras_dml.zoo import reading
 
 
 def distance(model, x, y, *, max_bytes=64 * 2**20):
-    """Distances between two sets of embeddings, by the model's head: smaller is closer.
+    """Computes distances between two sets of embeddings by the head of a model. Smaller is closer.
 
     Args:
         model: A `keras.Model` whose last layer names its `distance`, the name or path of one, or a
@@ -49,7 +49,7 @@ def distance(model, x, y, *, max_bytes=64 * 2**20):
 
 
 def head_distance(model):
-    """The distance that the model's head names.
+    """Returns the distance that the head of a model names.
 
     It warns if the model is compiled with a loss that compares by another distance.
 
@@ -73,7 +73,7 @@ def head_distance(model):
 
 
 def _matrix(metric, x, y, max_bytes):
-    """All distances, filled in block by block; rows and columns are cut."""
+    """Computes all distances block by block. Blocks split rows and columns."""
     pairs = max(1, int(max_bytes // metric.bytes_per_pair(y[:1])))
     rows = min(max(1, len(x)), math.isqrt(pairs))  # square: the sides, which are copied, stay small
     columns = pairs // rows

@@ -10,7 +10,7 @@ from keras_dml.zoo import reading
 
 
 def embed(model, recordings, batch_size=32, *, rate_hz=None, progress=True):
-    """Embeddings of recordings of any lengths, in their order.
+    """Computes embeddings of recordings of any lengths, in their order.
 
     Recordings of similar length are padded to one batch under a mask, which leaves every embedding
     as it is alone. One recording is first embedded with and without padding; where the results

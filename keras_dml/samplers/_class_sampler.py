@@ -18,12 +18,13 @@ class ClassSampler(keras.utils.PyDataset):
         count: Number of examples.
         y: Class of each example; see `dense_ids`.
         classes: Distinct classes in a batch.
-        per_class: Examples of each.
-        steps: Batches in an epoch; None: as many as show each class about once.
-        sessions: Session of each example, same forms as `y`, or None.
-        groups: Group of each example, same forms as `y`, one group a class, or None.
+        per_class: Examples of each class in a batch.
+        steps: Batches in an epoch; None: enough to draw each class about once.
+        sessions: Session of each example, in the same forms as `y`, or None.
+        groups: Group of each example, in the same forms as `y`, or None. All examples of a class
+            must have the same group.
         mixed: Fraction of batches whose classes come from all groups.
-        drop_singles: Whether to leave classes with fewer than `per_class` examples out.
+        drop_singles: Whether to drop classes with fewer than `per_class` examples.
         augment: `augment(batch, rng) -> batch` on NumPy arrays, or None.
         seed: Non-negative integer.
         **kwargs: Arguments of `keras.utils.PyDataset`.
@@ -64,8 +65,8 @@ class ClassSampler(keras.utils.PyDataset):
         if drop_singles:
             small = [len(rows) < self.per_class for rows in members]
             self.dropped_classes = _where(self.class_names, small)
-            kept = [not each for each in small]
-            members, self.class_names = _where(members, kept), _where(self.class_names, kept)
+            large = [not is_small for is_small in small]
+            members, self.class_names = _where(members, large), _where(self.class_names, large)
         self._check_request(members)
         if sessions is not None:
             sessions, _ = dense_ids("sessions", sessions, count)
@@ -73,8 +74,8 @@ class ClassSampler(keras.utils.PyDataset):
             groups = self._groups_of_classes(*dense_ids("groups", groups, count), members)
         elif mixed:
             raise ValueError(
-                "`mixed` says how many episodes leave `groups` aside: give both, or neither. "
-                f"Received mixed={mixed!r} without groups."
+                "`mixed` is the fraction of episodes that ignore `groups`, so it needs `groups`. "
+                f"Received mixed={mixed!r} without groups. Give both, or neither."
             )
         self._drawing = Drawing(
             members,
@@ -118,10 +119,10 @@ class ClassSampler(keras.utils.PyDataset):
         steps_per_epoch=len(sampler))`.
 
         Args:
-            epochs: Number of epochs, from the sampler's present one on, one after another.
+            epochs: Number of consecutive epochs, beginning with the current one.
 
         Returns:
-            Data set of `epochs * len(sampler)` batches; iterating it leaves `epoch` as it is.
+            Data set of `epochs * len(sampler)` batches. Iterating it does not change `epoch`.
 
         Raises:
             ImportError: If TensorFlow is not installed.
@@ -176,13 +177,18 @@ class ClassSampler(keras.utils.PyDataset):
         return ids
 
     def _groups_of_classes(self, groups, names, members):
-        """Returns the group of each class, integers from 0."""
+        """Returns the group of each class, integers from 0.
+
+        Raises:
+            ValueError: If a class has examples in two groups.
+        """
         for id_, rows in enumerate(members):
-            found = np.unique(groups[rows])
-            if len(found) > 1:
+            distinct = np.unique(groups[rows])
+            if len(distinct) > 1:
                 raise ValueError(
-                    f"`groups` must hold one group a class. Class {self.class_names[id_]!r} has "
-                    f"examples in {[names[group] for group in found[:3]]}."
+                    f"`groups` must hold one group per class. Class {self.class_names[id_]!r} has "
+                    f"examples in {[names[group] for group in distinct[:3]]}. Give all examples of "
+                    "a class the same group."
                 )
         return groups[[rows[0] for rows in members]]
 
@@ -190,20 +196,20 @@ class ClassSampler(keras.utils.PyDataset):
         """Raises if there are fewer classes than a batch needs."""
         if len(members) < self.classes:
             name, dropped = self._classes_argument, len(self.dropped_classes)
-            left_out = f" ({dropped} left out by `drop_singles`)" if dropped else ""
+            note = f" ({dropped} left out by `drop_singles`)" if dropped else ""
             raise ValueError(
                 f"`{name}` must be at most {len(members)}, the number of classes in "
-                f"`y`{left_out}, since the classes of a batch are distinct. Received: "
+                f"`y`{note}, since the classes of a batch are distinct. Received: "
                 f"{name}={self.classes}."
             )
 
 
 def batches_of_an_epoch(steps_per_epoch, steps):
-    """Returns `steps_per_epoch`, or `steps`, its older name."""
+    """Returns `steps_per_epoch`, which was formerly named `steps`."""
     if steps_per_epoch is not None and steps is not None:
         raise ValueError(
-            "`steps` is an older name of `steps_per_epoch`: give one of them. Received "
-            f"steps_per_epoch={steps_per_epoch!r} and steps={steps!r}."
+            f"Received steps_per_epoch={steps_per_epoch!r} and steps={steps!r}. `steps` is the old "
+            "name of `steps_per_epoch`: give one of them."
         )
     if steps_per_epoch is not None:
         return whole("steps_per_epoch", steps_per_epoch, minimum=1)
@@ -216,5 +222,5 @@ def _fraction(name, value):
     return float(value)
 
 
-def _where(values, chosen):
-    return [value for value, keep in zip(values, chosen, strict=True) if keep]
+def _where(values, mask):
+    return [value for value, keep in zip(values, mask, strict=True) if keep]

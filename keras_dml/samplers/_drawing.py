@@ -8,19 +8,19 @@ CLASS_STREAM, ROW_STREAM, AUGMENT_STREAM, GROUP_STREAM = range(4)
 
 
 class Drawing:
-    """Draws batches of some distinct classes with some different rows of each.
+    """Random draws of batches of distinct classes with different rows of each class.
 
-    A draw depends on the seed, the epoch and the batch's index alone. Classes come without
-    replacement while they last, rows of a class without replacement within a batch.
+    A draw depends only on the seed, the epoch and the index of the batch. Classes are drawn without
+    replacement until all have been drawn, and rows of a class without replacement within a batch.
 
     Args:
         members: Rows of each class, a list of arrays.
         classes: Distinct classes in a batch.
-        per_class: Rows of each.
-        sessions: Session of each row, integers, shape `(rows,)`; None where there are none. Rows of
-            a class are then from as many sessions as possible.
-        groups: Group of each class, integers, shape `(classes,)`; None where there are none. The
-            classes of a batch are then those of one group, or all of it and of the next ones.
+        per_class: Rows of each class in a batch.
+        sessions: Session of each row, integers, shape `(rows,)`, or None. With sessions, the rows
+            of a class come from as many sessions as possible.
+        groups: Group of each class, integers, shape `(classes,)`, or None. With groups, the classes
+            of a batch come from one group or, if the group is too small, also from the next ones.
         mixed: Fraction of batches whose classes come from all groups.
         seed: Non-negative integer.
     """
@@ -44,7 +44,11 @@ class Drawing:
         )
 
     def class_ids(self, epoch, index):
-        """Draws the classes of a batch, int32, shape `(classes,)`."""
+        """Draws the classes of a batch, int32, shape `(classes,)`.
+
+        They are one part of a permutation that `batches_to_cover` batches cover together, or come
+        from groups that are drawn for this batch.
+        """
         if self.groups is not None:
             rng = self.generator(GROUP_STREAM, epoch, index)
             if rng.random() >= self.mixed:
@@ -52,7 +56,7 @@ class Drawing:
         cover, part = divmod(index, self.batches_to_cover)
         order = self.generator(CLASS_STREAM, epoch, cover).permutation(len(self.members))
         positions = np.arange(part * self.classes, (part + 1) * self.classes)
-        return np.take(order, positions, mode="wrap").astype(np.int32)  # the last part wraps round
+        return np.take(order, positions, mode="wrap").astype(np.int32)  # the last part wraps around
 
     def _group_by_group(self, rng):
         places = rng.permutation(self.groups.max() + 1)

@@ -6,19 +6,19 @@ from keras_dml._arrays import real, refuse_masked
 
 
 def as_recordings(x):
-    """Returns `x` as a list of arrays (time, channels) with the same channels, all finite.
+    """Returns recordings as a list of finite arrays `(time, channels)` with the same channels.
 
     Args:
         x: Recordings, shape `(recordings, time, channels)`, or a list (or object array) of arrays
             `(time_i, channels)`.
 
     Returns:
-        List of arrays, views where `x` holds arrays already.
+        List of arrays, which are views if `x` holds arrays.
 
     Raises:
         TypeError: If a recording does not hold real numbers.
-        ValueError: On no recording, a wrong rank, an empty recording, another number of channels,
-            NaN or infinite values; the message gives the recording's index.
+        ValueError: If there is no recording, or a recording has a wrong rank, no values, another
+            number of channels, or NaN or infinite values. The message names its index.
     """
     if hasattr(x, "__array__"):
         refuse_masked("`x`", x)
@@ -30,7 +30,7 @@ def as_recordings(x):
             )
     if not hasattr(x, "__iter__"):
         raise TypeError(f"`x` must hold recordings, arrays (time, channels). Received {x!r}.")
-    recordings = [real(f"Recording {index} of `x`", one) for index, one in enumerate(x)]
+    recordings = [real(f"Recording {index} of `x`", array) for index, array in enumerate(x)]
     if not recordings:
         raise ValueError("`x` must hold at least one recording. Received none.")
     for index, recording in enumerate(recordings):
@@ -44,15 +44,15 @@ def as_recordings(x):
 
 
 def as_examples(x):
-    """Returns `x` as one array of examples of one shape, all finite.
+    """Returns examples as one finite array.
 
     Args:
         x: Examples, shape `(examples, ...)`.
 
     Raises:
-        TypeError: If the examples hold other than real numbers.
-        ValueError: On no example, one axis alone, NaN or infinite values; the message gives the
-            example's index.
+        TypeError: If the examples do not hold real numbers.
+        ValueError: If there is no example, `x` has only one axis, or an example has NaN or infinite
+            values. The message names its index.
     """
     x = real("`x`", x)
     if x.ndim < 2 or x.size == 0:
@@ -105,7 +105,7 @@ def _check_recording(index, recording):
 
 
 def _check_finite(name, values):
-    with np.errstate(over="ignore"):  # a float64 beyond float32 would be infinite in the batch
+    with np.errstate(over="ignore"):  # batches are float32, where larger values are infinite
         finite = np.isfinite(values.astype(np.float32, copy=False))
     if not finite.all():
         raise ValueError(

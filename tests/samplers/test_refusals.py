@@ -76,7 +76,7 @@ IMPOSSIBLE = {
     "fewer ids than recordings": (dict(y=Y[:5]), r"`x` has 6 recordings, `y` has 5 ids"),
     "fewer sessions than recordings": (
         dict(sessions=[1, 2]),
-        r"`sessions` must hold one id a recording.* `sessions` has 2",
+        r"`sessions` must hold one id per recording.* 2 ids",
     ),
     "no steps an epoch": (dict(steps_per_epoch=0), r"`steps_per_epoch` must be at least 1"),
     "both names of the steps": (
