@@ -153,7 +153,7 @@ class Signals(_Input):
 
     @property
     def has_any_length(self):
-        """Whether the model takes recordings of any number of steps."""
+        """True if the model takes recordings of any number of steps."""
         return self.shape[0] is None
 
     def _check(self, signals, _):

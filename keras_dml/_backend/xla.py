@@ -122,8 +122,8 @@ def _differentiable(fast, plain):
     def hidden(argument):
         def forward_mode(_):
             raise NotImplementedError(
-                "There is no forward-mode derivative (`tf.autodiff.ForwardAccumulator`) of a "
-                "function that XLA has compiled. Take it outside `tf.function`, or use "
+                "A function that XLA has compiled has no forward-mode derivative "
+                "(`tf.autodiff.ForwardAccumulator`). Compute it outside `tf.function`, or use "
                 "`tf.GradientTape`."
             )
 

@@ -12,7 +12,7 @@ def mark(embeddings, head):
     """Attaches the head's name and distance to its embeddings, for `warn_of_another`.
 
     Args:
-        embeddings: Tensor, eager or of a graph.
+        embeddings: Tensor, which may be eager or part of a graph.
         head: Layer that names its `distance`.
 
     Returns:
@@ -23,15 +23,15 @@ def mark(embeddings, head):
 
 
 def warn_of_another(loss, embeddings):
-    """Warns if embeddings come from a head whose distance is not the loss's.
+    """Warns if the head that computed embeddings has another distance than the loss.
 
     The network is then trained for one distance, while `keras_dml.distance`, galleries and exports
-    compare by the other. Embeddings without a mark, from a `Dense` layer or as an array of the
-    caller, are not checked.
+    compare by another distance. Embeddings without a mark, such as the output of a `Dense` layer or
+    an array of the caller, are not checked.
 
     Args:
-        loss: Loss; one without a `distance` is not checked.
-        embeddings: Tensor, as the head returned it.
+        loss: Loss. A loss without a `distance` is not checked.
+        embeddings: Output tensor of the head.
     """
     head = marks.read(embeddings)
     if head is not None:
@@ -42,16 +42,16 @@ def warn_if_different(loss, head, distance):
     """Warns if a loss has another distance than the head of its model.
 
     Args:
-        loss: Loss; one without a `distance` is not checked.
+        loss: Loss. A loss without a `distance` is not checked.
         head: Description of the head, such as its class and name.
         distance: Distance that the head names.
     """
-    trained = getattr(loss, "distance", None)
-    if not _differ(trained, distance):
+    loss_distance = getattr(loss, "distance", None)
+    if not _differ(loss_distance, distance):
         return
     warnings.warn(
         f"The loss {type(loss).__name__} {loss.name!r} compares embeddings by "
-        f"{_described(trained)}, but the head {head} names {_described(distance)}, by which "
+        f"{_described(loss_distance)}, but the head {head} names {_described(distance)}, by which "
         "`keras_dml.distance`, galleries and exports compare them. Give both one distance: the "
         "head's `p`, or `distance=head.distance` in the loss.",
         stacklevel=3,

@@ -15,34 +15,34 @@ _NAMES = {}
 class Distance:
     """Distances between all pairs of two sets of embeddings: `d(x, y) -> (n, m)`.
 
-    Smaller is closer. A subclass implements `pairwise` and declares the attributes below; losses,
-    mining, inference, exporters and cards use nothing else. Objects have no state: what a distance
-    needs beside two embeddings travels inside them.
+    Smaller is closer. A subclass implements `pairwise` and declares the attributes below. Losses,
+    mining, inference, galleries, explanations, exporters and cards use nothing else. Distances have
+    no state: an embedding contains everything that its distance needs.
 
-    A subclass writes, on the left, for the use on the right:
+    A subclass implements:
 
-    - `pairwise`, on `keras.ops`: everything. A file for devices needs builtin TFLite operators, in
-      `pairwise` or in `on_device`.
-    - `@register(name)`: models, losses and cards that are saved and loaded again.
-    - `get_config`: the same, if the constructor has arguments.
-    - `degenerate`: exports, if an embedding of zeros is invalid for the distance.
-    - `is_zero_at_itself = False`: losses that compare squares, if d(x, x) is not 0.
-    - `index_vectors`: galleries on a server.
-    - `check`: optional, refuses embeddings that are invalid or of another model.
+    - `pairwise`, with `keras.ops`. A file for devices needs builtin TFLite operators, in `pairwise`
+      or in `on_device`.
+    - `@register(name)`, so that models, losses and cards can be saved and loaded.
+    - `get_config`, if the constructor has arguments.
+    - `degenerate`, for exports, if an embedding of zeros is invalid for the distance.
+    - `is_zero_at_itself = False`, for losses that compare squares, if d(x, x) is not 0.
+    - `index_vectors`, for galleries on a server.
+    - `check`: optional, to refuse embeddings that are invalid or of another model.
     - `ranking`, `lower_bounds`, `bytes_per_pair`: optional, for speed and memory.
     - `has_mean`, `mean_points`, `from_mean_point`: optional, for mean templates of galleries.
     - `difference`, or `segment_parts` and `activation_parts`: optional, for explanations.
 
     Attributes:
         name: Name in `get`, cards and commands, set by `register`.
-        rank: Rank of a batch of embeddings; None: any.
+        rank: Rank of a batch of embeddings; None: any rank.
         embeddings: Description of such a batch, for error messages.
         is_zero_at_itself: Whether d(x, x) = 0.
-        is_learned: Whether it has weights, which an exporter may round.
+        is_learned: Whether the distance has weights, which an exporter may round.
         weights: Weights of a learned distance.
         has_mean: Whether embeddings have a mean that is an average of points, see `mean_points`.
         device_distance: Name of the distance that a TFLite file computes instead, on tangent
-            vectors, since no device has an eigendecomposition; None: this distance itself.
+            vectors, because devices have no eigendecomposition; None: this distance.
         device_tolerance: Largest error of `on_device`, as a fraction of the largest distance.
         index_metric: Metric of `index_vectors`, "l1" or "l2".
     """
@@ -59,7 +59,7 @@ class Distance:
     index_metric = "l2"
 
     def __init_subclass__(cls, **kwargs):
-        """Resets `squared` for a subclass that overrides `pairwise` alone."""
+        """Resets `squared` for a subclass that overrides `pairwise` only."""
         super().__init_subclass__(**kwargs)
         measures = {"pairwise", "__call__"} & vars(cls).keys()
         if measures and "squared" not in vars(cls):
@@ -83,7 +83,7 @@ class Distance:
     def on_device(self, x, y):
         """Computes all distances as an exported file does, `(n, ...)` and `(m, ...)` to `(n, m)`.
 
-        Override it where `pairwise` needs an operator that devices do not have.
+        Override it if `pairwise` needs an operator that devices do not have.
         """
         return self(x, y)
 
@@ -93,14 +93,14 @@ class Distance:
 
     @property
     def has_cheap_square(self):
-        """Whether `squared` does not compute the root of the distance."""
+        """True if `squared` does not compute the root of the distance."""
         return type(self).squared is not Distance.squared
 
     def checked(self, x, y):
         """Checks ranks and sizes of two sets of embeddings, and returns them as tensors.
 
         Raises:
-            ValueError: If one has another rank, or they are not of one model.
+            ValueError: If a set has another rank, or the sets are from different models.
         """
         x, y = _tensor("x", x), _tensor("y", y)
         if self.rank is not None:
@@ -113,29 +113,29 @@ class Distance:
         Args:
             name: Name of the argument, for error messages.
             embeddings: NumPy array, shape `(n, ...)`.
-            owner: Model that they should be of; None: unknown.
+            owner: Model that should have computed the embeddings; None: unknown.
 
         Raises:
-            ValueError: If they are not such embeddings, or another model's.
+            ValueError: If the embeddings are invalid, or from another model.
         """
 
-    def check_same(self, found, expected):
-        """Checks that embeddings of an exported file are comparable with the model's.
+    def check_same(self, embeddings, expected):
+        """Checks that embeddings of an exported file are comparable with embeddings of the model.
 
         Args:
-            found: Embeddings of the file, shape `(n, ...)`.
+            embeddings: Embeddings of the file, shape `(n, ...)`.
             expected: Embeddings of the model, same shape.
 
         Raises:
-            ValueError: If they are not.
+            ValueError: If they are not comparable.
         """
 
     def degenerate(self, like):
         """Returns a valid embedding for which the distance is hardest to compute: zeros.
 
-        Exports compare the file with Keras on it, and galleries on a server ask it for the number
-        of vectors. Override it if the distance is undefined for zeros, as for SPD matrices, where
-        it returns the identity.
+        Exports compare the file with Keras on this embedding, and galleries on a server derive the
+        size of index vectors from it. Override it if the distance is undefined for zeros. For SPD
+        matrices it returns the identity.
 
         Args:
             like: Embedding, shape `(...)`.
@@ -171,8 +171,8 @@ class Distance:
             embeddings: NumPy array, shape `(n, ...)`.
 
         Returns:
-            NumPy array, shape `(n, numbers)`, to be compared in `index_metric`; None if there is no
-            such thing.
+            NumPy array, shape `(n, numbers)`, to be compared by `index_metric`, or None if the
+            distance has no such vectors.
         """
 
     def lower_bounds(self, gallery):
@@ -278,7 +278,7 @@ class Custom(Distance):
     """Custom function `d(x, y) -> (n, m)` as a distance, without known properties.
 
     Args:
-        function: Function, or its serialized form.
+        function: Function or its serialized form.
     """
 
     rank = None
@@ -298,9 +298,8 @@ class Custom(Distance):
 def register(name):
     """Class decorator that registers a `Distance` by name, for `get` and saved models.
 
-    A name belongs to one class. Registering a class again under its name replaces it, so a cell of
-    a notebook can be run again and a module reloaded: a class of the same module and the same
-    qualified name counts as the same class.
+    A name belongs to one class. A class with the same module and qualified name counts as the same
+    class and replaces it, so that a notebook cell can run again and a module can be reloaded.
 
     Args:
         name: Name, such as `"stein"`.
@@ -308,8 +307,8 @@ def register(name):
     Raises:
         TypeError: If `name` is not a string, or the decorated object is not a subclass of
             `Distance` that has a `pairwise`.
-        ValueError: If `name` is empty or registered by another class, or the class is registered
-            under another name, or Keras knows another class of this package by the class's name.
+        ValueError: If `name` is empty or belongs to another class, the class has another name, or
+            another class of this package is registered in Keras under the name of the class.
     """
     if not isinstance(name, str):
         received = name.__name__ if isinstance(name, type) else repr(name)
@@ -352,7 +351,7 @@ def _check_free(name, kind):
     holder = keras.saving.get_registered_object(f"{PACKAGE}>{kind.__name__}")
     if holder is not None and not _is_same_class(holder, kind):
         raise ValueError(
-            f"Saved models know {_path(holder)} by its class name, {kind.__name__!r}. Received "
+            f"Saved models use the class name {kind.__name__!r} for {_path(holder)}. Received "
             f"{_path(kind)}. Rename the class."
         )
 
@@ -390,13 +389,13 @@ def declared(name):
     """Returns the class of a registered distance, with the attributes that it declares.
 
     Args:
-        name: Name of the distance, as on a card; a learned one too.
+        name: Name of the distance, as on a card, which may be learned.
 
     Returns:
         A subclass of `Distance`.
 
     Raises:
-        ValueError: If the name is unknown; the message lists the known ones.
+        ValueError: If the name is unknown. The message lists the registered names.
     """
     if name in _NAMES:
         return _NAMES[name]
@@ -416,8 +415,9 @@ def get(identifier):
         A `Distance`.
 
     Raises:
-        ValueError: If the name is unknown or of a learned distance; the message lists the others.
-        TypeError: If it is none of these, or a `Distance` without `pairwise`.
+        ValueError: If the name is unknown or the name of a learned distance. The message for
+            unknown names lists the registered names.
+        TypeError: If `identifier` is of another type, or a `Distance` without `pairwise`.
     """
     if isinstance(identifier, dict):
         identifier = keras.saving.deserialize_keras_object(identifier)
@@ -428,8 +428,8 @@ def get(identifier):
         kind = declared(identifier)
         if kind.is_learned:
             raise ValueError(
-                f"The distance {identifier!r} is learned and part of its model. Pass the model's "
-                "own, `model.distance`."
+                f"The distance {identifier!r} is learned and part of its model. Pass "
+                "`model.distance`."
             )
         return kind()
     if isinstance(identifier, type) and issubclass(identifier, Distance):

@@ -10,8 +10,8 @@ __all__ = ["NegativeSimilarity"]
 class NegativeSimilarity(Distance):
     """Negative learned similarity, `d(x, y) = -S(x, y)`: smaller is closer.
 
-    Not a metric: it has no zero, may be negative and violates the triangle inequality. It is part
-    of its model, so `get` does not create it from its name.
+    It is not a metric: d(x, x) is not 0, distances may be negative, and the triangle inequality
+    does not hold. It is part of its model, so `get` does not create it from its name.
 
     Args:
         layer: Built `keras_dml.layers.LearnedSimilarity`.
@@ -36,7 +36,7 @@ class NegativeSimilarity(Distance):
         return Cosine().index_vectors(embeddings)
 
     def bytes_per_pair(self, embedding):
-        return 4  # the hidden units of a pair are not kept
+        return 4  # hidden units of pairs are not stored
 
     def get_config(self):
         return {"symmetry": self.layer.symmetry}

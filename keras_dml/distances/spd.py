@@ -22,8 +22,8 @@ class SPDDistance(Distance):
     """Base class of distances of SPD matrices, `(n, k, k)` and `(m, k, k)` to `(n, m)`.
 
     Attributes:
-        needs_definite: Whether matrices must be positive definite. Any other matrix has the
-            distance NaN, and an eager call raises a ValueError.
+        needs_definite: Whether matrices must be positive definite. For other matrices an eager call
+            raises a ValueError, and in a compiled step their distances are NaN.
     """
 
     rank = 3
@@ -55,7 +55,7 @@ class SPDDistance(Distance):
 class AffineInvariant(SPDDistance):
     """Affine-invariant distance of SPD matrices (Kim2020, Eq. 5), without unit.
 
-    Takes an eigendecomposition for each pair; `LogEuclidean` takes one for each matrix.
+    It takes an eigendecomposition for each pair. `LogEuclidean` takes one for each matrix.
 
     A matrix that is not positive definite, or whose condition number exceeds 2e6 in float32 (1e13
     in float64), raises a ValueError. In a compiled step its distances are NaN.
@@ -78,8 +78,8 @@ class AffineInvariant(SPDDistance):
 class LogEuclidean(SPDDistance):
     """Log-Euclidean distance of SPD matrices (Kim2020, Eq. 4), without unit.
 
-    Never above the affine-invariant distance. Eigenvalues of a singular or indefinite matrix that
-    are below rounding count as rounding: the distance is finite.
+    It is at most the affine-invariant distance. The rounding error is the lower limit of
+    eigenvalues, so that distances of singular or indefinite matrices are finite.
     """
 
     has_mean = True
@@ -110,9 +110,9 @@ class LogEuclidean(SPDDistance):
 class Stein(SPDDistance):
     """Stein distance of SPD matrices, without unit (Sra2012).
 
-    Computed from determinants. A matrix that is not positive definite, or whose condition number
-    exceeds 2e6 in float32 (1e13 in float64), raises a ValueError. In a compiled step its distances
-    are NaN.
+    It is computed from determinants. A matrix that is not positive definite, or whose condition
+    number exceeds 2e6 in float32 (1e13 in float64), raises a ValueError. In a compiled step its
+    distances are NaN.
     """
 
     needs_definite = True
@@ -126,8 +126,8 @@ class BuresWasserstein(SPDDistance):
     """Bures-Wasserstein distance of positive semidefinite matrices, in the root of their unit
     (Bhatia2019).
 
-    Singular matrices are at a finite distance; an indefinite one is compared by its positive part.
-    Exported files compute it from matrix products, without an eigendecomposition.
+    The distance to a singular matrix is finite. An indefinite matrix is compared by its positive
+    part. Exported files compute it from matrix products, without an eigendecomposition.
     """
 
     device_distance = None

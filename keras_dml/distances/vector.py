@@ -39,7 +39,7 @@ class Cosine(Distance):
 class Euclidean(Distance):
     """Euclidean distance of vectors, in their unit.
 
-    For vectorized logarithms of SPD matrices it is the log-Euclidean distance.
+    For vectorized logarithms of SPD matrices it equals the log-Euclidean distance.
     """
 
     has_mean = True
@@ -54,7 +54,7 @@ class Euclidean(Distance):
     def ranking(self, gallery):
         """Returns a function for |y|^2 - 2 x.y, the squared distance minus |x|^2, which is equal
         for all entries."""
-        origin = gallery[:1].astype(np.float64)  # one of the points: no digits lost on an offset
+        origin = gallery[:1].astype(np.float64)  # so that a large offset loses no digits
         entries = gallery - origin
         squares = np.einsum("nd,nd->n", entries, entries)
         entries *= 2.0

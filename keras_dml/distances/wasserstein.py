@@ -10,7 +10,7 @@ from keras_dml.geometry.numerics import wide
 from keras_dml.geometry.quantile import plan, wasserstein
 
 __all__ = ["Wasserstein"]
-SAME_KNOTS = 1e-3  # a float16 file rounds knots by up to 5e-4
+SAME_KNOTS = 1e-3  # allowed difference; a float16 file rounds knots by up to 5e-4
 
 
 @register("wasserstein")
@@ -39,7 +39,7 @@ class Wasserstein(Distance):
 
     @property
     def has_mean(self):
-        """Whether the barycenter is an average of quantile functions, which holds for order 2."""
+        """True for order 2, for which the barycenter is an average of quantile functions."""
         return self.p == 2
 
     def pairwise(self, x, y):
@@ -57,19 +57,19 @@ class Wasserstein(Distance):
                 "knots, the last row, must ascend from 0 to 1. Pass embeddings as "
                 "`keras_dml.embed` returns them."
             )
-        own = _knots_of(owner)
-        if own is not None and len(knots):
-            moved = np.abs(knots - own).max(axis=1)
-            if moved.max() > SAME_KNOTS:
+        expected = _knots_of(owner)
+        if expected is not None and len(knots):
+            errors = np.abs(knots - expected).max(axis=1)
+            if errors.max() > SAME_KNOTS:
                 raise ValueError(
-                    f"`{name}` holds an embedding of another model in row {moved.argmax()}: its "
+                    f"`{name}` holds an embedding of another model in row {errors.argmax()}: its "
                     f"knots are not those of {owner.name!r}. Embed both sides with one model."
                 )
 
-    def check_same(self, found, expected):
-        moved = np.abs(found[:, -1] - expected[:, -1]).max()
-        if moved > SAME_KNOTS:
-            raise ValueError(f"its knots are off by {moved:.2g}, more than {SAME_KNOTS}")
+    def check_same(self, embeddings, expected):
+        error = np.abs(embeddings[:, -1] - expected[:, -1]).max()
+        if error > SAME_KNOTS:
+            raise ValueError(f"its knots are off by {error:.2g}, more than {SAME_KNOTS}")
 
     def degenerate(self, like):
         """Returns a constant quantile function at the knots of the given embedding."""
@@ -86,14 +86,11 @@ class Wasserstein(Distance):
         values = _weighted(gallery)
         vectors, means = values.reshape(len(values), -1), values.sum(-1)
 
+        def bound(query):
+            return np.maximum(_rows.l1(means, query.sum(-1)), _rows.l1(vectors, query.ravel()) / 2)
+
         def bounds(queries):
-            found = _weighted(queries)
-            return np.stack(
-                [
-                    np.maximum(_rows.l1(means, one.sum(-1)), _rows.l1(vectors, one.ravel()) / 2)
-                    for one in found
-                ]
-            )
+            return np.stack([bound(query) for query in _weighted(queries)])
 
         return bounds
 
@@ -128,7 +125,10 @@ def _knots_of(model):
 
 
 def _check_same_knots(x, y):
-    """Checks that embeddings have the same knots."""
+    """Checks that embeddings have the same knots.
+
+    A compiled step, in which both sides come from one model, has no values to check.
+    """
     first, second = concrete(x[:, -1]), concrete(y[:, -1])
     if first is None or second is None:
         return

@@ -18,21 +18,21 @@ def chain(model):
         List of `(operation, tensor)`, last operation first. It ends at the input, or before an
         operation that joins several tensors.
     """
-    found, tensor = [], model.outputs[0]
+    operations, tensor = [], model.outputs[0]
     while True:
         operation, node, _ = tensor._keras_history
         if isinstance(operation, keras.layers.InputLayer):
-            return found
+            return operations
         inputs = operation._inbound_nodes[node].input_tensors
         if len(inputs) != 1:
-            return found
+            return operations
         (tensor,) = inputs
-        found.append((operation, tensor))
+        operations.append((operation, tensor))
 
 
-def reaches_the_input(model, found):
+def reaches_the_input(model, operations):
     """Returns True if a chain leads from the end of a model to its input without a gap."""
-    return bool(found) and found[-1][1] is model.inputs[0]
+    return bool(operations) and operations[-1][1] is model.inputs[0]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,10 +41,10 @@ class ReceptiveField:
     to `first + (i + 1) * stride - 1`.
 
     Attributes:
-        stride: Steps that an activation stands for.
+        stride: Number of steps that an activation covers.
         first: First step of the first activation.
-        before: Steps before these that it saw.
-        after: Steps after these that it saw.
+        before: Number of earlier steps that an activation also depends on.
+        after: Number of later steps that an activation also depends on.
     """
 
     stride: int = 1
@@ -69,8 +69,8 @@ class ReceptiveField:
             steps: Number of steps of the recording.
 
         Returns:
-            Array of shape `(steps,)` with the same sum; None where so many activations do not
-            cover a recording of so many steps.
+            Array of shape `(steps,)` with the same sum, or None if the activations do not cover a
+            recording of this length.
         """
         starts = self.first + self.stride * np.arange(len(parts))
         rest = steps - starts[-1] - self.stride
@@ -86,9 +86,9 @@ def receptive_field(operations):
     """Computes the receptive field after operations that preserve the order of time.
 
     Args:
-        operations: Layers, the first first. What is no convolution, difference or pooling is taken
-            for one that acts on each step by itself; statistics over the whole recording, such as
-            those of a standardization, are left out.
+        operations: Layers in the order of computation. A layer that is not a convolution,
+            difference or pooling is assumed to act on each step separately. Statistics over the
+            whole recording, such as in a standardization, are ignored.
 
     Returns:
         `ReceptiveField`.

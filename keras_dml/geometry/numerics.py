@@ -34,7 +34,7 @@ def widest(*tensors):
 def mean(x, axis, mask=None, keepdims=False):
     """Computes the mean over one or several axes, of all entries or of those under a mask.
 
-    The dtype is that of `x`. `keras.ops.mean` narrows float64 to float32 on JAX.
+    It keeps the dtype of `x`. `keras.ops.mean` narrows float64 to float32 on JAX.
 
     Args:
         x: Floating-point tensor.

@@ -15,29 +15,29 @@ def distance(model, x, y, *, max_bytes=64 * 2**20):
     """Computes distances between two sets of embeddings by the head of a model. Smaller is closer.
 
     Args:
-        model: A `keras.Model` whose last layer names its `distance`, the name or path of one, or a
-            distance.
+        model: A `keras.Model` whose last layer names its `distance`, the name or path of a saved
+            model, or a distance.
         x: Embeddings, shape `(n, ...)`.
         y: Embeddings of the same model, shape `(m, ...)`.
-        max_bytes: Memory that a block of pairs may take beside the result.
+        max_bytes: Memory in bytes for a block of pairs, without the result.
 
     Returns:
         NumPy array, shape `(n, m)`.
 
     Raises:
         TypeError: If the embeddings are not real numbers.
-        ValueError: If the model names no distance, or the embeddings are not finite, not this
-            model's, or of different models.
+        ValueError: If the model names no distance, or the embeddings are not finite, or are from
+            another model or different models.
     """
     embeddings = {"x": real("`x`", x), "y": real("`y`", y)}
-    for name, given in embeddings.items():
-        _check_finite(name, given)
+    for name, array in embeddings.items():
+        _check_finite(name, array)
     model = reading.loaded(model)
     if isinstance(model, keras.Model):
         metric = head_distance(model)
-        for name, given in embeddings.items():
-            _check_shape(name, given, model)
-            metric.check(name, given, model)
+        for name, array in embeddings.items():
+            _check_shape(name, array, model)
+            metric.check(name, array, model)
     elif callable(model):
         metric = distances.get(model)
     else:
@@ -53,8 +53,11 @@ def head_distance(model):
 
     It warns if the model is compiled with a loss that compares by another distance.
 
+    Args:
+        model: A `keras.Model`.
+
     Raises:
-        ValueError: If the last layer names none.
+        ValueError: If the last layer names no distance.
     """
     if hasattr(model, "distance"):
         return distances.get(model.distance)
@@ -75,7 +78,7 @@ def head_distance(model):
 def _matrix(metric, x, y, max_bytes):
     """Computes all distances block by block. Blocks split rows and columns."""
     pairs = max(1, int(max_bytes // metric.bytes_per_pair(y[:1])))
-    rows = min(max(1, len(x)), math.isqrt(pairs))  # square: the sides, which are copied, stay small
+    rows = min(max(1, len(x)), math.isqrt(pairs))  # square blocks copy least
     columns = pairs // rows
     matrix = None
     for i in range(0, len(x), rows):
@@ -93,15 +96,15 @@ def _check_finite(name, embeddings):
         index = tuple(int(i) for i in np.argwhere(~finite)[0])
         raise ValueError(
             f"`{name}` holds NaN or infinity, first at {index}. Leave such embeddings out, and "
-            "look at the recordings that they are of."
+            "check the recordings that they come from."
         )
 
 
 def _check_shape(name, embeddings, model):
     expected = tuple(getattr(model, "encoder", model).output_shape[1:])
-    found = embeddings.shape[1:]
-    fits = len(found) == len(expected) and all(
-        wanted in (None, size) for size, wanted in zip(found, expected, strict=True)
+    shape = embeddings.shape[1:]
+    fits = len(shape) == len(expected) and all(
+        size in (None, received) for received, size in zip(shape, expected, strict=True)
     )
     if not fits:
         raise ValueError(

@@ -136,7 +136,7 @@ def tla(
     It is the sum of the adversarial cross-entropy, a hinge `D(anchor, positive) - D(anchor,
     negative) + margin` with `D = 1 - |cos|`, and the squares of the three vectors, averaged over
     dimensions. Anchors are adversarial, positives and negatives the clean examples of `tla_pairs`.
-    In a batch of one class there is no hinge.
+    In a batch of one class the hinge is omitted.
 
     Args:
         labels: Class ids, integers, shape `(batch,)`.

@@ -17,7 +17,7 @@ def as_recordings(x):
 
     Raises:
         TypeError: If a recording does not hold real numbers.
-        ValueError: If there is no recording, or a recording has a wrong rank, no values, another
+        ValueError: If `x` is empty, or a recording has a wrong rank, no values, another
             number of channels, or NaN or infinite values. The message names its index.
     """
     if hasattr(x, "__array__"):
@@ -51,7 +51,7 @@ def as_examples(x):
 
     Raises:
         TypeError: If the examples do not hold real numbers.
-        ValueError: If there is no example, `x` has only one axis, or an example has NaN or infinite
+        ValueError: If `x` is empty or has only one axis, or an example has NaN or infinite
             values. The message names its index.
     """
     x = real("`x`", x)

@@ -106,7 +106,7 @@ IMPOSSIBLE = {
     "NaN": (dict(x=np.full((15, 2, 3, 1), np.nan)), "holds NaN or infinite"),
     "one axis": (dict(x=np.zeros(15)), r"shape \(examples, ...\).* Received shape \(15,\)"),
     "no examples": (dict(x=np.zeros((0, 4)), y=[]), "at least one"),
-    "fewer ids": (dict(y=list("aabb")), "`y` has 4 ids"),
+    "fewer ids": (dict(y=list("aabb")), "Received 4 ids"),
     "labels": (dict(labels="global"), "`labels` must be one of .*'episode'"),
     "augment": (dict(augment=lambda batch, rng: batch[:3]), "all 8 rows in order"),
 }

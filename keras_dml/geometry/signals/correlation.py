@@ -58,7 +58,7 @@ def check_lags(lags):
     """Checks lags, and returns them as a tuple of integers.
 
     Raises:
-        ValueError: If there is no lag, or a lag is negative, not a whole number or a repetition.
+        ValueError: If `lags` is empty, or a lag is negative, not a whole number or a repetition.
     """
     values = list(lags) if isinstance(lags, Iterable) else []
     whole = [isinstance(lag, numbers.Integral) and not isinstance(lag, bool) for lag in values]
