@@ -4,10 +4,12 @@ import dataclasses
 import math
 import numbers
 import warnings
+from typing import Any
 
 import numpy as np
 
 from keras_dml._arrays import real, whole
+from keras_dml._typing import Recordings
 
 # Walks, EEG trials, motions and vowels of people not trained on are within a factor of 1.31 of the
 # training range, in the median channel of a unit. Walks in m/s^2 instead of g are beyond 2.1.
@@ -40,12 +42,12 @@ class Contract:
         ValueError: If an attribute is impossible, or does not fit the channels.
     """
 
-    channels: tuple
-    units: tuple
+    channels: tuple[str, ...]
+    units: tuple[str, ...]
     rate_hz: float | None = None
     min_steps: int = 1
     max_steps: int | None = None
-    stddev_range: tuple | None = None
+    stddev_range: tuple[tuple[float, float], ...] | None = None
 
     def __post_init__(self):
         channels = _texts("channels", self.channels)
@@ -69,7 +71,7 @@ class Contract:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
 
-    def measured(self, recordings):
+    def measured(self, recordings: Recordings) -> "Contract":
         """Returns the contract with the magnitudes of training recordings.
 
         Args:
@@ -91,7 +93,7 @@ class Contract:
         ]
         return dataclasses.replace(self, stddev_range=ranges)
 
-    def check_rate(self, rate_hz):
+    def check_rate(self, rate_hz: float) -> None:
         """Checks that recordings have the rate of the contract.
 
         Raises:
@@ -103,7 +105,7 @@ class Contract:
                 "Resample the recordings, for example by `scipy.signal.resample_poly`."
             )
 
-    def check(self, i, signal, takes_padding=False):
+    def check(self, i: int, signal: np.ndarray, takes_padding: bool = False) -> None:
         """Checks that a recording has an allowed length and is not padded with zeros.
 
         Args:
@@ -136,7 +138,7 @@ class Contract:
                 "lengths as a list."
             )
 
-    def warn_of_magnitudes(self, signals):
+    def warn_of_magnitudes(self, signals: Recordings) -> None:
         """Warns if most recordings have another magnitude than the training recordings.
 
         The standard deviation of each channel is compared with its range in training. The median is
@@ -175,14 +177,14 @@ class Contract:
             stacklevel=6,
         )
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, Any]:
         """Returns the attributes by name, as lists and numbers that JSON can hold."""
         lists = {"channels": list(self.channels), "units": list(self.units)}
         if self.stddev_range is not None:
             lists["stddev_range"] = [list(pair) for pair in self.stddev_range]
         return {**vars(self), **lists}
 
-    def named_channels(self):
+    def named_channels(self) -> str:
         """Returns the number and the names of the channels, such as `6: LAX, LAY, LAZ, LRX, LRY,
         LRZ`."""
         return f"{len(self.channels)}: {_abbreviated(self.channels)}"

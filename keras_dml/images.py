@@ -3,17 +3,18 @@
 import numpy as np
 
 from keras_dml._arrays import real
+from keras_dml._typing import ArrayLike
 
 IMAGE_CHANNELS = (1, 3, 4)  # gray, RGB, RGB with transparency
 
 
-def are_images(shape):
+def are_images(shape: tuple[int | None, ...]) -> bool:
     """Returns True if inputs of a shape, without the batch axis, are images with values in [0,
     1]."""
     return len(shape) == 3 and shape[-1] in IMAGE_CHANNELS
 
 
-def check_images(images, shape):
+def check_images(images: ArrayLike, shape: tuple[int | None, ...]) -> None:
     """Checks that images have the size that a model takes, and hold floats in [0, 1].
 
     Feature maps, which have other numbers of channels than images, may hold any finite numbers.

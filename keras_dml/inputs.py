@@ -9,6 +9,7 @@ import numpy as np
 
 from keras_dml._arrays import real
 from keras_dml._backend import keras
+from keras_dml._typing import ArrayLike, Recordings
 from keras_dml.contract import Contract
 from keras_dml.images import check_images
 
@@ -17,7 +18,7 @@ ASYMMETRY = 1e-3  # of the largest entry; a larger asymmetry is not rounding
 _DECLARED = weakref.WeakKeyDictionary()  # contracts of models without a layer `InputContract`
 
 
-def of(model):
+def of(model: keras.Model) -> "Signals | Matrices | Images":
     """Returns the kind of input of a model, which checks and batches inputs.
 
     Args:
@@ -43,13 +44,13 @@ def of(model):
     return Matrices(model) if _begins_with_matrices(model) else Signals(model)
 
 
-def encoder(model):
+def encoder(model: keras.Model) -> keras.Model:
     """Returns the part of a model that computes embeddings, which is the model itself unless it is
     a classifier or a trainer."""
     return getattr(model, "encoder", model)
 
 
-def declare(model, contract):
+def declare(model: keras.Model, contract: Contract) -> None:
     """Sets the contract of a model that has no layer `InputContract`, such as the one on its card.
 
     Args:
@@ -74,7 +75,7 @@ class _Input:
 
     name, axes, arguments = None, None, ()
 
-    def __init__(self, model):
+    def __init__(self, model: keras.Model) -> None:
         self.model = model
         self.shape = tuple(model.inputs[0].shape[1:])
         carried = (getattr(layer, "contract", None) for layer in model._flatten_layers())
@@ -84,7 +85,7 @@ class _Input:
             getattr(layer, "ignores_zeros", False) for layer in model._flatten_layers()
         )
 
-    def read(self, recordings):
+    def read(self, recordings: ArrayLike | Recordings) -> list[np.ndarray]:
         """Checks inputs of the model, and returns them as float32 arrays.
 
         Args:
@@ -107,7 +108,7 @@ class _Input:
         self._check(arrays, recordings)
         return arrays
 
-    def check_rate(self, rate_hz):
+    def check_rate(self, rate_hz: float) -> None:
         """Checks that recordings have the rate of the model.
 
         Raises:
@@ -132,16 +133,16 @@ class _Input:
                 "the recordings, for example by `scipy.signal.resample_poly`."
             )
 
-    def one(self, array):
+    def one(self, array: np.ndarray) -> dict[str, np.ndarray]:
         """Returns the arguments of an exported function for a batch of one input, by name."""
         return self.batch([array])
 
-    def batch(self, arrays):
+    def batch(self, arrays: list[np.ndarray]) -> dict[str, np.ndarray]:
         """Returns the arguments of an exported function for a batch, by name."""
         (name,) = self.arguments
         return {name: np.stack(arrays).astype(np.float32)}
 
-    def length(self, array):
+    def length(self, array: np.ndarray) -> int | None:
         """Returns the number of steps of a recording or rows of a matrix; None for an image."""
         return len(array)
 
@@ -152,7 +153,7 @@ class Signals(_Input):
     name, axes, arguments = "Recording", "(time, channels)", ("signal", "length")
 
     @property
-    def has_any_length(self):
+    def has_any_length(self) -> bool:
         """True if the model takes recordings of any number of steps."""
         return self.shape[0] is None
 
@@ -192,10 +193,10 @@ class Signals(_Input):
         if self.contract is not None:
             self.contract.check(i, signal, self.ignores_zeros)
 
-    def one(self, signal):
+    def one(self, signal: np.ndarray) -> dict[str, np.ndarray]:
         return {"signal": signal[None], "length": np.array(len(signal), np.int32)}
 
-    def batch(self, signals, steps=None):
+    def batch(self, signals: list[np.ndarray], steps: int | None = None) -> dict[str, np.ndarray]:
         """Returns the arguments of an exported function for recordings of several lengths, by name.
 
         Args:
@@ -250,7 +251,7 @@ class Images(_Input):
     def _check(self, _, images):
         check_images(images, self.shape)  # before conversion to float32, so that bytes are refused
 
-    def length(self, array):
+    def length(self, array: np.ndarray) -> None:
         return None
 
 

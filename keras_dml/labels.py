@@ -4,9 +4,10 @@ import numpy as np
 
 from keras_dml._arrays import real
 from keras_dml._backend import keras, ops
+from keras_dml._typing import ArrayLike, Tensor
 
 
-def numeric_labels(labels):
+def numeric_labels(labels: ArrayLike | Tensor) -> Tensor:
     """Returns labels as an array of numbers; a tensor is returned unchanged.
 
     Raises:
@@ -21,7 +22,7 @@ def numeric_labels(labels):
     return labels if ops.is_tensor(labels) else real("`labels`", labels)
 
 
-def column_of(labels):
+def column_of(labels: ArrayLike | Tensor) -> Tensor:
     """Returns labels of shape `(rows, 1)` as `(rows,)`, and others unchanged.
 
     Args:
@@ -30,7 +31,7 @@ def column_of(labels):
     return labels[:, 0] if len(labels.shape) == 2 and labels.shape[1] == 1 else labels
 
 
-def checked_labels(labels, rows, classes):
+def checked_labels(labels: ArrayLike | Tensor, rows: int, classes: int) -> np.ndarray:
     """Returns labels as an array of known class ids, one per row.
 
     Args:

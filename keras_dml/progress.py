@@ -2,6 +2,8 @@
 
 import sys
 import time
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -17,7 +19,7 @@ from rich.text import Text
 SECONDS_BETWEEN_LINES = 10.0
 
 
-def track(iterable, description, total=None):
+def track(iterable: Iterable[Any], description: str, total: int | None = None) -> Iterator[Any]:
     """Yields the items of an iterable and shows progress on stderr.
 
     On a terminal it shows a bar with count, rate and time left. Otherwise it prints one line every

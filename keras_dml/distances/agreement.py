@@ -4,11 +4,12 @@ import warnings
 
 import numpy as np
 
-from keras_dml._backend import marks
+from keras_dml._backend import keras, marks
+from keras_dml._typing import Tensor
 from keras_dml.distances.base import Custom, Distance
 
 
-def mark(embeddings, head):
+def mark(embeddings: Tensor, head: keras.layers.Layer) -> Tensor:
     """Attaches the head's name and distance to its embeddings, for `warn_of_another`.
 
     Args:
@@ -22,7 +23,7 @@ def mark(embeddings, head):
     return embeddings
 
 
-def warn_of_another(loss, embeddings):
+def warn_of_another(loss: keras.losses.Loss, embeddings: Tensor) -> None:
     """Warns if the head that computed embeddings has another distance than the loss.
 
     The network is then trained for one distance, while `keras_dml.distance`, galleries and exports
@@ -38,7 +39,7 @@ def warn_of_another(loss, embeddings):
         warn_if_different(loss, *head)
 
 
-def warn_if_different(loss, head, distance):
+def warn_if_different(loss: keras.losses.Loss, head: str, distance: Distance) -> None:
     """Warns if a loss has another distance than the head of its model.
 
     Args:

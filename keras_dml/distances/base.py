@@ -1,14 +1,18 @@
 """Base class of distances, and the registry of their names."""
 
 import difflib
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
 from keras_dml._arrays import real
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 
 __all__ = ["Distance", "declared", "get", "names", "register", "serialize"]
 PACKAGE = "keras_dml"
+Kind = TypeVar("Kind", bound=type)  # a class, which `register` returns
 _NAMES = {}
 
 
@@ -65,10 +69,10 @@ class Distance:
         if measures and "squared" not in vars(cls):
             cls.squared = Distance.squared
 
-    def __call__(self, x, y):
+    def __call__(self, x: Tensor, y: Tensor) -> Tensor:
         return self.pairwise(*self.checked(x, y))
 
-    def pairwise(self, x, y):
+    def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
         """Computes all distances between checked embeddings.
 
         Args:
@@ -80,23 +84,23 @@ class Distance:
         """
         raise NotImplementedError(_unwritten(type(self)))
 
-    def on_device(self, x, y):
+    def on_device(self, x: Tensor, y: Tensor) -> Tensor:
         """Computes all distances as an exported file does, `(n, ...)` and `(m, ...)` to `(n, m)`.
 
         Override it if `pairwise` needs an operator that devices do not have.
         """
         return self(x, y)
 
-    def squared(self, x, y):
+    def squared(self, x: Tensor, y: Tensor) -> Tensor:
         """Computes all squared distances, shape `(n, m)`, in the square of the unit."""
         return ops.square(self(x, y))
 
     @property
-    def has_cheap_square(self):
+    def has_cheap_square(self) -> bool:
         """True if `squared` does not compute the root of the distance."""
         return type(self).squared is not Distance.squared
 
-    def checked(self, x, y):
+    def checked(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Checks ranks and sizes of two sets of embeddings, and returns them as tensors.
 
         Raises:
@@ -107,7 +111,7 @@ class Distance:
             self._check_shapes(x, y)
         return x, y
 
-    def check(self, name, embeddings, owner=None):
+    def check(self, name: str, embeddings: np.ndarray, owner: keras.Model | None = None) -> None:
         """Checks the values of embeddings, beyond their shape.
 
         Args:
@@ -119,7 +123,7 @@ class Distance:
             ValueError: If the embeddings are invalid, or from another model.
         """
 
-    def check_same(self, embeddings, expected):
+    def check_same(self, embeddings: np.ndarray, expected: np.ndarray) -> None:
         """Checks that embeddings of an exported file are comparable with embeddings of the model.
 
         Args:
@@ -130,7 +134,7 @@ class Distance:
             ValueError: If they are not comparable.
         """
 
-    def degenerate(self, like):
+    def degenerate(self, like: np.ndarray) -> np.ndarray:
         """Returns a valid embedding for which the distance is hardest to compute: zeros.
 
         Exports compare the file with Keras on this embedding, and galleries on a server derive the
@@ -145,7 +149,7 @@ class Distance:
         """
         return np.zeros_like(like)
 
-    def bytes_per_pair(self, embedding):
+    def bytes_per_pair(self, embedding: np.ndarray) -> int:
         """Returns the memory in bytes that a pair takes in `pairwise`, without the result.
 
         Args:
@@ -153,7 +157,7 @@ class Distance:
         """
         return max(1, embedding.nbytes)
 
-    def ranking(self, gallery):
+    def ranking(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
         """Returns a NumPy function whose values rank the gallery like the distance, or None.
 
         Args:
@@ -163,7 +167,7 @@ class Distance:
             A function from queries `(n, ...)` to float64 `(n, m)`, or None.
         """
 
-    def index_vectors(self, embeddings):
+    def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
         """Returns vectors by which the index of a database ranks embeddings almost as the distance
         does, or None.
 
@@ -175,7 +179,7 @@ class Distance:
             distance has no such vectors.
         """
 
-    def lower_bounds(self, gallery):
+    def lower_bounds(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
         """Returns a NumPy function that computes cheap lower bounds of the distances to `gallery`,
         up to rounding, or None if the distance has no such bounds.
 
@@ -186,7 +190,7 @@ class Distance:
             A function from queries `(n, ...)` to `(n, m)`, or None.
         """
 
-    def mean_points(self, embeddings):
+    def mean_points(self, embeddings: np.ndarray) -> np.ndarray:
         """Returns points whose average is the mean of embeddings in the geometry of the distance.
 
         Only distances with `has_mean` have such points. Since the mean is an average, an embedding
@@ -200,7 +204,7 @@ class Distance:
         """
         raise NotImplementedError(f"{type(self).__name__} has no mean of embeddings.")
 
-    def from_mean_point(self, point):
+    def from_mean_point(self, point: np.ndarray) -> np.ndarray:
         """Returns the embedding of a point, the inverse of `mean_points`.
 
         Args:
@@ -211,7 +215,7 @@ class Distance:
         """
         raise NotImplementedError(f"{type(self).__name__} has no mean of embeddings.")
 
-    def difference(self, x, y):
+    def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
         """Returns an array whose Euclidean (Frobenius) norm is the distance of two embeddings.
 
         Explanations divide the distance among the squared entries.
@@ -224,7 +228,7 @@ class Distance:
             NumPy array, float64, or None if the distance is not such a norm.
         """
 
-    def segment_parts(self, x, y):
+    def segment_parts(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
         """Returns the parts of a distance of two quantile embeddings, by filter and segment.
 
         Args:
@@ -236,7 +240,7 @@ class Distance:
             distance is not such a sum.
         """
 
-    def activation_parts(self, x, y, count):
+    def activation_parts(self, x: np.ndarray, y: np.ndarray, count: int) -> np.ndarray | None:
         """Returns the parts of the distance that the activations behind a quantile embedding carry.
 
         Only distances with `segment_parts` have such parts.
@@ -251,11 +255,11 @@ class Distance:
             to half the distance.
         """
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict[str, Any]) -> "Distance":
         return cls(**config)
 
     def _check_shapes(self, x, y):
@@ -283,19 +287,19 @@ class Custom(Distance):
 
     rank = None
 
-    def __init__(self, function):
+    def __init__(self, function: Callable | dict[str, Any]) -> None:
         if isinstance(function, dict):
             function = keras.saving.deserialize_keras_object(function)
         self.function = function
 
-    def __call__(self, x, y):
+    def __call__(self, x: Tensor, y: Tensor) -> Tensor:
         return self.function(x, y)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {"function": keras.saving.serialize_keras_object(self.function)}
 
 
-def register(name):
+def register(name: str) -> Callable[[Kind], Kind]:
     """Class decorator that registers a `Distance` by name, for `get` and saved models.
 
     A name belongs to one class. A class with the same module and qualified name counts as the same
@@ -379,13 +383,13 @@ def _unwritten(kind):
     )
 
 
-def names():
+def names() -> list[str]:
     """Returns the names that `get` takes, sorted, which are all registered distances except learned
     ones."""
     return sorted(name for name, kind in _NAMES.items() if not kind.is_learned)
 
 
-def declared(name):
+def declared(name: str) -> type[Distance]:
     """Returns the class of a registered distance, with the attributes that it declares.
 
     Args:
@@ -404,7 +408,7 @@ def declared(name):
     raise ValueError(f"Unknown distance {name!r}. Known: {', '.join(names())}.{hint}")
 
 
-def get(identifier):
+def get(identifier: str | dict[str, Any] | Distance | Callable) -> Distance:
     """Returns the distance of a name, or the object itself.
 
     Args:
@@ -444,7 +448,7 @@ def get(identifier):
     )
 
 
-def serialize(distance):
+def serialize(distance: Distance) -> dict[str, Any]:
     """Returns the serialized form of a distance for `get_config`, which `get` reads."""
     return keras.saving.serialize_keras_object(distance)
 

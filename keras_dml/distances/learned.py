@@ -1,5 +1,11 @@
 """Learned similarities as distances."""
 
+from typing import Any
+
+import numpy as np
+
+from keras_dml._backend import keras
+from keras_dml._typing import Tensor
 from keras_dml.distances.base import Distance, register
 from keras_dml.distances.vector import Cosine
 
@@ -20,23 +26,23 @@ class NegativeSimilarity(Distance):
     is_zero_at_itself = False
     is_learned = True
 
-    def __init__(self, layer):
+    def __init__(self, layer: keras.layers.Layer) -> None:
         self.layer = layer
 
     @property
-    def weights(self):
+    def weights(self) -> list[keras.Variable]:
         return self.layer.weights
 
-    def pairwise(self, x, y):
+    def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
         return -self.layer(x, y, training=False)
 
-    def index_vectors(self, embeddings):
+    def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
         """Returns vectors that find candidates by the cosine. How good the candidates are depends
         on the similarity."""
         return Cosine().index_vectors(embeddings)
 
-    def bytes_per_pair(self, embedding):
+    def bytes_per_pair(self, embedding: np.ndarray) -> int:
         return 4  # hidden units of pairs are not stored
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {"symmetry": self.layer.symmetry}

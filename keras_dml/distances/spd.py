@@ -1,9 +1,12 @@
 """Distances of symmetric positive definite (SPD) matrices."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from keras_dml._backend import ops
 from keras_dml._backend.values import concrete
+from keras_dml._typing import Tensor
 from keras_dml.distances import _rows
 from keras_dml.distances.base import Distance, register
 from keras_dml.geometry import spd
@@ -31,7 +34,7 @@ class SPDDistance(Distance):
     device_distance = "log_euclidean"
     needs_definite = False
 
-    def __call__(self, x, y):
+    def __call__(self, x: Tensor, y: Tensor) -> Tensor:
         x, y = self.checked(x, y)
         distances = self.pairwise(x, y)
         values = concrete(distances)
@@ -40,11 +43,11 @@ class SPDDistance(Distance):
             _check_definite("y", concrete(y))
         return distances
 
-    def degenerate(self, like):
+    def degenerate(self, like: np.ndarray) -> np.ndarray:
         """Returns the identity, because the zero matrix is not definite."""
         return np.eye(like.shape[-1], dtype=like.dtype)
 
-    def index_vectors(self, embeddings):
+    def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
         """Returns logarithms as vectors, whose Euclidean distance is the log-Euclidean one."""
         embeddings = ops.convert_to_numpy(embeddings)
         vectors = ops.convert_to_numpy(spd.vectorize(logarithm(embeddings)))
@@ -63,14 +66,14 @@ class AffineInvariant(SPDDistance):
 
     needs_definite = True
 
-    def pairwise(self, x, y):
+    def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
         return spd.affine_invariant_pairwise(x, y)
 
-    def lower_bounds(self, gallery):
+    def lower_bounds(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
         """Returns a function for the log-Euclidean distance, which is never larger."""
         return LogEuclidean().lower_bounds(gallery)
 
-    def difference(self, x, y):
+    def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
         return affine_invariant_difference(x, y)
 
 
@@ -84,10 +87,10 @@ class LogEuclidean(SPDDistance):
 
     has_mean = True
 
-    def pairwise(self, x, y):
+    def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
         return spd.log_euclidean_pairwise(x, y)
 
-    def lower_bounds(self, gallery):
+    def lower_bounds(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
         """Returns a function for the distance itself, which computes the logarithms of the gallery
         once."""
         vectors = self.index_vectors(gallery)
@@ -95,14 +98,14 @@ class LogEuclidean(SPDDistance):
             [_rows.l2(vectors, query) for query in self.index_vectors(queries)]
         )
 
-    def mean_points(self, embeddings):
+    def mean_points(self, embeddings: np.ndarray) -> np.ndarray:
         """Returns matrix logarithms: the mean is the log-Euclidean one."""
         return logarithm(embeddings)
 
-    def from_mean_point(self, point):
+    def from_mean_point(self, point: np.ndarray) -> np.ndarray:
         return spectral(np.exp, point)
 
-    def difference(self, x, y):
+    def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
         return log_euclidean_difference(x, y)
 
 
@@ -117,7 +120,7 @@ class Stein(SPDDistance):
 
     needs_definite = True
 
-    def pairwise(self, x, y):
+    def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
         return spd.stein_pairwise(x, y)
 
 
@@ -133,10 +136,10 @@ class BuresWasserstein(SPDDistance):
     device_distance = None
     device_tolerance = 2e-3
 
-    def pairwise(self, x, y):
+    def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
         return spd.bures_wasserstein_pairwise(x, y)
 
-    def on_device(self, x, y):
+    def on_device(self, x: Tensor, y: Tensor) -> Tensor:
         return spd.bures_wasserstein_by_polynomials(*self.checked(x, y))
 
 

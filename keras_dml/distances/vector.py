@@ -1,7 +1,10 @@
 """Distances of vectors."""
 
+from collections.abc import Callable
+
 import numpy as np
 
+from keras_dml._typing import Tensor
 from keras_dml.distances.base import Distance, register
 from keras_dml.geometry import vector
 
@@ -16,22 +19,22 @@ class Cosine(Distance):
     is_zero_at_itself = False
     has_mean = True
 
-    def pairwise(self, x, y):
+    def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
         return -vector.cosine(x, y)
 
-    def ranking(self, gallery):
+    def ranking(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
         entries = _unit(gallery).T
         return lambda queries: -_unit(queries) @ entries
 
-    def index_vectors(self, embeddings):
+    def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
         """Returns vectors of length 1, whose Euclidean distance falls as the cosine rises."""
         return _unit(embeddings)
 
-    def mean_points(self, embeddings):
+    def mean_points(self, embeddings: np.ndarray) -> np.ndarray:
         """Returns vectors of length 1, so that the mean is the mean direction."""
         return _unit(embeddings)
 
-    def from_mean_point(self, point):
+    def from_mean_point(self, point: np.ndarray) -> np.ndarray:
         return point
 
 
@@ -44,14 +47,14 @@ class Euclidean(Distance):
 
     has_mean = True
 
-    def pairwise(self, x, y):
+    def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
         return vector.euclidean(x, y)
 
-    def squared(self, x, y):
+    def squared(self, x: Tensor, y: Tensor) -> Tensor:
         """Computes all squared distances, without a root."""
         return vector.squared_euclidean(*self.checked(x, y))
 
-    def ranking(self, gallery):
+    def ranking(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
         """Returns a function for |y|^2 - 2 x.y, the squared distance minus |x|^2, which is equal
         for all entries."""
         origin = gallery[:1].astype(np.float64)  # so that a large offset loses no digits
@@ -65,16 +68,16 @@ class Euclidean(Distance):
 
         return distances
 
-    def index_vectors(self, embeddings):
+    def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
         return embeddings
 
-    def mean_points(self, embeddings):
+    def mean_points(self, embeddings: np.ndarray) -> np.ndarray:
         return embeddings.astype(np.float64)
 
-    def from_mean_point(self, point):
+    def from_mean_point(self, point: np.ndarray) -> np.ndarray:
         return point
 
-    def difference(self, x, y):
+    def difference(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
         return y.astype(np.float64) - x.astype(np.float64)
 
 

@@ -1,9 +1,13 @@
 """Wasserstein distance of quantile embeddings."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from keras_dml._backend import ops
+from keras_dml._backend import keras, ops
 from keras_dml._backend.values import concrete
+from keras_dml._typing import Tensor
 from keras_dml.distances import _rows
 from keras_dml.distances.base import Distance, register
 from keras_dml.geometry.numerics import wide
@@ -33,22 +37,22 @@ class Wasserstein(Distance):
     embeddings = "quantile embeddings, shape (batch, filters + 1, knots)"
     index_metric = "l1"
 
-    def __init__(self, p=1):
+    def __init__(self, p: float = 1) -> None:
         wasserstein.check_order(p)
         self.p = p
 
     @property
-    def has_mean(self):
+    def has_mean(self) -> bool:
         """True for order 2, for which the barycenter is an average of quantile functions."""
         return self.p == 2
 
-    def pairwise(self, x, y):
+    def pairwise(self, x: Tensor, y: Tensor) -> Tensor:
         _check_same_knots(x, y)
         if 0 in (x.shape[0], y.shape[0]):
             return ops.zeros((x.shape[0], y.shape[0]), wide(x.dtype))
         return wasserstein.pairwise(x[:, :-1], y[:, :-1], x[0, -1], self.p)
 
-    def check(self, name, embeddings, owner=None):
+    def check(self, name: str, embeddings: np.ndarray, owner: keras.Model | None = None) -> None:
         knots = embeddings[:, -1].astype(np.float64)
         falling = (np.diff(knots, axis=1) <= 0).any(axis=1)
         if falling.any():
@@ -66,21 +70,21 @@ class Wasserstein(Distance):
                     f"knots are not those of {owner.name!r}. Embed both sides with one model."
                 )
 
-    def check_same(self, embeddings, expected):
+    def check_same(self, embeddings: np.ndarray, expected: np.ndarray) -> None:
         error = np.abs(embeddings[:, -1] - expected[:, -1]).max()
         if error > SAME_KNOTS:
             raise ValueError(f"its knots are off by {error:.2g}, more than {SAME_KNOTS}")
 
-    def degenerate(self, like):
+    def degenerate(self, like: np.ndarray) -> np.ndarray:
         """Returns a constant quantile function at the knots of the given embedding."""
         return np.concatenate([np.zeros_like(like[:-1]), like[-1:]])
 
-    def index_vectors(self, embeddings):
+    def index_vectors(self, embeddings: np.ndarray) -> np.ndarray | None:
         """Returns the values times the trapezoid weights of their knots, whose L1 distance is the
         upper bound of `geometry.quantile.wasserstein.bounds`."""
         return _weighted(embeddings).reshape(len(embeddings), -1)
 
-    def lower_bounds(self, gallery):
+    def lower_bounds(self, gallery: np.ndarray) -> Callable[[np.ndarray], np.ndarray] | None:
         """Returns a function for the lower bound of `geometry.quantile.wasserstein.bounds`. It
         holds for any order, because a power mean is at least the mean."""
         values = _weighted(gallery)
@@ -94,19 +98,19 @@ class Wasserstein(Distance):
 
         return bounds
 
-    def mean_points(self, embeddings):
+    def mean_points(self, embeddings: np.ndarray) -> np.ndarray:
         return embeddings.astype(np.float64)
 
-    def from_mean_point(self, point):
+    def from_mean_point(self, point: np.ndarray) -> np.ndarray:
         return point
 
-    def segment_parts(self, x, y):
+    def segment_parts(self, x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
         return plan.segment_parts(x[:-1], y[:-1], x[-1], self.p)
 
-    def activation_parts(self, x, y, count):
+    def activation_parts(self, x: np.ndarray, y: np.ndarray, count: int) -> np.ndarray | None:
         return plan.rank_parts(x[:-1], y[:-1], x[-1], count, self.p)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {"p": self.p}
 
 

@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 
 from keras_dml import inference, inputs
-from keras_dml._backend import ops
+from keras_dml._backend import keras, ops
+from keras_dml._typing import ArrayLike, Path
 from keras_dml.explanations import _matrices, _occlusion, _quantile
 from keras_dml.explanations._result import Explanation
 from keras_dml.geometry import spd
@@ -13,7 +14,7 @@ from keras_dml.layers import TangentMap, TangentVector
 from keras_dml.zoo import reading
 
 
-def explain(model, a, b) -> Explanation:
+def explain(model: keras.Model | Path, a: ArrayLike, b: ArrayLike) -> Explanation:
     """Explains the distance of two recordings by moments, channels or regions.
 
     Some distances are sums of parts that come from moments or channels:
@@ -72,7 +73,9 @@ def explain(model, a, b) -> Explanation:
     return _between(model, dict(zip("ab", z, strict=True)), {"a": a, "b": b})
 
 
-def explain_nearest(model, recording, embeddings) -> Explanation:
+def explain_nearest(
+    model: keras.Model | Path, recording: ArrayLike, embeddings: np.ndarray
+) -> Explanation:
     """Explains the distance of a recording to the nearest of several embeddings, whose recordings
     were not stored.
 

@@ -5,10 +5,11 @@ import dataclasses
 import numpy as np
 
 from keras_dml._backend import keras
+from keras_dml._typing import Tensor
 from keras_dml.layers import FirstDifference, MaskedAveragePooling1D
 
 
-def chain(model):
+def chain(model: keras.Model) -> list[tuple[keras.Operation, Tensor]]:
     """Lists the operations of a model from its end on, each with its input tensor.
 
     Args:
@@ -30,7 +31,7 @@ def chain(model):
         operations.append((operation, tensor))
 
 
-def reaches_the_input(model, operations):
+def reaches_the_input(model: keras.Model, operations: list[tuple[keras.Operation, Tensor]]) -> bool:
     """Returns True if a chain leads from the end of a model to its input without a gap."""
     return bool(operations) and operations[-1][1] is model.inputs[0]
 
@@ -52,7 +53,9 @@ class ReceptiveField:
     before: int = 0
     after: int = 0
 
-    def then(self, stride=1, first=0, before=0, after=0):
+    def then(
+        self, stride: int = 1, first: int = 0, before: int = 0, after: int = 0
+    ) -> "ReceptiveField":
         """Returns the receptive field after a further operation."""
         return ReceptiveField(
             self.stride * stride,
@@ -61,7 +64,7 @@ class ReceptiveField:
             self.after + self.stride * after,
         )
 
-    def spread(self, parts, steps):
+    def spread(self, parts: np.ndarray, steps: int) -> np.ndarray | None:
         """Distributes the parts of activations evenly over the steps that each activation covers.
 
         Args:
@@ -82,7 +85,7 @@ class ReceptiveField:
         return spread
 
 
-def receptive_field(operations):
+def receptive_field(operations: list[keras.Operation]) -> ReceptiveField:
     """Computes the receptive field after operations that preserve the order of time.
 
     Args:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from keras_dml import inputs
-from keras_dml._backend import ops
+from keras_dml._backend import keras, ops
 from keras_dml.explanations import _graph
 from keras_dml.explanations._result import Explanation
 from keras_dml.layers import (
@@ -37,7 +37,7 @@ CHANNELS = (
 )
 
 
-def explain_difference(model, difference):
+def explain_difference(model: keras.Model, difference: np.ndarray) -> Explanation | None:
     """Explains a distance that is the norm of a symmetric matrix.
 
     Maps `W'XW` with orthonormal columns W are inverted, because `W D W'` has the same norm as D.

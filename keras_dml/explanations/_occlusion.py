@@ -8,7 +8,8 @@ import numpy as np
 
 from keras_dml import inference, inputs
 from keras_dml import progress as bars
-from keras_dml._backend import ops
+from keras_dml._backend import keras, ops
+from keras_dml._typing import ArrayLike
 from keras_dml.explanations._result import Explanation, Timeline
 from keras_dml.zoo import reading
 
@@ -25,7 +26,9 @@ ROWS = "Each channel was made uncorrelated with the others."
 ALONE = "Only one was replaced at a time, so the changes do not sum to the distance."
 
 
-def explain_by_occlusion(model, embeddings, recordings):
+def explain_by_occlusion(
+    model: keras.Model, embeddings: dict[str, np.ndarray], recordings: dict[str, ArrayLike]
+) -> Explanation:
     """Explains a distance by occlusion (Zeiler2014).
 
     A moment or a region is replaced by the mean of the recording. The span with the largest change

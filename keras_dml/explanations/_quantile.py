@@ -7,6 +7,8 @@ import numpy as np
 
 from keras_dml import inputs
 from keras_dml._backend import keras, ops
+from keras_dml._typing import ArrayLike
+from keras_dml.distances import Distance
 from keras_dml.explanations import _graph
 from keras_dml.explanations._result import Explanation, Timeline
 from keras_dml.layers import QuantileLayer
@@ -23,7 +25,13 @@ WHOLE = (
 )
 
 
-def explain_segments(model, distance, parts, embeddings, recordings):
+def explain_segments(
+    model: keras.Model,
+    distance: Distance,
+    parts: np.ndarray,
+    embeddings: dict[str, np.ndarray],
+    recordings: dict[str, ArrayLike],
+) -> Explanation:
     """Explains a distance of quantile embeddings by segments and by the steps of recordings.
 
     Args:

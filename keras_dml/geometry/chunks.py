@@ -2,11 +2,15 @@
 pairs."""
 
 import math
+from collections.abc import Callable
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 
 
-def rows_per_block(x, y, max_bytes, numbers=None):
+def rows_per_block(
+    x: Tensor, y: Tensor, max_bytes: float, numbers: int | None = None
+) -> int | Tensor | None:
     """Computes how many rows of `x`, paired with all rows of `y`, fit `max_bytes`. Returns None if
     all rows fit.
 
@@ -26,7 +30,7 @@ def rows_per_block(x, y, max_bytes, numbers=None):
     return ops.maximum(1, ops.minimum(n, max_bytes // ops.maximum(row, 1)))
 
 
-def in_blocks(x, rows):
+def in_blocks(x: Tensor, rows: int | Tensor) -> Tensor:
     """Reshapes `(n, ...)` to at least one block `(blocks, rows, ...)`, and pads the last block with
     zeros."""
     n = ops.shape(x)[0]
@@ -36,12 +40,12 @@ def in_blocks(x, rows):
     return ops.reshape(ops.pad(x, missing), (count, rows, *ops.shape(x)[1:]))
 
 
-def joined(blocks, n):
+def joined(blocks: Tensor, n: int | Tensor) -> Tensor:
     """Joins blocks `(blocks, rows, ...)` to their first `n` rows, the inverse of `in_blocks`."""
     return ops.reshape(blocks, (-1, *ops.shape(blocks)[2:]))[:n]
 
 
-def map_rows(function, rows, x, *arguments):
+def map_rows(function: Callable, rows: int | Tensor, x: Tensor, *arguments: Tensor) -> Tensor:
     """Computes `function(block, *arguments)` on blocks of rows, and joins the results. The backward
     pass computes intermediate values again.
 

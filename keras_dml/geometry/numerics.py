@@ -3,9 +3,10 @@
 import math
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 
 
-def wide(dtype):
+def wide(dtype: str) -> str:
     """Returns the dtype to compute in, which is float64 for float64 and float32 for all others.
 
     `keras.backend.result_type` narrows float64 to float32 on JAX.
@@ -13,7 +14,7 @@ def wide(dtype):
     return "float64" if keras.backend.standardize_dtype(dtype) == "float64" else "float32"
 
 
-def at_least_float32(x):
+def at_least_float32(x: Tensor) -> Tensor:
     """Casts a tensor to float32 unless it is wider.
 
     Half precision rounds ranks and differences by whole steps.
@@ -22,7 +23,7 @@ def at_least_float32(x):
     return ops.cast(x, wide(x.dtype))
 
 
-def widest(*tensors):
+def widest(*tensors: Tensor) -> list[Tensor]:
     """Casts tensors to the widest of their dtypes, at least float32, because TensorFlow does not
     mix dtypes."""
     tensors = [at_least_float32(tensor) for tensor in tensors]
@@ -31,7 +32,9 @@ def widest(*tensors):
     return [ops.cast(tensor, dtype) for tensor in tensors]
 
 
-def mean(x, axis, mask=None, keepdims=False):
+def mean(
+    x: Tensor, axis: int | tuple[int, ...], mask: Tensor | None = None, keepdims: bool = False
+) -> Tensor:
     """Computes the mean over one or several axes, of all entries or of those under a mask.
 
     It keeps the dtype of `x`. `keras.ops.mean` narrows float64 to float32 on JAX.
@@ -61,18 +64,18 @@ def mean(x, axis, mask=None, keepdims=False):
     return total / ops.maximum(count, 1)
 
 
-def absolute(x):
+def absolute(x: Tensor) -> Tensor:
     """Computes absolute values with gradient 0 at 0 on every backend, where backends differ."""
     return x * ops.stop_gradient(ops.sign(x))
 
 
-def divide(numerator, denominator):
+def divide(numerator: Tensor, denominator: Tensor) -> Tensor:
     """Computes quotients that are 0, with gradient 0, if the denominator is 0."""
     empty = ops.equal(denominator, 0)
     return ops.where(empty, 0, numerator / ops.where(empty, 1, denominator))
 
 
-def root(x, p):
+def root(x: Tensor, p: float) -> Tensor:
     """Computes `x ** (1 / p)` for x >= 0, with value and gradient 0 at 0 and without an epsilon.
 
     NaN stays NaN.
@@ -81,7 +84,7 @@ def root(x, p):
     return ops.where(zero, 0, ops.where(zero, 1, x) ** (1.0 / p))
 
 
-def nan_unless(valid, x):
+def nan_unless(valid: Tensor, x: Tensor) -> Tensor:
     """Replaces invalid entries by NaN, without a gradient there.
 
     It adds 0 or NaN, because a `where` with NaN in one branch is wrong in ONNX files: tf2onnx

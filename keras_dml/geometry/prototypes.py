@@ -2,10 +2,11 @@
 added classes."""
 
 from keras_dml._backend import ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry import vector
 
 
-def class_means(z, labels, classes):
+def class_means(z: Tensor, labels: Tensor, classes: int) -> tuple[Tensor, Tensor]:
     """Computes the mean embedding of each class in a batch, without rows that are not finite.
 
     Args:
@@ -24,7 +25,7 @@ def class_means(z, labels, classes):
     return sums / ops.maximum(counts, 1)[:, None], counts
 
 
-def updated(prototypes, z, labels, decay):
+def updated(prototypes: Tensor, z: Tensor, labels: Tensor, decay: Tensor) -> tuple[Tensor, Tensor]:
     """Updates prototypes by an exponential moving average (EMA) of the class means (Monteiro2020,
     Algorithm 1).
 
@@ -47,7 +48,15 @@ def updated(prototypes, z, labels, decay):
     return ops.where(present[:, None], after, prototypes), present
 
 
-def balanced(similarities, z, prototypes, added, whitening, spread, counts):
+def balanced(
+    similarities: Tensor,
+    z: Tensor,
+    prototypes: Tensor,
+    added: Tensor,
+    whitening: Tensor,
+    spread: Tensor,
+    counts: Tensor,
+) -> Tensor:
     """Computes scores of classes if some of them were added after the similarity was trained.
 
     A learned similarity is trained on the old classes and almost never prefers an added class. So

@@ -7,10 +7,12 @@ maximum is computed once per pair, everything else once per vector.
 """
 
 import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 from keras_dml._backend import keras, ops, xla
 from keras_dml._backend.values import concrete
+from keras_dml._typing import Tensor
 from keras_dml.geometry import chunks
 from keras_dml.geometry.numerics import absolute, widest
 
@@ -37,7 +39,7 @@ class Perceptron(NamedTuple):
     slope: float
 
 
-def compiled(similarity, x, y, perceptron):
+def compiled(similarity: Callable, x: Tensor, y: Tensor, perceptron: Perceptron) -> Tensor:
     """Computes one of the similarities below, compiled in an eager call that takes several blocks.
 
     Args:
@@ -80,7 +82,14 @@ def _compiled(similarity, slope, shapes, fused):
     return xla.fused(plain) if fused else plain
 
 
-def concatenation(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):
+def concatenation(
+    x: Tensor,
+    y: Tensor,
+    perceptron: Perceptron,
+    *,
+    drop: Callable | None = None,
+    max_bytes: float | None = BLOCK_BYTES,
+) -> Tensor:
     """Applies a perceptron to every concatenation `[x_i; y_j]` (Monteiro2020, Eq. 1), which is
     not symmetric.
 
@@ -105,7 +114,14 @@ def concatenation(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):
     )
 
 
-def concatenation_swapped(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):
+def concatenation_swapped(
+    x: Tensor,
+    y: Tensor,
+    perceptron: Perceptron,
+    *,
+    drop: Callable | None = None,
+    max_bytes: float | None = BLOCK_BYTES,
+) -> Tensor:
     """Applies a perceptron to every concatenation `[y_j; x_i]`, shape `(n, m)`. Arguments are
     the same as in `concatenation`."""
     kernel, *rest = perceptron.kernels
@@ -116,7 +132,14 @@ def concatenation_swapped(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES)
     )
 
 
-def absolute_difference(x, y, perceptron, *, drop=None, max_bytes=BLOCK_BYTES):
+def absolute_difference(
+    x: Tensor,
+    y: Tensor,
+    perceptron: Perceptron,
+    *,
+    drop: Callable | None = None,
+    max_bytes: float | None = BLOCK_BYTES,
+) -> Tensor:
     """Applies a perceptron to every `|x_i - y_j|` (Koch2015), which is symmetric. Arguments are the
     same as in `concatenation`."""
     x, y = widest(x, y)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from keras_dml._backend import gradients, keras, linalg, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry import chunks
 from keras_dml.geometry.numerics import at_least_float32, mean, widest
 
@@ -14,7 +15,7 @@ DIFFERENCES_BYTES = 2**20
 PRODUCT_NOISE = 16
 
 
-def unit(x):
+def unit(x: Tensor) -> Tensor:
     """Scales vectors to length 1. A zero vector stays zero, with gradient 0.
 
     Args:
@@ -26,17 +27,17 @@ def unit(x):
     return ops.where(zero, 0, x) * ops.rsqrt(ops.where(zero, 1, square))
 
 
-def inner(x, y):
+def inner(x: Tensor, y: Tensor) -> Tensor:
     """Computes all inner products, `(n, features)` and `(m, features)` to `(n, m)`."""
     return linalg.matmul_transposed(*widest(x, y))
 
 
-def cosine(x, y):
+def cosine(x: Tensor, y: Tensor) -> Tensor:
     """Computes all cosines in [-1, 1], `(n, features)` and `(m, features)` to `(n, m)`."""
     return inner(unit(x), unit(y))
 
 
-def squared_euclidean(x, y):
+def squared_euclidean(x: Tensor, y: Tensor) -> Tensor:
     """Computes all squared Euclidean distances, which are exactly 0 between equal rows.
 
     Distances of one row to many, and of sets whose differences take at most 1 MiB, are computed
@@ -88,7 +89,7 @@ def _squares_by_product(x, y):
     return squares, lost
 
 
-def euclidean(x, y):
+def euclidean(x: Tensor, y: Tensor) -> Tensor:
     """Computes all Euclidean distances, which are 0 with gradient 0 between equal rows.
 
     Args:
@@ -103,7 +104,7 @@ def euclidean(x, y):
     return ops.where(zero, 0, ops.sqrt(ops.where(zero, 1, squares)))
 
 
-def snr(x, y):
+def snr(x: Tensor, y: Tensor) -> Tensor:
     """Computes all distances by signal-to-noise ratio, `var(y_j - x_i) / var(x_i)` over features
     (Yuan2019).
 

@@ -5,9 +5,10 @@ import numpy as np
 from keras_dml._arrays import real
 from keras_dml._backend import ops
 from keras_dml._backend.values import concrete
+from keras_dml._typing import ArrayLike, Tensor
 
 
-def normalized(weights, count, what):
+def normalized(weights: ArrayLike | None, count: int, what: str) -> np.ndarray:
     """Scales weights to the sum 1, with NumPy in float64.
 
     Args:
@@ -29,7 +30,7 @@ def normalized(weights, count, what):
     return weights / total
 
 
-def normalized_tensor(weights, like, what):
+def normalized_tensor(weights: ArrayLike | None, like: Tensor, what: str) -> Tensor:
     """Scales weights to the sum 1 along the last axis.
 
     Args:

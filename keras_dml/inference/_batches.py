@@ -10,6 +10,7 @@ import weakref
 
 import numpy as np
 
+from keras_dml import inputs
 from keras_dml._backend import keras, ops
 from keras_dml._backend.values import immutable_weights
 from keras_dml._backend.xla import compiles_each_shape
@@ -28,7 +29,11 @@ MOVED_IN_FLOAT32 = 1e-4
 _MASKED = weakref.WeakKeyDictionary()  # on JAX, models that keep masks, with the tested weights
 
 
-def batches(kind, signals, batch_size):
+def batches(
+    kind: inputs.Signals | inputs.Matrices | inputs.Images,
+    signals: list[np.ndarray],
+    batch_size: int,
+) -> tuple[list[np.ndarray], bool]:
     """Selects the rows of each batch, and decides whether batches are padded.
 
     Args:
@@ -51,7 +56,9 @@ def batches(kind, signals, batch_size):
     return _cut(order, lengths, batch_size, 1), False
 
 
-def padded(kind, signals):
+def padded(
+    kind: inputs.Signals | inputs.Matrices | inputs.Images, signals: list[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
     """Pads recordings of several lengths to a batch, and returns it with its mask.
 
     Returns:
@@ -63,13 +70,13 @@ def padded(kind, signals):
     return batch, np.arange(steps) < lengths[:, None]
 
 
-def padded_length(length):
+def padded_length(length: int) -> int:
     """Rounds a length up to one of few lengths, so that a compiling backend compiles few times."""
     step = max(1, 2 ** (int(length).bit_length() - 1) // LENGTHS_PER_OCTAVE)
     return -(-int(length) // step) * step
 
 
-def embeddings(model, batch, mask=None):
+def embeddings(model: keras.Model, batch: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
     """Computes the embeddings of a batch, NumPy."""
     if mask is None:
         return ops.convert_to_numpy(model(batch, training=False))

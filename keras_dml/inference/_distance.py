@@ -7,11 +7,18 @@ import numpy as np
 from keras_dml import distances
 from keras_dml._arrays import real
 from keras_dml._backend import keras, ops
+from keras_dml._typing import ArrayLike, Path
 from keras_dml.distances import agreement
 from keras_dml.zoo import reading
 
 
-def distance(model, x, y, *, max_bytes=64 * 2**20):
+def distance(
+    model: keras.Model | Path | distances.Distance,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    max_bytes: float = 64 * 2**20,
+) -> np.ndarray:
     """Computes distances between two sets of embeddings by the head of a model. Smaller is closer.
 
     Args:
@@ -48,7 +55,7 @@ def distance(model, x, y, *, max_bytes=64 * 2**20):
     return _matrix(metric, *embeddings.values(), max_bytes)
 
 
-def head_distance(model):
+def head_distance(model: keras.Model) -> distances.Distance:
     """Returns the distance that the head of a model names.
 
     It warns if the model is compiled with a loss that compares by another distance.

@@ -5,11 +5,20 @@ import numpy as np
 from keras_dml import inputs
 from keras_dml import progress as bars
 from keras_dml._arrays import whole
+from keras_dml._backend import keras
+from keras_dml._typing import ArrayLike, Path, Recordings
 from keras_dml.inference import _batches
 from keras_dml.zoo import reading
 
 
-def embed(model, recordings, batch_size=32, *, rate_hz=None, progress=True):
+def embed(
+    model: keras.Model | Path,
+    recordings: ArrayLike | Recordings,
+    batch_size: int = 32,
+    *,
+    rate_hz: float | None = None,
+    progress: bool = True,
+) -> np.ndarray:
     """Computes embeddings of recordings of any lengths, in their order.
 
     Recordings of similar length are padded to one batch under a mask, which does not change their

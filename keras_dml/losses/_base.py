@@ -2,12 +2,16 @@
 batch.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from keras_dml import distances
 from keras_dml._arrays import real
 from keras_dml._backend import keras, ops
 from keras_dml._backend.enforced import enforced
+from keras_dml._typing import ArrayLike, Tensor
 from keras_dml.distances import agreement
 from keras_dml.labels import numeric_labels
 from keras_dml.layers.precision import full_precision
@@ -28,10 +32,12 @@ class LabeledLoss(keras.losses.Loss):
         **kwargs: See `reduction` of `keras.losses.Loss`.
     """
 
-    def __init__(self, *, name, dtype=None, **kwargs):
+    def __init__(self, *, name: str, dtype: Any = None, **kwargs: Any) -> None:
         super().__init__(name=name, dtype=full_precision(dtype), **kwargs)
 
-    def __call__(self, y_true, y_pred, sample_weight=None):
+    def __call__(
+        self, y_true: ArrayLike | Tensor, y_pred: Tensor, sample_weight: Tensor | None = None
+    ) -> Tensor:
         # Checked before Keras converts them to tensors, which drops masks and imaginary parts.
         labels = numeric_labels(y_true)
         if isinstance(y_pred, (np.ndarray, list, tuple)):
@@ -65,11 +71,18 @@ class DistanceMatrixLoss(LabeledLoss):
         **kwargs: See `reduction` of `keras.losses.Loss`.
     """
 
-    def __init__(self, distance, *, name, dtype=None, **kwargs):
+    def __init__(
+        self,
+        distance: distances.Distance | str | Callable,
+        *,
+        name: str,
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(name=name, dtype=dtype, **kwargs)
         self.distance = distances.get(distance)
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
         labels = class_ids(y_true)
         matrix = self.distance_matrix(y_pred)
         values = self.values(labels, matrix, y_pred)
@@ -77,12 +90,12 @@ class DistanceMatrixLoss(LabeledLoss):
         invalid = ops.logical_or(ops.isnan(sums), labels < 0)
         return ops.where(invalid, float("nan"), values)
 
-    def distance_matrix(self, embeddings):
+    def distance_matrix(self, embeddings: Tensor) -> Tensor:
         """Computes the distances between all rows, or their squares if a subclass compares squares,
         shape `(batch, batch)`."""
         return ops.minimum(self.distance(embeddings, embeddings), MAX_DISTANCE)
 
-    def values(self, labels, distances, embeddings):
+    def values(self, labels: Tensor, distances: Tensor, embeddings: Tensor) -> Tensor:
         """Computes one value per anchor.
 
         Args:
@@ -96,7 +109,7 @@ class DistanceMatrixLoss(LabeledLoss):
         )
 
 
-def mean_of_terms(sums, counts):
+def mean_of_terms(sums: Tensor, counts: Tensor) -> Tensor:
     """Scales the sums of anchors so that their mean is the mean of all terms of the batch.
 
     Args:

@@ -1,8 +1,12 @@
 """Contrastive loss."""
 
+from collections.abc import Callable
+from typing import Any
+
 from keras_dml import distances
 from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.losses import mining
 from keras_dml.losses._base import DistanceMatrixLoss
 
@@ -38,8 +42,14 @@ class ContrastiveLoss(DistanceMatrixLoss):
     """
 
     def __init__(
-        self, margin=1.0, distance="euclidean", *, name="contrastive", dtype=None, **kwargs
-    ):
+        self,
+        margin: float = 1.0,
+        distance: distances.Distance | str | Callable = "euclidean",
+        *,
+        name: str = "contrastive",
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(distance, name=name, dtype=dtype, **kwargs)
         if not self.distance.is_zero_at_itself:
             raise ValueError(
@@ -49,14 +59,14 @@ class ContrastiveLoss(DistanceMatrixLoss):
             )
         self.margin = number("margin", margin)
 
-    def values(self, labels, distances, embeddings):
+    def values(self, labels: Tensor, distances: Tensor, embeddings: Tensor) -> Tensor:
         pull = ops.where(mining.positives(labels), ops.square(distances), 0)
         push = ops.square(ops.relu(self.margin - distances))
         terms = ops.where(mining.negatives(labels), push, pull)
         count = ops.cast(ops.shape(labels)[0] - 1, terms.dtype)
         return ops.sum(terms, axis=1) / (2 * ops.maximum(count, 1))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "margin": self.margin,

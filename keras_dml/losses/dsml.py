@@ -1,7 +1,10 @@
 """Triplet loss of deep signal-to-noise-ratio metric learning (DSML)."""
 
+from typing import Any
+
 from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry import vector
 from keras_dml.geometry.numerics import absolute
 from keras_dml.losses import mining
@@ -38,13 +41,19 @@ class DSMLTripletLoss(DistanceMatrixLoss):
     """
 
     def __init__(
-        self, margin=0.2, *, zero_mean_weight=0.005, name="dsml_triplet", dtype=None, **kwargs
-    ):
+        self,
+        margin: float = 0.2,
+        *,
+        zero_mean_weight: float = 0.005,
+        name: str = "dsml_triplet",
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(vector.snr, name=name, dtype=dtype, **kwargs)
         self.margin = number("margin", margin)
         self.zero_mean_weight = number("zero_mean_weight", zero_mean_weight, 0)
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
         if len(y_pred.shape) != 2:
             raise ValueError(
                 "DSMLTripletLoss compares vectors, shape (batch, features). Received shape "
@@ -54,13 +63,13 @@ class DSMLTripletLoss(DistanceMatrixLoss):
             )
         return super().call(y_true, y_pred)
 
-    def values(self, labels, distances, embeddings):
+    def values(self, labels: Tensor, distances: Tensor, embeddings: Tensor) -> Tensor:
         weights, opened, counted = mining.all_triplets(distances, labels, self.margin)
         sums = ops.sum(weights * distances, axis=1) + self.margin * opened
         off_zero = absolute(ops.sum(embeddings, axis=1))
         return mean_of_terms(sums, counted) + self.zero_mean_weight * off_zero
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "margin": self.margin,

@@ -1,8 +1,12 @@
 """Lifted structure loss."""
 
+from collections.abc import Callable
+from typing import Any
+
 from keras_dml import distances
 from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.losses import mining
 from keras_dml.losses._base import DistanceMatrixLoss, mean_of_terms
 
@@ -41,12 +45,18 @@ class LiftedStructureLoss(DistanceMatrixLoss):
     """
 
     def __init__(
-        self, margin=1.0, distance="euclidean", *, name="lifted_structure", dtype=None, **kwargs
-    ):
+        self,
+        margin: float = 1.0,
+        distance: distances.Distance | str | Callable = "euclidean",
+        *,
+        name: str = "lifted_structure",
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(distance, name=name, dtype=dtype, **kwargs)
         self.margin = number("margin", margin)
 
-    def values(self, labels, distances, embeddings):
+    def values(self, labels: Tensor, distances: Tensor, embeddings: Tensor) -> Tensor:
         near, away = mining.positives(labels), mining.negatives(labels)
         rows = ops.logsumexp(
             ops.where(away, self.margin - distances, NO_NEGATIVE), axis=1
@@ -56,7 +66,7 @@ class LiftedStructureLoss(DistanceMatrixLoss):
         terms = ops.where(near, ops.square(ops.relu(pairs)) / 2, 0)
         return mean_of_terms(ops.sum(terms, axis=1), ops.sum(ops.cast(near, terms.dtype), axis=1))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "margin": self.margin,

@@ -11,13 +11,14 @@ import functools
 import math
 
 from keras_dml._backend import ops, xla
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import at_least_float32
 
 SLOTS = 8  # positives of an anchor in one pass, which takes (batch, SLOTS, batch) elements
 PARTS = 8  # parts of a row of the distance matrix, which are reduced elementwise
 
 
-def positives(labels):
+def positives(labels: Tensor) -> Tensor:
     """Returns a mask of the pairs of different rows of one class, shape `(batch, batch)`.
 
     Args:
@@ -28,7 +29,7 @@ def positives(labels):
     return ops.logical_and(ops.equal(labels[:, None], labels[None, :]), distinct)
 
 
-def negatives(labels):
+def negatives(labels: Tensor) -> Tensor:
     """Returns a mask of the pairs of rows of different classes, shape `(batch, batch)`.
 
     Args:
@@ -37,19 +38,19 @@ def negatives(labels):
     return ops.not_equal(labels[:, None], labels[None, :])
 
 
-def farthest(distances, mask):
+def farthest(distances: Tensor, mask: Tensor) -> Tensor:
     """Computes the largest distance of each row under a mask, shape `(batch,)`. It is -inf if the
     mask of a row is empty."""
     return ops.max(ops.where(mask, distances, -float("inf")), axis=1)
 
 
-def nearest(distances, mask):
+def nearest(distances: Tensor, mask: Tensor) -> Tensor:
     """Computes the smallest distance of each row under a mask, shape `(batch,)`. It is inf if the
     mask of a row is empty."""
     return ops.min(ops.where(mask, distances, float("inf")), axis=1)
 
 
-def with_partners(distances, near, away):
+def with_partners(distances: Tensor, near: Tensor, away: Tensor) -> tuple[Tensor, Tensor]:
     """Extends masks so that every row has partners, as in the hard triplets of TensorFlow Addons.
 
     Args:
@@ -86,7 +87,7 @@ def _in_two_passes(mine):
 
 
 @_in_two_passes
-def all_triplets(distances, labels, margin):
+def all_triplets(distances: Tensor, labels: Tensor, margin: float) -> tuple[Tensor, Tensor, Tensor]:
     """Mines all triplets of an anchor, a positive and a negative (Kim2020, Eq. 1).
 
     Args:
@@ -115,7 +116,9 @@ def all_triplets(distances, labels, margin):
 
 
 @_in_two_passes
-def semi_hard(distances, labels, margin, fallback=False):
+def semi_hard(
+    distances: Tensor, labels: Tensor, margin: float, fallback: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
     """Mines for each positive pair the semi-hard negative, which is the nearest negative that is
     farther than the positive by less than the margin (Schroff2015).
 
@@ -161,7 +164,9 @@ def semi_hard(distances, labels, margin, fallback=False):
 
 
 @_in_two_passes
-def random(distances, labels, margin, embeddings, seed):
+def random(
+    distances: Tensor, labels: Tensor, margin: float, embeddings: Tensor, seed: int
+) -> tuple[Tensor, Tensor, Tensor]:
     """Mines for each positive pair one random negative, drawn uniformly.
 
     Args:
@@ -252,7 +257,7 @@ def _or_itself(mask):
     return ops.logical_or(mask, ops.logical_and(empty, diagonal))
 
 
-def random_negatives(labels, embeddings, seed, partners):
+def random_negatives(labels: Tensor, embeddings: Tensor, seed: int, partners: Tensor) -> Tensor:
     """Draws a negative of row i for each of its partners, uniformly.
 
     The draw is a hash of the seed and of the embeddings and indices of both rows. It changes in
@@ -282,7 +287,7 @@ def random_negatives(labels, embeddings, seed, partners):
     return ops.take(order, ops.minimum(drawn, ops.cast(rows - 1, "int32")))
 
 
-def rows_by_class(labels):
+def rows_by_class(labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Sorts rows by class, and locates each row's class in that order.
 
     Args:

@@ -1,8 +1,11 @@
 """N-pair loss on vectors."""
 
+from typing import Any
+
 from keras_dml import distances
 from keras_dml._arrays import number, positive
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry import vector
 from keras_dml.losses._base import LabeledLoss
 from keras_dml.losses.pairs import class_ids, split_pairs
@@ -39,8 +42,15 @@ class NPairLoss(LabeledLoss):
     """
 
     def __init__(
-        self, similarity="cosine", *, scale=1.0, l2=0.0, name="n_pair", dtype=None, **kwargs
-    ):
+        self,
+        similarity: str = "cosine",
+        *,
+        scale: float = 1.0,
+        l2: float = 0.0,
+        name: str = "n_pair",
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(name=name, dtype=dtype, **kwargs)
         if similarity not in SIMILARITIES:
             raise ValueError(
@@ -52,7 +62,7 @@ class NPairLoss(LabeledLoss):
         self.l2 = number("l2", l2, 0)
         self.distance = distances.Cosine() if similarity == "cosine" else None
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
         if len(y_pred.shape) != 2:
             raise ValueError(
                 "NPairLoss compares vectors, shape (batch, features). Received shape "
@@ -67,7 +77,7 @@ class NPairLoss(LabeledLoss):
             values = values + self.l2 / 4 * squares
         return ops.where(valid, values, float("nan"))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "similarity": self.similarity,

@@ -5,6 +5,7 @@ import numpy as np
 from keras_dml._backend import gradients, keras, ops
 from keras_dml._backend.enforced import enforced
 from keras_dml._backend.values import concrete, unique
+from keras_dml._typing import Tensor
 from keras_dml.labels import column_of, numeric_labels
 
 LARGEST_LABEL = 2**31 - 1  # ids are int32
@@ -19,7 +20,7 @@ NOT_PAIRS = (
 )
 
 
-def class_ids(labels):
+def class_ids(labels: Tensor) -> Tensor:
     """Returns labels as int32, shape `(batch,)`.
 
     Args:
@@ -63,7 +64,9 @@ def class_ids(labels):
     return _or_minus_1(enforced(valid, message, labels), ids)
 
 
-def ids_below(labels, classes, what, advice="Number the classes from 0."):
+def ids_below(
+    labels: Tensor, classes: int | Tensor, what: str, advice: str = "Number the classes from 0."
+) -> Tensor:
     """Returns labels as int32, shape `(batch,)`, each below the number of classes.
 
     Args:
@@ -100,7 +103,7 @@ def _or_minus_1(valid, ids):
     return ops.where(valid, ids, ops.full_like(ids, -1))
 
 
-def classes_present(labels, classes, *, static=False):
+def classes_present(labels: Tensor, classes: int, *, static: bool = False) -> tuple[Tensor, Tensor]:
     """Returns the ids of the classes of a batch, and each row's index among them.
 
     If shapes are static, as always on JAX, a class may appear several times. The indices of rows
@@ -120,7 +123,7 @@ def classes_present(labels, classes, *, static=False):
     return present, ops.where(labels < 0, -1, ops.cast(ops.reshape(indices, (-1,)), "int32"))
 
 
-def split_pairs(embeddings, labels):
+def split_pairs(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Splits a batch of pairs into embeddings of the anchors and of their positives.
 
     Args:
@@ -142,7 +145,7 @@ def split_pairs(embeddings, labels):
     return (*ops.split(ordered, 2), valid)
 
 
-def anchors_and_positives(labels):
+def anchors_and_positives(labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Returns the rows of the anchors and of their positives in a batch of pairs.
 
     The first row of a label is the anchor, the second its positive, whatever the order of the rows.

@@ -1,7 +1,10 @@
 """Potato ranking loss."""
 
+from typing import Any
+
 from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean
 from keras_dml.losses import mining
 from keras_dml.losses._base import LabeledLoss
@@ -52,20 +55,20 @@ class PotatoRankingLoss(LabeledLoss):
 
     def __init__(
         self,
-        z_threshold=2.5,
+        z_threshold: float = 2.5,
         *,
-        margin=1.0,
-        weight=1.0,
-        name="potato_ranking",
-        dtype=None,
-        **kwargs,
-    ):
+        margin: float = 1.0,
+        weight: float = 1.0,
+        name: str = "potato_ranking",
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(name=name, dtype=dtype, **kwargs)
         self.z_threshold = number("z_threshold", z_threshold)
         self.margin = number("margin", margin, 0)
         self.weight = number("weight", weight, 0)
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
         labels = potato_ids(y_true, _classes(y_pred))
         scores = query_scores(labels, y_pred)  # (batch, batch)
         outside, inside = self.mined(labels, scores)
@@ -75,7 +78,7 @@ class PotatoRankingLoss(LabeledLoss):
         invalid = ops.logical_or(ops.isnan(sums), labels < 0)
         return ops.where(invalid, float("nan"), positive + self.weight * negative)
 
-    def mined(self, labels, scores):
+    def mined(self, labels: Tensor, scores: Tensor) -> tuple[Tensor, Tensor]:
         """Returns masks of the mined positives, which are outside the hull, and of the mined
         negatives, which are within the margin (Kim2020, Eqs. 13 and 14).
 
@@ -91,7 +94,7 @@ class PotatoRankingLoss(LabeledLoss):
         near = scores < self.z_threshold + self.margin
         return outside, ops.logical_and(mining.negatives(labels), near)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "z_threshold": self.z_threshold,
@@ -100,7 +103,7 @@ class PotatoRankingLoss(LabeledLoss):
         }
 
 
-def query_scores(labels, scores):
+def query_scores(labels: Tensor, scores: Tensor) -> Tensor:
     """Returns the scores of rows j in the potatoes of rows i, shape `(batch, batch)`.
 
     Args:
@@ -110,7 +113,7 @@ def query_scores(labels, scores):
     return ops.take(ops.transpose(scores), ops.maximum(labels, ops.zeros_like(labels)), axis=0)
 
 
-def potato_ids(labels, classes):
+def potato_ids(labels: Tensor, classes: int | Tensor) -> Tensor:
     """Returns labels as int32, shape `(batch,)`; see `ids_below`.
 
     Raises:

@@ -1,7 +1,10 @@
 """Loss of prototypical classifiers, with a class term, a pair term and an auxiliary term."""
 
+from typing import Any
+
 from keras_dml._arrays import number
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import mean
 from keras_dml.losses._base import LabeledLoss
 from keras_dml.losses.pairs import ids_below
@@ -11,7 +14,7 @@ CANDIDATES = ("all", "batch")
 MARGIN, SCALE = 0.35, 30.0  # of the additive margin softmax (Wang2018)
 
 
-def known_ids(labels, classes):
+def known_ids(labels: Tensor, classes: int | Tensor) -> tuple[Tensor, Tensor]:
     """Replaces unknown class ids by 0, and returns whether all ids are known.
 
     Args:
@@ -30,7 +33,7 @@ def known_ids(labels, classes):
     return ops.where(valid, ids, 0), ops.all(valid)
 
 
-def class_term(scores, labels, smoothing=0.0):
+def class_term(scores: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
     """Computes the cross-entropy of each row's class, shape `(batch,)` (Monteiro2020, Eq. 2).
 
     A constant added to a row changes nothing, so this term does not calibrate similarities.
@@ -48,7 +51,9 @@ def class_term(scores, labels, smoothing=0.0):
     return ops.logsumexp(scores, axis=1) - targets
 
 
-def pair_term(scores, labels, *, trials="ordered", smoothing=0.0):
+def pair_term(
+    scores: Tensor, labels: Tensor, *, trials: str = "ordered", smoothing: float = 0.0
+) -> tuple[Tensor, Tensor]:
     """Computes the binary cross-entropy of "the same class" over the pairs of a batch
     (Monteiro2020, Eq. 3).
 
@@ -77,7 +82,9 @@ def pair_term(scores, labels, *, trials="ordered", smoothing=0.0):
     return value, ops.sum(ops.cast(positive, scores.dtype))
 
 
-def additive_margin(cosines, labels, margin=MARGIN, scale=SCALE):
+def additive_margin(
+    cosines: Tensor, labels: Tensor, margin: float = MARGIN, scale: float = SCALE
+) -> Tensor:
     """Computes logits `scale (cos - margin [own class])` of the additive margin softmax
     (AM-Softmax, CosFace; Wang2018).
 
@@ -135,17 +142,17 @@ class PrototypicalLoss(LabeledLoss):
     def __init__(
         self,
         *,
-        class_weight=1.0,
-        pair_weight=1.0,
-        aux_weight=1.0,
-        label_smoothing=0.0,
-        pair_smoothing=0.0,
-        candidates="all",
-        trials="ordered",
-        name="prototypical",
-        dtype=None,
-        **kwargs,
-    ):
+        class_weight: float = 1.0,
+        pair_weight: float = 1.0,
+        aux_weight: float = 1.0,
+        label_smoothing: float = 0.0,
+        pair_smoothing: float = 0.0,
+        candidates: str = "all",
+        trials: str = "ordered",
+        name: str = "prototypical",
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(name=name, dtype=dtype, **kwargs)
         self.class_weight = number("class_weight", class_weight, 0)
         self.pair_weight = number("pair_weight", pair_weight, 0)
@@ -161,7 +168,14 @@ class PrototypicalLoss(LabeledLoss):
             raise ValueError(f"`trials` must be one of {TRIALS}. Received trials={trials!r}.")
         self.trials = trials
 
-    def terms(self, labels, scores=None, pairs=None, logits=None, columns=None):
+    def terms(
+        self,
+        labels: Tensor,
+        scores: Tensor | None = None,
+        pairs: Tensor | None = None,
+        logits: Tensor | None = None,
+        columns: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Computes the three terms, each a scalar without its weight, and the number of pairs of
         one class.
 
@@ -190,7 +204,7 @@ class PrototypicalLoss(LabeledLoss):
             auxiliary = mean(values, axis=0, mask=has_unit)
         return own_class, same_class, auxiliary, positives
 
-    def total(self, own_class, same_class, auxiliary):
+    def total(self, own_class: Tensor, same_class: Tensor, auxiliary: Tensor) -> Tensor:
         """Computes the weighted sum of the three terms."""
         return (
             self.class_weight * own_class
@@ -198,12 +212,12 @@ class PrototypicalLoss(LabeledLoss):
             + self.aux_weight * auxiliary
         )
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: Tensor, y_pred: dict[str, Tensor]) -> Tensor:
         labels, valid = known_ids(y_true, ops.shape(y_pred["scores"])[1])
         terms = self.terms(labels, y_pred["scores"], y_pred["pairs"], y_pred.get("logits"))
         return ops.where(valid, self.total(*terms[:3]), float("nan"))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "class_weight": self.class_weight,

@@ -1,6 +1,9 @@
 """Proxy-NCA loss."""
 
+from typing import Any
+
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.losses._base import LabeledLoss
 from keras_dml.losses.pairs import ids_below
 
@@ -33,11 +36,13 @@ class ProxyNCALoss(LabeledLoss):
         -0.8069
     """
 
-    def __init__(self, softmax=False, *, name="proxy_nca", dtype=None, **kwargs):
+    def __init__(
+        self, softmax: bool = False, *, name: str = "proxy_nca", dtype: Any = None, **kwargs: Any
+    ) -> None:
         super().__init__(name=name, dtype=dtype, **kwargs)
         self.softmax = bool(softmax)
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
         if len(y_pred.shape) != 2 or y_pred.shape[1] is None or y_pred.shape[1] < 2:
             raise ValueError(
                 "ProxyNCALoss takes squared distances to at least two proxies, shape (batch, "
@@ -52,5 +57,5 @@ class ProxyNCALoss(LabeledLoss):
         values = distance + ops.logsumexp(logits, axis=1)
         return ops.where(ops.any(target, axis=1), values, float("nan"))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "softmax": self.softmax}

@@ -11,13 +11,14 @@ such as AutoAttack, maximize `cross_entropy`, `margin` and the differences of lo
 import numpy as np
 
 from keras_dml._backend import ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry import vector
 from keras_dml.geometry.numerics import absolute, at_least_float32, mean, widest
 
 NO_GAP = 1e-12  # added to a gap of logits, which may be 0 (as in the code of Croce2020)
 
 
-def cross_entropy(labels, logits):
+def cross_entropy(labels: Tensor, logits: Tensor) -> Tensor:
     """Computes the cross-entropy of logits as `softplus(logsumexp(others) - own)`.
 
     The usual difference of logsumexp and the logit of the correct class cancels if the network is
@@ -34,7 +35,7 @@ def cross_entropy(labels, logits):
     return ops.softplus(ops.logsumexp(_others(labels, logits), axis=1) - _own(labels, logits))
 
 
-def margin(labels, logits):
+def margin(labels: Tensor, logits: Tensor) -> Tensor:
     """Computes the largest logit of another class minus the logit of the correct class. It is
     positive if the example is misclassified.
 
@@ -46,7 +47,7 @@ def margin(labels, logits):
     return ops.max(_others(labels, logits), axis=1) - _own(labels, logits)
 
 
-def dlr(labels, logits):
+def dlr(labels: Tensor, logits: Tensor) -> Tensor:
     """Computes the difference of logits ratio, DLR (Croce2020, Eq. 6), which is the margin divided
     by the gap between the largest and the third largest logit.
 
@@ -65,7 +66,7 @@ def dlr(labels, logits):
     return margin(labels, logits) / (largest[:, 0] - largest[:, 2] + NO_GAP)
 
 
-def targeted_dlr(labels, targets, logits):
+def targeted_dlr(labels: Tensor, targets: Tensor, logits: Tensor) -> Tensor:
     """Computes the targeted difference of logits ratio (Croce2020, Eq. 7), the logit of the target
     minus the logit of the correct class, divided by the gap between the largest logit and the mean
     of the third and the fourth.
@@ -84,7 +85,7 @@ def targeted_dlr(labels, targets, logits):
     return (_own(targets, logits) - _own(labels, logits)) / (gap + NO_GAP)
 
 
-def kl_divergence(logits, reference):
+def kl_divergence(logits: Tensor, reference: Tensor) -> Tensor:
     """Computes the Kullback-Leibler divergence KL(softmax(logits) || softmax(reference)) from
     log-softmax.
 
@@ -96,7 +97,7 @@ def kl_divergence(logits, reference):
     return ops.sum(ops.exp(first) * (first - second), axis=1)
 
 
-def alp(labels, clean, adversarial, weight=0.5):
+def alp(labels: Tensor, clean: Tensor, adversarial: Tensor, weight: float = 0.5) -> Tensor:
     """Computes adversarial logit pairing, ALP (Kannan2018), the mean of clean and adversarial
     cross-entropy plus the mean squared difference of their logits.
 
@@ -113,7 +114,7 @@ def alp(labels, clean, adversarial, weight=0.5):
     return total / 2 + weight * pairing
 
 
-def trades(labels, clean, adversarial, beta=6.0):
+def trades(labels: Tensor, clean: Tensor, adversarial: Tensor, beta: float = 6.0) -> Tensor:
     """Computes TRADES, the clean cross-entropy plus `beta` times KL(clean || adversarial)
     (Zhang2019).
 
@@ -129,8 +130,15 @@ def trades(labels, clean, adversarial, beta=6.0):
 
 
 def tla(
-    labels, clean, adversarial, logits, *, margin=0.05, weight=0.5, norm_weight=1e-4
-):  # the constants of Mao2019 for MNIST
+    labels: Tensor,
+    clean: Tensor,
+    adversarial: Tensor,
+    logits: Tensor,
+    *,
+    margin: float = 0.05,
+    weight: float = 0.5,
+    norm_weight: float = 1e-4,
+) -> Tensor:  # the constants of Mao2019 for MNIST
     """Computes the triplet loss of adversarial training, TLA (Mao2019).
 
     It is the sum of the adversarial cross-entropy, a hinge `D(anchor, positive) - D(anchor,
@@ -159,7 +167,9 @@ def tla(
     return cross_entropy(labels, logits) + weight * hinge + norm_weight * norm
 
 
-def tla_terms(anchor, positive, negative, margin):
+def tla_terms(
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float
+) -> tuple[Tensor, Tensor]:
     """Computes hinges and mean squares of triplets, both of shape `(batch,)`.
 
     Args:
@@ -172,7 +182,7 @@ def tla_terms(anchor, positive, negative, margin):
     return ops.relu(gap + margin), mean(squares, axis=1)
 
 
-def tla_pairs(labels, clean):
+def tla_pairs(labels: Tensor, clean: Tensor) -> tuple[Tensor, Tensor]:
     """Selects the clean examples that each anchor is compared with.
 
     The positive is the next example of the class in the batch, cyclically. If the class has one

@@ -1,8 +1,12 @@
 """Triplet loss with all, random, semi-hard or hard mining."""
 
+from collections.abc import Callable
+from typing import Any
+
 from keras_dml import distances
 from keras_dml._arrays import number, whole
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.losses import mining
 from keras_dml.losses._base import MAX_DISTANCE, DistanceMatrixLoss, mean_of_terms
 
@@ -62,18 +66,18 @@ class TripletLoss(DistanceMatrixLoss):
 
     def __init__(
         self,
-        margin=1.0,
-        mining="semi_hard",
+        margin: float = 1.0,
+        mining: str = "semi_hard",
         *,
-        distance="euclidean",
-        squared=None,
-        soft=False,
-        fallback=None,
-        seed=0,
-        name="triplet",
-        dtype=None,
-        **kwargs,
-    ):
+        distance: distances.Distance | str | Callable = "euclidean",
+        squared: bool | None = None,
+        soft: bool = False,
+        fallback: str | None = None,
+        seed: int = 0,
+        name: str = "triplet",
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(distance, name=name, dtype=dtype, **kwargs)
         _check_choice("mining", mining, MININGS)
         _check_choice("fallback", fallback, FALLBACKS)
@@ -99,14 +103,14 @@ class TripletLoss(DistanceMatrixLoss):
                 "squares have another order. Pass `squared=False`."
             )
 
-    def distance_matrix(self, embeddings):
+    def distance_matrix(self, embeddings: Tensor) -> Tensor:
         if not self._squares:
             return super().distance_matrix(embeddings)
         if not self.distance.has_cheap_square:
             return ops.square(super().distance_matrix(embeddings))
         return ops.minimum(self.distance.squared(embeddings, embeddings), MAX_DISTANCE**2)
 
-    def values(self, labels, distances, embeddings):
+    def values(self, labels: Tensor, distances: Tensor, embeddings: Tensor) -> Tensor:
         if self.mining == "hard":
             return self._hard(labels, distances)
         if self.mining == "all":
@@ -128,7 +132,7 @@ class TripletLoss(DistanceMatrixLoss):
         gap = farthest - ops.where(valid, mining.nearest(distances, away), 0)
         return ops.where(valid, ops.softplus(gap) if self.soft else ops.relu(gap + self.margin), 0)
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "margin": self.margin,

@@ -1,8 +1,11 @@
 """Wasserstein loss (Abdelwahab2019)."""
 
+from typing import Any
+
 from keras_dml import distances
 from keras_dml._arrays import positive
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.losses._base import LabeledLoss
 from keras_dml.losses.pairs import class_ids, split_pairs
 
@@ -41,20 +44,27 @@ class WassersteinLoss(LabeledLoss):
     """
 
     def __init__(
-        self, p=1, *, symmetric=False, scale=1.0, name="wasserstein", dtype=None, **kwargs
-    ):
+        self,
+        p: float = 1,
+        *,
+        symmetric: bool = False,
+        scale: float = 1.0,
+        name: str = "wasserstein",
+        dtype: Any = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(name=name, dtype=dtype, **kwargs)
         self.p = p
         self.symmetric = bool(symmetric)
         self.scale = positive("scale", scale)
         self.distance = distances.Wasserstein(p)
 
-    def call(self, y_true, y_pred):
+    def call(self, y_true: Tensor, y_pred: Tensor) -> Tensor:
         anchors, positives, valid = split_pairs(y_pred, class_ids(y_true))
         values = pair_softplus(self.scale * self.distance(anchors, positives), self.symmetric)
         return ops.where(valid, values, float("nan"))
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         return {
             **super().get_config(),
             "p": self.p,
@@ -63,7 +73,7 @@ class WassersteinLoss(LabeledLoss):
         }
 
 
-def pair_softplus(distances, symmetric=False):
+def pair_softplus(distances: Tensor, symmetric: bool = False) -> Tensor:
     """Computes one value per anchor from the distances of anchors to positives (Abdelwahab2019, Eq.
     13).
 

@@ -1,13 +1,19 @@
 """Base class of the samplers, a data set of drawn batches in epochs."""
 
 import numbers
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from keras_dml._arrays import whole
 from keras_dml._backend import keras
+from keras_dml._typing import ArrayLike
 from keras_dml.samplers._drawing import AUGMENT_STREAM, ROW_STREAM, Drawing, members_by_class
 from keras_dml.samplers._ids import dense_ids
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 
 class ClassSampler(keras.utils.PyDataset):
@@ -35,20 +41,20 @@ class ClassSampler(keras.utils.PyDataset):
 
     def __init__(
         self,
-        count,
-        y,
-        classes,
-        per_class,
+        count: int,
+        y: ArrayLike,
+        classes: int,
+        per_class: int,
         *,
-        steps=None,
-        sessions=None,
-        groups=None,
-        mixed=0.0,
-        drop_singles=False,
-        augment=None,
-        seed=0,
-        **kwargs,
-    ):
+        steps: int | None = None,
+        sessions: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        mixed: float = 0.0,
+        drop_singles: bool = False,
+        augment: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
+        seed: int = 0,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
         self.classes = whole(self._classes_argument, classes, minimum=2)
         self.per_class = whole("per_class", per_class, minimum=2)
@@ -90,29 +96,29 @@ class ClassSampler(keras.utils.PyDataset):
         self._steps = whole("steps", steps, minimum=1)
 
     @property
-    def epoch(self):
+    def epoch(self) -> int:
         """Epoch whose batches are drawn. Set it to resume an earlier run."""
         return self._epoch
 
     @epoch.setter
-    def epoch(self, value):
+    def epoch(self, value: int) -> None:
         self._epoch = whole("epoch", value, minimum=0)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._steps
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         """Returns batch `index` of the current epoch, rows in float32 and their ids `(rows,)` in
         int32."""
         if not 0 <= index < len(self):
             raise IndexError(f"An epoch has {len(self)} batches. Received index {index}.")
         return self._batch(self.epoch, index)
 
-    def on_epoch_end(self):
+    def on_epoch_end(self) -> None:
         """Advances to the batches of the next epoch."""
         self.epoch += 1
 
-    def to_tf_data(self, epochs=1):
+    def to_tf_data(self, epochs: int = 1) -> "tf.data.Dataset":
         """Returns the same batches in the same order as a `tf.data.Dataset` with static shapes.
 
         For several epochs of `fit`: `fit(sampler.to_tf_data(epochs=20), epochs=20,
@@ -204,7 +210,7 @@ class ClassSampler(keras.utils.PyDataset):
             )
 
 
-def batches_of_an_epoch(steps_per_epoch, steps):
+def batches_of_an_epoch(steps_per_epoch: int | None, steps: int | None) -> int | None:
     """Returns `steps_per_epoch`, which was formerly named `steps`."""
     if steps_per_epoch is not None and steps is not None:
         raise ValueError(

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from keras_dml._typing import ArrayLike
+
 CLASS_STREAM, ROW_STREAM, AUGMENT_STREAM, GROUP_STREAM = range(4)
 
 
@@ -26,8 +28,16 @@ class Drawing:
     """
 
     def __init__(
-        self, members, classes, per_class, *, sessions=None, groups=None, mixed=0.0, seed=0
-    ):
+        self,
+        members: list[np.ndarray],
+        classes: int,
+        per_class: int,
+        *,
+        sessions: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        mixed: float = 0.0,
+        seed: int = 0,
+    ) -> None:
         self.members = members
         self.classes = classes
         self.per_class = per_class
@@ -37,13 +47,13 @@ class Drawing:
         self.seed = seed
         self.batches_to_cover = math.ceil(len(members) / classes)
 
-    def generator(self, stream, epoch, index):
+    def generator(self, stream: int, epoch: int, index: int) -> np.random.Generator:
         """Returns the random generator of a stream of draws for one batch."""
         return np.random.default_rng(
             np.random.SeedSequence(self.seed, spawn_key=(stream, epoch, index))
         )
 
-    def class_ids(self, epoch, index):
+    def class_ids(self, epoch: int, index: int) -> np.ndarray:
         """Draws the classes of a batch, int32, shape `(classes,)`.
 
         They are one part of a permutation that `batches_to_cover` batches cover together, or come
@@ -64,7 +74,7 @@ class Drawing:
         order = order[np.argsort(places[self.groups[order]], kind="stable")]
         return order[: self.classes].astype(np.int32)
 
-    def rows(self, ids, rng):
+    def rows(self, ids: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Draws different rows of each of these classes, shape `(classes, per_class)`."""
         return np.stack([self._rows_of(id_, rng) for id_ in ids])
 
@@ -75,7 +85,7 @@ class Drawing:
         return order[: self.per_class]
 
 
-def members_by_class(ids):
+def members_by_class(ids: np.ndarray) -> list[np.ndarray]:
     """Lists the rows of each class, as arrays at the index of the class id."""
     return np.split(np.argsort(ids, kind="stable"), np.cumsum(np.bincount(ids))[:-1])
 

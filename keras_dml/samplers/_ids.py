@@ -4,14 +4,17 @@ Keras casts labels to float32 before a loss, where 16777216 and 16777217 are equ
 0 stay exact, whatever the ids of the data set.
 """
 
+from typing import Any
+
 import numpy as np
 
 from keras_dml._arrays import refuse_masked
+from keras_dml._typing import ArrayLike
 
 FLOAT32_EXACT = 2**24  # float32 represents every integer below this
 
 
-def dense_ids(name, values, count):
+def dense_ids(name: str, values: ArrayLike, count: int) -> tuple[np.ndarray, list[Any]]:
     """Numbers the distinct ids of `values` in their sorted order.
 
     Args:

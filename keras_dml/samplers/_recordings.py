@@ -3,9 +3,10 @@
 import numpy as np
 
 from keras_dml._arrays import real, refuse_masked
+from keras_dml._typing import ArrayLike, Recordings
 
 
-def as_recordings(x):
+def as_recordings(x: ArrayLike | Recordings) -> list[np.ndarray]:
     """Returns recordings as a list of finite arrays `(time, channels)` with the same channels.
 
     Args:
@@ -43,7 +44,7 @@ def as_recordings(x):
     return recordings
 
 
-def as_examples(x):
+def as_examples(x: ArrayLike) -> np.ndarray:
     """Returns examples as one finite array.
 
     Args:
@@ -65,7 +66,7 @@ def as_examples(x):
     return x
 
 
-def batch_length(recordings, length):
+def batch_length(recordings: list[np.ndarray], length: int | None) -> int:
     """Returns the number of time steps of every batch, which is `length` or the common length of
     all recordings.
 

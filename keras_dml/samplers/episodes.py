@@ -1,10 +1,13 @@
 """Sampler of few-shot episodes: N classes with K support and Q query examples of each."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from keras_dml._arrays import whole
+from keras_dml._typing import ArrayLike
 from keras_dml.samplers._class_sampler import ClassSampler, batches_of_an_epoch
 from keras_dml.samplers._recordings import as_examples
 
@@ -64,19 +67,19 @@ class EpisodeSampler(ClassSampler):
 
     def __init__(
         self,
-        x,
-        y,
-        ways,
-        shots,
-        queries,
+        x: ArrayLike,
+        y: ArrayLike,
+        ways: int,
+        shots: int,
+        queries: int,
         *,
-        steps_per_epoch=None,
-        steps=None,
-        labels="classes",
-        augment=None,
-        seed=0,
-        **kwargs,
-    ):
+        steps_per_epoch: int | None = None,
+        steps: int | None = None,
+        labels: str = "classes",
+        augment: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
+        seed: int = 0,
+        **kwargs: Any,
+    ) -> None:
         self._examples = as_examples(x)
         if labels not in LABELS:
             raise ValueError(f"`labels` must be one of {LABELS}. Received labels={labels!r}.")

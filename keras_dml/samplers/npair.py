@@ -1,6 +1,9 @@
 """Sampler of N classes with two recordings of each, for the Wasserstein loss and the N-pair
 loss."""
 
+from typing import Any
+
+from keras_dml._typing import ArrayLike, Recordings
 from keras_dml.samplers.pk import PKSampler
 
 
@@ -40,6 +43,8 @@ class NPairSampler(PKSampler):
 
     _classes_argument = "pairs"
 
-    def __init__(self, x, y, pairs=16, **kwargs):
+    def __init__(
+        self, x: ArrayLike | Recordings, y: ArrayLike, pairs: int = 16, **kwargs: Any
+    ) -> None:
         super().__init__(x, y, pairs, 2, **kwargs)
         self.pairs = self.classes

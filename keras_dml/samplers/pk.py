@@ -1,8 +1,12 @@
 """Sampler of P classes with K recordings of each, for triplet losses and mined pairs."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from keras_dml._arrays import whole
+from keras_dml._typing import ArrayLike, Recordings
 from keras_dml.samplers._class_sampler import ClassSampler, batches_of_an_epoch
 from keras_dml.samplers._recordings import as_recordings, batch_length
 
@@ -66,20 +70,20 @@ class PKSampler(ClassSampler):
 
     def __init__(
         self,
-        x,
-        y,
-        classes,
-        per_class,
+        x: ArrayLike | Recordings,
+        y: ArrayLike,
+        classes: int,
+        per_class: int,
         *,
-        steps_per_epoch=None,
-        steps=None,
-        length=None,
-        sessions=None,
-        drop_singles=False,
-        augment=None,
-        seed=0,
-        **kwargs,
-    ):
+        steps_per_epoch: int | None = None,
+        steps: int | None = None,
+        length: int | None = None,
+        sessions: ArrayLike | None = None,
+        drop_singles: bool = False,
+        augment: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
+        seed: int = 0,
+        **kwargs: Any,
+    ) -> None:
         self._recordings = as_recordings(x)
         length = None if length is None else whole("length", length, minimum=1)
         self.length = batch_length(self._recordings, length)

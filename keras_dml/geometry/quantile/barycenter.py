@@ -3,12 +3,13 @@
 import numpy as np
 
 from keras_dml._arrays import real
+from keras_dml._typing import ArrayLike
 from keras_dml.geometry.weights import normalized
 
 ROUNDING = 1e-12  # of a probability, which is a sum of weights in float64
 
 
-def mixture(values, counts, knots):
+def mixture(values: ArrayLike, counts: ArrayLike, knots: ArrayLike) -> np.ndarray:
     """Computes the quantile function of the mixture of several segments of a recording.
 
     It weights the distribution function of each segment by its fraction of the steps, and evaluates
@@ -45,7 +46,7 @@ def mixture(values, counts, knots):
     return np.stack([_mixture_quantiles(values[:, k], fractions, knots) for k in filters])
 
 
-def barycenter(values, weights=None, p=1):
+def barycenter(values: ArrayLike, weights: ArrayLike | None = None, p: int = 1) -> np.ndarray:
     """Computes the Wasserstein barycenter, which minimizes the weighted sum of p-th powers of the
     distances.
 

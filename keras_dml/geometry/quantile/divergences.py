@@ -15,8 +15,10 @@ with gradient 0, whatever the gap, while the Wasserstein distance grows with the
 import numpy as np
 from scipy.special import rel_entr
 
+from keras_dml._typing import ArrayLike
 
-def kullback_leibler(x, y, knots):
+
+def kullback_leibler(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray | float:
     """Computes the Kullback-Leibler divergence KL(x || y) of quantile functions of one filter, in
     nats.
 
@@ -38,7 +40,7 @@ def kullback_leibler(x, y, knots):
     return _number(rel_entr(mass_x, mass_y).sum(axis=-1))
 
 
-def jensen_shannon(x, y, knots):
+def jensen_shannon(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray | float:
     """Computes the Jensen-Shannon divergence of quantile functions of one filter, in nats, at most
     log 2.
 
@@ -58,7 +60,7 @@ def jensen_shannon(x, y, knots):
     return _number((rel_entr(mass_x, middle) + rel_entr(mass_y, middle)).sum(axis=-1) / 2)
 
 
-def jensen_shannon_distance(x, y, knots):
+def jensen_shannon_distance(x: ArrayLike, y: ArrayLike, knots: ArrayLike) -> np.ndarray | float:
     """Computes the sum over filters of the square root of the Jensen-Shannon divergence, a metric.
 
     Args:

@@ -8,11 +8,12 @@ statistic n at `r = (n - 1) / N`. `Q-bar` interpolates it linearly between knots
 import numpy as np
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import ArrayLike, Tensor
 from keras_dml.geometry.numerics import at_least_float32, nan_unless
 from keras_dml.geometry.quantile.order import positions
 
 
-def initial_alpha(knots):
+def initial_alpha(knots: int) -> np.ndarray:
     """Computes the weights of evenly spaced knots, `sigmoid(alpha_i) = i / (M + 1)`.
 
     Args:
@@ -25,7 +26,7 @@ def initial_alpha(knots):
     return np.log(i / (knots + 1 - i))
 
 
-def knots(alpha):
+def knots(alpha: Tensor) -> Tensor:
     """Computes knots in [0, 1] from free weights in any order (Abdelwahab2019, borders after Eq.
     2).
 
@@ -41,7 +42,7 @@ def knots(alpha):
     return ops.concatenate([ops.zeros((1,), inner.dtype), inner, ops.ones((1,), inner.dtype)])
 
 
-def quantiles(x, r, mask=None, on_host=False):
+def quantiles(x: Tensor, r: Tensor, mask: Tensor | None = None, on_host: bool = False) -> Tensor:
     """Computes the empirical quantile function of each filter at the knots (Abdelwahab2019, Eq. 1).
 
     With `h = r N`, `j = min(floor(h), N - 1)` the value is `x_[j] + (h - j)(x_[j+1] - x_[j])` on
@@ -84,7 +85,7 @@ def quantiles(x, r, mask=None, on_host=False):
     return nan_unless(whole, values)
 
 
-def evaluate(values, knots, r):
+def evaluate(values: ArrayLike, knots: ArrayLike, r: ArrayLike) -> np.ndarray:
     """Evaluates the quantile function `Q-bar`, which is linear between the knots, at any
     probabilities (Abdelwahab2019, Eq. 2).
 

@@ -6,11 +6,12 @@ import os
 import numpy as np
 
 from keras_dml._backend import host, ops
+from keras_dml._typing import Tensor
 
 WORTH_THREADS = 100_000  # values; for fewer, starting threads costs more than the sort
 
 
-def positions(x, ranks, on_host=False):
+def positions(x: Tensor, ranks: Tensor, on_host: bool = False) -> Tensor:
     """Finds the time steps of order statistics, without a gradient.
 
     Values taken at these positions have the gradient of the sort, and their backward pass touches

@@ -14,6 +14,7 @@ import functools
 import operator
 
 from keras_dml._backend import ops, xla
+from keras_dml._typing import Tensor
 from keras_dml.geometry import chunks
 from keras_dml.geometry.numerics import mean
 
@@ -21,7 +22,7 @@ SIZES = 16  # number of allowed set sizes between a power of two and the next
 TOGETHER = 8  # terms that one pass adds; more take longer to compile and are not faster
 
 
-def pairwise_1(x, y, knots):
+def pairwise_1(x: Tensor, y: Tensor, knots: Tensor) -> Tensor:
     """Computes 1-Wasserstein distances between two sets of embeddings (Abdelwahab2019, Eq. 9, p =
     1).
 

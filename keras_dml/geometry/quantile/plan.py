@@ -11,13 +11,14 @@ to first order by that potential.
 import numpy as np
 
 from keras_dml._backend import ops
+from keras_dml._typing import ArrayLike
 from keras_dml.geometry.quantile.function import evaluate
 from keras_dml.geometry.quantile.wasserstein import segment
 
 NEAR = 1e-7  # relative difference of two gaps below which the derivative replaces the quotient
 
 
-def segment_parts(x, y, knots, p=1):
+def segment_parts(x: ArrayLike, y: ArrayLike, knots: ArrayLike, p: float = 1) -> np.ndarray:
     """Computes the parts of the distance by filter and segment between knots.
 
     Args:
@@ -39,7 +40,9 @@ def segment_parts(x, y, knots, p=1):
     return costs * _per_cost(costs, scale, p)
 
 
-def rank_parts(x, y, knots, steps, p=1):
+def rank_parts(
+    x: ArrayLike, y: ArrayLike, knots: ArrayLike, steps: int, p: float = 1
+) -> np.ndarray:
     """Computes the parts of half the distance by filter and rank of one recording's steps.
 
     The potentials are shifted so that each side carries half of the distance. The difference of a

@@ -11,6 +11,7 @@ import math
 
 from keras_dml._backend import ops, xla
 from keras_dml._backend.values import concrete
+from keras_dml._typing import Tensor
 from keras_dml.geometry import chunks
 from keras_dml.geometry.numerics import absolute, divide, root, widest
 from keras_dml.geometry.quantile.barycenter import barycenter, mixture
@@ -34,7 +35,7 @@ FUSED_FROM = 2**22
 SERIES_BELOW = 0.1
 
 
-def distance(x, y, knots, p=1):
+def distance(x: Tensor, y: Tensor, knots: Tensor, p: float = 1) -> Tensor:
     """Computes the sum over filters of p-Wasserstein distances (Abdelwahab2019, Definition 2, Eq.
     9).
 
@@ -73,7 +74,9 @@ def distance(x, y, knots, p=1):
     return ops.sum(scale[..., 0] * root(power, p), axis=-1)
 
 
-def pairwise(x, y, knots, p=1, max_bytes=BLOCK_BYTES):
+def pairwise(
+    x: Tensor, y: Tensor, knots: Tensor, p: float = 1, max_bytes: float | None = BLOCK_BYTES
+) -> Tensor:
     """Computes all distances between two sets of embeddings, in blocks of bounded memory
     (Abdelwahab2019, Eq. 9).
 
@@ -125,7 +128,7 @@ def _fused(x, y):
     return xla.is_used() and (traced or math.prod(x.shape) * y.shape[0] >= FUSED_FROM)
 
 
-def bounds(x, y, knots):
+def bounds(x: Tensor, y: Tensor, knots: Tensor) -> tuple[Tensor, Tensor]:
     """Computes bounds of the 1-Wasserstein distance by weighted L1 distances of the values at the
     knots.
 
@@ -154,7 +157,7 @@ def bounds(x, y, knots):
     return ops.maximum(means, upper / 2), upper
 
 
-def trapezoid_weights(knots):
+def trapezoid_weights(knots: Tensor) -> Tensor:
     """Computes the weights of the knots in the trapezoid rule on [0, 1], shape `(knots,)`. They sum
     to 1."""
     half = (knots[1:] - knots[:-1]) / 2
@@ -162,7 +165,7 @@ def trapezoid_weights(knots):
     return ops.concatenate([half, zero]) + ops.concatenate([zero, half])
 
 
-def segment(u, v, p):
+def segment(u: Tensor, v: Tensor, p: float) -> Tensor:
     """Computes `G_p(u, v)`, the mean of `|u + t (v - u)|^p` over a segment, from its end
     differences (Abdelwahab2019, Eq. 11, stable form).
 
@@ -231,7 +234,7 @@ def _opposite(u, v):
     return ops.logical_or(ops.logical_and(u < 0, v > 0), ops.logical_and(v < 0, u > 0))
 
 
-def check_order(p):
+def check_order(p: float) -> None:
     """Checks the order of a Wasserstein distance.
 
     Raises:

@@ -6,11 +6,14 @@ from collections.abc import Iterable
 import numpy as np
 
 from keras_dml._backend import ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import at_least_float32, nan_unless
 from keras_dml.geometry.signals.covariance import centered
 
 
-def lagged_correlations(x, mask=None, lags=(0,), ridge=1e-2):
+def lagged_correlations(
+    x: Tensor, mask: Tensor | None = None, lags: Iterable[int] = (0,), ridge: float = 1e-2
+) -> tuple[Tensor, Tensor]:
     """Computes the standard deviation of each channel, and the correlations of all channels at
     lags.
 
@@ -54,7 +57,7 @@ def lagged_correlations(x, mask=None, lags=(0,), ridge=1e-2):
     return stddev[:, 0], ops.take(means, _distinct(channels, lags), axis=1)
 
 
-def check_lags(lags):
+def check_lags(lags: Iterable[int]) -> tuple[int, ...]:
     """Checks lags, and returns them as a tuple of integers.
 
     Raises:
@@ -70,7 +73,7 @@ def check_lags(lags):
     return tuple(int(lag) for lag in values)
 
 
-def check_ridge(ridge):
+def check_ridge(ridge: float) -> float:
     """Checks the ridge, and returns it as a float.
 
     Raises:
@@ -82,7 +85,7 @@ def check_ridge(ridge):
     return float(ridge)
 
 
-def num_correlations(channels, lags):
+def num_correlations(channels: int, lags: Iterable[int]) -> int:
     """Returns the number of correlations that `lagged_correlations` computes.
 
     Args:

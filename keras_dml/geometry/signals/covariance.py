@@ -1,12 +1,13 @@
 """Covariance matrices of signals, with and without shrinkage."""
 
 from keras_dml._backend import ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import at_least_float32, divide, mean, nan_unless
 
 ESTIMATORS = ("sample", "trace_normalized", "oas", "ledoit_wolf")
 
 
-def covariance(x, mask=None, estimator="sample"):
+def covariance(x: Tensor, mask: Tensor | None = None, estimator: str = "sample") -> Tensor:
     """Computes the covariance matrix of the channels of each signal over its valid steps.
 
     With A the sum of outer products of the centered valid rows, N their number and `S = A / N`:
@@ -46,7 +47,7 @@ def covariance(x, mask=None, estimator="sample"):
     return nan_unless(count >= 2, _ESTIMATES[estimator](steps, count))
 
 
-def check_estimator(estimator):
+def check_estimator(estimator: str) -> None:
     """Checks the name of an estimator.
 
     Raises:
@@ -58,7 +59,7 @@ def check_estimator(estimator):
         )
 
 
-def centered(x, mask):
+def centered(x: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
     """Subtracts from signals the mean of their valid steps, and counts the valid steps.
 
     Args:

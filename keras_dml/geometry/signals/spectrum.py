@@ -5,9 +5,10 @@ import math
 import numpy as np
 
 from keras_dml._backend import ops
+from keras_dml._typing import Tensor
 
 
-def power_spectrum(x):
+def power_spectrum(x: Tensor) -> Tensor:
     """Computes squared magnitudes of the discrete Fourier transform, at the frequencies 0 to half
     the rate.
 

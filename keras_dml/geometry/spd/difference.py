@@ -10,7 +10,7 @@ import numpy as np
 from keras_dml.geometry.spd.mean import spectral
 
 
-def log_euclidean_difference(x, y):
+def log_euclidean_difference(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Computes `log(y) - log(x)`, whose norm is the log-Euclidean distance (Kim2020, Eq. 4).
 
     Args:
@@ -28,7 +28,7 @@ def log_euclidean_difference(x, y):
     return logarithm(y) - logarithm(x)
 
 
-def affine_invariant_difference(x, y):
+def affine_invariant_difference(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Computes `2 log(m^(-1/2) y m^(-1/2))` at the midpoint m of the geodesic from x to y. Its norm
     is the affine-invariant distance (Kim2020, Eq. 5).
 
@@ -55,7 +55,7 @@ def _inverse_sqrt(values):
     return values**-0.5
 
 
-def logarithm(x):
+def logarithm(x: np.ndarray) -> np.ndarray:
     """Computes matrix logarithms in float64.
 
     Args:

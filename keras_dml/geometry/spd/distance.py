@@ -15,6 +15,7 @@ import numpy as np
 from keras_dml._backend import keras, ops
 from keras_dml._backend.linalg import cholesky, inverse_lower
 from keras_dml._backend.precision import in_float64
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import divide, root
 from keras_dml.geometry.spd import polynomial
 from keras_dml.geometry.spd.divided_differences import LOG
@@ -52,7 +53,7 @@ __all__ = [
 BURES_ROUNDINGS = 16  # machine epsilons of the traces; at most 6 between equal 2 x 2 matrices
 
 
-def affine_invariant(x, y):
+def affine_invariant(x: Tensor, y: Tensor) -> Tensor:
     """Computes the affine-invariant distance, the root of `sum(log(l)^2)` over the eigenvalues l of
     `x^-1 y` (Kim2020, Eq. 5).
 
@@ -72,7 +73,9 @@ def affine_invariant(x, y):
     return _single_pairs(_affine_distances, x, y)
 
 
-def affine_invariant_pairwise(x, y, max_bytes=BLOCK_BYTES):
+def affine_invariant_pairwise(
+    x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES
+) -> Tensor:
     """Computes all affine-invariant distances between two sets (Kim2020, Eq. 5).
 
     Takes an eigendecomposition for each pair.
@@ -92,7 +95,7 @@ def affine_invariant_pairwise(x, y, max_bytes=BLOCK_BYTES):
     return in_blocks(_affine_distances, *two_sets(x, y), max_bytes)
 
 
-def log_euclidean(x, y):
+def log_euclidean(x: Tensor, y: Tensor) -> Tensor:
     """Computes the log-Euclidean distance, `|log(x) - log(y)|` (Kim2020, Eq. 4).
 
     It is invariant under rotation, common scale and inversion of both matrices, and at most the
@@ -113,7 +116,7 @@ def log_euclidean(x, y):
     return _norm(vectorize(_precise_log(x)) - vectorize(_precise_log(y)))
 
 
-def log_euclidean_pairwise(x, y, max_bytes=BLOCK_BYTES):
+def log_euclidean_pairwise(x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES) -> Tensor:
     """Computes all log-Euclidean distances between two sets (Kim2020, Eq. 4), with one logarithm
     per matrix.
 
@@ -132,7 +135,7 @@ def log_euclidean_pairwise(x, y, max_bytes=BLOCK_BYTES):
     return in_blocks(lambda block, y: _norm(block[:, None] - y[None]), x, y, max_bytes)
 
 
-def stein(x, y):
+def stein(x: Tensor, y: Tensor) -> Tensor:
     """Computes the Stein distance, the root of `log det((x + y) / 2) - log det(x y) / 2` (Sra2012).
 
     It is a metric with the invariances of the affine-invariant distance. It is computed from
@@ -152,7 +155,7 @@ def stein(x, y):
     return _single_pairs(_stein_distances, x, y)
 
 
-def stein_pairwise(x, y, max_bytes=BLOCK_BYTES):
+def stein_pairwise(x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES) -> Tensor:
     """Computes all Stein distances between two sets (Sra2012), with one Cholesky factor per matrix
     and one per pair.
 
@@ -170,7 +173,7 @@ def stein_pairwise(x, y, max_bytes=BLOCK_BYTES):
     return in_blocks(_stein_distances, *two_sets(x, y), max_bytes)
 
 
-def bures_wasserstein(x, y):
+def bures_wasserstein(x: Tensor, y: Tensor) -> Tensor:
     """Computes the Bures-Wasserstein distance, the root of `tr x + tr y - 2 tr((x^(1/2) y
     x^(1/2))^(1/2))` (Bhatia2019, Eq. 1).
 
@@ -201,7 +204,9 @@ def bures_wasserstein(x, y):
     return of_pairs(*match_sizes(x, y))
 
 
-def bures_wasserstein_pairwise(x, y, max_bytes=BLOCK_BYTES):
+def bures_wasserstein_pairwise(
+    x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES
+) -> Tensor:
     """Computes all Bures-Wasserstein distances between two sets (Bhatia2019, Eq. 1).
 
     Takes an eigendecomposition for each pair.
@@ -225,7 +230,9 @@ def bures_wasserstein_pairwise(x, y, max_bytes=BLOCK_BYTES):
     return of_sets(*two_sets(x, y))
 
 
-def bures_wasserstein_by_polynomials(x, y, max_bytes=BLOCK_BYTES):
+def bures_wasserstein_by_polynomials(
+    x: Tensor, y: Tensor, max_bytes: float | None = BLOCK_BYTES
+) -> Tensor:
     """Computes `bures_wasserstein_pairwise` from matrix products, as a device computes it, without
     an eigendecomposition. Arguments and errors are the same.
 

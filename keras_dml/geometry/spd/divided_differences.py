@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from keras_dml._backend import ops
+from keras_dml._typing import Tensor
 
 
 class Function(NamedTuple):
@@ -27,7 +28,9 @@ class Function(NamedTuple):
     slope: Callable
 
 
-def quotients(function, a, b, floor=None):
+def quotients(
+    function: Function, a: Tensor, b: Tensor, floor: Tensor | float | None = None
+) -> Tensor:
     """Computes divided differences `(f(a) - f(b)) / (a - b)`, and `f'(a)` where `a = b`.
 
     With a floor, it computes the divided differences of `f(max(., floor))`, whose derivative at the
@@ -82,7 +85,7 @@ def _rise_of_inverse_sqrt(high, low):
 INVERSE_SQRT = Function(ops.rsqrt, _rise_of_inverse_sqrt, lambda a: -0.5 * ops.rsqrt(a) / a)
 
 
-def power(exponent):
+def power(exponent: Tensor | float) -> Function:
     """Returns the function `a ** exponent` of positive numbers.
 
     Args:

@@ -7,8 +7,10 @@ TensorFlow. Rectified matrices have equal eigenvalues by construction. Only firs
 """
 
 import numbers
+from collections.abc import Callable
 
 from keras_dml._backend import ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import divide
 from keras_dml.geometry.spd import divided_differences as differences
 from keras_dml.geometry.spd.matrices import (
@@ -22,7 +24,7 @@ from keras_dml.geometry.spd.matrices import (
 )
 
 
-def symmetric(x):
+def symmetric(x: Tensor) -> Tensor:
     """Computes `(x + x') / 2`, shape `(..., n, n)`.
 
     Raises:
@@ -31,7 +33,7 @@ def symmetric(x):
     return symmetric_part(square_matrices("x", x))
 
 
-def log(x):
+def log(x: Tensor) -> Tensor:
     """Computes the matrix logarithm.
 
     The rounding error, machine epsilon times the largest eigenvalue, is the lower limit of
@@ -50,7 +52,7 @@ def log(x):
     return spectral_function(differences.LOG, x, rounding)
 
 
-def exp(x):
+def exp(x: Tensor) -> Tensor:
     """Computes the matrix exponential.
 
     Args:
@@ -65,18 +67,18 @@ def exp(x):
     return spectral_function(differences.EXP, x)
 
 
-def sqrt(x):
+def sqrt(x: Tensor) -> Tensor:
     """Computes the symmetric square root. Arguments, result and errors are the same as in `log`."""
     return spectral_function(differences.SQRT, x, rounding)
 
 
-def inverse_sqrt(x):
+def inverse_sqrt(x: Tensor) -> Tensor:
     """Computes the inverse of the symmetric square root. Arguments, result and errors are the same
     as in `log`."""
     return spectral_function(differences.INVERSE_SQRT, x, rounding)
 
 
-def power(x, exponent):
+def power(x: Tensor, exponent: Tensor | float) -> Tensor:
     """Computes the matrix power. Result and errors are the same as in `log`.
 
     Args:
@@ -91,7 +93,7 @@ def power(x, exponent):
     return spectral_function(differences.power(exponent), x, rounding)
 
 
-def rectify(x, epsilon):
+def rectify(x: Tensor, epsilon: float) -> Tensor:
     """Rectifies eigenvalues, `U max(L, epsilon) U'` (ReEig; Huang2017).
 
     Singular and indefinite matrices become positive definite. If no eigenvalue of a stack is below
@@ -133,13 +135,13 @@ def rectify(x, epsilon):
     return of_matrix(square_matrices("x", x))
 
 
-def rectify_log(x, epsilon):
+def rectify_log(x: Tensor, epsilon: float) -> Tensor:
     """Computes `log(rectify(x, epsilon))` with one eigendecomposition. Arguments and errors are the
     same as in `rectify`."""
     return spectral_function(differences.LOG, x, check_epsilon(epsilon))
 
 
-def nuclear_norm(x):
+def nuclear_norm(x: Tensor) -> Tensor:
     """Computes the sum of the singular values, whose gradient is the polar factor.
 
     In float32 it is too large by up to 7e-5 of the sum if singular values span six powers of ten.
@@ -175,7 +177,7 @@ def nuclear_norm(x):
     return of_matrix(square_matrices("x", x))
 
 
-def check_epsilon(epsilon):
+def check_epsilon(epsilon: float) -> float:
     """Checks the smallest eigenvalue of `rectify`, and returns it as a float.
 
     Raises:
@@ -189,7 +191,9 @@ def check_epsilon(epsilon):
     return float(epsilon)
 
 
-def spectral_function(function, x, floor=None):
+def spectral_function(
+    function: differences.Function, x: Tensor, floor: Callable | float | None = None
+) -> Tensor:
     """Computes `U f(max(L, floor)) U'` with its derivative.
 
     Args:
@@ -212,7 +216,13 @@ def spectral_function(function, x, floor=None):
     return of_matrix(square_matrices("x", x))
 
 
-def value(function, values, vectors, floor=None, product=ops.matmul):
+def value(
+    function: differences.Function,
+    values: Tensor,
+    vectors: Tensor,
+    floor: Callable | float | None = None,
+    product: Callable = ops.matmul,
+) -> Tensor:
     """Computes `U f(max(L, floor)) U'`, shape `(..., n, n)`. Arguments are the same as in
     `derivative`."""
     column = values[..., None]
@@ -221,7 +231,14 @@ def value(function, values, vectors, floor=None, product=ops.matmul):
     return composed(vectors, function.value(column)[..., 0], product)
 
 
-def derivative(function, values, vectors, upstream, floor=None, product=ops.matmul):
+def derivative(
+    function: differences.Function,
+    values: Tensor,
+    vectors: Tensor,
+    upstream: Tensor,
+    floor: Callable | float | None = None,
+    product: Callable = ops.matmul,
+) -> Tensor:
     """Computes the gradient in x of `sum(upstream * U f(max(L, floor)) U')`, shape `(..., n, n)`.
 
     Args:

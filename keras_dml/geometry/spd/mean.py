@@ -1,6 +1,7 @@
 """Means of SPD matrices and the geodesics between them (Kim2020, Eqs. 7 and 21)."""
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from keras_dml._arrays import real
 from keras_dml._backend import ops
 from keras_dml._backend.precision import in_float64
 from keras_dml._backend.values import concrete
+from keras_dml._typing import ArrayLike, Tensor
 from keras_dml.geometry.spd.functions import exp, inverse_sqrt, log, power, sqrt
 from keras_dml.geometry.spd.matrices import congruence, square_matrices
 from keras_dml.geometry.spd.pairs import check_leading, match_sizes
@@ -16,7 +18,7 @@ from keras_dml.geometry.weights import normalized, normalized_tensor
 TINY = 1e-8  # logarithm for which x / tanh(x) rounds to 1
 
 
-def geodesic(x, y, t):
+def geodesic(x: Tensor, y: Tensor, t: Tensor | float) -> Tensor:
     """Computes the point at fraction `t` of the affine-invariant geodesic from `x` to `y` (Kim2020,
     Eq. 21).
 
@@ -47,7 +49,7 @@ def _geodesic(x, y, t):
     return congruence(sqrt(x), power(congruence(inverse_sqrt(x), y), t))
 
 
-def log_euclidean_mean(x, weights=None):
+def log_euclidean_mean(x: Tensor, weights: ArrayLike | None = None) -> Tensor:
     """Computes the log-Euclidean mean, `exp(sum(w log(x)))`.
 
     Args:
@@ -73,7 +75,9 @@ def log_euclidean_mean(x, weights=None):
     return exp(ops.sum(weights[..., None, None] * logs, axis=-3))
 
 
-def karcher_mean(x, weights=None, tolerance=1e-9, max_steps=50):
+def karcher_mean(
+    x: ArrayLike, weights: ArrayLike | None = None, tolerance: float = 1e-9, max_steps: int = 50
+) -> np.ndarray:
     """Computes the Karcher (Fréchet) mean, which minimizes the weighted sum of squared
     affine-invariant distances (Kim2020, Eq. 7).
 
@@ -127,7 +131,7 @@ def karcher_mean(x, weights=None, tolerance=1e-9, max_steps=50):
     return mean
 
 
-def spectral(function, x):
+def spectral(function: Callable, x: np.ndarray) -> np.ndarray:
     """Applies a function to the eigenvalues of symmetric matrices, shape `(..., n, n)`. NumPy."""
     values, vectors = np.linalg.eigh((x + np.swapaxes(x, -1, -2)) / 2)
     return (vectors * function(values)[..., None, :]) @ np.swapaxes(vectors, -1, -2)

@@ -6,6 +6,7 @@ long as NumPy for one small matrix.
 """
 
 import types
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,6 @@ ARRAYS = types.SimpleNamespace(
 )
 
 
-def namespace(*values):
+def namespace(*values: Any) -> types.SimpleNamespace:
     """Returns `ARRAYS` if all values are NumPy arrays or numbers, otherwise `TENSORS`."""
     return ARRAYS if all(isinstance(value, VALUES) for value in values) else TENSORS

@@ -1,8 +1,10 @@
 """Checks and broadcasting of the arguments of distances between SPD matrices."""
 
 import itertools
+from collections.abc import Callable
 
 from keras_dml._backend import ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry import chunks
 from keras_dml.geometry.numerics import widest
 from keras_dml.geometry.spd.matrices import square_matrices
@@ -10,7 +12,7 @@ from keras_dml.geometry.spd.matrices import square_matrices
 BLOCK_BYTES = 2**26  # fits all pairs of a training step; about six such blocks exist at a time
 
 
-def match_sizes(x, y):
+def match_sizes(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Checks that both arguments hold square matrices of one size, and returns them in the wider of
     their dtypes.
 
@@ -26,7 +28,7 @@ def match_sizes(x, y):
     return x, y
 
 
-def check_leading(**shapes):
+def check_leading(**shapes: tuple[int | None, ...]) -> None:
     """Checks that leading axes broadcast.
 
     Args:
@@ -41,14 +43,14 @@ def check_leading(**shapes):
             raise ValueError(f"Leading axes must broadcast. Received {received}.")
 
 
-def broadcast_together(x, y):
+def broadcast_together(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Checks two arguments as `match_sizes`, and broadcasts them to the leading axes of both."""
     x, y = match_sizes(x, y)
     shape = ops.shape(ops.zeros_like(x) + ops.zeros_like(y))
     return ops.broadcast_to(x, shape), ops.broadcast_to(y, shape)
 
 
-def two_sets(x, y):
+def two_sets(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     """Checks two sets `(n, size, size)` and `(m, size, size)` as `match_sizes`.
 
     Raises:
@@ -64,7 +66,7 @@ def two_sets(x, y):
     return x, y
 
 
-def in_blocks(function, x, y, max_bytes):
+def in_blocks(function: Callable, x: Tensor, y: Tensor, max_bytes: float | None) -> Tensor:
     """Computes `function(rows of x, y)`, shape `(n, m)`, in blocks of rows.
 
     Args:

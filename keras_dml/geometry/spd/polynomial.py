@@ -24,6 +24,7 @@ of operations.
 import numpy as np
 
 from keras_dml._backend import keras, ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import divide
 from keras_dml.geometry.spd import sign_polynomials as polynomials
 from keras_dml.geometry.spd.divided_differences import IDENTITY, LOG, SQRT
@@ -37,7 +38,7 @@ TINY = 1e-30  # added to norms, so that the zero matrix has a positive one
 SMALLEST = 1e-37  # smallest norm; float32 can represent its inverse
 
 
-def rectify(x, epsilon):
+def rectify(x: Tensor, epsilon: float) -> Tensor:
     """Rectifies eigenvalues as `spd.rectify`.
 
     Args:
@@ -54,7 +55,7 @@ def rectify(x, epsilon):
     return _with_exact_gradient(lambda x: _rectified(x, epsilon), IDENTITY, x, epsilon)
 
 
-def log(x):
+def log(x: Tensor) -> Tensor:
     """Computes the matrix logarithm as `spd.log`, where 1e-6 of the norm is the lower limit of
     eigenvalues.
 
@@ -75,7 +76,7 @@ def log(x):
     return _with_exact_gradient(forward, LOG, x, _lowest)
 
 
-def sqrt(x):
+def sqrt(x: Tensor) -> Tensor:
     """Computes the symmetric square root as `spd.sqrt`, where 1e-6 of the norm is the lower limit
     of eigenvalues.
 
@@ -96,7 +97,7 @@ def sqrt(x):
     return _with_exact_gradient(forward, SQRT, x, _lowest)
 
 
-def nuclear_norm(x):
+def nuclear_norm(x: Tensor) -> Tensor:
     """Computes the sum of the singular values as `spd.nuclear_norm`, by the inner product with the
     polar factor.
 
@@ -127,7 +128,7 @@ def nuclear_norm(x):
     return of_matrix(square_matrices("x", x))
 
 
-def rectify_log(x, epsilon):
+def rectify_log(x: Tensor, epsilon: float) -> Tensor:
     """Computes `log(rectify(x, epsilon))` as `spd.rectify_log`. Arguments and errors are the same
     as in `rectify`."""
     epsilon = check_epsilon(epsilon)

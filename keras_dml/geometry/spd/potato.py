@@ -12,6 +12,7 @@ import numpy as np
 from keras_dml._backend import ops
 from keras_dml._backend.linalg import cholesky, inverse_lower
 from keras_dml._backend.precision import in_float64
+from keras_dml._typing import ArrayLike, Tensor
 from keras_dml.geometry import spd
 from keras_dml.geometry.spd.matrices import congruence
 from keras_dml.geometry.spd.mean import karcher_mean
@@ -50,7 +51,7 @@ class Statistics(typing.NamedTuple):
     count: typing.Any
 
 
-def log_distance(distance, min_distance=MIN_DISTANCE):
+def log_distance(distance: Tensor, min_distance: float = MIN_DISTANCE) -> Tensor:
     """Returns the logarithm of distances of any shape.
 
     Distances below `min_distance` are raised to it, with gradient 0, because the direction of such
@@ -64,7 +65,7 @@ def log_distance(distance, min_distance=MIN_DISTANCE):
 SCALES = {"geometric": log_distance, "arithmetic": lambda distance, min_distance: distance}
 
 
-def log_distances(centers, x):
+def log_distances(centers: Tensor, x: Tensor) -> Tensor:
     """Computes logarithms of the affine-invariant distances of matrices to centers, with a
     gradient.
 
@@ -81,7 +82,7 @@ def log_distances(centers, x):
     return log_distance(spd.affine_invariant_pairwise(ops.stop_gradient(centers), x))
 
 
-def distances(center, x):
+def distances(center: Tensor, x: Tensor) -> Tensor:
     """Computes affine-invariant distances of matrices to one center (Kim2020, Eq. 5), without a
     gradient.
 
@@ -96,7 +97,7 @@ def distances(center, x):
     return _distance(xp, _whitened(xp, xp.cholesky(center), x)[0])
 
 
-def z_score(values, mean, stddev, min_stddev=MIN_STDDEV):
+def z_score(values: Tensor, mean: Tensor, stddev: Tensor, min_stddev: float = MIN_STDDEV) -> Tensor:
     """Computes `(log d - log mu) / log sigma` (Kim2020, Eq. 6), the number of standard deviations
     by which a matrix is farther from the center than usual.
 
@@ -117,7 +118,13 @@ def z_score(values, mean, stddev, min_stddev=MIN_STDDEV):
     return (values - mean) / xp.maximum(stddev, min_stddev)
 
 
-def update(statistics, x, labels, values, update_rate=None):
+def update(
+    statistics: Statistics,
+    x: Tensor,
+    labels: Tensor,
+    values: Tensor,
+    update_rate: float | None = None,
+) -> Statistics:
     """Updates the statistics after a batch, each class once by its own matrices (Kim2020, Eqs.
     19-21).
 
@@ -160,7 +167,13 @@ def update(statistics, x, labels, values, update_rate=None):
     return _updated(before, seen, samples, fraction, centers, means, variances)
 
 
-def online_step(statistics, x, threshold, update_rate=None, scale="geometric"):
+def online_step(
+    statistics: Statistics,
+    x: Tensor,
+    threshold: float,
+    update_rate: float | None = None,
+    scale: str = "geometric",
+) -> tuple[Tensor, Statistics]:
     """Scores one matrix, and updates the statistics by it if the score is below the threshold.
 
     Args:
@@ -188,7 +201,12 @@ def online_step(statistics, x, threshold, update_rate=None, scale="geometric"):
     return z, _updated(statistics, accepted, 1, fraction, center, value, 0)
 
 
-def calibrate(x, scale="geometric", weights=None, min_distance=MIN_DISTANCE):
+def calibrate(
+    x: ArrayLike,
+    scale: str = "geometric",
+    weights: ArrayLike | None = None,
+    min_distance: float = MIN_DISTANCE,
+) -> Statistics:
     """Computes the statistics of a class from some of its matrices (Kim2020, Eqs. 7-9).
 
     The center is the Karcher mean of the matrices, and all distances are to that center. The
@@ -222,7 +240,7 @@ def calibrate(x, scale="geometric", weights=None, min_distance=MIN_DISTANCE):
     return Statistics(center, values.mean(), values.std(), np.float64(len(x)))
 
 
-def check_update_rate(update_rate):
+def check_update_rate(update_rate: float | None) -> float | None:
     """Checks the update rate, and returns it as a float, or None.
 
     Raises:

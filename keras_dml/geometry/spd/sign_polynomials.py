@@ -25,7 +25,9 @@ FOLD_OF_ROOTS = 0.1
 
 
 @functools.cache
-def steps(low, fold, tolerance=1e-6):
+def steps(
+    low: float, fold: float, tolerance: float = 1e-6
+) -> tuple[tuple[float, float, float], ...]:
     """Computes quintics `(a, b, c)`, `a x + b x^3 + c x^5`, that map `[low, 1]` to 1 within a
     tolerance.
 
@@ -51,7 +53,7 @@ def steps(low, fold, tolerance=1e-6):
 
 
 @functools.cache
-def logarithm(low, degree):
+def logarithm(low: float, degree: int) -> tuple[tuple[float, ...], float, float]:
     """Computes coefficients of a polynomial for log on `[low, 1]`, ascending, in `t` from -1 to 1.
 
     Args:

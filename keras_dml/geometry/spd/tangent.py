@@ -9,6 +9,7 @@ eigendecomposition and in the backward pass are one function each, compiled by X
 """
 
 from keras_dml._backend import keras, ops, xla
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import at_least_float32
 from keras_dml.geometry.spd.divided_differences import LOG
 from keras_dml.geometry.spd.functions import derivative, value
@@ -27,7 +28,7 @@ SIZES = 4  # number of allowed batch sizes between a power of two and the next
 SUMMED = 12  # columns up to which a product is faster as a sum
 
 
-def is_faster(frame):
+def is_faster(frame: Tensor) -> bool:
     """Returns True if `tangent_vectors` is faster, which holds for small frames in a TensorFlow
     graph.
 
@@ -37,7 +38,7 @@ def is_faster(frame):
     return small and xla.is_traced()
 
 
-def tangent_vectors(x, frame, epsilon=None):
+def tangent_vectors(x: Tensor, frame: Tensor, epsilon: float | None = None) -> Tensor:
     """Computes `spd.vectorize(spd.rectify_log(frame' x frame, epsilon))`, or `spd.log` instead of
     `spd.rectify_log` if `epsilon` is None.
 

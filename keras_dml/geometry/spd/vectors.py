@@ -5,11 +5,12 @@ import math
 import numpy as np
 
 from keras_dml._backend import ops
+from keras_dml._typing import Tensor
 from keras_dml.geometry.numerics import at_least_float32
 from keras_dml.geometry.spd.matrices import square_matrices, symmetric_part
 
 
-def vectorize(x):
+def vectorize(x: Tensor) -> Tensor:
     """Converts symmetric matrices to vectors of the upper triangle by rows, scaled.
 
     Off-diagonal entries are multiplied by the root of 2, so that vectors and matrices have the same
@@ -32,7 +33,7 @@ def vectorize(x):
     return vector(square_matrices("x", x))
 
 
-def unvectorize(v):
+def unvectorize(v: Tensor) -> Tensor:
     """Converts vectors to symmetric matrices, the inverse of `vectorize`.
 
     Args:
@@ -64,7 +65,7 @@ def _adjoint(function):
     return gradient
 
 
-def to_vector(x):
+def to_vector(x: Tensor) -> Tensor:
     """Computes `vectorize` of symmetric matrices, without a custom gradient."""
     n = x.shape[-1]
     row, column = np.triu_indices(n)
@@ -73,7 +74,7 @@ def to_vector(x):
     return ops.take(entries, row * n + column, axis=-1) * ops.cast(scale, x.dtype)
 
 
-def to_matrix(v):
+def to_matrix(v: Tensor) -> Tensor:
     """Computes `unvectorize`, without a custom gradient. It is the adjoint of `to_vector`."""
     n = _size(v)
     row, column = np.triu_indices(n)
